@@ -1,0 +1,252 @@
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../time.js';
+import { type Answer, answers } from './answers.js';
+import { BeanstalkError, type BeanstalkErrorCode } from './beanstalk-error.js';
+import { type Command, commands } from './commands.js';
+import { DeadlineTimer } from './deadline-timer.js';
+import { Outbox } from './outbox.js';
+import { type Reply, ReplyParser, type ReplyWord } from './reply-parser.js';
+
+/** Called exactly once, never before the method that took it has returned. `value` is there only when `error` is not. */
+export type Done<T> = (error: BeanstalkError | undefined, value: T) => void;
+
+export interface PipelineOptions {
+  readonly clock: Clock;
+  /** Milliseconds. */
+  readonly deadline: number;
+  readonly onClose?: (reason: BeanstalkError) => void;
+}
+
+type Refusal = ReplyWord & BeanstalkErrorCode;
+
+/** After these the two sides no longer agree on where a command begins. */
+const FATAL: readonly Refusal[] = ['BAD_FORMAT', 'UNKNOWN_COMMAND', 'EXPECTED_CRLF'];
+/** Any command may get these and go on; some may get others too. */
+const REFUSALS: readonly Refusal[] = ['OUT_OF_MEMORY', 'INTERNAL_ERROR'];
+const REFUSALS_OF: Readonly<Record<string, readonly Refusal[]>> = {
+  put: [...REFUSALS, 'DRAINING', 'JOB_TOO_BIG'],
+  ignore: [...REFUSALS, 'NOT_IGNORED'],
+};
+
+/** A command whose reply is awaited. */
+class Awaited {
+  next: Awaited | undefined;
+
+  constructor(
+    readonly line: string,
+    readonly answer: Answer<unknown>,
+    readonly done: Done<never>,
+    /** Milliseconds; Infinity for a reserve that may wait for ever. */
+    readonly allowance: number,
+  ) {}
+}
+
+/**
+ * Commands out, replies in, in order, over one stream: one write per tick, the queue of awaited replies, one timer.
+ * A deadline runs while its command is sent and the oldest one: those behind it wait for it, not for the server.
+ * It closes once and for good, whatever the reason; every command still waiting then fails.
+ */
+export class Pipeline {
+  /** Why it closed; undefined while it is open. */
+  reason: BeanstalkError | undefined;
+
+  private readonly parser = new ReplyParser();
+  private readonly outbox = new Outbox();
+  private head: Awaited | undefined;
+  private tail: Awaited | undefined;
+  private sent = 0;
+  private unsent = 0;
+  private quitting = false;
+  /** A socket still connecting has transmitted nothing, whatever it was given. */
+  private connecting: boolean;
+
+  /** When the oldest sent command began to be both. */
+  private since = 0;
+  private readonly timer: DeadlineTimer;
+
+  constructor(
+    private readonly stream: Duplex,
+    private readonly options: PipelineOptions,
+  ) {
+    this.timer = new DeadlineTimer(options.clock, this.deadline, this.missed);
+    this.connecting = (stream as { connecting?: boolean }).connecting === true;
+    if (this.connecting) stream.once('connect', () => (this.connecting = false));
+    (stream as { setNoDelay?: () => void }).setNoDelay?.();
+    stream.on('data', this.onData);
+    stream.on('error', (cause: Error) => this.onEnd(`the connection failed: ${cause.message}`, cause));
+    stream.on('end', () => this.onEnd('the server ended the connection'));
+    stream.on('close', () => this.onEnd('the connection was closed'));
+  }
+
+  /** `allowance`: milliseconds until the reply must be there. */
+  send<T>(
+    command: Command,
+    answer: Answer<T>,
+    done: Done<T>,
+    allowance = this.options.deadline,
+    body?: Uint8Array,
+  ): void {
+    if (typeof command !== 'string') return failLater(done, command);
+    if (this.reason !== undefined || this.quitting) {
+      return failLater(done, closedBy(this.reason ?? new BeanstalkError('CLOSED', 'quit'), false));
+    }
+    const awaited = new Awaited(command, answer, done, allowance);
+    if (this.tail === undefined) this.head = awaited;
+    else this.tail.next = awaited;
+    this.tail = awaited;
+    if (this.unsent++ === 0) process.nextTick(this.flush);
+    this.outbox.addLine(command);
+    if (body !== undefined) this.outbox.addBody(body);
+  }
+
+  /** The server answers it by closing; what was sent before is still answered, and no more is taken. */
+  quit(): void {
+    this.send(commands.quit(), answers.quit, ignored);
+    this.quitting = true;
+  }
+
+  /** Idempotent. When it returns, all waiting commands have failed and `onClose` was called. */
+  close(reason: BeanstalkError): void {
+    this.end(reason);
+  }
+
+  private readonly flush = (): void => {
+    if (this.reason !== undefined) return;
+    if (this.sent === 0) this.since = this.options.clock.now();
+    this.sent += this.unsent;
+    this.unsent = 0;
+    this.outbox.sendTo(this.stream);
+    this.timer.watch();
+  };
+
+  private readonly onData = (chunk: Buffer): void => {
+    const before = this.head;
+    this.parser.feed(chunk);
+    while (this.reason === undefined) {
+      const reply = this.nextReply();
+      if (reply === undefined) break;
+      this.take(reply);
+    }
+    if (this.reason !== undefined || this.head === before) return;
+    this.since = this.options.clock.now();
+    this.timer.watch();
+  };
+
+  private nextReply(): Reply | undefined {
+    try {
+      return this.parser.next();
+    } catch (error) {
+      this.giveUp(error as BeanstalkError);
+      return undefined;
+    }
+  }
+
+  private take(reply: Reply): void {
+    const awaited = this.head;
+    if (awaited === undefined || this.sent === 0) {
+      return this.giveUp(new BeanstalkError('BAD_REPLY', `${reply.word}, although nothing was asked`));
+    }
+    const value = awaited.answer(reply);
+    if (value === undefined) return this.refuse(awaited, reply.word);
+    this.shift(awaited);
+    call(awaited.done, undefined, value);
+  }
+
+  private refuse(awaited: Awaited, word: ReplyWord): void {
+    const command = awaited.line.trimEnd();
+    const allowed = REFUSALS_OF[command.split(' ', 1)[0] ?? ''] ?? REFUSALS;
+    if (FATAL.includes(word as Refusal)) return this.giveUp(refused(word as Refusal, command));
+    if (!allowed.includes(word as Refusal)) {
+      return this.giveUp(new BeanstalkError('BAD_REPLY', `${word} to \`${command}\``, { unknown: true }));
+    }
+    this.shift(awaited);
+    call(awaited.done, refused(word as Refusal, command));
+  }
+
+  private shift(awaited: Awaited): void {
+    this.head = awaited.next;
+    if (this.head === undefined) this.tail = undefined;
+    this.sent--;
+  }
+
+  private onEnd(message: string, cause?: Error): void {
+    if (this.quitting && this.head === this.tail && cause === undefined) {
+      this.end(new BeanstalkError('CLOSED', 'quit'));
+    } else {
+      this.end(new BeanstalkError('CONNECTION_LOST', message, { cause }));
+    }
+  }
+
+  /** Closes because of the oldest command. */
+  private giveUp(reason: BeanstalkError): void {
+    this.end(reason, this.sent > 0 ? this.head : undefined);
+  }
+
+  /** The culprit fails with the reason itself, the others as commands of a closed connection. */
+  private end(reason: BeanstalkError, culprit?: Awaited): void {
+    if (this.reason !== undefined) return;
+    this.reason = reason;
+    this.timer.cancel();
+    this.stream.destroy();
+    const first = this.head;
+    this.head = this.tail = undefined; // what answered late finds nothing
+    const transmitted = this.connecting ? 0 : this.sent;
+    const maybe = closedBy(reason, true);
+    const never = closedBy(reason, false);
+    let place = 0;
+    for (let awaited = first; awaited !== undefined; awaited = awaited.next, place++) {
+      call(awaited.done, awaited === culprit ? reason : place < transmitted ? maybe : never);
+    }
+    const { onClose } = this.options;
+    if (onClose !== undefined) call(onClose, reason);
+  }
+
+  private readonly deadline = (): number =>
+    this.sent === 0 || this.head === undefined ? Infinity : this.since + this.head.allowance;
+
+  private readonly missed = (): void => {
+    const { line, allowance } = this.head ?? { line: '', allowance: 0 };
+    const what = this.connecting ? 'no connection for' : 'no reply to';
+    this.giveUp(
+      new BeanstalkError('DEADLINE', `${what} \`${line.trimEnd()}\` within ${allowance} ms`, {
+        unknown: !this.connecting,
+      }),
+    );
+  };
+}
+
+function refused(code: Refusal, command: string): BeanstalkError {
+  return new BeanstalkError(code, `the server's answer to \`${command}\``);
+}
+
+/** What a command gets that was not the cause. */
+function closedBy(reason: BeanstalkError, unknown: boolean): BeanstalkError {
+  const code = reason.code === 'CLOSED' ? 'CLOSED' : 'CONNECTION_LOST';
+  const when = unknown ? 'before the reply came' : 'before the command was sent';
+  return new BeanstalkError(code, `the connection closed ${when}: ${reason.message}`, {
+    cause: reason,
+    unknown,
+  });
+}
+
+function failLater<T>(done: Done<T>, error: BeanstalkError): void {
+  process.nextTick(done, error);
+}
+
+/** What a callback throws is an uncaught exception, as it would be anywhere; the replies behind it still go out. */
+function call<E extends BeanstalkError | undefined>(
+  done: (error: E, value: never) => void,
+  error: E,
+  value?: unknown,
+): void {
+  try {
+    done(error, value as never);
+  } catch (thrown) {
+    process.nextTick(() => {
+      throw thrown;
+    });
+  }
+}
+
+/** A quit cannot fail in a way that matters to anyone: `onClose` tells how it ended. */
+function ignored(): void {}

@@ -1,0 +1,246 @@
+import { BeanstalkError } from './beanstalk-error.js';
+
+/** The arguments that may follow a word. */
+type Shape = 'none' | 'number' | 'number?' | 'name' | 'body' | 'number and body';
+
+const SHAPES = {
+  INSERTED: 'number',
+  BURIED: 'number?', // with the id as the answer to a put
+  USING: 'name',
+  RESERVED: 'number and body',
+  TIMED_OUT: 'none',
+  DEADLINE_SOON: 'none',
+  DELETED: 'none',
+  RELEASED: 'none',
+  TOUCHED: 'none',
+  WATCHING: 'number',
+  FOUND: 'number and body',
+  KICKED: 'number?', // with the count as the answer to a kick
+  PAUSED: 'none',
+  OK: 'body',
+  NOT_FOUND: 'none',
+  NOT_IGNORED: 'none',
+  DRAINING: 'none',
+  JOB_TOO_BIG: 'none',
+  EXPECTED_CRLF: 'none',
+  OUT_OF_MEMORY: 'none',
+  INTERNAL_ERROR: 'none',
+  BAD_FORMAT: 'none',
+  UNKNOWN_COMMAND: 'none',
+} as const satisfies Record<string, Shape>;
+
+export type ReplyWord = keyof typeof SHAPES;
+
+/** One reply. Always these three fields, so that all replies look alike to the engine. */
+export interface Reply {
+  readonly word: ReplyWord;
+  /** The job's id, the number or the tube's name; '' where there is none. Never a number: ids have 64 bits. */
+  readonly value: string;
+  /** The job's or the statistics' bytes as they are; empty where there are none. */
+  readonly body: Buffer;
+}
+
+interface Word {
+  readonly bytes: Buffer;
+  readonly shape: Shape;
+  /** The reply of the word alone, shared by all that need no more. */
+  readonly bare: Reply;
+}
+
+const LF = 10;
+const CR = 13;
+const SPACE = 32;
+const LONGEST_LINE = 224;
+/** beanstalkd's own limit for `-z`. */
+const LARGEST_BODY = 2 ** 30;
+/** So many digits are exact as a number. */
+const SAFE_DIGITS = 15;
+const LARGEST_ID_DIGITS = 20;
+const NOTHING = Buffer.alloc(0);
+
+const WORDS: readonly Word[] = Object.entries(SHAPES).map(([word, shape]) => ({
+  bytes: Buffer.from(word, 'latin1'),
+  shape,
+  bare: { word: word as ReplyWord, value: '', body: NOTHING },
+}));
+/** By the first byte: at most three share one. */
+const WORDS_BY_FIRST: readonly (readonly Word[])[] = Array.from({ length: 256 }, (_, first) =>
+  WORDS.filter((word) => word.bytes[0] === first),
+);
+
+/**
+ * Bytes to replies, however they are split: `feed` a chunk, then ask for `next` until it has none.
+ * A body that came in one chunk is a view of that chunk, which must not be changed afterwards; any other has its own memory.
+ */
+export class ReplyParser {
+  private chunk: Buffer = NOTHING;
+  private at = 0;
+  /** A line that began in an earlier chunk. */
+  private readonly line = Buffer.allocUnsafeSlow(LONGEST_LINE);
+  private lineLength = 0;
+  /** The word and value of the line just read, when a body follows, and the body's length. */
+  private word: Word | undefined;
+  private value = '';
+  private size = 0;
+  /** A body that goes on in a later chunk, with its CRLF. */
+  private body: Buffer | undefined;
+  private bodyLength = 0;
+
+  /** Takes the next bytes; all replies of the chunk before must have been taken. */
+  feed(chunk: Buffer): void {
+    this.chunk = chunk;
+    this.at = 0;
+  }
+
+  /** The next reply, or undefined when more bytes are needed. Throws BAD_REPLY; the parser is of no use after that. */
+  next(): Reply | undefined {
+    if (this.word === undefined) {
+      const bare = this.readLine();
+      if (bare !== undefined || this.word === undefined) return bare;
+    }
+    return this.readBody(this.word);
+  }
+
+  /** The reply of a line that is all of it. Otherwise undefined, and `word` is set if the line was complete. */
+  private readLine(): Reply | undefined {
+    const chunk = this.chunk;
+    const start = this.at;
+    const limit = Math.min(chunk.length, start + LONGEST_LINE - this.lineLength);
+    let end = start;
+    while (end < limit && chunk[end] !== LF) end++;
+    if (end === limit) {
+      this.keepLine(start, end);
+      if (this.lineLength === LONGEST_LINE) throw badLine('an endless line', this.line, 0, LONGEST_LINE);
+      return undefined;
+    }
+    this.at = end + 1;
+    if (this.lineLength === 0) return this.parseLine(chunk, start, end);
+    this.keepLine(start, end);
+    const length = this.lineLength;
+    this.lineLength = 0;
+    return this.parseLine(this.line, 0, length);
+  }
+
+  private keepLine(start: number, end: number): void {
+    this.lineLength += this.chunk.copy(this.line, this.lineLength, start, end);
+    if (end === this.chunk.length) this.letGo();
+  }
+
+  /** `lf` is where the line feed stands, or would. */
+  private parseLine(bytes: Buffer, start: number, lf: number): Reply | undefined {
+    const end = lf - 1;
+    if (end < start || bytes[end] !== CR) throw badLine('no CRLF', bytes, start, lf);
+    let wordEnd = start;
+    while (wordEnd < end && bytes[wordEnd] !== SPACE) wordEnd++;
+    const word = findWord(bytes, start, wordEnd);
+    if (word === undefined) throw badLine('an unknown word', bytes, start, lf);
+    const bare = wordEnd === end;
+    const first = wordEnd + 1;
+    switch (word.shape) {
+      case 'none':
+        if (bare) return word.bare;
+        break;
+      case 'number?':
+        if (bare) return word.bare;
+        return { word: word.bare.word, value: digits(bytes, first, end), body: NOTHING };
+      case 'number':
+        return { word: word.bare.word, value: digits(bytes, first, end), body: NOTHING };
+      case 'name':
+        if (first < end)
+          return { word: word.bare.word, value: bytes.toString('latin1', first, end), body: NOTHING };
+        break;
+      case 'body':
+        this.expectBody(word, '', bytes, first, end);
+        return undefined;
+      case 'number and body': {
+        let space = first;
+        while (space < end && bytes[space] !== SPACE) space++;
+        this.expectBody(word, digits(bytes, first, space), bytes, space + 1, end);
+        return undefined;
+      }
+    }
+    throw badLine('wrong arguments', bytes, start, lf);
+  }
+
+  private expectBody(word: Word, value: string, bytes: Buffer, start: number, end: number): void {
+    const size = Number(digits(bytes, start, end));
+    if (size > LARGEST_BODY) throw badLine('too long a body', bytes, start, end);
+    this.word = word;
+    this.value = value;
+    this.size = size;
+  }
+
+  private readBody(word: Word): Reply | undefined {
+    const body = this.takeBody(this.size + 2);
+    if (body === undefined) return undefined;
+    const reply = { word: word.bare.word, value: this.value, body };
+    this.word = undefined;
+    return reply;
+  }
+
+  /** The body without the CRLF that `length` counts. */
+  private takeBody(length: number): Buffer | undefined {
+    const { chunk, at } = this;
+    if (this.body === undefined) {
+      if (chunk.length - at >= length) {
+        this.at = at + length;
+        return withoutEnd(chunk, at, at + length);
+      }
+      this.body = Buffer.allocUnsafeSlow(length);
+      this.bodyLength = 0;
+    }
+    const copied = chunk.copy(this.body, this.bodyLength, at);
+    this.at = at + copied;
+    this.bodyLength += copied;
+    if (this.bodyLength < length) {
+      this.letGo();
+      return undefined;
+    }
+    const body = withoutEnd(this.body, 0, length);
+    this.body = undefined;
+    return body;
+  }
+
+  /** A chunk that was read to its end must not be kept alive by an idle connection. */
+  private letGo(): void {
+    this.chunk = NOTHING;
+    this.at = 0;
+  }
+}
+
+function findWord(bytes: Buffer, start: number, end: number): Word | undefined {
+  const candidates = WORDS_BY_FIRST[bytes[start] ?? 0];
+  if (candidates === undefined) return undefined;
+  const length = end - start;
+  for (const word of candidates) {
+    if (word.bytes.length !== length) continue;
+    let at = 1;
+    while (at < length && word.bytes[at] === bytes[start + at]) at++;
+    if (at === length) return word;
+  }
+  return undefined;
+}
+
+function digits(bytes: Buffer, start: number, end: number): string {
+  const length = end - start;
+  let number = 0;
+  for (let at = start; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - 48;
+    if (digit < 0 || digit > 9) throw badLine('no number', bytes, start, end);
+    number = number * 10 + digit;
+  }
+  if (length < 1 || length > LARGEST_ID_DIGITS) throw badLine('no number', bytes, start, end);
+  return length <= SAFE_DIGITS ? String(number) : bytes.toString('latin1', start, end);
+}
+
+function withoutEnd(bytes: Buffer, start: number, end: number): Buffer {
+  if (bytes[end - 2] !== CR || bytes[end - 1] !== LF) {
+    throw badLine('no CRLF after a body', bytes, Math.max(start, end - 20), end);
+  }
+  return bytes.subarray(start, end - 2);
+}
+
+function badLine(why: string, bytes: Buffer, start: number, end: number): BeanstalkError {
+  const text = bytes.toString('latin1', start, Math.min(end, start + 60));
+  return new BeanstalkError('BAD_REPLY', `${why}: ${JSON.stringify(text)}`, { unknown: true });
+}

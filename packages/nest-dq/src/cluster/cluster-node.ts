@@ -1,0 +1,266 @@
+import type { Duplex } from 'node:stream';
+import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
+import { Connection, type Done, type PutOptions } from '../beanstalk/connection.js';
+import type { Clock, Timer } from '../time.js';
+import { UNKNOWN_COPY, formatLocation, type Location } from './location.js';
+
+/** Opens a byte stream to a node: a socket, or a pair of streams in the process. */
+export type Dial = () => Duplex;
+
+/** Milliseconds. */
+const COMMAND_DEADLINE = 500;
+/** A server replays its binlog before its first reply, so the first one may take longer. */
+const GREETING_DEADLINE = 5_000;
+/** Together with the deadline this finds a frozen node within a second. */
+const PING_EVERY = 500;
+const FIRST_RETRY = 50;
+const LONGEST_RETRY = 2_000;
+/** How long a node that refused to store is left alone. */
+const REFUSAL_PAUSE = 5_000;
+
+/** Why a node cannot be used now. */
+export class NodeDownError extends Error {
+  constructor(endpoint: string, cause: unknown) {
+    super(cause instanceof Error ? cause.message : `${endpoint} is not connected`, { cause });
+    this.name = 'NodeDownError';
+  }
+}
+
+/** Why a copy was not stored, and whether it may have been all the same. */
+export interface PutFailure {
+  readonly reason: string;
+  /** The place to name in the primary's header: with the id `?` when nobody knows, with an id when it was stored buried. */
+  readonly doubtful?: string;
+}
+
+export type DeleteResult =
+  /** The server deleted it. */
+  | 'deleted'
+  /** It is not there, or somebody has it reserved. */
+  | 'missing'
+  /** The node could not be asked. */
+  | 'away';
+
+export interface NodeListener {
+  up?(node: ClusterNode): void;
+  /** Once for each time the node goes down, and once if the first connection fails. */
+  down?(node: ClusterNode, error: Error): void;
+}
+
+/**
+ * One beanstalkd: a control connection for puts, deletes and questions, opened when first needed, opened again with
+ * growing pauses while the node is away, and pinged, because a connect proves nothing.
+ */
+export class ClusterNode {
+  /** The largest body the server takes, in bytes. */
+  maxJobSize = 65_535;
+  /** The running server's `id`, which changes when it restarts; undefined while the node is down. */
+  instance: string | undefined;
+
+  private control: Connection | undefined;
+  private dialling = false;
+  private started = false;
+  private closed = false;
+  private failures = 0;
+  /** It took the connection but did not answer in time, as a server that replays its binlog. */
+  private silent = false;
+  private dialledAt = -Infinity;
+  private lastError: Error | undefined;
+  private refusedUntil = 0;
+  private timer: Timer | undefined;
+  private readonly listeners = new Set<NodeListener>();
+  private readonly waiting = new Set<(connection: Connection | undefined) => void>();
+
+  constructor(
+    readonly endpoint: string,
+    private readonly dial: Dial,
+    private readonly clock: Clock,
+  ) {}
+
+  /** It answers. */
+  get up(): boolean {
+    return this.instance !== undefined;
+  }
+
+  /** Worth a put: it answers and did not refuse lately, or was never tried. */
+  get writable(): boolean {
+    return (this.up || !this.tried) && this.clock.now() >= this.refusedUntil;
+  }
+
+  /** Why it is down, for people. */
+  get reason(): string {
+    return this.lastError?.message ?? (this.up ? 'up' : 'not connected yet');
+  }
+
+  private get tried(): boolean {
+    return this.failures > 0 || this.silent;
+  }
+
+  /** Returns how to stop listening. */
+  listen(listener: NodeListener): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** Connects in the background and keeps it so. Idempotent. */
+  start(): void {
+    if (this.started || this.closed) return;
+    this.started = true;
+    this.connect();
+  }
+
+  /** Ends everything; what waits for the node fails. Idempotent. */
+  close(): void {
+    this.closed = true;
+    this.timer?.cancel();
+    this.control?.close();
+    this.release(undefined);
+  }
+
+  /** Stores one copy. Exactly one of `failure` and `location` is given. */
+  put(
+    tube: string,
+    body: () => Buffer,
+    options: () => PutOptions,
+    done: (failure: PutFailure | undefined, location: string) => void,
+  ): void {
+    this.whenUp((connection) => {
+      if (!connection) return done({ reason: this.reason }, '');
+      const instance = this.instance!;
+      connection.put(tube, body(), options(), (error, reply) => {
+        if (error) return done(this.putFailure(error, instance), '');
+        const location = formatLocation(this.endpoint, instance, reply.id);
+        if (reply.status === 'INSERTED') return done(undefined, location);
+        // Stored, but it will never surface by itself: the server is out of memory, or cannot write its log.
+        this.refusedUntil = this.clock.now() + REFUSAL_PAUSE;
+        done({ reason: 'BURIED', doubtful: location }, '');
+      });
+    });
+  }
+
+  /**
+   * Deletes the copy at a place. Ids begin again when a server loses its log, so with another instance than the
+   * location's the copy is looked at first, on the same connection, and deleted only if `isSame` knows it.
+   */
+  delete(location: Location, isSame: (body: Buffer) => boolean, done: (result: DeleteResult) => void): void {
+    const connection = this.control;
+    if (!connection || location.copyId === UNKNOWN_COPY) return done('away');
+    const remove = () =>
+      connection.delete(location.copyId, (error, reply) =>
+        done(error ? 'away' : reply === 'DELETED' ? 'deleted' : 'missing'),
+      );
+    if (location.instance === this.instance) return remove();
+    connection.peek(location.copyId, (error, reply) => {
+      if (error) done('away');
+      else if (reply === 'NOT_FOUND' || !isSame(reply.body)) done('missing');
+      else remove();
+    });
+  }
+
+  /** Makes a buried copy ready again; a release that the server could not store ends as buried. */
+  kickJob(copyId: string, done: Done<'KICKED' | 'NOT_FOUND'>): void {
+    this.whenUp((connection) => connection?.kickJob(copyId, done));
+  }
+
+  /** One more connection to the node, for reserving. Undefined while the node is down: listen for `up` first. */
+  connectLane(onClose: (reason: BeanstalkError) => void): Connection | undefined {
+    if (!this.up) return undefined;
+    const connection = new Connection(this.dial(), {
+      clock: this.clock,
+      deadline: COMMAND_DEADLINE,
+      onClose,
+    });
+    connection.maxJobSize = this.maxJobSize;
+    return connection;
+  }
+
+  /** Calls back with the control connection, at the latest after one command's deadline, then without. */
+  private whenUp(callback: (connection: Connection | undefined) => void): void {
+    if (this.control && this.up) return callback(this.control);
+    if (this.closed) return callback(undefined);
+    const finish = (connection: Connection | undefined) => {
+      if (!this.waiting.delete(finish)) return;
+      limit.cancel();
+      callback(connection);
+    };
+    this.waiting.add(finish);
+    const limit = this.clock.after(COMMAND_DEADLINE, () => {
+      this.silent = true;
+      finish(undefined);
+    });
+    this.started = true;
+    // Many jobs may ask for a node that is away: they don't dial faster than the first retry would.
+    if (this.clock.now() - this.dialledAt >= FIRST_RETRY) this.connect();
+  }
+
+  private release(connection: Connection | undefined): void {
+    // A snapshot: who is turned away may come back at once.
+    for (const waiting of Array.from(this.waiting)) waiting(connection);
+  }
+
+  private connect(): void {
+    if (this.closed || this.dialling || this.control) return;
+    this.dialling = true;
+    this.dialledAt = this.clock.now();
+    this.timer?.cancel();
+    const connection = new Connection(this.dial(), {
+      clock: this.clock,
+      deadline: COMMAND_DEADLINE,
+      onClose: (reason) => this.lost(connection, reason),
+    });
+    connection.stats((error, stats) => {
+      if (error)
+        connection.close(); // and `lost` goes on
+      else this.greeted(connection, stats);
+    }, GREETING_DEADLINE);
+  }
+
+  private greeted(connection: Connection, stats: Readonly<Record<string, string>>): void {
+    if (this.closed) return connection.close();
+    this.dialling = false;
+    this.control = connection;
+    this.maxJobSize = Number(stats['max-job-size'] ?? this.maxJobSize);
+    connection.maxJobSize = this.maxJobSize;
+    this.instance = stats['id'] ?? '';
+    this.failures = 0;
+    this.silent = false;
+    this.lastError = undefined;
+    this.schedulePing(connection);
+    this.release(connection);
+    for (const listener of this.listeners) listener.up?.(this);
+  }
+
+  private schedulePing(connection: Connection): void {
+    this.timer = this.clock.after(PING_EVERY, () => {
+      connection.listTubeUsed((error) => {
+        if (!error) this.schedulePing(connection);
+      });
+    });
+  }
+
+  private lost(connection: Connection, reason: Error): void {
+    if (this.control !== undefined && this.control !== connection) return;
+    const first = this.failures === 0;
+    this.control = undefined;
+    this.dialling = false;
+    this.instance = undefined;
+    this.failures++;
+    this.lastError = reason;
+    this.timer?.cancel();
+    this.release(undefined);
+    if (this.closed) return;
+    const pause = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (this.failures - 1));
+    this.timer = this.clock.after(pause * (0.5 + Math.random() / 2), () => this.connect());
+    if (first)
+      for (const listener of this.listeners) listener.down?.(this, new NodeDownError(this.endpoint, reason));
+  }
+
+  private putFailure(error: BeanstalkError, instance: string): PutFailure {
+    if (error.code === 'DRAINING' || error.code === 'OUT_OF_MEMORY' || error.code === 'INTERNAL_ERROR') {
+      this.refusedUntil = this.clock.now() + REFUSAL_PAUSE;
+    }
+    return error.unknown
+      ? { reason: error.message, doubtful: formatLocation(this.endpoint, instance, UNKNOWN_COPY) }
+      : { reason: error.message };
+  }
+}

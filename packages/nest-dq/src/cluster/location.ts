@@ -1,0 +1,29 @@
+/** Where a copy is: `endpoint#instance:copyId`. A copy whose put got no answer has the id `?`. */
+export interface Location {
+  readonly endpoint: string;
+  /** The `id` that the server's `stats` gave; another one means that copy ids began again or were reused. */
+  readonly instance: string;
+  readonly copyId: string;
+}
+
+export const UNKNOWN_COPY = '?';
+
+export function formatLocation(endpoint: string, instance: string, copyId: string): string {
+  return `${endpoint}#${instance}:${copyId}`;
+}
+
+/** Undefined when the text is no location. */
+export function parseLocation(text: string): Location | undefined {
+  const match = /^([^#]+)#([^#:]*):(\d{1,20}|\?)$/.exec(text);
+  return match ? { endpoint: match[1]!, instance: match[2]!, copyId: match[3]! } : undefined;
+}
+
+/** True when the copy's put got no answer, so that nobody knows whether and where it is. */
+export function isUnknown(location: string): boolean {
+  return location.endsWith(`:${UNKNOWN_COPY}`);
+}
+
+/** The longest text a location on this endpoint can have, in bytes. */
+export function longestLocation(endpoint: string): number {
+  return Buffer.byteLength(endpoint) + 1 + 16 + 1 + 20;
+}

@@ -1,0 +1,30 @@
+import type { ClusterNode } from './cluster-node.js';
+
+export interface Placement {
+  /** How many copies to store: the first takes the primary. */
+  readonly copies: number;
+  /** The nodes in the order in which they are tried; those past `copies` replace one that fails. */
+  readonly nodes: readonly ClusterNode[];
+  /** How many of them, from the front, are healthy. */
+  readonly healthy: number;
+}
+
+/**
+ * Chooses the nodes of one job: healthy ones, each in turn the primary's. A node that is down is a last resort: it is
+ * tried only when the healthy ones cannot make `minWritten`.
+ */
+export function place(
+  nodes: readonly ClusterNode[],
+  turn: number,
+  replicas: number,
+  minWritten: number,
+): Placement {
+  const healthy: ClusterNode[] = [];
+  const down: ClusterNode[] = [];
+  for (let i = 0; i < nodes.length; i++) {
+    const node = nodes[(turn + i) % nodes.length]!;
+    (node.writable ? healthy : down).push(node);
+  }
+  const usable = healthy.length >= minWritten ? healthy.length : nodes.length;
+  return { copies: Math.min(replicas, usable), nodes: [...healthy, ...down], healthy: healthy.length };
+}

@@ -1,0 +1,185 @@
+import { Heap } from '../heap.js';
+import { copyDelay, copyPriority, stagger } from '../copy-timing.js';
+import type { ClaimAnswer, TubeLedger } from '../ledger/ledger.js';
+import type { SettleQueue } from '../ledger/settle-queue.js';
+import type { Clock } from '../time.js';
+import type { Delivery } from './delivery.js';
+
+/** Milliseconds. What is due and waits for longer than this without a slot may go to another process. */
+const PATIENCE = 250;
+/** Milliseconds. A primary that is due within this is held rather than released. */
+export const HOLD_LIMIT = 1_000;
+/** Seconds. A long run's backups ask no oftener than this. */
+const LONGEST_BACKUP_PAUSE = 60;
+/** Milliseconds. A claim whose answer comes this much before the lease's end is not used. */
+const LEASE_RESERVE = 1_000;
+
+/** What a claim may lead to, besides letting go of the copy. */
+export interface ClaimTaker {
+  freeSlots(): number;
+  run(delivery: Delivery, grant: Extract<ClaimAnswer, { kind: 'run' }>, claimedAt: number): void;
+  /** Early by the ledger: hold it until its `due`. */
+  early(delivery: Delivery): void;
+  /** Done, revoked or replaced. */
+  gone(delivery: Delivery): void;
+  died(delivery: Delivery, why: 'attempts' | 'stale'): void;
+  /** A call was answered, or failed: slots may be free again. */
+  answered(): void;
+}
+
+export interface ClaimSettings {
+  readonly tube: string;
+  /** Milliseconds. */
+  readonly backupDelay: number;
+  readonly lease: number;
+  /** Runs at most, where the job does not say. */
+  readonly attempts: number;
+}
+
+/** What is due and waits for a slot, and the claims of it: one call to the ledger for all that have a slot in a turn. */
+export class Claims {
+  private readonly waiting = new Heap<Delivery>(before);
+  private claiming = 0;
+
+  constructor(
+    private readonly ledger: TubeLedger,
+    private readonly settleQueue: SettleQueue,
+    private readonly clock: Clock,
+    private readonly settings: ClaimSettings,
+    private readonly taker: ClaimTaker,
+  ) {}
+
+  /** How many are due without a slot. */
+  get size(): number {
+    return this.waiting.size;
+  }
+
+  /** Slots that are taken by claims without an answer. */
+  get pending(): number {
+    return this.claiming;
+  }
+
+  add(delivery: Delivery): void {
+    delivery.waitingSince = this.clock.now();
+    this.waiting.add(delivery);
+  }
+
+  /** Does nothing with what is not here. */
+  remove(delivery: Delivery): void {
+    this.waiting.remove(delivery);
+  }
+
+  /** Empties the waiting list. */
+  takeAll(): Delivery[] {
+    const all: Delivery[] = [];
+    for (let next = this.waiting.peek(); next; next = this.waiting.peek()) {
+      this.waiting.remove(next);
+      all.push(next);
+    }
+    return all;
+  }
+
+  /** Claims as many as there are slots. */
+  claim(): void {
+    const batch: Delivery[] = [];
+    for (let free = this.taker.freeSlots(); free > 0; free--) {
+      const next = this.waiting.peek();
+      if (!next) break;
+      this.waiting.remove(next);
+      batch.push(next);
+    }
+    if (batch.length > 0) this.ask(batch);
+  }
+
+  /** Gives to others what has waited too long beyond the first `keep`. */
+  releaseSurplus(keep: number): void {
+    if (this.waiting.size <= keep) return;
+    const now = this.clock.now();
+    const all = this.takeAll();
+    all.forEach((delivery, position) => {
+      if (position < keep || now - delivery.waitingSince <= PATIENCE) this.waiting.add(delivery);
+      else letGo(delivery, 0);
+    });
+  }
+
+  private ask(batch: Delivery[]): void {
+    const sentAt = this.clock.now();
+    const claimedAt = this.ledger.now();
+    this.claiming += batch.length;
+    const requests = batch.map((delivery) => {
+      const { id, generation, due, attempts } = delivery.header;
+      return { id, generation, due, token: delivery.token, attempts: attempts ?? this.settings.attempts };
+    });
+    this.ledger.claim(requests, this.settleQueue.take(this.settings.tube)).then(
+      (answers) => {
+        this.claiming -= batch.length;
+        const late = this.clock.now() - sentAt > this.settings.lease - LEASE_RESERVE;
+        answers.forEach((answer, i) => this.act(batch[i]!, answer, claimedAt, late));
+        this.taker.answered();
+      },
+      () => {
+        // Unknown, not failed: asked again with the same token once the ledger answers, unless they are released before.
+        this.claiming -= batch.length;
+        for (const delivery of batch) if (delivery.held) this.waiting.add(delivery);
+        this.taker.answered();
+      },
+    );
+  }
+
+  private act(delivery: Delivery, answer: ClaimAnswer, claimedAt: number, late: boolean): void {
+    const ownStagger = stagger(delivery.header.index, this.settings.backupDelay);
+    switch (answer.kind) {
+      case 'run':
+        // Somebody else may have the job by now ◆.
+        if (late) return letGo(delivery, 1 + ownStagger);
+        return this.taker.run(delivery, answer, claimedAt);
+      case 'wait':
+        return this.wait(delivery, answer.ms);
+      case 'busy': {
+        // Never at once ◆, or the copy would come back as fast as it is let go.
+        const pause = Math.max(1, Math.ceil(answer.ms / 1000)) + ownStagger;
+        const ranFor = Math.ceil(answer.ranFor / 1000);
+        return letGo(
+          delivery,
+          delivery.primary ? pause : Math.min(LONGEST_BACKUP_PAUSE, Math.max(pause, ranFor)),
+        );
+      }
+      case 'gone':
+        return this.taker.gone(delivery);
+      case 'dead':
+        bury(delivery);
+        if (answer.fresh) this.taker.died(delivery, 'attempts');
+        return;
+      case 'stale':
+        bury(delivery);
+        return this.taker.died(delivery, 'stale');
+    }
+  }
+
+  private wait(delivery: Delivery, ms: number): void {
+    if (delivery.primary && ms <= HOLD_LIMIT) {
+      delivery.due = this.ledger.now() + ms;
+      if (delivery.held) this.taker.early(delivery);
+    } else {
+      letGo(delivery, copyDelay(delivery.header.index, ms, this.settings.backupDelay));
+    }
+  }
+}
+
+/** Lets a copy go for anybody, after whole seconds, in its place of the order. */
+export function letGo(delivery: Delivery, delay: number): void {
+  delivery.lane.release(delivery, priorityOf(delivery), delay);
+}
+
+export function bury(delivery: Delivery): void {
+  delivery.lane.bury(delivery, priorityOf(delivery));
+}
+
+function priorityOf({ header }: Delivery): number {
+  return copyPriority(header.priority, header.due, header.index);
+}
+
+/** The user's priority, then the due time, backups after the primaries of their time: as beanstalkd has it. */
+function before(a: Delivery, b: Delivery): boolean {
+  return priorityOf(a) < priorityOf(b);
+}

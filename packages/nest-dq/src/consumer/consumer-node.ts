@@ -1,0 +1,256 @@
+import type { Reserved } from '../beanstalk/connection.js';
+import type { ClusterNode } from '../cluster/cluster-node.js';
+import { copyPriority } from '../copy-timing.js';
+import { unwrap } from '../envelope.js';
+import type { Clock, Timer } from '../time.js';
+import { Delivery } from './delivery.js';
+import { Lane, MOST_HELD, type LaneEvents } from './lane.js';
+
+const MOST_LANES = 3;
+const SMALLEST_BATCH = 4;
+const LARGEST_BATCH = 256;
+/** Milliseconds. */
+const REOPEN_AFTER = 250;
+const POLL_WITHOUT_WAIT = 50;
+const KICK_AFTER = 5_000;
+
+/** What one tube's consumer offers to its nodes. */
+export interface Taker {
+  /** How many more copies may be reserved now. */
+  room(): number;
+  arrived(delivery: Delivery): void;
+  lost(deliveries: Delivery[]): void;
+  poison(node: ClusterNode, copyId: string, reason: string): void;
+  trouble(node: ClusterNode, message: string): void;
+}
+
+/**
+ * One beanstalkd and one tube: up to three lanes, of which one waits in a blocking reserve whenever the node is empty,
+ * holding nothing, so that a new copy is seen at once while the others hold what is running:
+ *
+ * 1. Empty, room left, nobody waits: an idle lane waits; else, if there are fewer than three, a new one.
+ * 2. The wait brings nothing: 1 again.
+ * 3. It brings a copy, and another lane is idle or can be opened: the lane keeps it, and refills.
+ * 4. Otherwise it gives the copy back with a delay of a second, so that nobody else takes it, and the lane that holds
+ *    least takes it by its id, and refills.
+ * 5. A refill asks for a batch of what is ready now; a full one is followed by a larger one, else the node is empty.
+ * 6. A lane that holds nothing any more is idle: 1. When room opens, the lane that holds least refills.
+ * 7. A lane whose connection is lost forgets its deliveries; it is opened again once the node's control connection is up.
+ */
+export class ConsumerNode implements LaneEvents {
+  private lanes: Lane[] = [];
+  private waiter: Lane | undefined;
+  private active = false;
+  /** The last question said that nothing is ready, and nobody stopped asking since. */
+  private empty = false;
+  private batch = SMALLEST_BATCH;
+  /** Reserves that are sent and not answered, without the blocking one. */
+  private outstanding = 0;
+  private stopListening: (() => void) | undefined;
+  private polling = false;
+  private readonly timers = new Set<Timer>();
+
+  constructor(
+    private readonly node: ClusterNode,
+    private readonly tube: string,
+    private readonly clock: Clock,
+    private readonly taker: Taker,
+  ) {}
+
+  /** Reserves without a reply: they count against the room. */
+  get asked(): number {
+    return this.outstanding;
+  }
+
+  /** Begins, or goes on, to reserve. Idempotent. */
+  start(): void {
+    this.active = true;
+    this.empty = false;
+    this.stopListening ??= this.node.listen({ up: () => this.askAgain() });
+    this.node.start();
+    this.advance();
+  }
+
+  /** No more questions; what an open wait still brings arrives all the same. */
+  pause(): void {
+    this.active = false;
+  }
+
+  /** No more questions and no open wait; what is held stays held. */
+  stop(): void {
+    this.active = false;
+    this.stopListening?.();
+    this.stopListening = undefined;
+    for (const timer of this.timers) timer.cancel();
+    this.timers.clear();
+    this.polling = false;
+    this.waiter?.close();
+  }
+
+  /** Ends the lanes once the server has answered all that was said; resolves when they are gone. */
+  async close(): Promise<void> {
+    this.stop();
+    for (const lane of this.lanes) lane.quit();
+    await Promise.all(this.lanes.map((lane) => lane.gone));
+  }
+
+  touchAll(): void {
+    for (const lane of this.lanes) lane.touchAll();
+  }
+
+  /** Rules 1, 5 and 6: asks for more if there is room. To be called whenever something changed. */
+  advance(): void {
+    if (!this.active || !this.node.up) return;
+    const room = this.taker.room();
+    if (room <= 0) {
+      if (!this.waiter) this.empty = false;
+      return;
+    }
+    if (!this.empty) return this.refill(room);
+    if (this.waiter) return;
+    const lane = this.lanes.find(({ idle }) => idle) ?? this.openLane();
+    if (lane) this.wait(lane);
+    else this.poll();
+  }
+
+  freed(_lane: Lane): void {
+    this.advance();
+  }
+
+  lost(deliveries: Delivery[]): void {
+    this.taker.lost(deliveries);
+  }
+
+  strayed(copyId: string): void {
+    this.taker.trouble(
+      this.node,
+      `a release was answered BURIED (out of memory, or the log cannot be written)`,
+    );
+    this.later(KICK_AFTER, () => this.node.kickJob(copyId, () => undefined));
+  }
+
+  private wait(lane: Lane): void {
+    this.waiter = lane;
+    lane.wait((reserved) => {
+      this.waiter = undefined;
+      if (reserved) {
+        this.empty = false;
+        this.awaited(lane, reserved);
+      }
+      this.advance();
+    });
+  }
+
+  /** Rules 3 and 4. */
+  private awaited(lane: Lane, reserved: Reserved): void {
+    const another =
+      this.lanes.some((other) => other !== lane && other.idle) || this.lanes.length < MOST_LANES;
+    const holder = another
+      ? undefined
+      : this.leastHolding((other) => other !== lane && other.held < MOST_HELD);
+    if (!holder) return this.accept(lane, reserved);
+    const envelope = unwrap(reserved.body);
+    if (typeof envelope === 'string') return this.accept(lane, reserved);
+    const { priority, due, index } = envelope.header;
+    this.outstanding++;
+    lane.putBack(reserved.id, copyPriority(priority, due, index), 1, (released) => {
+      if (!released) {
+        this.outstanding--;
+        return this.advance();
+      }
+      holder.take(reserved.id, (taken) => {
+        this.outstanding--;
+        if (taken) this.accept(holder, taken);
+        this.advance();
+      });
+    });
+  }
+
+  private refill(room: number): void {
+    if (this.outstanding > 0) return; // its answers call again
+    const lane = this.refillLane();
+    if (!lane) return this.poll();
+    const count = Math.min(this.batch, room, MOST_HELD - lane.held);
+    const whole = count === this.batch;
+    let got = 0;
+    let answered = 0;
+    this.outstanding += count;
+    lane.refill(count, (reserved) => {
+      this.outstanding--;
+      if (reserved) {
+        got++;
+        this.accept(lane, reserved);
+      }
+      if (++answered < count) return;
+      this.empty = got < count;
+      if (this.empty) this.batch = SMALLEST_BATCH;
+      else if (whole) this.batch = Math.min(LARGEST_BATCH, this.batch * 2);
+      this.advance();
+    });
+  }
+
+  /** The lane that holds least, but not the last one that could still wait while another can take more. */
+  private refillLane(): Lane | undefined {
+    const idle = this.lanes.filter((lane) => lane.idle).length;
+    const spare = this.lanes.length < MOST_LANES || idle > 1;
+    const holder = this.leastHolding((lane) => lane.held < MOST_HELD && (spare || !lane.idle));
+    return holder ?? this.openLane() ?? this.leastHolding((lane) => lane.held < MOST_HELD);
+  }
+
+  private leastHolding(fits: (lane: Lane) => boolean): Lane | undefined {
+    let least: Lane | undefined;
+    for (const lane of this.lanes) {
+      if (!lane.waiting && fits(lane) && (!least || lane.held < least.held)) least = lane;
+    }
+    return least;
+  }
+
+  private openLane(): Lane | undefined {
+    if (this.lanes.length >= MOST_LANES) return undefined;
+    const instance = this.node.instance ?? '';
+    const connection = this.node.connectLane(() => {
+      this.lanes = this.lanes.filter((other) => other !== lane);
+      lane.forget();
+      this.later(REOPEN_AFTER, () => this.askAgain());
+    });
+    if (!connection) return undefined;
+    const lane = new Lane(connection, instance, this.tube, this);
+    this.lanes.push(lane);
+    return lane;
+  }
+
+  private accept(lane: Lane, { id, body }: Reserved): void {
+    const envelope = unwrap(body);
+    if (typeof envelope === 'string') {
+      lane.buryBody(id, () => this.taker.poison(this.node, id, envelope));
+      return;
+    }
+    const delivery = new Delivery(this.node, lane, id, envelope);
+    lane.hold(delivery);
+    this.taker.arrived(delivery);
+  }
+
+  /** Every lane holds something or is full, so none can wait. */
+  private poll(): void {
+    if (this.polling) return;
+    this.polling = true;
+    this.later(POLL_WITHOUT_WAIT, () => {
+      this.polling = false;
+      this.askAgain();
+    });
+  }
+
+  private askAgain(): void {
+    this.empty = false;
+    this.advance();
+  }
+
+  private later(ms: number, callback: () => void): void {
+    if (!this.stopListening) return;
+    const timer = this.clock.after(ms, () => {
+      this.timers.delete(timer);
+      callback();
+    });
+    this.timers.add(timer);
+  }
+}

@@ -1,0 +1,106 @@
+import { DqError, show } from '../errors.js';
+import type { Handler, HandlerOptions } from '../job.js';
+import { tubeName, type Tube } from '../tube.js';
+import { resolveHandlerOptions, type HandlerSettings } from './handler-settings.js';
+import type { ConsumerReport } from './report.js';
+import { TubeConsumer, type ConsumerParts, type ConsumerSettings } from './tube-consumer.js';
+
+export interface Consumption {
+  /** Drains, then stops. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** Handlers made at run time; guards, pipes and filters do not apply to them. Inject it. */
+export abstract class DqConsumer {
+  /**
+   * Runs the tube's jobs in this process from now on, or from the application's bootstrap.
+   * `DQ_CONFIG` when the tube has a handler in this process, or `consume` is false; `DQ_BAD_TUBE`, `DQ_BAD_OPTION`,
+   * `DQ_CLOSED`.
+   */
+  abstract consume<Out = unknown>(
+    tube: string | Tube<any, Out>,
+    handler: Handler<Out>,
+    options?: HandlerOptions,
+  ): Promise<Consumption>;
+}
+
+export interface ClusterConsumerSettings extends ConsumerSettings {
+  /** Milliseconds. */
+  readonly drainLimit: number;
+  /** What each handler starts from. */
+  readonly handlers: HandlerSettings;
+  /** False: this process only produces. */
+  readonly consume: boolean;
+}
+
+export interface ClusterConsumerParts extends Omit<ConsumerParts, 'report'> {
+  readonly report: ConsumerReport;
+}
+
+/** All tubes that this process consumes: one handler each. */
+export class ClusterConsumer extends DqConsumer {
+  private readonly tubes = new Map<string, TubeConsumer>();
+  private started = false;
+  private stopping: Promise<void> | undefined;
+
+  constructor(
+    private readonly settings: ClusterConsumerSettings,
+    private readonly parts: ClusterConsumerParts,
+  ) {
+    super();
+  }
+
+  override async consume(
+    tube: string | Tube,
+    handler: Handler,
+    options?: HandlerOptions,
+  ): Promise<Consumption> {
+    const name = tubeName(tube, this.settings.prefix);
+    if (this.stopping)
+      throw new DqError('DQ_CLOSED', `the module is closed, so ${show(name)} cannot be consumed`);
+    if (!this.settings.consume) {
+      throw new DqError(
+        'DQ_CONFIG',
+        `the module has \`consume: false\`, so ${show(name)} cannot be consumed here`,
+      );
+    }
+    if (typeof handler !== 'function') {
+      throw new DqError(
+        'DQ_BAD_OPTION',
+        `the handler of ${show(name)} is ${show(handler)}: expected a function`,
+      );
+    }
+    if (this.tubes.has(name)) {
+      throw new DqError(
+        'DQ_CONFIG',
+        `the tube ${show(name)} has a handler in this process already; one tube, one handler`,
+      );
+    }
+    const handling = resolveHandlerOptions(options, this.settings.handlers);
+    const consumer = new TubeConsumer(name, handler, handling, this.settings, this.parts);
+    this.tubes.set(name, consumer);
+    if (this.started) consumer.start();
+    return {
+      stop: async () => {
+        await consumer.stop(this.settings.drainLimit);
+        if (this.tubes.get(name) === consumer) this.tubes.delete(name);
+      },
+    };
+  }
+
+  /** Begins to reserve for all handlers, and for those to come. Idempotent, and nothing after `stop`. */
+  start(): void {
+    if (this.started || this.stopping) return;
+    this.started = true;
+    for (const consumer of this.tubes.values()) consumer.start();
+  }
+
+  /** Drains all tubes at once; resolves when nothing is held any more. Idempotent; also before `start`. */
+  stop(): Promise<void> {
+    return (this.stopping ??= this.drain());
+  }
+
+  private async drain(): Promise<void> {
+    await Promise.all([...this.tubes.values()].map((consumer) => consumer.stop(this.settings.drainLimit)));
+  }
+}

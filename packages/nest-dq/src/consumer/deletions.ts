@@ -1,0 +1,59 @@
+import type { Cluster } from '../cluster/cluster.js';
+import { isUnknown } from '../cluster/location.js';
+import { isCopy } from '../envelope.js';
+import type { DeletedCopy, SettleQueue } from '../ledger/settle-queue.js';
+import type { Delivery } from './delivery.js';
+import { hasUnknown } from './finishes.js';
+
+/** Deletes the copies of a job that is over: the one in hand on its lane, its sleeping siblings wherever they are. */
+export class Deletions {
+  private open = 0;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly settleQueue: SettleQueue,
+    private readonly tube: string,
+  ) {}
+
+  /** Deletions without an answer. */
+  get pending(): number {
+    return this.open;
+  }
+
+  /** `siblings` false: only the copy in hand, as when the others were dealt with by whoever ended the job. */
+  delete(delivery: Delivery, siblings: boolean): void {
+    const { header, node, lane } = delivery;
+    const others = siblings ? header.siblings.filter(({ location }) => !isUnknown(location)) : [];
+    const deleted: DeletedCopy[] = [];
+    let left = others.length + 1;
+    this.open++;
+    const answered = (copy: DeletedCopy | undefined) => {
+      if (copy) deleted.push(copy);
+      if (--left > 0) return;
+      this.open--;
+      const { id, generation } = header;
+      const unknown = hasUnknown(header.siblings);
+      this.settleQueue.add({ tube: this.tube, id, generation, copies: deleted, unknown });
+    };
+    const own = (result: boolean) =>
+      answered(result ? { index: header.index, node, instance: lane.instance } : undefined);
+    if (delivery.held) lane.delete(delivery, own);
+    else this.deleteAt(delivery.location, header.index, delivery, answered);
+    for (const { index, location } of others) this.deleteAt(location, index, delivery, answered);
+  }
+
+  private deleteAt(
+    location: string,
+    index: number,
+    { header }: Delivery,
+    answered: (copy: DeletedCopy | undefined) => void,
+  ): void {
+    const isSame = (body: Buffer) => isCopy(body, header.id, header.generation, index);
+    this.cluster.delete(location, isSame, (result, node) => {
+      const instance = node?.instance;
+      answered(
+        result === 'deleted' && node && instance !== undefined ? { index, node, instance } : undefined,
+      );
+    });
+  }
+}

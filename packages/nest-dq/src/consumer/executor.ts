@@ -1,0 +1,113 @@
+import { DqError, toError } from '../errors.js';
+import type { DelayedJob, Handler } from '../job.js';
+import type { TubeLedger } from '../ledger/ledger.js';
+import type { Delivery } from './delivery.js';
+import type { HandlerSettings } from './handler-settings.js';
+import { deathOf, judgeError, judgeResult, type Verdict } from './outcome.js';
+import type { ConsumerReport } from './report.js';
+import { RunningJob, type Grant, Run } from './run.js';
+
+/** Calls the handler of one tube and judges how it ended. It knows nothing of nodes. */
+export class Executor {
+  private readonly runs = new Map<string, Run>();
+  private handlingNow = 0;
+
+  constructor(
+    private readonly tube: string,
+    private readonly handler: Handler,
+    private readonly settings: HandlerSettings,
+    private readonly ledger: TubeLedger,
+    private readonly report: ConsumerReport,
+    /** A run ended; its slot is free. */
+    private readonly onVerdict: (run: Run, verdict: Verdict) => void,
+  ) {}
+
+  /** Handlers that have not returned. */
+  get handling(): number {
+    return this.handlingNow;
+  }
+
+  /** All runs whose outcome the ledger has not taken. */
+  all(): Iterable<Run> {
+    return this.runs.values();
+  }
+
+  /** Whether this process runs the job, or has run it and not told the ledger yet. */
+  has(id: string): boolean {
+    return this.runs.has(id);
+  }
+
+  start(delivery: Delivery, grant: Grant, claimedAt: number): void {
+    const run = new Run(delivery, grant, claimedAt);
+    this.runs.set(run.id, run);
+    this.handlingNow++;
+    const attempts = delivery.header.attempts ?? this.settings.attempts;
+    let job: RunningJob;
+    try {
+      job = new RunningJob(run, this.tube, attempts, this.ledger.now() - grant.due);
+    } catch (unreadable) {
+      const error = toError(unreadable);
+      return this.end(run, { kind: 'dead', death: deathOf('invalid', error), error });
+    }
+    const limits = {
+      attempt: grant.attempt,
+      attempts,
+      backoff: delivery.header.backoff ?? this.settings.backoff,
+    };
+    const returned = (result: unknown) => this.end(run, judgeResult(result, limits), job);
+    const threw = (error: unknown) => this.end(run, judgeError(error, limits), job);
+    let result: unknown;
+    try {
+      result = this.handler(job.payload, job);
+    } catch (error) {
+      return threw(error);
+    }
+    // A promise costs a turn; a plain value is taken at once.
+    if (isThenable(result)) result.then(returned, threw);
+    else returned(result);
+  }
+
+  /** The ledger has taken the run's outcome. */
+  forget(run: Run): void {
+    if (this.runs.get(run.id) === run) this.runs.delete(run.id);
+  }
+
+  /** Somebody else may run the job now. */
+  loseLease(run: Run): void {
+    if (run.abort.signal.aborted) return;
+    run.abort.abort(
+      new DqError(
+        'DQ_LEASE_LOST',
+        `the lease of job ${run.id} in ${this.tube} was lost; its outcome will not count`,
+      ),
+    );
+    this.report.leaseLost(this.tube, run.id, run.grant.attempt);
+  }
+
+  /** Raises the signal of every handler that still runs. */
+  abortAll(reason: DqError): void {
+    for (const run of this.runs.values()) if (run.handling) run.abort.abort(reason);
+  }
+
+  /** Gives back what still runs, without its attempt; what the handlers come to no longer counts. */
+  giveUp(): void {
+    for (const run of this.runs.values()) if (run.handling) this.end(run, { kind: 'back' });
+  }
+
+  private end(run: Run, verdict: Verdict, job?: DelayedJob): void {
+    if (!run.handling) return; // given up before
+    run.handling = false;
+    this.handlingNow--;
+    this.onVerdict(run, verdict);
+    if (verdict.kind === 'retry') {
+      const retryAt = new Date(this.ledger.now() + verdict.delay);
+      if (job) this.report.failed(job, verdict.error, retryAt);
+    } else if (verdict.kind === 'dead' && job) {
+      this.report.failed(job, verdict.error);
+    }
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function';
+}

@@ -1,0 +1,156 @@
+import type { Connection, Reserved } from '../beanstalk/connection.js';
+import type { Delivery } from './delivery.js';
+
+/** A connection costs the server O(held) for each delete and touch. */
+export const MOST_HELD = 1_024;
+
+/** Seconds. A blocking reserve cannot be cancelled, and an idle connection should say something now and then. */
+const WAIT_SECONDS = 5;
+
+export interface LaneEvents {
+  /** Whatever was held is let go: the lane can wait again. */
+  freed(lane: Lane): void;
+  /** The server no longer counts these as ours. */
+  lost(deliveries: Delivery[]): void;
+  /** A release ended as BURIED: the copy is out of everybody's reach until it is kicked. */
+  strayed(copyId: string): void;
+}
+
+/**
+ * One connection that reserves. While it waits in a blocking reserve it can do nothing else, so a lane that holds
+ * deliveries never waits. What becomes of its deliveries is said here too, because only the reserver may say it.
+ */
+export class Lane {
+  /** It is in a blocking reserve. */
+  waiting = false;
+  /** Resolves when the connection is closed. */
+  readonly gone: Promise<void>;
+  private readonly deliveries = new Map<string, Delivery>();
+  private tellGone!: () => void;
+
+  constructor(
+    private readonly connection: Connection,
+    /** The server's `id` when the lane was opened. */
+    readonly instance: string,
+    tube: string,
+    private readonly events: LaneEvents,
+  ) {
+    this.gone = new Promise((resolve) => (this.tellGone = resolve));
+    connection.watch(tube, noReply);
+    if (tube !== 'default') connection.ignore('default', noReply); // or we would eat other programs' jobs
+  }
+
+  /** How many deliveries it holds. */
+  get held(): number {
+    return this.deliveries.size;
+  }
+
+  get idle(): boolean {
+    return !this.waiting && this.deliveries.size === 0;
+  }
+
+  holds(delivery: Delivery): boolean {
+    return this.deliveries.get(delivery.copyId) === delivery;
+  }
+
+  hold(delivery: Delivery): void {
+    this.deliveries.set(delivery.copyId, delivery);
+  }
+
+  /** Waits up to some seconds for one copy. Undefined: none came, or the lane is closed. */
+  wait(done: (reserved: Reserved | undefined) => void): void {
+    this.waiting = true;
+    this.connection.reserveWithTimeout(WAIT_SECONDS, (error, reply) => {
+      this.waiting = false;
+      done(error || typeof reply === 'string' ? undefined : reply);
+    });
+  }
+
+  /** Asks for `count` copies that are ready now; calls back for each, with nothing when there are no more. */
+  refill(count: number, each: (reserved: Reserved | undefined) => void): void {
+    for (let i = 0; i < count; i++) {
+      this.connection.reserveWithTimeout(0, (error, reply) => {
+        if (error) return each(undefined);
+        if (reply === 'DEADLINE_SOON') this.touchAll();
+        each(typeof reply === 'string' ? undefined : reply);
+      });
+    }
+  }
+
+  /** Takes one copy by its id. Undefined: somebody else has it. */
+  take(copyId: string, done: (reserved: Reserved | undefined) => void): void {
+    this.connection.reserveJob(copyId, (error, reply) =>
+      done(error || reply === 'NOT_FOUND' ? undefined : reply),
+    );
+  }
+
+  /** Lets a copy go that was never held. `delay` in whole seconds. */
+  putBack(copyId: string, priority: number, delay: number, done: (released: boolean) => void): void {
+    this.connection.release(copyId, priority, delay, (error, reply) => {
+      if (reply === 'BURIED') this.events.strayed(copyId);
+      done(!error && reply === 'RELEASED');
+    });
+  }
+
+  /** Lets a copy go, for anybody, after `delay` whole seconds. */
+  release(delivery: Delivery, priority: number, delay: number): void {
+    if (!this.holds(delivery)) return;
+    this.putBack(delivery.copyId, priority, delay, noReply);
+    this.letGo(delivery);
+  }
+
+  /** Puts a copy out of everybody's reach, for a person to look at. */
+  bury(delivery: Delivery, priority: number): void {
+    if (!this.holds(delivery)) return;
+    this.connection.bury(delivery.copyId, priority, noReply);
+    this.letGo(delivery);
+  }
+
+  /** The same for a body that is no envelope. */
+  buryBody(copyId: string, done: () => void): void {
+    this.connection.bury(copyId, 0, done);
+  }
+
+  /** True when the server said DELETED. */
+  delete(delivery: Delivery, done: (deleted: boolean) => void): void {
+    this.connection.delete(delivery.copyId, (error, reply) => done(!error && reply === 'DELETED'));
+    this.letGo(delivery);
+  }
+
+  /** Keeps all that is held for another time to run. */
+  touchAll(): void {
+    for (const delivery of this.deliveries.values()) {
+      this.connection.touch(delivery.copyId, (error, reply) => {
+        if (error || reply === 'TOUCHED' || !this.holds(delivery)) return;
+        this.letGo(delivery);
+        this.events.lost([delivery]);
+      });
+    }
+  }
+
+  /** At once. The server makes ready what was held. */
+  close(): void {
+    this.connection.close();
+  }
+
+  /** Once all that was said before is answered. */
+  quit(): void {
+    this.connection.quit();
+  }
+
+  /** To be called when the connection closed: what was held is held no longer. */
+  forget(): void {
+    this.tellGone();
+    const lost = [...this.deliveries.values()];
+    this.deliveries.clear();
+    if (lost.length > 0) this.events.lost(lost);
+  }
+
+  private letGo(delivery: Delivery): void {
+    this.deliveries.delete(delivery.copyId);
+    if (this.deliveries.size === 0) this.events.freed(this);
+  }
+}
+
+/** A failed command closes the connection, and the close is what is acted on. */
+function noReply(): void {}

@@ -1,0 +1,18 @@
+import type { DelayedJob } from '../job.js';
+import type { Death } from '../ledger/ledger.js';
+
+/** What happens to deliveries that somebody should hear of. The Nest layer logs it. */
+export interface ConsumerReport {
+  /** The handler failed. `retryAt` is absent when the job is dead, or was revoked. */
+  failed(job: DelayedJob, error: Error, retryAt?: Date): void;
+  /** A job became a dead letter: `attempts` were used up, or its handler discarded it, or its payload is unreadable. */
+  dead(tube: string, id: string, death: Death): void;
+  /** A body that is no envelope was buried. */
+  poison(tube: string, node: string, copyId: string, reason: string): void;
+  /** A run lost its lease, so another process may run the job too. */
+  leaseLost(tube: string, id: string, attempt: number): void;
+  /** The node gave an answer that a healthy one does not give. */
+  nodeTrouble(node: string, message: string): void;
+  ledgerAway(tube: string, error: Error): void;
+  ledgerBack(tube: string): void;
+}

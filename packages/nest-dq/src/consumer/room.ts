@@ -1,0 +1,50 @@
+import type { Clock } from '../time.js';
+
+const SLICES = 10;
+/** Milliseconds. */
+const SLICE = 10;
+
+/**
+ * How much one process may reserve of a tube. What is early waits without a slot and is not counted; what is due and
+ * waiting is limited by what was completed in the last 100 ms, so that fast handlers are kept fed and slow ones leave
+ * the jobs to others.
+ */
+export class Room {
+  private readonly counts = Array.from({ length: SLICES }, () => 0);
+  private slice = 0;
+  private recent = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    readonly concurrency: number,
+  ) {}
+
+  /** A handler ended. */
+  completed(): void {
+    this.roll();
+    this.counts[this.slice % SLICES]!++;
+    this.recent++;
+  }
+
+  /** How many may be due and waiting. */
+  get window(): number {
+    this.roll();
+    return this.concurrency + this.recent;
+  }
+
+  /** How many more may be reserved; none at 0 or less ◆. `asked` are reserves without a reply. */
+  left(freeSlots: number, waiting: number, asked: number): number {
+    return this.window + freeSlots - waiting - asked;
+  }
+
+  private roll(): void {
+    const slice = Math.floor(this.clock.now() / SLICE);
+    const passed = Math.min(SLICES, slice - this.slice);
+    for (let i = 1; i <= passed; i++) {
+      const index = (this.slice + i) % SLICES;
+      this.recent -= this.counts[index]!;
+      this.counts[index] = 0;
+    }
+    this.slice = slice;
+  }
+}

@@ -1,0 +1,78 @@
+import { decodePayload } from '../envelope.js';
+import { formatIds } from '../job-ids.js';
+import { DelayedJob } from '../job.js';
+import type { ClaimAnswer, RunRef } from '../ledger/ledger.js';
+import type { Delivery } from './delivery.js';
+
+export type Grant = Extract<ClaimAnswer, { kind: 'run' }>;
+
+/** One run of one job, from its claim until the ledger has taken its outcome. */
+export class Run {
+  readonly abort = new AbortController();
+  /** Ledger time of the ledger's last OK, in ms. */
+  lastOk: number;
+  /** The handler has not returned yet. */
+  handling = true;
+
+  constructor(
+    readonly delivery: Delivery,
+    readonly grant: Grant,
+    claimedAt: number,
+  ) {
+    this.lastOk = claimedAt;
+  }
+
+  get id(): string {
+    return this.delivery.header.id;
+  }
+
+  /** What each call to the ledger about this run carries. */
+  get ref(): RunRef {
+    const { id, generation } = this.delivery.header;
+    const { fence, attempt, due } = this.grant;
+    return { id, generation, due, fence, attempt, lastOk: this.lastOk };
+  }
+}
+
+/** What the handler sees of a run. The payload is read first, so that one which cannot be read never starts. */
+export class RunningJob extends DelayedJob {
+  readonly payload: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    private readonly run: Run,
+    readonly tube: string,
+    readonly attempts: number,
+    readonly lateness: number,
+  ) {
+    super();
+    this.payload = decodePayload(run.delivery.content);
+    this.headers = run.delivery.header.headers ?? {};
+  }
+
+  get id(): string {
+    return this.run.id;
+  }
+
+  get ids(): string {
+    const { id, generation, due, copies, index, siblings } = this.run.delivery.header;
+    const own = { index, location: this.run.delivery.location };
+    return formatIds({ tube: this.tube, id, born: generation, due, copies, places: [own, ...siblings] });
+  }
+
+  get dueAt(): Date {
+    return new Date(this.run.grant.due);
+  }
+
+  get attempt(): number {
+    return this.run.grant.attempt;
+  }
+
+  get fence(): number {
+    return this.run.grant.fence;
+  }
+
+  get signal(): AbortSignal {
+    return this.run.abort.signal;
+  }
+}

@@ -1,0 +1,352 @@
+import type { ClusterNode } from '../cluster/cluster-node.js';
+import type { Cluster } from '../cluster/cluster.js';
+import { copyDelay, stagger } from '../copy-timing.js';
+import { DqError } from '../errors.js';
+import type { Handler } from '../job.js';
+import type { FinishAnswer, Ledger, TubeLedger } from '../ledger/ledger.js';
+import type { SettleQueue } from '../ledger/settle-queue.js';
+import type { Clock, Timer } from '../time.js';
+import { Claims, HOLD_LIMIT, bury, letGo, type ClaimTaker } from './claims.js';
+import { ConsumerNode, type Taker } from './consumer-node.js';
+import { Deletions } from './deletions.js';
+import type { Delivery } from './delivery.js';
+import { DueBuffer } from './due-buffer.js';
+import { Executor } from './executor.js';
+import { Finishes } from './finishes.js';
+import type { HandlerSettings } from './handler-settings.js';
+import { Heartbeat } from './heartbeat.js';
+import type { Verdict } from './outcome.js';
+import type { ConsumerReport } from './report.js';
+import { Room } from './room.js';
+import { Run, type Grant } from './run.js';
+
+/** Milliseconds. */
+const SURPLUS_EVERY = 100;
+/** A copy that surfaces earlier than this goes back: its node's clock runs ahead. */
+const EARLIEST = 1_100;
+/** A ledger that is away for longer stops the reserving, so that others get what this process cannot claim ◆. */
+const AWAY_LIMIT = 1_000;
+/** After the ledger is back: others first tell what they still run ◆. */
+const BACK_PAUSE = 2_000;
+/** How long handlers that heed their aborted signal have to end by themselves. */
+const ABORT_GRACE = 250;
+/** How long a stop waits for the ledger and the nodes to take the last words. */
+const LAST_WORDS = 1_500;
+
+export interface ConsumerParts {
+  readonly cluster: Cluster;
+  readonly ledger: Ledger;
+  readonly settleQueue: SettleQueue;
+  readonly clock: Clock;
+  readonly report: ConsumerReport;
+}
+
+export interface ConsumerSettings {
+  /** Before every tube name. */
+  readonly prefix: string;
+  /** Milliseconds. */
+  readonly backupDelay: number;
+  readonly lease: number;
+}
+
+/** One tube in one process: what surfaces on any node is held until it is due, claimed, run, and settled. */
+export class TubeConsumer implements Taker, ClaimTaker {
+  private readonly ledger: TubeLedger;
+  private readonly nodes: ConsumerNode[];
+  private readonly room_: Room;
+  private readonly dueBuffer: DueBuffer;
+  private readonly claims: Claims;
+  private readonly executor: Executor;
+  private readonly finishes: Finishes;
+  private readonly deletions: Deletions;
+  private readonly heartbeat: Heartbeat;
+
+  private started = false;
+  /** The ledger was read once, so that there is a time to go by. */
+  private begun = false;
+  private suspended = false;
+  private recovering = false;
+  private stopping: Promise<void> | undefined;
+  private turnScheduled = false;
+  private surplusTimer: Timer | undefined;
+  private awayTimer: Timer | undefined;
+  private backTimer: Timer | undefined;
+  private stopListening: (() => void) | undefined;
+  private onChange: (() => void) | undefined;
+
+  constructor(
+    readonly tube: string,
+    handler: Handler,
+    private readonly handling: HandlerSettings,
+    private readonly settings: ConsumerSettings,
+    private readonly parts: ConsumerParts,
+  ) {
+    const { cluster, clock, settleQueue, report } = parts;
+    const { prefix, backupDelay, lease } = settings;
+    const ledger = parts.ledger.tube(tube);
+    this.ledger = ledger;
+    this.room_ = new Room(clock, handling.concurrency);
+    this.dueBuffer = new DueBuffer(
+      clock,
+      () => ledger.now(),
+      (due) => this.cameDue(due),
+    );
+    this.claims = new Claims(
+      ledger,
+      settleQueue,
+      clock,
+      { tube, backupDelay, lease, attempts: handling.attempts },
+      this,
+    );
+    this.executor = new Executor(tube, handler, handling, ledger, report, (run, verdict) =>
+      this.ended(run, verdict),
+    );
+    this.finishes = new Finishes(ledger, clock, (run, verdict, answer, due) =>
+      this.finished(run, verdict, answer, due),
+    );
+    this.deletions = new Deletions(cluster, settleQueue, tube);
+    this.heartbeat = new Heartbeat(ledger, clock, lease, () => this.executor.all(), {
+      lost: (run) => this.executor.loseLease(run),
+      touch: () => this.nodes.forEach((node) => node.touchAll()),
+    });
+    this.nodes = cluster.nodes.map((node) => new ConsumerNode(node, prefix + tube, clock, this));
+  }
+
+  /** Begins as soon as the ledger and a node answer. Idempotent, and nothing after `stop`. */
+  start(): void {
+    if (this.started || this.stopping) return;
+    this.started = true;
+    this.stopListening = this.ledger.listen({
+      away: (error) => this.ledgerAway(error),
+      back: () => this.ledgerBack(),
+    });
+    this.ledger.readTime().then(
+      () => this.begin(),
+      () => undefined, // away: `back` begins
+    );
+  }
+
+  /**
+   * Drains: reserves nothing more, gives back what has not begun, lets handlers end for `limit` ms, then raises their
+   * signals and gives their jobs back too, without counting the attempt. Idempotent; also before `start`.
+   */
+  stop(limit: number): Promise<void> {
+    return (this.stopping ??= this.drain(limit));
+  }
+
+  // ── what the nodes ask and bring ──
+
+  room(): number {
+    if (this.suspended || this.recovering || this.stopping) return 0;
+    let asked = 0;
+    for (const node of this.nodes) asked += node.asked;
+    return this.room_.left(this.freeSlots(), this.claims.size, asked);
+  }
+
+  arrived(delivery: Delivery): void {
+    if (this.suspended || this.stopping) return letGo(delivery, 0);
+    const { id, index, due } = delivery.header;
+    const { backupDelay, lease } = this.settings;
+    // Its run is ours, and will end it; asking again before a lease is over would only make work.
+    if (this.executor.has(id)) return letGo(delivery, Math.ceil(lease / 1000) + stagger(index, backupDelay));
+    const early = due - this.ledger.now();
+    if (early > EARLIEST) return letGo(delivery, copyDelay(index, early, backupDelay));
+    if (early > 0 && delivery.primary) this.dueBuffer.add(delivery);
+    else this.cameDue([delivery]);
+  }
+
+  lost(deliveries: Delivery[]): void {
+    for (const delivery of deliveries) {
+      this.dueBuffer.remove(delivery);
+      this.claims.remove(delivery);
+    }
+    this.schedule();
+  }
+
+  poison(node: ClusterNode, copyId: string, reason: string): void {
+    this.parts.report.poison(this.tube, node.endpoint, copyId, reason);
+  }
+
+  trouble(node: ClusterNode, message: string): void {
+    this.parts.report.nodeTrouble(node.endpoint, message);
+  }
+
+  // ── what the claims ask and bring ──
+
+  freeSlots(): number {
+    return this.handling.concurrency - this.executor.handling - this.claims.pending;
+  }
+
+  run(delivery: Delivery, grant: Grant, claimedAt: number): void {
+    if (this.stopping) this.finishes.add(new Run(delivery, grant, claimedAt), { kind: 'back' });
+    else this.executor.start(delivery, grant, claimedAt);
+  }
+
+  early(delivery: Delivery): void {
+    if (this.suspended || this.stopping) letGo(delivery, 0);
+    else this.dueBuffer.add(delivery);
+  }
+
+  gone(delivery: Delivery): void {
+    this.deletions.delete(delivery, false);
+  }
+
+  answered(): void {
+    this.changed();
+  }
+
+  died(delivery: Delivery, why: 'attempts' | 'stale'): void {
+    this.parts.report.dead(this.tube, delivery.header.id, { why });
+  }
+
+  // ── the turn ──
+
+  private cameDue(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) this.claims.add(delivery);
+    this.armSurplus();
+    this.schedule();
+  }
+
+  /** One claim call and one look at the nodes for all that happens in a turn of the event loop. */
+  private schedule(): void {
+    if (this.turnScheduled) return;
+    this.turnScheduled = true;
+    this.parts.clock.soon(() => {
+      this.turnScheduled = false;
+      if (this.suspended || this.recovering || this.stopping || this.ledger.away) return;
+      this.claims.claim();
+      for (const node of this.nodes) node.advance();
+    });
+  }
+
+  private armSurplus(): void {
+    this.surplusTimer ??= this.parts.clock.after(SURPLUS_EVERY, () => {
+      this.surplusTimer = undefined;
+      this.claims.releaseSurplus(Math.max(this.handling.concurrency, this.room_.window));
+      if (this.claims.size > 0) this.armSurplus();
+      this.schedule();
+    });
+  }
+
+  private ended(run: Run, verdict: Verdict): void {
+    if (verdict.kind !== 'back') this.room_.completed();
+    this.finishes.add(run, verdict);
+    this.changed();
+  }
+
+  private finished(run: Run, verdict: Verdict, answer: FinishAnswer, retryDue: number): void {
+    this.executor.forget(run);
+    const { delivery } = run;
+    if (answer === 'refused') {
+      const { lease, backupDelay } = this.settings;
+      letGo(delivery, Math.ceil(lease / 1000) + stagger(delivery.header.index, backupDelay));
+    } else if (answer === 'revoked' || verdict.kind === 'done') {
+      this.deletions.delete(delivery, true);
+    } else if (verdict.kind === 'retry') {
+      this.waitForRetry(delivery, retryDue);
+    } else if (verdict.kind === 'back') {
+      letGo(delivery, 0);
+    } else {
+      bury(delivery);
+      this.parts.report.dead(this.tube, run.id, verdict.death);
+    }
+    this.changed();
+  }
+
+  private waitForRetry(delivery: Delivery, due: number): void {
+    const wait = due - this.ledger.now();
+    if (delivery.primary && wait <= HOLD_LIMIT && delivery.held) {
+      delivery.due = due;
+      this.early(delivery);
+    } else {
+      letGo(delivery, copyDelay(delivery.header.index, wait, this.settings.backupDelay));
+    }
+  }
+
+  private changed(): void {
+    this.schedule();
+    this.onChange?.();
+  }
+
+  // ── the ledger away and back ──
+
+  private begin(): void {
+    if (this.begun || this.stopping) return;
+    this.begun = true;
+    this.heartbeat.start();
+    for (const node of this.nodes) node.start();
+  }
+
+  private ledgerAway(error: Error): void {
+    this.parts.report.ledgerAway(this.tube, error);
+    this.backTimer?.cancel();
+    this.backTimer = undefined;
+    this.awayTimer ??= this.parts.clock.after(AWAY_LIMIT, () => {
+      this.suspended = true;
+      for (const node of this.nodes) node.pause();
+      this.letGoUnclaimed();
+    });
+  }
+
+  private ledgerBack(): void {
+    this.parts.report.ledgerBack(this.tube);
+    this.awayTimer?.cancel();
+    this.awayTimer = undefined;
+    if (!this.begun) return this.begin();
+    this.finishes.flush();
+    this.heartbeat.beat();
+    this.recovering = true;
+    this.backTimer ??= this.parts.clock.after(BACK_PAUSE, () => {
+      this.backTimer = undefined;
+      this.recovering = false;
+      if (this.stopping) return;
+      if (this.suspended) for (const node of this.nodes) node.start();
+      this.suspended = false;
+      this.schedule();
+    });
+  }
+
+  private letGoUnclaimed(): void {
+    for (const delivery of this.dueBuffer.takeAll()) letGo(delivery, 0);
+    for (const delivery of this.claims.takeAll()) letGo(delivery, 0);
+  }
+
+  // ── the end ──
+
+  private async drain(limit: number): Promise<void> {
+    for (const node of this.nodes) node.stop();
+    this.letGoUnclaimed();
+    const running = () => this.executor.handling + this.claims.pending > 0;
+    await this.until(() => !running(), limit);
+    if (running()) {
+      this.executor.abortAll(
+        new DqError('DQ_SHUTDOWN', `the process shuts down, and its drain limit of ${limit} ms is over`),
+      );
+      await this.until(() => !running(), ABORT_GRACE);
+      this.executor.giveUp();
+    }
+    this.finishes.flush();
+    await this.until(() => this.finishes.size + this.deletions.pending === 0, LAST_WORDS);
+    this.heartbeat.stop();
+    this.finishes.close();
+    this.stopListening?.();
+    for (const timer of [this.surplusTimer, this.awayTimer, this.backTimer]) timer?.cancel();
+    await Promise.all(this.nodes.map((node) => node.close()));
+  }
+
+  /** Resolves when the condition holds, looked at after every change, or when the time is over. */
+  private until(condition: () => boolean, limit: number): Promise<void> {
+    if (condition()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        timer.cancel();
+        this.onChange = undefined;
+        resolve();
+      };
+      const timer = this.parts.clock.after(limit, end);
+      this.onChange = () => {
+        if (condition()) end();
+      };
+    });
+  }
+}

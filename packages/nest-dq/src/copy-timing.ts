@@ -1,0 +1,37 @@
+/**
+ * When each copy of a job surfaces on its node, and in which order: pure rules that the producer and the consumer share.
+ * The primary surfaces up to a second early and is held until the millisecond; a backup surfaces later and is never held.
+ */
+
+/** A copy that surfaces this much too early by a node's clock costs less than one that surfaces too late. */
+const EARLY_MS = 25;
+/** Between the priorities of a backup and of a primary that are due at once, in seconds. */
+const BACKUP_HANDICAP = 60;
+const SECONDS_BITS = 30;
+const EPOCH_2020 = Date.UTC(2020, 0, 1) / 1000;
+
+/** beanstalkd's longest delay, in seconds. */
+export const LONGEST_DELAY = 2 ** 32 - 1;
+
+/** Whole seconds after which copy `index` surfaces when its job is due in `msUntilDue`; `backupDelay` in ms. */
+export function copyDelay(index: number, msUntilDue: number, backupDelay: number): number {
+  const seconds = (msUntilDue - EARLY_MS) / 1000;
+  const delay = index === 0 ? Math.floor(seconds) : Math.ceil(seconds);
+  return Math.min(LONGEST_DELAY, Math.max(0, delay) + stagger(index, backupDelay));
+}
+
+/** Whole seconds by which copy `index` comes later than the primary. */
+export function stagger(index: number, backupDelay: number): number {
+  return index * Math.ceil(backupDelay / 1000);
+}
+
+/**
+ * beanstalkd's priority (smaller is sooner): two bits of the user's, then the due time in seconds. So a backlog drains
+ * by due time, and a backup gives way to the primaries of its time.
+ * @param priority 0 high, 1 normal, 2 low
+ * @param due ms since 1970
+ */
+export function copyPriority(priority: number, due: number, index: number): number {
+  const seconds = Math.floor(due / 1000) - EPOCH_2020 + (index === 0 ? 0 : BACKUP_HANDICAP);
+  return priority * 2 ** SECONDS_BITS + Math.min(2 ** SECONDS_BITS - 1, Math.max(0, seconds));
+}

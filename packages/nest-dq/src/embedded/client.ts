@@ -1,0 +1,267 @@
+import type { Clock } from '../time.js';
+import type { Alarms, Sleeper } from './alarms.js';
+import type { Command } from './command-parser.js';
+import { Heap } from './heap.js';
+import { jobStats, tubeList, tubeStats } from './stats.js';
+import type { Job, JobStore, Reserver } from './store.js';
+import { dueBefore, removeUnordered, type Tube, type Tubes } from './tubes.js';
+
+/** A reserve is told of a held job this many milliseconds before its time to run is over. */
+const SAFETY_MARGIN = 1000;
+
+/** What all clients of a node share. */
+export interface Shared {
+  readonly clock: Clock;
+  readonly store: JobStore;
+  readonly tubes: Tubes;
+  readonly alarms: Alarms<Client>;
+  stats(): string;
+}
+
+/** Takes the replies, in their order: texts that end with CRLF. */
+export type Reply = (text: string) => void;
+
+/** A command that a client carries out by itself; the others concern the connection. */
+export type ClientCommand = Exclude<Command, { verb: 'put' } | { verb: 'quit' }>;
+
+/** One client as the node knows it: the tube it uses, those it watches, the jobs it holds, and whether it waits. */
+export class Client implements Reserver, Sleeper {
+  heapIndex = -1;
+  wakeAt = Infinity;
+  readonly held = new Heap<Job>(dueBefore);
+  readonly watched: Tube[] = [];
+  isProducer = false;
+  isWorker = false;
+
+  private used: Tube;
+  /** While a reserve waits: until when, by Clock.now. */
+  private waitsUntil: number | undefined;
+
+  constructor(
+    private readonly shared: Shared,
+    private readonly reply: Reply,
+    /** Called when a reserve that waited was answered. */
+    private readonly onWaited: () => void,
+  ) {
+    this.used = shared.tubes.default;
+    this.used.using++;
+    this.watch(this.used);
+  }
+
+  /** True while a reserve waits; no further command may be executed meanwhile. */
+  get isWaiting(): boolean {
+    return this.waitsUntil !== undefined;
+  }
+
+  /** Begins a put. `store.put` or `store.discard` ends it. */
+  announce(pri: number, delay: number, ttr: number): Job {
+    this.isProducer = true;
+    return this.shared.store.announce(this.used, pri, delay, ttr);
+  }
+
+  execute(command: ClientCommand): void {
+    const { clock, store, tubes } = this.shared;
+    switch (command.verb) {
+      case 'reserve':
+        return this.reserve(Infinity);
+      case 'reserve-with-timeout':
+        return this.reserve(command.seconds < 0 ? Infinity : command.seconds);
+      case 'reserve-job':
+        return this.reserveJob(store.find(command.id));
+      case 'delete':
+        return this.change(this.deletable(command.id), (job) => store.delete(job), 'DELETED\r\n');
+      case 'release':
+        return this.change(
+          this.mine(command.id),
+          (job) => store.release(job, command.pri, command.delay),
+          'RELEASED\r\n',
+        );
+      case 'bury':
+        return this.change(this.mine(command.id), (job) => store.bury(job, command.pri), 'BURIED\r\n');
+      case 'touch':
+        return this.change(this.mine(command.id), (job) => store.touch(job), 'TOUCHED\r\n');
+      case 'kick-job':
+        return this.change(this.kickable(command.id), (job) => store.kick(job), 'KICKED\r\n');
+      case 'kick':
+        return this.reply(`KICKED ${store.kickMany(this.used, command.count)}\r\n`);
+      case 'peek':
+        return this.replyFound(store.find(command.id));
+      case 'peek-ready':
+        return this.replyFound(this.used.ready.peek());
+      case 'peek-delayed':
+        return this.replyFound(this.used.delayed.peek());
+      case 'peek-buried':
+        return this.replyFound(this.used.buried.peek());
+      case 'use':
+        return this.use(tubes.findOrMake(command.tube));
+      case 'watch':
+        return this.watchAlso(command.tube);
+      case 'ignore':
+        return this.ignore(command.tube);
+      case 'pause-tube':
+        return this.change(
+          tubes.find(command.tube),
+          (tube) => store.pause(tube, command.delay),
+          'PAUSED\r\n',
+        );
+      case 'stats':
+        return this.replyText(this.shared.stats());
+      case 'stats-job':
+        return this.describe(store.find(command.id), (job) => jobStats(job, clock.now()));
+      case 'stats-tube':
+        return this.describe(tubes.find(command.tube), (tube) => tubeStats(tube, clock.now()));
+      case 'list-tubes':
+        return this.replyText(tubeList(tubes.all));
+      case 'list-tubes-watched':
+        return this.replyText(tubeList(this.watched));
+      case 'list-tube-used':
+        return this.reply(`USING ${this.used.name}\r\n`);
+    }
+  }
+
+  give(job: Job): void {
+    this.stopWaiting();
+    this.replyReserved(job);
+    this.onWaited();
+  }
+
+  /** Does what is due: a wait that is over, jobs whose time to run is over. */
+  wake(now: number): void {
+    if (this.holdsExpiring(now)) this.endWait('DEADLINE_SOON\r\n');
+    else if (this.waitsUntil !== undefined && this.waitsUntil <= now) this.endWait('TIMED_OUT\r\n');
+    for (let job = this.held.peek(); job && job.deadline <= now; job = this.held.peek()) {
+      this.shared.store.expire(job);
+    }
+    this.setAlarm();
+  }
+
+  /** To be called after commands were executed or a job was given. */
+  setAlarm(): void {
+    const soonest = this.held.peek()?.deadline ?? Infinity;
+    const wakeAt =
+      this.waitsUntil === undefined ? soonest : Math.min(soonest - SAFETY_MARGIN, this.waitsUntil);
+    this.shared.alarms.set(this, wakeAt);
+  }
+
+  /** Answers a reserve that waits, if one does. */
+  endWait(reply: 'TIMED_OUT\r\n' | 'DEADLINE_SOON\r\n'): void {
+    if (!this.isWaiting) return;
+    this.stopWaiting();
+    this.reply(reply);
+    this.onWaited();
+  }
+
+  /** Gives everything back. */
+  leave(): void {
+    const { alarms, store } = this.shared;
+    this.stopWaiting();
+    for (let job = this.held.peek(); job; job = this.held.peek()) store.giveBack(job);
+    for (const tube of this.watched.splice(0)) this.unwatch(tube);
+    this.used.using--;
+    store.dropTubeIfUnused(this.used);
+    alarms.set(this, Infinity);
+  }
+
+  private reserve(seconds: number): void {
+    const now = this.shared.clock.now();
+    this.isWorker = true;
+    const isExpiring = this.holdsExpiring(now);
+    // A job that is ready in a paused tube makes beanstalkd wait here, and say DEADLINE_SOON in its next turn.
+    if (isExpiring && !this.watched.some((tube) => tube.available())) return this.reply('DEADLINE_SOON\r\n');
+    const job = this.shared.store.reserveNext(this);
+    if (job) return this.replyReserved(job);
+    if (seconds === 0) return this.reply('TIMED_OUT\r\n');
+    this.waitsUntil = now + seconds * 1000;
+    for (const tube of this.watched) tube.waiting.add(this);
+  }
+
+  private reserveJob(job: Job | undefined): void {
+    if (!job || job.state === 'reserved') return this.reply('NOT_FOUND\r\n');
+    this.isWorker = true;
+    this.shared.store.reserve(job, this);
+    this.replyReserved(job);
+  }
+
+  private stopWaiting(): void {
+    if (!this.isWaiting) return;
+    this.waitsUntil = undefined;
+    for (const tube of this.watched) tube.waiting.delete(this);
+  }
+
+  private holdsExpiring(now: number): boolean {
+    const soonest = this.held.peek();
+    return soonest !== undefined && soonest.deadline - SAFETY_MARGIN <= now;
+  }
+
+  private mine(id: number): Job | undefined {
+    const job = this.shared.store.find(id);
+    return job?.reserver === this ? job : undefined;
+  }
+
+  /** Its own, or one that nobody holds. */
+  private deletable(id: number): Job | undefined {
+    const job = this.shared.store.find(id);
+    return job?.reserver === undefined || job.reserver === this ? job : undefined;
+  }
+
+  private kickable(id: number): Job | undefined {
+    const job = this.shared.store.find(id);
+    return job?.state === 'buried' || job?.state === 'delayed' ? job : undefined;
+  }
+
+  private use(tube: Tube): void {
+    const before = this.used;
+    this.used = tube;
+    tube.using++;
+    before.using--;
+    this.shared.store.dropTubeIfUnused(before);
+    this.reply(`USING ${tube.name}\r\n`);
+  }
+
+  private watchAlso(name: string): void {
+    const tube = this.shared.tubes.findOrMake(name);
+    if (!this.watched.includes(tube)) this.watch(tube);
+    this.reply(`WATCHING ${this.watched.length}\r\n`);
+  }
+
+  private ignore(name: string): void {
+    const tube = this.watched.find((watched) => watched.name === name);
+    if (tube && this.watched.length === 1) return this.reply('NOT_IGNORED\r\n');
+    if (tube) this.unwatch(tube);
+    this.reply(`WATCHING ${this.watched.length}\r\n`);
+  }
+
+  private watch(tube: Tube): void {
+    this.watched.push(tube);
+    tube.watching++;
+  }
+
+  private unwatch(tube: Tube): void {
+    removeUnordered(this.watched, tube);
+    tube.watching--;
+    this.shared.store.dropTubeIfUnused(tube);
+  }
+
+  private change<T>(target: T | undefined, change: (target: T) => void, reply: string): void {
+    if (target === undefined) return this.reply('NOT_FOUND\r\n');
+    change(target);
+    this.reply(reply);
+  }
+
+  private describe<T>(target: T | undefined, description: (target: T) => string): void {
+    if (target === undefined) return this.reply('NOT_FOUND\r\n');
+    this.replyText(description(target));
+  }
+
+  private replyReserved(job: Job): void {
+    this.reply(`RESERVED ${job.id} ${job.body.length}\r\n${job.body}\r\n`);
+  }
+
+  private replyFound(job: Job | undefined): void {
+    this.reply(job ? `FOUND ${job.id} ${job.body.length}\r\n${job.body}\r\n` : 'NOT_FOUND\r\n');
+  }
+
+  private replyText(text: string): void {
+    this.reply(`OK ${text.length}\r\n${text}\r\n`);
+  }
+}

@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { DqError } from '../errors.js';
+import type { Clock, Timer } from '../time.js';
+import { Alarms } from './alarms.js';
+import type { Client, Shared } from './client.js';
+import { duplexPair } from './duplex-pair.js';
+import { Session, type SessionHost } from './session.js';
+import { nodeStats } from './stats.js';
+import { JobStore } from './store.js';
+import { Tubes } from './tubes.js';
+
+/**
+ * A node that speaks beanstalkd 1.12's protocol and lives in this process and its memory: what it holds is gone with
+ * the process. It works in turns: what arrived, and what is due, sets sessions to work; one timer stands for the rest.
+ */
+export class EmbeddedNode {
+  /** Hex, new for each node; `id` in `stats`. A job's id is unique within one instance only. */
+  readonly instance = randomBytes(8).toString('hex');
+
+  private readonly startedAt: number;
+  private readonly shared: Shared;
+  private readonly host: SessionHost;
+  private readonly sessions = new Set<Session>();
+  private connections = 0;
+  private isClosed = false;
+
+  private readonly toRun = new Set<Session>();
+  private isTurnComing = false;
+  private timer: Timer | undefined;
+  private timerAt = Infinity;
+
+  constructor(private readonly clock: Clock) {
+    this.startedAt = clock.now();
+    const tubes = new Tubes();
+    this.shared = {
+      clock,
+      tubes,
+      store: new JobStore(clock, tubes),
+      alarms: new Alarms<Client>(),
+      stats: () => this.stats(),
+    };
+    this.host = {
+      shared: this.shared,
+      commands: {},
+      schedule: (session) => this.schedule(session),
+      closed: (session) => void this.sessions.delete(session),
+    };
+  }
+
+  /** A new connection, as a connected socket would be. From a closed node it fails with the error `DQ_CLOSED`. */
+  dial(): Duplex {
+    const { client, server } = duplexPair(this.clock);
+    if (this.isClosed) {
+      return client.destroy(new DqError('DQ_CLOSED', 'the embedded node is closed'));
+    }
+    this.connections++;
+    this.sessions.add(new Session(server, this.host));
+    return client;
+  }
+
+  /** Cuts all connections and stops all timers. Idempotent. */
+  close(): void {
+    this.isClosed = true;
+    for (const session of this.sessions) session.destroy();
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+
+  private schedule(session: Session): void {
+    this.toRun.add(session);
+    if (this.isTurnComing) return;
+    this.isTurnComing = true;
+    queueMicrotask(() => this.turn());
+  }
+
+  private turn(): void {
+    if (this.isClosed) return;
+    this.isTurnComing = true; // sessions that this turn sets to work join it
+    this.wake();
+    for (const session of this.toRun) {
+      this.toRun.delete(session);
+      session.run();
+    }
+    this.isTurnComing = false;
+    this.setTimer();
+  }
+
+  /** As in beanstalkd, before any command: what is due in the tubes, then what is due for the clients. */
+  private wake(): void {
+    const { alarms, store } = this.shared;
+    const now = this.clock.now();
+    store.wake(now);
+    for (let client = alarms.due(now); client; client = alarms.due(now)) client.wake(now);
+  }
+
+  /** A timer that is too early is left alone: setting a new one each turn would cost more than its one vain turn. */
+  private setTimer(): void {
+    const next = Math.min(this.shared.store.nextEvent, this.shared.alarms.next);
+    if (this.timer && this.timerAt <= next && next !== Infinity) return;
+    this.timer?.cancel();
+    this.timer = undefined;
+    if (next === Infinity) return;
+    this.timerAt = next;
+    this.timer = this.clock.after(next - this.clock.now(), () => {
+      this.timer = undefined;
+      this.turn();
+    });
+  }
+
+  private stats(): string {
+    const clients = [...this.sessions].map(({ client }) => client);
+    return nodeStats({
+      instance: this.instance,
+      uptime: this.clock.now() - this.startedAt,
+      store: this.shared.store,
+      tubes: this.shared.tubes,
+      commands: this.host.commands,
+      connections: {
+        current: clients.length,
+        producers: clients.filter((client) => client.isProducer).length,
+        workers: clients.filter((client) => client.isWorker).length,
+        waiting: clients.filter((client) => client.isWaiting).length,
+        total: this.connections,
+      },
+    });
+  }
+}

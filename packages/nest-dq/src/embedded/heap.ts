@@ -1,0 +1,74 @@
+/** What a heap orders. An item is in at most one heap at a time. */
+export interface HeapItem {
+  /** Kept by the heap that holds the item; -1 outside. */
+  heapIndex: number;
+}
+
+/** A binary heap whose items know their place, so that any of them leaves in O(log n). */
+export class Heap<T extends HeapItem> {
+  private readonly items: T[] = [];
+
+  constructor(private readonly before: (a: T, b: T) => boolean) {}
+
+  get size(): number {
+    return this.items.length;
+  }
+
+  /** The first of all. */
+  peek(): T | undefined {
+    return this.items[0];
+  }
+
+  add(item: T): void {
+    this.items.push(item);
+    this.rise(item, this.items.length - 1);
+  }
+
+  /** Does nothing with an item that is in no heap. */
+  remove(item: T): void {
+    const index = item.heapIndex;
+    if (index < 0) return;
+    item.heapIndex = -1;
+    const last = this.items.pop()!;
+    if (last !== item) this.settle(last, index);
+  }
+
+  /** To be called after what orders the item has changed. */
+  update(item: T): void {
+    this.settle(item, item.heapIndex);
+  }
+
+  private settle(item: T, index: number): void {
+    const parent = this.items[(index - 1) >> 1];
+    if (index > 0 && this.before(item, parent!)) this.rise(item, index);
+    else this.sink(item, index);
+  }
+
+  private rise(item: T, index: number): void {
+    while (index > 0) {
+      const above = (index - 1) >> 1;
+      const parent = this.items[above]!;
+      if (!this.before(item, parent)) break;
+      this.place(parent, index);
+      index = above;
+    }
+    this.place(item, index);
+  }
+
+  private sink(item: T, index: number): void {
+    const { items } = this;
+    for (let below = 2 * index + 1; below < items.length; below = 2 * index + 1) {
+      if (below + 1 < items.length && this.before(items[below + 1]!, items[below]!)) below++;
+      const child = items[below]!;
+      if (!this.before(child, item)) break;
+      this.place(child, index);
+      index = below;
+    }
+    this.place(item, index);
+  }
+
+  private place(item: T, index: number): void {
+    this.items[index] = item;
+    item.heapIndex = index;
+  }
+}

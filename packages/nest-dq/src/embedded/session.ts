@@ -1,0 +1,156 @@
+import type { Duplex } from 'node:stream';
+import { Client, type Shared } from './client.js';
+import { MAX_JOB_SIZE, parseCommand, type Command, type Verb } from './command-parser.js';
+import type { Job } from './store.js';
+import { TOO_LONG, WireReader } from './wire-reader.js';
+
+/** Replies are written once a turn, or when there are this many bytes of them. */
+const WRITE_AT = 64 * 1024;
+/** Behind what makes it wait, a session reads no further ahead than this and one chunk. */
+const READ_AHEAD = 64 * 1024;
+
+/** What a session needs of its node. */
+export interface SessionHost {
+  readonly shared: Shared;
+  readonly commands: Partial<Record<Verb, number>>;
+  /** Has `session.run` called soon, and not within this call. */
+  schedule(session: Session): void;
+  closed(session: Session): void;
+}
+
+/**
+ * One connection: bytes to commands to replies, strictly in order; commands behind a waiting reserve wait too.
+ * They run in `run` only, which the node calls. Whatever else happens to a session merely has that scheduled, so that
+ * a session's work never runs inside another's, and all its replies of one turn make one write.
+ */
+export class Session {
+  readonly client: Client;
+  private readonly input = new WireReader();
+  private inputEnded = false;
+  private output = '';
+  private outputFull = false;
+  private isClosed = false;
+  /** A put that waits for its body; `size` without the CRLF. */
+  private incoming: { job: Job; size: number } | undefined;
+  /** Bytes of a refused body that are still to come. */
+  private toSkip = 0;
+
+  constructor(
+    private readonly stream: Duplex,
+    private readonly host: SessionHost,
+  ) {
+    const schedule = () => host.schedule(this);
+    this.client = new Client(host.shared, (text) => this.reply(text), schedule);
+    stream.on('data', (chunk: Buffer) => {
+      if (this.isClosed) return;
+      this.input.append(chunk);
+      if (this.isBlocked && this.input.length > READ_AHEAD) stream.pause();
+      schedule();
+    });
+    stream.on('end', () => {
+      this.inputEnded = true;
+      schedule();
+    });
+    stream.on('drain', () => {
+      this.outputFull = false;
+      schedule();
+    });
+    stream.on('close', () => this.close());
+  }
+
+  /** Runs the commands that have arrived, as far as nothing makes them wait. */
+  run(): void {
+    while (!this.isClosed) {
+      // Who will send nothing more is not kept waiting, as beanstalkd does it; but what was sent is done.
+      if (this.inputEnded) this.client.endWait('TIMED_OUT\r\n');
+      if (this.output.length >= WRITE_AT) this.write();
+      if (this.isBlocked || !this.step()) break;
+    }
+    if (this.isClosed) return;
+    if (this.inputEnded && !this.isBlocked) return this.close();
+    this.write();
+    this.client.setAlarm();
+    if (!this.isBlocked && this.stream.isPaused()) this.stream.resume();
+  }
+
+  /** Ends the connection after the replies so far, and gives back at once what the client held. Idempotent. */
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    if (this.incoming) this.host.shared.store.discard(this.incoming.job);
+    this.client.leave();
+    this.host.closed(this);
+    this.write();
+    this.stream.end();
+    this.stream.resume(); // what else the client sends is read and dropped, so that its end is seen
+  }
+
+  /** Closes, and cuts the connection whatever is under way. */
+  destroy(): void {
+    this.stream.destroy();
+    this.close();
+  }
+
+  private get isBlocked(): boolean {
+    return this.client.isWaiting || this.outputFull;
+  }
+
+  /** Takes the next command or body off the input. False if it has not arrived. */
+  private step(): boolean {
+    if (this.toSkip > 0) return this.skipBody();
+    if (this.incoming) return this.readBody(this.incoming);
+    const line = this.input.readLine();
+    if (line === undefined) return false;
+    const command = line === TOO_LONG ? 'BAD_FORMAT' : parseCommand(line);
+    if (typeof command === 'string') this.reply(`${command}\r\n`);
+    else this.execute(command);
+    return true;
+  }
+
+  private execute(command: Command): void {
+    const { commands } = this.host;
+    commands[command.verb] = (commands[command.verb] ?? 0) + 1;
+    if (command.verb === 'quit') {
+      this.close();
+    } else if (command.verb !== 'put') {
+      this.client.execute(command);
+    } else if (command.size > MAX_JOB_SIZE) {
+      this.toSkip = command.size + 2;
+    } else {
+      const job = this.client.announce(command.pri, command.delay, command.ttr);
+      this.incoming = { job, size: command.size };
+    }
+  }
+
+  private readBody({ job, size }: { job: Job; size: number }): boolean {
+    const { input, host } = this;
+    if (input.length < size + 2) return false;
+    this.incoming = undefined;
+    const body = input.read(size);
+    if (input.read(2) === '\r\n') {
+      host.shared.store.put(job, body);
+      this.reply(`INSERTED ${job.id}\r\n`);
+    } else {
+      host.shared.store.discard(job);
+      this.reply('EXPECTED_CRLF\r\n');
+    }
+    return true;
+  }
+
+  private skipBody(): boolean {
+    this.toSkip -= this.input.skip(this.toSkip);
+    if (this.toSkip > 0) return false;
+    this.reply('JOB_TOO_BIG\r\n');
+    return true;
+  }
+
+  private reply(text: string): void {
+    this.output += text;
+  }
+
+  private write(): void {
+    if (this.output === '' || this.stream.destroyed) return;
+    this.outputFull = !this.stream.write(this.output, 'latin1');
+    this.output = '';
+  }
+}

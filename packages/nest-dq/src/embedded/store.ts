@@ -1,0 +1,259 @@
+import { Alarms } from './alarms.js';
+import type { Clock } from '../time.js';
+import type { Heap, HeapItem } from './heap.js';
+import { readyBefore, type Tube, type Tubes } from './tubes.js';
+
+/** `incoming`: announced by a put whose body has not arrived yet; nobody can see it. */
+export type JobState = 'incoming' | 'ready' | 'delayed' | 'reserved' | 'buried';
+
+/** One job. Times are milliseconds of Clock.now. */
+export class Job implements HeapItem {
+  heapIndex = -1;
+  state: JobState = 'incoming';
+  /** latin1, a character a byte. */
+  body = '';
+  /** When a delayed job is due, or the time to run of a reserved one is over. */
+  deadline = 0;
+  /** Of a buried job: its place among all burials of this node. */
+  burial = 0;
+  reserver: Reserver | undefined;
+  reserves = 0;
+  timeouts = 0;
+  releases = 0;
+  buries = 0;
+  kicks = 0;
+
+  constructor(
+    readonly id: number,
+    readonly tube: Tube,
+    public pri: number,
+    /** Seconds, of the last put or release. */
+    public delay: number,
+    /** Seconds. */
+    readonly ttr: number,
+    readonly createdAt: number,
+  ) {}
+}
+
+/** One who reserves jobs: a session. */
+export interface Reserver {
+  /** What it holds, soonest deadline first. */
+  readonly held: Heap<Job>;
+  readonly watched: readonly Tube[];
+  /** Hands over a job for which this one had waited. It is reserved already. */
+  give(job: Job): void;
+}
+
+/** The jobs, in memory, and all changes of their states. It gives each ready job to the first who waits for it. */
+export class JobStore {
+  private readonly jobs = new Map<number, Job>();
+  private readonly alarms = new Alarms<Tube>();
+  private lastId = 0;
+  private lastBurial = 0;
+  totalJobs = 0;
+  timeouts = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly tubes: Tubes,
+  ) {}
+
+  /** When `wake` has to be called; Infinity if never. */
+  get nextEvent(): number {
+    return this.alarms.next;
+  }
+
+  find(id: number): Job | undefined {
+    return this.jobs.get(id);
+  }
+
+  /** Announces a job. Its body follows by `put`, or else `discard`. */
+  announce(tube: Tube, pri: number, delay: number, ttr: number): Job {
+    tube.jobs++;
+    return new Job(++this.lastId, tube, pri, delay, Math.max(ttr, 1), this.clock.now());
+  }
+
+  put(job: Job, body: string): void {
+    job.body = body;
+    this.jobs.set(job.id, job);
+    job.tube.totalJobs++;
+    this.totalJobs++;
+    this.enqueue(job, job.delay);
+  }
+
+  discard(job: Job): void {
+    this.leaveTube(job);
+  }
+
+  /** Reserves the best job of the tubes that the session watches, if there is any. */
+  reserveNext(reserver: Reserver): Job | undefined {
+    let best: Job | undefined;
+    for (const tube of reserver.watched) {
+      const job = tube.available();
+      if (job && (!best || readyBefore(job, best))) best = job;
+    }
+    if (best) this.reserve(best, reserver);
+    return best;
+  }
+
+  /** Reserves a job that nobody holds. */
+  reserve(job: Job, reserver: Reserver): void {
+    this.detach(job);
+    job.state = 'reserved';
+    job.reserver = reserver;
+    job.reserves++;
+    job.deadline = this.clock.now() + job.ttr * 1000;
+    job.tube.reserved++;
+    reserver.held.add(job);
+  }
+
+  touch(job: Job): void {
+    job.deadline = this.clock.now() + job.ttr * 1000;
+    job.reserver?.held.update(job);
+  }
+
+  release(job: Job, pri: number, delay: number): void {
+    this.detach(job);
+    job.pri = pri;
+    job.delay = delay;
+    job.releases++;
+    this.enqueue(job, delay);
+  }
+
+  /** Takes a job back from a session that is gone. */
+  giveBack(job: Job): void {
+    this.detach(job);
+    this.enqueue(job, 0);
+  }
+
+  /** Takes a job back whose time to run is over. */
+  expire(job: Job): void {
+    job.timeouts++;
+    this.timeouts++;
+    this.giveBack(job);
+  }
+
+  bury(job: Job, pri: number): void {
+    this.detach(job);
+    job.pri = pri;
+    job.state = 'buried';
+    job.buries++;
+    job.burial = ++this.lastBurial;
+    job.tube.buried.add(job);
+  }
+
+  /** Makes a buried or delayed job ready. */
+  kick(job: Job): void {
+    this.detach(job);
+    job.kicks++;
+    this.enqueue(job, 0);
+  }
+
+  /** Kicks up to so many jobs: buried ones if there are any, else delayed ones. Returns how many. */
+  kickMany(tube: Tube, count: number): number {
+    const jobs = tube.buried.size > 0 ? tube.buried : tube.delayed;
+    let kicked = 0;
+    for (let job = jobs.peek(); job && kicked < count; job = jobs.peek()) {
+      this.kick(job);
+      kicked++;
+    }
+    return kicked;
+  }
+
+  delete(job: Job): void {
+    this.detach(job);
+    this.jobs.delete(job.id);
+    job.tube.deletes++;
+    this.leaveTube(job);
+  }
+
+  /** Hands out none of the tube's jobs for so many seconds; 0 ends a pause. Delayed jobs still become ready. */
+  pause(tube: Tube, seconds: number): void {
+    tube.pauses++;
+    tube.pauseSeconds = seconds;
+    tube.pausedUntil = this.clock.now() + seconds * 1000;
+    if (seconds === 0) this.unpause(tube);
+    this.setAlarm(tube);
+  }
+
+  /** To be called when a tube lost a user or a watcher. */
+  dropTubeIfUnused(tube: Tube): void {
+    if (this.tubes.dropIfUnused(tube)) this.alarms.set(tube, Infinity);
+  }
+
+  /** Does what is due in the tubes. */
+  wake(now: number): void {
+    for (let tube = this.alarms.due(now); tube; tube = this.alarms.due(now)) {
+      const job = tube.delayed.peek();
+      if (job && job.deadline <= now) {
+        this.detach(job);
+        this.enqueue(job, 0);
+      } else {
+        this.unpause(tube);
+        this.setAlarm(tube);
+      }
+    }
+  }
+
+  private unpause(tube: Tube): void {
+    tube.pausedUntil = undefined;
+    tube.pauseSeconds = 0;
+    this.serve(tube);
+  }
+
+  private enqueue(job: Job, delay: number): void {
+    if (delay > 0) {
+      job.state = 'delayed';
+      job.deadline = this.clock.now() + delay * 1000;
+      job.tube.delayed.add(job);
+      this.setAlarm(job.tube);
+    } else {
+      job.state = 'ready';
+      job.tube.addReady(job);
+      this.serve(job.tube);
+    }
+  }
+
+  /** A job that is ready while somebody waits for it never stays so: whoever adds the one or the other sees to it. */
+  private serve(tube: Tube): void {
+    for (let job = tube.available(); job; job = tube.available()) {
+      const first = tube.waiting.values().next().value;
+      if (!first) return;
+      this.reserve(job, first);
+      first.give(job);
+    }
+  }
+
+  /** Takes a job out of wherever its state keeps it. */
+  private detach(job: Job): void {
+    const { tube } = job;
+    switch (job.state) {
+      case 'ready':
+        tube.removeReady(job);
+        break;
+      case 'delayed':
+        tube.delayed.remove(job);
+        this.setAlarm(tube);
+        break;
+      case 'buried':
+        tube.buried.remove(job);
+        break;
+      case 'reserved':
+        job.reserver?.held.remove(job);
+        job.reserver = undefined;
+        tube.reserved--;
+        break;
+      case 'incoming':
+        break;
+    }
+  }
+
+  private leaveTube(job: Job): void {
+    job.tube.jobs--;
+    this.dropTubeIfUnused(job.tube);
+  }
+
+  private setAlarm(tube: Tube): void {
+    this.alarms.set(tube, tube.nextEvent());
+  }
+}

@@ -1,0 +1,270 @@
+/**
+ * The bytes of a copy: `dq1 `, a header of one line of compact JSON, a line feed, the payload's bytes.
+ *
+ * To change the format:
+ * 1. Copies wait for months, and processes of two versions run side by side: what was written must stay readable.
+ * 2. A new field of the header must be optional, and an old reader must be right when it ignores it.
+ * 3. Anything else is a new mark (`dq2 `): first release a version that reads both, then one that writes the new one.
+ * 4. `unwrap` refuses a mark that it does not know; such a copy is buried and reported, never dropped.
+ * 5. Keep the specs of every mark that was ever written.
+ */
+import { DqError, show } from './errors.js';
+import type { ResolvedBackoff } from './time.js';
+
+const MARK = 'dq1 ';
+const LINE_FEED = 0x0a;
+
+/** What all copies of a job have in common. */
+export interface JobHeader {
+  readonly id: string;
+  /** Ledger time, ms. */
+  readonly due: number;
+  /** 0 for the first of a plain job. */
+  readonly generation: number;
+  /** How many copies were meant to be stored. */
+  readonly copies: number;
+  /** 0 high, 1 normal, 2 low. */
+  readonly priority: number;
+  readonly attempts?: number;
+  readonly backoff?: ResolvedBackoff;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Where another copy of the same job is; `location` as cluster/location.ts writes it. */
+export interface Sibling {
+  readonly index: number;
+  readonly location: string;
+}
+
+export interface CopyHeader extends JobHeader {
+  /** 0 is the primary. */
+  readonly index: number;
+  /** In the primary: the other copies, those of puts with an unknown outcome too. */
+  readonly siblings: readonly Sibling[];
+}
+
+/** json; bytes (a Buffer); text (a string); void (undefined). */
+export type ContentType = 'json' | 'bytes' | 'text' | 'void';
+
+export interface Content {
+  readonly type: ContentType;
+  readonly bytes: Buffer;
+}
+
+export interface Envelope {
+  readonly header: CopyHeader;
+  readonly content: Content;
+}
+
+/** The header on the wire: short names, and what is usual is left out. */
+interface WireHeader {
+  id: string;
+  due: number;
+  n: number;
+  i: number;
+  /** generation, unless 0 */
+  g?: number;
+  /** priority, unless 1 */
+  p?: number;
+  /** attempts */
+  a?: number;
+  /** backoff: type (f or e), delay, max, jitter */
+  b?: ['f' | 'e', number, number, number];
+  /** headers */
+  h?: Record<string, string>;
+  /** content type, unless json */
+  t?: 'bytes' | 'text' | 'void';
+  /** siblings: index, location */
+  l?: [number, string][];
+}
+
+const EMPTY = Buffer.alloc(0);
+const NO_SIBLINGS: readonly Sibling[] = [];
+
+/** A payload as bytes: a Uint8Array and a string as they are, undefined as nothing, all else as JSON. `DQ_BAD_PAYLOAD`. */
+export function encodePayload(payload: unknown): Content {
+  if (payload === undefined) return { type: 'void', bytes: EMPTY };
+  if (typeof payload === 'string') return { type: 'text', bytes: Buffer.from(payload) };
+  if (payload instanceof Uint8Array) {
+    // A copy: the caller may go on writing into its own.
+    return { type: 'bytes', bytes: Buffer.from(payload) };
+  }
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(payload);
+  } catch (cause) {
+    throw new DqError('DQ_BAD_PAYLOAD', `the payload cannot be written as JSON: ${String(cause)}`, { cause });
+  }
+  if (json === undefined) {
+    throw new DqError(
+      'DQ_BAD_PAYLOAD',
+      `the payload is ${show(payload)}: expected what JSON can hold, a string, a Buffer or undefined`,
+    );
+  }
+  return { type: 'json', bytes: Buffer.from(json) };
+}
+
+/** The payload again; throws `DQ_BAD_PAYLOAD` when it is no JSON although it should be. */
+export function decodePayload({ type, bytes }: Content): unknown {
+  switch (type) {
+    case 'void':
+      return undefined;
+    case 'text':
+      return bytes.toString();
+    case 'bytes':
+      return bytes;
+    case 'json':
+      try {
+        return JSON.parse(bytes.toString());
+      } catch (cause) {
+        throw new DqError(
+          'DQ_BAD_PAYLOAD',
+          `the stored payload is no JSON: ${show(bytes.toString('utf8', 0, 100))}`,
+          {
+            cause,
+          },
+        );
+      }
+  }
+}
+
+/** One job's copies as bytes: they differ in the index, and the primary names its siblings. */
+export class JobEnvelope {
+  /** The header's JSON without its closing brace; each copy appends what is its own. */
+  private readonly common: string;
+
+  constructor(
+    readonly job: JobHeader,
+    private readonly content: Content,
+  ) {
+    const wire: Partial<WireHeader> = { id: job.id, due: job.due, n: job.copies };
+    if (job.generation !== 0) wire.g = job.generation;
+    if (job.priority !== 1) wire.p = job.priority;
+    if (job.attempts !== undefined) wire.a = job.attempts;
+    if (job.backoff) wire.b = wireBackoff(job.backoff);
+    if (job.headers) wire.h = job.headers;
+    if (content.type !== 'json') wire.t = content.type;
+    this.common = MARK + JSON.stringify(wire).slice(0, -1);
+  }
+
+  /** The bytes of one copy. */
+  copy(index: number, siblings: readonly Sibling[] = NO_SIBLINGS): Buffer {
+    const places = siblings.map((sibling): [number, string] => [sibling.index, sibling.location]);
+    const own = places.length > 0 ? `,"i":${index},"l":${JSON.stringify(places)}}\n` : `,"i":${index}}\n`;
+    const head = this.common + own;
+    const { bytes } = this.content;
+    const length = Buffer.byteLength(head);
+    const body = Buffer.allocUnsafe(length + bytes.length);
+    body.write(head, 0);
+    bytes.copy(body, length);
+    return body;
+  }
+
+  /** No copy is larger than this, in bytes, whatever its siblings' places turn out to be. */
+  largestCopy(longestLocation: number): number {
+    const siblings = this.job.copies * 2 * (longestLocation + 10);
+    return Buffer.byteLength(this.common) + 20 + siblings + this.content.bytes.length;
+  }
+}
+
+/** Takes a body apart. A text is the reason why the body is no envelope. */
+export function unwrap(body: Buffer): Envelope | string {
+  if (body.length < MARK.length || body.toString('latin1', 0, MARK.length) !== MARK) {
+    return `it does not begin with ${JSON.stringify(MARK)} but with ${show(body.toString('latin1', 0, 20))}`;
+  }
+  const end = body.indexOf(LINE_FEED, MARK.length);
+  if (end < 0) return 'its header has no end';
+  let wire: WireHeader;
+  try {
+    wire = JSON.parse(body.toString('utf8', MARK.length, end)) as WireHeader;
+  } catch (error) {
+    return `its header is no JSON: ${String(error)}`;
+  }
+  const wrong = whatIsWrong(wire);
+  if (wrong) return wrong;
+  return {
+    header: {
+      id: wire.id,
+      due: wire.due,
+      generation: wire.g ?? 0,
+      copies: wire.n,
+      priority: wire.p ?? 1,
+      attempts: wire.a,
+      backoff: wire.b && {
+        type: wire.b[0] === 'f' ? 'fixed' : 'exponential',
+        delay: wire.b[1],
+        max: wire.b[2],
+        jitter: wire.b[3],
+      },
+      headers: wire.h,
+      index: wire.i,
+      siblings: wire.l ? wire.l.map(([index, location]) => ({ index, location })) : NO_SIBLINGS,
+    },
+    content: { type: wire.t ?? 'json', bytes: body.subarray(end + 1) },
+  };
+}
+
+/** Whether a body is this very copy: a server's copy ids are no identities, they begin again when it loses its log. */
+export function isCopy(body: Buffer, id: string, generation: number, index: number): boolean {
+  const envelope = unwrap(body);
+  if (typeof envelope === 'string') return false;
+  const { header } = envelope;
+  return header.id === id && header.generation === generation && header.index === index;
+}
+
+function wireBackoff(plan: ResolvedBackoff): WireHeader['b'] {
+  return [plan.type === 'fixed' ? 'f' : 'e', plan.delay, plan.max, plan.jitter];
+}
+
+/** Somebody else's program may write into our tubes, so nothing of a header is taken for granted. */
+function whatIsWrong(wire: WireHeader): string | undefined {
+  if (typeof wire !== 'object' || wire === null) return 'its header is no object';
+  const fields: [keyof WireHeader, boolean][] = [
+    ['id', typeof wire.id === 'string' && wire.id.length > 0 && wire.id.length <= 100],
+    ['due', isTime(wire.due)],
+    ['n', isCount(wire.n, 1, 31)],
+    ['i', isCount(wire.i, 0, 30)],
+    ['g', wire.g === undefined || isTime(wire.g)],
+    ['p', wire.p === undefined || isCount(wire.p, 0, 2)],
+    ['a', wire.a === undefined || isCount(wire.a, 1, Number.MAX_SAFE_INTEGER)],
+    ['b', wire.b === undefined || isBackoff(wire.b)],
+    ['h', wire.h === undefined || isTexts(wire.h)],
+    ['t', wire.t === undefined || wire.t === 'bytes' || wire.t === 'text' || wire.t === 'void'],
+    ['l', wire.l === undefined || isSiblings(wire.l)],
+  ];
+  const bad = fields.find(([, right]) => !right);
+  return bad && `its header's field "${bad[0]}" is ${show(wire[bad[0]])}`;
+}
+
+function isCount(value: unknown, least: number, most: number): boolean {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+}
+
+function isTime(value: unknown): boolean {
+  return isCount(value, 0, 8.64e15);
+}
+
+function isBackoff(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    (value[0] === 'f' || value[0] === 'e') &&
+    value.length === 4 &&
+    value.slice(1).every((part) => typeof part === 'number' && part >= 0)
+  );
+}
+
+function isTexts(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((text) => typeof text === 'string')
+  );
+}
+
+function isSiblings(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    value.every((pair) => Array.isArray(pair) && isCount(pair[0], 0, 30) && typeof pair[1] === 'string')
+  );
+}

@@ -1,0 +1,73 @@
+/** What each code means, and whose turn it is; docs/errors.md says what to do about each. */
+const CODES = {
+  DQ_CONFIG: 'the module is configured wrongly; the application does not start',
+  DQ_BAD_TUBE: 'no valid tube name',
+  DQ_BAD_PAYLOAD: 'the payload cannot be stored',
+  DQ_BAD_DURATION: 'no valid duration',
+  DQ_BAD_TIME: 'no valid instant',
+  DQ_BAD_OPTION: 'a job or handler option is wrong, or not available yet',
+  DQ_BAD_REF: 'not a receipt of this library, nor its `ids`',
+  DQ_PAST_TIME: 'the instant is over',
+  DQ_TOO_FAR: 'the instant is further ahead than beanstalkd can count',
+  DQ_TOO_FEW_COPIES: 'fewer nodes than `minWritten` stored the job',
+  DQ_LEDGER_DOWN: 'Redis did not answer',
+  DQ_CLOSED: 'the module is closed',
+  DQ_SHUTDOWN: 'the process shuts down, and its drain limit is over',
+  DQ_REVOKED: 'the job was revoked while it ran',
+  DQ_LEASE_LOST: 'the right to run this job was lost; another process may run it',
+} as const;
+
+export type DqErrorCode = keyof typeof CODES;
+
+/** Every code there is, for those who want to handle all of them. */
+export const DQ_ERROR_CODES = Object.keys(CODES) as readonly DqErrorCode[];
+
+export interface DqErrorDetails {
+  cause?: unknown;
+  /** @default false */
+  indeterminate?: boolean;
+  nodes?: Readonly<Record<string, string>>;
+}
+
+/** The one error class of this library. Match on `code`; the message is for people. */
+export class DqError extends Error {
+  readonly code: DqErrorCode;
+  /** True: the job may still run although the call failed; do not add it again blindly. */
+  readonly indeterminate: boolean;
+  /** Each node's reason, by endpoint, where nodes were asked. */
+  readonly nodes?: Readonly<Record<string, string>>;
+
+  constructor(code: DqErrorCode, message: string, details: DqErrorDetails = {}) {
+    super(`${code}: ${message}`, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'DqError';
+    this.code = code;
+    this.indeterminate = details.indeterminate ?? false;
+    if (details.nodes) this.nodes = details.nodes;
+  }
+}
+
+/** A value as an error message shows it: short, quoted, never throwing. */
+export function show(value: unknown): string {
+  if (typeof value === 'string')
+    return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
+  if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
+  if (typeof value === 'object' && value !== null) {
+    const text = safeJson(value);
+    return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  }
+  return String(value);
+}
+
+function safeJson(value: object): string {
+  try {
+    return JSON.stringify(value) ?? Object.prototype.toString.call(value);
+  } catch {
+    return Object.prototype.toString.call(value); // a cycle or a throwing getter: the kind must do
+  }
+}
+
+/** What was thrown, as an Error: handlers may throw anything. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(`a value that is no Error was thrown: ${show(thrown)}`);
+}

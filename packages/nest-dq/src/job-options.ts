@@ -1,0 +1,80 @@
+import { DqError, show } from './errors.js';
+import type { JobOptions } from './job.js';
+import { resolveBackoff, type ResolvedBackoff } from './time.js';
+
+/** Job options after they were checked. */
+export interface ResolvedJobOptions {
+  /** 0 high, 1 normal, 2 low. */
+  readonly priority: number;
+  readonly attempts?: number;
+  readonly backoff?: ResolvedBackoff;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly allowPast: boolean;
+}
+
+const PRIORITIES = ['high', 'normal', 'low'];
+const KNOWN = new Set(['priority', 'attempts', 'backoff', 'headers', 'allowPast']);
+/** Planned, and refused by name rather than ignored: a key that does nothing would be a lost promise. */
+const NOT_YET = new Set(['key', 'onDuplicate', 'timeout', 'abort']);
+const DEFAULTS: ResolvedJobOptions = { priority: 1, allowPast: false };
+
+/** Checks what a producer says of one job; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` inside `backoff`. */
+export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobOptions {
+  if (options === undefined) return DEFAULTS;
+  if (typeof options !== 'object' || options === null) throw wrong('the job options', options, 'an object');
+  refuseUnknown(options, KNOWN, 'job');
+  const { priority, attempts, backoff, headers, allowPast } = options;
+  if (priority !== undefined && !PRIORITIES.includes(priority)) {
+    throw wrong('`priority`', priority, "'high', 'normal' or 'low'");
+  }
+  if (allowPast !== undefined && typeof allowPast !== 'boolean')
+    throw wrong('`allowPast`', allowPast, 'a boolean');
+  if (headers !== undefined) checkHeaders(headers);
+  return {
+    priority: priority === undefined ? 1 : PRIORITIES.indexOf(priority),
+    attempts: attempts === undefined ? undefined : checkAttempts(attempts),
+    backoff: backoff === undefined ? undefined : resolveBackoff(backoff),
+    headers,
+    allowPast: allowPast ?? false,
+  };
+}
+
+/** Runs at most: a whole number of 1 or more. */
+export function checkAttempts(attempts: unknown): number {
+  return checkCount('attempts', attempts);
+}
+
+/** A whole number of 1 or more, else `DQ_BAD_OPTION`. */
+export function checkCount(name: string, value: unknown): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 1) {
+    throw wrong(`\`${name}\``, value, 'a whole number of 1 or more');
+  }
+  return value as number;
+}
+
+/** Refuses options by name: those that are planned, and those that are misspelt. */
+export function refuseUnknown(options: object, known: ReadonlySet<string>, what: string): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (known.has(name) || value === undefined) continue;
+    if (NOT_YET.has(name)) {
+      throw new DqError('DQ_BAD_OPTION', `the ${what} option \`${name}\` is not available in this version`);
+    }
+    throw new DqError(
+      'DQ_BAD_OPTION',
+      `there is no ${what} option \`${name}\` (given ${show(value)}); there are ${[...known].join(', ')}`,
+    );
+  }
+}
+
+function checkHeaders(headers: Record<string, string>): void {
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
+    throw wrong('`headers`', headers, 'an object of texts');
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value !== 'string') throw wrong(`the header \`${name}\``, value, 'a text');
+  }
+}
+
+function wrong(what: string, value: unknown, expected: string): DqError {
+  return new DqError('DQ_BAD_OPTION', `${what} is ${show(value)}: expected ${expected}`);
+}

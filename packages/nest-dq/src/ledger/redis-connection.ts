@@ -1,0 +1,98 @@
+import { Redis, type Cluster, type RedisOptions } from 'ioredis';
+import { CLAIM } from './scripts/claim.lua.js';
+import { EXTEND } from './scripts/extend.lua.js';
+import { FINISH } from './scripts/finish.lua.js';
+import { PROBE } from './scripts/probe.lua.js';
+import { REVOKE } from './scripts/revoke.lua.js';
+import { SETTLE } from './scripts/settle.lua.js';
+
+/** Where the ledger's Redis is: a URL, ioredis options, or a client of the user's. */
+export type RedisSource = string | RedisOptions | Redis | Cluster;
+
+const SCRIPTS = {
+  dqClaim: CLAIM,
+  dqFinish: FINISH,
+  dqExtend: EXTEND,
+  dqRevoke: REVOKE,
+  dqSettle: SETTLE,
+  dqProbe: PROBE,
+};
+export type ScriptName = keyof typeof SCRIPTS;
+
+type ScriptCalls = {
+  [name in ScriptName]: (keys: number, ...keysThenArguments: readonly string[][]) => Promise<number[]>;
+};
+export type LedgerConnection = (Redis | Cluster) & ScriptCalls;
+
+/** A call without an answer for so long is given up. */
+export const CALL_LIMIT = 1_000;
+const SILENCE_LIMIT = 3_000;
+
+/** At most 500 ms, and not the same for all processes that lost the same server. */
+const retryStrategy = (times: number) => Math.min(50 * 2 ** times, 350) + Math.random() * 150;
+
+/**
+ * Nothing waits in a queue and nothing is sent twice: a late claim must not be acted upon, and every call settles.
+ * Of the user's settings those stay that say where the server is and how to get in.
+ */
+const OURS = {
+  lazyConnect: true,
+  // Processes with and without a prefix of this kind would not see each other's claims.
+  keyPrefix: '',
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  enableAutoPipelining: false,
+  connectTimeout: CALL_LIMIT,
+  commandTimeout: CALL_LIMIT,
+  // A connection whose other end is gone is given up, and not only its calls.
+  socketTimeout: SILENCE_LIMIT,
+  reconnectOnError: null,
+  readOnly: false,
+  monitor: false,
+  stringNumbers: false,
+  retryStrategy,
+} satisfies RedisOptions;
+
+const OURS_FOR_CLUSTERS = {
+  lazyConnect: true,
+  keyPrefix: '',
+  // The connections to the nodes are opened by the first call, and what comes meanwhile would be refused.
+  enableOfflineQueue: true,
+  enableAutoPipelining: false,
+  scaleReads: 'master',
+  retryDelayOnFailover: 0,
+  retryDelayOnClusterDown: 0,
+  clusterRetryStrategy: retryStrategy,
+  // A frozen master answers no MOVED: its successor is found by asking.
+  slotsRefreshInterval: 2_000,
+  slotsRefreshTimeout: CALL_LIMIT,
+  shardedSubscribers: false,
+} as const;
+
+/** The ledger's own connection, not yet connected; a client given by the user is only copied. */
+export function ledgerConnection(source: RedisSource): LedgerConnection {
+  const client = ownClient(source);
+  for (const [name, lua] of Object.entries(SCRIPTS)) client.defineCommand(name, { lua });
+  return client as LedgerConnection;
+}
+
+/** By shape: a user's client may come from another version or copy of ioredis. */
+function ownClient(source: RedisSource): Redis | Cluster {
+  if (typeof source === 'string') return new Redis(source, OURS);
+  if (isCluster(source)) {
+    const { retryStrategy: _nodesAreLeftToTheCluster, ...redisOptions } = OURS;
+    return source.duplicate([], { ...OURS_FOR_CLUSTERS, redisOptions });
+  }
+  if (isRedis(source)) return source.duplicate(OURS);
+  return new Redis({ ...source, ...OURS });
+}
+
+/** One server at a time, as opposed to many masters with a part of the keys each. */
+export function isCluster(client: RedisSource): client is Cluster {
+  return typeof client === 'object' && 'isCluster' in client && client.isCluster;
+}
+
+function isRedis(source: RedisOptions | Redis): source is Redis {
+  return 'duplicate' in source && typeof source.duplicate === 'function';
+}

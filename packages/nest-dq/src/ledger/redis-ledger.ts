@@ -1,0 +1,134 @@
+import type { EventEmitter } from 'node:events';
+import type { Redis } from 'ioredis';
+import type { Clock, Timer } from '../time.js';
+import type { Ledger, LedgerSettings } from './ledger.js';
+import { unchecked, unfitness } from './redis-check.js';
+import { isCluster, ledgerConnection, type LedgerConnection, type RedisSource } from './redis-connection.js';
+import { RedisMaster } from './redis-master.js';
+import { RedisTubeLedger } from './redis-tube-ledger.js';
+
+const RECONNECT = 500;
+
+export interface RedisLedgerOptions {
+  readonly redis: RedisSource;
+  /** Stands before every key. */
+  readonly prefix: string;
+  readonly settings: LedgerSettings;
+  readonly clock: Clock;
+  /** Is told, once, what is wrong with the server's settings. */
+  readonly warn: (message: string) => void;
+}
+
+/** The ledger of many processes, in one Redis or a Redis Cluster. */
+export class RedisLedger implements Ledger {
+  private readonly connection: LedgerConnection;
+  private readonly tubes = new Map<string, RedisTubeLedger>();
+  /** One for all tubes; in a cluster one for each, as any two may be on different masters, and move. */
+  private readonly masters = new Map<string, RedisMaster>();
+  private state: 'new' | 'started' | 'closed' = 'new';
+  private checked = false;
+  private reconnecting: Timer | undefined;
+  private closing: Promise<void> | undefined;
+
+  constructor(private readonly options: RedisLedgerOptions) {
+    this.connection = ledgerConnection(options.redis);
+  }
+
+  tube(name: string): RedisTubeLedger {
+    let tube = this.tubes.get(name);
+    if (!tube) {
+      const base = `${this.options.prefix}{${name}}:`;
+      tube = new RedisTubeLedger(this.master(base), base);
+      this.tubes.set(name, tube);
+    }
+    return tube;
+  }
+
+  start(): void {
+    if (this.state !== 'new') return;
+    this.state = 'started';
+    for (const master of this.masters.values()) master.start();
+    this.watch();
+    this.connect();
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.end();
+    return this.closing;
+  }
+
+  private async end(): Promise<void> {
+    const { connection } = this;
+    this.state = 'closed';
+    this.reconnecting?.cancel();
+    for (const master of this.masters.values()) master.close();
+    // Quitting lets what is under way arrive; a server that is away needs no farewell.
+    if (connection.status === 'ready') await connection.quit().catch(() => undefined);
+    if (connection.status !== 'end') connection.disconnect();
+  }
+
+  private connect(): void {
+    // A failure is told by `close`, and followed by the next attempt.
+    this.connection.connect().catch(() => undefined);
+  }
+
+  private watch(): void {
+    const events: EventEmitter = this.connection;
+    let problem: Error | undefined;
+    events.on('error', (error: Error) => (problem = error));
+    events.on('node error', (error: Error) => (problem = error));
+    events.on('ready', () => {
+      problem = undefined;
+      for (const master of this.masters.values()) master.connected();
+      void this.check();
+    });
+    events.on('close', () => {
+      for (const master of this.masters.values())
+        master.lost(problem ?? new Error('the connection was closed'));
+    });
+    events.on('+node', () => {
+      for (const master of this.masters.values()) master.time.renew();
+    });
+    events.on('end', () => {
+      // ioredis gives up on some errors, such as those of a resolver; we never do.
+      if (this.state === 'started')
+        this.reconnecting = this.options.clock.after(RECONNECT, () => this.connect());
+    });
+  }
+
+  /** Warns of unfit settings, once in the life of this ledger. */
+  private async check(): Promise<void> {
+    if (this.checked) return;
+    this.checked = true;
+    const { connection } = this;
+    const servers = isCluster(connection) ? connection.nodes('master') : [connection as Redis];
+    const problems = new Set<string>();
+    for (const server of servers) {
+      try {
+        for (const problem of unfitness(await server.info())) problems.add(problem);
+      } catch (error) {
+        problems.add(unchecked(error));
+      }
+    }
+    if (this.state === 'started') for (const problem of problems) this.options.warn(problem);
+  }
+
+  private master(base: string): RedisMaster {
+    const place = isCluster(this.connection) ? base : '';
+    let master = this.masters.get(place);
+    if (!master) {
+      master = new RedisMaster({
+        connection: this.connection,
+        probeKey: base,
+        settings: this.options.settings,
+        clock: this.options.clock,
+        start: () => this.start(),
+      });
+      this.masters.set(place, master);
+      if (this.state === 'started') master.start();
+      if (this.state === 'closed') master.close();
+      if (this.connection.status === 'ready') master.connected();
+    }
+    return master;
+  }
+}

@@ -1,0 +1,178 @@
+import { DqError, toError } from '../errors.js';
+import type { Clock, Timer } from '../time.js';
+import { LedgerTime } from './ledger-time.js';
+import type { LedgerListener, LedgerSettings } from './ledger.js';
+import { CALL_LIMIT, type LedgerConnection, type ScriptName } from './redis-connection.js';
+
+const GIVE_UP_LATE = 3_000;
+const PROBE_WHEN_AWAY = 500;
+const PROBE_WHEN_IDLE = 30_000;
+
+export interface RedisMasterOptions {
+  readonly connection: LedgerConnection;
+  /** A key that is no record, on this master. */
+  readonly probeKey: string;
+  readonly settings: LedgerSettings;
+  readonly clock: Clock;
+  /** Connects, where a call comes before the start. */
+  readonly start: () => void;
+}
+
+/** One Redis master as this process sees it: its time, whether it answers, and calls that end within their limit. */
+export class RedisMaster {
+  readonly time: LedgerTime;
+  private readonly listeners = new Set<LedgerListener>();
+  private readonly common: readonly string[];
+  private state: 'new' | 'unknown' | 'answers' | 'away' | 'closed' = 'new';
+  /** Why it is away. */
+  private reason = new Error('it was not asked yet');
+  private awaited: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
+  private probing = false;
+  private timer: Timer | undefined;
+
+  constructor(private readonly options: RedisMasterOptions) {
+    this.time = new LedgerTime(options.clock);
+    const { lease, doneTtl, staleAfter } = options.settings;
+    this.common = [lease, doneTtl, staleAfter].map(String);
+  }
+
+  get away(): boolean {
+    return this.state === 'away';
+  }
+
+  listen(listener: LedgerListener): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** The connection is being made; `connected` or `lost` says what came of it. Idempotent. */
+  start(): void {
+    if (this.state !== 'new') return;
+    this.state = 'unknown';
+    this.timer = this.options.clock.after(CALL_LIMIT, () => this.probe());
+  }
+
+  close(): void {
+    if (this.state === 'closed') return;
+    this.state = 'closed';
+    this.timer?.cancel();
+    this.listeners.clear();
+    this.answerAwaited(closedError());
+  }
+
+  /** Resolves once the time was read; `DQ_LEDGER_DOWN` as soon as the server is known to be away. */
+  readTime(): Promise<void> {
+    if (this.state === 'closed') return Promise.reject(closedError());
+    if (this.time.known) return Promise.resolve();
+    if (this.away) return Promise.reject(downError(this.reason));
+    this.options.start();
+    return new Promise((resolve, reject) => this.awaited.push({ resolve, reject }));
+  }
+
+  /**
+   * Calls a script; its reply without the first two numbers. Nothing is sent while the server is away.
+   * The time of every reply is learned, and a call that came too late is repeated.
+   */
+  async call(script: ScriptName, keys: string[], args: string[]): Promise<number[]> {
+    if (this.state !== 'answers') await this.readTime();
+    if (this.away) throw downError(this.reason);
+    const { clock } = this.options;
+    const began = clock.now();
+    do {
+      const reply = await this.send(script, keys, args);
+      if (reply[0] === 1) return reply;
+    } while (clock.now() - began < GIVE_UP_LATE);
+    throw downError(new Error(`it was reached too late each time for ${GIVE_UP_LATE} ms`));
+  }
+
+  /** A connection stands, perhaps to another server: what is measured begins anew. */
+  connected(): void {
+    this.time.renew();
+    this.probe();
+  }
+
+  /** The server is not there. */
+  lost(error: Error): void {
+    if (this.state === 'closed' || this.state === 'new') return;
+    this.reason = error;
+    if (this.state !== 'away') {
+      this.state = 'away';
+      this.answerAwaited(downError(error));
+      for (const listener of this.listeners) listener.away(error);
+    }
+    this.probe();
+  }
+
+  private async send(script: ScriptName, keys: string[], args: string[]): Promise<number[]> {
+    if (this.state === 'closed') throw closedError();
+    const { clock, connection } = this.options;
+    const sent = clock.now();
+    const actUntil = String(Math.floor(this.time.now() + CALL_LIMIT));
+    try {
+      const call = connection[script](keys.length, keys, [actUntil, ...this.common, ...args]);
+      const reply = await withinLimit(clock, call);
+      this.answered(sent, reply[1]! / 1_000);
+      return reply;
+    } catch (thrown) {
+      const error = toError(thrown);
+      if (this.isClosed()) throw closedError();
+      this.lost(error);
+      throw downError(error);
+    }
+  }
+
+  private isClosed(): boolean {
+    return this.state === 'closed';
+  }
+
+  private answered(sent: number, serverTime: number): void {
+    if (this.state === 'closed') return;
+    this.time.observe(sent, this.options.clock.now(), serverTime);
+    const wasAway = this.state === 'away';
+    this.state = 'answers';
+    this.answerAwaited();
+    if (wasAway) for (const listener of this.listeners) listener.back();
+  }
+
+  private answerAwaited(error?: Error): void {
+    const { awaited } = this;
+    this.awaited = [];
+    for (const { resolve, reject } of awaited) {
+      if (error) reject(error);
+      else resolve();
+    }
+  }
+
+  /** One question at a time, the next soon while there is no answer and rarely when there was one. */
+  private probe(): void {
+    if (this.probing || this.state === 'closed') return;
+    this.probing = true;
+    this.timer?.cancel();
+    const next = () => {
+      this.probing = false;
+      if (this.state === 'closed') return;
+      const pause = this.away ? PROBE_WHEN_AWAY : PROBE_WHEN_IDLE;
+      this.timer = this.options.clock.after(pause, () => this.probe());
+    };
+    // `send` has told of a failure already.
+    this.send('dqProbe', [this.options.probeKey], []).then(next, next);
+  }
+}
+
+/** ioredis has a limit of its own, but not for calls that wait until a whole cluster is ready. */
+function withinLimit<T>(clock: Clock, call: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(CALL_LIMIT, () => reject(new Error(`no answer within ${CALL_LIMIT} ms`)));
+    call.then(resolve, reject).finally(() => timer.cancel());
+  });
+}
+
+function downError(cause: Error): DqError {
+  // What the server itself refuses begins with its error code: `OOM command not allowed`.
+  const fact = /^[A-Z]{2,} /.test(cause.message) ? 'Redis answered with an error' : 'Redis did not answer';
+  return new DqError('DQ_LEDGER_DOWN', `${fact}: ${cause.message}`, { cause, indeterminate: true });
+}
+
+function closedError(): DqError {
+  return new DqError('DQ_CLOSED', 'the ledger is closed');
+}

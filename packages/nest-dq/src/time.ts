@@ -1,0 +1,168 @@
+import ms from 'ms';
+import { DqError, show } from './errors.js';
+
+/** The only source of time in this library. Specs give a virtual one. */
+export interface Clock {
+  /** Milliseconds since 1970 by the machine's clock, which may jump. */
+  wall(): number;
+  /** Milliseconds that only grow, from an arbitrary start; with fractions. */
+  now(): number;
+  /** Calls back once, not before `delay` milliseconds are over; any delay is fine (setTimeout alone wraps at 24.8 days). */
+  after(delay: number, callback: () => void): Timer;
+  /** Calls back once all input that is waiting now was read: setImmediate. */
+  soon(callback: () => void): void;
+}
+
+export interface Timer {
+  /** Idempotent. */
+  cancel(): void;
+}
+
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
+class SystemTimer implements Timer {
+  private handle: NodeJS.Timeout;
+
+  constructor(
+    private left: number,
+    private readonly callback: () => void,
+  ) {
+    this.handle = this.arm();
+  }
+
+  cancel(): void {
+    clearTimeout(this.handle);
+  }
+
+  private arm(): NodeJS.Timeout {
+    const step = Math.min(this.left, LONGEST_TIMEOUT);
+    this.left -= step;
+    return setTimeout(() => {
+      if (this.left > 0) this.handle = this.arm();
+      else this.callback();
+    }, step);
+  }
+}
+
+export const systemClock: Clock = {
+  wall: () => Date.now(),
+  now: () => performance.now(),
+  after: (delay, callback) => new SystemTimer(Math.max(0, Math.ceil(delay)), callback),
+  soon: (callback) => void setImmediate(callback),
+};
+
+/** Milliseconds, or one number with its unit: '500ms', '30s', '15m', '12h', '2 days', '1w'. A day is 24 hours. */
+export type Duration = number | string;
+
+/** An instant: a Date, milliseconds since 1970 (not seconds), or a Temporal.Instant or ZonedDateTime. */
+export type When = Date | number | { readonly epochMilliseconds: number };
+
+const DURATION =
+  /^\d+(\.\d+)? ?(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/;
+const FIRST_TIMESTAMP = 1e12;
+const EXPECTED_DURATION =
+  "expected milliseconds, or one number with its unit such as '500ms', '30s', '15m', '12h', '2 days' or '1w'";
+
+/**
+ * Milliseconds of a duration, with fractions rounded up.
+ * `what` names the field in the error, `DQ_BAD_DURATION`.
+ * Our own check stands before the `ms` library, which takes '900' as 0.9 s and '1M' as a minute.
+ */
+export function parseDuration(value: Duration, what: string): number {
+  const refuse = (why: string) =>
+    new DqError('DQ_BAD_DURATION', `${what} is ${show(value)}: ${why}; ${EXPECTED_DURATION}`);
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw refuse('not a finite number');
+    if (value < 0) throw refuse('negative');
+    if (value >= FIRST_TIMESTAMP) throw refuse('that looks like a timestamp, which belongs in `at`');
+    return Math.ceil(value);
+  }
+  if (typeof value !== 'string') throw refuse('neither a number nor a text');
+  const text = value.trim();
+  if (/^-/.test(text)) throw refuse('negative');
+  if (/^\d+(\.\d+)?$/.test(text)) throw refuse('no unit');
+  if (/^\d+(\.\d+)? ?(M|mo|months?|y|yrs?|years?)$/.test(text)) {
+    throw refuse('months and years have no fixed length; use `at` with the instant');
+  }
+  if (!DURATION.test(text)) throw refuse('not a duration');
+  const parsed = Math.ceil(ms(text as ms.StringValue));
+  if (parsed >= FIRST_TIMESTAMP) throw refuse('longer than 31 years');
+  return parsed;
+}
+
+const EXPECTED_WHEN = 'expected a Date, milliseconds since 1970, or a Temporal.Instant';
+const LAST_SECONDS = 1e11;
+
+/** Milliseconds since 1970 of an instant, rounded up; `DQ_BAD_TIME` otherwise. Seconds are refused, as a common slip. */
+export function parseWhen(value: When): number {
+  const refuse = (why: string) =>
+    new DqError('DQ_BAD_TIME', `the instant is ${show(value)}: ${why}; ${EXPECTED_WHEN}`);
+  if (typeof value !== 'number' && (typeof value !== 'object' || value === null)) {
+    throw refuse(
+      typeof value === 'string'
+        ? 'a text; parse it first, so that its time zone is yours to say'
+        : 'no instant',
+    );
+  }
+  const instant =
+    typeof value === 'number' ? value : value instanceof Date ? value.getTime() : value.epochMilliseconds;
+  if (typeof instant !== 'number' || !Number.isFinite(instant)) throw refuse('not a finite time');
+  if (instant < 0) throw refuse('before 1970');
+  // A Date says what it means, so only bare numbers are suspected of being seconds.
+  if (typeof value === 'number' && instant < LAST_SECONDS)
+    throw refuse('that looks like seconds; multiply by 1000');
+  return Math.ceil(instant);
+}
+
+/** How long to wait before the next attempt. */
+export interface BackoffPlan {
+  type: 'fixed' | 'exponential';
+  /** The first wait. @default '2s' */
+  delay?: Duration;
+  /** No wait is longer. @default '1h' */
+  max?: Duration;
+  /** Part of the wait that is left to chance, 0 to 1, so that jobs which failed together do not return together. @default 0.2 */
+  jitter?: number;
+}
+
+/** A plan whose durations were checked; this is what the envelope carries. Milliseconds. */
+export interface ResolvedBackoff {
+  readonly type: 'fixed' | 'exponential';
+  readonly delay: number;
+  readonly max: number;
+  readonly jitter: number;
+}
+
+export const DEFAULT_BACKOFF: ResolvedBackoff = {
+  type: 'exponential',
+  delay: 2_000,
+  max: 3_600_000,
+  jitter: 0.2,
+};
+
+/** Checks a plan and fills its defaults; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for its durations. */
+export function resolveBackoff(plan: BackoffPlan): ResolvedBackoff {
+  if (typeof plan !== 'object' || plan === null || (plan.type !== 'fixed' && plan.type !== 'exponential')) {
+    throw new DqError(
+      'DQ_BAD_OPTION',
+      `\`backoff\` is ${show(plan)}: expected { type: 'fixed' or 'exponential', delay?, max?, jitter? }`,
+    );
+  }
+  const jitter = plan.jitter ?? DEFAULT_BACKOFF.jitter;
+  if (typeof jitter !== 'number' || !(jitter >= 0 && jitter <= 1)) {
+    throw new DqError('DQ_BAD_OPTION', `\`backoff.jitter\` is ${show(jitter)}: expected 0 to 1`);
+  }
+  return {
+    type: plan.type,
+    delay: parseDuration(plan.delay ?? DEFAULT_BACKOFF.delay, '`backoff.delay`'),
+    max: parseDuration(plan.max ?? DEFAULT_BACKOFF.max, '`backoff.max`'),
+    jitter,
+  };
+}
+
+/** Milliseconds to wait after the given failed attempt (from 1). `random` is in [0, 1). */
+export function backoffDelay(plan: ResolvedBackoff, attempt: number, random: number): number {
+  const grown = plan.type === 'fixed' ? plan.delay : plan.delay * 2 ** Math.min(attempt - 1, 52);
+  const wait = Math.min(grown, plan.max);
+  return Math.round(wait * (1 - plan.jitter * random));
+}

@@ -1,0 +1,37 @@
+import { fileURLToPath } from 'node:url';
+
+const workspace = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
+
+/** What every workspace's tests share; `rootDir` comes from the command line. */
+export default {
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/**/*.spec.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  modulePathIgnorePatterns: ['/dist/'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: {
+    '^nest-dq$': `${workspace}/packages/nest-dq/src/index.ts`,
+    '^nest-dq/src/(.*)\\.js$': `${workspace}/packages/nest-dq/src/$1.ts`,
+    '^test-servers$': `${workspace}/test/servers/src/index.ts`,
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
+  setupFiles: ['reflect-metadata'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        swcrc: false,
+        sourceMaps: 'inline',
+        jsc: {
+          target: 'es2023',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+          keepClassNames: true,
+        },
+        module: { type: 'es6' },
+      },
+    ],
+  },
+  coverageProvider: 'v8',
+  collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts'],
+};

@@ -1,0 +1,351 @@
+// The client against a real beanstalkd: every command of the protocol, and what is left when the server fails.
+import { once } from 'node:events';
+import net from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { BeanstalkError } from 'nest-dq/src/beanstalk/beanstalk-error.js';
+import {
+  Connection,
+  type ConnectionOptions,
+  type Done,
+  type Reserved,
+} from 'nest-dq/src/beanstalk/connection.js';
+import { systemClock } from 'nest-dq/src/time.js';
+import { type BeanstalkdServer, startBeanstalkd } from 'test-servers';
+
+const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+const NOW = { priority: 10, delay: 0, ttr: 60 };
+const LATER = { ...NOW, delay: 3_600 };
+/** A safety net against a slow machine; no test waits for it. */
+const PATIENCE = 10_000;
+
+let server: BeanstalkdServer;
+const open: Connection[] = [];
+let tubes = 0;
+
+function connect(options: Partial<ConnectionOptions> = {}): Connection {
+  const stream = net.connect(server.port, server.host);
+  const connection = new Connection(stream, { clock: systemClock, deadline: PATIENCE, ...options });
+  open.push(connection);
+  return connection;
+}
+
+/** A connection that watches one new tube alone. */
+async function worker(): Promise<{ connection: Connection; tube: string }> {
+  const connection = connect();
+  const tube = `tube-${++tubes}`;
+  await connection.ask<number>((done) => connection.watch(tube, done));
+  await connection.ask<number>((done) => connection.ignore('default', done));
+  return { connection, tube };
+}
+
+function put(
+  connection: Connection,
+  tube: string,
+  body: Buffer | string = 'x',
+  options = NOW,
+): Promise<string> {
+  return connection
+    .ask<{ id: string }>((done) => connection.put(tube, Buffer.from(body), options, done))
+    .then(({ id }) => id);
+}
+
+async function reserve(connection: Connection): Promise<Reserved> {
+  const reserved = await connection.ask<Reserved | string>((done) => connection.reserveWithTimeout(0, done));
+  if (typeof reserved === 'string') throw new Error(`nothing to reserve: ${reserved}`);
+  return reserved;
+}
+
+beforeAll(async () => {
+  server = await startBeanstalkd();
+}, 60_000);
+
+afterEach(() => {
+  for (const connection of open.splice(0)) connection.close();
+});
+
+afterAll(() => server.stop());
+
+describe('a real beanstalkd: commands', () => {
+  it('stores, shows, reserves and deletes a job', async () => {
+    const { connection, tube } = await worker();
+    const id = await put(connection, tube, 'hello');
+    const job = { id, body: Buffer.from('hello') };
+    expect(await connection.ask((done) => connection.peek(id, done))).toEqual(job);
+    expect(await connection.ask((done) => connection.peekReady(tube, done))).toEqual(job);
+    expect(await connection.ask((done) => connection.reserve(done))).toEqual(job);
+    expect(await connection.ask((done) => connection.touch(id, done))).toBe('TOUCHED');
+    expect(await connection.ask((done) => connection.delete(id, done))).toBe('DELETED');
+    expect(await connection.ask((done) => connection.delete(id, done))).toBe('NOT_FOUND');
+    expect(await connection.ask((done) => connection.touch(id, done))).toBe('NOT_FOUND');
+    expect(await connection.ask((done) => connection.peek(id, done))).toBe('NOT_FOUND');
+    expect(await connection.ask((done) => connection.peekReady(tube, done))).toBe('NOT_FOUND');
+  });
+
+  it('releases, buries and kicks a job', async () => {
+    const { connection, tube } = await worker();
+    const id = await put(connection, tube);
+    await reserve(connection);
+    expect(await connection.ask((done) => connection.release(id, 5, 3_600, done))).toBe('RELEASED');
+    expect(await connection.ask((done) => connection.release(id, 5, 0, done))).toBe('NOT_FOUND');
+    expect(await connection.ask((done) => connection.peekDelayed(tube, done))).toMatchObject({ id });
+    expect(await connection.ask((done) => connection.kickJob(id, done))).toBe('KICKED');
+    expect(await connection.ask((done) => connection.kickJob(id, done))).toBe('NOT_FOUND');
+    await reserve(connection);
+    expect(await connection.ask((done) => connection.bury(id, 7, done))).toBe('BURIED');
+    expect(await connection.ask((done) => connection.bury(id, 7, done))).toBe('NOT_FOUND');
+    expect(await connection.ask((done) => connection.peekBuried(tube, done))).toMatchObject({ id });
+    expect(await connection.ask((done) => connection.kick(tube, 10, done))).toBe(1);
+    expect(await connection.ask((done) => connection.kick(tube, 10, done))).toBe(0);
+    expect(await reserve(connection)).toMatchObject({ id });
+  });
+
+  it('reserves by id what is ready, delayed or buried', async () => {
+    const { connection, tube } = await worker();
+    const id = await put(connection, tube, 'later', LATER);
+    expect(await connection.ask((done) => connection.reserveJob(id, done))).toEqual({
+      id,
+      body: Buffer.from('later'),
+    });
+    expect(await connection.ask((done) => connection.reserveJob(id, done))).toBe('NOT_FOUND');
+  });
+
+  it('watches, ignores, uses and lists tubes', async () => {
+    const connection = connect();
+    expect(await connection.ask((done) => connection.watch('a', done))).toBe(2);
+    expect(await connection.ask((done) => connection.listTubesWatched(done))).toEqual(['default', 'a']);
+    expect(await connection.ask((done) => connection.ignore('default', done))).toBe(1);
+    await expect(connection.ask((done) => connection.ignore('a', done))).rejects.toMatchObject({
+      code: 'NOT_IGNORED',
+    });
+    expect(await connection.ask((done) => connection.use('b', done))).toBe('b');
+    expect(await connection.ask((done) => connection.listTubeUsed(done))).toBe('b');
+    const tubes = await connection.ask<string[]>((done) => connection.listTubes(done));
+    expect(tubes).toEqual(expect.arrayContaining(['default', 'a', 'b']));
+  });
+
+  it('takes the longest names and the largest numbers', async () => {
+    const { connection } = await worker();
+    const tube = '$'.repeat(200);
+    const largest = 4_294_967_295;
+    const id = await put(connection, tube, '', { priority: largest, delay: largest, ttr: largest });
+    expect(await connection.ask((done) => connection.listTubeUsed(done))).toBe(tube);
+    expect(await connection.ask((done) => connection.pauseTube(tube, largest, done))).toBe('PAUSED');
+    expect(await connection.ask((done) => connection.pauseTube(tube, 0, done))).toBe('PAUSED');
+    expect(await connection.ask((done) => connection.statsJob(id, done))).toMatchObject({
+      id,
+      tube,
+      pri: String(largest),
+      delay: String(largest),
+      ttr: String(largest),
+    });
+    expect(await connection.ask((done) => connection.delete('18446744073709551615', done))).toBe('NOT_FOUND');
+  });
+
+  it('pauses a tube', async () => {
+    const { connection, tube } = await worker();
+    await put(connection, tube);
+    expect(await connection.ask((done) => connection.pauseTube(tube, 3_600, done))).toBe('PAUSED');
+    expect(await connection.ask((done) => connection.reserveWithTimeout(0, done))).toBe('TIMED_OUT');
+    expect(await connection.ask((done) => connection.pauseTube('no-such-tube', 1, done))).toBe('NOT_FOUND');
+  });
+
+  it('tells statistics of itself, a tube and a job, all as texts', async () => {
+    const { connection, tube } = await worker();
+    const id = await put(connection, tube);
+    expect(await connection.ask((done) => connection.stats(done))).toMatchObject({
+      'max-job-size': '65535',
+      pid: String(server.pid),
+      id: expect.stringMatching(/^[0-9a-f]{16}$/),
+      version: expect.stringMatching(/^[^"]+$/),
+    });
+    expect(await connection.ask((done) => connection.statsTube(tube, done))).toMatchObject({
+      name: tube,
+      'current-jobs-ready': '1',
+    });
+    expect(await connection.ask((done) => connection.statsJob(id, done))).toMatchObject({
+      id,
+      tube,
+      state: 'ready',
+    });
+    expect(await connection.ask((done) => connection.statsTube('no-such-tube', done))).toBe('NOT_FOUND');
+    expect(await connection.ask((done) => connection.statsJob('999999999', done))).toBe('NOT_FOUND');
+  });
+
+  it('answers a reserve with DEADLINE_SOON while a held job is about to time out', async () => {
+    const { connection, tube } = await worker();
+    await put(connection, tube, 'x', { ...NOW, ttr: 1 });
+    const held = reserve(connection);
+    const soon = connection.ask<Reserved | string>((done) => connection.reserve(done)); // in the same write
+    await held;
+    expect(await soon).toBe('DEADLINE_SOON');
+  });
+
+  it('quits when all is answered', async () => {
+    const reasons: BeanstalkError[] = [];
+    const closed = new Promise<void>((resolve) => {
+      const connection = connect({
+        onClose: (reason) => {
+          reasons.push(reason);
+          resolve();
+        },
+      });
+      connection.put('default', Buffer.from('x'), LATER, (error, reply) => {
+        expect(error).toBeUndefined();
+        expect(reply.status).toBe('INSERTED');
+      });
+      connection.quit();
+    });
+    await closed;
+    expect(reasons.map(({ code }) => code)).toEqual(['CLOSED']);
+    expect.assertions(3);
+  });
+});
+
+describe('a real beanstalkd: bodies', () => {
+  it.each([
+    ['empty', Buffer.alloc(0)],
+    ['of all 256 values', ALL_BYTES],
+    ['of nothing but CRLF', Buffer.from('\r\n\r\n')],
+    ['that looks like a reply', Buffer.from('x\r\nTIMED_OUT\r\n')],
+    ['of exactly the limit', Buffer.alloc(65_535, ALL_BYTES)],
+  ])('keeps a body %s as it is', async (_, body) => {
+    const { connection, tube } = await worker();
+    const id = await put(connection, tube, body);
+    expect(await reserve(connection)).toEqual({ id, body });
+    expect(await connection.ask((done) => connection.delete(id, done))).toBe('DELETED');
+  });
+
+  it('refuses a body over the limit before it is sent, and goes on', async () => {
+    const { connection, tube } = await worker();
+    await expect(put(connection, tube, Buffer.alloc(65_536))).rejects.toMatchObject({
+      code: 'JOB_TOO_BIG',
+      unknown: false,
+      message: expect.stringContaining('65536 bytes'),
+    });
+    await put(connection, tube, 'fits');
+  });
+
+  it('goes on when the server finds a body too big', async () => {
+    const { connection, tube } = await worker();
+    connection.maxJobSize = Infinity;
+    const tooBig = put(connection, tube, Buffer.alloc(65_536));
+    const fits = put(connection, tube, 'fits');
+    await expect(tooBig).rejects.toMatchObject({ code: 'JOB_TOO_BIG', unknown: false });
+    const id = await fits;
+    expect(await reserve(connection)).toEqual({ id, body: Buffer.from('fits') });
+  });
+
+  it('carries a thousand bodies of many lengths both ways at once', async () => {
+    const { connection, tube } = await worker();
+    const bodies = Array.from({ length: 1_000 }, (_, i) => Buffer.alloc((i * 37) % 3_000, `${i},`));
+    const ids = await Promise.all(bodies.map((body) => put(connection, tube, body)));
+    const jobs = await Promise.all(ids.map(() => reserve(connection)));
+    expect(jobs.map((job) => job.id)).toEqual(ids);
+    expect(Buffer.concat(jobs.map((job) => job.body)).equals(Buffer.concat(bodies))).toBe(true);
+  });
+});
+
+describe('a real beanstalkd: pipelines', () => {
+  it('gives a batch of reserves the jobs first, and TIMED_OUT for each left over', async () => {
+    const { connection, tube } = await worker();
+    const ids = await Promise.all(['a', 'b', 'c'].map((body) => put(connection, tube, body)));
+    const batch = await Promise.all(
+      Array.from({ length: 64 }, () =>
+        connection.ask<Reserved | string>((done) => connection.reserveWithTimeout(0, done)),
+      ),
+    );
+    expect(batch.slice(0, 3).map((job) => typeof job === 'object' && job.id)).toEqual(ids);
+    expect(batch.slice(3)).toEqual(Array<string>(61).fill('TIMED_OUT'));
+  });
+
+  it('lets a blocking reserve hold up what stands behind it, without a deadline', async () => {
+    const { connection, tube } = await worker();
+    const order: string[] = [];
+    const reserved = connection
+      .ask<Reserved | string>((done) => connection.reserve(done))
+      .then(() => order.push('reserve'));
+    const behind = connection
+      .ask<string[]>((done) => connection.listTubes(done))
+      .then(() => order.push('list'));
+    await put(connect(), tube);
+    await Promise.all([reserved, behind]);
+    expect(order).toEqual(['reserve', 'list']);
+  });
+});
+
+describe('a real beanstalkd that fails', () => {
+  /** Sends five puts and a reserve; resolves when the connection closed, with what each got. */
+  async function inFlight(deadline: number, fail: () => Promise<void>): Promise<string[]> {
+    const results: string[] = [];
+    let closed = () => {};
+    const whenClosed = new Promise<void>((resolve) => (closed = resolve));
+    const connection = connect({
+      deadline,
+      onClose: (reason) => {
+        results.push(`closed: ${reason.code}`);
+        closed();
+      },
+    });
+    await connection.ask((done) => connection.stats(done, PATIENCE));
+    const note: Done<unknown> = (error, value) =>
+      results.push(error ? `${error.code}${error.unknown ? '?' : ''}` : JSON.stringify(value));
+    await fail();
+    for (let i = 0; i < 5; i++) connection.put('default', Buffer.from('x'), LATER, note);
+    connection.reserve(note);
+    await whenClosed;
+    connection.touch('1', note);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    return results;
+  }
+
+  const lost = Array<string>(5).fill('CONNECTION_LOST?');
+
+  it('misses its deadline when it is frozen', async () => {
+    try {
+      const results = await inFlight(50, async () => server.freeze());
+      expect(results).toEqual(['DEADLINE?', ...lost, 'closed: DEADLINE', 'CONNECTION_LOST']);
+    } finally {
+      server.thaw();
+    }
+  });
+
+  it('fails everything that waits, once, when it is killed', async () => {
+    const other = connect();
+    const reserved = other.ask<Reserved | string>((done) => other.reserve(done));
+    const results = await inFlight(PATIENCE, async () => {
+      server.freeze();
+      queueMicrotask(() => setImmediate(() => void server.kill()));
+    });
+    await expect(reserved).rejects.toMatchObject({ code: 'CONNECTION_LOST', unknown: true });
+    expect(results).toEqual([...lost, 'CONNECTION_LOST?', 'closed: CONNECTION_LOST', 'CONNECTION_LOST']);
+    await server.restart();
+  }, 60_000);
+
+  it('answers DRAINING to puts while it drains', async () => {
+    const { connection, tube } = await worker();
+    const id = await put(connection, tube, 'before');
+    process.kill(server.pid, 'SIGUSR1');
+    const drained = async (): Promise<unknown> => {
+      for (;;) {
+        const error: unknown = await put(connection, tube).then(
+          () => undefined,
+          (reason: unknown) => reason,
+        );
+        if (error) return error; // the signal is on its way until then
+      }
+    };
+    expect(await drained()).toMatchObject({ code: 'DRAINING', unknown: false });
+    expect(await connection.ask((done) => connection.delete(id, done))).toBe('DELETED');
+    await server.restart();
+  }, 60_000);
+
+  it('knows that a put to a server that is away was not executed', async () => {
+    await server.kill();
+    const stream = net.connect(server.port, server.host);
+    const connection = new Connection(stream, { clock: systemClock, deadline: PATIENCE });
+    const failed = put(connection, 'default');
+    await expect(failed).rejects.toMatchObject({ code: 'CONNECTION_LOST', unknown: false });
+    if (!stream.closed) await once(stream, 'close');
+    await server.restart();
+  }, 60_000);
+});

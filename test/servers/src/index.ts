@@ -1,0 +1,3 @@
+export { startBeanstalkd, type BeanstalkdOptions, type BeanstalkdServer } from './beanstalkd.js';
+export { startRedis, type RedisOptions, type RedisServer } from './redis.js';
+export { ensureServers, type Host, type ProgramName } from './programs.js';

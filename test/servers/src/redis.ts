@@ -1,0 +1,89 @@
+import type { Place } from './place.js';
+import { ensureProgram } from './programs.js';
+import { Server, startSomewhere } from './server.js';
+import type { Exit } from './server-process.js';
+import { ask } from './wire.js';
+
+export interface RedisOptions {
+  /** Whether data is kept in an append-only file, synced every second, and survives a kill. @default true */
+  appendonly?: boolean;
+  /** A Redis Cluster of this one node, which holds all slots; takes two seconds to be ready. @default false */
+  cluster?: boolean;
+  /** More arguments for the command line, such as `['--appendfsync', 'always']`. @default [] */
+  args?: string[];
+}
+
+const PORTS = { first: 20_000, last: 29_998 };
+/** Nodes of a cluster also take the port 10,000 above, which is no ephemeral one either and no port of `PORTS`. */
+const CLUSTER_PORTS = { first: 20_000, last: 22_698 };
+const SLOTS = 16_384;
+/** So that the command stays below the 64 KiB that Redis takes in one line. */
+const SLOTS_AT_ONCE = 4_096;
+const REPLY_LIMIT = 5_000;
+
+/** A redis-server process on 127.0.0.1. */
+export class RedisServer extends Server {
+  /** `redis://127.0.0.1:port` */
+  readonly url: string;
+
+  constructor(
+    program: string,
+    place: Place,
+    private readonly options: RedisOptions,
+  ) {
+    super(program, place);
+    this.url = `redis://${this.host}:${this.port}`;
+  }
+
+  protected override args(): string[] {
+    const { appendonly = true, cluster = false, args = [] } = this.options;
+    const settings = {
+      bind: this.host,
+      port: String(this.port),
+      dir: this.data,
+      save: '',
+      appendonly: appendonly ? 'yes' : 'no',
+      appendfsync: 'everysec',
+      'maxmemory-policy': 'noeviction',
+      ...(cluster ? { 'cluster-enabled': 'yes', 'cluster-announce-ip': this.host } : {}),
+    };
+    return [...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]), ...args];
+  }
+
+  protected override async serves(pid: number): Promise<boolean> {
+    const info = await this.ask('INFO server');
+    if (!info.includes(`\nprocess_id:${pid}\r\n`)) return false;
+    if ((await this.ask('PING')) !== '+PONG') return false; // -LOADING while it reads its append-only file
+    return !this.options.cluster || this.servesAllSlots();
+  }
+
+  protected override foundPortTaken(_exit: Exit, output: string): boolean {
+    return output.includes('Address already in use');
+  }
+
+  private async servesAllSlots(): Promise<boolean> {
+    const info = await this.ask('CLUSTER INFO');
+    if (info.includes('cluster_slots_assigned:0\r\n')) await this.takeAllSlots();
+    return info.includes('cluster_state:ok\r\n');
+  }
+
+  /** One by one, for CLUSTER ADDSLOTSRANGE came with Redis 7. */
+  private async takeAllSlots(): Promise<void> {
+    for (let first = 0; first < SLOTS; first += SLOTS_AT_ONCE) {
+      const slots = Array.from({ length: SLOTS_AT_ONCE }, (_, index) => first + index);
+      const reply = await this.ask(`CLUSTER ADDSLOTS ${slots.join(' ')}`);
+      if (reply !== '+OK') throw new Error(`CLUSTER ADDSLOTS was answered ${reply}`);
+    }
+  }
+
+  private ask(command: string): Promise<string> {
+    return ask(this.port, command, REPLY_LIMIT);
+  }
+}
+
+/** Starts a Redis on a free port, with a folder of its own; resolves when it answers commands, and as a cluster when its state is ok. */
+export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const program = await ensureProgram('redis-server');
+  const ports = options.cluster ? CLUSTER_PORTS : PORTS;
+  return startSomewhere('redis', ports, (place) => new RedisServer(program, place, options));
+}

@@ -1,0 +1,145 @@
+// What beanstalkd and Redis have in common here: a process that comes and goes, at a place that stays.
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { places, type Place, type PortRange } from './place.js';
+import { ServerProcess, type Exit } from './server-process.js';
+import { until } from './waiting.js';
+
+const START_LIMIT = 60_000;
+
+export abstract class Server {
+  readonly host = '127.0.0.1';
+  readonly port: number;
+  /** What survives a kill and a restart. */
+  protected readonly data: string;
+  private process: ServerProcess | undefined;
+  private starting: Promise<void> | undefined;
+  private stopping: Promise<void> | undefined;
+
+  /** Nothing runs before `restart`. */
+  constructor(
+    private readonly program: string,
+    private readonly place: Place,
+  ) {
+    this.port = place.port;
+    this.data = join(place.folder, 'data');
+  }
+
+  /** The process that runs, or ran last. */
+  get pid(): number {
+    if (!this.process) throw new Error(`${this.program} was never started`);
+    return this.process.pid;
+  }
+
+  /** Ends it, by default as a crash does; resolves when the process is gone. A frozen one takes only SIGKILL. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    await this.process?.kill(signal);
+  }
+
+  /** Stops it in its tracks: connections stay open, and nothing answers. Throws when it does not run. */
+  freeze(): void {
+    this.signal('SIGSTOP');
+  }
+
+  /** Lets a frozen one go on. Throws when it does not run. */
+  thaw(): void {
+    this.signal('SIGCONT');
+  }
+
+  /** Starts it again on its port and with its data, killing it first if it runs; resolves when it answers commands. */
+  restart(): Promise<void> {
+    this.starting = this.start();
+    return this.starting;
+  }
+
+  /** Removes its data, so that it comes back empty. Throws while it runs. */
+  async wipe(): Promise<void> {
+    if (this.process && !this.process.exit) throw new Error(`kill ${this.program} before its data is wiped`);
+    await rm(this.data, { recursive: true, force: true });
+  }
+
+  /** Ends it for good, frozen or just starting, and gives back its port and its folder. Idempotent. */
+  stop(): Promise<void> {
+    this.stopping ??= this.end();
+    return this.stopping;
+  }
+
+  protected abstract args(): string[];
+
+  /** Whether the server with this process id serves commands now. Rejects while nobody answers. */
+  protected abstract serves(pid: number): Promise<boolean>;
+
+  /** Whether a run that ended so ended because the port was taken. */
+  protected abstract foundPortTaken(exit: Exit, output: string): boolean;
+
+  private signal(signal: NodeJS.Signals): void {
+    if (!this.process) throw new Error(`${this.program} was never started`);
+    this.process.signal(signal);
+  }
+
+  private async end(): Promise<void> {
+    try {
+      await this.kill();
+      await Promise.allSettled([this.starting]);
+    } finally {
+      await this.place.leave();
+    }
+  }
+
+  private async start(): Promise<void> {
+    await this.kill();
+    if (this.stopping) throw new Error(`${this.program} was stopped for good: start another`);
+    await mkdir(this.data, { recursive: true });
+    const process = await ServerProcess.spawn(this.program, this.args(), this.place.folder);
+    this.process = process;
+    if (this.stopping) await process.kill('SIGKILL'); // stop came while it was spawned; `ready` tells
+    await this.ready(process);
+  }
+
+  private async ready(process: ServerProcess): Promise<void> {
+    let problem: unknown;
+    try {
+      await until(START_LIMIT, `${this.program} to answer on port ${this.port}`, async () => {
+        // Until our process has bound the port, a stranger's server may answer there: hence the process id.
+        const serves = this.serves(process.pid).catch((error: unknown) => {
+          problem = error;
+          return false;
+        });
+        const ready = await Promise.race([serves, process.exited.then(() => false)]);
+        if (process.exit) throw new Error(`${this.program} ended before it answered on port ${this.port}`);
+        return ready;
+      });
+    } catch (error) {
+      const output = await process.lastOutput();
+      const { exit } = process;
+      if (exit && this.foundPortTaken(exit, output)) {
+        throw new PortTaken(`port ${this.port} is taken`, { cause: error });
+      }
+      await process.kill('SIGKILL');
+      const end = exit ? ` (${exit.signal ?? `exit status ${exit.code}`})` : '';
+      const message = error instanceof Error ? error.message : String(error);
+      throw new Error(`${message}${end}; its last output: ${output || 'none'}`, { cause: problem ?? error });
+    }
+  }
+}
+
+class PortTaken extends Error {}
+
+/** The first server that starts; moves on where a port turns out to be taken, and leaves nothing behind on failure. */
+export async function startSomewhere<S extends Server>(
+  name: string,
+  range: PortRange,
+  create: (place: Place) => S,
+): Promise<S> {
+  for await (const place of places(name, range)) {
+    const server = create(place);
+    try {
+      await server.restart();
+      return server;
+    } catch (error) {
+      await server.stop();
+      if (!(error instanceof PortTaken)) throw error;
+    }
+  }
+  throw new Error(`no port for ${name}: all from ${range.first} to ${range.last} are taken`);
+}

@@ -1,0 +1,108 @@
+import { connect } from 'node:net';
+import { Cluster, type ClusterSettings } from 'nest-dq/src/cluster/cluster.js';
+import { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
+import { ClusterConsumer } from 'nest-dq/src/consumer/consumer.js';
+import { DEFAULT_HANDLER_SETTINGS } from 'nest-dq/src/consumer/handler-settings.js';
+import type { ConsumerReport } from 'nest-dq/src/consumer/report.js';
+import type { Ledger, LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
+import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
+import { SettleQueue } from 'nest-dq/src/ledger/settle-queue.js';
+import { ClusterProducer } from 'nest-dq/src/producer.js';
+import { systemClock } from 'nest-dq/src/time.js';
+import { startBeanstalkd, startRedis, type BeanstalkdServer, type RedisServer } from 'test-servers';
+
+/** Three beanstalkds with binlogs and a Redis with AOF: what a small cluster has. */
+export interface Servers {
+  readonly beanstalkds: readonly BeanstalkdServer[];
+  readonly redis: RedisServer;
+  stop(): Promise<void>;
+}
+
+export async function startServers(nodes = 3): Promise<Servers> {
+  const [redis, ...beanstalkds] = await Promise.all([
+    startRedis(),
+    ...Array.from({ length: nodes }, () => startBeanstalkd()),
+  ]);
+  return {
+    redis,
+    beanstalkds,
+    stop: async () => {
+      await Promise.all([redis, ...beanstalkds].map((server) => server.stop()));
+    },
+  };
+}
+
+export interface SystemOptions extends Partial<ClusterSettings>, Partial<LedgerSettings> {
+  readonly backupDelay?: number;
+  readonly drainLimit?: number;
+  readonly prefix?: string;
+  readonly redis?: string;
+}
+
+/** What one process has of the library, without Nest: parts that a test can look into. */
+export interface System {
+  readonly nodes: readonly ClusterNode[];
+  readonly cluster: Cluster;
+  readonly ledger: Ledger;
+  readonly producer: ClusterProducer;
+  readonly consumer: ClusterConsumer;
+  /** What the consumer reported, a line each. */
+  readonly reports: string[];
+  stop(): Promise<void>;
+}
+
+export function startSystem(servers: Servers, options: SystemOptions = {}): System {
+  const clock = systemClock;
+  const { prefix = '', backupDelay = 2_000, drainLimit = 10_000 } = options;
+  const { lease = 15_000, doneTtl = 600_000, staleAfter = 604_800_000 } = options;
+  const reports: string[] = [];
+  const nodes = servers.beanstalkds.map(
+    ({ host, port, endpoint }) => new ClusterNode(endpoint, () => connect({ host, port }), clock),
+  );
+  const { replicas = Math.min(3, nodes.length), minWritten = Math.min(2, replicas) } = options;
+  const cluster = new Cluster(nodes, { replicas, minWritten }, clock);
+  const ledger = new RedisLedger({
+    redis: options.redis ?? servers.redis.url,
+    prefix,
+    settings: { lease, doneTtl, staleAfter },
+    clock,
+    warn: (message) => reports.push(`warning: ${message}`),
+  });
+  const settleQueue = new SettleQueue(ledger, clock);
+  const producer = new ClusterProducer(cluster, ledger, settleQueue, clock, { prefix, backupDelay });
+  const consumer = new ClusterConsumer(
+    { prefix, backupDelay, lease, drainLimit, handlers: DEFAULT_HANDLER_SETTINGS, consume: true },
+    { cluster, ledger, settleQueue, clock, report: reportTo(reports) },
+  );
+  ledger.start();
+  cluster.start();
+  consumer.start();
+  return {
+    nodes,
+    cluster,
+    ledger,
+    producer,
+    consumer,
+    reports,
+    stop: async () => {
+      await consumer.stop();
+      producer.close();
+      settleQueue.close();
+      await ledger.close();
+      cluster.close();
+    },
+  };
+}
+
+function reportTo(lines: string[]): ConsumerReport {
+  return {
+    failed: (job, error, retryAt) =>
+      lines.push(`failed ${job.id} ${job.attempt} ${error.message} ${retryAt ? 'retry' : 'end'}`),
+    dead: (tube, id, { why }) => lines.push(`dead ${tube} ${id} ${why}`),
+    poison: (tube, node, copyId, reason) => lines.push(`poison ${tube} ${node} ${copyId} ${reason}`),
+    leaseLost: (tube, id, attempt) => lines.push(`lease lost ${tube} ${id} ${attempt}`),
+    nodeTrouble: (node, message) => lines.push(`trouble ${node} ${message}`),
+    ledgerAway: (tube, error) => lines.push(`ledger away ${tube} ${error.message}`),
+    ledgerBack: (tube) => lines.push(`ledger back ${tube}`),
+  };
+}
