@@ -79,7 +79,7 @@ export function parseDuration(value: Duration, what: string): number {
   }
   if (typeof value !== 'string') throw refuse('neither a number nor a text');
   const text = value.trim();
-  if (/^-/.test(text)) throw refuse('negative');
+  if (text.startsWith('-')) throw refuse('negative');
   if (/^\d+(\.\d+)?$/.test(text)) throw refuse('no unit');
   if (/^\d+(\.\d+)? ?(M|mo|months?|y|yrs?|years?)$/.test(text)) {
     throw refuse('months and years have no fixed length; use `at` with the instant');

@@ -17,6 +17,8 @@ const LEASE_RESERVE = 1_000;
 /** What a claim may lead to, besides letting go of the copy. */
 export interface ClaimTaker {
   freeSlots(): number;
+  /** Whether this process runs the job of the copy. */
+  ours(delivery: Delivery): boolean;
   run(delivery: Delivery, grant: Extract<ClaimAnswer, { kind: 'run' }>, claimedAt: number): void;
   /** Early by the ledger: hold it until its `due`. */
   early(delivery: Delivery): void;
@@ -82,13 +84,19 @@ export class Claims {
   /** Claims as many as there are slots. */
   claim(): void {
     const batch: Delivery[] = [];
-    for (let free = this.taker.freeSlots(); free > 0; free--) {
-      const next = this.waiting.peek();
-      if (!next) break;
+    const free = this.taker.freeSlots();
+    for (let next = this.waiting.peek(); next && batch.length < free; next = this.waiting.peek()) {
       this.waiting.remove(next);
-      batch.push(next);
+      if (this.taker.ours(next)) this.letRunEnd(next);
+      else batch.push(next);
     }
     if (batch.length > 0) this.ask(batch);
+  }
+
+  /** Lets a copy go for as long as the run of its job has, wherever that is. */
+  letRunEnd(delivery: Delivery): void {
+    const { lease, backupDelay } = this.settings;
+    letGo(delivery, Math.ceil(lease / 1000) + stagger(delivery.header.index, backupDelay));
   }
 
   /** Gives to others what has waited too long beyond the first `keep`. */

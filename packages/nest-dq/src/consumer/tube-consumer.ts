@@ -1,6 +1,6 @@
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import type { Cluster } from '../cluster/cluster.js';
-import { copyDelay, stagger } from '../copy-timing.js';
+import { copyDelay } from '../copy-timing.js';
 import { DqError } from '../errors.js';
 import type { Handler } from '../job.js';
 import type { FinishAnswer, Ledger, TubeLedger } from '../ledger/ledger.js';
@@ -67,6 +67,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
   private suspended = false;
   private recovering = false;
   private stopping: Promise<void> | undefined;
+  private turn = 0;
   private turnScheduled = false;
   private surplusTimer: Timer | undefined;
   private awayTimer: Timer | undefined;
@@ -140,15 +141,14 @@ export class TubeConsumer implements Taker, ClaimTaker {
     if (this.suspended || this.recovering || this.stopping) return 0;
     let asked = 0;
     for (const node of this.nodes) asked += node.asked;
-    return this.room_.left(this.freeSlots(), this.claims.size, asked);
+    // Each node has its share, or the first would be drained while the others' backups surface.
+    return Math.ceil(this.room_.left(this.freeSlots(), this.claims.size, asked) / this.nodes.length);
   }
 
   arrived(delivery: Delivery): void {
     if (this.suspended || this.stopping) return letGo(delivery, 0);
-    const { id, index, due } = delivery.header;
-    const { backupDelay, lease } = this.settings;
-    // Its run is ours, and will end it; asking again before a lease is over would only make work.
-    if (this.executor.has(id)) return letGo(delivery, Math.ceil(lease / 1000) + stagger(index, backupDelay));
+    const { index, due } = delivery.header;
+    const { backupDelay } = this.settings;
     const early = due - this.ledger.now();
     if (early > EARLIEST) return letGo(delivery, copyDelay(index, early, backupDelay));
     if (early > 0 && delivery.primary) this.dueBuffer.add(delivery);
@@ -175,6 +175,11 @@ export class TubeConsumer implements Taker, ClaimTaker {
 
   freeSlots(): number {
     return this.handling.concurrency - this.executor.handling - this.claims.pending;
+  }
+
+  /** Another copy of a job that this process runs: its run will end it, and asking before would only make work. */
+  ours({ header }: Delivery): boolean {
+    return this.executor.has(header.id);
   }
 
   run(delivery: Delivery, grant: Grant, claimedAt: number): void {
@@ -215,7 +220,8 @@ export class TubeConsumer implements Taker, ClaimTaker {
       this.turnScheduled = false;
       if (this.suspended || this.recovering || this.stopping || this.ledger.away) return;
       this.claims.claim();
-      for (const node of this.nodes) node.advance();
+      this.turn++;
+      for (let i = 0; i < this.nodes.length; i++) this.nodes[(this.turn + i) % this.nodes.length]!.advance();
     });
   }
 
@@ -238,8 +244,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
     this.executor.forget(run);
     const { delivery } = run;
     if (answer === 'refused') {
-      const { lease, backupDelay } = this.settings;
-      letGo(delivery, Math.ceil(lease / 1000) + stagger(delivery.header.index, backupDelay));
+      this.claims.letRunEnd(delivery);
     } else if (answer === 'revoked' || verdict.kind === 'done') {
       this.deletions.delete(delivery, true);
     } else if (verdict.kind === 'retry') {

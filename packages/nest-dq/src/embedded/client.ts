@@ -1,7 +1,7 @@
 import type { Clock } from '../time.js';
 import type { Alarms, Sleeper } from './alarms.js';
 import type { Command } from './command-parser.js';
-import { Heap } from './heap.js';
+import { Heap } from '../heap.js';
 import { jobStats, tubeList, tubeStats } from './stats.js';
 import type { Job, JobStore, Reserver } from './store.js';
 import { dueBefore, removeUnordered, type Tube, type Tubes } from './tubes.js';

@@ -99,13 +99,13 @@ describe('EmbeddedNode', () => {
     });
 
     it('hands out delayed jobs in the order of their time, and those of one time in the order of their id', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      await a.says(put(3, 60, 0) + put(2, 60, 9) + put(2, 60, 1));
-      await b.says('reserve\r\nreserve\r\nreserve\r\n');
-      await clock.advance(2000);
-      expect(await b.hears()).toBe('RESERVED 2 1\r\nx\r\nRESERVED 3 1\r\nx\r\n');
-      await clock.advance(1000);
-      expect(await b.hears()).toBe('RESERVED 1 1\r\nx\r\n');
+      const a = new Talker();
+      await a.says(put(3, 60, 0) + [9, 8, 7, 6, 5, 4].map((pri) => put(2, 60, pri)).join(''));
+      const waiting = Array.from({ length: 7 }, () => new Talker());
+      for (const each of waiting) await each.says('reserve\r\n');
+      await clock.advance(3000);
+      const heard = await Promise.all(waiting.map((each) => each.hears()));
+      expect(heard).toEqual([2, 3, 4, 5, 6, 7, 1].map((id) => `RESERVED ${id} 1\r\nx\r\n`));
     });
 
     it('keeps the longest delay there is', async () => {
@@ -261,6 +261,8 @@ describe('EmbeddedNode', () => {
     });
 
     it('cuts its connections and stops its timer when it is closed, once or twice', async () => {
+      const cancel = jest.fn();
+      const after = jest.spyOn(clock, 'after').mockReturnValue({ cancel });
       const [a, b] = [new Talker(), new Talker()];
       await a.says(`${put(0, 5)}${put(1)}reserve\r\n`);
       await b.says('reserve\r\n');
@@ -268,10 +270,10 @@ describe('EmbeddedNode', () => {
       node.close();
       node.close();
       await Promise.all(closed);
-      const after = jest.spyOn(clock, 'after');
       await clock.advance(10_000);
-      expect(after).not.toHaveBeenCalled();
       expect(await b.hears()).toBe('');
+      expect(after).toHaveBeenCalledTimes(1);
+      expect(cancel).toHaveBeenCalledTimes(1);
     });
 
     it('refuses connections once it is closed', async () => {

@@ -1,5 +1,5 @@
 import type { Sleeper } from './alarms.js';
-import { Heap } from './heap.js';
+import { Heap } from '../heap.js';
 import type { Job, Reserver } from './store.js';
 
 /** Jobs with a smaller priority number are counted as urgent. */

@@ -101,7 +101,7 @@ export class SettleQueue {
 
   private send(): void {
     this.sendTimer = undefined;
-    for (const tube of [...this.certain.keys()]) {
+    for (const tube of Array.from(this.certain.keys())) {
       const settled = this.take(tube);
       // Unanswered is as good as never sent: the record stays longer.
       this.ledger

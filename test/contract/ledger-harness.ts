@@ -1,0 +1,145 @@
+// The three ledgers behind one face, for their contract suite.
+import { Cluster, Redis } from 'ioredis';
+import type { Death, Ledger, LedgerSettings, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
+import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
+import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
+import { VirtualClock } from 'nest-dq/src/testing/virtual-clock.js';
+import { systemClock } from 'nest-dq/src/time.js';
+import { startRedis } from 'test-servers';
+
+export const SETTINGS: LedgerSettings = { lease: 15_000, doneTtl: 600_000, staleAfter: 7 * 86_400_000 };
+
+export type Letter = Death & { readonly died: number };
+
+export interface LedgerHarness {
+  /** A new ledger over the same store. */
+  open(): Promise<void>;
+  close(): Promise<void>;
+  tube(name: string): TubeLedger;
+  /** The same tube, as a process with another lease sees it. */
+  withLease(tube: string, lease: number): Promise<TubeLedger>;
+  /** Resolves once this instant of ledger time is over. */
+  until(tube: TubeLedger, instant: number): Promise<void>;
+  /** Forgets all records at once. */
+  wipe(): Promise<void>;
+  /** Milliseconds; Infinity for never, undefined where there is no record. */
+  forgottenIn(tube: string, id: string): Promise<number | undefined>;
+  /** What is kept of a dead job. */
+  letter(tube: string, id: string): Promise<Letter | undefined>;
+  stop(): Promise<void>;
+}
+
+export async function memoryHarness(): Promise<LedgerHarness> {
+  const clock = new VirtualClock();
+  let settings: { -readonly [name in keyof LedgerSettings]: number };
+  let ledger: MemoryLedger;
+  const names = new Set<string>();
+  const record = (tube: string, id: string) => ledger.tube(tube).records.get(id);
+  return {
+    open: async () => {
+      settings = { ...SETTINGS };
+      ledger = new MemoryLedger({ settings, clock });
+      ledger.start();
+    },
+    close: () => ledger.close(),
+    tube: (name) => {
+      names.add(name);
+      return ledger.tube(name);
+    },
+    withLease: async (name, lease) => {
+      const tube = ledger.tube(name);
+      // One process has one lease: another one is had by a view that swaps the setting around each call.
+      const swapped = async <T>(call: () => Promise<T>): Promise<T> => {
+        settings.lease = lease;
+        try {
+          return await call();
+        } finally {
+          settings.lease = SETTINGS.lease;
+        }
+      };
+      return {
+        away: false,
+        now: () => tube.now(),
+        readTime: () => tube.readTime(),
+        listen: (listener) => tube.listen(listener),
+        claim: (requests, settled) => swapped(() => tube.claim(requests, settled)),
+        finish: (requests) => swapped(() => tube.finish(requests)),
+        extend: (requests) => swapped(() => tube.extend(requests)),
+        revoke: (requests) => swapped(() => tube.revoke(requests)),
+        settle: (settled) => swapped(() => tube.settle(settled)),
+      };
+    },
+    until: (tube, instant) => clock.advance(Math.max(0, Math.ceil(instant - tube.now()))),
+    wipe: async () => {
+      for (const name of names) ledger.tube(name).records.clear();
+    },
+    forgottenIn: async (tube, id) => {
+      const found = record(tube, id);
+      return found && found.expiresAt - clock.wall();
+    },
+    letter: async (tube, id) => record(tube, id)?.death,
+    stop: async () => undefined,
+  };
+}
+
+export const redisHarness = () => serverHarness(false);
+export const clusterHarness = () => serverHarness(true);
+
+async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
+  const server = await startRedis({ cluster });
+  const inspect = new Redis(server.url);
+  const place = { host: server.host, port: server.port };
+  const users = cluster ? new Cluster([place], { lazyConnect: true }) : undefined;
+  let opened: Ledger[] = [];
+  const open = (settings: LedgerSettings) => {
+    const redis = users ?? server.url;
+    const warn = (message: string) => {
+      throw new Error(`warned of a server that is fit: ${message}`);
+    };
+    const ledger = new RedisLedger({ redis, prefix: 'app:', settings, clock: systemClock, warn });
+    ledger.start();
+    opened.push(ledger);
+    return ledger;
+  };
+  const key = (tube: string, id: string) => `app:{${tube}}:${id}`;
+  return {
+    open: async () => {
+      opened = [];
+      open(SETTINGS);
+    },
+    close: async () => {
+      await Promise.all(opened.map((ledger) => ledger.close()));
+    },
+    tube: (name) => opened[0]!.tube(name),
+    withLease: async (name, lease) => {
+      const tube = open({ ...SETTINGS, lease }).tube(name);
+      await tube.readTime();
+      return tube;
+    },
+    until: async (tube, instant) => {
+      // What this process takes for ledger time may be off by a round trip.
+      while (tube.now() < instant + 3) await new Promise((resolve) => setTimeout(resolve, 2));
+    },
+    wipe: async () => void (await inspect.flushall()),
+    forgottenIn: async (tube, id) => {
+      const left = await inspect.pttl(key(tube, id));
+      return left === -2 ? undefined : left === -1 ? Infinity : left;
+    },
+    letter: async (tube, id) => {
+      const died = await inspect.zscore(key(tube, 'dead'), id);
+      if (died === null) return undefined;
+      const [why, since, error] = await inspect.hmget(key(tube, id), 'y', 'p', 'm');
+      if (since !== died) throw new Error(`the index says ${died}, the record ${since}`);
+      return {
+        why: why as Death['why'],
+        died: Number(since),
+        ...(error ? { error: JSON.parse(error) as Required<Death>['error'] } : {}),
+      };
+    },
+    stop: async () => {
+      inspect.disconnect();
+      users?.disconnect();
+      await server.stop();
+    },
+  };
+}
