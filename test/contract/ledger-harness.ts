@@ -1,5 +1,6 @@
 // The three ledgers behind one face, for their contract suite.
 import { Cluster, Redis } from 'ioredis';
+import type { JobRecord } from 'nest-dq/src/ledger/job-record.js';
 import type { Death, Ledger, LedgerSettings, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
@@ -10,6 +11,10 @@ import { startRedis } from 'test-servers';
 export const SETTINGS: LedgerSettings = { lease: 15_000, doneTtl: 600_000, staleAfter: 7 * 86_400_000 };
 
 export type Letter = Death & { readonly died: number };
+
+export type RecordFields = Partial<
+  Pick<JobRecord, 'state' | 'committed' | 'opened' | 'aborted' | 'fence' | 'leaseEnd' | 'holdEnd'>
+>;
 
 export interface LedgerHarness {
   /** A new ledger over the same store. */
@@ -24,6 +29,8 @@ export interface LedgerHarness {
   wipe(): Promise<void>;
   /** Milliseconds; Infinity for never, undefined where there is no record. */
   forgottenIn(tube: string, id: string): Promise<number | undefined>;
+  /** Changes an existing record as other calls (open, commit, abort) will leave it. */
+  overwrite(tube: string, id: string, fields: RecordFields): Promise<void>;
   /** What is kept of a dead job. */
   letter(tube: string, id: string): Promise<Letter | undefined>;
   stop(): Promise<void>;
@@ -77,10 +84,14 @@ export async function memoryHarness(): Promise<LedgerHarness> {
       const found = record(tube, id);
       return found && found.expiresAt - clock.wall();
     },
+    overwrite: async (tube, id, fields) => void Object.assign(record(tube, id)!, fields),
     letter: async (tube, id) => record(tube, id)?.death,
     stop: async () => undefined,
   };
 }
+
+const FIELD_NAMES = { committed: 'g', opened: 'o', aborted: 'a', fence: 'c', leaseEnd: 'e', holdEnd: 'h' };
+const STATES = { waiting: 'w', running: 'r', done: 'd', revoked: 'v', dead: 'x' };
 
 export const redisHarness = () => serverHarness(false);
 export const clusterHarness = () => serverHarness(true);
@@ -124,6 +135,14 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
     forgottenIn: async (tube, id) => {
       const left = await inspect.pttl(key(tube, id));
       return left === -2 ? undefined : left === -1 ? Infinity : left;
+    },
+    overwrite: async (tube, id, { state, ...fields }) => {
+      const changed = Object.entries(fields).flatMap(([name, value]) => [
+        FIELD_NAMES[name as keyof typeof fields],
+        String(value),
+      ]);
+      if (state) changed.push('s', STATES[state]);
+      await inspect.hset(key(tube, id), changed);
     },
     letter: async (tube, id) => {
       const died = await inspect.zscore(key(tube, 'dead'), id);

@@ -68,6 +68,10 @@ export function startSystem(servers: Servers, options: SystemOptions = {}): Syst
     clock,
     warn: (message) => reports.push(`warning: ${message}`),
   });
+  ledger.listen({
+    away: (error) => reports.push(`ledger away ${error.message}`),
+    back: () => reports.push('ledger back'),
+  });
   const settleQueue = new SettleQueue(ledger, clock);
   const producer = new ClusterProducer(cluster, ledger, settleQueue, clock, { prefix, backupDelay });
   const consumer = new ClusterConsumer(
@@ -102,7 +106,5 @@ function reportTo(lines: string[]): ConsumerReport {
     poison: (tube, node, copyId, reason) => lines.push(`poison ${tube} ${node} ${copyId} ${reason}`),
     leaseLost: (tube, id, attempt) => lines.push(`lease lost ${tube} ${id} ${attempt}`),
     nodeTrouble: (node, message) => lines.push(`trouble ${node} ${message}`),
-    ledgerAway: (tube, error) => lines.push(`ledger away ${tube} ${error.message}`),
-    ledgerBack: (tube) => lines.push(`ledger back ${tube}`),
   };
 }

@@ -1,3 +1,5 @@
+import { types } from 'node:util';
+
 /** What each code means, and whose turn it is; docs/errors.md says what to do about each. */
 const CODES = {
   DQ_CONFIG: 'the module is configured wrongly; the application does not start',
@@ -13,7 +15,6 @@ const CODES = {
   DQ_LEDGER_DOWN: 'Redis did not answer',
   DQ_CLOSED: 'the module is closed',
   DQ_SHUTDOWN: 'the process shuts down, and its drain limit is over',
-  DQ_REVOKED: 'the job was revoked while it ran',
   DQ_LEASE_LOST: 'the right to run this job was lost; another process may run it',
 } as const;
 
@@ -67,7 +68,9 @@ function safeJson(value: object): string {
   }
 }
 
-/** What was thrown, as an Error: handlers may throw anything. */
+/** What was thrown, as an Error: handlers may throw anything, an Error of another realm too (Node's own, under Jest). */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(`a value that is no Error was thrown: ${show(thrown)}`);
+  return thrown instanceof Error || types.isNativeError(thrown)
+    ? thrown
+    : new Error(`a value that is no Error was thrown: ${show(thrown)}`);
 }

@@ -15,7 +15,7 @@ export interface ResolvedJobOptions {
 const PRIORITIES = ['high', 'normal', 'low'];
 const KNOWN = new Set(['priority', 'attempts', 'backoff', 'headers', 'allowPast']);
 /** Planned, and refused by name rather than ignored: a key that does nothing would be a lost promise. */
-const NOT_YET = new Set(['key', 'onDuplicate', 'timeout', 'abort']);
+const NOT_YET = new Set(['key', 'onDuplicate', 'timeout', 'abort', 'cluster']);
 const DEFAULTS: ResolvedJobOptions = { priority: 1, allowPast: false };
 
 /** Checks what a producer says of one job; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` inside `backoff`. */
@@ -34,7 +34,8 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
     priority: priority === undefined ? 1 : PRIORITIES.indexOf(priority),
     attempts: attempts === undefined ? undefined : checkAttempts(attempts),
     backoff: backoff === undefined ? undefined : resolveBackoff(backoff),
-    headers,
+    // A copy: the caller may go on writing into its own.
+    headers: headers && { ...headers },
     allowPast: allowPast ?? false,
   };
 }
@@ -67,7 +68,8 @@ export function refuseUnknown(options: object, known: ReadonlySet<string>, what:
 }
 
 function checkHeaders(headers: Record<string, string>): void {
-  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
+  // A Map, or fetch's Headers, has its entries elsewhere: it would be stored as nothing.
+  if (Object.prototype.toString.call(headers) !== '[object Object]') {
     throw wrong('`headers`', headers, 'an object of texts');
   }
   for (const [name, value] of Object.entries(headers)) {

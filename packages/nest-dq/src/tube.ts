@@ -18,6 +18,13 @@ export interface Tube<In = any, Out = any> {
  * give `Out` to say otherwise.
  */
 export function defineTube<In = unknown, Out = AsJson<In>>(name: string): Tube<In, Out> {
+  const options: unknown = arguments[1];
+  if (typeof options === 'object') {
+    throw new DqError(
+      'DQ_BAD_OPTION',
+      `defineTube(${show(name)}) was given ${show(options)}: options, such as \`schema\`, are not available in this version`,
+    );
+  }
   return { name };
 }
 

@@ -7,8 +7,10 @@ import type { RevokeResult } from '../job.js';
 export interface Ledger {
   /** The part of one tube; the same object for the same name. One call acts on one tube, which is one Redis Cluster slot. */
   tube(name: string): TubeLedger;
-  /** Connects in the background and checks the server; resolves at once. Idempotent. */
+  /** Connects in the background and checks the server. Idempotent. */
   start(): void;
+  /** Tells when any server stops to answer, and when all answer again. Returns how to stop listening. */
+  listen(listener: LedgerListener): () => void;
   /** Ends what was begun; calls after it fail. A client of the user's is left open. Idempotent. */
   close(): Promise<void>;
 }
@@ -25,7 +27,7 @@ export interface TubeLedger {
   readTime(): Promise<void>;
   /** True while the server does not answer. It is asked again at most every 500 ms until it does. */
   readonly away: boolean;
-  /** Tells each change of `away`. Returns how to stop listening. */
+  /** Tells each change of `away`, of this tube's server. Returns how to stop listening. */
   listen(listener: LedgerListener): () => void;
 
   claim(requests: readonly ClaimRequest[], settled?: readonly SettledCopies[]): Promise<ClaimAnswer[]>;

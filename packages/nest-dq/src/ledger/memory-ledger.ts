@@ -28,6 +28,11 @@ export class MemoryLedger implements Ledger {
     this.checkOpen();
   }
 
+  /** It is never away. */
+  listen(): () => void {
+    return () => undefined;
+  }
+
   close(): Promise<void> {
     this.closed = true;
     return Promise.resolve();

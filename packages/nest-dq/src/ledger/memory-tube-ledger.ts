@@ -123,7 +123,6 @@ export class MemoryTubeLedger implements TubeLedger {
     if (!current) {
       // A newer generation is committed by its first run: a commit that was lost loses no job.
       run.born = run.committed = generation;
-      run.holdEnd = 0;
       run.unknownEnd = false;
     }
     endRun(run, 'running');

@@ -1,6 +1,4 @@
-import { toError } from '../errors.js';
-
-const OLDEST = [6, 2] as const;
+const OLDEST = [7, 0] as const;
 
 /** What makes this server unfit to keep decisions, one sentence each, from its INFO. */
 export function unfitness(info: string): string[] {
@@ -8,7 +6,7 @@ export function unfitness(info: string): string[] {
   const problems: string[] = [];
   const version = value('redis_version');
   if (version && isOlder(version)) {
-    problems.push(`Redis ${version} is older than ${OLDEST.join('.')}, with which nest-dq is tested.`);
+    problems.push(`Redis ${version} is older than ${OLDEST.join('.')}, the oldest with which nest-dq is tested.`);
   }
   const policy = value('maxmemory_policy');
   if (policy && policy !== 'noeviction') {
@@ -25,8 +23,8 @@ export function unfitness(info: string): string[] {
 }
 
 /** For servers that do not let us ask. */
-export function unchecked(error: unknown): string {
-  return `Redis could not be asked for its settings (${toError(error).message}): make sure that maxmemory-policy is noeviction and appendonly is yes.`;
+export function unchecked(error: Error): string {
+  return `Redis could not be asked for its settings (${error.message}): make sure that maxmemory-policy is noeviction and appendonly is yes.`;
 }
 
 function isOlder(version: string): boolean {

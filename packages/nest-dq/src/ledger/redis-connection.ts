@@ -44,10 +44,13 @@ const OURS = {
   maxRetriesPerRequest: 0,
   enableAutoPipelining: false,
   connectTimeout: CALL_LIMIT,
+  // ioredis waits so long for the end of a stream that is closed already: the process would not end before.
+  disconnectTimeout: 100,
   commandTimeout: CALL_LIMIT,
   // A connection whose other end is gone is given up, and not only its calls.
   socketTimeout: SILENCE_LIMIT,
-  reconnectOnError: null,
+  // A replica now, after a failover: the name or the sentinels lead to the new master.
+  reconnectOnError: (error: Error) => error.message.includes('READONLY'),
   readOnly: false,
   monitor: false,
   stringNumbers: false,
@@ -79,7 +82,8 @@ export function ledgerConnection(source: RedisSource): LedgerConnection {
 
 /** By shape: a user's client may come from another version or copy of ioredis. */
 function ownClient(source: RedisSource): Redis | Cluster {
-  if (typeof source === 'string') return new Redis(source, OURS);
+  // What a URL's query says would go before the options given with it.
+  if (typeof source === 'string') return new Redis(source, { lazyConnect: true }).duplicate(OURS);
   if (isCluster(source)) {
     const { retryStrategy: _nodesAreLeftToTheCluster, ...redisOptions } = OURS;
     return source.duplicate([], { ...OURS_FOR_CLUSTERS, redisOptions });
@@ -88,11 +92,16 @@ function ownClient(source: RedisSource): Redis | Cluster {
   return new Redis({ ...source, ...OURS });
 }
 
-/** One server at a time, as opposed to many masters with a part of the keys each. */
+/** Many masters with a part of the keys each, as opposed to one server. */
 export function isCluster(client: RedisSource): client is Cluster {
   return typeof client === 'object' && 'isCluster' in client && client.isCluster;
 }
 
 function isRedis(source: RedisOptions | Redis): source is Redis {
   return 'duplicate' in source && typeof source.duplicate === 'function';
+}
+
+/** Whether the server answered, and refused: its errors begin with a code, such as OOM or NOPERM. */
+export function isRefusal(error: Error): boolean {
+  return /^[A-Z]{2,} /.test(error.message);
 }

@@ -1,9 +1,16 @@
 import type { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
+import { toError } from '../errors.js';
 import type { Clock, Timer } from '../time.js';
-import type { Ledger, LedgerSettings } from './ledger.js';
+import type { Ledger, LedgerListener, LedgerSettings } from './ledger.js';
 import { unchecked, unfitness } from './redis-check.js';
-import { isCluster, ledgerConnection, type LedgerConnection, type RedisSource } from './redis-connection.js';
+import {
+  isCluster,
+  isRefusal,
+  ledgerConnection,
+  type LedgerConnection,
+  type RedisSource,
+} from './redis-connection.js';
 import { RedisMaster } from './redis-master.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
 
@@ -25,6 +32,8 @@ export class RedisLedger implements Ledger {
   private readonly tubes = new Map<string, RedisTubeLedger>();
   /** One for all tubes; in a cluster one for each, as any two may be on different masters, and move. */
   private readonly masters = new Map<string, RedisMaster>();
+  private readonly awayMasters = new Set<RedisMaster>();
+  private readonly listeners = new Set<LedgerListener>();
   private state: 'new' | 'started' | 'closed' = 'new';
   private checked = false;
   private reconnecting: Timer | undefined;
@@ -47,9 +56,15 @@ export class RedisLedger implements Ledger {
   start(): void {
     if (this.state !== 'new') return;
     this.state = 'started';
+    if (!isCluster(this.connection)) this.master(''); // so that it is asked although no tube is used yet
     for (const master of this.masters.values()) master.start();
     this.watch();
     this.connect();
+  }
+
+  listen(listener: LedgerListener): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
   }
 
   close(): Promise<void> {
@@ -96,7 +111,7 @@ export class RedisLedger implements Ledger {
     });
   }
 
-  /** Warns of unfit settings, once in the life of this ledger. */
+  /** Warns of unfit settings, once in the life of this ledger, as soon as the server tells them. */
   private async check(): Promise<void> {
     if (this.checked) return;
     this.checked = true;
@@ -106,8 +121,10 @@ export class RedisLedger implements Ledger {
     for (const server of servers) {
       try {
         for (const problem of unfitness(await server.info())) problems.add(problem);
-      } catch (error) {
-        problems.add(unchecked(error));
+      } catch (thrown) {
+        const error = toError(thrown);
+        if (isRefusal(error)) problems.add(unchecked(error));
+        else this.checked = false; // it went away: asked again when it comes back
       }
     }
     if (this.state === 'started') for (const problem of problems) this.options.warn(problem);
@@ -125,10 +142,25 @@ export class RedisLedger implements Ledger {
         start: () => this.start(),
       });
       this.masters.set(place, master);
+      this.tellOf(master);
       if (this.state === 'started') master.start();
       if (this.state === 'closed') master.close();
       if (this.connection.status === 'ready') master.connected();
     }
     return master;
+  }
+
+  private tellOf(master: RedisMaster): void {
+    master.listen({
+      away: (error) => {
+        const first = this.awayMasters.size === 0;
+        this.awayMasters.add(master);
+        if (first) for (const listener of this.listeners) listener.away(error);
+      },
+      back: () => {
+        this.awayMasters.delete(master);
+        if (this.awayMasters.size === 0) for (const listener of this.listeners) listener.back();
+      },
+    });
   }
 }

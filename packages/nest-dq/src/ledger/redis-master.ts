@@ -2,11 +2,12 @@ import { DqError, toError } from '../errors.js';
 import type { Clock, Timer } from '../time.js';
 import { LedgerTime } from './ledger-time.js';
 import type { LedgerListener, LedgerSettings } from './ledger.js';
-import { CALL_LIMIT, type LedgerConnection, type ScriptName } from './redis-connection.js';
+import { CALL_LIMIT, isRefusal, type LedgerConnection, type ScriptName } from './redis-connection.js';
 
 const GIVE_UP_LATE = 3_000;
 const PROBE_WHEN_AWAY = 500;
 const PROBE_WHEN_IDLE = 30_000;
+const SLOW = 20;
 
 export interface RedisMasterOptions {
   readonly connection: LedgerConnection;
@@ -16,6 +17,13 @@ export interface RedisMasterOptions {
   readonly clock: Clock;
   /** Connects, where a call comes before the start. */
   readonly start: () => void;
+}
+
+/** A reply, and between which moments of the monotonic clock it was made. */
+interface Answer {
+  readonly reply: number[];
+  readonly sent: number;
+  readonly received: number;
 }
 
 /** One Redis master as this process sees it: its time, whether it answers, and calls that end within their limit. */
@@ -70,7 +78,7 @@ export class RedisMaster {
   }
 
   /**
-   * Calls a script; its reply without the first two numbers. Nothing is sent while the server is away.
+   * Calls a script, and gives its reply. Nothing is sent while the server is away.
    * The time of every reply is learned, and a call that came too late is repeated.
    */
   async call(script: ScriptName, keys: string[], args: string[]): Promise<number[]> {
@@ -79,8 +87,9 @@ export class RedisMaster {
     const { clock } = this.options;
     const began = clock.now();
     do {
-      const reply = await this.send(script, keys, args);
-      if (reply[0] === 1) return reply;
+      const answer = await this.send(script, keys, args);
+      this.answered(answer);
+      if (answer.reply[0] === 1) return answer.reply;
     } while (clock.now() - began < GIVE_UP_LATE);
     throw downError(new Error(`it was reached too late each time for ${GIVE_UP_LATE} ms`));
   }
@@ -103,7 +112,7 @@ export class RedisMaster {
     this.probe();
   }
 
-  private async send(script: ScriptName, keys: string[], args: string[]): Promise<number[]> {
+  private async send(script: ScriptName, keys: string[], args: string[]): Promise<Answer> {
     if (this.state === 'closed') throw closedError();
     const { clock, connection } = this.options;
     const sent = clock.now();
@@ -111,11 +120,10 @@ export class RedisMaster {
     try {
       const call = connection[script](keys.length, keys, [actUntil, ...this.common, ...args]);
       const reply = await withinLimit(clock, call);
-      this.answered(sent, reply[1]! / 1_000);
-      return reply;
+      return { reply, sent, received: clock.now() };
     } catch (thrown) {
-      const error = toError(thrown);
       if (this.isClosed()) throw closedError();
+      const error = toError(thrown);
       this.lost(error);
       throw downError(error);
     }
@@ -125,9 +133,9 @@ export class RedisMaster {
     return this.state === 'closed';
   }
 
-  private answered(sent: number, serverTime: number): void {
+  private answered({ reply, sent, received }: Answer): void {
     if (this.state === 'closed') return;
-    this.time.observe(sent, this.options.clock.now(), serverTime);
+    this.time.observe(sent, received, reply[1]! / 1_000);
     const wasAway = this.state === 'away';
     this.state = 'answers';
     this.answerAwaited();
@@ -154,8 +162,16 @@ export class RedisMaster {
       const pause = this.away ? PROBE_WHEN_AWAY : PROBE_WHEN_IDLE;
       this.timer = this.options.clock.after(pause, () => this.probe());
     };
-    // `send` has told of a failure already.
-    this.send('dqProbe', [this.options.probeKey], []).then(next, next);
+    // A failure was told of where it happened.
+    this.ask().then(next, next);
+  }
+
+  private async ask(): Promise<void> {
+    const probe = () => this.send('dqProbe', [this.options.probeKey], []);
+    let answer = await probe();
+    // It may have waited until a connection stood, and then says little about the time.
+    if (answer.received - answer.sent > SLOW) answer = await probe();
+    this.answered(answer);
   }
 }
 
@@ -168,8 +184,7 @@ function withinLimit<T>(clock: Clock, call: Promise<T>): Promise<T> {
 }
 
 function downError(cause: Error): DqError {
-  // What the server itself refuses begins with its error code: `OOM command not allowed`.
-  const fact = /^[A-Z]{2,} /.test(cause.message) ? 'Redis answered with an error' : 'Redis did not answer';
+  const fact = isRefusal(cause) ? 'Redis answered with an error' : 'Redis did not answer';
   return new DqError('DQ_LEDGER_DOWN', `${fact}: ${cause.message}`, { cause, indeterminate: true });
 }
 

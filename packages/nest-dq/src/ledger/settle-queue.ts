@@ -5,8 +5,8 @@ import type { Ledger, SettledCopies } from './ledger.js';
 const CERTAIN_AFTER = 60_000;
 /** What no claim took along by then goes alone. */
 const SEND_AFTER = 5_000;
-/** Beyond this the oldest are forgotten: their records then stay for the longest time, which is safe. */
-const MOST_WAITING = 500_000;
+/** Beyond this no more are taken: their records then stay for the longest time, which is safe. */
+const MOST_HELD = 500_000;
 const BATCH = 1_000;
 
 /** A server whose restart would bring a deleted copy back. */
@@ -42,6 +42,8 @@ interface Waiting extends Deletion {
 export class SettleQueue {
   private waiting: Waiting[] = [];
   private head = 0;
+  /** Waiting and certain ones. */
+  private held = 0;
   private readonly certain = new Map<string, SettledCopies[]>();
   private certainTimer: Timer | undefined;
   private sendTimer: Timer | undefined;
@@ -53,9 +55,9 @@ export class SettleQueue {
   ) {}
 
   add(deletion: Deletion): void {
-    if (this.closed || deletion.copies.length === 0) return;
+    if (this.closed || deletion.copies.length === 0 || this.held >= MOST_HELD) return;
+    this.held++;
     this.waiting.push({ ...deletion, certainAt: this.clock.now() + CERTAIN_AFTER });
-    if (this.waiting.length - this.head > MOST_WAITING) this.head++;
     this.certainTimer ??= this.clock.after(CERTAIN_AFTER, () => this.ripen());
   }
 
@@ -64,6 +66,7 @@ export class SettleQueue {
     const certain = this.certain.get(tube);
     if (!certain) return [];
     const taken = certain.splice(0, BATCH);
+    this.held -= taken.length;
     if (certain.length === 0) this.certain.delete(tube);
     return taken;
   }
@@ -81,7 +84,10 @@ export class SettleQueue {
       const { tube, id, generation, copies, unknown } = this.waiting[this.head++]!;
       let mask = 0;
       for (const { index, node, instance } of copies) if (node.instance === instance) mask |= 1 << index;
-      if (mask === 0) continue;
+      if (mask === 0) {
+        this.held--;
+        continue;
+      }
       const certain = this.certain.get(tube);
       if (certain) certain.push({ id, generation, mask, unknown });
       else this.certain.set(tube, [{ id, generation, mask, unknown }]);

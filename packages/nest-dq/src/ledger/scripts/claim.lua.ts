@@ -10,7 +10,7 @@ export const CLAIM = `${PRELUDE}
 local GONE, RUN, WAIT, BUSY, DEAD, STALE = 0, 1, 2, 3, 4, 5
 
 local function isAborted(record, generation)
-  return record.aborted and string.find(',' .. record.aborted .. ',', ',' .. int(generation) .. ',', 1, true)
+  return record.aborted and string.find(',' .. record.aborted .. ',', ',' .. generation .. ',', 1, true)
 end
 
 local function bury(key, why, isNew, generation, due, attempt, fence)
@@ -81,7 +81,6 @@ local function claim(key, generation, due, token, attempts)
     -- A newer generation is committed by its first run: a commit that was lost loses no job.
     call('HSET', key, 's', 'r', 'g', generation, 'd', due, 'n', '1', 'c', fence,
       'e', leaseEnd, 't', token, 'b', generation)
-    if record then call('HDEL', key, 'h') end
   end
   expire(key, { state = 'r', due = runDue, leaseEnd = leaseEnd, holdEnd = 0, owed = record and record.owed or '' })
   return RUN, fence, attempt, runDue

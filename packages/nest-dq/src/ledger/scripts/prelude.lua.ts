@@ -28,8 +28,8 @@
  * To change this: a field that is only added needs a value for its absence, and nothing else. A field that changes its
  * meaning gets a new name, and for one minor version the scripts read both: processes of two versions share the records.
  *
- * Numbers of 16 digits (fences) must never pass tostring or `..`, which keep 14: there, write them with
- * `int`. (As an argument of redis.call a number of up to 17 digits is written exactly.)
+ * A fence has 16 digits, and tostring, `..` and cjson keep 14: write it only as an argument of redis.call, which keeps
+ * all, or by string.format('%.0f', fence). Generations and times have 13.
  * Scripts touch KEYS only. Every reply is a flat list of integers; the first is 1 if the script acted and 0 if it came
  * too late, the second the server's time in microseconds.
  */
@@ -41,13 +41,9 @@ local now = math.floor(us / 1000)
 if now > tonumber(ARGV[1]) then return { 0, us } end
 local LEASE, DONE_TTL, STALE_AFTER = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local function int(number)
-  return string.format('%.0f', number)
-end
-
 -- Owed copies are kept as their text, and taken apart only where it must change.
 local function owedAs(generation, due, mask, unknown)
-  return int(generation) .. ':' .. int(due) .. ':' .. mask .. ':' .. unknown
+  return generation .. ':' .. due .. ':' .. mask .. ':' .. unknown
 end
 
 -- Calls change(due, mask, unknown) for the generation (with nothing if it owes nothing yet), which returns the new

@@ -1,0 +1,10 @@
+export { DqModule, type DqExtras } from './nest/dq-module.js';
+export type { DqOptions, RedisClient } from './nest/options.js';
+export { defineTube, type AsJson, type PayloadOf, type Tube } from './tube.js';
+export { DqProducer } from './producer.js';
+export type { JobOptions, JobReceipt, JobRef, Priority, RevokeResult } from './job.js';
+export type { BackoffPlan, Duration, When } from './time.js';
+export { DelayedHandler, type HandlerMethod } from './nest/delayed-handler.js';
+export { DelayedJob, Discard, Outcome, Retry, type HandlerOptions, type HandlerResult } from './job.js';
+export { DqConsumer, type Consumption } from './consumer/consumer.js';
+export { DqError, type DqErrorCode } from './errors.js';

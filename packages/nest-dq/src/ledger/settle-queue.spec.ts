@@ -1,0 +1,154 @@
+import { describe, expect, it } from '@jest/globals';
+import { VirtualClock } from '../testing/virtual-clock.js';
+import type { Ledger, SettledCopies } from './ledger.js';
+import { MemoryLedger } from './memory-ledger.js';
+import { SettleQueue, type DeletedCopy, type Deletion } from './settle-queue.js';
+
+const SETTINGS = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };
+
+function setup() {
+  const clock = new VirtualClock();
+  const sent: [tube: string, settled: readonly SettledCopies[]][] = [];
+  const memory = new MemoryLedger({ settings: SETTINGS, clock });
+  let refuse = false;
+  const ledger: Ledger = {
+    start: () => memory.start(),
+    listen: () => memory.listen(),
+    close: () => memory.close(),
+    tube: (name) =>
+      Object.assign(Object.create(memory.tube(name)) as ReturnType<typeof memory.tube>, {
+        settle: async (settled: readonly SettledCopies[]) => {
+          sent.push([name, settled]);
+          if (refuse) throw new Error('no answer');
+        },
+      }),
+  };
+  const queue = new SettleQueue(ledger, clock);
+  return { clock, sent, queue, refuse: () => (refuse = true) };
+}
+
+const node = { instance: 'i1' as string | undefined };
+const copy = (index: number, of = node): DeletedCopy => ({ index, node: of, instance: 'i1' });
+const deletion = (id: string, copies: readonly DeletedCopy[] = [copy(0)], tube = 't'): Deletion => ({
+  tube,
+  id,
+  generation: 0,
+  copies,
+  unknown: false,
+});
+
+describe('SettleQueue', () => {
+  it('holds a deletion back for the 60 s a node may forget', async () => {
+    const { clock, queue } = setup();
+    queue.add({ ...deletion('a', [copy(0), copy(2)]), generation: 7, unknown: true });
+    await clock.advance(59_999);
+    expect(queue.take('t')).toEqual([]);
+    await clock.advance(1);
+    expect(queue.take('t')).toEqual([{ id: 'a', generation: 7, mask: 0b101, unknown: true }]);
+    expect(queue.take('t')).toEqual([]);
+  });
+
+  it('leaves out a copy whose node restarted, or is away, by then', async () => {
+    const { clock, queue } = setup();
+    const restarted = { instance: 'i1' as string | undefined };
+    const away = { instance: 'i1' as string | undefined };
+    queue.add(deletion('a', [copy(0), copy(1, restarted), copy(2, away)]));
+    queue.add(deletion('b', [copy(1, restarted)]));
+    restarted.instance = 'i2';
+    away.instance = undefined;
+    await clock.advance(60_000);
+    expect(queue.take('t')).toEqual([{ id: 'a', generation: 0, mask: 0b001, unknown: false }]);
+  });
+
+  it('gives each tube its own', async () => {
+    const { clock, queue } = setup();
+    queue.add(deletion('a', [copy(0)], 'one'));
+    queue.add(deletion('b', [copy(0)], 'two'));
+    await clock.advance(60_000);
+    expect(queue.take('two').map(({ id }) => id)).toEqual(['b']);
+    expect(queue.take('three')).toEqual([]);
+    expect(queue.take('one').map(({ id }) => id)).toEqual(['a']);
+  });
+
+  it('sends alone after 5 s what no call took along', async () => {
+    const { clock, queue, sent } = setup();
+    queue.add(deletion('a'));
+    queue.add(deletion('b', [copy(1)], 'two'));
+    await clock.advance(60_000);
+    expect(queue.take('two')).toHaveLength(1);
+    await clock.advance(4_999);
+    expect(sent).toEqual([]);
+    await clock.advance(1);
+    expect(sent).toEqual([['t', [{ id: 'a', generation: 0, mask: 1, unknown: false }]]]);
+    await clock.advance(600_000);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('goes on with those that come later', async () => {
+    const { clock, queue, sent } = setup();
+    queue.add(deletion('a'));
+    await clock.advance(30_000);
+    queue.add(deletion('b'));
+    await clock.advance(30_000);
+    expect(queue.take('t').map(({ id }) => id)).toEqual(['a']);
+    await clock.advance(29_999);
+    expect(queue.take('t')).toEqual([]);
+    await clock.advance(1);
+    expect(queue.take('t').map(({ id }) => id)).toEqual(['b']);
+    await clock.advance(100_000);
+    queue.add(deletion('c'));
+    await clock.advance(65_000);
+    expect(sent.map(([, settled]) => settled.map(({ id }) => id))).toEqual([['c']]);
+  });
+
+  it('takes along at most a batch', async () => {
+    const { clock, queue } = setup();
+    for (let i = 0; i < 1_500; i++) queue.add(deletion(`${i}`));
+    await clock.advance(60_000);
+    expect(queue.take('t')).toHaveLength(1_000);
+    expect(queue.take('t')).toHaveLength(500);
+    expect(queue.take('t')).toHaveLength(0);
+  });
+
+  it('drops what the ledger does not answer: the record stays longer', async () => {
+    const { clock, queue, sent, refuse } = setup();
+    refuse();
+    queue.add(deletion('a'));
+    await clock.advance(120_000);
+    expect(sent).toHaveLength(1);
+    expect(queue.take('t')).toEqual([]);
+  });
+
+  it('takes nothing of a job of which nothing was deleted', async () => {
+    const { clock, queue, sent } = setup();
+    queue.add({ ...deletion('a', []), unknown: true });
+    await clock.advance(120_000);
+    expect(sent).toEqual([]);
+  });
+
+  it('is bounded, and settles what it took when more come than it takes', async () => {
+    const { clock, queue } = setup();
+    const copies = [copy(0)];
+    for (let i = 0; i < 500_010; i++) queue.add(deletion(`${i}`, copies));
+    await clock.advance(60_000);
+    const first = queue.take('t');
+    expect(first[0]!.id).toBe('0');
+    queue.add(deletion('room again'));
+    let count = first.length;
+    for (let more = queue.take('t'); more.length > 0; more = queue.take('t')) count += more.length;
+    expect(count).toBe(500_000);
+    await clock.advance(60_000);
+    expect(queue.take('t').map(({ id }) => id)).toEqual(['room again']);
+  });
+
+  it('does nothing any more once it is closed', async () => {
+    const { clock, queue, sent } = setup();
+    queue.add(deletion('a'));
+    queue.close();
+    queue.close();
+    queue.add(deletion('b'));
+    await clock.advance(200_000);
+    expect(sent).toEqual([]);
+    expect(queue.take('t')).toEqual([]);
+  });
+});

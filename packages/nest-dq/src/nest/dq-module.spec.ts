@@ -1,0 +1,176 @@
+import { describe, expect, it } from '@jest/globals';
+import { Injectable, Module, type DynamicModule, type Type } from '@nestjs/common';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { DqConsumer } from '../consumer/consumer.js';
+import { DqError } from '../errors.js';
+import type { DelayedJob } from '../job.js';
+import { DqProducer } from '../producer.js';
+import { CollectingLogger } from '../testing/collecting-logger.js';
+import { defineTube } from '../tube.js';
+import { DelayedHandler } from './delayed-handler.js';
+import { DqModule } from './dq-module.js';
+import type { DqOptions } from './options.js';
+
+@Injectable()
+class Greeter {
+  private greeted!: (text: string) => void;
+  readonly greeting = new Promise<string>((resolve) => (this.greeted = resolve));
+
+  constructor(private readonly dq: DqProducer) {}
+
+  async ask(name: string): Promise<void> {
+    await this.dq.now('greet', { name });
+  }
+
+  @DelayedHandler('greet')
+  greet({ name }: { name: string }, job: DelayedJob): void {
+    this.greeted(`hello ${name}, attempt ${job.attempt}`);
+  }
+}
+
+const logger = new CollectingLogger();
+
+@Injectable()
+class Config {
+  readonly options: DqOptions = { logger };
+
+  createDqOptions(): DqOptions {
+    return this.options;
+  }
+}
+
+@Module({ providers: [Config], exports: [Config] })
+class ConfigModule {}
+
+async function start(dq: DynamicModule, ...providers: Type[]): Promise<TestingModule> {
+  const app = await Test.createTestingModule({ imports: [dq], providers }).compile();
+  return app.init();
+}
+
+function refusal(call: () => unknown): DqError {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof DqError) return error;
+    throw error;
+  }
+  throw new Error('it was not refused');
+}
+
+describe('DqModule', () => {
+  it.each<[string, () => DynamicModule]>([
+    ['forRoot with options', () => DqModule.forRoot({ logger })],
+    ['useFactory', () => DqModule.forRootAsync({ useFactory: () => ({ logger }) })],
+    ['an async useFactory', () => DqModule.forRootAsync({ useFactory: async () => ({ logger }) })],
+    [
+      'useFactory with what it injects',
+      () =>
+        DqModule.forRootAsync({
+          imports: [ConfigModule],
+          inject: [Config],
+          useFactory: ({ options }: Config) => options,
+        }),
+    ],
+    ['useClass', () => DqModule.forRootAsync({ useClass: Config })],
+    ['useExisting', () => DqModule.forRootAsync({ imports: [ConfigModule], useExisting: Config })],
+  ])('runs a job, registered by %s', async (_form, dq) => {
+    const app = await start(dq(), Greeter);
+    await app.get(Greeter).ask('Ada');
+    await expect(app.get(Greeter).greeting).resolves.toBe('hello Ada, attempt 1');
+    await app.close();
+  });
+
+  it('needs no options', async () => {
+    const app = await Test.createTestingModule({ imports: [DqModule.forRoot()], providers: [Greeter] })
+      .setLogger(logger)
+      .compile();
+    await app.init();
+    await app.get(Greeter).ask('Ada');
+    await expect(app.get(Greeter).greeting).resolves.toBe('hello Ada, attempt 1');
+    await app.close();
+  });
+
+  it('is global, and need not be', async () => {
+    @Module({ providers: [Greeter] })
+    class Feature {}
+    const compile = (dq: DynamicModule) => Test.createTestingModule({ imports: [dq, Feature] }).compile();
+    const app = await compile(DqModule.forRoot({ logger }));
+    await app.close();
+    await expect(compile(DqModule.forRoot({ logger, isGlobal: false }))).rejects.toThrow(/DqProducer/);
+    const options = { useFactory: () => ({ logger }), isGlobal: false };
+    await expect(compile(DqModule.forRootAsync(options))).rejects.toThrow(/DqProducer/);
+  });
+
+  it('exports the consumer, whose handlers run too', async () => {
+    const app = await start(DqModule.forRoot({ logger }));
+    const ran = new Promise<unknown>((resolve, reject) => {
+      app.get(DqConsumer).consume('by hand', resolve).catch(reject);
+    });
+    await expect(ran).rejects.toMatchObject({ code: 'DQ_BAD_TUBE' });
+    const payload = new Promise<unknown>((resolve, reject) => {
+      app.get(DqConsumer).consume('by.hand', resolve).catch(reject);
+    });
+    await app.get(DqProducer).now('by.hand', 42);
+    await expect(payload).resolves.toBe(42);
+    await app.close();
+  });
+
+  it('shares nothing with another application in the process', async () => {
+    const [first, second] = [
+      await start(DqModule.forRoot({ logger }), Greeter),
+      await start(DqModule.forRoot({ logger })),
+    ];
+    expect(first.get(DqProducer)).not.toBe(second.get(DqProducer));
+    await second.get(DqProducer).now('greet', { name: 'the wrong one' });
+    await second.close();
+    await first.get(Greeter).ask('Ada');
+    await expect(first.get(Greeter).greeting).resolves.toBe('hello Ada, attempt 1');
+    await first.close();
+  });
+
+  it('refuses to be imported twice in one application', async () => {
+    @Module({ imports: [DqModule.forRoot({ logger })] })
+    class Feature {}
+    const app = await Test.createTestingModule({
+      imports: [DqModule.forRoot({ logger }), Feature],
+    }).compile();
+    await expect(app.init()).rejects.toThrow(
+      /DQ_CONFIG: DqModule.forRoot or forRootAsync is imported 2 times/,
+    );
+    await app.close();
+  });
+
+  it('refuses wrong options at the start of the application', async () => {
+    await expect(start(DqModule.forRoot({ lease: '1s' }))).rejects.toMatchObject({ code: 'DQ_CONFIG' });
+    const nothing = (): DqOptions => undefined as unknown as DqOptions;
+    await expect(start(DqModule.forRootAsync({ useFactory: nothing }))).rejects.toThrow(
+      /undefined: expected an object/,
+    );
+    const servers = { beanstalks: undefined, redis: 'redis://localhost' };
+    await expect(start(DqModule.forRoot(servers))).rejects.toThrow(/`beanstalks` is undefined/);
+    await expect(start(DqModule.forRootAsync({ useFactory: () => servers }))).rejects.toThrow(
+      /`beanstalks` is undefined/,
+    );
+  });
+
+  it('refuses what it cannot take where it is written', () => {
+    const named = { name: 'second', useFactory: () => ({}) };
+    const message =
+      /DQ_CONFIG: the cluster's `name` is "second": named clusters are not available in this version/;
+    expect(refusal(() => DqModule.forRoot(named as DqOptions)).message).toMatch(message);
+    expect(refusal(() => DqModule.forRootAsync(named)).message).toMatch(message);
+    const besides = { useFactory: () => ({}), lease: '5s' };
+    expect(refusal(() => DqModule.forRootAsync(besides)).message).toMatch(
+      /`lease`, which belongs in what its factory/,
+    );
+    expect(refusal(() => DqModule.forRoot(null as unknown as DqOptions)).message).toMatch(/was given null/);
+  });
+
+  it('refuses options of a tube, which are for later versions', () => {
+    const define = defineTube as (name: string, options: unknown) => unknown;
+    expect(refusal(() => define('order.cancel', { schema: {} })).message).toMatch(
+      /DQ_BAD_OPTION: defineTube\("order.cancel"\) .*`schema`, are not available in this version/,
+    );
+    expect(['a', 'b'].map(defineTube)).toEqual([{ name: 'a' }, { name: 'b' }]);
+  });
+});

@@ -1,0 +1,228 @@
+import { describe, expect, it } from '@jest/globals';
+import { Controller, Injectable, Module, Scope, type ModuleMetadata } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { Test } from '@nestjs/testing';
+import type { DelayedJob } from '../job.js';
+import { defineTube } from '../tube.js';
+import { DelayedHandler } from './delayed-handler.js';
+import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
+import { resolveOptions, type DqOptions } from './options.js';
+
+@Injectable()
+class Orders {
+  readonly seen: unknown[] = [];
+
+  @DelayedHandler('order.cancel', { concurrency: 3 })
+  cancel(payload: unknown): string {
+    this.seen.push(payload);
+    return 'cancelled';
+  }
+}
+
+async function explore(metadata: ModuleMetadata, options: DqOptions = {}): Promise<FoundHandler[]> {
+  const module = await Test.createTestingModule({
+    ...metadata,
+    imports: [...(metadata.imports ?? []), DiscoveryModule],
+  }).compile();
+  const explorer = new HandlerExplorer(module.get(DiscoveryService), resolveOptions(options));
+  return explorer.explore();
+}
+
+const tubes = (handlers: FoundHandler[]) => handlers.map(({ tube }) => tube).sort();
+const job = {} as DelayedJob<any>;
+
+describe('the discovery of handlers', () => {
+  it('finds a method of a provider, and calls it on the instance', async () => {
+    const orders = new Orders();
+    const [handler] = await explore({ providers: [{ provide: Orders, useValue: orders }] });
+    expect(handler).toMatchObject({ tube: 'order.cancel', options: { concurrency: 3 } });
+    expect(handler?.handler('42', job)).toBe('cancelled');
+    expect(orders.seen).toEqual(['42']);
+  });
+
+  it('calls what stands on the instance when the job comes', async () => {
+    const orders = new Orders();
+    const [handler] = await explore({ providers: [{ provide: Orders, useValue: orders }] });
+    orders.cancel = () => 'a spy';
+    expect(handler?.handler('42', job)).toBe('a spy');
+  });
+
+  it('finds several methods of one class, several tubes of one method, and methods with symbols', async () => {
+    const hidden = Symbol('hidden');
+    @Injectable()
+    class Many {
+      @DelayedHandler('a')
+      a(): void {}
+      @DelayedHandler(defineTube('b1'))
+      @DelayedHandler('b2')
+      b(): void {}
+      @DelayedHandler('c')
+      [hidden](): void {}
+    }
+    expect(tubes(await explore({ providers: [Many] }))).toEqual(['a', 'b1', 'b2', 'c']);
+  });
+
+  it.each<[string, ModuleMetadata]>([
+    ['a class', { providers: [Orders] }],
+    ['useClass', { providers: [{ provide: 'orders', useClass: Orders }] }],
+    ['useValue', { providers: [{ provide: 'orders', useValue: new Orders() }] }],
+    ['useFactory', { providers: [{ provide: 'orders', useFactory: () => new Orders() }] }],
+    ['an async useFactory', { providers: [{ provide: 'orders', useFactory: async () => new Orders() }] }],
+  ])('finds a provider made by %s', async (_form, metadata) => {
+    expect(tubes(await explore(metadata))).toEqual(['order.cancel']);
+  });
+
+  it('finds methods of controllers and of modules', async () => {
+    @Controller()
+    class Web {
+      @DelayedHandler('of.controller')
+      run(): void {}
+    }
+    @Module({ controllers: [Web] })
+    class Feature {
+      @DelayedHandler('of.module')
+      run(): void {}
+    }
+    expect(tubes(await explore({ imports: [Feature] }))).toEqual(['of.controller', 'of.module']);
+  });
+
+  it('takes one instance with two names as one', async () => {
+    const alias = { provide: 'alias', useExisting: Orders };
+    const same = { provide: 'same', useFactory: (orders: Orders) => orders, inject: [Orders] };
+    expect(tubes(await explore({ providers: [Orders, alias, same] }))).toEqual(['order.cancel']);
+  });
+
+  it('finds inherited methods, but none that is overridden without the decorator', async () => {
+    class Base {
+      @DelayedHandler('kept')
+      kept(): void {}
+      @DelayedHandler('overridden')
+      overridden(): void {}
+      @DelayedHandler('first')
+      renamed(): void {}
+    }
+    @Injectable()
+    class Derived extends Base {
+      override overridden(): void {}
+      @DelayedHandler('second')
+      override renamed(): void {}
+    }
+    expect(tubes(await explore({ providers: [Derived] }))).toEqual(['kept', 'second']);
+  });
+
+  it('passes over values of all kinds, and calls no getter', async () => {
+    class Guarded {
+      get explosive(): never {
+        throw new Error('a getter was called');
+      }
+    }
+    const values = [Object.create(null), 'a text', 0, undefined, null, [], () => 1, new Guarded(), class {}];
+    const providers = values.map((useValue: unknown, index) => ({ provide: `value ${index}`, useValue }));
+    expect(await explore({ providers })).toEqual([]);
+  });
+
+  it('refuses two handlers of one tube, and names both', async () => {
+    @Injectable()
+    class Other {
+      @DelayedHandler(defineTube('order.cancel'))
+      drop(): void {}
+    }
+    const found = explore({ providers: [Orders, Other] });
+    await expect(found).rejects.toMatchObject({ code: 'DQ_CONFIG' });
+    await expect(found).rejects.toThrow(
+      /"order.cancel" has two handlers, Orders\.cancel .* and Other\.drop /,
+    );
+  });
+
+  it('refuses a class that is provided in two modules, and names the modules', async () => {
+    @Module({ providers: [Orders] })
+    class Shop {}
+    @Module({ providers: [Orders] })
+    class Billing {}
+    const found = explore({ imports: [Shop, Billing] });
+    await expect(found).rejects.toMatchObject({ code: 'DQ_CONFIG' });
+    await expect(found).rejects.toThrow(/Orders\.cancel \(in Shop\) and Orders\.cancel \(in Billing\)/);
+  });
+
+  it('refuses two classes that inherit one decorated method', async () => {
+    @Injectable()
+    class Shoes extends Orders {}
+    @Injectable()
+    class Hats extends Orders {}
+    await expect(explore({ providers: [Shoes, Hats] })).rejects.toThrow(/Shoes\.cancel .* and Hats\.cancel /);
+  });
+
+  it('refuses a request-scoped class', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class PerRequest extends Orders {}
+    await expect(explore({ providers: [PerRequest] })).rejects.toThrow(
+      /DQ_CONFIG: PerRequest\.cancel .*request-scoped.*not supported in this version/,
+    );
+  });
+
+  it('refuses a class that depends on a request-scoped one', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class User {}
+    @Injectable()
+    class Dependent extends Orders {
+      constructor(readonly user: User) {
+        super();
+      }
+    }
+    await expect(explore({ providers: [User, Dependent] })).rejects.toThrow(
+      /Dependent\.cancel .*request-scoped/,
+    );
+  });
+
+  it('refuses a transient class, of which no instance is the one', async () => {
+    @Injectable({ scope: Scope.TRANSIENT })
+    class Transient extends Orders {}
+    await expect(explore({ providers: [Transient] })).rejects.toThrow(/Transient\.cancel .*transient/);
+  });
+
+  it('refuses wrong options, naming the class and the method', async () => {
+    @Injectable()
+    class Wrong {
+      @DelayedHandler('wrong', { concurrency: 0 })
+      run(): void {}
+    }
+    const found = explore({ providers: [Wrong] });
+    await expect(found).rejects.toMatchObject({ code: 'DQ_CONFIG', cause: { code: 'DQ_BAD_OPTION' } });
+    await expect(found).rejects.toThrow(/Wrong\.run .*`concurrency` is 0/);
+  });
+
+  it.each(['timeout', 'cluster'])('refuses the option %s by name', async (option) => {
+    @Injectable()
+    class Early {
+      @DelayedHandler('early', { [option]: 'x' })
+      run(): void {}
+    }
+    await expect(explore({ providers: [Early] })).rejects.toThrow(
+      `\`${option}\` is not available in this version`,
+    );
+  });
+
+  it('refuses a wrong name of a tube, with the prefix', async () => {
+    @Injectable()
+    class Wrong {
+      @DelayedHandler('two words')
+      run(): void {}
+    }
+    const found = explore({ providers: [Wrong] }, { prefix: 'shop.' });
+    await expect(found).rejects.toThrow(/DQ_CONFIG: Wrong\.run .*"two words" \(behind the prefix "shop\."\)/);
+  });
+});
+
+describe('@DelayedHandler', () => {
+  it('refuses what is no method of an instance', () => {
+    const decorate = DelayedHandler('x');
+    class Static {
+      static run(): void {}
+    }
+    const ofStatic = Object.getOwnPropertyDescriptor(Static, 'run')!;
+    expect(() => decorate(Static, 'run', ofStatic)).toThrow(
+      /DQ_CONFIG: @DelayedHandler\("x"\) stands on `run`/,
+    );
+    expect(() => decorate({}, 'value', { get: () => () => undefined })).toThrow(/expected a method/);
+  });
+});

@@ -1,0 +1,307 @@
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import {
+  Injectable,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { DqConsumer } from '../consumer/consumer.js';
+import type { DelayedJob } from '../job.js';
+import { DqProducer } from '../producer.js';
+import { CollectingLogger } from '../testing/collecting-logger.js';
+import { VirtualClock } from '../testing/virtual-clock.js';
+import { DelayedHandler } from './delayed-handler.js';
+import { DqModule } from './dq-module.js';
+import type { DqOptions } from './options.js';
+import { dqToken } from './tokens.js';
+
+/** A promise and how to settle it. */
+function signal<T = void>() {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((done) => (resolve = done));
+  return { promise, resolve };
+}
+
+/** Adds in every phase of an application's life, and handles what it added. */
+@Injectable()
+class Witness
+  implements
+    OnModuleInit,
+    OnApplicationBootstrap,
+    OnModuleDestroy,
+    BeforeApplicationShutdown,
+    OnApplicationShutdown
+{
+  readonly events: string[] = [];
+  readonly started = signal<DelayedJob>();
+  readonly release = signal();
+  releasesOnDestroy = false;
+
+  constructor(private readonly dq: DqProducer) {}
+
+  async onModuleInit(): Promise<void> {
+    await this.dq.now('work', 'early');
+    this.events.push('init');
+  }
+
+  onApplicationBootstrap(): void {
+    this.events.push('bootstrap');
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.dq.delay('later', 'on destroy', '1h');
+    this.events.push('destroy');
+    if (this.releasesOnDestroy) this.release.resolve();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.dq.delay('later', 'before shutdown', '1h');
+    this.events.push('before shutdown');
+  }
+
+  onApplicationShutdown(): void {
+    this.events.push('shutdown');
+  }
+
+  @DelayedHandler('work')
+  async work(payload: string, job: DelayedJob): Promise<void> {
+    this.events.push(`${payload} begins`);
+    this.started.resolve(job);
+    await this.release.promise;
+    this.events.push(`${payload} ends`);
+  }
+}
+
+let logger: CollectingLogger;
+beforeEach(() => {
+  logger = new CollectingLogger();
+});
+
+function compile(options: DqOptions = {}, clock?: VirtualClock): Promise<TestingModule> {
+  const builder = Test.createTestingModule({
+    imports: [DqModule.forRoot({ logger, ...options })],
+    providers: [Witness],
+  });
+  if (clock) builder.overrideProvider(dqToken('clock')).useValue(clock);
+  return builder.compile();
+}
+
+/** What a drain waits for happens only when the clock is moved. */
+async function closeOn(clock: VirtualClock, app: TestingModule): Promise<void> {
+  const closed = app.close();
+  await clock.advance(20_000);
+  await closed;
+}
+
+describe('the life of an application', () => {
+  it('runs handlers from bootstrap on, drains them, and lets producers work until the very end', async () => {
+    const app = await compile();
+    const witness = app.get(Witness);
+    const producer = app.get(DqProducer);
+    expect(witness.events).toEqual([]);
+    await app.init();
+    await witness.started.promise;
+    witness.releasesOnDestroy = true;
+    await app.close();
+    expect(witness.events).toEqual([
+      'init',
+      'bootstrap',
+      'early begins',
+      'destroy',
+      'early ends',
+      'before shutdown',
+      'shutdown',
+    ]);
+    await expect(producer.now('work', 'late')).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+    await expect(app.get(DqConsumer).consume('late', () => undefined)).rejects.toMatchObject({
+      code: 'DQ_CLOSED',
+    });
+  });
+
+  it('gives back what outlasts the drain limit, with its signal aborted', async () => {
+    const app = await compile({ drainLimit: 0 });
+    await app.init();
+    const job = await app.get(Witness).started.promise;
+    await app.close();
+    expect(job.signal.reason).toMatchObject({ code: 'DQ_SHUTDOWN' });
+    app.get(Witness).release.resolve();
+  });
+
+  it('starts at bootstrap what was consumed by hand before', async () => {
+    const app = await compile();
+    const ran = signal<unknown>();
+    await app.get(DqConsumer).consume('by.hand', ran.resolve);
+    await app.get(DqProducer).now('by.hand', 'payload');
+    await app.init();
+    await expect(ran.promise).resolves.toBe('payload');
+    app.get(Witness).release.resolve();
+    await app.close();
+  });
+
+  it.each([true, false])('runs handlers in this process with `consume: %s`, or not', async (consume) => {
+    const clock = new VirtualClock();
+    const app = await compile({ consume }, clock);
+    app.get(Witness).release.resolve();
+    await app.init();
+    await clock.advance(10_000);
+    expect(app.get(Witness).events.includes('early ends')).toBe(consume);
+    await closeOn(clock, app);
+  });
+
+  it('refuses handlers made by hand with `consume: false`', async () => {
+    const app = await compile({ consume: false });
+    const byHand = app.get(DqConsumer).consume('by.hand', () => undefined);
+    await expect(byHand).rejects.toMatchObject({ code: 'DQ_CONFIG' });
+    await app.close();
+  });
+
+  it('checks handlers with `consume: false`, too', async () => {
+    @Injectable()
+    class Wrong {
+      @DelayedHandler('wrong', { attempts: 0 })
+      run(): void {}
+    }
+    const app = await Test.createTestingModule({
+      imports: [DqModule.forRoot({ logger, consume: false })],
+      providers: [Wrong],
+    }).compile();
+    await expect(app.init()).rejects.toMatchObject({ code: 'DQ_CONFIG' });
+    await app.close();
+  });
+
+  it('can be closed before it was started, and twice', async () => {
+    for (const start of [false, true]) {
+      const app = await Test.createTestingModule({ imports: [DqModule.forRoot({ logger })] }).compile();
+      if (start) await app.init();
+      await app.close();
+      await app.close();
+      await expect(app.get(DqProducer).now('work', 'late')).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+    }
+  });
+
+  it('runs in an application context without HTTP', async () => {
+    const dq = DqModule.forRoot({ logger });
+    const module = class Context {};
+    const app = await NestFactory.createApplicationContext(
+      { module, imports: [dq], providers: [Witness] },
+      { logger, abortOnError: false },
+    );
+    await app.get(Witness).started.promise;
+    app.get(Witness).release.resolve();
+    await app.close();
+    expect(app.get(Witness).events).toContain('early ends');
+  });
+
+  it('leaves no timer behind', async () => {
+    const clock = new VirtualClock();
+    const open = new Set<object>();
+    const after = clock.after.bind(clock);
+    jest.spyOn(clock, 'after').mockImplementation((delay, callback) => {
+      const timer = after(delay, () => {
+        open.delete(timer);
+        callback();
+      });
+      open.add(timer);
+      return { cancel: () => (open.delete(timer), timer.cancel()) };
+    });
+    const app = await compile({}, clock);
+    await app.init();
+    await app.get(Witness).started.promise;
+    app.get(Witness).release.resolve();
+    expect(open.size).toBeGreaterThan(0);
+    await closeOn(clock, app);
+    expect(open.size).toBe(0);
+  });
+});
+
+describe('what is logged at the start', () => {
+  async function startAndClose(): Promise<void> {
+    const app = await compile();
+    app.get(Witness).release.resolve();
+    await app.init();
+    await app.close();
+  }
+
+  it('warns once that jobs are kept in memory', async () => {
+    await startAndClose();
+    expect(logger.matching(/memory/)).toEqual([expect.stringMatching(/^jobs are kept in memory/)]);
+  });
+
+  it('warns more strongly in production', async () => {
+    const env = process.env['NODE_ENV'];
+    process.env['NODE_ENV'] = 'production';
+    try {
+      await startAndClose();
+    } finally {
+      process.env['NODE_ENV'] = env;
+    }
+    expect(logger.matching(/memory/)).toEqual([
+      expect.stringMatching(/^NODE_ENV is production, but jobs are kept/),
+    ]);
+  });
+
+  it('warns after a second when nothing listens to SIGTERM', async () => {
+    const clock = new VirtualClock();
+    const app = await compile({}, clock);
+    app.get(Witness).release.resolve();
+    await app.init();
+    await clock.advance(999);
+    expect(logger.matching(/SIGTERM/)).toEqual([]);
+    await clock.advance(1);
+    expect(logger.matching(/SIGTERM/)).toEqual([expect.stringContaining('app.enableShutdownHooks()')]);
+    await closeOn(clock, app);
+  });
+
+  it.each<[string, DqOptions, boolean]>([
+    ['the application does', {}, true],
+    ['no handler runs here', { consume: false }, false],
+  ])('does not warn when %s', async (_when, options, hooks) => {
+    const clock = new VirtualClock();
+    const app = await compile(options, clock);
+    app.get(Witness).release.resolve();
+    await app.init();
+    if (hooks) app.enableShutdownHooks();
+    await clock.advance(1_000);
+    expect(logger.matching(/SIGTERM/)).toEqual([]);
+    await closeOn(clock, app);
+  });
+
+  it('starts although no server answers, says so once, and ends', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    server.close();
+    await once(server, 'close');
+    const told = { node: signal(), redis: signal() };
+    jest.spyOn(logger, 'warn').mockImplementation((message) => {
+      logger.lines.push({ level: 'warn', message });
+      if (message.includes('is down')) told.node.resolve();
+      if (message.includes('Redis is away')) told.redis.resolve();
+    });
+    @Injectable()
+    class Two {
+      @DelayedHandler('one')
+      one(): void {}
+      @DelayedHandler('two')
+      two(): void {}
+    }
+    const app = await Test.createTestingModule({
+      imports: [
+        DqModule.forRoot({ logger, beanstalks: [`127.0.0.1:${port}`], redis: `redis://127.0.0.1:${port}` }),
+      ],
+      providers: [Two],
+    }).compile();
+    await app.init();
+    await Promise.all([told.node.promise, told.redis.promise]);
+    await app.close();
+    expect(logger.matching(/is down/)).toHaveLength(1);
+    expect(logger.matching(/Redis is away/)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,115 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Duplex } from 'node:stream';
+import { ClusterNode } from '../cluster/cluster-node.js';
+import { Discard, Retry, type DelayedJob } from '../job.js';
+import { CollectingLogger } from '../testing/collecting-logger.js';
+import { VirtualClock } from '../testing/virtual-clock.js';
+import { LogReport } from './log-report.js';
+
+const clock = new VirtualClock();
+const jobIn = (attempt: number) => ({ id: '01J', tube: 'order.cancel', attempt, attempts: 10 }) as DelayedJob;
+const job = jobIn(2);
+const retryAt = new Date(Date.UTC(2030, 0, 1));
+let logger: CollectingLogger;
+let report: LogReport;
+
+beforeEach(() => {
+  logger = new CollectingLogger();
+  report = new LogReport(logger, clock);
+});
+
+describe('the log', () => {
+  it('tells a failure once, with the job, the attempt, the next one and the stack', () => {
+    const error = new Error('no database');
+    report.failed(job, error, retryAt);
+    expect(logger.lines).toEqual([
+      {
+        level: 'error',
+        message:
+          'job 01J of order.cancel failed in attempt 2 of 10 and is tried again at 2030-01-01T00:00:00.000Z: no database',
+        stack: error.stack,
+      },
+    ]);
+  });
+
+  it('tells the last failure and the death', () => {
+    report.failed(jobIn(10), new Error('no database'));
+    report.dead('order.cancel', '01J', { why: 'attempts', error: { name: 'Error', message: 'no database' } });
+    expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      'error: job 01J of order.cancel failed in attempt 10 of 10 and is not tried again: no database',
+      'warn: job 01J of order.cancel is a dead letter, because its attempts are used up',
+    ]);
+  });
+
+  it('shows no stack of what a handler chose', () => {
+    report.failed(job, Retry.after('30s'), retryAt);
+    report.failed(job, Discard.because('the user is gone'));
+    report.dead('order.cancel', '01J', {
+      why: 'discarded',
+      error: { name: 'Discard', message: 'the user is gone' },
+    });
+    expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      'warn: job 01J of order.cancel failed in attempt 2 of 10 and is tried again at 2030-01-01T00:00:00.000Z: its handler returned a Retry',
+      'warn: job 01J of order.cancel is a dead letter, because its handler discarded it: the user is gone',
+    ]);
+  });
+
+  it('tells why a job is dead that never ran here', () => {
+    report.dead('t', 'a', { why: 'stale' });
+    report.dead('t', 'b', { why: 'invalid', error: { name: 'SyntaxError', message: 'bad JSON' } });
+    expect(logger.lines.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^job a of t is a dead letter, because it is long overdue/),
+      'job b of t is a dead letter, because its payload cannot be read: bad JSON',
+    ]);
+  });
+
+  it('tells of foreign bodies, lost leases and warnings', () => {
+    report.poison('t', '10.0.0.1:11300', '7', 'no envelope');
+    report.leaseLost('t', 'a', 3);
+    report.warn('Redis may evict.');
+    expect(logger.lines).toEqual([
+      {
+        level: 'warn',
+        message: '10.0.0.1:11300: beanstalkd job 7 of t is not ours and was buried: no envelope',
+      },
+      { level: 'warn', message: expect.stringMatching(/^job a of t lost its lease in attempt 3/) },
+      { level: 'warn', message: 'Redis may evict.' },
+    ]);
+  });
+
+  it('tells that a node is down and up again, and nothing of the first connection', () => {
+    const node = new ClusterNode('10.0.0.1:11300', () => new Duplex(), clock);
+    report.up(node);
+    expect(logger.lines).toEqual([]);
+    report.down(node, new Error('ECONNREFUSED'));
+    report.up(node);
+    report.up(node);
+    expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      'warn: 10.0.0.1:11300 is down, and tried again until it answers: ECONNREFUSED',
+      'log: 10.0.0.1:11300 answers again',
+    ]);
+  });
+
+  it('tells that Redis is away, and that it is back', () => {
+    report.away(new Error('ECONNREFUSED'));
+    report.back();
+    expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      'warn: Redis is away, so no job starts until it answers: ECONNREFUSED',
+      'log: Redis answers again',
+    ]);
+  });
+
+  it('tells the same trouble of a node once a minute', async () => {
+    const tell = () => report.nodeTrouble('10.0.0.1:11300', 'out of memory');
+    tell();
+    tell();
+    report.nodeTrouble('10.0.0.1:11300', 'something else');
+    await clock.advance(59_999);
+    tell();
+    expect(logger.matching(/out of memory/)).toHaveLength(1);
+    expect(logger.lines).toHaveLength(2);
+    await clock.advance(1);
+    tell();
+    expect(logger.matching(/out of memory/)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,213 @@
+import { describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { DqError } from '../errors.js';
+import { parseEndpoint } from './endpoint.js';
+import { resolveOptions, type DqOptions } from './options.js';
+
+const redis = 'redis://localhost';
+const beanstalks = ['10.0.0.1:11300', '10.0.0.2:11300', '10.0.0.3:11300', '10.0.0.4:11300'];
+
+/** The message of the refusal; options come from JavaScript and from the environment too, so they are not typed. */
+function refusal(options: unknown): string {
+  try {
+    resolveOptions(options as DqOptions);
+  } catch (error) {
+    expect(error).toBeInstanceOf(DqError);
+    expect((error as DqError).code).toBe('DQ_CONFIG');
+    return (error as DqError).message;
+  }
+  throw new Error('it was not refused');
+}
+
+describe('the options', () => {
+  it('need not be given: one embedded node, and the defaults', () => {
+    expect(resolveOptions({})).toEqual({
+      servers: undefined,
+      replicas: 1,
+      minWritten: 1,
+      backupDelay: 2_000,
+      prefix: '',
+      consume: true,
+      handlers: {
+        concurrency: 10,
+        attempts: 10,
+        backoff: { type: 'exponential', delay: 2_000, max: 3_600_000, jitter: 0.2 },
+      },
+      drainLimit: 10_000,
+      lease: 15_000,
+      doneTtl: 600_000,
+      staleAfter: 604_800_000,
+      logger: expect.any(Logger),
+    });
+  });
+
+  it('may be undefined one by one, except the servers', () => {
+    const nothing = { replicas: undefined, lease: undefined, handlers: undefined, logger: undefined };
+    expect(resolveOptions(nothing)).toEqual(resolveOptions({}));
+  });
+
+  it('take the nodes, with the default number of copies', () => {
+    const { servers, replicas, minWritten } = resolveOptions({ beanstalks, redis });
+    expect({ replicas, minWritten }).toEqual({ replicas: 3, minWritten: 2 });
+    expect(servers?.redis).toBe(redis);
+    expect(servers?.beanstalks[0]).toEqual({ text: '10.0.0.1:11300', host: '10.0.0.1', port: 11300 });
+  });
+
+  it('shrink the number of copies to the nodes there are', () => {
+    expect(resolveOptions({ beanstalks: ['a:1', 'b:1'], redis })).toMatchObject({
+      replicas: 2,
+      minWritten: 2,
+    });
+    expect(resolveOptions({ beanstalks: ['a:1'], redis })).toMatchObject({ replicas: 1, minWritten: 1 });
+    expect(resolveOptions({ beanstalks, redis, replicas: 1 })).toMatchObject({ replicas: 1, minWritten: 1 });
+  });
+
+  it('take what is given', () => {
+    const logger = new Logger('mine');
+    const given = {
+      beanstalks,
+      redis: { host: '10.0.0.9' },
+      replicas: 4,
+      minWritten: 3,
+      backupDelay: '3s',
+      prefix: 'shop.',
+      consume: false,
+      handlers: { concurrency: 3 },
+      drainLimit: 0,
+      lease: '1m',
+      doneTtl: '5m',
+      staleAfter: '1d',
+      logger,
+    } satisfies DqOptions;
+    expect(resolveOptions(given)).toMatchObject({
+      replicas: 4,
+      minWritten: 3,
+      backupDelay: 3_000,
+      prefix: 'shop.',
+      consume: false,
+      handlers: { concurrency: 3, attempts: 10 },
+      drainLimit: 0,
+      lease: 60_000,
+      doneTtl: 300_000,
+      staleAfter: 86_400_000,
+    });
+    expect(resolveOptions(given).logger).toBe(logger);
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ['no object', undefined, /undefined: expected an object/],
+    [
+      'beanstalks that are undefined',
+      { beanstalks: undefined, redis },
+      /`beanstalks` is undefined: expected a list/,
+    ],
+    ['no beanstalks', { beanstalks: [], redis }, /`beanstalks` is \[\]: expected a list/],
+    ['beanstalks as a text', { beanstalks: 'a:1,b:1', redis }, /`beanstalks` is "a:1,b:1": expected a list/],
+    [
+      'a node twice',
+      { beanstalks: ['a:1', 'A:1'], redis },
+      /`beanstalks\[1\]` is "A:1": expected each node once/,
+    ],
+    [
+      'a node without a port',
+      { beanstalks: ['a:1', 'b'], redis },
+      /`beanstalks\[1\]` is "b": expected 'host:port'/,
+    ],
+    [
+      'a node that is no text',
+      { beanstalks: [11300], redis },
+      /`beanstalks\[0\]` is 11300: expected 'host:port'/,
+    ],
+    ['beanstalks without redis', { beanstalks }, /`beanstalks` is given without `redis`.*give both/],
+    ['redis without beanstalks', { redis }, /`redis` is given without `beanstalks`.*give both/],
+    ['redis that is undefined', { beanstalks, redis: undefined }, /`redis` is undefined: expected a URL/],
+    ['redis that is undefined, alone', { redis: undefined }, /`redis` is undefined: expected a URL/],
+    ['an empty redis', { beanstalks, redis: '' }, /`redis` is empty: expected a URL/],
+    ['redis as a number', { beanstalks, redis: 6379 }, /`redis` is a number: expected a URL/],
+    [
+      'too many replicas',
+      { beanstalks, redis, replicas: 5 },
+      /`replicas` is 5: expected 1 to 4 \(the number of nodes\)/,
+    ],
+    ['replicas on the embedded node', { replicas: 2 }, /`replicas` is 2: expected 1 \(the number of nodes\)/],
+    ['no replicas', { beanstalks, redis, replicas: 0 }, /`replicas` is 0: expected 1 to 4/],
+    ['half a replica', { beanstalks, redis, replicas: 1.5 }, /`replicas` is 1.5: expected 1 to 4/],
+    [
+      'too large a quorum',
+      { beanstalks, redis, minWritten: 4 },
+      /`minWritten` is 4: expected 1 to 3 \(the number of replicas\)/,
+    ],
+    ['no quorum', { beanstalks, redis, minWritten: 0 }, /`minWritten` is 0: expected 1 to 3/],
+    ['a short backup delay', { backupDelay: 999 }, /`backupDelay` is 999: expected 1000 ms or more/],
+    ['a short lease', { lease: '2s' }, /`lease` is "2s": expected 3000 ms or more/],
+    ['a lease without a unit', { lease: '15' }, /`lease` is "15": no unit/],
+    ['null for a duration', { lease: null }, /`lease` is null: neither a number nor a text/],
+    ['a short doneTtl', { doneTtl: '59s' }, /`doneTtl` is "59s": expected 60000 ms or more/],
+    [
+      'a doneTtl below four leases',
+      { lease: '20s', doneTtl: '79s' },
+      /`doneTtl` is 79000 ms: expected 80000 ms or more, four leases of 20000 ms/,
+    ],
+    ['a short staleAfter', { staleAfter: 1 }, /`staleAfter` is 1: expected 60000 ms or more/],
+    ['a negative drain limit', { drainLimit: -1 }, /`drainLimit` is -1: negative/],
+    ['a prefix with a brace', { prefix: 'shop{1}' }, /`prefix` is "shop\{1\}": expected up to 199 of/],
+    ['a prefix that begins with a dash', { prefix: '-shop' }, /`prefix` is "-shop"/],
+    ['a prefix that leaves no room', { prefix: 'x'.repeat(200) }, /`prefix` is "xxx/],
+    ['a prefix that is no text', { prefix: 1 }, /`prefix` is 1/],
+    ['consume as a text', { consume: 'false' }, /`consume` is "false": expected true or false/],
+    ['wrong handler defaults', { handlers: { concurrency: 0 } }, /`handlers`: `concurrency` is 0: expected/],
+    [
+      'a timeout of handlers',
+      { handlers: { timeout: '1s' } },
+      /`handlers`: .*`timeout` is not available in this version/,
+    ],
+    [
+      'a cluster of handlers',
+      { handlers: { cluster: 'x' } },
+      /`handlers`: .*`cluster` is not available in this version/,
+    ],
+    [
+      'a logger that cannot log',
+      { logger: { log() {} } },
+      /`logger` is .*: expected an object with the methods/,
+    ],
+    ['an embedded folder', { embedded: { dir: '/tmp/x' } }, /`embedded` is not available in this version/],
+    ['a name', { name: 'second' }, /`name` is not available in this version/],
+    [
+      'a misspelt option',
+      { replica: 2 },
+      /there is no option `replica` \(given 2\); there are beanstalks, redis, replicas/,
+    ],
+  ])('refuse %s', (_what, options, message) => {
+    expect(refusal(options)).toMatch(message);
+  });
+
+  it('never show a password of Redis', () => {
+    expect(refusal({ redis: 'redis://:secret@localhost' })).not.toContain('secret');
+  });
+
+  it('keep the refusal of a lower layer as the cause, and its code out of the message', () => {
+    expect.assertions(2);
+    try {
+      resolveOptions({ lease: 'soon' });
+    } catch (error) {
+      expect((error as DqError).cause).toMatchObject({ code: 'DQ_BAD_DURATION' });
+      expect((error as DqError).message).not.toContain('DQ_BAD_DURATION');
+    }
+  });
+});
+
+describe('an endpoint', () => {
+  it('is a host and a port', () => {
+    expect(parseEndpoint('node-1.example:11300')).toMatchObject({ host: 'node-1.example', port: 11300 });
+    expect(parseEndpoint('[::1]:1')).toMatchObject({ text: '[::1]:1', host: '::1', port: 1 });
+    expect(parseEndpoint('[fe80::1%eth0]:65535')).toMatchObject({ host: 'fe80::1%eth0', port: 65_535 });
+  });
+
+  it.each(['a', 'a:', ':1', 'a:0', 'a:65536', 'a:x', 'a b:1', '::1:11300', 'a#b:1', 'tcp://a:1', '[::1]'])(
+    'is not %s',
+    (text) => {
+      expect(parseEndpoint(text)).toBeUndefined();
+    },
+  );
+});

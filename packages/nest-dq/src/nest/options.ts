@@ -1,0 +1,267 @@
+import { Logger, type LoggerService } from '@nestjs/common';
+import type { RedisOptions } from 'ioredis';
+import { isTubeName } from '../beanstalk/commands.js';
+import { resolveHandlerOptions, type HandlerSettings } from '../consumer/handler-settings.js';
+import { DqError, show } from '../errors.js';
+import type { HandlerOptions } from '../job.js';
+import type { RedisSource } from '../ledger/redis-connection.js';
+import { parseDuration, type Duration } from '../time.js';
+import { parseEndpoint, type Endpoint } from './endpoint.js';
+
+/** A client of ioredis 5 or 6, of one server or of a Redis Cluster; taken by its shape, so it may be another copy of ioredis. */
+export interface RedisClient {
+  readonly status: string;
+  duplicate(...args: never[]): unknown;
+}
+
+/** What `DqModule.forRoot` takes. Anything wrong in it is `DQ_CONFIG`, and the application does not start. */
+export interface DqOptions {
+  /**
+   * `host:port` of each beanstalkd; an IPv6 address in brackets. Needs `redis`.
+   * Present but undefined or empty is `DQ_CONFIG`, never a silent embedded node.
+   * @default an embedded node and ledger in the memory of this process
+   */
+  beanstalks?: string[];
+  /** A URL, ioredis options, or a client you made, which is only copied: yours is not closed. Needs `beanstalks`. */
+  redis?: string | RedisOptions | RedisClient;
+  /** Copies of a job. @default 3, or the number of nodes if there are fewer */
+  replicas?: number;
+  /** Copies that must be confirmed before an add succeeds. @default 2, or `replicas` if that is less */
+  minWritten?: number;
+  /** How much later a backup copy comes due; at least a second. @default '2s' */
+  backupDelay?: Duration;
+  /**
+   * Stands before every tube name and Redis key, so that two applications can share servers. It counts in the
+   * 200 bytes of a tube's name.
+   * @default ''
+   */
+  prefix?: string;
+  /** False: this process only produces; its handlers are checked but not run. @default true */
+  consume?: boolean;
+  /** What each handler starts from. */
+  handlers?: HandlerOptions;
+  /** How long a shutdown waits for running handlers before their signals abort and their jobs are given back. @default '10s' */
+  drainLimit?: Duration;
+  /**
+   * How long a silent process keeps the jobs it runs; at least 3 seconds, the same in all processes. It is extended by
+   * itself, so it is no limit on a handler's length.
+   * @default '15s'
+   */
+  lease?: Duration;
+  /**
+   * How long the end of a job is remembered once none of its copies can be left; at least a minute and four leases, the
+   * same in all processes.
+   * @default '10m'
+   */
+  doneTtl?: Duration;
+  /** A copy of which nothing is known and that is overdue by more than this becomes a dead letter; at least a minute. @default '7d' */
+  staleAfter?: Duration;
+  /** @default Nest's logger with the context 'Dq' */
+  logger?: LoggerService;
+}
+
+/** The options after they were checked and filled. Durations in milliseconds. */
+export interface ResolvedOptions {
+  /** Undefined: an embedded node and ledger in memory. */
+  readonly servers?: { readonly beanstalks: readonly Endpoint[]; readonly redis: RedisSource };
+  readonly replicas: number;
+  readonly minWritten: number;
+  readonly backupDelay: number;
+  readonly prefix: string;
+  readonly consume: boolean;
+  readonly handlers: HandlerSettings;
+  readonly drainLimit: number;
+  readonly lease: number;
+  readonly doneTtl: number;
+  readonly staleAfter: number;
+  readonly logger: LoggerService;
+}
+
+const DEFAULTS = {
+  replicas: 3,
+  minWritten: 2,
+  backupDelay: '2s',
+  prefix: '',
+  consume: true,
+  handlers: {},
+  drainLimit: '10s',
+  lease: '15s',
+  doneTtl: '10m',
+  staleAfter: '7d',
+} satisfies DqOptions;
+
+/** Every option there is. */
+export const OPTION_NAMES: readonly string[] = ['beanstalks', 'redis', ...Object.keys(DEFAULTS), 'logger'];
+
+/** Planned, and refused by name rather than ignored. */
+const NOT_YET: Readonly<Record<string, string>> = {
+  name: '`name` is not available in this version: an application has one cluster',
+  embedded: '`embedded` is not available in this version: without `beanstalks` jobs are kept in memory',
+};
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+/** The ledger counts the copies of a job in the bits of one number. */
+const MOST_REPLICAS = 16;
+
+/** Checks what the user gave, all of it, and fills the rest; `DQ_CONFIG`. */
+export function resolveOptions(options: DqOptions): ResolvedOptions {
+  if (typeof options !== 'object' || options === null)
+    throw wrong('what DqModule was given', options, 'an object');
+  refuseUnknown(options);
+  const servers = resolveServers(options);
+  const nodes = servers?.beanstalks.length ?? 1;
+  const given = { ...DEFAULTS, ...withoutUndefined(options) };
+
+  const mostReplicas = Math.min(nodes, MOST_REPLICAS);
+  const replicas =
+    options.replicas === undefined
+      ? Math.min(DEFAULTS.replicas, mostReplicas)
+      : count(
+          'replicas',
+          given.replicas,
+          mostReplicas,
+          nodes === mostReplicas ? 'the number of nodes' : 'the most there can be',
+        );
+  const minWritten =
+    options.minWritten === undefined
+      ? Math.min(DEFAULTS.minWritten, replicas)
+      : count('minWritten', given.minWritten, replicas, 'the number of replicas');
+
+  const lease = duration('lease', given.lease, 3 * SECOND);
+  return {
+    servers,
+    replicas,
+    minWritten,
+    backupDelay: duration('backupDelay', given.backupDelay, SECOND),
+    prefix: checkPrefix(given.prefix),
+    consume: checkBoolean('consume', given.consume),
+    handlers: asConfigError('`handlers`: ', () => resolveHandlerOptions(given.handlers)),
+    drainLimit: duration('drainLimit', given.drainLimit, 0),
+    lease,
+    doneTtl: checkDoneTtl(duration('doneTtl', given.doneTtl, MINUTE), lease),
+    staleAfter: duration('staleAfter', given.staleAfter, MINUTE),
+    logger: options.logger === undefined ? new Logger('Dq') : checkLogger(options.logger),
+  };
+}
+
+/** Runs a check of a lower layer; what it refuses is the configuration's fault, and `where` says whose. */
+export function asConfigError<T>(where: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof DqError)) throw error;
+    throw new DqError('DQ_CONFIG', where + error.message.replace(`${error.code}: `, ''), { cause: error });
+  }
+}
+
+function refuseUnknown(options: object): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (OPTION_NAMES.includes(name) || value === undefined) continue;
+    throw new DqError(
+      'DQ_CONFIG',
+      NOT_YET[name] ??
+        `there is no option \`${name}\` (given ${show(value)}); there are ${OPTION_NAMES.join(', ')}`,
+    );
+  }
+}
+
+function resolveServers(options: DqOptions): ResolvedOptions['servers'] {
+  const beanstalks = 'beanstalks' in options ? resolveBeanstalks(options.beanstalks) : undefined;
+  const redis = 'redis' in options ? checkRedis(options.redis) : undefined;
+  if (beanstalks !== undefined && redis !== undefined) return { beanstalks, redis };
+  if (beanstalks === undefined && redis === undefined) return undefined;
+  const alone =
+    redis === undefined
+      ? '`beanstalks` is given without `redis`: with beanstalkd nodes, Redis decides which process runs a job'
+      : '`redis` is given without `beanstalks`: Redis only decides who runs a job, and beanstalkd nodes keep it';
+  throw new DqError('DQ_CONFIG', `${alone}; give both, or neither to keep jobs in memory`);
+}
+
+function resolveBeanstalks(beanstalks: unknown): Endpoint[] {
+  const expected = "a list of one 'host:port' or more, or no `beanstalks` at all to keep jobs in memory";
+  if (!Array.isArray(beanstalks) || beanstalks.length === 0)
+    throw wrong('`beanstalks`', beanstalks, expected);
+  const seen = new Set<string>();
+  return beanstalks.map((text: unknown, index) => {
+    const endpoint = typeof text === 'string' ? parseEndpoint(text) : undefined;
+    if (!endpoint) {
+      throw wrong(
+        `\`beanstalks[${index}]\``,
+        text,
+        "'host:port' with a port of 1 to 65535, such as '10.0.0.1:11300' or '[::1]:11300'",
+      );
+    }
+    const same = endpoint.text.toLowerCase();
+    if (seen.has(same)) throw wrong(`\`beanstalks[${index}]\``, text, 'each node once');
+    seen.add(same);
+    return endpoint;
+  });
+}
+
+/** Its value is never shown: it may hold a password. */
+function checkRedis(redis: unknown): RedisSource {
+  const isGiven = typeof redis === 'string' ? redis !== '' : typeof redis === 'object' && redis !== null;
+  if (isGiven) return redis as RedisSource;
+  const given =
+    typeof redis === 'string'
+      ? 'empty'
+      : redis === undefined || redis === null
+        ? String(redis)
+        : `a ${typeof redis}`;
+  throw new DqError(
+    'DQ_CONFIG',
+    `\`redis\` is ${given}: expected a URL, ioredis options or an ioredis client`,
+  );
+}
+
+function count(name: string, value: unknown, most: number, why: string): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= most)
+    return value as number;
+  throw wrong(`\`${name}\``, value, `${most === 1 ? '1' : `1 to ${most}`} (${why})`);
+}
+
+function duration(name: string, value: Duration, least: number): number {
+  const ms = asConfigError('', () => parseDuration(value, `\`${name}\``));
+  if (ms < least) throw wrong(`\`${name}\``, value, `${least} ms or more`);
+  return ms;
+}
+
+function checkDoneTtl(doneTtl: number, lease: number): number {
+  if (doneTtl >= 4 * lease) return doneTtl;
+  throw new DqError(
+    'DQ_CONFIG',
+    `\`doneTtl\` is ${doneTtl} ms: expected ${4 * lease} ms or more, four leases of ${lease} ms`,
+  );
+}
+
+function checkPrefix(prefix: unknown): string {
+  // Something has to fit behind it.
+  if (prefix === '' || (typeof prefix === 'string' && isTubeName(`${prefix}x`))) return prefix;
+  throw wrong('`prefix`', prefix, 'up to 199 of A-Z a-z 0-9 - + / ; . $ _ ( ), not beginning with -');
+}
+
+function checkBoolean(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw wrong(`\`${name}\``, value, 'true or false');
+}
+
+function checkLogger(logger: LoggerService): LoggerService {
+  const methods = ['log', 'warn', 'error'] as const;
+  if (
+    typeof logger === 'object' &&
+    logger !== null &&
+    methods.every((name) => typeof logger[name] === 'function')
+  ) {
+    return logger;
+  }
+  throw wrong('`logger`', logger, 'an object with the methods log, warn and error');
+}
+
+function withoutUndefined<T extends object>(options: T): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+}
+
+function wrong(what: string, value: unknown, expected: string): DqError {
+  return new DqError('DQ_CONFIG', `${what} is ${show(value)}: expected ${expected}`);
+}

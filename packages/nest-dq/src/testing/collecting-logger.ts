@@ -1,0 +1,29 @@
+import type { LoggerService } from '@nestjs/common';
+
+export interface LogLine {
+  readonly level: 'log' | 'warn' | 'error';
+  readonly message: string;
+  readonly stack?: string;
+}
+
+/** Keeps what is logged, for specs to look at. */
+export class CollectingLogger implements LoggerService {
+  readonly lines: LogLine[] = [];
+
+  log(message: string): void {
+    this.lines.push({ level: 'log', message });
+  }
+
+  warn(message: string): void {
+    this.lines.push({ level: 'warn', message });
+  }
+
+  error(message: string, stack?: string): void {
+    this.lines.push({ level: 'error', message, stack });
+  }
+
+  /** The messages that a pattern fits, in their order. */
+  matching(pattern: RegExp): string[] {
+    return this.lines.map(({ message }) => message).filter((message) => pattern.test(message));
+  }
+}

@@ -1,0 +1,77 @@
+import type { Connection, Reserved } from '../beanstalk/connection.js';
+import type { ClusterNode } from '../cluster/cluster-node.js';
+import { Delivery } from '../consumer/delivery.js';
+import { Lane, type LaneEvents } from '../consumer/lane.js';
+import type { CopyHeader } from '../envelope.js';
+
+/** A connection that writes down what was said, and answers when a spec says so. */
+export class RecordingConnection {
+  /** One text for each command: `release 7 pri 3`, with `pri` for whatever the priority is. */
+  readonly said: string[] = [];
+  closed = false;
+  private readonly waiting: ((reply: unknown) => void)[] = [];
+
+  watch = (tube: string): void => void this.said.push(`watch ${tube}`);
+  ignore = (tube: string): void => void this.said.push(`ignore ${tube}`);
+  reserveWithTimeout = (seconds: number, done: Done): void => this.say(`reserve ${seconds}`, done);
+  reserveJob = (id: string, done: Done): void => this.say(`reserve-job ${id}`, done);
+  release = (id: string, _priority: number, delay: number, done: Done): void =>
+    this.say(`release ${id} pri ${delay}`, done);
+  bury = (id: string, _priority: number, done: Done): void => this.say(`bury ${id}`, done);
+  delete = (id: string, done: Done): void => this.say(`delete ${id}`, done);
+  touch = (id: string, done: Done): void => this.say(`touch ${id}`, done);
+  close = (): void => void (this.closed = true);
+  quit = (): void => void this.said.push('quit');
+
+  /** Answers the oldest command that has no answer. */
+  answer(reply: Reserved | string): void {
+    this.waiting.shift()!(reply);
+  }
+
+  private say(command: string, done: Done): void {
+    this.said.push(command);
+    this.waiting.push((reply) => done(undefined, reply as never));
+  }
+}
+
+type Done = (error: undefined, value: never) => void;
+
+/** A lane over a connection that records; what was said to open it is forgotten. */
+export function recordingLane(events: Partial<LaneEvents> = {}): {
+  lane: Lane;
+  connection: RecordingConnection;
+  said: string[];
+} {
+  const connection = new RecordingConnection();
+  const all: LaneEvents = {
+    freed: () => undefined,
+    lost: () => undefined,
+    strayed: () => undefined,
+    ...events,
+  };
+  const lane = new Lane(connection as unknown as Connection, 'instance', 'tube', all);
+  connection.said.length = 0;
+  return { lane, connection, said: connection.said };
+}
+
+let made = 0;
+
+/** A delivery that its lane holds; due at 1,000 and primary unless told otherwise. */
+export function heldDelivery(lane: Lane, header: Partial<CopyHeader> & { copyId?: string } = {}): Delivery {
+  const { copyId = String(++made), ...rest } = header;
+  const delivery = new Delivery({ endpoint: 'node' } as ClusterNode, lane, copyId, {
+    header: {
+      id: `job-${copyId}`,
+      due: 1_000,
+      generation: 0,
+      copies: 3,
+      priority: 1,
+      index: 0,
+      siblings: [],
+      ...rest,
+    },
+    content: { type: 'void', bytes: Buffer.alloc(0) },
+  });
+  lane.hold(delivery);
+  return delivery;
+}

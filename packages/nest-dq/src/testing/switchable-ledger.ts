@@ -1,0 +1,84 @@
+import { DqError } from '../errors.js';
+import type { Ledger, LedgerListener, TubeLedger } from '../ledger/ledger.js';
+
+/** One process's way to a ledger, which a spec can cut and restore; it writes down what was asked. */
+export class SwitchableLedger implements Ledger {
+  /** What reached the ledger: `claim job-1`, `finish job-1 done`, `extend job-1`. */
+  readonly asked: string[] = [];
+  away = false;
+  private readonly tubes = new Map<string, SwitchableTube>();
+
+  constructor(private readonly ledger: Ledger) {}
+
+  tube(name: string): TubeLedger {
+    let tube = this.tubes.get(name);
+    if (!tube) this.tubes.set(name, (tube = new SwitchableTube(this, this.ledger.tube(name))));
+    return tube;
+  }
+
+  start(): void {
+    this.ledger.start();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  cut(): void {
+    this.away = true;
+    for (const tube of this.tubes.values()) tube.tell((listener) => listener.away(new Error('cut off')));
+  }
+
+  restore(): void {
+    this.away = false;
+    for (const tube of this.tubes.values()) tube.tell((listener) => listener.back());
+  }
+}
+
+class SwitchableTube implements TubeLedger {
+  private readonly listeners = new Set<LedgerListener>();
+
+  constructor(
+    private readonly owner: SwitchableLedger,
+    private readonly tube: TubeLedger,
+  ) {}
+
+  get away(): boolean {
+    return this.owner.away;
+  }
+
+  now = (): number => this.tube.now();
+  readTime: TubeLedger['readTime'] = () => this.reach(() => this.tube.readTime());
+  claim: TubeLedger['claim'] = (requests, settled) =>
+    this.reach(
+      () => this.tube.claim(requests, settled),
+      requests.map(({ id }) => `claim ${id}`),
+    );
+  finish: TubeLedger['finish'] = (requests) =>
+    this.reach(
+      () => this.tube.finish(requests),
+      requests.map(({ id, outcome }) => `finish ${id} ${outcome.kind}`),
+    );
+  extend: TubeLedger['extend'] = (requests) =>
+    this.reach(
+      () => this.tube.extend(requests),
+      requests.map(({ id }) => `extend ${id}`),
+    );
+  revoke: TubeLedger['revoke'] = (requests) => this.reach(() => this.tube.revoke(requests));
+  settle: TubeLedger['settle'] = (settled) => this.reach(() => this.tube.settle(settled));
+
+  listen(listener: LedgerListener): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  tell(what: (listener: LedgerListener) => void): void {
+    for (const listener of this.listeners) what(listener);
+  }
+
+  private reach<T>(call: () => Promise<T>, asked: readonly string[] = []): Promise<T> {
+    if (this.away) return Promise.reject(new DqError('DQ_LEDGER_DOWN', 'cut off', { indeterminate: true }));
+    this.owner.asked.push(...asked);
+    return call();
+  }
+}

@@ -1,0 +1,386 @@
+// What the ledger in Redis does beyond the contract: its connection, its time, and a server that is not there.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Cluster, Redis } from 'ioredis';
+import type { ClaimRequest, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
+import { RedisLedger, type RedisLedgerOptions } from 'nest-dq/src/ledger/redis-ledger.js';
+import { systemClock, type Clock } from 'nest-dq/src/time.js';
+import { startRedis, type RedisServer } from 'test-servers';
+import { eventually } from '../support/waiting.js';
+import { SETTINGS } from './ledger-harness.js';
+
+const DOWN = {
+  code: 'DQ_LEDGER_DOWN',
+  indeterminate: true,
+  cause: expect.objectContaining({ message: expect.any(String) }),
+};
+
+const ledgers: RedisLedger[] = [];
+
+function open(redis: RedisLedgerOptions['redis'], over: Partial<RedisLedgerOptions> = {}): RedisLedger {
+  const ledger = new RedisLedger({
+    redis,
+    prefix: '',
+    settings: SETTINGS,
+    clock: systemClock,
+    warn: () => undefined,
+    ...over,
+  });
+  ledgers.push(ledger);
+  ledger.start();
+  return ledger;
+}
+
+afterEach(async () => {
+  await Promise.all(ledgers.splice(0).map((ledger) => ledger.close()));
+});
+
+/** A claim of a job that is due: by enough that this process may be a little wrong about the server's time. */
+function copy(tube: TubeLedger, id: string, token = 'a'): ClaimRequest {
+  return { id, generation: 0, due: Math.floor(tube.now()) - 1_000, token, attempts: 10 };
+}
+
+function claim(tube: TubeLedger, id: string, token?: string) {
+  return tube.claim([copy(tube, id, token)]);
+}
+
+/** What a tube tells, and promises for the next of each. */
+function watch(tube: TubeLedger) {
+  const told: string[] = [];
+  tube.listen({ away: (error) => told.push(`away: ${error.message}`), back: () => told.push('back') });
+  return told;
+}
+
+const away = (tube: TubeLedger) => eventually('the ledger is away', () => tube.away);
+const back = (tube: TubeLedger) => eventually('the ledger is back', () => !tube.away);
+
+describe.each([
+  ['one Redis', false],
+  ['a Redis Cluster', true],
+])('with %s', (_name, cluster) => {
+  let server: RedisServer;
+  let inspect: Redis;
+  let client: Redis | Cluster;
+
+  beforeAll(async () => {
+    server = await startRedis({ cluster });
+    inspect = new Redis(server.url, { retryStrategy: () => 50 });
+    inspect.on('error', () => undefined); // it is killed on purpose
+    const place = { host: server.host, port: server.port };
+    const options = { keyPrefix: 'theirs:', lazyConnect: true };
+    client = cluster ? new Cluster([place], options) : new Redis({ ...place, ...options });
+    client.on('error', () => undefined);
+  }, 60_000);
+
+  afterAll(async () => {
+    inspect.disconnect();
+    client.disconnect();
+    await server.stop();
+  });
+
+  it('tells that the server went, and that it came back, and works again', async () => {
+    const tube = open(client).tube('killed');
+    await expect(claim(tube, 'before')).resolves.toMatchObject([{ kind: 'run' }]);
+    const told = watch(tube);
+    await server.kill();
+    await expect(claim(tube, 'meanwhile')).rejects.toMatchObject(DOWN);
+    expect(tube.away).toBe(true);
+    expect(told).toEqual([expect.stringMatching(/^away: ./)]);
+    await server.restart();
+    await back(tube);
+    expect(told).toEqual([expect.stringMatching(/^away: ./), 'back']);
+    await expect(claim(tube, 'after')).resolves.toMatchObject([{ kind: 'run' }]);
+  }, 60_000);
+
+  it('rejects calls of a frozen server, which is away until it goes on, and acts on none of them late', async () => {
+    const tube = open(client).tube('frozen');
+    await expect(claim(tube, 'before')).resolves.toMatchObject([{ kind: 'run' }]);
+    const told = watch(tube);
+    server.freeze();
+    const sent = tube.now();
+    try {
+      await expect(claim(tube, 'late')).rejects.toMatchObject(DOWN);
+      expect(tube.now() - sent).toBeLessThan(5_000);
+      expect(tube.away).toBe(true);
+      await eventually('the call is past its latest acting time', () => tube.now() > sent + 1_100);
+    } finally {
+      server.thaw();
+    }
+    await back(tube);
+    expect(told).toEqual([expect.stringMatching(/^away: ./), 'back']);
+    await expect(claim(tube, 'late', 'b')).resolves.toMatchObject([{ kind: 'run', attempt: 1 }]);
+  }, 60_000);
+
+  it('keeps its time while the server is away', async () => {
+    const tube = open(client).tube('time');
+    await tube.readTime();
+    await server.kill();
+    try {
+      await expect(tube.settle([{ id: 'job', generation: 0, mask: 1, unknown: false }])).rejects.toThrow();
+      await expect(tube.readTime()).resolves.toBeUndefined();
+      expect(Math.abs(tube.now() - Date.now())).toBeLessThan(1_000);
+    } finally {
+      await server.restart();
+    }
+    await back(tube);
+  }, 60_000);
+
+  it('comes to a server that was not there at the start', async () => {
+    await server.kill();
+    const tube = open(client).tube('absent');
+    try {
+      await expect(tube.readTime()).rejects.toMatchObject(DOWN);
+      expect(tube.away).toBe(true);
+      await expect(claim(tube, 'job')).rejects.toMatchObject(DOWN);
+    } finally {
+      await server.restart();
+    }
+    await back(tube);
+    await expect(claim(tube, 'job')).resolves.toMatchObject([{ kind: 'run' }]);
+  }, 60_000);
+
+  it('is away while the server has no memory left, although that tells the time', async () => {
+    const tube = open(client).tube('memory');
+    await tube.readTime();
+    const told = watch(tube);
+    await inspect.config('SET', 'maxmemory', '1mb');
+    try {
+      const refused = await claim(tube, 'job').catch((error: unknown) => error);
+      expect(refused).toMatchObject(DOWN);
+      expect(String(refused)).toContain('OOM');
+      const refusals = async () =>
+        Number(/errorstat_OOM:count=(\d+)/.exec(await inspect.info('errorstats'))?.[1]);
+      await eventually('it was asked again, and refused', async () => (await refusals()) >= 3);
+      expect(told).toEqual([expect.stringContaining('OOM')]);
+    } finally {
+      await inspect.config('SET', 'maxmemory', '0');
+    }
+    await back(tube);
+    await expect(claim(tube, 'job')).resolves.toMatchObject([{ kind: 'run', attempt: 1 }]);
+  }, 60_000);
+
+  it('finds its scripts again after the server forgot them', async () => {
+    const tube = open(client).tube('scripts');
+    await expect(claim(tube, '1')).resolves.toMatchObject([{ kind: 'run' }]);
+    await inspect.script('FLUSH');
+    await expect(claim(tube, '2')).resolves.toMatchObject([{ kind: 'run' }]);
+    expect(tube.away).toBe(false);
+  });
+
+  it('repeats a call that came too late, with the right time', async () => {
+    let lost = 0;
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() - lost };
+    const tube = open(client, { clock }).tube('late');
+    await tube.readTime();
+    lost = 10_000; // the machine slept, and its monotonic clock with it
+    await expect(tube.claim([copy(tube, 'job')])).resolves.toMatchObject([{ kind: 'run', attempt: 1 }]);
+    expect(Math.abs(tube.now() - Date.now())).toBeLessThan(1_000);
+  });
+
+  it('works with tubes of different slots and unusual names', async () => {
+    const ledger = open(client);
+    const names = ['a', 'b', 'c/d;e.f$g_h(i)', '+-'];
+    const answers = await Promise.all(names.map((name) => claim(ledger.tube(name), 'job')));
+    expect(answers.flat().map(({ kind }) => kind)).toEqual(['run', 'run', 'run', 'run']);
+    const keys = await inspect.keys('*c/d;e.f$g_h(i)*');
+    expect(keys).toEqual(['{c/d;e.f$g_h(i)}:job']);
+  });
+
+  it('connects at the first call, where that comes before the start', async () => {
+    const ledger = new RedisLedger({
+      redis: client,
+      prefix: '',
+      settings: SETTINGS,
+      clock: systemClock,
+      warn: () => undefined,
+    });
+    ledgers.push(ledger);
+    await expect(claim(ledger.tube('early'), 'job')).resolves.toMatchObject([{ kind: 'run' }]);
+    ledger.start();
+    await expect(claim(ledger.tube('early'), 'job2')).resolves.toMatchObject([{ kind: 'run' }]);
+  });
+
+  it('may be closed without a start, or before it is connected', async () => {
+    const ledger = new RedisLedger({
+      redis: client,
+      prefix: '',
+      settings: SETTINGS,
+      clock: systemClock,
+      warn: () => undefined,
+    });
+    await ledger.close();
+    ledger.start();
+    await expect(ledger.tube('t').readTime()).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+    const begun = open(client);
+    const waiting = begun.tube('t').readTime();
+    const refused = expect(waiting).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+    await begun.close();
+    await refused;
+  });
+
+  it('answers what is under way when it is closed, and leaves no connection behind', async () => {
+    const connections = async () => (await inspect.call('CLIENT', 'LIST')) as string;
+    const before = (await connections()).trim().split('\n').length;
+    const ledger = open(client);
+    const tube = ledger.tube('closed');
+    await tube.readTime();
+    expect((await connections()).trim().split('\n').length).toBeGreaterThan(before);
+    const answer = claim(tube, 'job');
+    await ledger.close();
+    await expect(answer).resolves.toMatchObject([{ kind: 'run' }]);
+    await expect(claim(tube, 'job')).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+    await eventually(
+      'its connections are closed',
+      async () => (await connections()).trim().split('\n').length <= before,
+    );
+  });
+
+  it('leaves the user’s client open', async () => {
+    const ledger = open(client);
+    await ledger.tube('t').readTime();
+    await expect(client.set('{k}', 'v')).resolves.toBe('OK');
+    await ledger.close();
+    await expect(client.get('{k}')).resolves.toBe('v');
+    expect(client.options.keyPrefix).toBe('theirs:');
+  });
+});
+
+describe('with one Redis', () => {
+  let server: RedisServer;
+  let inspect: Redis;
+
+  beforeAll(async () => {
+    server = await startRedis();
+    inspect = new Redis(server.url);
+    inspect.on('error', () => undefined);
+  }, 60_000);
+
+  afterAll(async () => {
+    inspect.disconnect();
+    await server.stop();
+  });
+
+  it('sees the same records through a URL, options and a client with a prefix of its own', async () => {
+    const client = new Redis({ host: server.host, port: server.port, keyPrefix: 'x:', lazyConnect: true });
+    try {
+      const sources = [
+        server.url,
+        `${server.url}?keyPrefix=w:`,
+        { host: server.host, port: server.port, keyPrefix: 'y:' },
+        client,
+      ];
+      const kinds: string[] = [];
+      for (const source of sources) {
+        const tube = open(source).tube('same');
+        const [answer] = await claim(tube, 'job', `token ${kinds.length}`);
+        kinds.push(answer!.kind);
+      }
+      expect(kinds).toEqual(['run', 'busy', 'busy', 'busy']);
+      await expect(inspect.exists('{same}:job')).resolves.toBe(1);
+    } finally {
+      client.disconnect();
+    }
+  });
+
+  it('puts its prefix before every key', async () => {
+    const tube = open(server.url, { prefix: 'shop:' }).tube('t');
+    await claim(tube, 'job');
+    const ref = { id: 'letter', generation: 0, due: 0, fence: 1, attempt: 1, lastOk: tube.now() };
+    const death = { why: 'discarded' } as const;
+    await tube.finish([{ ...ref, owed: { mask: 1, unknown: false }, outcome: { kind: 'dead', death } }]);
+    const keys = await inspect.keys('*shop*');
+    expect(keys.sort()).toEqual(['shop:{t}:dead', 'shop:{t}:job', 'shop:{t}:letter']);
+    await expect(inspect.zscore('shop:{t}:dead', 'letter')).resolves.not.toBeNull();
+  });
+
+  it('has one connection for all tubes, and tells all of them that it is lost', async () => {
+    const ledger = open(server.url);
+    const [one, two] = [ledger.tube('one'), ledger.tube('two')];
+    await Promise.all([one.readTime(), two.readTime()]);
+    const told = [watch(one), watch(two)];
+    await inspect.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await eventually('both were told', () => told.every((each) => each.length === 2));
+    expect(told.map((each) => each[1])).toEqual(['back', 'back']);
+    await expect(claim(two, 'job')).resolves.toMatchObject([{ kind: 'run' }]);
+  });
+
+  it('tells once for all tubes that the server is away and back, also before any tube is used', async () => {
+    await server.kill();
+    const told: string[] = [];
+    const ledger = open(server.url);
+    ledger.listen({ away: () => told.push('away'), back: () => told.push('back') });
+    try {
+      await eventually('it is told', () => told.length > 0);
+      ledger.tube('one');
+      ledger.tube('two');
+    } finally {
+      await server.restart();
+    }
+    await eventually('it is told again', () => told.length > 1);
+    expect(told).toEqual(['away', 'back']);
+  }, 60_000);
+
+  it('comes back from a server that became a replica', async () => {
+    const tube = open(server.url).tube('replica');
+    await tube.readTime();
+    await inspect.replicaof(server.host, 1);
+    try {
+      await expect(claim(tube, 'job')).rejects.toMatchObject(DOWN);
+      await away(tube);
+    } finally {
+      await inspect.replicaof('NO', 'ONE');
+    }
+    await back(tube);
+    await expect(claim(tube, 'job')).resolves.toMatchObject([{ kind: 'run' }]);
+  }, 60_000);
+
+  it('stops telling those who no longer listen', async () => {
+    const tube = open(server.url).tube('listeners');
+    await tube.readTime();
+    const told = watch(tube);
+    const stopped: string[] = [];
+    const stop = tube.listen({ away: () => stopped.push('away'), back: () => stopped.push('back') });
+    stop();
+    await inspect.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await eventually('the others were told', () => told.length === 2);
+    expect(stopped).toEqual([]);
+  });
+
+  describe('its settings', () => {
+    afterEach(async () => {
+      await inspect.config('SET', 'maxmemory-policy', 'noeviction');
+      await inspect.config('SET', 'appendonly', 'yes');
+    });
+
+    it('are warned of where they lose decisions, once', async () => {
+      await inspect.config('SET', 'maxmemory-policy', 'allkeys-lru');
+      await inspect.config('SET', 'appendonly', 'no');
+      const warnings: string[] = [];
+      const tube = open(server.url, { warn: (message) => warnings.push(message) }).tube('t');
+      await eventually('it warned', () => warnings.length >= 2);
+      const told = watch(tube);
+      await inspect.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      await eventually('it came back', () => told.length === 2);
+      await claim(tube, 'warned');
+      expect(warnings).toEqual([
+        expect.stringContaining('allkeys-lru'),
+        expect.stringContaining('append-only'),
+      ]);
+    });
+
+    it('are warned of where it may not ask for them', async () => {
+      await inspect.call('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '+@all', '-info');
+      const warnings: string[] = [];
+      const redis = {
+        host: server.host,
+        port: server.port,
+        username: 'app',
+        password: 'secret',
+        enableReadyCheck: false,
+      };
+      const tube = open(redis, { warn: (message) => warnings.push(message) }).tube('t');
+      await eventually('it warned', () => warnings.length > 0);
+      expect(warnings).toEqual([expect.stringMatching(/NOPERM.*noeviction/)]);
+      await expect(claim(tube, 'acl')).resolves.toMatchObject([{ kind: 'run' }]);
+    });
+  });
+});

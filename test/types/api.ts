@@ -1,0 +1,271 @@
+/**
+ * What must compile and what must not, checked by `tsc` alone. A line below `@ts-expect-error` that compiles is an
+ * error itself.
+ */
+import { Controller, Injectable, Module, type ConfigurableModuleOptionsFactory } from '@nestjs/common';
+import { Cluster, Redis } from 'ioredis';
+import {
+  DelayedHandler,
+  DelayedJob,
+  Discard,
+  DqConsumer,
+  DqModule,
+  DqProducer,
+  Retry,
+  defineTube,
+  type AsJson,
+  type DqErrorCode,
+  type DqOptions,
+  type JobReceipt,
+  type PayloadOf,
+  type RevokeResult,
+  type Tube,
+} from 'nest-dq';
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const holds = <_T extends true>() => undefined;
+
+interface Order {
+  id: string;
+  count: number;
+}
+const OrderCancel = defineTube<Order>('order.cancel');
+const Reminder = defineTube<{ at: Date; note?: string }>('reminder');
+const Upload = defineTube<Uint8Array>('upload');
+const Untyped = defineTube('untyped');
+class Dto {
+  constructor(readonly at: Date) {}
+  later(): Date {
+    return this.at;
+  }
+}
+const Instance = defineTube<Dto, Dto>('instance');
+
+// ── tubes ──
+
+holds<Equal<PayloadOf<typeof OrderCancel>, Order>>();
+holds<Equal<PayloadOf<typeof Reminder>, { at: string; note?: string }>>();
+holds<Equal<PayloadOf<typeof Upload>, Buffer>>();
+holds<Equal<PayloadOf<typeof Untyped>, unknown>>();
+holds<Equal<PayloadOf<typeof Instance>, Dto>>();
+holds<Equal<AsJson<{ when: Date; run(): void; list: Date[] }>, { when: string; list: string[] }>>();
+holds<Equal<AsJson<[Date, number]>, [string, number]>>();
+holds<Equal<AsJson<{ nested: { map: Map<string, number> } }>, { nested: { map: {} } }>>();
+holds<Equal<AsJson<any>, any>>();
+// @ts-expect-error options, such as a schema, are not available yet
+defineTube('with.schema', { schema: {} });
+
+// ── producing ──
+
+export async function produce(dq: DqProducer): Promise<RevokeResult> {
+  const order: Order = { id: '42', count: 1 };
+  const receipt: JobReceipt = await dq.now(OrderCancel, order);
+  await dq.delay(OrderCancel, order, '15m');
+  await dq.delay(OrderCancel, order, 900_000, { priority: 'high', attempts: 3, headers: { tenant: 'a' } });
+  await dq.at(OrderCancel, order, new Date(), { allowPast: true, backoff: { type: 'fixed', delay: '5s' } });
+  await dq.at(OrderCancel, order, { epochMilliseconds: 1 });
+  const wider = { ...order, more: true };
+  await dq.now(OrderCancel, wider);
+  await dq.now(Reminder, { at: new Date() });
+  await dq.now(Upload, new Uint8Array());
+  await dq.now(Upload, Buffer.from('bytes'));
+  await dq.now('any.tube', { whatever: true });
+  await dq.now('any.tube', null);
+  await dq.now(Untyped, 42);
+
+  // @ts-expect-error a property of another type
+  await dq.now(OrderCancel, { id: 42, count: 1 });
+  // @ts-expect-error a property is missing
+  await dq.now(OrderCancel, { id: '42' });
+  // @ts-expect-error a property too many
+  await dq.now(OrderCancel, { id: '42', count: 1, more: true });
+  // @ts-expect-error what the handler gets is not what the producer gives
+  await dq.now(Reminder, { at: '2030-01-01' });
+  // @ts-expect-error the payload of another tube
+  await dq.delay(Upload, order, '1s');
+  // @ts-expect-error no delay
+  await dq.delay(OrderCancel, order);
+  // @ts-expect-error a text is no instant: its time zone is the caller's to say
+  await dq.at(OrderCancel, order, '2030-01-01T00:00:00');
+  // @ts-expect-error keys are not available yet
+  await dq.now(OrderCancel, order, { key: '42' });
+  // @ts-expect-error no such priority
+  await dq.now(OrderCancel, order, { priority: 'urgent' });
+
+  await dq.revoke(receipt.ids);
+  await dq.revoke(JSON.parse(JSON.stringify(receipt)) as JobReceipt);
+  // @ts-expect-error keys are not available yet
+  await dq.revoke({ tube: OrderCancel, key: '42' });
+  return dq.revoke(receipt);
+}
+
+/** A plain object is a valid fake, for unit tests of those who inject a producer. */
+export const fake: DqProducer = {
+  now: async () => ({}) as JobReceipt,
+  delay: async () => ({}) as JobReceipt,
+  at: async () => ({}) as JobReceipt,
+  revoke: async () => 'revoked',
+};
+
+// ── handling ──
+
+@Injectable()
+export class Handlers {
+  constructor(readonly dq: DqProducer) {}
+
+  @DelayedHandler(OrderCancel)
+  whole(order: Order, job: DelayedJob<Order>): string {
+    return order.id + job.payload.id;
+  }
+
+  @DelayedHandler(OrderCancel, { concurrency: 50, attempts: 3, backoff: { type: 'exponential', max: '10m' } })
+  async wider({ id }: { id: string }, job: DelayedJob): Promise<number> {
+    return id.length + job.attempt;
+  }
+
+  @DelayedHandler(OrderCancel)
+  unknownPayload(_payload: unknown): void {}
+
+  @DelayedHandler(OrderCancel)
+  none(): void {}
+
+  @DelayedHandler(OrderCancel)
+  async retries(): Promise<Retry | Discard | undefined> {
+    return Math.random() < 0.5 ? Retry.after('30s', new Error('busy')) : Discard.because('gone');
+  }
+
+  @DelayedHandler(Reminder)
+  dateIsText({ at, note }: { at: string; note?: string }): string {
+    return at + note;
+  }
+
+  @DelayedHandler(Instance)
+  instance(dto: Dto): Date {
+    return dto.later();
+  }
+
+  @DelayedHandler(Upload)
+  bytes(payload: Buffer): number {
+    return payload.length;
+  }
+
+  @DelayedHandler('any.tube')
+  anything(_payload: { whatever: boolean }, _job: DelayedJob): void {}
+
+  @DelayedHandler('any.tube')
+  anythingElse(_payload: number, _job: DelayedJob<number>): void {}
+
+  // @ts-expect-error a property of another type
+  @DelayedHandler(OrderCancel)
+  wrong(_order: { id: number }): void {}
+
+  // @ts-expect-error narrower than what comes
+  @DelayedHandler(OrderCancel)
+  narrower(_order: Order & { more: boolean }): void {}
+
+  // @ts-expect-error swapped
+  @DelayedHandler(OrderCancel)
+  swapped(_job: DelayedJob, _order: Order): void {}
+
+  // @ts-expect-error a Date arrives as a text
+  @DelayedHandler(Reminder)
+  date(_reminder: { at: Date }): void {}
+
+  // @ts-expect-error a job of another payload
+  @DelayedHandler(OrderCancel)
+  otherJob(_order: Order, _job: DelayedJob<{ id: number }>): void {}
+
+  // @ts-expect-error nothing comes as a third argument
+  @DelayedHandler(OrderCancel)
+  third(_order: Order, _job: DelayedJob, _user: string): void {}
+
+  // @ts-expect-error a property is no method
+  @DelayedHandler(OrderCancel)
+  property = (_order: Order) => undefined;
+
+  // @ts-expect-error timeouts are not available yet
+  @DelayedHandler(OrderCancel, { timeout: '1s' })
+  timeout(): void {}
+
+  // @ts-expect-error named clusters are not available yet
+  @DelayedHandler(OrderCancel, { cluster: 'second' })
+  cluster(): void {}
+}
+
+@Controller()
+export class OfController {
+  @DelayedHandler('of.controller')
+  handle(_payload: string): void {}
+}
+
+export async function consume(consumer: DqConsumer): Promise<void> {
+  const consumption = await consumer.consume(OrderCancel, ({ id }, job) => id + job.payload.count, {
+    attempts: 1,
+  });
+  await consumer.consume('any.tube', () => Retry.after(1_000));
+  // @ts-expect-error a wrong payload
+  await consumer.consume(OrderCancel, (_order: { id: number }) => undefined);
+  await consumption.stop();
+}
+
+export function generic<In, Out>(
+  dq: DqProducer,
+  tube: Tube<In, Out>,
+  payload: NoInfer<In>,
+): Promise<JobReceipt> {
+  return dq.now<In>(tube, payload);
+}
+
+// ── the module ──
+
+class Config implements ConfigurableModuleOptionsFactory<DqOptions, 'createDqOptions'> {
+  createDqOptions(): DqOptions {
+    return {};
+  }
+}
+
+@Module({
+  imports: [
+    DqModule.forRoot(),
+    DqModule.forRoot({ isGlobal: false, lease: '15s', handlers: { concurrency: 3 } }),
+    DqModule.forRoot({ beanstalks: ['a:1'], redis: 'redis://a' }),
+    DqModule.forRoot({ beanstalks: ['a:1'], redis: { host: 'a', password: 'b' } }),
+    DqModule.forRoot({ beanstalks: ['a:1'], redis: new Redis({ lazyConnect: true }) }),
+    DqModule.forRoot({ beanstalks: ['a:1'], redis: new Cluster(['a'], { lazyConnect: true }) }),
+    DqModule.forRootAsync({ useClass: Config }),
+    DqModule.forRootAsync({ useExisting: Config, isGlobal: false }),
+    DqModule.forRootAsync({ inject: [Config], useFactory: (config: Config) => config.createDqOptions() }),
+    DqModule.forRootAsync({ useFactory: async () => ({ prefix: 'a' }) }),
+    // @ts-expect-error there is no such option
+    DqModule.forRoot({ replica: 2 }),
+    // @ts-expect-error named clusters are not available yet
+    DqModule.forRoot({ name: 'second' }),
+    // @ts-expect-error a folder for the embedded node is not available yet
+    DqModule.forRoot({ embedded: { dir: '/var/lib/dq' } }),
+    // @ts-expect-error options belong in what the factory returns
+    DqModule.forRootAsync({ useFactory: () => ({}), lease: '15s' }),
+    // @ts-expect-error the class has no createDqOptions
+    DqModule.forRootAsync({ useClass: OfController }),
+  ],
+})
+export class App {}
+
+/** A client of the application's own ioredis, of another major version: only its shape is known to us. */
+class AnotherRedis {
+  private readonly secret = 1;
+  readonly status: string = 'ready';
+  duplicate(override?: { db?: number }): AnotherRedis {
+    return override ? this : new AnotherRedis();
+  }
+  protected reveal(): number {
+    return this.secret;
+  }
+}
+DqModule.forRoot({ beanstalks: ['a:1'], redis: new AnotherRedis() });
+
+// ── errors ──
+
+const code: DqErrorCode = 'DQ_CONFIG';
+// @ts-expect-error no such code
+const noCode: DqErrorCode = 'DQ_OTHER';
+export const codes = [code, noCode];
