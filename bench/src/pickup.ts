@@ -10,9 +10,12 @@ const SAMPLES = 400;
 const TUBE = 'pickup';
 /** Milliseconds. The long handlers come up again and again while new jobs are measured. */
 const LONG = 10_000;
+/** Milliseconds between two new jobs, at most. */
+const PAUSE = 50;
 
 interface Payload {
-  long: boolean;
+  /** Milliseconds to hold a slot; 0 for a new job whose pick-up is measured. */
+  long: number;
   sentAt: number;
 }
 
@@ -33,39 +36,40 @@ export async function pickup(json: boolean): Promise<void> {
   await consumer.consume<Payload>(
     TUBE,
     async (payload, job) => {
-      if (!payload.long) {
+      if (payload.long === 0) {
         samples.push(performance.now() - payload.sentAt);
         return started();
       }
       long++;
       started();
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, LONG);
+        const timer = setTimeout(resolve, payload.long);
         job.signal.addEventListener('abort', () => {
           clearTimeout(timer);
           resolve();
         });
       });
       long--;
-      if (!job.signal.aborted) await producer.now(TUBE, { long: true, sentAt: 0 });
+      if (!job.signal.aborted) await producer.now(TUBE, { long: LONG, sentAt: 0 });
     },
     { concurrency: SLOTS },
   );
   await new Promise<void>((resolve) => {
     started = () => long >= TAKEN && resolve();
-    for (let i = 0; i < TAKEN; i++) void producer.now(TUBE, { long: true, sentAt: 0 });
+    // Their first runs end one after the other, so that they do not all come up again at one moment.
+    for (let i = 1; i <= TAKEN; i++) void producer.now(TUBE, { long: (LONG * i) / TAKEN, sentAt: 0 });
   });
   for (let i = 0; i < SAMPLES; i++) {
     await new Promise<void>((resolve) => {
       const count = samples.length;
       started = () => samples.length > count && resolve();
-      void producer.now(TUBE, { long: false, sentAt: performance.now() });
+      void producer.now(TUBE, { long: 0, sentAt: performance.now() });
     });
     if (i % 50 === 0) {
       const now = await Promise.all(cluster.beanstalkds.map(connections));
       mostConnections = Math.max(mostConnections, ...now.map((count, node) => count - before[node]!));
     }
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 50));
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * PAUSE));
   }
   await cluster.stop();
 

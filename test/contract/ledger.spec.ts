@@ -492,8 +492,14 @@ describe.each([
       await expect(claim()).resolves.toEqual({ kind: 'gone' });
     });
 
-    it('cannot tell what became of a job past its time without a record, yet lets it not start', async () => {
-      const due = nowMs() - 1_000;
+    it('revokes a job that is overdue, while its end would still be remembered', async () => {
+      const due = nowMs() - SETTINGS.doneTtl + MINUTE;
+      await expect(revoke({ due })).resolves.toBe('revoked');
+      await expect(claim({ due })).resolves.toEqual({ kind: 'gone' });
+    });
+
+    it('cannot tell what became of a job whose end may be forgotten, yet lets it not start', async () => {
+      const due = nowMs() - SETTINGS.doneTtl - 1_000;
       await expect(revoke({ due })).resolves.toBe('unknown');
       await expect(revoke({ due })).resolves.toBe('unknown');
       await expect(claim({ due })).resolves.toEqual({ kind: 'gone' });
@@ -758,7 +764,7 @@ describe.each([
     });
 
     it('of a job that was revoked too late is kept as well', async () => {
-      await expect(revoke({ due: nowMs() - MINUTE })).resolves.toBe('unknown');
+      await expect(revoke({ due: nowMs() - SETTINGS.doneTtl })).resolves.toBe('unknown');
       expectAbout(await forgottenIn(), KEPT);
       await settle(0b111);
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);

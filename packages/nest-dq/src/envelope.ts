@@ -160,9 +160,9 @@ export class JobEnvelope {
     return body;
   }
 
-  /** No copy is larger than this, in bytes, whatever its siblings' places turn out to be. */
-  largestCopy(longestLocation: number): number {
-    const siblings = this.job.copies * 2 * (longestLocation + 10);
+  /** No copy is larger than this, in bytes, when it names at most so many siblings at places of at most this length. */
+  largestCopy(mostSiblings: number, longestLocation: number): number {
+    const siblings = mostSiblings * (longestLocation + 10);
     return Buffer.byteLength(this.common) + 20 + siblings + this.content.bytes.length;
   }
 }
@@ -249,7 +249,8 @@ function isBackoff(value: unknown): boolean {
     Array.isArray(value) &&
     (value[0] === 'f' || value[0] === 'e') &&
     value.length === 4 &&
-    value.slice(1).every((part) => typeof part === 'number' && part >= 0)
+    value.slice(1).every((part) => Number.isFinite(part) && part >= 0) &&
+    value[3] <= 1
   );
 }
 

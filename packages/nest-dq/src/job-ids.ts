@@ -65,7 +65,12 @@ function parse(text: string): JobIds | undefined {
     wire[4] <= 31 &&
     Array.isArray(wire[5]) &&
     wire[5].every(
-      (place) => Array.isArray(place) && Number.isInteger(place[0]) && typeof place[1] === 'string',
+      (place) =>
+        Array.isArray(place) &&
+        Number.isInteger(place[0]) &&
+        place[0] >= 0 &&
+        place[0] <= 30 &&
+        typeof place[1] === 'string',
     );
   if (!right) return undefined;
   const [tube, id, born, due, copies, places] = wire;

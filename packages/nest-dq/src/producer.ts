@@ -143,6 +143,7 @@ export class ClusterProducer extends DqProducer {
     due: (options: ResolvedJobOptions) => NewJob['due'],
   ): Promise<JobReceipt> {
     this.refuseIfClosed();
+    const calledAt = this.clock.now();
     const resolved = resolveJobOptions(options);
     const job: NewJob = {
       tube: tubeName(tube, this.settings.prefix),
@@ -152,7 +153,8 @@ export class ClusterProducer extends DqProducer {
     };
     const known = this.timeKnown.get(job.tube);
     await (known ?? this.learnTime(job.tube));
-    return this.store(job);
+    this.refuseIfClosed();
+    return this.store(job, this.clock.now() - calledAt);
   }
 
   private refuseIfClosed(): void {
@@ -174,14 +176,15 @@ export class ClusterProducer extends DqProducer {
     return known;
   }
 
-  private async store(job: NewJob): Promise<JobReceipt> {
+  /** `waited`: since the call, in ms; its time is what a delay counts from. */
+  private async store(job: NewJob, waited: number): Promise<JobReceipt> {
     const time = this.ledger.tube(job.tube);
     const now = time.now();
-    const due = job.due(now);
+    const due = job.due(now - waited);
     if (due - now > LONGEST_DELAY * 1000) {
       throw new DqError('DQ_TOO_FAR', `due at ${due} ms, which is over ${LONGEST_DELAY} s ahead`);
     }
-    const id = this.nextId();
+    const id = this.nextId(Math.floor(now));
     const { priority, attempts, backoff, headers } = job.options;
     const { backupDelay, prefix } = this.settings;
     const envelopeOf = (copies: number) =>
@@ -205,7 +208,8 @@ export class ClusterProducer extends DqProducer {
   }
 
   private checkSize(envelope: JobEnvelope): void {
-    const size = envelope.largestCopy(this.cluster.longestLocation);
+    // Each node but the primary's may be named: a put without an answer is followed by one on another node.
+    const size = envelope.largestCopy(this.cluster.nodes.length - 1, this.cluster.longestLocation);
     const limit = this.cluster.maxJobSize;
     if (size <= limit) return;
     throw new DqError(
@@ -235,7 +239,7 @@ export class ClusterProducer extends DqProducer {
       const [answer] = await this.ledger.tube(ids.tube).revoke([revokeRequest(ids)]);
       return answer?.result === 'revoked';
     } catch (error) {
-      if (error instanceof DqError && error.code === 'DQ_LEDGER_DOWN') return false; // the add's own error says so
+      if (error instanceof DqError) return false; // down or closed: the add's own error says so
       throw error;
     }
   }

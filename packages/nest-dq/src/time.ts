@@ -21,33 +21,38 @@ export interface Timer {
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
 class SystemTimer implements Timer {
+  private readonly end: number;
   private handle: NodeJS.Timeout;
 
   constructor(
-    private left: number,
+    delay: number,
     private readonly callback: () => void,
   ) {
-    this.handle = this.arm();
+    this.end = performance.now() + delay;
+    this.handle = this.arm(delay);
   }
 
   cancel(): void {
     clearTimeout(this.handle);
   }
 
-  private arm(): NodeJS.Timeout {
-    const step = Math.min(this.left, LONGEST_TIMEOUT);
-    this.left -= step;
-    return setTimeout(() => {
-      if (this.left > 0) this.handle = this.arm();
-      else this.callback();
-    }, step);
+  /** setTimeout counts whole milliseconds of a clock of its own, and so may wake almost one too soon. */
+  private arm(delay: number): NodeJS.Timeout {
+    return setTimeout(
+      () => {
+        const left = this.end - performance.now();
+        if (left > 0) this.handle = this.arm(left);
+        else this.callback();
+      },
+      Math.min(Math.ceil(delay), LONGEST_TIMEOUT),
+    );
   }
 }
 
 export const systemClock: Clock = {
   wall: () => Date.now(),
   now: () => performance.now(),
-  after: (delay, callback) => new SystemTimer(Math.max(0, Math.ceil(delay)), callback),
+  after: (delay, callback) => new SystemTimer(Math.max(0, delay), callback),
   soon: (callback) => void setImmediate(callback),
 };
 
@@ -86,7 +91,8 @@ export function parseDuration(value: Duration, what: string): number {
   }
   if (!DURATION.test(text)) throw refuse('not a duration');
   const parsed = Math.ceil(ms(text as ms.StringValue));
-  if (parsed >= FIRST_TIMESTAMP) throw refuse('longer than 31 years');
+  // Also NaN: the library reads no text of over 100 characters.
+  if (!(parsed < FIRST_TIMESTAMP)) throw refuse('longer than 31 years');
   return parsed;
 }
 

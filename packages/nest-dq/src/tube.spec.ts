@@ -20,12 +20,24 @@ describe('tubeName', () => {
     expect(() => tubeName('x'.repeat(198), 'app')).toThrow(/behind the prefix "app"/);
   });
 
-  it.each<unknown>(['', ' ', 'a b', 'ä', 'a\r\n', '-a', 'a:b', 'a{b}', undefined, null, 5, {}, { name: 5 }, []])(
-    'refuses %p',
-    (name) => {
-      expect(() => tubeName(name as string, '')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
-    },
-  );
+  it.each<unknown>([
+    '',
+    ' ',
+    'a b',
+    'ä',
+    'a\r\n',
+    '-a',
+    'a:b',
+    'a{b}',
+    undefined,
+    null,
+    5,
+    {},
+    { name: 5 },
+    [],
+  ])('refuses %p', (name) => {
+    expect(() => tubeName(name as string, '')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
+  });
 
   it('refuses an empty name behind a prefix too', () => {
     expect(() => tubeName('', 'app.')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import { Connection, type Done, type PutOptions } from '../beanstalk/connection.js';
@@ -52,13 +53,13 @@ export interface NodeListener {
  * growing pauses while the node is away, and pinged, because a connect proves nothing.
  */
 export class ClusterNode {
-  /** The largest body the server takes, in bytes. */
-  maxJobSize = 65_535;
+  /** The largest body the server takes, in bytes; Infinity until it told. */
+  maxJobSize = Infinity;
   /** The running server's `id`, which changes when it restarts; undefined while the node is down. */
   instance: string | undefined;
 
+  /** There from the dialling on; it is good for commands while `up`. */
   private control: Connection | undefined;
-  private dialling = false;
   private started = false;
   private closed = false;
   private failures = 0;
@@ -143,17 +144,19 @@ export class ClusterNode {
    * location's the copy is looked at first, on the same connection, and deleted only if `isSame` knows it.
    */
   delete(location: Location, isSame: (body: Buffer) => boolean, done: (result: DeleteResult) => void): void {
-    const connection = this.control;
-    if (!connection || location.copyId === UNKNOWN_COPY) return done('away');
-    const remove = () =>
-      connection.delete(location.copyId, (error, reply) =>
-        done(error ? 'away' : reply === 'DELETED' ? 'deleted' : 'missing'),
-      );
-    if (location.instance === this.instance) return remove();
-    connection.peek(location.copyId, (error, reply) => {
-      if (error) done('away');
-      else if (reply === 'NOT_FOUND' || !isSame(reply.body)) done('missing');
-      else remove();
+    if (location.copyId === UNKNOWN_COPY || (!this.up && this.tried)) return done('away');
+    this.whenUp((connection) => {
+      if (!connection) return done('away');
+      const remove = () =>
+        connection.delete(location.copyId, (error, reply) =>
+          done(error ? 'away' : reply === 'DELETED' ? 'deleted' : 'missing'),
+        );
+      if (location.instance === this.instance) return remove();
+      connection.peek(location.copyId, (error, reply) => {
+        if (error) done('away');
+        else if (reply === 'NOT_FOUND' || !isSame(reply.body)) done('missing');
+        else remove();
+      });
     });
   }
 
@@ -199,15 +202,15 @@ export class ClusterNode {
   }
 
   private connect(): void {
-    if (this.closed || this.dialling || this.control) return;
-    this.dialling = true;
+    if (this.closed || this.control) return;
     this.dialledAt = this.clock.now();
     this.timer?.cancel();
     const connection = new Connection(this.dial(), {
       clock: this.clock,
       deadline: COMMAND_DEADLINE,
-      onClose: (reason) => this.lost(connection, reason),
+      onClose: (reason) => this.lost(reason),
     });
+    this.control = connection;
     connection.stats((error, stats) => {
       if (error)
         connection.close(); // and `lost` goes on
@@ -216,12 +219,10 @@ export class ClusterNode {
   }
 
   private greeted(connection: Connection, stats: Readonly<Record<string, string>>): void {
-    if (this.closed) return connection.close();
-    this.dialling = false;
-    this.control = connection;
-    this.maxJobSize = Number(stats['max-job-size'] ?? this.maxJobSize);
+    this.maxJobSize = Number(stats['max-job-size'] ?? 65_535);
     connection.maxJobSize = this.maxJobSize;
-    this.instance = stats['id'] ?? '';
+    // A server that does not tell is a new one each time: its copies are then looked at before they are deleted.
+    this.instance = stats['id'] ?? randomBytes(8).toString('hex');
     this.failures = 0;
     this.silent = false;
     this.lastError = undefined;
@@ -232,17 +233,15 @@ export class ClusterNode {
 
   private schedulePing(connection: Connection): void {
     this.timer = this.clock.after(PING_EVERY, () => {
-      connection.listTubeUsed((error) => {
-        if (!error) this.schedulePing(connection);
+      connection.listTubeUsed(() => {
+        if (!connection.closed) this.schedulePing(connection);
       });
     });
   }
 
-  private lost(connection: Connection, reason: Error): void {
-    if (this.control !== undefined && this.control !== connection) return;
+  private lost(reason: Error): void {
     const first = this.failures === 0;
     this.control = undefined;
-    this.dialling = false;
     this.instance = undefined;
     this.failures++;
     this.lastError = reason;

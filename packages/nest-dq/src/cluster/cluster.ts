@@ -63,7 +63,7 @@ export class Cluster {
     for (const node of this.nodes) node.close();
   }
 
-  /** The smallest of the nodes' limits of a body, in bytes. */
+  /** The smallest known limit of a body among the nodes, in bytes; Infinity while none is known. */
   get maxJobSize(): number {
     return Math.min(...this.nodes.map((node) => node.maxJobSize));
   }

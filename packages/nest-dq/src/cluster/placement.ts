@@ -21,10 +21,16 @@ export function place(
 ): Placement {
   const healthy: ClusterNode[] = [];
   const down: ClusterNode[] = [];
-  for (let i = 0; i < nodes.length; i++) {
-    const node = nodes[(turn + i) % nodes.length]!;
-    (node.writable ? healthy : down).push(node);
-  }
+  for (const node of nodes) (node.writable ? healthy : down).push(node);
   const usable = healthy.length >= minWritten ? healthy.length : nodes.length;
-  return { copies: Math.min(replicas, usable), nodes: [...healthy, ...down], healthy: healthy.length };
+  return {
+    copies: Math.min(replicas, usable),
+    nodes: [...rotated(healthy, turn), ...rotated(down, turn)],
+    healthy: healthy.length,
+  };
+}
+
+function rotated<T>(items: readonly T[], turn: number): T[] {
+  const first = turn % items.length;
+  return [...items.slice(first), ...items.slice(0, first)];
 }

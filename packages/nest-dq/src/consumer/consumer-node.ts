@@ -19,6 +19,8 @@ export interface Taker {
   /** How many more copies may be reserved now. */
   room(): number;
   arrived(delivery: Delivery): void;
+  /** All that was asked of a node is answered: what it did not use of the room is there for the others. */
+  roomLeft(): void;
   lost(deliveries: Delivery[]): void;
   poison(node: ClusterNode, copyId: string, reason: string): void;
   trouble(node: ClusterNode, message: string): void;
@@ -48,6 +50,8 @@ export class ConsumerNode implements LaneEvents {
   private outstanding = 0;
   private stopListening: (() => void) | undefined;
   private polling = false;
+  /** A lane was lost a moment ago: the control connection may not have noticed yet that the node is gone. */
+  private reopening = false;
   private readonly timers = new Set<Timer>();
 
   constructor(
@@ -65,10 +69,9 @@ export class ConsumerNode implements LaneEvents {
   /** Begins, or goes on, to reserve. Idempotent. */
   start(): void {
     this.active = true;
-    this.empty = false;
-    this.stopListening ??= this.node.listen({ up: () => this.askAgain() });
+    this.stopListening ??= this.node.listen({ up: () => this.cameUp() });
     this.node.start();
-    this.advance();
+    this.askAgain();
   }
 
   /** No more questions; what an open wait still brings arrives all the same. */
@@ -154,14 +157,10 @@ export class ConsumerNode implements LaneEvents {
     const { priority, due, index } = envelope.header;
     this.outstanding++;
     lane.putBack(reserved.id, copyPriority(priority, due, index), 1, (released) => {
-      if (!released) {
-        this.outstanding--;
-        return this.advance();
-      }
+      if (!released) return this.answered();
       holder.take(reserved.id, (taken) => {
-        this.outstanding--;
         if (taken) this.accept(holder, taken);
-        this.advance();
+        this.answered();
       });
     });
   }
@@ -176,17 +175,23 @@ export class ConsumerNode implements LaneEvents {
     let answered = 0;
     this.outstanding += count;
     lane.refill(count, (reserved) => {
-      this.outstanding--;
       if (reserved) {
         got++;
         this.accept(lane, reserved);
       }
-      if (++answered < count) return;
-      this.empty = got < count;
-      if (this.empty) this.batch = SMALLEST_BATCH;
-      else if (whole) this.batch = Math.min(LARGEST_BATCH, this.batch * 2);
-      this.advance();
+      if (++answered === count && !lane.closed) {
+        this.empty = got < count;
+        if (this.empty) this.batch = SMALLEST_BATCH;
+        else if (whole) this.batch = Math.min(LARGEST_BATCH, this.batch * 2);
+      }
+      this.answered();
     });
+  }
+
+  private answered(): void {
+    if (--this.outstanding > 0) return;
+    this.advance();
+    this.taker.roomLeft();
   }
 
   /** The lane that holds least, but not the last one that could still wait while another can take more. */
@@ -200,18 +205,21 @@ export class ConsumerNode implements LaneEvents {
   private leastHolding(fits: (lane: Lane) => boolean): Lane | undefined {
     let least: Lane | undefined;
     for (const lane of this.lanes) {
-      if (!lane.waiting && fits(lane) && (!least || lane.held < least.held)) least = lane;
+      if (!lane.waiting && !lane.closed && fits(lane) && (!least || lane.held < least.held)) least = lane;
     }
     return least;
   }
 
   private openLane(): Lane | undefined {
-    if (this.lanes.length >= MOST_LANES) return undefined;
+    if (this.lanes.length >= MOST_LANES || this.reopening || this.lanes.some(({ closed }) => closed)) {
+      return undefined;
+    }
     const instance = this.node.instance ?? '';
     const connection = this.node.connectLane(() => {
       this.lanes = this.lanes.filter((other) => other !== lane);
+      this.reopening = true;
       lane.forget();
-      this.later(REOPEN_AFTER, () => this.askAgain());
+      this.later(REOPEN_AFTER, () => this.reopen());
     });
     if (!connection) return undefined;
     const lane = new Lane(connection, instance, this.tube, this);
@@ -240,8 +248,19 @@ export class ConsumerNode implements LaneEvents {
     });
   }
 
+  /** A wait from before may hang on a connection that is dead, and holds nothing. */
+  private cameUp(): void {
+    this.waiter?.close();
+    this.reopen();
+  }
+
+  private reopen(): void {
+    this.reopening = false;
+    this.askAgain();
+  }
+
   private askAgain(): void {
-    this.empty = false;
+    if (!this.waiter) this.empty = false; // an open wait is the question
     this.advance();
   }
 

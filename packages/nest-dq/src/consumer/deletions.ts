@@ -13,6 +13,8 @@ export class Deletions {
     private readonly cluster: Cluster,
     private readonly settleQueue: SettleQueue,
     private readonly tube: string,
+    /** One of them was answered. */
+    private readonly onAnswered: () => void,
   ) {}
 
   /** Deletions without an answer. */
@@ -34,6 +36,7 @@ export class Deletions {
       const { id, generation } = header;
       const unknown = hasUnknown(header.siblings);
       this.settleQueue.add({ tube: this.tube, id, generation, copies: deleted, unknown });
+      this.onAnswered();
     };
     const own = (result: boolean) =>
       answered(result ? { index: header.index, node, instance: lane.instance } : undefined);

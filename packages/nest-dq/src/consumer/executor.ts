@@ -3,7 +3,7 @@ import type { DelayedJob, Handler } from '../job.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Delivery } from './delivery.js';
 import type { HandlerSettings } from './handler-settings.js';
-import { deathOf, judgeError, judgeResult, type Verdict } from './outcome.js';
+import { deathOf, isOutcome, judgeError, judgeResult, type Verdict } from './outcome.js';
 import type { ConsumerReport } from './report.js';
 import { RunningJob, type Grant, Run } from './run.js';
 
@@ -11,6 +11,7 @@ import { RunningJob, type Grant, Run } from './run.js';
 export class Executor {
   private readonly runs = new Map<string, Run>();
   private handlingNow = 0;
+  private shuttingDown = false;
 
   constructor(
     private readonly tube: string,
@@ -55,7 +56,11 @@ export class Executor {
       backoff: delivery.header.backoff ?? this.settings.backoff,
     };
     const returned = (result: unknown) => this.end(run, judgeResult(result, limits), job);
-    const threw = (error: unknown) => this.end(run, judgeError(error, limits), job);
+    const threw = (error: unknown) => {
+      // A handler that heeds its signal by throwing was ended by the shutdown: the attempt does not count.
+      const cutShort = this.shuttingDown && !isOutcome(error);
+      this.end(run, cutShort ? { kind: 'back' } : judgeError(error, limits), job);
+    };
     let result: unknown;
     try {
       result = this.handler(job.payload, job);
@@ -84,8 +89,9 @@ export class Executor {
     this.report.leaseLost(this.tube, run.id, run.grant.attempt);
   }
 
-  /** Raises the signal of every handler that still runs. */
+  /** Raises the signal of every handler that still runs: the drain limit is over. */
   abortAll(reason: DqError): void {
+    this.shuttingDown = true;
     for (const run of this.runs.values()) if (run.handling) run.abort.abort(reason);
   }
 

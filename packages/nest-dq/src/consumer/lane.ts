@@ -46,7 +46,12 @@ export class Lane {
   }
 
   get idle(): boolean {
-    return !this.waiting && this.deliveries.size === 0;
+    return !this.waiting && !this.closed && this.deliveries.size === 0;
+  }
+
+  /** It answers no more, although it may not have been forgotten yet. */
+  get closed(): boolean {
+    return this.connection.closed;
   }
 
   holds(delivery: Delivery): boolean {

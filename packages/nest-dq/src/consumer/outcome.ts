@@ -58,6 +58,6 @@ function failed(error: Error, { attempt, attempts, backoff }: Limits, delay?: nu
 }
 
 /** By its mark, not by its class: an application may have this library twice. */
-function isOutcome(value: unknown): value is Outcome {
+export function isOutcome(value: unknown): value is Outcome {
   return typeof value === 'object' && value !== null && '~outcome' in value;
 }

@@ -13,6 +13,4 @@ export interface ConsumerReport {
   leaseLost(tube: string, id: string, attempt: number): void;
   /** The node gave an answer that a healthy one does not give. */
   nodeTrouble(node: string, message: string): void;
-  ledgerAway(tube: string, error: Error): void;
-  ledgerBack(tube: string): void;
 }

@@ -105,7 +105,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
     this.finishes = new Finishes(ledger, clock, (run, verdict, answer, due) =>
       this.finished(run, verdict, answer, due),
     );
-    this.deletions = new Deletions(cluster, settleQueue, tube);
+    this.deletions = new Deletions(cluster, settleQueue, tube, () => this.onChange?.());
     this.heartbeat = new Heartbeat(ledger, clock, lease, () => this.executor.all(), {
       lost: (run) => this.executor.loseLease(run),
       touch: () => this.nodes.forEach((node) => node.touchAll()),
@@ -118,9 +118,10 @@ export class TubeConsumer implements Taker, ClaimTaker {
     if (this.started || this.stopping) return;
     this.started = true;
     this.stopListening = this.ledger.listen({
-      away: (error) => this.ledgerAway(error),
+      away: () => this.ledgerAway(),
       back: () => this.ledgerBack(),
     });
+    if (this.ledger.away) return; // `back` begins
     this.ledger.readTime().then(
       () => this.begin(),
       () => undefined, // away: `back` begins
@@ -153,6 +154,10 @@ export class TubeConsumer implements Taker, ClaimTaker {
     if (early > EARLIEST) return letGo(delivery, copyDelay(index, early, backupDelay));
     if (early > 0 && delivery.primary) this.dueBuffer.add(delivery);
     else this.cameDue([delivery]);
+  }
+
+  roomLeft(): void {
+    this.schedule();
   }
 
   lost(deliveries: Delivery[]): void {
@@ -197,6 +202,8 @@ export class TubeConsumer implements Taker, ClaimTaker {
   }
 
   answered(): void {
+    // What got no answer is not kept from others that may reach the ledger.
+    if (this.suspended || this.stopping) this.letGoUnclaimed();
     this.changed();
   }
 
@@ -282,8 +289,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
     for (const node of this.nodes) node.start();
   }
 
-  private ledgerAway(error: Error): void {
-    this.parts.report.ledgerAway(this.tube, error);
+  private ledgerAway(): void {
     this.backTimer?.cancel();
     this.backTimer = undefined;
     this.awayTimer ??= this.parts.clock.after(AWAY_LIMIT, () => {
@@ -294,10 +300,8 @@ export class TubeConsumer implements Taker, ClaimTaker {
   }
 
   private ledgerBack(): void {
-    this.parts.report.ledgerBack(this.tube);
     this.awayTimer?.cancel();
     this.awayTimer = undefined;
-    if (!this.begun) return this.begin();
     this.finishes.flush();
     this.heartbeat.beat();
     this.recovering = true;
@@ -305,8 +309,10 @@ export class TubeConsumer implements Taker, ClaimTaker {
       this.backTimer = undefined;
       this.recovering = false;
       if (this.stopping) return;
-      if (this.suspended) for (const node of this.nodes) node.start();
+      const wasSuspended = this.suspended;
       this.suspended = false;
+      if (!this.begun) return this.begin();
+      if (wasSuspended) for (const node of this.nodes) node.start();
       this.schedule();
     });
   }

@@ -180,7 +180,8 @@ export class MemoryTubeLedger implements TubeLedger {
     if (record.born !== born) return { result: 'unknown' };
     if (record.state === 'done' || record.state === 'dead') return { result: record.state };
     // Past its due it may be done and forgotten, or wait in a backlog: no start from now on, in any case.
-    record.unknownEnd ||= !known && due <= now;
+    // An end is remembered for `doneTtl` at least: without a record this job was never claimed, or its end is forgotten.
+    record.unknownEnd ||= !known && due + this.settings.doneTtl <= now;
     const running = record.state === 'running' && record.leaseEnd > now;
     if (running) record.noFurtherStart = true;
     else endRun(record, 'revoked');

@@ -6,7 +6,9 @@ export function unfitness(info: string): string[] {
   const problems: string[] = [];
   const version = value('redis_version');
   if (version && isOlder(version)) {
-    problems.push(`Redis ${version} is older than ${OLDEST.join('.')}, the oldest with which nest-dq is tested.`);
+    problems.push(
+      `Redis ${version} is older than ${OLDEST.join('.')}, the oldest with which nest-dq is tested.`,
+    );
   }
   const policy = value('maxmemory_policy');
   if (policy && policy !== 'noeviction') {

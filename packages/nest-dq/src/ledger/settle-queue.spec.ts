@@ -1,30 +1,31 @@
 import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '../testing/virtual-clock.js';
-import type { Ledger, SettledCopies } from './ledger.js';
+import type { SettledCopies } from './ledger.js';
 import { MemoryLedger } from './memory-ledger.js';
+import type { MemoryTubeLedger } from './memory-tube-ledger.js';
 import { SettleQueue, type DeletedCopy, type Deletion } from './settle-queue.js';
 
 const SETTINGS = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };
 
+/** Notes what is settled in a call of its own. */
+class NotingLedger extends MemoryLedger {
+  readonly sent: [tube: string, settled: readonly SettledCopies[]][] = [];
+  silent = false;
+
+  override tube(name: string): MemoryTubeLedger {
+    return Object.assign(Object.create(super.tube(name)) as MemoryTubeLedger, {
+      settle: async (settled: readonly SettledCopies[]) => {
+        this.sent.push([name, settled]);
+        if (this.silent) throw new Error('no answer');
+      },
+    });
+  }
+}
+
 function setup() {
   const clock = new VirtualClock();
-  const sent: [tube: string, settled: readonly SettledCopies[]][] = [];
-  const memory = new MemoryLedger({ settings: SETTINGS, clock });
-  let refuse = false;
-  const ledger: Ledger = {
-    start: () => memory.start(),
-    listen: () => memory.listen(),
-    close: () => memory.close(),
-    tube: (name) =>
-      Object.assign(Object.create(memory.tube(name)) as ReturnType<typeof memory.tube>, {
-        settle: async (settled: readonly SettledCopies[]) => {
-          sent.push([name, settled]);
-          if (refuse) throw new Error('no answer');
-        },
-      }),
-  };
-  const queue = new SettleQueue(ledger, clock);
-  return { clock, sent, queue, refuse: () => (refuse = true) };
+  const ledger = new NotingLedger({ settings: SETTINGS, clock });
+  return { clock, ledger, sent: ledger.sent, queue: new SettleQueue(ledger, clock) };
 }
 
 const node = { instance: 'i1' as string | undefined };
@@ -111,8 +112,8 @@ describe('SettleQueue', () => {
   });
 
   it('drops what the ledger does not answer: the record stays longer', async () => {
-    const { clock, queue, sent, refuse } = setup();
-    refuse();
+    const { clock, queue, ledger, sent } = setup();
+    ledger.silent = true;
     queue.add(deletion('a'));
     await clock.advance(120_000);
     expect(sent).toHaveLength(1);

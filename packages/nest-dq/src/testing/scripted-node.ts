@@ -10,10 +10,13 @@ export interface Arrived {
   readonly at: number;
 }
 
-/** Its answer without the last CRLF; undefined: none. */
+/** Its answer without the last CRLF; undefined: none, nor to anything that comes later on that connection. */
 export type Answer = (arrived: Arrived) => string | undefined;
 
-const NOTHING = Buffer.alloc(0);
+interface Client {
+  waiting: Buffer;
+  mute: boolean;
+}
 
 /**
  * The wire of a node that answers as a spec says: what no real server does when asked to. It knows the greeting, the
@@ -21,8 +24,6 @@ const NOTHING = Buffer.alloc(0);
  */
 export class ScriptedNode {
   instance = 'scripted00000001';
-  /** It takes connections, and says nothing any more. */
-  frozen = false;
   /** It takes no connections. */
   refusing = false;
   readonly arrived: Arrived[] = [];
@@ -37,55 +38,73 @@ export class ScriptedNode {
   };
 
   private lastId = 0;
-  private readonly open = new Set<Duplex>();
+  private stopped = false;
+  private readonly clients = new Map<Duplex, Client>();
 
   constructor(private readonly clock: Clock) {}
 
   get connections(): number {
-    return this.open.size;
+    return this.clients.size;
+  }
+
+  /** What arrived, without arguments; greeting, pings and `use` left out. */
+  get words(): string[] {
+    const words = this.arrived.map(({ line }) => wordOf(line));
+    return words.filter((word) => word !== 'stats' && word !== 'list-tube-used' && word !== 'use');
   }
 
   readonly dial = (): Duplex => {
     this.dials.push(this.clock.now());
     const { client, server } = duplexPair(this.clock);
     if (this.refusing) return client.destroy(new Error('connect ECONNREFUSED'));
-    this.open.add(server);
-    server.on('close', () => this.open.delete(server));
-    let waiting = NOTHING;
-    server.on('data', (chunk: Buffer) => {
-      waiting = this.take(Buffer.concat([waiting, chunk]), server);
-    });
+    this.clients.set(server, { waiting: Buffer.alloc(0), mute: false });
+    server.on('close', () => this.clients.delete(server));
+    server.on('data', (chunk: Buffer) => this.take(server, chunk));
     return client;
   };
 
-  /** What arrived, without its arguments, greeting and pings left out. */
-  get words(): string[] {
-    const words = this.arrived.map(({ line }) => line.split(' ', 1)[0]!);
-    return words.filter((word) => word !== 'stats' && word !== 'list-tube-used' && word !== 'use');
+  /** From now on it reads nothing, and still takes connections, as under SIGSTOP. */
+  freeze(): void {
+    this.stopped = true;
+  }
+
+  /** It reads what was sent meanwhile, and goes on. */
+  thaw(): void {
+    this.stopped = false;
+    for (const server of this.clients.keys()) this.take(server, Buffer.alloc(0));
   }
 
   /** Ends all connections, as a killed server does. */
   cut(): void {
-    for (const stream of this.open) stream.destroy();
+    for (const server of this.clients.keys()) server.destroy();
   }
 
   ok(yaml: string): string {
     return `OK ${yaml.length + 5}\r\n---\n${yaml}\n`;
   }
 
-  private take(bytes: Buffer, server: Duplex): Buffer {
-    for (;;) {
-      const end = bytes.indexOf('\r\n');
-      if (end < 0) return bytes;
-      const line = bytes.toString('latin1', 0, end);
-      const size = line.startsWith('put ') ? Number(line.split(' ')[4]) : 0;
-      const next = end + 2 + (size > 0 ? size + 2 : 0);
-      if (bytes.length < next) return bytes;
-      const arrived = { line, body: bytes.subarray(end + 2, end + 2 + size), at: this.clock.now() };
+  private take(server: Duplex, chunk: Buffer): void {
+    const client = this.clients.get(server);
+    if (!client) return;
+    client.waiting = Buffer.concat([client.waiting, chunk]);
+    while (!this.stopped) {
+      const { waiting } = client;
+      const end = waiting.indexOf('\r\n');
+      if (end < 0) return;
+      const line = waiting.toString('latin1', 0, end);
+      const size = wordOf(line) === 'put' ? Number(line.split(' ')[4]) : undefined;
+      const next = end + 2 + (size === undefined ? 0 : size + 2);
+      if (waiting.length < next) return;
+      client.waiting = waiting.subarray(next);
+      const arrived = { line, body: waiting.subarray(end + 2, end + 2 + (size ?? 0)), at: this.clock.now() };
       this.arrived.push(arrived);
-      const answer = this.frozen ? undefined : this.answers[line.split(' ', 1)[0]!]?.(arrived);
-      if (answer !== undefined) server.write(`${answer}\r\n`);
-      bytes = bytes.subarray(next);
+      const answer = this.answers[wordOf(line)]?.(arrived);
+      client.mute ||= answer === undefined;
+      if (!client.mute) server.write(`${answer}\r\n`);
     }
   }
+}
+
+function wordOf(line: string): string {
+  return line.split(' ', 1)[0]!;
 }

@@ -20,6 +20,10 @@ export class SwitchableLedger implements Ledger {
     this.ledger.start();
   }
 
+  listen(listener: LedgerListener): () => void {
+    return this.ledger.listen(listener);
+  }
+
   close(): Promise<void> {
     return Promise.resolve();
   }

@@ -10,9 +10,10 @@ local UNKNOWN, REVOKED, RUNNING, DONE, DEAD = 0, 1, 2, 3, 4
 local function revoke(key, born, due, mask, unknown)
   local record = readRecord(key)
   if not record then
-    -- Past its due it may be done and forgotten, or wait in a backlog: no start from now on, in any case.
+    -- An end is remembered for DONE_TTL at least, so this job was never claimed, unless it was due before that: then it
+    -- may be done and forgotten, or wait in a backlog. No start from now on, in any case.
     record = {
-      state = due > now and 'w' or 'u', committed = born, opened = -1, floor = -1,
+      state = due + DONE_TTL > now and 'w' or 'u', committed = born, opened = -1, floor = -1,
       due = due, leaseEnd = 0, holdEnd = 0, owed = '',
     }
     call('HSET', key, 'g', born, 'd', due, 'b', born)

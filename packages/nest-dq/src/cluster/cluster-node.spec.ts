@@ -1,0 +1,530 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { ScriptedNode } from '../testing/scripted-node.js';
+import { VirtualClock } from '../testing/virtual-clock.js';
+import type { Timer } from '../time.js';
+import { ClusterNode, type DeleteResult, type PutFailure } from './cluster-node.js';
+import { parseLocation } from './location.js';
+
+/** Knows which timers it still has to call. */
+class CountingClock extends VirtualClock {
+  readonly timers = new Set<object>();
+
+  override after(delay: number, callback: () => void): Timer {
+    const mark = {};
+    this.timers.add(mark);
+    const timer = super.after(delay, () => {
+      this.timers.delete(mark);
+      callback();
+    });
+    return {
+      cancel: () => {
+        this.timers.delete(mark);
+        timer.cancel();
+      },
+    };
+  }
+}
+
+interface PutResult {
+  readonly failure?: PutFailure;
+  readonly location: string;
+  readonly at: number;
+}
+
+function setup() {
+  const clock = new CountingClock();
+  const server = new ScriptedNode(clock);
+  const node = new ClusterNode('n1:11300', server.dial, clock);
+  const told: string[] = [];
+  const listener = {
+    up: () => told.push('up'),
+    down: (_: ClusterNode, error: Error) => told.push(error.message),
+  };
+  const stop = node.listen(listener);
+  const results: PutResult[] = [];
+  const put = (text = 'body') =>
+    node.put(
+      't',
+      () => Buffer.from(text),
+      () => ({ priority: 1, delay: 0, ttr: 60 }),
+      (failure, location) => results.push({ failure, location, at: clock.now() }),
+    );
+  return { clock, server, node, told, stop, put, results };
+}
+
+async function setupUp() {
+  const all = setup();
+  all.node.start();
+  await all.clock.advance(0);
+  expect(all.node.up).toBe(true);
+  return all;
+}
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+describe('ClusterNode: connecting', () => {
+  it('dials when it is started or first needed, once', async () => {
+    const { clock, server, node, told } = setup();
+    await clock.advance(60_000);
+    expect(server.dials).toEqual([]);
+    expect(node.up).toBe(false);
+    expect(node.writable).toBe(true);
+    node.start();
+    node.start();
+    await clock.advance(0);
+    expect(server.dials).toHaveLength(1);
+    expect(told).toEqual(['up']);
+    expect(node).toMatchObject({ up: true, writable: true, instance: server.instance, reason: 'up' });
+  });
+
+  it('knows the limit of a body once the server told it', async () => {
+    const { clock, server, node } = setup();
+    expect(node.maxJobSize).toBe(Infinity);
+    server.answers['stats'] = () => server.ok('id: x\nmax-job-size: 1000');
+    node.start();
+    await clock.advance(0);
+    expect(node.maxJobSize).toBe(1_000);
+  });
+
+  it('is not up before the server answers, and gives it 5 s for its binlog', async () => {
+    const { clock, server, node, told, put, results } = setup();
+    server.freeze();
+    node.start();
+    put();
+    await clock.advance(499);
+    expect(results).toEqual([]);
+    await clock.advance(1);
+    expect(results).toHaveLength(1);
+    expect(results[0]!.failure!.doubtful).toBeUndefined();
+    expect([node.up, node.writable]).toEqual([false, false]);
+    await clock.advance(4_499);
+    expect([server.dials.length, told.length]).toEqual([1, 0]);
+    await clock.advance(1);
+    expect(told).toHaveLength(1);
+    expect(server.connections).toBe(0);
+    server.thaw();
+    await clock.advance(50);
+    expect([server.dials.length, node.up, node.writable]).toEqual([2, true, true]);
+  });
+
+  it('comes up late, where the binlog was read in time', async () => {
+    const { clock, server, node, told } = setup();
+    server.freeze();
+    node.start();
+    await clock.advance(4_900);
+    expect([node.up, told, server.connections]).toEqual([false, [], 1]);
+    server.thaw();
+    await clock.advance(0);
+    expect([node.up, told, server.dials.length]).toEqual([true, ['up'], 1]);
+  });
+
+  it('tells once that it is down, however often it tries, and once that it is up again', async () => {
+    const { clock, server, node, told } = setup();
+    server.refusing = true;
+    node.start();
+    await clock.advance(30_000);
+    expect(told).toEqual([expect.stringContaining('ECONNREFUSED')]);
+    expect(node.reason).toContain('ECONNREFUSED');
+    expect(node.writable).toBe(false);
+    server.refusing = false;
+    await clock.advance(2_000);
+    expect(told.slice(1)).toEqual(['up']);
+    server.refusing = true;
+    server.cut();
+    await clock.advance(30_000);
+    expect(told.slice(2)).toEqual([expect.stringContaining('CONNECTION_LOST')]);
+  });
+
+  it('tells nobody who stopped listening', async () => {
+    const { clock, node, told, stop } = setup();
+    stop();
+    node.start();
+    await clock.advance(0);
+    expect([node.up, told]).toEqual([true, []]);
+  });
+
+  it.each([
+    [0, [25, 50, 100, 200, 400, 800, 1_000, 1_000]],
+    [1, [50, 100, 200, 400, 800, 1_600, 2_000, 2_000]],
+  ])('tries again after growing pauses, of which chance (%d) takes up to half', async (chance, pauses) => {
+    const { clock, server, node } = setup();
+    jest.spyOn(Math, 'random').mockReturnValue(chance);
+    server.refusing = true;
+    node.start();
+    await clock.advance(10_000);
+    const between = server.dials.slice(1).map((at, i) => at - server.dials[i]!);
+    expect(between.slice(0, pauses.length)).toEqual(pauses);
+  });
+
+  it('begins with short pauses again once it was up', async () => {
+    const { clock, server, node } = setup();
+    jest.spyOn(Math, 'random').mockReturnValue(1);
+    server.refusing = true;
+    node.start();
+    await clock.advance(10_000);
+    server.refusing = false;
+    await clock.advance(2_000);
+    expect(node.up).toBe(true);
+    server.cut();
+    await clock.advance(0);
+    const dials = server.dials.length;
+    await clock.advance(50);
+    expect(server.dials.length).toBe(dials + 1);
+  });
+
+  it('is not dialled by many puts more often than every 50 ms', async () => {
+    const { clock, server, put, results } = setup();
+    server.refusing = true;
+    for (let ms = 0; ms < 1_000; ms++) {
+      put();
+      await clock.advance(1);
+    }
+    await clock.advance(500);
+    expect(results).toHaveLength(1_000);
+    const between = server.dials.slice(1).map((at, i) => at - server.dials[i]!);
+    expect(Math.min(...between)).toBeGreaterThanOrEqual(25); // the first retry, with its chance
+    expect(server.dials.length).toBeLessThan(45);
+  });
+});
+
+describe('ClusterNode: health', () => {
+  it.each([0, 1, 250, 499])(
+    'finds within a second that the server is frozen, %d ms after it was up',
+    async (ms) => {
+      const { clock, server, node, told } = await setupUp();
+      await clock.advance(3_000 + ms);
+      server.freeze();
+      await clock.advance(1_000);
+      expect([node.up, node.writable]).toEqual([false, false]);
+      expect(told).toEqual(['up', expect.stringContaining('no reply')]);
+      await clock.advance(20_000);
+      expect(told).toHaveLength(2);
+      server.thaw();
+      await clock.advance(8_000);
+      expect(told.slice(2)).toEqual(['up']);
+    },
+  );
+
+  it('goes on pinging a server that answers with an error', async () => {
+    const { clock, server, node } = await setupUp();
+    server.answers['list-tube-used'] = () => 'OUT_OF_MEMORY';
+    await clock.advance(2_000);
+    expect(node.up).toBe(true);
+    server.freeze();
+    await clock.advance(1_000);
+    expect(node.up).toBe(false);
+  });
+});
+
+describe('ClusterNode: put', () => {
+  it('tells where the copy is', async () => {
+    const { server, put, results, clock } = await setupUp();
+    put();
+    await clock.advance(0);
+    expect(results).toEqual([{ failure: undefined, location: `n1:11300#${server.instance}:1`, at: 0 }]);
+    expect(server.arrived.at(-1)).toMatchObject({ line: 'put 1 0 60 4', body: Buffer.from('body') });
+  });
+
+  it('makes the copy when the node is there, not when it is asked', async () => {
+    const { clock, server, node } = setup();
+    const made: string[] = [];
+    node.put(
+      't',
+      () => {
+        made.push('body');
+        return Buffer.from('x');
+      },
+      () => {
+        made.push('options');
+        return { priority: 7, delay: 8, ttr: 9 };
+      },
+      () => made.push('done'),
+    );
+    expect(made).toEqual([]);
+    await clock.advance(0);
+    await clock.advance(0);
+    expect(made).toEqual(['body', 'options', 'done']);
+    expect(server.arrived.at(-1)!.line).toBe('put 7 8 9 1');
+  });
+
+  it('fails at once where the server takes no connections', async () => {
+    const { clock, server, put, results } = setup();
+    server.refusing = true;
+    put();
+    await clock.advance(0);
+    expect(results).toEqual([
+      { failure: { reason: expect.stringContaining('ECONNREFUSED') }, location: '', at: 0 },
+    ]);
+  });
+
+  it('is doubtful when no answer came', async () => {
+    const { clock, server, put, results } = await setupUp();
+    server.answers['put'] = () => undefined;
+    put();
+    await clock.advance(500);
+    expect(results).toEqual([
+      {
+        failure: { reason: expect.stringContaining('no reply'), doubtful: `n1:11300#${server.instance}:?` },
+        location: '',
+        at: 500,
+      },
+    ]);
+  });
+
+  it('is doubtful when the connection is lost on the way', async () => {
+    const { clock, server, put, results } = await setupUp();
+    server.answers['put'] = () => {
+      server.cut();
+      return undefined;
+    };
+    put();
+    await clock.advance(0);
+    expect(results[0]!.failure!.doubtful).toBe(`n1:11300#${server.instance}:?`);
+  });
+
+  it.each(['DRAINING', 'OUT_OF_MEMORY', 'INTERNAL_ERROR'])('takes %s for a refusal of 5 s', async (word) => {
+    const { clock, server, node, put, results } = await setupUp();
+    server.answers['put'] = () => word;
+    put();
+    await clock.advance(0);
+    expect(results[0]!.failure).toEqual({ reason: expect.stringContaining(word) });
+    expect([node.up, node.writable]).toEqual([true, false]);
+    await clock.advance(4_999);
+    expect(node.writable).toBe(false);
+    await clock.advance(1);
+    expect(node.writable).toBe(true);
+  });
+
+  it('takes BURIED for a copy that never surfaces, and a refusal of 5 s', async () => {
+    const { clock, server, node, put, results } = await setupUp();
+    server.answers['put'] = () => 'BURIED 77';
+    put();
+    await clock.advance(0);
+    expect(results[0]!.failure).toEqual({ reason: 'BURIED', doubtful: `n1:11300#${server.instance}:77` });
+    expect(node.writable).toBe(false);
+    await clock.advance(5_000);
+    expect(node.writable).toBe(true);
+  });
+
+  it('blames the body, not the node, where it is too large', async () => {
+    const { clock, server, node, put, results } = await setupUp();
+    server.answers['put'] = () => 'JOB_TOO_BIG';
+    put();
+    put('x'.repeat(65_536));
+    await clock.advance(0);
+    expect(results.map(({ failure }) => failure)).toEqual([
+      { reason: expect.stringContaining('65536 bytes') }, // not even sent
+      { reason: expect.stringContaining("the server's answer") },
+    ]);
+    expect(node.writable).toBe(true);
+  });
+});
+
+describe('ClusterNode: delete', () => {
+  /** A server of one process life, with one copy in it. */
+  async function withCopy(text = 'mine') {
+    const clock = new VirtualClock();
+    let server = new EmbeddedNode(clock);
+    const node = new ClusterNode('n1:11300', () => server.dial(), clock);
+    node.start();
+    await clock.advance(0);
+    const store = (body: string) =>
+      new Promise<string>((resolve) => {
+        node.put(
+          't',
+          () => Buffer.from(body),
+          () => ({ priority: 1, delay: 100, ttr: 60 }),
+          (_failure, location) => resolve(location),
+        );
+      });
+    const location = await store(text);
+    const remove = (place = location) =>
+      new Promise<DeleteResult>((resolve) => {
+        node.delete(parseLocation(place)!, (body) => body.toString() === 'mine', resolve);
+      });
+    /** Comes back empty, and counts its copies from 1 again. */
+    const restart = async () => {
+      const first = node.instance;
+      server.close();
+      server = new EmbeddedNode(clock);
+      await clock.advance(3_000);
+      expect(node.instance).not.toBe(first);
+    };
+    return { clock, node, store, location, remove, restart };
+  }
+
+  it('deletes the copy, once', async () => {
+    const { remove } = await withCopy();
+    expect(await remove()).toBe('deleted');
+    expect(await remove()).toBe('missing');
+  });
+
+  it('does not ask the server of the location what the copy is', async () => {
+    const { remove } = await withCopy('what isSame would refuse');
+    expect(await remove()).toBe('deleted');
+  });
+
+  it('finds it missing while somebody has it reserved', async () => {
+    const { clock, node, location, remove } = await withCopy();
+    const lane = node.connectLane(() => undefined)!;
+    await lane.ask((done) => lane.reserveJob(parseLocation(location)!.copyId, done));
+    expect(await remove()).toBe('missing');
+    lane.close();
+    await clock.advance(0);
+    expect(await remove()).toBe('deleted');
+  });
+
+  it('never deletes the innocent job that has the id now', async () => {
+    const { store, location, remove, restart } = await withCopy();
+    await restart();
+    const other = await store('innocent');
+    expect(parseLocation(other)!.copyId).toBe(parseLocation(location)!.copyId);
+    expect(await remove()).toBe('missing');
+    expect(await remove(other)).toBe('deleted'); // so it was there
+  });
+
+  it('deletes the copy where a restarted server still has it', async () => {
+    const { store, location, remove, restart } = await withCopy();
+    await restart();
+    const again = await store('mine');
+    expect(parseLocation(again)!.copyId).toBe(parseLocation(location)!.copyId);
+    expect(await remove(location)).toBe('deleted');
+    expect(await remove(again)).toBe('missing');
+  });
+
+  it('takes a server that does not tell its instance for another one each time', async () => {
+    const { clock, server, node, put, results } = setup();
+    server.answers['stats'] = () => server.ok('max-job-size: 65535');
+    server.answers['peek'] = ({ line }) => `FOUND ${line.slice(5)} 8\r\ninnocent`;
+    put();
+    await clock.advance(0);
+    await clock.advance(0);
+    const { location } = results[0]!;
+    server.cut();
+    await clock.advance(100);
+    expect(node.up).toBe(true);
+    const answers: DeleteResult[] = [];
+    node.delete(
+      parseLocation(location)!,
+      () => false,
+      (result) => answers.push(result),
+    );
+    await clock.advance(0);
+    expect(answers).toEqual(['missing']);
+    expect(server.words).toEqual(['put', 'peek']);
+  });
+
+  it('waits for the first connection', async () => {
+    const { clock, server, node } = setup();
+    server.answers['delete'] = () => 'DELETED';
+    const answers: DeleteResult[] = [];
+    const place = { endpoint: 'n1:11300', instance: server.instance, copyId: '5' };
+    node.delete(
+      place,
+      () => true,
+      (result) => answers.push(result),
+    );
+    await clock.advance(0);
+    await clock.advance(0);
+    expect(answers).toEqual(['deleted']);
+  });
+
+  it('is away, at once, where nobody knows the id or the node is known to be down', async () => {
+    const { clock, server, node } = await setupUp();
+    const answers: DeleteResult[] = [];
+    const place = { endpoint: 'n1:11300', instance: server.instance, copyId: '5' };
+    node.delete(
+      { ...place, copyId: '?' },
+      () => true,
+      (result) => answers.push(result),
+    );
+    expect(answers).toEqual(['away']);
+    server.refusing = true;
+    server.cut();
+    await clock.advance(0);
+    node.delete(
+      place,
+      () => true,
+      (result) => answers.push(result),
+    );
+    expect(answers).toEqual(['away', 'away']);
+    expect(server.words).toEqual([]);
+  });
+
+  it('is away when no answer comes', async () => {
+    const { clock, server, node } = await setupUp();
+    const answers: DeleteResult[] = [];
+    const place = { endpoint: 'n1:11300', instance: server.instance, copyId: '5' };
+    node.delete(
+      place,
+      () => true,
+      (result) => answers.push(result),
+    );
+    node.delete(
+      { ...place, instance: 'other' },
+      () => true,
+      (result) => answers.push(result),
+    );
+    await clock.advance(500);
+    expect(answers).toEqual(['away', 'away']);
+  });
+});
+
+describe('ClusterNode: lanes', () => {
+  it('are opened only while it is up, with the limit of its bodies', async () => {
+    const { clock, server, node } = setup();
+    expect(node.connectLane(() => undefined)).toBeUndefined();
+    server.answers['stats'] = () => server.ok('id: x\nmax-job-size: 1000');
+    node.start();
+    await clock.advance(0);
+    const lane = node.connectLane(() => undefined)!;
+    expect(lane.maxJobSize).toBe(1_000);
+    expect(server.connections).toBe(2);
+    lane.close();
+  });
+});
+
+describe('ClusterNode: close', () => {
+  it('leaves no timer and no connection while it is still connecting', async () => {
+    const { clock, server, node, put, results, told } = setup();
+    server.freeze();
+    node.start();
+    put();
+    await clock.advance(10);
+    expect(server.connections).toBe(1);
+    node.close();
+    expect(clock.timers.size).toBe(0);
+    expect(results).toHaveLength(1);
+    await clock.advance(60_000);
+    expect([server.connections, server.dials.length, told]).toEqual([0, 1, []]);
+  });
+
+  it('leaves none while it is up, nor between two tries', async () => {
+    for (const refusing of [true, false]) {
+      const { clock, server, node } = setup();
+      server.refusing = refusing;
+      node.start();
+      await clock.advance(0);
+      expect(node.up).toBe(!refusing);
+      node.close();
+      node.close();
+      expect(clock.timers.size).toBe(0);
+      await clock.advance(60_000);
+      expect([server.connections, server.dials.length, node.up]).toEqual([0, 1, false]);
+    }
+  });
+
+  it('fails what comes later, at once', async () => {
+    const { clock, server, node, put, results } = await setupUp();
+    node.close();
+    put();
+    node.start();
+    await clock.advance(0);
+    expect(results).toHaveLength(1);
+    expect(results[0]!.failure!.doubtful).toBeUndefined();
+    expect(server.dials).toHaveLength(1);
+  });
+});

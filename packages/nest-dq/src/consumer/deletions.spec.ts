@@ -1,0 +1,97 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Cluster } from '../cluster/cluster.js';
+import type { ClusterNode, DeleteResult } from '../cluster/cluster-node.js';
+import { JobEnvelope, type CopyHeader } from '../envelope.js';
+import type { Deletion, SettleQueue } from '../ledger/settle-queue.js';
+import { heldDelivery, recordingLane, type RecordingConnection } from '../testing/recording-lane.js';
+import type { Lane } from './lane.js';
+import { Deletions } from './deletions.js';
+
+type Answer = (result: DeleteResult, node?: ClusterNode) => void;
+
+const SIBLINGS = [
+  { index: 1, location: 'n1#i1:5' },
+  { index: 2, location: 'n2#i2:?' },
+];
+
+describe('Deletions', () => {
+  let asked: { location: string; isSame: (body: Buffer) => boolean; answer: Answer }[];
+  let settled: Deletion[];
+  let answered: number;
+  let deletions: Deletions;
+  let lane: Lane;
+  let connection: RecordingConnection;
+  const elsewhere = { instance: 'i1' } as ClusterNode;
+
+  beforeEach(() => {
+    asked = [];
+    settled = [];
+    answered = 0;
+    ({ lane, connection } = recordingLane());
+    const cluster = {
+      delete: (location: string, isSame: (body: Buffer) => boolean, answer: Answer) =>
+        asked.push({ location, isSame, answer }),
+    } as unknown as Cluster;
+    const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
+    deletions = new Deletions(cluster, settleQueue, 'tube', () => answered++);
+  });
+
+  const held = (header: Partial<CopyHeader> = {}) =>
+    heldDelivery(lane, { id: 'a', copyId: '7', siblings: SIBLINGS, ...header });
+
+  it('deletes the copy in hand on its lane and its known siblings by their places, and settles what was DELETED', () => {
+    const delivery = held();
+    deletions.delete(delivery, true);
+    expect(connection.said).toEqual(['delete 7']);
+    expect(asked.map(({ location }) => location)).toEqual(['n1#i1:5']);
+    connection.answer('DELETED');
+    expect([deletions.pending, answered, settled]).toEqual([1, 0, []]);
+    asked[0]!.answer('deleted', elsewhere);
+    expect([deletions.pending, answered]).toEqual([0, 1]);
+    expect(settled).toEqual([
+      {
+        tube: 'tube',
+        id: 'a',
+        generation: 0,
+        unknown: true,
+        copies: [
+          { index: 0, node: delivery.node, instance: 'instance' },
+          { index: 1, node: elsewhere, instance: 'i1' },
+        ],
+      },
+    ]);
+  });
+
+  it('settles nothing that was not found, or whose node was away', () => {
+    deletions.delete(held(), true);
+    connection.answer('NOT_FOUND');
+    asked[0]!.answer('missing', elsewhere);
+    deletions.delete(held({ siblings: SIBLINGS.slice(0, 1) }), true);
+    connection.answer('DELETED');
+    asked[1]!.answer('away');
+    expect(settled.map(({ copies }) => copies.map(({ index }) => index))).toEqual([[], [0]]);
+    expect(settled.map(({ unknown }) => unknown)).toEqual([true, false]);
+  });
+
+  it('leaves the siblings of a job that was ended elsewhere to whoever ended it', () => {
+    deletions.delete(held(), false);
+    expect(asked).toEqual([]);
+    connection.answer('DELETED');
+    expect(settled).toHaveLength(1);
+  });
+
+  it('looks for a copy that was lost meanwhile at its place, and at nobody else’s', () => {
+    const delivery = held({ siblings: [] });
+    lane.forget();
+    deletions.delete(delivery, true);
+    expect(connection.said).toEqual([]);
+    const [{ location, isSame }] = asked as [(typeof asked)[number]];
+    expect(location).toBe('node#instance:7');
+    const body = (id: string, index: number) =>
+      new JobEnvelope(
+        { id, due: 1, generation: 0, copies: 3, priority: 1 },
+        { type: 'void', bytes: Buffer.alloc(0) },
+      ).copy(index);
+    expect([body('a', 0), body('a', 1), body('b', 0)].map(isSame)).toEqual([true, false, false]);
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Connection } from '../beanstalk/connection.js';
+import { RecordingConnection, heldDelivery, recordingLane } from '../testing/recording-lane.js';
+import { Lane } from './lane.js';
+
+describe('Lane', () => {
+  it('watches its tube and not the default one, whose jobs are others’', () => {
+    const opened = (tube: string) => {
+      const connection = new RecordingConnection();
+      new Lane(connection as unknown as Connection, 'i', tube, undefined as never);
+      return connection.said;
+    };
+    expect(opened('mail')).toEqual(['watch mail', 'ignore default']);
+    expect(opened('default')).toEqual(['watch default']);
+  });
+
+  it('is idle while it neither waits nor holds, and is open', () => {
+    const { lane, connection } = recordingLane();
+    expect(lane.idle).toBe(true);
+    lane.wait(() => undefined);
+    expect([lane.idle, lane.waiting]).toEqual([false, true]);
+    connection.answer('TIMED_OUT');
+    expect([lane.idle, lane.waiting]).toEqual([true, false]);
+    const delivery = heldDelivery(lane);
+    expect(lane.idle).toBe(false);
+    lane.release(delivery, 0, 1);
+    expect(lane.idle).toBe(true);
+    connection.closed = true;
+    expect(lane.idle).toBe(false);
+  });
+
+  it('gives what a wait brings, and nothing for TIMED_OUT and DEADLINE_SOON', () => {
+    const { lane, connection, said } = recordingLane();
+    const brought: unknown[] = [];
+    const reserved = { id: '1', body: Buffer.from('x') };
+    for (const reply of [reserved, 'TIMED_OUT', 'DEADLINE_SOON']) {
+      lane.wait((got) => brought.push(got));
+      connection.answer(reply);
+    }
+    expect(brought).toEqual([reserved, undefined, undefined]);
+    expect(said).toEqual(['reserve 5', 'reserve 5', 'reserve 5']);
+  });
+
+  it('touches all it holds when a refill hears DEADLINE_SOON', () => {
+    const { lane, connection, said } = recordingLane();
+    heldDelivery(lane, { copyId: '1' });
+    heldDelivery(lane, { copyId: '2' });
+    const got: unknown[] = [];
+    lane.refill(1, (reserved) => got.push(reserved));
+    connection.answer('DEADLINE_SOON');
+    expect(got).toEqual([undefined]);
+    expect(said).toEqual(['reserve 0', 'touch 1', 'touch 2']);
+  });
+
+  it('loses what the server says is not its own any more, when it touches it', () => {
+    const lost: string[] = [];
+    const { lane, connection } = recordingLane({
+      lost: (deliveries) => lost.push(...deliveries.map(({ copyId }) => copyId)),
+    });
+    heldDelivery(lane, { copyId: '1' });
+    heldDelivery(lane, { copyId: '2' });
+    lane.touchAll();
+    connection.answer('TOUCHED');
+    connection.answer('NOT_FOUND');
+    expect(lost).toEqual(['2']);
+    expect(lane.held).toBe(1);
+  });
+
+  it('says nothing about a copy that it does not hold', () => {
+    const { lane, said } = recordingLane();
+    const delivery = heldDelivery(lane);
+    lane.release(delivery, 0, 3);
+    lane.release(delivery, 0, 3);
+    lane.bury(delivery, 0);
+    expect(said).toEqual([`release ${delivery.copyId} pri 3`]);
+    expect(delivery.held).toBe(false);
+  });
+
+  it('does not take a new delivery of a copy for the old one', () => {
+    const { lane, said } = recordingLane();
+    const old = heldDelivery(lane, { copyId: '1' });
+    lane.release(old, 0, 0);
+    const again = heldDelivery(lane, { copyId: '1' });
+    lane.bury(old, 0);
+    expect(said).toEqual(['release 1 pri 0']);
+    expect([old.held, again.held]).toEqual([false, true]);
+  });
+
+  it('tells when the last delivery is let go, however it is', () => {
+    let freed = 0;
+    const { lane } = recordingLane({ freed: () => freed++ });
+    const [a, b, c] = [heldDelivery(lane), heldDelivery(lane), heldDelivery(lane)];
+    lane.release(a, 0, 0);
+    lane.bury(b, 0);
+    expect(freed).toBe(0);
+    lane.delete(c, () => undefined);
+    expect(freed).toBe(1);
+  });
+
+  it('says whether a copy was deleted', () => {
+    const { lane, connection } = recordingLane();
+    const results: boolean[] = [];
+    for (const reply of ['DELETED', 'NOT_FOUND']) {
+      lane.delete(heldDelivery(lane), (deleted) => results.push(deleted));
+      connection.answer(reply);
+    }
+    expect(results).toEqual([true, false]);
+  });
+
+  it('tells of a release that the server could only bury', () => {
+    const strayed: string[] = [];
+    const { lane, connection } = recordingLane({ strayed: (copyId) => strayed.push(copyId) });
+    lane.release(heldDelivery(lane, { copyId: '9' }), 0, 5);
+    connection.answer('BURIED');
+    expect(strayed).toEqual(['9']);
+  });
+
+  it('forgets all it held when its connection is gone', async () => {
+    const lost: string[] = [];
+    const { lane } = recordingLane({
+      lost: (deliveries) => lost.push(...deliveries.map(({ copyId }) => copyId)),
+    });
+    const delivery = heldDelivery(lane, { copyId: '1' });
+    lane.forget();
+    lane.forget();
+    await lane.gone;
+    expect(lost).toEqual(['1']);
+    expect(delivery.held).toBe(false);
+  });
+});

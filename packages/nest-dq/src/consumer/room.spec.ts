@@ -1,0 +1,50 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { VirtualClock } from '../testing/virtual-clock.js';
+import { Room } from './room.js';
+
+describe('Room', () => {
+  let clock: VirtualClock;
+  let room: Room;
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    room = new Room(clock, 10);
+  });
+
+  it('lets as many be due and waiting as there are slots, while nothing was completed', () => {
+    expect(room.window).toBe(10);
+    expect(room.left(10, 0, 0)).toBe(20);
+  });
+
+  it('grows by what was completed in the last 100 ms, and shrinks again as that passes', async () => {
+    for (let i = 0; i < 5; i++) room.completed();
+    await clock.advance(50);
+    for (let i = 0; i < 7; i++) room.completed();
+    expect(room.window).toBe(22);
+    await clock.advance(40);
+    expect(room.window).toBe(22);
+    await clock.advance(10);
+    expect(room.window).toBe(17);
+    await clock.advance(49);
+    expect(room.window).toBe(17);
+    await clock.advance(1);
+    expect(room.window).toBe(10);
+  });
+
+  it('forgets everything in a pause of any length', async () => {
+    for (let i = 0; i < 5; i++) room.completed();
+    await clock.advance(123_456);
+    expect(room.window).toBe(10);
+    room.completed();
+    expect(room.window).toBe(11);
+  });
+
+  it('counts free slots, what waits, and reserves that are out', () => {
+    expect(room.left(3, 4, 5)).toBe(10 + 3 - 4 - 5);
+  });
+
+  it('says none, and not a negative room as something, when more waits than may', () => {
+    expect(room.left(0, 10, 0)).toBe(0);
+    expect(room.left(0, 12, 4)).toBeLessThanOrEqual(0);
+  });
+});

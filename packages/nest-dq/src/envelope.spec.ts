@@ -1,0 +1,263 @@
+import { describe, expect, it } from '@jest/globals';
+import { longestLocation } from './cluster/location.js';
+import {
+  JobEnvelope,
+  decodePayload,
+  encodePayload,
+  isCopy,
+  unwrap,
+  type Envelope,
+  type JobHeader,
+  type Sibling,
+} from './envelope.js';
+
+const JOB: JobHeader = {
+  id: '01J00000000000000000000000',
+  due: Date.UTC(2030, 0, 1),
+  generation: 0,
+  copies: 3,
+  priority: 1,
+};
+const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
+
+const wrap = (payload: unknown, job: Partial<JobHeader> = {}, index = 0, siblings?: readonly Sibling[]) =>
+  new JobEnvelope({ ...JOB, ...job }, encodePayload(payload)).copy(index, siblings);
+
+function unwrapped(body: Buffer): Envelope {
+  const envelope = unwrap(body);
+  if (typeof envelope === 'string') throw new Error(envelope);
+  return envelope;
+}
+
+/** What a handler gets of a payload. */
+const through = (payload: unknown) => decodePayload(unwrapped(wrap(payload)).content);
+
+describe('a payload', () => {
+  it.each<{ payload: unknown }>([
+    { payload: { id: '42', list: [1, null, 'ä\r\n'] } },
+    { payload: [] },
+    { payload: null },
+    { payload: false },
+    { payload: 0 },
+    { payload: -1.5 },
+    { payload: '' },
+    { payload: 'text, not JSON: {"a":1}' },
+    { payload: 'üñí 🐇\r\n\0' },
+    { payload: undefined },
+  ])('comes back as it was: %p', ({ payload }) => {
+    expect(through(payload)).toEqual(payload);
+  });
+
+  it('comes back as a Buffer when it is bytes, each of the 256', () => {
+    for (const bytes of [ALL_BYTES, new Uint8Array(ALL_BYTES), Buffer.from('\r\n\n\r'), Buffer.alloc(0)]) {
+      const back = through(bytes);
+      expect(Buffer.isBuffer(back)).toBe(true);
+      expect((back as Buffer).equals(bytes)).toBe(true);
+    }
+  });
+
+  it('is what its toJSON says', () => {
+    expect(through(new Date(0))).toBe('1970-01-01T00:00:00.000Z');
+    expect(through({ at: new Date(0), gone: undefined })).toEqual({ at: '1970-01-01T00:00:00.000Z' });
+  });
+
+  it('is what it was at the call, whatever the caller writes into it later', () => {
+    const bytes = Buffer.from('before');
+    const content = encodePayload(bytes);
+    bytes.write('after!');
+    expect(decodePayload(content)).toEqual(Buffer.from('before'));
+  });
+
+  const cycle: { self?: unknown } = {};
+  cycle.self = cycle;
+  it.each<[string, unknown]>([
+    ['a BigInt', 5n],
+    ['a BigInt inside', { n: 5n }],
+    ['a cycle', cycle],
+    ['a function', () => 1],
+    ['a symbol', Symbol('x')],
+    ['what JSON leaves out', { toJSON: () => undefined }],
+  ])('is refused when it is %s', (_name, payload) => {
+    expect(() => encodePayload(payload)).toThrow(expect.objectContaining({ code: 'DQ_BAD_PAYLOAD' }));
+  });
+
+  it('that was stored as JSON and is none is told so', () => {
+    expect(() => decodePayload({ type: 'json', bytes: Buffer.from('{"a":') })).toThrow(
+      /^DQ_BAD_PAYLOAD: .*"{\\"a\\":"/,
+    );
+  });
+});
+
+describe('an envelope', () => {
+  it('is a mark, a line of compact JSON, and the payload', () => {
+    const siblings = [{ index: 1, location: 'a:1#x:5' }];
+    expect(wrap({ a: 1 }, {}, 0, siblings).toString()).toBe(
+      `dq1 {"id":"${JOB.id}","due":${JOB.due},"n":3,"i":0,"l":[[1,"a:1#x:5"]]}\n{"a":1}`,
+    );
+    expect(wrap('x', {}, 2).toString()).toBe(
+      `dq1 {"id":"${JOB.id}","due":${JOB.due},"n":3,"t":"text","i":2}\nx`,
+    );
+  });
+
+  it('brings back all of its header', () => {
+    const job: JobHeader = {
+      ...JOB,
+      generation: 1_900_000_000_000,
+      priority: 0,
+      attempts: 7,
+      backoff: { type: 'fixed', delay: 5, max: 6, jitter: 0.5 },
+      headers: { tenant: 'a', 'x y': 'line\nfeed\r\n and 🐇 \ud800', ['__proto__']: 'p', '': '' },
+    };
+    const siblings = [
+      { index: 1, location: 'a:1#0123456789abcdef:5' },
+      { index: 1, location: 'b:1#0123456789abcdef:?' },
+    ];
+    const { header } = unwrapped(wrap(undefined, job, 0, siblings));
+    expect(header).toEqual({ ...job, index: 0, siblings });
+    expect(Object.keys(header.headers!)).toContain('__proto__');
+    expect(
+      unwrapped(wrap(5, { ...job, backoff: { ...job.backoff!, type: 'exponential' } })).header.backoff,
+    ).toEqual({
+      ...job.backoff,
+      type: 'exponential',
+    });
+  });
+
+  it('leaves out what is usual', () => {
+    expect(unwrapped(wrap(5)).header).toEqual({
+      ...JOB,
+      attempts: undefined,
+      backoff: undefined,
+      headers: undefined,
+      index: 0,
+      siblings: [],
+    });
+  });
+
+  it('is never larger than it says, whatever its places', () => {
+    const random = (most: number) => Math.floor(Math.random() * most);
+    for (let i = 0; i < 2_000; i++) {
+      const nodes = 1 + random(12);
+      const extreme = random(2) === 0;
+      const endpoints = Array.from(
+        { length: nodes },
+        () => `${'n'.repeat(extreme ? 60 : 1 + random(60))}:65535`,
+      );
+      const copies = 1 + random(31);
+      const envelope = new JobEnvelope(
+        {
+          ...JOB,
+          copies,
+          due: random(8.64e15),
+          generation: random(2) * random(8.64e15),
+          headers: random(2) ? { h: 'ä"\n🐇'.repeat(random(50)) } : undefined,
+        },
+        encodePayload(random(2) ? Buffer.alloc(random(500)) : { x: 'ü'.repeat(random(100)) }),
+      );
+      const longest = Math.max(...endpoints.map(longestLocation));
+      const largest = envelope.largestCopy(nodes - 1, longest);
+      const siblings = endpoints.slice(1).map((endpoint) => ({
+        index: extreme ? 30 : random(31),
+        location: `${endpoint}#0123456789abcdef:${'1'.repeat(extreme ? 20 : 1 + random(20))}`,
+      }));
+      expect(envelope.copy(0, siblings).length).toBeLessThanOrEqual(largest);
+      expect(envelope.copy(30).length).toBeLessThanOrEqual(largest);
+    }
+  });
+});
+
+describe('unwrap', () => {
+  it.each<[string, string, RegExp]>([
+    ['nothing', '', /does not begin with "dq1 "/],
+    ['a mark alone', 'dq1', /does not begin with "dq1 "/],
+    ['a mark of another version', 'dq2 {}\nx', /does not begin with "dq1 " but with "dq2 {}\\nx"/],
+    ['the envelope of another program', '1893456000000000000/hello', /does not begin with "dq1 "/],
+    ['no end of the header', 'dq1 {"id":"x"}', /header has no end/],
+    ['no JSON', 'dq1 {"id"\nx', /header is no JSON/],
+    ['an empty header', 'dq1 \nx', /header is no JSON/],
+    ['null', 'dq1 null\nx', /header is no object/],
+    ['a number', 'dq1 5\nx', /header is no object/],
+    ['an array', 'dq1 []\nx', /field "id" is undefined/],
+  ])('tells why %s is no envelope', (_name, body, why) => {
+    expect(unwrap(Buffer.from(body))).toMatch(why);
+  });
+
+  it.each<[string, unknown]>([
+    ['id', undefined],
+    ['id', ''],
+    ['id', 5],
+    ['id', 'x'.repeat(101)],
+    ['due', undefined],
+    ['due', '5'],
+    ['due', -1],
+    ['due', 1.5],
+    ['due', 9e15],
+    ['n', 0],
+    ['n', 32],
+    ['i', undefined],
+    ['i', -1],
+    ['i', 31],
+    ['g', -1],
+    ['g', null],
+    ['p', 3],
+    ['a', 0],
+    ['a', '3'],
+    ['b', 'f'],
+    ['b', ['x', 1, 1, 0]],
+    ['b', ['f', 1, 1]],
+    ['b', ['f', 1, 1, 2]],
+    ['b', ['f', -1, 1, 0]],
+    ['b', ['f', 1, '1', 0]],
+    ['h', 'x'],
+    ['h', ['x']],
+    ['h', { a: 1 }],
+    ['h', null],
+    ['t', 'json5'],
+    ['l', {}],
+    ['l', [5]],
+    ['l', [[31, 'a#b:1']]],
+    ['l', [[0, 5]]],
+  ])('names the field %s when it is %p', (field, value) => {
+    const header = { id: 'x', due: 5, n: 3, i: 0, [field]: value };
+    expect(unwrap(Buffer.from(`dq1 ${JSON.stringify(header)}\n1`))).toMatch(
+      new RegExp(`^its header's field "${field}" is `),
+    );
+  });
+
+  it('refuses a number that is too large for a number', () => {
+    expect(unwrap(Buffer.from('dq1 {"id":"x","due":5,"n":3,"i":0,"b":["f",1e999,1,0]}\n1'))).toMatch(/"b"/);
+  });
+
+  it('ignores what it does not know, as a later version may write it', () => {
+    expect(unwrapped(Buffer.from('dq1 {"id":"x","due":5,"n":3,"i":0,"new":{"a":1}}\n1')).header.id).toBe('x');
+  });
+
+  it('never throws, whatever is in a body', () => {
+    const good = wrap({ a: 1 }, { attempts: 3, headers: { a: 'b' } }, 0, [{ index: 1, location: 'a:1#x:5' }]);
+    for (let i = 0; i < 5_000; i++) {
+      const body = Buffer.from(good);
+      for (let changes = Math.floor(Math.random() * 4); changes >= 0; changes--) {
+        body[Math.floor(Math.random() * body.length)] = Math.floor(Math.random() * 256);
+      }
+      const end = Math.random() < 0.2 ? Math.floor(Math.random() * body.length) : body.length;
+      const result = unwrap(body.subarray(0, end));
+      expect(['string', 'object']).toContain(typeof result);
+    }
+    for (let i = 0; i < 500; i++) {
+      const noise = Buffer.from(Array.from({ length: i % 60 }, () => Math.floor(Math.random() * 256)));
+      expect(['string', 'object']).toContain(typeof unwrap(noise));
+      expect(typeof unwrap(Buffer.concat([Buffer.from('dq1 '), noise, Buffer.from('\n')]))).toBe('string');
+    }
+  });
+});
+
+describe('isCopy', () => {
+  const body = wrap(5, { generation: 7 }, 2);
+  it('knows the very copy: id, generation and index', () => {
+    expect(isCopy(body, JOB.id, 7, 2)).toBe(true);
+    expect(isCopy(body, 'another', 7, 2)).toBe(false);
+    expect(isCopy(body, JOB.id, 8, 2)).toBe(false);
+    expect(isCopy(body, JOB.id, 7, 1)).toBe(false);
+    expect(isCopy(Buffer.from('no envelope'), JOB.id, 7, 2)).toBe(false);
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from '@jest/globals';
+import { checkAttempts, resolveJobOptions } from './job-options.js';
+import type { JobOptions } from './job.js';
+
+describe('resolveJobOptions', () => {
+  it('has defaults for everything', () => {
+    const defaults = { priority: 1, allowPast: false };
+    expect(resolveJobOptions(undefined)).toEqual(defaults);
+    expect(resolveJobOptions({})).toEqual(defaults);
+    expect(resolveJobOptions({ priority: undefined, headers: undefined })).toEqual(defaults);
+  });
+
+  it('takes all there are', () => {
+    expect(
+      resolveJobOptions({
+        priority: 'high',
+        attempts: 3,
+        backoff: { type: 'fixed', delay: '5s', max: '1h', jitter: 0 },
+        headers: { tenant: 'ä\n' },
+        allowPast: true,
+      }),
+    ).toEqual({
+      priority: 0,
+      attempts: 3,
+      backoff: { type: 'fixed', delay: 5_000, max: 3_600_000, jitter: 0 },
+      headers: { tenant: 'ä\n' },
+      allowPast: true,
+    });
+    expect(resolveJobOptions({ priority: 'low' }).priority).toBe(2);
+  });
+
+  it('keeps the headers as they were at the call', () => {
+    const headers = { tenant: 'a' };
+    const resolved = resolveJobOptions({ headers });
+    headers.tenant = 'b';
+    expect(resolved.headers).toEqual({ tenant: 'a' });
+  });
+
+  it.each<[unknown, string]>([
+    [null, 'the job options is null'],
+    [5, 'the job options is 5'],
+    [{ priority: 'urgent' }, '`priority` is "urgent"'],
+    [{ priority: 1 }, '`priority` is 1'],
+    [{ attempts: 0 }, '`attempts` is 0'],
+    [{ attempts: 1.5 }, '`attempts` is 1.5'],
+    [{ attempts: Infinity }, '`attempts` is Infinity'],
+    [{ attempts: '3' }, '`attempts` is "3"'],
+    [{ attempts: null }, '`attempts` is null'],
+    [{ backoff: 'fixed' }, '`backoff` is "fixed"'],
+    [{ allowPast: 'yes' }, '`allowPast` is "yes"'],
+    [{ headers: 'x' }, '`headers` is "x"'],
+    [{ headers: null }, '`headers` is null'],
+    [{ headers: ['x'] }, '`headers` is ["x"]'],
+    [{ headers: new Map([['tenant', 'a']]) }, '`headers` is {}'],
+    [{ headers: { tenant: 5 } }, 'the header `tenant` is 5'],
+    [{ headers: { tenant: undefined } }, 'the header `tenant` is undefined'],
+    [{ key: 'order:42' }, '`key` is not available in this version'],
+    [{ onDuplicate: 'keep' }, '`onDuplicate` is not available in this version'],
+    [{ timeout: '5s' }, '`timeout` is not available in this version'],
+    [{ prioritiy: 'high' }, 'there is no job option `prioritiy`'],
+  ])('refuses %p by name', (options, text) => {
+    const resolve = () => resolveJobOptions(options as JobOptions);
+    expect(resolve).toThrow(expect.objectContaining({ code: 'DQ_BAD_OPTION' }));
+    expect(resolve).toThrow(text);
+  });
+
+  it('refuses a wrong duration inside the backoff as such', () => {
+    expect(() => resolveJobOptions({ backoff: { type: 'fixed', delay: '900' } })).toThrow(
+      expect.objectContaining({ code: 'DQ_BAD_DURATION' }),
+    );
+  });
+});
+
+describe('checkAttempts', () => {
+  it('takes whole numbers of 1 or more', () => {
+    expect([1, 10, Number.MAX_SAFE_INTEGER].map(checkAttempts)).toEqual([1, 10, Number.MAX_SAFE_INTEGER]);
+    expect(() => checkAttempts(-1)).toThrow('expected a whole number of 1 or more');
+  });
+});

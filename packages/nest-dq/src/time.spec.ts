@@ -1,0 +1,246 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import {
+  DEFAULT_BACKOFF,
+  backoffDelay,
+  parseDuration,
+  parseWhen,
+  resolveBackoff,
+  systemClock,
+  type BackoffPlan,
+  type Duration,
+  type When,
+} from './time.js';
+
+const DAY = 86_400_000;
+
+describe('parseDuration', () => {
+  it.each<[Duration, number]>([
+    [0, 0],
+    [1.2, 2],
+    [1e12 - 1, 1e12 - 1],
+    ['0s', 0],
+    ['500ms', 500],
+    ['1.5ms', 2],
+    ['30s', 30_000],
+    ['1.5h', 5_400_000],
+    ['15m', 900_000],
+    ['1 minute', 60_000],
+    ['12h', 12 * 3_600_000],
+    ['2 days', 2 * DAY],
+    ['1w', 7 * DAY],
+    [' 3 weeks ', 21 * DAY],
+  ])('takes %p', (value, ms) => {
+    expect(parseDuration(value, 'x')).toBe(ms);
+  });
+
+  it.each<[unknown, RegExp]>([
+    ['900', /no unit/],
+    ['1.5', /no unit/],
+    ['-5m', /negative/],
+    ['- 5m', /negative/],
+    [-1, /negative/],
+    ['1M', /months and years/],
+    ['1 month', /months and years/],
+    ['2y', /months and years/],
+    ['1 year', /months and years/],
+    ['Infinity', /not a duration/],
+    ['Infinityms', /not a duration/],
+    ['NaN', /not a duration/],
+    ['', /not a duration/],
+    ['soon', /not a duration/],
+    ['1h30m', /not a duration/],
+    ['1e3ms', /not a duration/],
+    ['.5s', /not a duration/],
+    ['+5s', /not a duration/],
+    ['5 ms later', /not a duration/],
+    ['PT5M', /not a duration/],
+    ['12000d', /longer than 31 years/],
+    [`${'0'.repeat(120)}5s`, /longer than 31 years/],
+    [NaN, /not a finite number/],
+    [Infinity, /not a finite number/],
+    [1e12, /timestamp.*`at`/],
+    [1_900_000_000_000, /timestamp.*`at`/],
+    [undefined, /neither a number nor a text/],
+    [null, /neither a number nor a text/],
+    [new Date(5), /neither a number nor a text/],
+    [5n, /neither a number nor a text/],
+  ])('refuses %p', (value, why) => {
+    const parse = () => parseDuration(value as Duration, 'the delay');
+    expect(parse).toThrow(expect.objectContaining({ code: 'DQ_BAD_DURATION' }));
+    expect(parse).toThrow(why);
+    expect(parse).toThrow(/^DQ_BAD_DURATION: the delay is .*'15m'/);
+  });
+});
+
+describe('parseWhen', () => {
+  const instant = Date.UTC(2030, 0, 1);
+  it.each<[string, When, number]>([
+    ['a Date', new Date(instant), instant],
+    ['an early Date', new Date(5), 5],
+    ['milliseconds', instant, instant],
+    ['fractions, which are rounded up', instant + 0.1, instant + 1],
+    ['a Temporal.Instant by its shape', { epochMilliseconds: instant }, instant],
+  ])('takes %s', (_name, when, ms) => {
+    expect(parseWhen(when)).toBe(ms);
+  });
+
+  it.each<[unknown, RegExp]>([
+    [Math.floor(instant / 1000), /looks like seconds; multiply by 1000/],
+    [0, /looks like seconds/],
+    [-1, /before 1970/],
+    [new Date(-1), /before 1970/],
+    [new Date(NaN), /an invalid Date: not a finite time/],
+    [NaN, /not a finite time/],
+    [Infinity, /not a finite time/],
+    [{ epochMilliseconds: NaN }, /not a finite time/],
+    [{ epochMilliseconds: 5n }, /not a finite time/],
+    [{ epochNanoseconds: 5 }, /not a finite time/],
+    [{}, /not a finite time/],
+    ['2030-01-01', /a text; parse it first/],
+    [null, /no instant/],
+    [undefined, /no instant/],
+    [5n, /no instant/],
+  ])('refuses %p', (value, why) => {
+    const parse = () => parseWhen(value as When);
+    expect(parse).toThrow(expect.objectContaining({ code: 'DQ_BAD_TIME' }));
+    expect(parse).toThrow(why);
+  });
+});
+
+describe('resolveBackoff', () => {
+  it('fills the defaults', () => {
+    expect(resolveBackoff({ type: 'exponential' })).toEqual(DEFAULT_BACKOFF);
+    expect(resolveBackoff({ type: 'fixed', delay: '5s', max: '1m', jitter: 0 })).toEqual({
+      type: 'fixed',
+      delay: 5_000,
+      max: 60_000,
+      jitter: 0,
+    });
+  });
+
+  it.each<unknown>([
+    undefined,
+    null,
+    5,
+    'fixed',
+    {},
+    { type: 'linear' },
+    { type: 'fixed', jitter: -0.1 },
+    { type: 'fixed', jitter: 1.1 },
+    { type: 'fixed', jitter: NaN },
+    { type: 'fixed', jitter: '0.5' },
+  ])('refuses %p', (plan) => {
+    expect(() => resolveBackoff(plan as BackoffPlan)).toThrow(
+      expect.objectContaining({ code: 'DQ_BAD_OPTION' }),
+    );
+  });
+
+  it('names the duration that is wrong', () => {
+    expect(() => resolveBackoff({ type: 'fixed', delay: '5' })).toThrow(/`backoff.delay` is "5"/);
+    expect(() => resolveBackoff({ type: 'fixed', max: '1M' })).toThrow(/`backoff.max` is "1M"/);
+  });
+});
+
+describe('backoffDelay', () => {
+  it('doubles from attempt to attempt, up to its limit', () => {
+    const plan = resolveBackoff({ type: 'exponential', delay: '2s', max: '20s', jitter: 0 });
+    expect([1, 2, 3, 4, 5, 1_000].map((attempt) => backoffDelay(plan, attempt, 0))).toEqual([
+      2_000, 4_000, 8_000, 16_000, 20_000, 20_000,
+    ]);
+  });
+
+  it('stays the same where it is fixed, and within its limit', () => {
+    const plan = resolveBackoff({ type: 'fixed', delay: '5s', jitter: 0 });
+    expect([1, 2, 50].map((attempt) => backoffDelay(plan, attempt, 0))).toEqual([5_000, 5_000, 5_000]);
+    expect(backoffDelay({ ...plan, max: 1_000 }, 1, 0)).toBe(1_000);
+  });
+
+  it('takes away at most the part that is left to chance', () => {
+    const plan = resolveBackoff({ type: 'exponential', delay: 10_000, jitter: 0.2 });
+    expect(backoffDelay(plan, 1, 0)).toBe(10_000);
+    expect(backoffDelay(plan, 1, 0.5)).toBe(9_000);
+    for (let i = 0; i < 1_000; i++) {
+      const wait = backoffDelay(plan, 1 + (i % 20), Math.random());
+      const longest = backoffDelay(plan, 1 + (i % 20), 0);
+      expect(wait).toBeLessThanOrEqual(longest);
+      expect(wait).toBeGreaterThanOrEqual(longest * 0.8 - 1);
+      expect(Number.isInteger(wait)).toBe(true);
+    }
+  });
+});
+
+describe('systemClock.after', () => {
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('takes delays that setTimeout cannot', () => {
+    jest.useFakeTimers();
+    const called = jest.fn();
+    systemClock.after(60 * DAY, called);
+    jest.advanceTimersByTime(60 * DAY - 1);
+    expect(called).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(1);
+    expect(called).toHaveBeenCalledTimes(1);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('never calls back for an endless delay', () => {
+    jest.useFakeTimers();
+    const called = jest.fn();
+    const timer = systemClock.after(Infinity, called);
+    jest.advanceTimersByTime(200 * DAY);
+    expect(called).not.toHaveBeenCalled();
+    timer.cancel();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('is cancelled for good, in the middle of a long delay too', () => {
+    jest.useFakeTimers();
+    const called = jest.fn();
+    const timer = systemClock.after(60 * DAY, called);
+    jest.advanceTimersByTime(40 * DAY);
+    timer.cancel();
+    timer.cancel();
+    jest.advanceTimersByTime(40 * DAY);
+    expect(called).not.toHaveBeenCalled();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('is not early by its own clock, although setTimeout is', async () => {
+    const early = await Promise.all(
+      Array.from({ length: 500 }, (_, i) => {
+        const delay = 1 + (i % 40) / 4;
+        const start = systemClock.now();
+        return new Promise<boolean>((resolve) => {
+          systemClock.after(delay, () => resolve(systemClock.now() - start < delay));
+        });
+      }),
+    );
+    expect(early.filter(Boolean)).toEqual([]);
+  });
+
+  it('calls back at once for what is past', async () => {
+    await new Promise<void>((resolve) => systemClock.after(-5, resolve));
+  });
+});
+
+describe('systemClock', () => {
+  it('tells the wall clock, and a clock that only grows', () => {
+    expect(Math.abs(systemClock.wall() - Date.now())).toBeLessThan(1_000);
+    const first = systemClock.now();
+    expect(systemClock.now()).toBeGreaterThanOrEqual(first);
+  });
+
+  it('calls back soon, but never within the call', async () => {
+    const order: string[] = [];
+    await new Promise<void>((resolve) => {
+      systemClock.soon(() => {
+        order.push('soon');
+        resolve();
+      });
+      order.push('after the call');
+    });
+    expect(order).toEqual(['after the call', 'soon']);
+  });
+});

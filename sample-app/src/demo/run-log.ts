@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import type { RevokeResult } from 'nest-dq';
+import { tally, type Entry, type Tally } from './tally.js';
+
+/** What this demo did and saw. It asks the library nothing, so that it can contradict it. */
+@Injectable()
+export class RunLog {
+  private readonly entries: Entry[] = [];
+  private readonly runs = new Map<number, number>();
+
+  asked(job: number, due: number): void {
+    this.entries.push({ what: 'asked', job, due });
+  }
+
+  /** How many runs of this job there have been, this one included. */
+  started(job: number): number {
+    this.entries.push({ what: 'started', job, at: Date.now() });
+    const runs = (this.runs.get(job) ?? 0) + 1;
+    this.runs.set(job, runs);
+    return runs;
+  }
+
+  failed(job: number, retryDelay: number): void {
+    this.entries.push({ what: 'failed', job, retryAt: Date.now() + retryDelay });
+  }
+
+  succeeded(job: number): void {
+    this.entries.push({ what: 'succeeded', job });
+  }
+
+  answered(job: number, answer: RevokeResult): void {
+    this.entries.push({ what: 'answered', job, answer });
+  }
+
+  tally(): Tally {
+    return tally(this.entries);
+  }
+}

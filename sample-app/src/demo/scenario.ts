@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DqProducer } from 'nest-dq';
+import type { DemoCluster } from './demo-cluster.js';
+import { DemoJob } from './demo.module.js';
+import { plan, type PlannedJob } from './plan.js';
+import type { RunLog } from './run-log.js';
+import type { Screen } from './screen.js';
+import type { Tally } from './tally.js';
+
+const JOBS = 330;
+/** Milliseconds after the start. The first job must come due after a node was killed. */
+const FIRST_DUE = 3_000;
+const LAST_DUE = 9_000;
+/** Milliseconds after the last due time: by then all has run, after two retries and on a backup copy too. */
+const DONE_LIMIT = 20_000;
+/** Milliseconds for a node that came back to lose the copies of jobs that are done. */
+const EMPTY_LIMIT = 20_000;
+/** Milliseconds in which a second run would show. */
+const QUIET = 2_000;
+const LOOK_EVERY = 100;
+
+interface Revocation {
+  readonly job: number;
+  readonly ids: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Schedules, revokes, breaks a node if there is a cluster, and waits until all is over. */
+export class Scenario {
+  private readonly begin = Date.now();
+
+  constructor(
+    private readonly dq: DqProducer,
+    private readonly log: RunLog,
+    private readonly screen: Screen,
+    private readonly cluster: DemoCluster | undefined,
+    /** Aborts it: all that it awaits then rejects. */
+    private readonly signal: AbortSignal,
+  ) {}
+
+  async play(): Promise<Tally> {
+    const jobs = plan(JOBS, FIRST_DUE, LAST_DUE);
+    const later = jobs.filter(({ add }) => add !== 'now');
+    const now = jobs.filter(({ add }) => add === 'now');
+
+    this.screen.say(`${later.length} jobs are scheduled for the seconds to come; some are revoked`);
+    const revocations = (await Promise.all(later.map((job) => this.schedule(job)))).flat();
+    if (this.cluster) await this.kill(this.cluster);
+    this.screen.say(`${now.length} jobs are scheduled for now`);
+    await Promise.all(now.map((job) => this.add(job)));
+    await Promise.all([this.revokeInTime(revocations), this.untilAllIsOver()]);
+
+    if (this.cluster) await this.restart(this.cluster);
+    await this.until(() => false, Date.now() + QUIET);
+    return this.log.tally();
+  }
+
+  /** Revokes it at once if that is planned; what is left to revoke later comes back. */
+  private async schedule(planned: PlannedJob): Promise<Revocation[]> {
+    const { job, revoke } = planned;
+    const ids = await this.add(planned);
+    if (revoke === undefined) return [];
+    if (revoke > 0) return [{ job, ids, at: this.begin + revoke }];
+    await this.revoke(job, ids);
+    return [];
+  }
+
+  private async add({ job, add, due, failures }: PlannedJob): Promise<string> {
+    const payload = { job, failures };
+    const now = Date.now();
+    const when = add === 'now' ? now : this.begin + due;
+    this.log.asked(job, when);
+    const receipt =
+      add === 'now'
+        ? await this.dq.now(DemoJob, payload)
+        : add === 'delay'
+          ? await this.dq.delay(DemoJob, payload, when - now)
+          : await this.dq.at(DemoJob, payload, new Date(when));
+    return receipt.ids;
+  }
+
+  private async revokeInTime(revocations: Revocation[]): Promise<void> {
+    for (const { job, ids, at } of revocations.sort((a, b) => a.at - b.at)) {
+      await sleep(Math.max(0, at - Date.now()), undefined, { signal: this.signal });
+      await this.revoke(job, ids);
+    }
+  }
+
+  private async revoke(job: number, ids: string): Promise<void> {
+    this.log.answered(job, await this.dq.revoke(ids));
+  }
+
+  private async kill(cluster: DemoCluster): Promise<void> {
+    await cluster.victim.kill('SIGKILL');
+    this.screen.say(`${cluster.victim.endpoint} was killed (SIGKILL): backups of its jobs come 2 s later`);
+  }
+
+  /** Its binlog has copies of jobs that are done or revoked by now; the nodes are asked when they are gone. */
+  private async restart(cluster: DemoCluster): Promise<void> {
+    await cluster.victim.restart();
+    const before = await cluster.copies();
+    this.screen.say(
+      `${cluster.victim.endpoint} is back; the nodes hold ${before} copies of jobs that are over`,
+    );
+    const empty = async () => (await cluster.copies()) === 0;
+    await this.until(empty, Date.now() + EMPTY_LIMIT);
+    this.screen.say(`the nodes hold ${await cluster.copies()} copies`);
+  }
+
+  private untilAllIsOver(): Promise<void> {
+    return this.until(() => this.log.tally().lost === 0, this.begin + LAST_DUE + DONE_LIMIT);
+  }
+
+  /** Looks, and shows how far it is, until the condition holds or the time is over. */
+  private async until(condition: () => boolean | Promise<boolean>, end: number): Promise<void> {
+    while (Date.now() < end) {
+      this.screen.progress(this.log.tally());
+      if (await condition()) return;
+      await sleep(LOOK_EVERY, undefined, { signal: this.signal });
+    }
+  }
+}

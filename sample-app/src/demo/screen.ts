@@ -1,0 +1,54 @@
+import type { LoggerService } from '@nestjs/common';
+import { ON_PURPOSE } from './demo.module.js';
+import type { Tally } from './tally.js';
+
+const CLEAR_LINE = '\r\x1b[2K';
+/** Milliseconds between progress lines where they cannot replace each other. */
+const PROGRESS_EVERY = 2_000;
+
+/** One live line at the bottom of a terminal; elsewhere a line now and then. Also where the library's log goes. */
+export class Screen implements LoggerService {
+  private readonly begin = performance.now();
+  private live = '';
+  private nextProgress = 0;
+
+  constructor(private readonly out: NodeJS.WriteStream) {}
+
+  progress({ scheduled, ran, revoked, retried, lost }: Tally): void {
+    const line = `${scheduled} scheduled, ${ran} ran, ${revoked} revoked, ${retried} retried, ${lost} to come`;
+    if (this.out.isTTY) {
+      this.live = `${this.time()}  ${line}`;
+      this.out.write(CLEAR_LINE + this.live);
+    } else if (performance.now() >= this.nextProgress) {
+      this.nextProgress = performance.now() + PROGRESS_EVERY;
+      this.say(line);
+    }
+  }
+
+  say(line: string): void {
+    if (this.out.isTTY) this.out.write(`${CLEAR_LINE}${this.time()}  ${line}\n${this.live}`);
+    else this.out.write(`${this.time()}  ${line}\n`);
+  }
+
+  /** What was said stays, and what follows begins on a line of its own. */
+  end(): void {
+    if (this.live !== '') this.out.write(CLEAR_LINE);
+    this.live = '';
+  }
+
+  log(message: string): void {
+    this.say(`  ${message}`);
+  }
+
+  warn(message: string): void {
+    this.say(`  ${message}`);
+  }
+
+  error(message: string): void {
+    if (!message.includes(ON_PURPOSE)) this.say(`  ${message}`);
+  }
+
+  private time(): string {
+    return `${((performance.now() - this.begin) / 1_000).toFixed(1).padStart(5)} s`;
+  }
+}

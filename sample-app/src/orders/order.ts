@@ -1,0 +1,11 @@
+export type OrderStatus = 'placed' | 'paid' | 'cancelled';
+
+export interface Order {
+  readonly id: string;
+  readonly product: string;
+  readonly quantity: number;
+  readonly status: OrderStatus;
+  readonly payBy: Date;
+  /** Finds the job that cancels it: the `ids` of its receipt. */
+  readonly cancellation: string;
+}

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { ConflictException, Injectable, Logger, NotFoundException } from '@nestjs/common';
+import { DelayedHandler, DelayedJob, DqProducer } from 'nest-dq';
+import { Revoker } from '../common/revoker.js';
+import { Settings } from '../settings.js';
+import { OrderUnpaid, type OrderJob } from '../tubes.js';
+import type { Order } from './order.js';
+import { OrdersRepository } from './orders.repository.js';
+import { Stock } from './stock.js';
+
+/** An order takes its goods from stock at once. Unpaid in time, it is cancelled and they go back. */
+@Injectable()
+export class OrdersService {
+  private readonly logger = new Logger(OrdersService.name);
+
+  constructor(
+    private readonly orders: OrdersRepository,
+    private readonly stock: Stock,
+    private readonly dq: DqProducer,
+    private readonly revoker: Revoker,
+    private readonly settings: Settings,
+  ) {}
+
+  list(): Order[] {
+    return this.orders.list();
+  }
+
+  get(id: string): Order {
+    const order = this.orders.find(id);
+    if (!order) throw new NotFoundException(`there is no order ${id}`);
+    return order;
+  }
+
+  async place(product: string, quantity: number): Promise<Order> {
+    this.stock.take(product, quantity);
+    try {
+      const id = randomUUID();
+      // The job, then the row: a job without its row does nothing, a row without its job would never be cancelled.
+      const receipt = await this.dq.delay(OrderUnpaid, { orderId: id }, this.settings.payWithin);
+      this.orders.add({
+        id,
+        product,
+        quantity,
+        status: 'placed',
+        payBy: receipt.dueAt,
+        cancellation: receipt.ids,
+      });
+      return this.get(id);
+    } catch (error) {
+      this.stock.giveBack(product, quantity);
+      throw error;
+    }
+  }
+
+  /** Paying twice is no mistake. */
+  async pay(id: string): Promise<Order> {
+    const order = this.get(id);
+    if (order.status === 'paid') return order;
+    // The row, then the job: from here on the order is paid, and whatever the revoke answers is fine.
+    const paid = this.orders.move(id, 'placed', 'paid');
+    if (!paid) throw new ConflictException(`order ${id} was not paid in time and is cancelled`);
+    const answer = await this.revoker.revoke(paid.cancellation);
+    // `running` or `done`: the handler came too late for the row, as it sees itself.
+    this.logger.log(`order ${id} is paid; its cancellation: ${answer}`);
+    return paid;
+  }
+
+  /** Only the change of the row counts, so a late start, or a second one, does nothing. */
+  @DelayedHandler(OrderUnpaid, { concurrency: 50 })
+  cancelUnpaid({ orderId }: OrderJob, job: DelayedJob): void {
+    const order = this.orders.move(orderId, 'placed', 'cancelled');
+    if (!order) return; // paid in the last moment, or never saved
+    this.stock.giveBack(order.product, order.quantity);
+    this.logger.log(`order ${orderId} is cancelled, ${job.lateness.toFixed(1)} ms after its time was over`);
+  }
+}

@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import type { Deletion, Resource } from './resource.js';
+
+@Injectable()
+export class ResourcesRepository {
+  private readonly rows = new Map<string, Resource>();
+
+  add(resource: Resource): void {
+    this.rows.set(resource.id, resource);
+  }
+
+  find(id: string): Resource | undefined {
+    return this.rows.get(id);
+  }
+
+  /** The row, if this deletion is still what becomes of it. */
+  findDeleting(id: string, deletionId: string): Resource | undefined {
+    const resource = this.rows.get(id);
+    return resource?.deletion?.id === deletionId ? resource : undefined;
+  }
+
+  /** False, and no change, when the row is gone or has a deletion already. */
+  setDeletion(id: string, deletion: Deletion): boolean {
+    const resource = this.rows.get(id);
+    if (!resource || resource.deletion) return false;
+    this.rows.set(id, { ...resource, deletion });
+    return true;
+  }
+
+  /** What was planned, if anything was. */
+  clearDeletion(id: string): Deletion | undefined {
+    const resource = this.rows.get(id);
+    if (!resource?.deletion) return undefined;
+    const { deletion, ...kept } = resource;
+    this.rows.set(id, kept);
+    return deletion;
+  }
+
+  remove(id: string): void {
+    this.rows.delete(id);
+  }
+}

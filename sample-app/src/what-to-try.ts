@@ -1,0 +1,33 @@
+import type { Settings } from './settings.js';
+
+/** The lines a newcomer pastes into a second terminal. */
+export function whatToTry(port: number, { servers, payWithin, welcomeAfter, day }: Settings): string {
+  const at = `localhost:${port}`;
+  const seconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
+  const idOf = (command: string) => `$(${command} | grep -o '[0-9a-f-]\\{36\\}')`;
+  return `
+Listening on http://${at}; jobs are kept ${servers.beanstalks ? `on ${servers.beanstalks.join(', ')}` : 'in the memory of this process'}.
+Try these in another terminal, and watch this one:
+
+  # An order that is not paid within ${seconds(payWithin)} is cancelled, and its tea is back in stock.
+  curl ${at}/orders -d product=tea -d quantity=2
+  curl ${at}/stock
+
+  # One that is paid stays: its cancellation is revoked.
+  ORDER=${idOf(`curl -s ${at}/orders -d product=mug -d quantity=1`)}
+  curl -X POST ${at}/orders/$ORDER/pay
+  curl ${at}/orders
+
+  # A welcome mail ${seconds(welcomeAfter)} after a registration. busy.example is busy at first, so that one is tried again.
+  curl ${at}/users -d name=Ann -d email=ann@example.com
+  curl ${at}/users -d name=Bob -d email=bob@busy.example
+  curl ${at}/mails
+
+  # Deleted in 30 days (of ${seconds(day)} each), with notices by mail on days 23, 28 and 29; undo it before.
+  RESOURCE=${idOf(`curl -s ${at}/resources -d name=photos -d owner=ann@example.com`)}
+  curl -X DELETE ${at}/resources/$RESOURCE
+  curl -X POST ${at}/resources/$RESOURCE/undo
+
+Ctrl-C ends it.
+`;
+}

@@ -1,0 +1,122 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { isEmpty, record, schedule, startOf, type Start } from '../support/jobs.js';
+import {
+  startServers,
+  startSystem,
+  type Servers,
+  type System,
+  type SystemOptions,
+} from '../support/system.js';
+import { eventually } from '../support/waiting.js';
+
+let servers: Servers;
+const systems: System[] = [];
+
+beforeAll(async () => {
+  servers = await startServers();
+}, 120_000);
+afterEach(async () => {
+  await Promise.all(systems.splice(0).map((system) => system.stop()));
+}, 60_000);
+afterAll(() => servers.stop());
+
+function system(options?: SystemOptions): System {
+  const started = startSystem(servers, options);
+  systems.push(started);
+  return started;
+}
+
+describe('a drain', () => {
+  it('lets a handler end that needs 300 ms, and its outcome counts', async () => {
+    const tube = 'short';
+    const [ended, elsewhere]: [Start[], Start[]] = [[], []];
+    const one = system({ drainLimit: 30_000 });
+    let begun = 0;
+    await one.consumer.consume(tube, async (_payload, job) => {
+      begun++;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      ended.push(startOf(job));
+    });
+    const receipts = await schedule(one, tube, 5, () => Date.now());
+    await eventually('they run', () => begun === 5);
+    const two = system();
+    await record(two, tube, elsewhere);
+    await one.consumer.stop();
+    expect(ended).toHaveLength(5);
+    await eventually('no copy is left', () => isEmpty(two, tube));
+    expect(elsewhere).toEqual([]);
+    for (const receipt of receipts) await expect(two.producer.revoke(receipt)).resolves.toBe('done');
+  }, 60_000);
+
+  it('raises the signal of a long one at its limit, and another process runs its job as the same attempt', async () => {
+    const tube = 'long';
+    const starts: Start[] = [];
+    const one = system({ drainLimit: 500 });
+    let first: Start | undefined;
+    let signal: AbortSignal | undefined;
+    await one.consumer.consume(
+      tube,
+      (_payload, job) => {
+        first = startOf(job);
+        signal = job.signal;
+        return new Promise((resolve, reject) => {
+          const timer = setTimeout(resolve, 60_000);
+          job.signal.addEventListener('abort', () => {
+            clearTimeout(timer);
+            reject(job.signal.reason as Error);
+          });
+        });
+      },
+      { attempts: 1 },
+    );
+    const [receipt] = await schedule(one, tube, 1, () => Date.now());
+    await eventually('it runs', () => first !== undefined);
+    const two = system();
+    await two.consumer.consume(tube, (_payload, job) => void starts.push(startOf(job)), { attempts: 1 });
+    const stopping = one.consumer.stop();
+    expect(signal!.aborted).toBe(false);
+    await stopping;
+    expect(signal!.reason).toMatchObject({ code: 'DQ_SHUTDOWN' });
+    await eventually('the other ran it', () => starts.length === 1);
+    expect(starts[0]).toMatchObject({ id: receipt!.id, attempt: 1 });
+    expect(starts[0]!.fence).toBeGreaterThan(first!.fence);
+    await eventually('no copy is left', () => isEmpty(two, tube));
+    expect(one.reports.filter((line) => !line.startsWith('warning'))).toEqual([]);
+    expect(starts).toHaveLength(1);
+  }, 60_000);
+
+  it('gives a handler’s job back that ignores its signal, too', async () => {
+    const tube = 'deaf';
+    const starts: Start[] = [];
+    const one = system({ drainLimit: 200 });
+    let begun = false;
+    await one.consumer.consume(tube, () => {
+      begun = true;
+      return new Promise(() => undefined);
+    });
+    await schedule(one, tube, 1, () => Date.now());
+    await eventually('it runs', () => begun);
+    await one.consumer.stop();
+    const two = system();
+    await record(two, tube, starts);
+    await eventually('the other ran it', () => starts.length === 1);
+    expect(starts[0]!.attempt).toBe(1);
+    await eventually('no copy is left', () => isEmpty(two, tube));
+  }, 60_000);
+
+  it('hands over in the midst of a stream of jobs without losing or repeating one', async () => {
+    const tube = 'stream';
+    const starts: Start[] = [];
+    const [one, two] = [system(), system()];
+    await record(one, tube, starts);
+    const receipts = await schedule(two, tube, 500, (i) => Date.now() + 500 + i * 4);
+    await eventually('some ran', () => starts.length > 50);
+    await record(two, tube, starts);
+    await one.consumer.stop();
+    expect(starts.length).toBeLessThan(500);
+    await eventually('all ran', () => starts.length >= 500);
+    await eventually('no copy is left', () => isEmpty(two, tube));
+    const ids = starts.map(({ id }) => id);
+    expect(ids.toSorted()).toEqual(receipts.map(({ id }) => id).toSorted());
+  }, 60_000);
+});

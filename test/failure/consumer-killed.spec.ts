@@ -1,0 +1,105 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { isEmpty, record, schedule, type Start } from '../support/jobs.js';
+import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+import { eventually } from '../support/waiting.js';
+
+const LEASE = 3_000;
+const PROGRAM = fileURLToPath(new URL('../support/consumer-process.mjs', import.meta.url));
+
+let servers: Servers;
+const systems: System[] = [];
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  servers = await startServers();
+}, 120_000);
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await Promise.all(systems.splice(0).map((system) => system.stop()));
+}, 60_000);
+afterAll(() => servers.stop());
+
+function system(): System {
+  const started = startSystem(servers, { lease: LEASE });
+  systems.push(started);
+  return started;
+}
+
+interface Taken extends Pick<Start, 'id' | 'attempt' | 'fence'> {
+  readonly at: number;
+}
+
+/** A process of the built library whose handlers never end; notes what it takes. */
+function consumerProcess(tube: string, taken: Taken[]): ChildProcess {
+  const options = {
+    beanstalks: servers.beanstalkds.map(({ endpoint }) => endpoint),
+    redis: servers.redis.url,
+    lease: LEASE,
+  };
+  const child = spawn(process.execPath, [PROGRAM, JSON.stringify({ tube, options })], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  createInterface(child.stdout!).on('line', (line) =>
+    taken.push({ ...(JSON.parse(line) as Taken), at: Date.now() }),
+  );
+  return child;
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGKILL');
+  await exit;
+}
+
+describe('a consumer that is killed in its handlers', () => {
+  it('loses nothing: others run its jobs when the lease is over, as another attempt with a greater fence', async () => {
+    const tube = 'killed';
+    const taken: Taken[] = [];
+    const starts: Start[] = [];
+    const one = system();
+    const receipts = await schedule(one, tube, 20, () => Date.now() + 500);
+    const child = consumerProcess(tube, taken);
+    await eventually('it took them all', () => taken.length === 20);
+    // The backups have surfaced as well, and were told to come back.
+    await eventually('it is extended', () => Date.now() > taken.at(-1)!.at + LEASE);
+    await record(one, tube, starts);
+    expect(starts).toEqual([]);
+    await killed(child);
+    const death = Date.now();
+    await eventually('another ran them', () => starts.length >= 20);
+    await eventually('no copy is left', () => isEmpty(one, tube));
+    expect(starts.map(({ id }) => id).toSorted()).toEqual(receipts.map(({ id }) => id).toSorted());
+    for (const start of starts) {
+      const before = taken.find(({ id }) => id === start.id)!;
+      expect(start.attempt).toBe(before.attempt + 1);
+      expect(start.fence).toBeGreaterThan(before.fence);
+      // The last extend came up to a third of the lease before the death.
+      expect(start.at - death).toBeGreaterThanOrEqual((LEASE * 2) / 3 - 500);
+    }
+  }, 120_000);
+
+  it('loses nothing when one after the other is killed', async () => {
+    const tube = 'killed-again';
+    const taken: Taken[] = [];
+    const starts: Start[] = [];
+    const one = system();
+    const [receipt] = await schedule(one, tube, 1, () => Date.now());
+    for (let run = 1; run <= 2; run++) {
+      const child = consumerProcess(tube, taken);
+      await eventually(`it runs for the ${run}. time`, () => taken.length === run);
+      await killed(child);
+    }
+    await record(one, tube, starts);
+    await eventually('it ran', () => starts.length === 1);
+    expect([...taken, ...starts].map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    expect([...taken, ...starts].every(({ id }) => id === receipt!.id)).toBe(true);
+    const fences = [...taken, ...starts].map(({ fence }) => fence);
+    expect(fences).toEqual(fences.toSorted((a, b) => a - b));
+    expect(new Set(fences).size).toBe(3);
+    await eventually('no copy is left', () => isEmpty(one, tube));
+  }, 120_000);
+});

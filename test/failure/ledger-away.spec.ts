@@ -1,0 +1,156 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JobReceipt } from 'nest-dq/src/job.js';
+import { Proxy } from '../support/proxy.js';
+import { expectOnceEach, isEmpty, record, schedule, startOf, type Start } from '../support/jobs.js';
+import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+import { eventually } from '../support/waiting.js';
+
+const JOBS = 300;
+
+let servers: Servers;
+const systems: System[] = [];
+let tubes = 0;
+
+beforeAll(async () => {
+  servers = await startServers();
+}, 120_000);
+afterEach(async () => {
+  await Promise.all(systems.splice(0).map((system) => system.stop()));
+}, 60_000);
+afterAll(() => servers.stop());
+
+function system(redis?: string): System {
+  const started = startSystem(servers, redis === undefined ? {} : { redis });
+  systems.push(started);
+  return started;
+}
+
+const isAway = ({ ledger }: System, tube: string) => ledger.tube(tube).away;
+
+describe.each([
+  ['killed and started again', () => servers.redis.kill(), () => servers.redis.restart()],
+  ['frozen for a while', async () => servers.redis.freeze(), async () => servers.redis.thaw()],
+])('Redis, %s', (_how, takeAway, bringBack) => {
+  it('runs nothing meanwhile; afterwards everything, once each, and nothing is lost', async () => {
+    const starts: Start[] = [];
+    const tube = `t${tubes++}`;
+    const [one, two] = [system(), system()];
+    await record(one, tube, starts);
+    await record(two, tube, starts);
+    const begin = Date.now() + 1_000;
+    const receipts = await schedule(one, tube, JOBS, (i) => begin + i * 10);
+    await eventually('some ran', () => starts.length > 20);
+    await takeAway();
+    try {
+      await eventually('both know that Redis is away', () => isAway(one, tube) && isAway(two, tube));
+      const before = starts.length;
+      expect(before).toBeLessThan(JOBS);
+      await eventually('all are overdue', () => Date.now() > begin + JOBS * 10 + 1_000);
+      expect(starts.length).toBe(before);
+      expect(await isEmpty(one, tube)).toBe(false);
+    } finally {
+      await bringBack();
+    }
+    await eventually('the others ran', () => starts.length >= JOBS);
+    await eventually('no copy is left', () => isEmpty(one, tube));
+    expectOnceEach(starts, receipts);
+  }, 120_000);
+
+  it('takes the outcome of a run that ended meanwhile', async () => {
+    const starts: Start[] = [];
+    const tube = `t${tubes++}`;
+    const one = system();
+    let end: (() => void) | undefined;
+    await one.consumer.consume(tube, (_payload, job) => {
+      starts.push(startOf(job));
+      return new Promise<void>((resolve) => (end = resolve));
+    });
+    const [receipt] = await schedule(one, tube, 1, () => Date.now());
+    await eventually('it runs', () => starts.length === 1);
+    await takeAway();
+    try {
+      await eventually('Redis is known to be away', () => isAway(one, tube));
+      end!();
+    } finally {
+      await bringBack();
+    }
+    await eventually('no copy is left', () => isEmpty(one, tube));
+    expectOnceEach(starts, [receipt!]);
+    await expect(one.producer.revoke(receipt!)).resolves.toBe('done');
+  }, 120_000);
+});
+
+describe('a consumer that is cut off from Redis', () => {
+  it('leaves all jobs to a healthy one, and takes part again when it is back', async () => {
+    const proxy = await Proxy.to(servers.redis);
+    try {
+      const [healthyStarts, cutStarts]: [Start[], Start[]] = [[], []];
+      const tube = `t${tubes++}`;
+      const cut = system(`redis://127.0.0.1:${proxy.port}`);
+      const healthy = system();
+      await record(cut, tube, cutStarts);
+      await record(healthy, tube, healthyStarts);
+      const all: JobReceipt[] = [];
+      const takesPart = async () => {
+        const runs = cutStarts.length;
+        all.push(...(await schedule(healthy, tube, 20, () => Date.now() + 100)));
+        await eventually('these ran', () => cutStarts.length + healthyStarts.length >= all.length);
+        return cutStarts.length > runs;
+      };
+      await eventually('it takes part', takesPart);
+      // Else it would be cut off with runs whose end the ledger does not know, which others may then repeat.
+      await eventually('no copy is left', () => isEmpty(healthy, tube));
+      proxy.cut();
+      await eventually('it is cut off', () => isAway(cut, tube));
+      const cutRuns = cutStarts.length;
+      all.push(...(await schedule(healthy, tube, JOBS, (i) => Date.now() + 500 + i * 5)));
+      await eventually('all ran', () => cutRuns + healthyStarts.length >= all.length);
+      expect(cutStarts.length).toBe(cutRuns);
+      await eventually('no copy is left', () => isEmpty(healthy, tube));
+      proxy.restore();
+      await eventually('it is back', () => !isAway(cut, tube));
+      await eventually('it takes part again', takesPart);
+      expectOnceEach([...cutStarts, ...healthyStarts], all);
+    } finally {
+      await proxy.close();
+    }
+  }, 120_000);
+
+  it('loses a run that it is silent about for a lease: another runs the job with a greater fence, and its own outcome is refused', async () => {
+    const proxy = await Proxy.to(servers.redis);
+    const lease = 3_000;
+    try {
+      const tube = `t${tubes++}`;
+      const [first, second]: [Start[], Start[]] = [[], []];
+      const cut = startSystem(servers, { lease, redis: `redis://127.0.0.1:${proxy.port}` });
+      systems.push(cut);
+      let signal: AbortSignal | undefined;
+      let end: (() => void) | undefined;
+      await cut.consumer.consume(tube, (_payload, job) => {
+        first.push(startOf(job));
+        signal = job.signal;
+        return new Promise<void>((resolve) => (end = resolve));
+      });
+      const [receipt] = await schedule(cut, tube, 1, () => Date.now());
+      await eventually('it runs', () => first.length === 1);
+      proxy.cut();
+      await eventually('it is cut off', () => isAway(cut, tube));
+      const other = startSystem(servers, { lease });
+      systems.push(other);
+      await record(other, tube, second);
+      await eventually('the other runs it', () => second.length === 1);
+      expect(second[0]).toMatchObject({ id: receipt!.id, attempt: 2 });
+      expect(second[0]!.fence).toBeGreaterThan(first[0]!.fence);
+      expect(second[0]!.at - first[0]!.at).toBeGreaterThanOrEqual(lease - 50);
+      expect(signal!.aborted).toBe(false);
+      proxy.restore();
+      await eventually('its signal is raised', () => signal!.aborted);
+      expect(signal!.reason).toMatchObject({ code: 'DQ_LEASE_LOST' });
+      end!();
+      await eventually('no copy is left', () => isEmpty(other, tube));
+      expect([first.length, second.length]).toEqual([1, 1]);
+    } finally {
+      await proxy.close();
+    }
+  }, 120_000);
+});

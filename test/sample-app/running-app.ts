@@ -1,0 +1,58 @@
+import type { AddressInfo } from 'node:net';
+import type { INestApplication } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { AppModule } from '../../sample-app/src/app.module.js';
+import { Settings } from '../../sample-app/src/settings.js';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: any;
+}
+
+/** The sample application on a free port, as an operator would set it, and its clients. */
+export class RunningApp {
+  private constructor(
+    readonly nest: INestApplication,
+    private readonly url: string,
+  ) {}
+
+  static async start(env: NodeJS.ProcessEnv): Promise<RunningApp> {
+    const module = await Test.createTestingModule({
+      imports: [AppModule.forRoot(new Settings(env))],
+    }).compile();
+    const nest = module.createNestApplication({ logger: false, forceCloseConnections: true });
+    await nest.listen(0, '127.0.0.1');
+    const { port } = nest.getHttpServer().address() as AddressInfo;
+    return new RunningApp(nest, `http://127.0.0.1:${port}`);
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.request('GET', path);
+  }
+
+  delete(path: string): Promise<Answer> {
+    return this.request('DELETE', path);
+  }
+
+  /** Any value is sent as JSON, a text as it is. */
+  post(path: string, body?: unknown): Promise<Answer> {
+    return this.request('POST', path, body);
+  }
+
+  close(): Promise<void> {
+    return this.nest.close();
+  }
+
+  private async request(method: string, path: string, body?: unknown): Promise<Answer> {
+    const response = await fetch(this.url + path, {
+      method,
+      ...(body === undefined
+        ? {}
+        : {
+            headers: { 'content-type': 'application/json' },
+            body: typeof body === 'string' ? body : JSON.stringify(body),
+          }),
+    });
+    return { status: response.status, body: await response.json() };
+  }
+}

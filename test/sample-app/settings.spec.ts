@@ -1,0 +1,25 @@
+import { describe, expect, it } from '@jest/globals';
+import { Settings } from '../../sample-app/src/settings.js';
+
+describe('Settings', () => {
+  it('keep jobs in memory and listen on 3000 when nothing is set', () => {
+    expect(new Settings({})).toMatchObject({ port: 3000, servers: {}, payWithin: 15_000, day: 1_000 });
+  });
+
+  it('take a cluster from two variables', () => {
+    const { servers } = new Settings({ DQ_BEANSTALKS: 'a:11300, b:11300', DQ_REDIS: 'redis://c' });
+    expect(servers).toEqual({ beanstalks: ['a:11300', 'b:11300'], redis: 'redis://c' });
+  });
+
+  it.each([
+    [{ DQ_BEANSTALKS: 'a:11300' }, 'DQ_BEANSTALKS is set without DQ_REDIS'],
+    [{ DQ_REDIS: 'redis://c' }, 'DQ_REDIS is set without DQ_BEANSTALKS'],
+    [{ PORT: '65536' }, 'PORT is "65536"'],
+    [{ PORT: 'http' }, 'PORT is "http"'],
+    [{ PAY_SECONDS: '0' }, 'PAY_SECONDS is "0"'],
+    [{ DAY_SECONDS: '1s' }, 'DAY_SECONDS is "1s"'],
+    [{ WELCOME_SECONDS: '-3' }, 'WELCOME_SECONDS is "-3"'],
+  ])('refuse %j', (env, message) => {
+    expect(() => new Settings(env)).toThrow(message);
+  });
+});

@@ -1,0 +1,73 @@
+import { expect } from '@jest/globals';
+import type { Stats } from 'nest-dq/src/beanstalk/connection.js';
+import type { DelayedJob, JobReceipt } from 'nest-dq/src/job.js';
+import type { System } from './system.js';
+
+/** One start of a handler. */
+export interface Start {
+  readonly id: string;
+  /** Which copy it was run from; 0 is the primary. */
+  readonly copy: number;
+  readonly attempt: number;
+  readonly fence: number;
+  /** Milliseconds; negative would be early. */
+  readonly lateness: number;
+  /** By this machine's clock, in milliseconds. */
+  readonly at: number;
+}
+
+export function startOf(job: DelayedJob): Start {
+  const { id, attempt, fence, lateness } = job;
+  return { id, attempt, fence, lateness, copy: copyOf(job), at: Date.now() };
+}
+
+/** Consumes a tube and notes each start. */
+export async function record(
+  { consumer }: System,
+  tube: string,
+  starts: Start[],
+  concurrency = 50,
+): Promise<void> {
+  await consumer.consume(tube, (_payload, job) => void starts.push(startOf(job)), { concurrency });
+}
+
+export async function schedule(
+  { producer }: System,
+  tube: string,
+  count: number,
+  due: (i: number) => number,
+): Promise<JobReceipt[]> {
+  return Promise.all(
+    Array.from({ length: count }, (_, i) => producer.at(tube, { i }, due(i), { allowPast: true })),
+  );
+}
+
+/** Each of the jobs was started once, and none early. */
+export function expectOnceEach(starts: readonly Start[], receipts: readonly JobReceipt[]): void {
+  const ids = starts.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(new Set(ids)).toEqual(new Set(receipts.map(({ id }) => id)));
+  expect(starts.filter(({ lateness }) => lateness < 0)).toEqual([]);
+}
+
+/** No node has a copy of the tube's jobs. */
+export async function isEmpty({ nodes }: System, tube: string): Promise<boolean> {
+  const counts = await Promise.all(
+    nodes.map(async (node) => {
+      const connection = node.connectLane(() => undefined);
+      if (!connection) return 1;
+      const stats = await connection.ask<Stats | 'NOT_FOUND'>((done) => connection.statsTube(tube, done));
+      connection.close();
+      if (stats === 'NOT_FOUND') return 0;
+      const kinds = ['ready', 'reserved', 'delayed', 'buried'];
+      return kinds.reduce((sum, kind) => sum + Number(stats[`current-jobs-${kind}`]), 0);
+    }),
+  );
+  return counts.every((count) => count === 0);
+}
+
+/** A primary names all of its siblings, a backup none. */
+function copyOf(job: DelayedJob): number {
+  const places = (JSON.parse(Buffer.from(job.ids.slice(4), 'base64url').toString()) as unknown[])[5];
+  return (places as [number, string][])[0]![0];
+}
