@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DelayedJob, JobReceipt } from 'nest-dq/src/job.js';
+import { expectOnceEach, isEmpty, record, schedule, type Start } from '../support/jobs.js';
 import {
   startServers,
   startSystem,
@@ -8,12 +8,6 @@ import {
   type SystemOptions,
 } from '../support/system.js';
 import { eventually } from '../support/waiting.js';
-
-interface Start {
-  readonly id: string;
-  readonly copy: number;
-  readonly lateness: number;
-}
 
 let servers: Servers;
 const systems: System[] = [];
@@ -31,39 +25,6 @@ function system(options?: SystemOptions): System {
   const started = startSystem(servers, options);
   systems.push(started);
   return started;
-}
-
-/** Consumes a tube and notes each start. */
-async function record({ consumer }: System, tube: string, starts: Start[], concurrency = 50): Promise<void> {
-  await consumer.consume(
-    tube,
-    (_payload, job) => {
-      starts.push({ id: job.id, copy: copyOf(job), lateness: job.lateness });
-    },
-    { concurrency },
-  );
-}
-
-/** Which copy a job was run from: a primary names all of its siblings, a backup none. */
-function copyOf(job: DelayedJob): number {
-  const places = (JSON.parse(Buffer.from(job.ids.slice(4), 'base64url').toString()) as unknown[])[5];
-  return (places as [number, string][])[0]![0];
-}
-
-async function schedule(
-  { producer }: System,
-  tube: string,
-  count: number,
-  due: (i: number) => number,
-): Promise<JobReceipt[]> {
-  return Promise.all(Array.from({ length: count }, (_, i) => producer.at(tube, { i }, due(i))));
-}
-
-function expectOnceEach(starts: readonly Start[], receipts: readonly JobReceipt[]): void {
-  const ids = starts.map(({ id }) => id);
-  expect(new Set(ids).size).toBe(ids.length);
-  expect(new Set(ids)).toEqual(new Set(receipts.map(({ id }) => id)));
-  expect(starts.filter(({ lateness }) => lateness < 0)).toEqual([]);
 }
 
 describe('a cluster of three nodes and a Redis', () => {
@@ -117,21 +78,3 @@ describe('a cluster of three nodes and a Redis', () => {
     expectOnceEach(starts, kept);
   }, 60_000);
 });
-
-/** No node has a copy of the tube's jobs. */
-async function isEmpty({ nodes }: System, tube: string): Promise<boolean> {
-  const counts = await Promise.all(
-    nodes.map(async (node) => {
-      const connection = node.connectLane(() => undefined);
-      if (!connection) return 1;
-      const stats = await connection.ask<Readonly<Record<string, string>> | 'NOT_FOUND'>((done) =>
-        connection.statsTube(tube, done),
-      );
-      connection.close();
-      if (stats === 'NOT_FOUND') return 0;
-      const kinds = ['ready', 'reserved', 'delayed', 'buried'];
-      return kinds.reduce((sum, kind) => sum + Number(stats[`current-jobs-${kind}`]), 0);
-    }),
-  );
-  return counts.every((count) => count === 0);
-}

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import type { Stats } from 'nest-dq/src/beanstalk/connection.js';
 import type { DelayedJob, JobReceipt } from 'nest-dq/src/job.js';
+import { countCopies } from './copies.js';
 import type { System } from './system.js';
 
 /** One start of a handler. */
@@ -50,19 +50,10 @@ export function expectOnceEach(starts: readonly Start[], receipts: readonly JobR
   expect(starts.filter(({ lateness }) => lateness < 0)).toEqual([]);
 }
 
-/** No node has a copy of the tube's jobs. */
+/** No node has a copy of the tube's jobs; false while one is down. */
 export async function isEmpty({ nodes }: System, tube: string): Promise<boolean> {
-  const counts = await Promise.all(
-    nodes.map(async (node) => {
-      const connection = node.connectLane(() => undefined);
-      if (!connection) return 1;
-      const stats = await connection.ask<Stats | 'NOT_FOUND'>((done) => connection.statsTube(tube, done));
-      connection.close();
-      if (stats === 'NOT_FOUND') return 0;
-      const kinds = ['ready', 'reserved', 'delayed', 'buried'];
-      return kinds.reduce((sum, kind) => sum + Number(stats[`current-jobs-${kind}`]), 0);
-    }),
-  );
+  if (!nodes.every(({ up }) => up)) return false;
+  const counts = await Promise.all(nodes.map((node) => countCopies(node, tube)));
   return counts.every((count) => count === 0);
 }
 

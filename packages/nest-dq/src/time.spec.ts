@@ -126,6 +126,7 @@ describe('resolveBackoff', () => {
     {},
     { type: 'linear' },
     { type: 'fixed', jitter: -0.1 },
+    { type: 'fixed', dealy: '2s' },
     { type: 'fixed', jitter: 1.1 },
     { type: 'fixed', jitter: NaN },
     { type: 'fixed', jitter: '0.5' },

@@ -154,6 +154,13 @@ export function resolveBackoff(plan: BackoffPlan): ResolvedBackoff {
       `\`backoff\` is ${show(plan)}: expected { type: 'fixed' or 'exponential', delay?, max?, jitter? }`,
     );
   }
+  const unknown = Object.keys(plan).find((field) => !(field in DEFAULT_BACKOFF));
+  if (unknown !== undefined) {
+    throw new DqError(
+      'DQ_BAD_OPTION',
+      `there is no \`backoff.${unknown}\`; there are type, delay, max and jitter`,
+    );
+  }
   const jitter = plan.jitter ?? DEFAULT_BACKOFF.jitter;
   if (typeof jitter !== 'number' || !(jitter >= 0 && jitter <= 1)) {
     throw new DqError('DQ_BAD_OPTION', `\`backoff.jitter\` is ${show(jitter)}: expected 0 to 1`);

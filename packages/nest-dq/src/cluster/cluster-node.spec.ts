@@ -298,16 +298,23 @@ describe('ClusterNode: put', () => {
     expect(node.writable).toBe(true);
   });
 
-  it('takes BURIED for a copy that never surfaces, and a refusal of 5 s', async () => {
-    const { clock, server, node, put, results } = await setupUp();
-    server.answers['put'] = () => 'BURIED 77';
-    put();
-    await clock.advance(0);
-    expect(results[0]!.failure).toEqual({ reason: 'BURIED', doubtful: `n1:11300#${server.instance}:77` });
-    expect(node.writable).toBe(false);
-    await clock.advance(5_000);
-    expect(node.writable).toBe(true);
-  });
+  it.each(['DELETED', 'NOT_FOUND'])(
+    'deletes a copy that was BURIED (%s), and takes it for a refusal of 5 s',
+    async (answer) => {
+      const { clock, server, node, put, results } = await setupUp();
+      server.answers['put'] = () => 'BURIED 77';
+      server.answers['delete'] = () => answer;
+      put();
+      await clock.advance(0);
+      const location = `n1:11300#${server.instance}:77`;
+      expect(results[0]!.failure).toEqual(
+        answer === 'DELETED' ? { reason: 'BURIED' } : { reason: 'BURIED', doubtful: location },
+      );
+      expect(node.writable).toBe(false);
+      await clock.advance(5_000);
+      expect(node.writable).toBe(true);
+    },
+  );
 
   it('blames the body, not the node, where it is too large', async () => {
     const { clock, server, node, put, results } = await setupUp();

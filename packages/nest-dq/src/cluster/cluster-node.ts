@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
-import { Connection, type Done, type PutOptions } from '../beanstalk/connection.js';
+import { Connection, type PutOptions } from '../beanstalk/connection.js';
 import type { Clock, Timer } from '../time.js';
 import { UNKNOWN_COPY, formatLocation, type Location } from './location.js';
 
@@ -134,7 +134,10 @@ export class ClusterNode {
         if (reply.status === 'INSERTED') return done(undefined, location);
         // Stored, but it will never surface by itself: the server is out of memory, or cannot write its log.
         this.refusedUntil = this.clock.now() + REFUSAL_PAUSE;
-        done({ reason: 'BURIED', doubtful: location }, '');
+        connection.delete(reply.id, (failed, answer) => {
+          const deleted = !failed && answer === 'DELETED';
+          done(deleted ? { reason: 'BURIED' } : { reason: 'BURIED', doubtful: location }, '');
+        });
       });
     });
   }
@@ -161,8 +164,9 @@ export class ClusterNode {
   }
 
   /** Makes a buried copy ready again; a release that the server could not store ends as buried. */
-  kickJob(copyId: string, done: Done<'KICKED' | 'NOT_FOUND'>): void {
-    this.whenUp((connection) => connection?.kickJob(copyId, done));
+  kickJob(copyId: string): void {
+    // Nothing depends on it: if it fails, the copy stays buried, and its siblings run the job.
+    this.whenUp((connection) => connection?.kickJob(copyId, () => undefined));
   }
 
   /** One more connection to the node, for reserving. Undefined while the node is down: listen for `up` first. */

@@ -211,6 +211,7 @@ describe('Cluster: put', () => {
     const { servers, put, beginWith } = await setup(3);
     beginWith(0);
     servers[0]!.answers['put'] = () => 'BURIED 5';
+    servers[0]!.answers['delete'] = () => 'NOT_FOUND';
     const { stored, doubtful } = await put();
     expect(stored).toHaveLength(2);
     expect(where(doubtful)).toEqual(['0 at n0:1#instance0:5']);

@@ -238,6 +238,10 @@ describe('Claims', () => {
       expect(told).toEqual(['answered']);
       free = 2;
       claims.claim();
+      expect(ledger.claims).toHaveLength(1);
+      await clock.advance(500);
+      expect(told).toEqual(['answered', 'answered']);
+      claims.claim();
       expect(ledger.claims[1]!.requests.map(({ token }) => token)).toEqual([first.token, second.token]);
     });
 

@@ -2,7 +2,7 @@ import { Heap } from '../heap.js';
 import { copyDelay, copyPriority, stagger } from '../copy-timing.js';
 import type { ClaimAnswer, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
-import type { Clock } from '../time.js';
+import type { Clock, Timer } from '../time.js';
 import type { Delivery } from './delivery.js';
 
 /** Milliseconds. What is due and waits for longer than this without a slot may go to another process. */
@@ -11,6 +11,8 @@ const PATIENCE = 250;
 export const HOLD_LIMIT = 1_000;
 /** Seconds. A long run's backups ask no oftener than this. */
 const LONGEST_BACKUP_PAUSE = 60;
+/** Milliseconds between a call without an answer and the next. */
+const ASK_AGAIN_AFTER = 500;
 /** Milliseconds. A claim whose answer comes this much before the lease's end is not used. */
 const LEASE_RESERVE = 1_000;
 
@@ -42,6 +44,7 @@ export interface ClaimSettings {
 export class Claims {
   private readonly waiting = new Heap<Delivery>(before);
   private claiming = 0;
+  private pause: Timer | undefined;
 
   constructor(
     private readonly ledger: TubeLedger,
@@ -83,6 +86,7 @@ export class Claims {
 
   /** Claims as many as there are slots. */
   claim(): void {
+    if (this.pause) return;
     const batch: Delivery[] = [];
     const free = this.taker.freeSlots();
     for (let next = this.waiting.peek(); next && batch.length < free; next = this.waiting.peek()) {
@@ -91,6 +95,11 @@ export class Claims {
       else batch.push(next);
     }
     if (batch.length > 0) this.ask(batch);
+  }
+
+  /** No more questions. */
+  close(): void {
+    this.pause?.cancel();
   }
 
   /** Lets a copy go for as long as the run of its job has, wherever that is. */
@@ -129,6 +138,10 @@ export class Claims {
         // Unknown, not failed: asked again with the same token once the ledger answers, unless they are released before.
         this.claiming -= batch.length;
         for (const delivery of batch) if (delivery.held) this.waiting.add(delivery);
+        this.pause ??= this.clock.after(ASK_AGAIN_AFTER, () => {
+          this.pause = undefined;
+          this.taker.answered();
+        });
         this.taker.answered();
       },
     );

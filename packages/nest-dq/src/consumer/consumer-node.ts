@@ -129,7 +129,7 @@ export class ConsumerNode implements LaneEvents {
       this.node,
       `a release was answered BURIED (out of memory, or the log cannot be written)`,
     );
-    this.later(KICK_AFTER, () => this.node.kickJob(copyId, () => undefined));
+    this.later(KICK_AFTER, () => this.node.kickJob(copyId));
   }
 
   private wait(lane: Lane): void {

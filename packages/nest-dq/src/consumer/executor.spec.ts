@@ -154,6 +154,29 @@ describe('Executor', () => {
     expect(reports).toEqual(['lease lost tube a 1']);
   });
 
+  it('does not tell that a run failed after it lost its lease: it does not count', async () => {
+    handler = (_payload, { signal }) =>
+      new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason as Error)),
+      );
+    start();
+    const [run] = executor.all();
+    executor.loseLease(run!);
+    await turn();
+    expect(kinds()).toEqual(['retry']);
+    expect(reports).toEqual(['lease lost tube a 1']);
+  });
+
+  it('takes a result whose `then` throws for a failure', () => {
+    handler = () => ({
+      get then() {
+        throw new Error('no then');
+      },
+    });
+    start();
+    expect(kinds()).toEqual(['retry']);
+  });
+
   describe('at the end of a drain', () => {
     let job: DelayedJob;
 

@@ -64,12 +64,12 @@ export class Executor {
     let result: unknown;
     try {
       result = this.handler(job.payload, job);
+      // A promise costs a turn; a plain value is taken at once.
+      if (isThenable(result)) return void result.then(returned, threw);
     } catch (error) {
       return threw(error);
     }
-    // A promise costs a turn; a plain value is taken at once.
-    if (isThenable(result)) result.then(returned, threw);
-    else returned(result);
+    returned(result);
   }
 
   /** The ledger has taken the run's outcome. */
@@ -80,6 +80,7 @@ export class Executor {
   /** Somebody else may run the job now. */
   loseLease(run: Run): void {
     if (run.abort.signal.aborted) return;
+    run.lost = true;
     run.abort.abort(
       new DqError(
         'DQ_LEASE_LOST',
@@ -105,10 +106,10 @@ export class Executor {
     run.handling = false;
     this.handlingNow--;
     this.onVerdict(run, verdict);
+    if (!job || run.lost) return; // what a lost run came to does not count
     if (verdict.kind === 'retry') {
-      const retryAt = new Date(this.ledger.now() + verdict.delay);
-      if (job) this.report.failed(job, verdict.error, retryAt);
-    } else if (verdict.kind === 'dead' && job) {
+      this.report.failed(job, verdict.error, new Date(this.ledger.now() + verdict.delay));
+    } else if (verdict.kind === 'dead') {
       this.report.failed(job, verdict.error);
     }
   }

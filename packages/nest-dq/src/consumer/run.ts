@@ -13,6 +13,8 @@ export class Run {
   lastOk: number;
   /** The handler has not returned yet. */
   handling = true;
+  /** The lease was lost, and with it the right to say what became of the job. */
+  lost = false;
 
   constructor(
     readonly delivery: Delivery,

@@ -340,6 +340,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
     await this.until(() => this.finishes.size + this.deletions.pending === 0, LAST_WORDS);
     this.heartbeat.stop();
     this.finishes.close();
+    this.claims.close();
     this.stopListening?.();
     for (const timer of [this.surplusTimer, this.awayTimer, this.backTimer]) timer?.cancel();
     await Promise.all(this.nodes.map((node) => node.close()));

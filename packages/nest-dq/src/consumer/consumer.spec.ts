@@ -1,0 +1,108 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ClusterNode } from '../cluster/cluster-node.js';
+import { Cluster } from '../cluster/cluster.js';
+import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { MemoryLedger } from '../ledger/memory-ledger.js';
+import { SettleQueue } from '../ledger/settle-queue.js';
+import { ClusterProducer } from '../producer.js';
+import { VirtualClock } from '../testing/virtual-clock.js';
+import { defineTube } from '../tube.js';
+import { ClusterConsumer, type ClusterConsumerSettings } from './consumer.js';
+import { DEFAULT_HANDLER_SETTINGS } from './handler-settings.js';
+import type { ConsumerReport } from './report.js';
+
+const SETTINGS: ClusterConsumerSettings = {
+  prefix: 'shop-',
+  backupDelay: 2_000,
+  lease: 15_000,
+  drainLimit: 1_000,
+  handlers: { ...DEFAULT_HANDLER_SETTINGS, concurrency: 1 },
+  consume: true,
+};
+const SILENT = {} as ConsumerReport;
+
+describe('ClusterConsumer', () => {
+  let clock: VirtualClock;
+  let producer: ClusterProducer;
+  let make: (settings?: Partial<ClusterConsumerSettings>) => ClusterConsumer;
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    const embedded = new EmbeddedNode(clock);
+    const node = new ClusterNode('embedded', () => embedded.dial(), clock);
+    const cluster = new Cluster([node], { replicas: 1, minWritten: 1 }, clock);
+    const ledger = new MemoryLedger({
+      settings: { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 },
+      clock,
+    });
+    const settleQueue = new SettleQueue(ledger, clock);
+    producer = new ClusterProducer(cluster, ledger, settleQueue, clock, SETTINGS);
+    make = (settings) =>
+      new ClusterConsumer(
+        { ...SETTINGS, ...settings },
+        { cluster, ledger, settleQueue, clock, report: SILENT },
+      );
+  });
+
+  it('runs what was registered before the start, and after it, each from its own options', async () => {
+    const consumer = make();
+    const ran: string[] = [];
+    let most = 0;
+    let now = 0;
+    await consumer.consume(defineTube<string>('before'), (payload) => void ran.push(payload));
+    await producer.now('before', 'a');
+    await clock.advance(1_000);
+    expect(ran).toEqual([]);
+
+    consumer.start();
+    consumer.start();
+    const work = async () => {
+      most = Math.max(most, ++now);
+      await new Promise<void>((resolve) => clock.after(100, resolve));
+      now--;
+    };
+    await consumer.consume('after', work, { concurrency: 2 });
+    for (let i = 0; i < 5; i++) await producer.now('after', i);
+    await clock.advance(1_000);
+    expect(ran).toEqual(['a']);
+    expect(most).toBe(2);
+    await Promise.all([consumer.stop(), clock.advance(5_000)]);
+  });
+
+  it('takes one handler a tube, and another once the first has stopped', async () => {
+    const consumer = make();
+    const first = await consumer.consume('t', () => undefined);
+    await expect(consumer.consume(defineTube('t'), () => undefined)).rejects.toMatchObject({
+      code: 'DQ_CONFIG',
+      message: expect.stringContaining('"t"'),
+    });
+    await first.stop();
+    await first.stop();
+    await expect(consumer.consume('t', () => undefined)).resolves.toBeDefined();
+  });
+
+  it('refuses what it cannot consume', async () => {
+    const consumer = make();
+    const nothing = () => undefined;
+    await expect(consumer.consume('a b', nothing)).rejects.toMatchObject({ code: 'DQ_BAD_TUBE' });
+    await expect(consumer.consume('x'.repeat(196), nothing)).rejects.toMatchObject({ code: 'DQ_BAD_TUBE' });
+    await expect(consumer.consume('t', 5 as never)).rejects.toMatchObject({ code: 'DQ_BAD_OPTION' });
+    await expect(consumer.consume('t', nothing, { concurrency: 0 })).rejects.toMatchObject({
+      code: 'DQ_BAD_OPTION',
+    });
+    await expect(make({ consume: false }).consume('t', nothing)).rejects.toMatchObject({ code: 'DQ_CONFIG' });
+    await consumer.stop();
+    await expect(consumer.consume('t', nothing)).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+  });
+
+  it('may be stopped before the start, and does not start after it', async () => {
+    const consumer = make();
+    let ran = 0;
+    await consumer.consume('t', () => void ran++);
+    await Promise.all([consumer.stop(), consumer.stop()]);
+    consumer.start();
+    await producer.now('t', 1);
+    await clock.advance(10_000);
+    expect(ran).toBe(0);
+  });
+});
