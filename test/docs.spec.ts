@@ -7,7 +7,7 @@ const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.ur
 
 /** The first column of all tables of a page, where it is one piece of code. */
 function namedInTables(page: string): Set<string> {
-  return new Set([...page.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1]!));
+  return new Set([...page.matchAll(/^\| `([^`]+)` +\|/gm)].map((match) => match[1]!));
 }
 
 describe('the documentation', () => {

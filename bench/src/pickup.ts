@@ -28,6 +28,7 @@ export async function pickup(json: boolean): Promise<void> {
   const producer = cluster.app.get(DqProducer);
   const consumer = cluster.app.get(DqConsumer);
   const samples: number[] = [];
+  const fromReceipt: number[] = [];
   let long = 0;
   let mostConnections = 0;
   let started: () => void = () => undefined;
@@ -59,12 +60,17 @@ export async function pickup(json: boolean): Promise<void> {
     // Their first runs end one after the other, so that they do not all come up again at one moment.
     for (let i = 1; i <= TAKEN; i++) void producer.now(TUBE, { long: (LONG * i) / TAKEN, sentAt: 0 });
   });
+  let acknowledged = 0;
   for (let i = 0; i < SAMPLES; i++) {
+    acknowledged = Infinity;
     await new Promise<void>((resolve) => {
       const count = samples.length;
       started = () => samples.length > count && resolve();
-      void producer.now(TUBE, { long: 0, sentAt: performance.now() });
+      const sentAt = performance.now();
+      void producer.now(TUBE, { long: 0, sentAt }).then(() => (acknowledged = performance.now() - sentAt));
     });
+    await turn(); // a receipt may come after the start
+    fromReceipt.push(Math.max(0, samples.at(-1)! - acknowledged));
     if (i % 50 === 0) {
       const now = await Promise.all(cluster.beanstalkds.map(connections));
       mostConnections = Math.max(mostConnections, ...now.map((count, node) => count - before[node]!));
@@ -76,9 +82,8 @@ export async function pickup(json: boolean): Promise<void> {
   const result = {
     bench: 'pickup',
     samples: samples.length,
-    p50: percentile(samples, 0.5),
-    p99: percentile(samples, 0.99),
-    max: percentile(samples, 1),
+    fromReceipt: figures(fromReceipt),
+    fromCall: figures(samples),
     // Before the consumer there was one control connection a node.
     connectionsPerNode: mostConnections + 1,
   };
@@ -86,10 +91,29 @@ export async function pickup(json: boolean): Promise<void> {
   else {
     process.stdout.write(
       `Pick-up of a new job, ${TAKEN} of ${SLOTS} slots in ${LONG / 1000} s handlers, 3 copies, ${samples.length} jobs one by one\n` +
-        `  p50 ${ms(result.p50)}   p99 ${ms(result.p99)}   max ${ms(result.max)}   ` +
-        `connections a node: ${result.connectionsPerNode}\n`,
+        `  from its receipt     ${line(result.fromReceipt)}\n` +
+        `  from the call of now ${line(result.fromCall)}\n` +
+        `  connections a node   ${result.connectionsPerNode}\n`,
     );
   }
+}
+
+interface Figures {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+function figures(values: readonly number[]): Figures {
+  return { p50: percentile(values, 0.5), p99: percentile(values, 0.99), max: percentile(values, 1) };
+}
+
+function line({ p50, p99, max }: Figures): string {
+  return `p50 ${ms(p50)}   p99 ${ms(p99)}   max ${ms(max)}`;
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 /** How many clients a node has, without the one that asks. */

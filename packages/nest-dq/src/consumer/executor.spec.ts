@@ -168,11 +168,13 @@ describe('Executor', () => {
   });
 
   it('takes a result whose `then` throws for a failure', () => {
-    handler = () => ({
-      get then() {
-        throw new Error('no then');
-      },
-    });
+    handler = () =>
+      // oxlint-disable-next-line unicorn/no-thenable -- it is what this is about
+      Object.defineProperty({}, 'then', {
+        get: () => {
+          throw new Error('no then');
+        },
+      });
     start();
     expect(kinds()).toEqual(['retry']);
   });
