@@ -1,36 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { expectOnceEach, isEmpty, record, schedule, type Start } from '../support/jobs.js';
-import {
-  startServers,
-  startSystem,
-  type Servers,
-  type System,
-  type SystemOptions,
-} from '../support/system.js';
+import { clusterSuite } from '../support/suite.js';
 import { eventually } from '../support/waiting.js';
 
-let servers: Servers;
-const systems: System[] = [];
+const suite = clusterSuite();
 let tubes = 0;
-
-beforeAll(async () => {
-  servers = await startServers();
-}, 120_000);
-afterEach(async () => {
-  await Promise.all(systems.splice(0).map((system) => system.stop()));
-}, 30_000);
-afterAll(() => servers.stop());
-
-function system(options?: SystemOptions): System {
-  const started = startSystem(servers, options);
-  systems.push(started);
-  return started;
-}
 
 describe('a cluster of three nodes and a Redis', () => {
   it('runs each of 1,500 jobs once, not early, and from its primary copy', async () => {
     const starts: Start[] = [];
-    const one = system();
+    const one = suite.start();
     const tube = `t${tubes++}`;
     const receipts = await schedule(one, tube, 1_500, (i) => Date.now() + 1_000 + i);
     expect(receipts.filter(({ copies }) => copies !== 3)).toEqual([]);
@@ -43,19 +22,19 @@ describe('a cluster of three nodes and a Redis', () => {
 
   it('loses nothing, and runs nothing twice, when a node is killed before the jobs are due', async () => {
     const starts: Start[] = [];
-    const one = system();
-    const two = system();
+    const one = suite.start();
+    const two = suite.start();
     const tube = `t${tubes++}`;
     await record(one, tube, starts);
     await record(two, tube, starts);
     const receipts = await schedule(one, tube, 1_500, (i) => Date.now() + 1_500 + i);
-    await servers.beanstalkds[0]!.kill();
+    await suite.servers.beanstalkds[0]!.kill();
     try {
       await eventually('all ran', () => starts.length >= receipts.length);
       expectOnceEach(starts, receipts);
       expect(starts.some(({ copy }) => copy > 0)).toBe(true);
     } finally {
-      await servers.beanstalkds[0]!.restart();
+      await suite.servers.beanstalkds[0]!.restart();
     }
     await eventually('the node that was away is emptied', () => isEmpty(one, tube));
     expectOnceEach(starts, receipts);
@@ -63,15 +42,15 @@ describe('a cluster of three nodes and a Redis', () => {
 
   it('never starts a job that was revoked, wherever its copies are', async () => {
     const starts: Start[] = [];
-    const one = system();
+    const one = suite.start();
     const tube = `t${tubes++}`;
     await record(one, tube, starts);
     const receipts = await schedule(one, tube, 200, (i) => Date.now() + 1_500 + i);
-    await servers.beanstalkds[1]!.kill();
+    await suite.servers.beanstalkds[1]!.kill();
     const revoked = receipts.filter((_, i) => i % 2 === 0);
     const answers = await Promise.all(revoked.map(({ ids }) => one.producer.revoke(ids)));
     expect(new Set(answers)).toEqual(new Set(['revoked']));
-    await servers.beanstalkds[1]!.restart();
+    await suite.servers.beanstalkds[1]!.restart();
     const kept = receipts.filter((_, i) => i % 2 === 1);
     await eventually('the others ran', () => starts.length >= kept.length);
     await eventually('no copy is left', () => isEmpty(one, tube));

@@ -1,36 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { isEmpty, record, schedule, startOf, type Start } from '../support/jobs.js';
-import {
-  startServers,
-  startSystem,
-  type Servers,
-  type System,
-  type SystemOptions,
-} from '../support/system.js';
+import { clusterSuite } from '../support/suite.js';
 import { eventually } from '../support/waiting.js';
 
-let servers: Servers;
-const systems: System[] = [];
-
-beforeAll(async () => {
-  servers = await startServers();
-}, 120_000);
-afterEach(async () => {
-  await Promise.all(systems.splice(0).map((system) => system.stop()));
-}, 60_000);
-afterAll(() => servers.stop());
-
-function system(options?: SystemOptions): System {
-  const started = startSystem(servers, options);
-  systems.push(started);
-  return started;
-}
+const suite = clusterSuite();
 
 describe('a drain', () => {
   it('lets a handler end that needs 300 ms, and its outcome counts', async () => {
     const tube = 'short';
     const [ended, elsewhere]: [Start[], Start[]] = [[], []];
-    const one = system({ drainLimit: 30_000 });
+    const one = suite.start({ drainLimit: 30_000 });
     let begun = 0;
     await one.consumer.consume(tube, async (_payload, job) => {
       begun++;
@@ -39,7 +18,7 @@ describe('a drain', () => {
     });
     const receipts = await schedule(one, tube, 5, () => Date.now());
     await eventually('they run', () => begun === 5);
-    const two = system();
+    const two = suite.start();
     await record(two, tube, elsewhere);
     await one.consumer.stop();
     expect(ended).toHaveLength(5);
@@ -51,7 +30,7 @@ describe('a drain', () => {
   it('raises the signal of a long one at its limit, and another process runs its job as the same attempt', async () => {
     const tube = 'long';
     const starts: Start[] = [];
-    const one = system({ drainLimit: 500 });
+    const one = suite.start({ drainLimit: 500 });
     let first: Start | undefined;
     let signal: AbortSignal | undefined;
     await one.consumer.consume(
@@ -71,7 +50,7 @@ describe('a drain', () => {
     );
     const [receipt] = await schedule(one, tube, 1, () => Date.now());
     await eventually('it runs', () => first !== undefined);
-    const two = system();
+    const two = suite.start();
     await two.consumer.consume(tube, (_payload, job) => void starts.push(startOf(job)), { attempts: 1 });
     const stopping = one.consumer.stop();
     expect(signal!.aborted).toBe(false);
@@ -88,7 +67,7 @@ describe('a drain', () => {
   it('gives a handler’s job back that ignores its signal, too', async () => {
     const tube = 'deaf';
     const starts: Start[] = [];
-    const one = system({ drainLimit: 200 });
+    const one = suite.start({ drainLimit: 200 });
     let begun = false;
     await one.consumer.consume(tube, () => {
       begun = true;
@@ -97,7 +76,7 @@ describe('a drain', () => {
     await schedule(one, tube, 1, () => Date.now());
     await eventually('it runs', () => begun);
     await one.consumer.stop();
-    const two = system();
+    const two = suite.start();
     await record(two, tube, starts);
     await eventually('the other ran it', () => starts.length === 1);
     expect(starts[0]!.attempt).toBe(1);
@@ -107,7 +86,7 @@ describe('a drain', () => {
   it('hands over in the midst of a stream of jobs without losing or repeating one', async () => {
     const tube = 'stream';
     const starts: Start[] = [];
-    const [one, two] = [system(), system()];
+    const [one, two] = [suite.start(), suite.start()];
     await record(one, tube, starts);
     const receipts = await schedule(two, tube, 500, (i) => Date.now() + 500 + i * 4);
     await eventually('some ran', () => starts.length > 50);

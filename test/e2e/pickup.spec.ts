@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { Stats } from 'nest-dq/src/beanstalk/connection.js';
 import type { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { isEmpty, schedule, startOf, type Start } from '../support/jobs.js';
-import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+import { clusterSuite } from '../support/suite.js';
 import { eventually } from '../support/waiting.js';
 
 const SLOTS = 50;
@@ -11,22 +11,7 @@ const JOBS = 60;
 /** One for control, three lanes. */
 const MOST_CONNECTIONS = 4;
 
-let servers: Servers;
-const systems: System[] = [];
-
-beforeAll(async () => {
-  servers = await startServers();
-}, 120_000);
-afterEach(async () => {
-  await Promise.all(systems.splice(0).map((system) => system.stop()));
-}, 60_000);
-afterAll(() => servers.stop());
-
-function system(): System {
-  const started = startSystem(servers, { backupDelay: 60_000 });
-  systems.push(started);
-  return started;
-}
+const suite = clusterSuite();
 
 /** The connections that a node has, without the one that asks. */
 async function connections(node: ClusterNode): Promise<number> {
@@ -41,7 +26,7 @@ describe('a consumer most of whose slots are taken by long handlers', () => {
     const tube = 'pickup';
     const starts: Start[] = [];
     const ends: (() => void)[] = [];
-    const one = system();
+    const one = suite.start({ backupDelay: 60_000 });
     const claim = jest.spyOn(one.ledger.tube(tube), 'claim');
     await one.consumer.consume(
       tube,
@@ -78,7 +63,7 @@ describe('a consumer most of whose slots are taken by long handlers', () => {
   it('hears of new jobs on every node, also with fewer slots than nodes', async () => {
     const tube = 'one-slot';
     const starts: Start[] = [];
-    const one = system();
+    const one = suite.start({ backupDelay: 60_000 });
     await one.consumer.consume(tube, (_payload, job) => void starts.push(startOf(job)), { concurrency: 1 });
     for (let i = 1; i <= 12; i++) {
       await schedule(one, tube, 1, () => Date.now());

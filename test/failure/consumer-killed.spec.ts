@@ -1,32 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { isEmpty, record, schedule, type Start } from '../support/jobs.js';
-import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+import { clusterSuite } from '../support/suite.js';
 import { eventually } from '../support/waiting.js';
 
 const LEASE = 3_000;
 const PROGRAM = fileURLToPath(new URL('../support/consumer-process.mjs', import.meta.url));
 
-let servers: Servers;
-const systems: System[] = [];
+const suite = clusterSuite();
 const children: ChildProcess[] = [];
 
-beforeAll(async () => {
-  servers = await startServers();
-}, 120_000);
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  await Promise.all(systems.splice(0).map((system) => system.stop()));
 }, 60_000);
-afterAll(() => servers.stop());
-
-function system(): System {
-  const started = startSystem(servers, { lease: LEASE });
-  systems.push(started);
-  return started;
-}
 
 interface Taken extends Pick<Start, 'id' | 'attempt' | 'fence'> {
   readonly at: number;
@@ -35,8 +23,8 @@ interface Taken extends Pick<Start, 'id' | 'attempt' | 'fence'> {
 /** A process of the built library whose handlers never end; notes what it takes. */
 function consumerProcess(tube: string, taken: Taken[]): ChildProcess {
   const options = {
-    beanstalks: servers.beanstalkds.map(({ endpoint }) => endpoint),
-    redis: servers.redis.url,
+    beanstalks: suite.servers.beanstalkds.map(({ endpoint }) => endpoint),
+    redis: suite.servers.redis.url,
     lease: LEASE,
   };
   const child = spawn(process.execPath, [PROGRAM, JSON.stringify({ tube, options })], {
@@ -60,7 +48,7 @@ describe('a consumer that is killed in its handlers', () => {
     const tube = 'killed';
     const taken: Taken[] = [];
     const starts: Start[] = [];
-    const one = system();
+    const one = suite.start({ lease: LEASE });
     const receipts = await schedule(one, tube, 20, () => Date.now() + 500);
     const child = consumerProcess(tube, taken);
     await eventually('it took them all', () => taken.length === 20);
@@ -86,7 +74,7 @@ describe('a consumer that is killed in its handlers', () => {
     const tube = 'killed-again';
     const taken: Taken[] = [];
     const starts: Start[] = [];
-    const one = system();
+    const one = suite.start({ lease: LEASE });
     const [receipt] = await schedule(one, tube, 1, () => Date.now());
     for (let run = 1; run <= 2; run++) {
       const child = consumerProcess(tube, taken);

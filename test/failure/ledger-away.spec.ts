@@ -1,40 +1,26 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { JobReceipt } from 'nest-dq/src/job.js';
 import { Proxy } from '../support/proxy.js';
 import { expectOnceEach, isEmpty, record, schedule, startOf, type Start } from '../support/jobs.js';
-import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+import type { System } from '../support/system.js';
+import { clusterSuite } from '../support/suite.js';
 import { eventually } from '../support/waiting.js';
 
 const JOBS = 300;
 
-let servers: Servers;
-const systems: System[] = [];
+const suite = clusterSuite();
 let tubes = 0;
-
-beforeAll(async () => {
-  servers = await startServers();
-}, 120_000);
-afterEach(async () => {
-  await Promise.all(systems.splice(0).map((system) => system.stop()));
-}, 60_000);
-afterAll(() => servers.stop());
-
-function system(redis?: string): System {
-  const started = startSystem(servers, redis === undefined ? {} : { redis });
-  systems.push(started);
-  return started;
-}
 
 const isAway = ({ ledger }: System, tube: string) => ledger.tube(tube).away;
 
 describe.each([
-  ['killed and started again', () => servers.redis.kill(), () => servers.redis.restart()],
-  ['frozen for a while', async () => servers.redis.freeze(), async () => servers.redis.thaw()],
+  ['killed and started again', () => suite.servers.redis.kill(), () => suite.servers.redis.restart()],
+  ['frozen for a while', async () => suite.servers.redis.freeze(), async () => suite.servers.redis.thaw()],
 ])('Redis, %s', (_how, takeAway, bringBack) => {
   it('runs nothing meanwhile; afterwards everything, once each, and nothing is lost', async () => {
     const starts: Start[] = [];
     const tube = `t${tubes++}`;
-    const [one, two] = [system(), system()];
+    const [one, two] = [suite.start(), suite.start()];
     await record(one, tube, starts);
     await record(two, tube, starts);
     const begin = Date.now() + 1_000;
@@ -59,7 +45,7 @@ describe.each([
   it('takes the outcome of a run that ended meanwhile', async () => {
     const starts: Start[] = [];
     const tube = `t${tubes++}`;
-    const one = system();
+    const one = suite.start();
     let end: (() => void) | undefined;
     await one.consumer.consume(tube, (_payload, job) => {
       starts.push(startOf(job));
@@ -82,12 +68,12 @@ describe.each([
 
 describe('a consumer that is cut off from Redis', () => {
   it('leaves all jobs to a healthy one, and takes part again when it is back', async () => {
-    const proxy = await Proxy.to(servers.redis);
+    const proxy = await Proxy.to(suite.servers.redis);
     try {
       const [healthyStarts, cutStarts]: [Start[], Start[]] = [[], []];
       const tube = `t${tubes++}`;
-      const cut = system(`redis://127.0.0.1:${proxy.port}`);
-      const healthy = system();
+      const cut = suite.start({ redis: `redis://127.0.0.1:${proxy.port}` });
+      const healthy = suite.start();
       await record(cut, tube, cutStarts);
       await record(healthy, tube, healthyStarts);
       const all: JobReceipt[] = [];
@@ -117,13 +103,12 @@ describe('a consumer that is cut off from Redis', () => {
   }, 120_000);
 
   it('loses a run that it is silent about for a lease: another runs the job with a greater fence, and its own outcome is refused', async () => {
-    const proxy = await Proxy.to(servers.redis);
+    const proxy = await Proxy.to(suite.servers.redis);
     const lease = 3_000;
     try {
       const tube = `t${tubes++}`;
       const [first, second]: [Start[], Start[]] = [[], []];
-      const cut = startSystem(servers, { lease, redis: `redis://127.0.0.1:${proxy.port}` });
-      systems.push(cut);
+      const cut = suite.start({ lease, redis: `redis://127.0.0.1:${proxy.port}` });
       let signal: AbortSignal | undefined;
       let end: (() => void) | undefined;
       await cut.consumer.consume(tube, (_payload, job) => {
@@ -135,8 +120,7 @@ describe('a consumer that is cut off from Redis', () => {
       await eventually('it runs', () => first.length === 1);
       proxy.cut();
       await eventually('it is cut off', () => isAway(cut, tube));
-      const other = startSystem(servers, { lease });
-      systems.push(other);
+      const other = suite.start({ lease });
       await record(other, tube, second);
       await eventually('the other runs it', () => second.length === 1);
       expect(second[0]).toMatchObject({ id: receipt!.id, attempt: 2 });

@@ -1,30 +1,21 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DqError } from 'nest-dq/src/errors.js';
 import { parseRef } from 'nest-dq/src/job-ids.js';
 import type { JobReceipt } from 'nest-dq/src/job.js';
 import { countCopies } from '../support/copies.js';
-import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+import type { System } from '../support/system.js';
+import { clusterSuite } from '../support/suite.js';
 import { eventually } from '../support/waiting.js';
 
 /** Milliseconds: nothing may hang on a node, on however slow a machine. */
 const LIMIT = 20_000;
 
-let servers: Servers;
-const systems: System[] = [];
+const suite = clusterSuite();
 let tubes = 0;
-
-beforeAll(async () => {
-  servers = await startServers();
-}, 120_000);
-afterEach(async () => {
-  await Promise.all(systems.splice(0).map((system) => system.stop()));
-}, 30_000);
-afterAll(() => servers.stop());
 
 /** A process whose nodes are all up, and a tube of its own. */
 async function started(): Promise<System & { readonly tube: string }> {
-  const system = startSystem(servers);
-  systems.push(system);
+  const system = suite.start();
   await eventually('all nodes are up', () => system.nodes.every(({ up }) => up));
   return { ...system, tube: `down${tubes++}` };
 }
@@ -48,7 +39,7 @@ describe('a cluster of three nodes', () => {
   it('names the nodes that are down when two are, leaves nothing behind, and recovers', async () => {
     const system = await started();
     const { producer, tube, nodes } = system;
-    const down = servers.beanstalkds.slice(1);
+    const down = suite.servers.beanstalkds.slice(1);
     await Promise.all(down.map((server) => server.kill()));
     try {
       for (let i = 0; i < 5; i++) {
@@ -76,7 +67,7 @@ describe('a cluster of three nodes', () => {
   it('notices a frozen node, goes on without it, and takes it back', async () => {
     const system = await started();
     const { tube, nodes } = system;
-    const [frozen] = servers.beanstalkds;
+    const [frozen] = suite.servers.beanstalkds;
     const all: JobReceipt[] = [];
     frozen!.freeze();
     try {
@@ -102,8 +93,8 @@ describe('a cluster of three nodes', () => {
     const receipts = await add(system, tube, 50);
     expect(await copies(system, tube)).toEqual([50, 50, 50]);
     const instance = nodes[1]!.instance;
-    await servers.beanstalkds[1]!.kill();
-    await servers.beanstalkds[1]!.restart();
+    await suite.servers.beanstalkds[1]!.kill();
+    await suite.servers.beanstalkds[1]!.restart();
     await eventually('the node is another instance', () => {
       const now = nodes[1]!.instance;
       return now !== undefined && now !== instance;
@@ -134,7 +125,7 @@ describe('a cluster of three nodes', () => {
 /** Every node comes back without its jobs, and counts from 1 again. */
 async function emptied(nodes: System['nodes']): Promise<void> {
   const before = nodes.map(({ instance }) => instance);
-  for (const server of servers.beanstalkds) {
+  for (const server of suite.servers.beanstalkds) {
     await server.kill();
     await server.wipe();
     await server.restart();

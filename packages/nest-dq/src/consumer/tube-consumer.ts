@@ -6,6 +6,7 @@ import type { Handler } from '../job.js';
 import type { FinishAnswer, Ledger, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock, Timer } from '../time.js';
+import { Changes } from './changes.js';
 import { Claims, HOLD_LIMIT, bury, letGo, type ClaimTaker } from './claims.js';
 import { ConsumerNode, type Taker } from './consumer-node.js';
 import { Deletions } from './deletions.js';
@@ -15,6 +16,7 @@ import { Executor } from './executor.js';
 import { Finishes } from './finishes.js';
 import type { HandlerSettings } from './handler-settings.js';
 import { Heartbeat } from './heartbeat.js';
+import { LedgerGate } from './ledger-gate.js';
 import type { Verdict } from './outcome.js';
 import type { ConsumerReport } from './report.js';
 import { Room } from './room.js';
@@ -24,10 +26,6 @@ import { Run, type Grant } from './run.js';
 const SURPLUS_EVERY = 100;
 /** A copy that surfaces earlier than this goes back: its node's clock runs ahead. */
 const EARLIEST = 1_100;
-/** A ledger that is away for longer stops the reserving, so that others get what this process cannot claim ◆. */
-const AWAY_LIMIT = 1_000;
-/** After the ledger is back: others first tell what they still run ◆. */
-const BACK_PAUSE = 2_000;
 /** How long handlers that heed their aborted signal have to end by themselves. */
 const ABORT_GRACE = 250;
 /** How long a stop waits for the ledger and the nodes to take the last words. */
@@ -53,7 +51,7 @@ export interface ConsumerSettings {
 export class TubeConsumer implements Taker, ClaimTaker {
   private readonly ledger: TubeLedger;
   private readonly nodes: ConsumerNode[];
-  private readonly room_: Room;
+  private readonly space: Room;
   private readonly dueBuffer: DueBuffer;
   private readonly claims: Claims;
   private readonly executor: Executor;
@@ -61,19 +59,14 @@ export class TubeConsumer implements Taker, ClaimTaker {
   private readonly deletions: Deletions;
   private readonly heartbeat: Heartbeat;
 
+  private readonly gate: LedgerGate;
+  private readonly changes: Changes;
+
   private started = false;
-  /** The ledger was read once, so that there is a time to go by. */
-  private begun = false;
-  private suspended = false;
-  private recovering = false;
   private stopping: Promise<void> | undefined;
   private turn = 0;
   private turnScheduled = false;
   private surplusTimer: Timer | undefined;
-  private awayTimer: Timer | undefined;
-  private backTimer: Timer | undefined;
-  private stopListening: (() => void) | undefined;
-  private onChange: (() => void) | undefined;
 
   constructor(
     readonly tube: string,
@@ -86,7 +79,8 @@ export class TubeConsumer implements Taker, ClaimTaker {
     const { prefix, backupDelay, lease } = settings;
     const ledger = parts.ledger.tube(tube);
     this.ledger = ledger;
-    this.room_ = new Room(clock, handling.concurrency);
+    this.changes = new Changes(clock);
+    this.space = new Room(clock, handling.concurrency);
     this.dueBuffer = new DueBuffer(
       clock,
       () => ledger.now(),
@@ -105,27 +99,37 @@ export class TubeConsumer implements Taker, ClaimTaker {
     this.finishes = new Finishes(ledger, clock, (run, verdict, answer, due) =>
       this.finished(run, verdict, answer, due),
     );
-    this.deletions = new Deletions(cluster, settleQueue, tube, () => this.onChange?.());
+    this.deletions = new Deletions(cluster, settleQueue, tube, () => this.changes.tell());
     this.heartbeat = new Heartbeat(ledger, clock, lease, () => this.executor.all(), {
       lost: (run) => this.executor.loseLease(run),
       touch: () => this.nodes.forEach((node) => node.touchAll()),
     });
     this.nodes = cluster.nodes.map((node) => new ConsumerNode(node, prefix + tube, clock, this));
+    this.gate = new LedgerGate(ledger, clock, {
+      begin: () => {
+        this.heartbeat.start();
+        for (const node of this.nodes) node.start();
+      },
+      suspend: () => {
+        for (const node of this.nodes) node.pause();
+        this.letGoUnclaimed();
+      },
+      back: () => {
+        this.finishes.flush();
+        this.heartbeat.beat();
+      },
+      resume: () => {
+        for (const node of this.nodes) node.start();
+        this.schedule();
+      },
+    });
   }
 
   /** Begins as soon as the ledger and a node answer. Idempotent, and nothing after `stop`. */
   start(): void {
     if (this.started || this.stopping) return;
     this.started = true;
-    this.stopListening = this.ledger.listen({
-      away: () => this.ledgerAway(),
-      back: () => this.ledgerBack(),
-    });
-    if (this.ledger.away) return; // `back` begins
-    this.ledger.readTime().then(
-      () => this.begin(),
-      () => undefined, // away: `back` begins
-    );
+    this.gate.start();
   }
 
   /**
@@ -139,15 +143,15 @@ export class TubeConsumer implements Taker, ClaimTaker {
   // ── what the nodes ask and bring ──
 
   room(): number {
-    if (this.suspended || this.recovering || this.stopping) return 0;
+    if (!this.gate.open || this.stopping) return 0;
     let asked = 0;
     for (const node of this.nodes) asked += node.asked;
     // Each node has its share, or the first would be drained while the others' backups surface.
-    return Math.ceil(this.room_.left(this.freeSlots(), this.claims.size, asked) / this.nodes.length);
+    return Math.ceil(this.space.left(this.freeSlots(), this.claims.size, asked) / this.nodes.length);
   }
 
   arrived(delivery: Delivery): void {
-    if (this.suspended || this.stopping) return letGo(delivery, 0);
+    if (this.gate.suspended || this.stopping) return letGo(delivery, 0);
     const { index, due } = delivery.header;
     const { backupDelay } = this.settings;
     const early = due - this.ledger.now();
@@ -193,7 +197,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
   }
 
   early(delivery: Delivery): void {
-    if (this.suspended || this.stopping) letGo(delivery, 0);
+    if (this.gate.suspended || this.stopping) letGo(delivery, 0);
     else this.dueBuffer.add(delivery);
   }
 
@@ -203,7 +207,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
 
   answered(): void {
     // What got no answer is not kept from others that may reach the ledger.
-    if (this.suspended || this.stopping) this.letGoUnclaimed();
+    if (this.gate.suspended || this.stopping) this.letGoUnclaimed();
     this.changed();
   }
 
@@ -225,7 +229,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
     this.turnScheduled = true;
     this.parts.clock.soon(() => {
       this.turnScheduled = false;
-      if (this.suspended || this.recovering || this.stopping || this.ledger.away) return;
+      if (!this.gate.open || this.stopping) return;
       this.claims.claim();
       this.turn++;
       for (let i = 0; i < this.nodes.length; i++) this.nodes[(this.turn + i) % this.nodes.length]!.advance();
@@ -235,14 +239,14 @@ export class TubeConsumer implements Taker, ClaimTaker {
   private armSurplus(): void {
     this.surplusTimer ??= this.parts.clock.after(SURPLUS_EVERY, () => {
       this.surplusTimer = undefined;
-      this.claims.releaseSurplus(Math.max(this.handling.concurrency, this.room_.window));
+      this.claims.releaseSurplus(Math.max(this.handling.concurrency, this.space.window));
       if (this.claims.size > 0) this.armSurplus();
       this.schedule();
     });
   }
 
   private ended(run: Run, verdict: Verdict): void {
-    if (verdict.kind !== 'back') this.room_.completed();
+    if (verdict.kind !== 'back') this.space.completed();
     this.finishes.add(run, verdict);
     this.changed();
   }
@@ -277,44 +281,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
 
   private changed(): void {
     this.schedule();
-    this.onChange?.();
-  }
-
-  // ── the ledger away and back ──
-
-  private begin(): void {
-    if (this.begun || this.stopping) return;
-    this.begun = true;
-    this.heartbeat.start();
-    for (const node of this.nodes) node.start();
-  }
-
-  private ledgerAway(): void {
-    this.backTimer?.cancel();
-    this.backTimer = undefined;
-    this.awayTimer ??= this.parts.clock.after(AWAY_LIMIT, () => {
-      this.suspended = true;
-      for (const node of this.nodes) node.pause();
-      this.letGoUnclaimed();
-    });
-  }
-
-  private ledgerBack(): void {
-    this.awayTimer?.cancel();
-    this.awayTimer = undefined;
-    this.finishes.flush();
-    this.heartbeat.beat();
-    this.recovering = true;
-    this.backTimer ??= this.parts.clock.after(BACK_PAUSE, () => {
-      this.backTimer = undefined;
-      this.recovering = false;
-      if (this.stopping) return;
-      const wasSuspended = this.suspended;
-      this.suspended = false;
-      if (!this.begun) return this.begin();
-      if (wasSuspended) for (const node of this.nodes) node.start();
-      this.schedule();
-    });
+    this.changes.tell();
   }
 
   private letGoUnclaimed(): void {
@@ -328,37 +295,21 @@ export class TubeConsumer implements Taker, ClaimTaker {
     for (const node of this.nodes) node.stop();
     this.letGoUnclaimed();
     const running = () => this.executor.handling + this.claims.pending > 0;
-    await this.until(() => !running(), limit);
+    await this.changes.until(() => !running(), limit);
     if (running()) {
       this.executor.abortAll(
         new DqError('DQ_SHUTDOWN', `the process shuts down, and its drain limit of ${limit} ms is over`),
       );
-      await this.until(() => !running(), ABORT_GRACE);
+      await this.changes.until(() => !running(), ABORT_GRACE);
       this.executor.giveUp();
     }
     this.finishes.flush();
-    await this.until(() => this.finishes.size + this.deletions.pending === 0, LAST_WORDS);
+    await this.changes.until(() => this.finishes.size + this.deletions.pending === 0, LAST_WORDS);
+    this.gate.close();
     this.heartbeat.stop();
     this.finishes.close();
     this.claims.close();
-    this.stopListening?.();
-    for (const timer of [this.surplusTimer, this.awayTimer, this.backTimer]) timer?.cancel();
+    this.surplusTimer?.cancel();
     await Promise.all(this.nodes.map((node) => node.close()));
-  }
-
-  /** Resolves when the condition holds, looked at after every change, or when the time is over. */
-  private until(condition: () => boolean, limit: number): Promise<void> {
-    if (condition()) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = () => {
-        timer.cancel();
-        this.onChange = undefined;
-        resolve();
-      };
-      const timer = this.parts.clock.after(limit, end);
-      this.onChange = () => {
-        if (condition()) end();
-      };
-    });
   }
 }

@@ -1,0 +1,121 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { LedgerListener, TubeLedger } from '../ledger/ledger.js';
+import { turn } from '../testing/scripted-ledger.js';
+import { VirtualClock } from '../testing/virtual-clock.js';
+import { LedgerGate } from './ledger-gate.js';
+
+describe('LedgerGate', () => {
+  let clock: VirtualClock;
+  let told: string[];
+  let gate: LedgerGate;
+  let ledger: { away: boolean; listener?: LedgerListener; answer(): void };
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    told = [];
+    let answer!: () => void;
+    const time = new Promise<void>((resolve) => (answer = resolve));
+    const fake = {
+      away: false,
+      listener: undefined as LedgerListener | undefined,
+      answer,
+      readTime: () => time,
+      listen: (listener: LedgerListener) => {
+        fake.listener = listener;
+        return () => (fake.listener = undefined);
+      },
+    };
+    ledger = fake;
+    gate = new LedgerGate(fake as unknown as TubeLedger, clock, {
+      begin: () => told.push('begin'),
+      suspend: () => told.push('suspend'),
+      back: () => told.push('back'),
+      resume: () => told.push('resume'),
+    });
+  });
+
+  function away(): void {
+    ledger.away = true;
+    ledger.listener?.away(new Error('gone'));
+  }
+
+  function back(): void {
+    ledger.away = false;
+    ledger.listener?.back();
+  }
+
+  async function begun(): Promise<void> {
+    gate.start();
+    ledger.answer();
+    await turn();
+    told.length = 0;
+  }
+
+  it('opens when the time was read', async () => {
+    gate.start();
+    expect(gate.open).toBe(false);
+    ledger.answer();
+    await turn();
+    expect(told).toEqual(['begin']);
+    expect(gate.open).toBe(true);
+  });
+
+  it('is shut at once when the ledger is away, and suspends after a second', async () => {
+    await begun();
+    away();
+    expect([gate.open, gate.suspended]).toEqual([false, false]);
+    await clock.advance(999);
+    expect(told).toEqual([]);
+    await clock.advance(1);
+    expect(told).toEqual(['suspend']);
+    expect(gate.suspended).toBe(true);
+  });
+
+  it.each([500, 5_000])('opens two seconds after the ledger is back from %i ms', async (absence) => {
+    await begun();
+    away();
+    await clock.advance(absence);
+    told.length = 0;
+    back();
+    expect(told).toEqual(['back']);
+    await clock.advance(1_999);
+    expect([told, gate.open]).toEqual([['back'], false]);
+    await clock.advance(1);
+    expect([told, gate.open, gate.suspended]).toEqual([['back', 'resume'], true, false]);
+  });
+
+  it('counts the two seconds anew when the ledger goes again', async () => {
+    await begun();
+    away();
+    back();
+    await clock.advance(1_500);
+    away();
+    await clock.advance(600);
+    back();
+    await clock.advance(1_999);
+    expect(gate.open).toBe(false);
+    await clock.advance(1);
+    expect(gate.open).toBe(true);
+  });
+
+  it('begins two seconds after a ledger is back that was away at the start', async () => {
+    ledger.away = true;
+    ledger.answer(); // the time may be known from before
+    gate.start();
+    await turn();
+    expect(told).toEqual([]);
+    back();
+    await clock.advance(2_000);
+    expect(told).toEqual(['back', 'begin']);
+    expect(gate.open).toBe(true);
+  });
+
+  it('tells nothing once it is closed', async () => {
+    gate.start();
+    gate.close();
+    ledger.answer();
+    await turn();
+    await clock.advance(10_000);
+    expect([told, gate.open, ledger.listener]).toEqual([[], false, undefined]);
+  });
+});
