@@ -4,7 +4,9 @@ import { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { ClusterConsumer } from 'nest-dq/src/consumer/consumer.js';
 import { DEFAULT_HANDLER_SETTINGS } from 'nest-dq/src/consumer/handler-settings.js';
 import type { ConsumerReport } from 'nest-dq/src/consumer/report.js';
+import { EmbeddedNode } from 'nest-dq/src/embedded/embedded-node.js';
 import type { Ledger, LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
+import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
 import { SettleQueue } from 'nest-dq/src/ledger/settle-queue.js';
 import { ClusterProducer } from 'nest-dq/src/producer.js';
@@ -51,29 +53,59 @@ export interface System {
   stop(): Promise<void>;
 }
 
+/** A process of a real cluster. */
 export function startSystem(servers: Servers, options: SystemOptions = {}): System {
-  const clock = systemClock;
-  const { prefix = '', backupDelay = 2_000, drainLimit = 10_000 } = options;
-  const { lease = 15_000, doneTtl = 600_000, staleAfter = 604_800_000 } = options;
   const reports: string[] = [];
   const nodes = servers.beanstalkds.map(
-    ({ host, port, endpoint }) => new ClusterNode(endpoint, () => connect({ host, port }), clock),
+    ({ host, port, endpoint }) => new ClusterNode(endpoint, () => connect({ host, port }), systemClock),
   );
-  const { replicas = Math.min(3, nodes.length), minWritten = Math.min(2, replicas) } = options;
-  const cluster = new Cluster(nodes, { replicas, minWritten }, clock);
   const ledger = new RedisLedger({
     redis: options.redis ?? servers.redis.url,
-    prefix,
-    settings: { lease, doneTtl, staleAfter },
-    clock,
+    prefix: options.prefix ?? '',
+    settings: ledgerSettings(options),
+    clock: systemClock,
     warn: (message) => reports.push(`warning: ${message}`),
   });
+  return assemble(nodes, ledger, reports, options);
+}
+
+/** A process with embedded nodes and the memory ledger; `close` of a node takes it and all that it has away. */
+export function startEmbeddedSystem(
+  options: SystemOptions = {},
+): System & { readonly embedded: EmbeddedNode[] } {
+  const embedded = [0, 1, 2].map(() => new EmbeddedNode(systemClock));
+  const nodes = embedded.map((node, i) => new ClusterNode(`embedded:${i}`, () => node.dial(), systemClock));
+  const ledger = new MemoryLedger({ settings: ledgerSettings(options), clock: systemClock });
+  const system = assemble(nodes, ledger, [], options);
+  const stop = async () => {
+    await system.stop();
+    for (const node of embedded) node.close();
+  };
+  return { ...system, embedded, stop };
+}
+
+function ledgerSettings(options: SystemOptions): LedgerSettings {
+  const { lease = 15_000, doneTtl = 600_000, staleAfter = 604_800_000 } = options;
+  return { lease, doneTtl, staleAfter };
+}
+
+function assemble(
+  nodes: readonly ClusterNode[],
+  ledger: Ledger,
+  reports: string[],
+  options: SystemOptions,
+): System {
+  const clock = systemClock;
+  const { prefix = '', backupDelay = 2_000, drainLimit = 10_000 } = options;
+  const { replicas = Math.min(3, nodes.length), minWritten = Math.min(2, replicas) } = options;
+  const cluster = new Cluster(nodes, { replicas, minWritten }, clock);
   ledger.listen({
     away: (error) => reports.push(`ledger away ${error.message}`),
     back: () => reports.push('ledger back'),
   });
   const settleQueue = new SettleQueue(ledger, clock);
   const producer = new ClusterProducer(cluster, ledger, settleQueue, clock, { prefix, backupDelay });
+  const { lease } = ledgerSettings(options);
   const consumer = new ClusterConsumer(
     { prefix, backupDelay, lease, drainLimit, handlers: DEFAULT_HANDLER_SETTINGS, consume: true },
     { cluster, ledger, settleQueue, clock, report: reportTo(reports) },
@@ -81,21 +113,14 @@ export function startSystem(servers: Servers, options: SystemOptions = {}): Syst
   ledger.start();
   cluster.start();
   consumer.start();
-  return {
-    nodes,
-    cluster,
-    ledger,
-    producer,
-    consumer,
-    reports,
-    stop: async () => {
-      await consumer.stop();
-      producer.close();
-      settleQueue.close();
-      await ledger.close();
-      cluster.close();
-    },
+  const stop = async () => {
+    await consumer.stop();
+    producer.close();
+    settleQueue.close();
+    await ledger.close();
+    cluster.close();
   };
+  return { nodes, cluster, ledger, producer, consumer, reports, stop };
 }
 
 function reportTo(lines: string[]): ConsumerReport {
