@@ -50,7 +50,7 @@ export interface System {
   readonly consumer: ClusterConsumer;
   /** What the consumer reported, a line each. */
   readonly reports: string[];
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** A process of a real cluster. */
@@ -98,7 +98,7 @@ function assemble(
   const clock = systemClock;
   const { prefix = '', backupDelay = 2_000, drainLimit = 10_000 } = options;
   const { replicas = Math.min(3, nodes.length), minWritten = Math.min(2, replicas) } = options;
-  const cluster = new Cluster(nodes, { replicas, minWritten }, clock);
+  const cluster = new Cluster(nodes, { replicas, minWritten });
   ledger.listen({
     away: (error) => reports.push(`ledger away ${error.message}`),
     back: () => reports.push('ledger back'),

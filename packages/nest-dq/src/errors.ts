@@ -18,9 +18,10 @@ const CODES = {
   DQ_LEASE_LOST: 'the right to run this job was lost; another process may run it',
 } as const;
 
+/** What an error is about; docs/errors.md has a line for each. */
 export type DqErrorCode = keyof typeof CODES;
 
-/** Every code there is, for those who want to handle all of them. */
+/** Every code there is; the documentation is checked against it. */
 export const DQ_ERROR_CODES = Object.keys(CODES) as readonly DqErrorCode[];
 
 export interface DqErrorDetails {

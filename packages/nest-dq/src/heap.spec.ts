@@ -12,15 +12,6 @@ class Item implements HeapItem {
 
 const before = (a: Item, b: Item) => a.rank < b.rank || (a.rank === b.rank && a.id < b.id);
 
-function drain(heap: Heap<Item>): Item[] {
-  const items: Item[] = [];
-  for (let item = heap.peek(); item; item = heap.peek()) {
-    heap.remove(item);
-    items.push(item);
-  }
-  return items;
-}
-
 describe('Heap', () => {
   it('is empty at first', () => {
     expect(new Heap<Item>(before).peek()).toBeUndefined();
@@ -45,7 +36,7 @@ describe('Heap', () => {
       }
     }
     expect(heap.size).toBe(model.size);
-    expect(drain(heap)).toEqual([...model].sort((a, b) => a.rank - b.rank || a.id - b.id));
+    expect(heap.takeAll()).toEqual([...model].sort((a, b) => a.rank - b.rank || a.id - b.id));
   });
 
   it('does nothing when an item outside is removed', () => {
@@ -54,7 +45,7 @@ describe('Heap', () => {
     heap.add(inside);
     heap.remove(outside);
     heap.remove(outside);
-    expect(drain(heap)).toEqual([inside]);
+    expect(heap.takeAll()).toEqual([inside]);
   });
 });
 

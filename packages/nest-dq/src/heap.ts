@@ -33,6 +33,16 @@ export class Heap<T extends HeapItem> {
     if (last !== item) this.settle(last, index);
   }
 
+  /** Empties it; what was the first comes first. */
+  takeAll(): T[] {
+    const all: T[] = [];
+    for (let next = this.peek(); next; next = this.peek()) {
+      this.remove(next);
+      all.push(next);
+    }
+    return all;
+  }
+
   /** To be called after what orders the item has changed. */
   update(item: T): void {
     this.settle(item, item.heapIndex);

@@ -6,25 +6,27 @@ export interface JobOptions {
   priority?: Priority;
   /** Runs at most, the first and crashed ones included. @default the handler's */
   attempts?: number;
-  /** @default the handler's */
+  /** How long to wait after a failed run. @default the handler's */
   backoff?: BackoffPlan;
-  /** Small texts that travel beside the payload: tenant, trace. */
+  /** Small texts that travel beside the payload: tenant, trace. @default none */
   headers?: Record<string, string>;
   /** An instant in the past runs now. @default false */
   allowPast?: boolean;
 }
 
+/** Order among the due jobs of a tube. */
 export type Priority = 'high' | 'normal' | 'low';
 
-/** What an add returns. Plain data: it survives JSON. */
+/** What an add returns. Plain data: after JSON, which makes `dueAt` a text, it still finds the job. */
 export interface JobReceipt {
   /** A ULID. */
   readonly id: string;
   /** One opaque text that finds the job again; keep it beside your row. */
   readonly ids: string;
+  /** Without the prefix. */
   readonly tube: string;
   readonly dueAt: Date;
-  /** Confirmed copies. */
+  /** How many nodes have confirmed their copy: from `minWritten` to `replicas`. */
   readonly copies: number;
 }
 
@@ -45,6 +47,7 @@ export abstract class DelayedJob<P = unknown> {
   abstract readonly id: string;
   /** What the receipt's `ids` finds, too. */
   abstract readonly ids: string;
+  /** Without the prefix. */
   abstract readonly tube: string;
   abstract readonly payload: P;
   abstract readonly headers: Readonly<Record<string, string>>;
@@ -74,11 +77,11 @@ export interface HandlerOptions {
   concurrency?: number;
   /** Runs at most, the first and crashed ones included; then a dead letter. A run ended by shutdown does not count. @default 10 */
   attempts?: number;
-  /** @default exponential, from 2 s to 1 h, jitter 0.2 */
+  /** How long to wait after a failed run. @default exponential, from 2 s to 1 h, jitter 0.2 */
   backoff?: BackoffPlan;
 }
 
-/** What a handler returns or throws to say more than «done» or «failed». Exception filters do not see it. */
+/** What a handler returns or throws to say more than «done» or «failed». */
 export abstract class Outcome extends Error {
   abstract readonly '~outcome': 'retry' | 'discard';
 }

@@ -59,7 +59,7 @@ async function setup<S extends Server>(servers: S[], clock: VirtualClock, prefix
   const ledger = new ChangedLedger(clock);
   const nodes = servers.map((_, i) => new ClusterNode(`n${i}:1`, () => servers[i]!.dial(), clock));
   const replicas = Math.min(3, nodes.length);
-  const cluster = new Cluster(nodes, { replicas, minWritten: Math.min(2, replicas) }, clock);
+  const cluster = new Cluster(nodes, { replicas, minWritten: Math.min(2, replicas) });
   Object.assign(cluster, { turn: 0 }); // the first job's primary goes to the first node
   const settleQueue = new SettleQueue(ledger, clock);
   const producer = new ClusterProducer(cluster, ledger, settleQueue, clock, { prefix, backupDelay: 2_000 });

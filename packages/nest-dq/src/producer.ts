@@ -44,7 +44,10 @@ export abstract class DqProducer {
     options?: JobOptions,
   ): Promise<JobReceipt>;
 
-  /** `revoked` means that no later start happens. Throws `DQ_LEDGER_DOWN` (nothing is decided) and `DQ_BAD_REF`. */
+  /**
+   * `revoked` means that no later start happens. `DQ_LEDGER_DOWN`: Redis did not answer, so it may or may not have taken
+   * effect; asking again is safe. `DQ_BAD_REF`: no receipt, nor its `ids`. `DQ_CLOSED`.
+   */
   abstract revoke(ref: JobRef): Promise<RevokeResult>;
 }
 

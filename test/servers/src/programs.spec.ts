@@ -37,7 +37,7 @@ describe('ensureServers', () => {
   it('says in one sentence how to get them where we cannot install', async () => {
     await expect(ensureServers(machine('beanstalkd'))).rejects.toThrow(
       'redis-server was not found: install with `apt-get install beanstalkd redis-server` (Debian, Ubuntu) ' +
-        'or `brew install beanstalkd redis` (macOS), or use the servers of `docker compose up`.',
+        'or `brew install beanstalkd redis` (macOS).',
     );
   });
 

@@ -64,6 +64,6 @@ function isExecutable(path: string): boolean {
 function howToGet(name: ProgramName): string {
   return (
     `${name} was not found: install with \`apt-get install beanstalkd redis-server\` (Debian, Ubuntu) ` +
-    'or `brew install beanstalkd redis` (macOS), or use the servers of `docker compose up`.'
+    'or `brew install beanstalkd redis` (macOS).'
   );
 }

@@ -23,8 +23,7 @@ export type Found = Reserved;
 const job = (reply: Reply): Reserved => ({ id: reply.value, body: reply.body });
 
 /** A command that is answered by one of these words, alone. */
-function word<W extends ReplyWord>(...words: readonly W[]): Answer<W> {
-  const [first, second = first, third = first] = words;
+function word<W extends ReplyWord>(first: W, second: W = first, third: W = first): Answer<W> {
   return ({ word, value }) =>
     (word === first || word === second || word === third) && value === '' ? (word as W) : undefined;
 }

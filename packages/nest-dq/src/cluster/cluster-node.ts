@@ -10,22 +10,15 @@ export type Dial = () => Duplex;
 
 /** Milliseconds. */
 const COMMAND_DEADLINE = 500;
-/** A server replays its binlog before its first reply, so the first one may take longer. */
+/** Milliseconds. A server replays its binlog before its first reply, so the first one may take longer. */
 const GREETING_DEADLINE = 5_000;
-/** Together with the deadline this finds a frozen node within a second. */
+/** Milliseconds. Together with the deadline this finds a frozen node within a second. */
 const PING_EVERY = 500;
+/** Milliseconds. The pause doubles from the first to the longest. */
 const FIRST_RETRY = 50;
 const LONGEST_RETRY = 2_000;
-/** How long a node that refused to store is left alone. */
+/** Milliseconds. How long a node that refused to store is left alone. */
 const REFUSAL_PAUSE = 5_000;
-
-/** Why a node cannot be used now. */
-export class NodeDownError extends Error {
-  constructor(endpoint: string, cause: unknown) {
-    super(cause instanceof Error ? cause.message : `${endpoint} is not connected`, { cause });
-    this.name = 'NodeDownError';
-  }
-}
 
 /** Why a copy was not stored, and whether it may have been all the same. */
 export interface PutFailure {
@@ -254,8 +247,7 @@ export class ClusterNode {
     if (this.closed) return;
     const pause = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (this.failures - 1));
     this.timer = this.clock.after(pause * (0.5 + Math.random() / 2), () => this.connect());
-    if (first)
-      for (const listener of this.listeners) listener.down?.(this, new NodeDownError(this.endpoint, reason));
+    if (first) for (const listener of this.listeners) listener.down?.(this, reason);
   }
 
   private putFailure(error: BeanstalkError, instance: string): PutFailure {

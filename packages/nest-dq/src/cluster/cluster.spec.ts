@@ -27,7 +27,7 @@ async function setup(count: number, { replicas = 3, minWritten = 2 }: Options = 
     return server;
   });
   const nodes = servers.map((server, i) => new ClusterNode(`n${i}:1`, server.dial, clock));
-  const cluster = new Cluster(nodes, { replicas, minWritten }, clock);
+  const cluster = new Cluster(nodes, { replicas, minWritten });
   cluster.start();
   await clock.advance(0);
   /** A job whose bodies say what they are: the copy's index and its siblings. */
@@ -296,7 +296,7 @@ describe('Cluster: limits', () => {
     });
     servers[2]!.refusing = true;
     const nodes = servers.map((server, i) => new ClusterNode('n'.repeat(10 * (i + 1)), server.dial, clock));
-    const cluster = new Cluster(nodes, { replicas: 3, minWritten: 2 }, clock);
+    const cluster = new Cluster(nodes, { replicas: 3, minWritten: 2 });
     expect(cluster.maxJobSize).toBe(Infinity);
     cluster.start();
     await clock.advance(0);

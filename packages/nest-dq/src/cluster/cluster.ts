@@ -1,4 +1,3 @@
-import type { Clock } from '../time.js';
 import type { ClusterNode, DeleteResult } from './cluster-node.js';
 import { longestLocation, parseLocation } from './location.js';
 import { place } from './placement.js';
@@ -50,7 +49,6 @@ export class Cluster {
   constructor(
     readonly nodes: readonly ClusterNode[],
     readonly settings: ClusterSettings,
-    readonly clock: Clock,
   ) {}
 
   /** Connects to all nodes in the background. Idempotent. */

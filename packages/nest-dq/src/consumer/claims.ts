@@ -4,11 +4,12 @@ import type { ClaimAnswer, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock, Timer } from '../time.js';
 import type { Delivery } from './delivery.js';
+import type { Grant } from './run.js';
 
 /** Milliseconds. What is due and waits for longer than this without a slot may go to another process. */
 const PATIENCE = 250;
 /** Milliseconds. A primary that is due within this is held rather than released. */
-export const HOLD_LIMIT = 1_000;
+const HOLD_LIMIT = 1_000;
 /** Seconds. A long run's backups ask no oftener than this. */
 const LONGEST_BACKUP_PAUSE = 60;
 /** Milliseconds between a call without an answer and the next. */
@@ -21,7 +22,7 @@ export interface ClaimTaker {
   freeSlots(): number;
   /** Whether this process runs the job of the copy. */
   ours(delivery: Delivery): boolean;
-  run(delivery: Delivery, grant: Extract<ClaimAnswer, { kind: 'run' }>, claimedAt: number): void;
+  run(delivery: Delivery, grant: Grant, claimedAt: number): void;
   /** Early by the ledger: hold it until its `due`. */
   early(delivery: Delivery): void;
   /** Done, revoked or replaced. */
@@ -35,6 +36,7 @@ export interface ClaimSettings {
   readonly tube: string;
   /** Milliseconds. */
   readonly backupDelay: number;
+  /** Milliseconds. */
   readonly lease: number;
   /** Runs at most, where the job does not say. */
   readonly attempts: number;
@@ -76,12 +78,7 @@ export class Claims {
 
   /** Empties the waiting list. */
   takeAll(): Delivery[] {
-    const all: Delivery[] = [];
-    for (let next = this.waiting.peek(); next; next = this.waiting.peek()) {
-      this.waiting.remove(next);
-      all.push(next);
-    }
-    return all;
+    return this.waiting.takeAll();
   }
 
   /** Claims as many as there are slots. */
@@ -106,6 +103,17 @@ export class Claims {
   letRunEnd(delivery: Delivery): void {
     const { lease, backupDelay } = this.settings;
     letGo(delivery, Math.ceil(lease / 1000) + stagger(delivery.header.index, backupDelay));
+  }
+
+  /** Keeps a copy for a later time, `due` by the ledger: in hand if it is a primary and that is soon, else on its node. */
+  keepUntil(delivery: Delivery, due: number): void {
+    const wait = due - this.ledger.now();
+    if (delivery.primary && wait <= HOLD_LIMIT) {
+      delivery.due = due;
+      if (delivery.held) this.taker.early(delivery);
+    } else {
+      letGo(delivery, copyDelay(delivery.header.index, wait, this.settings.backupDelay));
+    }
   }
 
   /** Gives to others what has waited too long beyond the first `keep`. */
@@ -155,7 +163,7 @@ export class Claims {
         if (late) return letGo(delivery, 1 + ownStagger);
         return this.taker.run(delivery, answer, claimedAt);
       case 'wait':
-        return this.wait(delivery, answer.ms);
+        return this.keepUntil(delivery, this.ledger.now() + answer.ms);
       case 'busy': {
         // Never at once ◆, or the copy would come back as fast as it is let go.
         const pause = Math.max(1, Math.ceil(answer.ms / 1000)) + ownStagger;
@@ -174,15 +182,6 @@ export class Claims {
       case 'stale':
         bury(delivery);
         return this.taker.died(delivery, 'stale');
-    }
-  }
-
-  private wait(delivery: Delivery, ms: number): void {
-    if (delivery.primary && ms <= HOLD_LIMIT) {
-      delivery.due = this.ledger.now() + ms;
-      if (delivery.held) this.taker.early(delivery);
-    } else {
-      letGo(delivery, copyDelay(delivery.header.index, ms, this.settings.backupDelay));
     }
   }
 }

@@ -116,7 +116,7 @@ export class ConsumerNode implements LaneEvents {
     else this.poll();
   }
 
-  freed(_lane: Lane): void {
+  freed(): void {
     this.advance();
   }
 

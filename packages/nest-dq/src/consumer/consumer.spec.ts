@@ -30,7 +30,7 @@ describe('ClusterConsumer', () => {
     clock = new VirtualClock();
     const embedded = new EmbeddedNode(clock);
     const node = new ClusterNode('embedded', () => embedded.dial(), clock);
-    const cluster = new Cluster([node], { replicas: 1, minWritten: 1 }, clock);
+    const cluster = new Cluster([node], { replicas: 1, minWritten: 1 });
     const ledger = new MemoryLedger({
       settings: { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 },
       clock,

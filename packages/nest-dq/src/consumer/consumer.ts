@@ -2,15 +2,15 @@ import { DqError, show } from '../errors.js';
 import type { Handler, HandlerOptions } from '../job.js';
 import { tubeName, type Tube } from '../tube.js';
 import { resolveHandlerOptions, type HandlerSettings } from './handler-settings.js';
-import type { ConsumerReport } from './report.js';
 import { TubeConsumer, type ConsumerParts, type ConsumerSettings } from './tube-consumer.js';
 
+/** What `consume` returns: the way to end it. */
 export interface Consumption {
   /** Drains, then stops. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** Handlers made at run time; guards, pipes and filters do not apply to them. Inject it. */
+/** Handlers made at run time. Inject it. */
 export abstract class DqConsumer {
   /**
    * Runs the tube's jobs in this process from now on, or from the application's bootstrap.
@@ -33,10 +33,6 @@ export interface ClusterConsumerSettings extends ConsumerSettings {
   readonly consume: boolean;
 }
 
-export interface ClusterConsumerParts extends Omit<ConsumerParts, 'report'> {
-  readonly report: ConsumerReport;
-}
-
 /** All tubes that this process consumes: one handler each. */
 export class ClusterConsumer extends DqConsumer {
   private readonly tubes = new Map<string, TubeConsumer>();
@@ -45,7 +41,7 @@ export class ClusterConsumer extends DqConsumer {
 
   constructor(
     private readonly settings: ClusterConsumerSettings,
-    private readonly parts: ClusterConsumerParts,
+    private readonly parts: ConsumerParts,
   ) {
     super();
   }

@@ -35,12 +35,7 @@ export class DueBuffer {
   /** Empties it. */
   takeAll(): Delivery[] {
     this.disarm();
-    const all: Delivery[] = [];
-    for (let next = this.heap.peek(); next; next = this.heap.peek()) {
-      this.heap.remove(next);
-      all.push(next);
-    }
-    return all;
+    return this.heap.takeAll();
   }
 
   private arm(): void {

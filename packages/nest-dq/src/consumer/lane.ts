@@ -9,7 +9,7 @@ const WAIT_SECONDS = 5;
 
 export interface LaneEvents {
   /** Whatever was held is let go: the lane can wait again. */
-  freed(lane: Lane): void;
+  freed(): void;
   /** The server no longer counts these as ours. */
   lost(deliveries: Delivery[]): void;
   /** A release ended as BURIED: the copy is out of everybody's reach until it is kicked. */
@@ -153,7 +153,7 @@ export class Lane {
 
   private letGo(delivery: Delivery): void {
     this.deliveries.delete(delivery.copyId);
-    if (this.deliveries.size === 0) this.events.freed(this);
+    if (this.deliveries.size === 0) this.events.freed();
   }
 }
 

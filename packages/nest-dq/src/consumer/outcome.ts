@@ -20,6 +20,7 @@ export interface Limits {
   readonly backoff: ResolvedBackoff;
 }
 
+/** Characters of a stack that a dead letter keeps. */
 const STACK_LIMIT = 2_000;
 
 /** A handler returned: an Outcome acts, anything else is done. */

@@ -4,6 +4,7 @@ import { DelayedJob } from '../job.js';
 import type { ClaimAnswer, RunRef } from '../ledger/ledger.js';
 import type { Delivery } from './delivery.js';
 
+/** The ledger's permission for one run. */
 export type Grant = Extract<ClaimAnswer, { kind: 'run' }>;
 
 /** One run of one job, from its claim until the ledger has taken its outcome. */

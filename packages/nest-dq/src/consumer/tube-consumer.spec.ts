@@ -54,7 +54,6 @@ describe('TubeConsumer', () => {
     readonly cluster = new Cluster(
       servers.map((server, i) => new ClusterNode(`n${i}`, () => server.dial(), clock)),
       { replicas: 3, minWritten: 2 },
-      clock,
     );
     readonly ledger = new SwitchableLedger(ledger);
     readonly settleQueue = new SettleQueue(ledger, clock);

@@ -7,7 +7,7 @@ import type { FinishAnswer, Ledger, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock, Timer } from '../time.js';
 import { Changes } from './changes.js';
-import { Claims, HOLD_LIMIT, bury, letGo, type ClaimTaker } from './claims.js';
+import { Claims, bury, letGo, type ClaimTaker } from './claims.js';
 import { ConsumerNode, type Taker } from './consumer-node.js';
 import { Deletions } from './deletions.js';
 import type { Delivery } from './delivery.js';
@@ -44,6 +44,7 @@ export interface ConsumerSettings {
   readonly prefix: string;
   /** Milliseconds. */
   readonly backupDelay: number;
+  /** Milliseconds. */
   readonly lease: number;
 }
 
@@ -259,7 +260,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
     } else if (answer === 'revoked' || verdict.kind === 'done') {
       this.deletions.delete(delivery, true);
     } else if (verdict.kind === 'retry') {
-      this.waitForRetry(delivery, retryDue);
+      this.claims.keepUntil(delivery, retryDue);
     } else if (verdict.kind === 'back') {
       letGo(delivery, 0);
     } else {
@@ -267,16 +268,6 @@ export class TubeConsumer implements Taker, ClaimTaker {
       this.parts.report.dead(this.tube, run.id, verdict.death);
     }
     this.changed();
-  }
-
-  private waitForRetry(delivery: Delivery, due: number): void {
-    const wait = due - this.ledger.now();
-    if (delivery.primary && wait <= HOLD_LIMIT && delivery.held) {
-      delivery.due = due;
-      this.early(delivery);
-    } else {
-      letGo(delivery, copyDelay(delivery.header.index, wait, this.settings.backupDelay));
-    }
   }
 
   private changed(): void {

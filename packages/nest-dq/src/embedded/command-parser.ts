@@ -1,3 +1,5 @@
+import { isTubeName } from '../beanstalk/commands.js';
+
 /** What one command line asks for, as beanstalkd 1.12 reads it. Times are whole seconds; names and bytes are latin1. */
 export type Command =
   | { verb: 'put'; pri: number; delay: number; ttr: number; size: number }
@@ -36,7 +38,6 @@ const ONE_NUMBER = /^ *(\d+)$/;
 const TWO_NUMBERS = /^ *(\d+) +(\d+)$/;
 const THREE_NUMBERS = /^ *(\d+) +(\d+) +(\d+)$/;
 const PUT_NUMBERS = /^ *(\d+) +(\d+) +(\d+) +(\d+)([^]*)$/;
-const TUBE = /^(?!-)[A-Za-z0-9\-+/;.$_()]{1,200}$/;
 const TUBE_AND_NUMBER = /^ *([A-Za-z0-9\-+/;.$_()]+) +(\d+)$/;
 /** These two commands read their number by C's strtol, which takes a sign and leaves what follows. */
 const C_NUMBER = /^[ \t\n\v\f\r]*([+-]?\d+)/;
@@ -121,7 +122,7 @@ function parseKick(args: string): Command | undefined {
 function parsePauseTube(args: string): Command | undefined {
   const match = TUBE_AND_NUMBER.exec(args);
   const [tube, delay] = [match?.[1], u32(match?.[2])];
-  if (tube === undefined || delay === undefined || !TUBE.test(tube)) return undefined;
+  if (tube === undefined || delay === undefined || !isTubeName(tube)) return undefined;
   return { verb: 'pause-tube', tube, delay };
 }
 
@@ -130,7 +131,7 @@ function bare(verb: BareVerb): Parse {
 }
 
 function withTube(verb: TubeVerb): Parse {
-  return (tube) => (TUBE.test(tube) ? { verb, tube } : undefined);
+  return (tube) => (isTubeName(tube) ? { verb, tube } : undefined);
 }
 
 function withId(verb: IdVerb): Parse {

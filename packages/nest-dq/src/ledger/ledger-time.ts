@@ -8,9 +8,11 @@ interface Reading {
   readonly at: number;
 }
 
+/** Milliseconds. */
 const REMEMBERED = 60_000;
 /** Clocks drift apart, and are slewed back by at most 0.05 %. */
 const DRIFT = 0.0005;
+/** Milliseconds. */
 const ROUNDING = 1;
 
 /**

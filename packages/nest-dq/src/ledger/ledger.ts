@@ -124,6 +124,7 @@ export interface FinishRequest extends RunRef {
 /** Why a job became a dead letter. */
 export interface Death {
   readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale';
+  /** Kept as it is: whoever makes it cuts a long stack. */
   readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
 }
 

@@ -16,6 +16,7 @@ import type {
   TubeLedger,
 } from './ledger.js';
 
+/** Milliseconds. A generation that is younger and not committed may still be refused. */
 const YOUNG = 10_000;
 /** Records looked at for each one asked for: more than one, so that the expired never pile up. */
 const SWEPT = 2;
@@ -179,8 +180,8 @@ export class MemoryTubeLedger implements TubeLedger {
     const record = known ?? newRecord(born, due);
     if (record.born !== born) return { result: 'unknown' };
     if (record.state === 'done' || record.state === 'dead') return { result: record.state };
-    // Past its due it may be done and forgotten, or wait in a backlog: no start from now on, in any case.
-    // An end is remembered for `doneTtl` at least: without a record this job was never claimed, or its end is forgotten.
+    // An end is remembered for `doneTtl` at least, so without a record this job was never claimed, unless it was due
+    // before that: then it may be done and forgotten, or wait in a backlog. No start from now on, in any case.
     record.unknownEnd ||= !known && due + this.settings.doneTtl <= now;
     const running = record.state === 'running' && record.leaseEnd > now;
     if (running) record.noFurtherStart = true;

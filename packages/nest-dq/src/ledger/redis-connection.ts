@@ -24,8 +24,9 @@ type ScriptCalls = {
 };
 export type LedgerConnection = (Redis | Cluster) & ScriptCalls;
 
-/** A call without an answer for so long is given up. */
+/** Milliseconds. A call without an answer for so long is given up. */
 export const CALL_LIMIT = 1_000;
+/** Milliseconds. A connection that says nothing for so long, although it was asked, is given up. */
 const SILENCE_LIMIT = 3_000;
 
 /** At most 500 ms, and not the same for all processes that lost the same server. */

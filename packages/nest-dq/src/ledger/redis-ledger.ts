@@ -14,6 +14,7 @@ import {
 import { RedisMaster } from './redis-master.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
 
+/** Milliseconds until the next attempt where ioredis makes none. */
 const RECONNECT = 500;
 
 export interface RedisLedgerOptions {

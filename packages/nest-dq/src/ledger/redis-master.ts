@@ -4,9 +4,12 @@ import { LedgerTime } from './ledger-time.js';
 import type { LedgerListener, LedgerSettings } from './ledger.js';
 import { CALL_LIMIT, isRefusal, type LedgerConnection, type ScriptName } from './redis-connection.js';
 
+/** Milliseconds. A call that reaches the server too late is repeated for so long. */
 const GIVE_UP_LATE = 3_000;
+/** Milliseconds. */
 const PROBE_WHEN_AWAY = 500;
 const PROBE_WHEN_IDLE = 30_000;
+/** Milliseconds. A round trip that takes longer says little about the server's time. */
 const SLOW = 20;
 
 export interface RedisMasterOptions {

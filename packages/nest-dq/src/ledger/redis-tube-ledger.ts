@@ -2,6 +2,7 @@ import type { RevokeResult } from '../job.js';
 import type {
   ClaimAnswer,
   ClaimRequest,
+  Death,
   ExtendAnswer,
   ExtendRequest,
   FinishAnswer,
@@ -15,7 +16,6 @@ import type {
 } from './ledger.js';
 import type { RedisMaster } from './redis-master.js';
 
-const STACK_KEPT = 2_000;
 const OUTCOMES = { done: 'd', retry: 'w', back: 'b', dead: 'x' } as const;
 const REVOKE_RESULTS: readonly RevokeResult[] = ['unknown', 'revoked', 'running', 'done', 'dead'];
 const FINISH_ANSWERS: readonly FinishAnswer[] = ['refused', 'ok', 'revoked'];
@@ -159,8 +159,6 @@ function flag(value: boolean): string {
   return value ? '1' : '0';
 }
 
-function errorText(error: { name: string; message: string; stack?: string } | undefined): string {
-  if (!error) return '';
-  const { name, message, stack } = error;
-  return JSON.stringify({ name, message, stack: stack?.slice(0, STACK_KEPT) });
+function errorText(error: Death['error']): string {
+  return error ? JSON.stringify(error) : '';
 }

@@ -38,7 +38,7 @@ export interface DqOptions {
   prefix?: string;
   /** False: this process only produces; its handlers are checked but not run. @default true */
   consume?: boolean;
-  /** What each handler starts from. */
+  /** What each handler starts from. @default concurrency 10, attempts 10, backoff exponential from 2 s to 1 h, jitter 0.2 */
   handlers?: HandlerOptions;
   /** How long a shutdown waits for running handlers before their signals abort and their jobs are given back. @default '10s' */
   drainLimit?: Duration;
@@ -56,7 +56,7 @@ export interface DqOptions {
   doneTtl?: Duration;
   /** A copy of which nothing is known and that is overdue by more than this becomes a dead letter; at least a minute. @default '7d' */
   staleAfter?: Duration;
-  /** @default Nest's logger with the context 'Dq' */
+  /** Where warnings and failures go. @default Nest's logger with the context 'Dq' */
   logger?: LoggerService;
 }
 

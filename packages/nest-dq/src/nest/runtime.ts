@@ -32,17 +32,13 @@ export class DqRuntime {
       const nodes = servers.beanstalks.map(
         (endpoint) => new ClusterNode(endpoint.text, dialTcp(endpoint), clock),
       );
-      this.cluster = new Cluster(nodes, options, clock);
+      this.cluster = new Cluster(nodes, options);
       const warn = (message: string) => report.warn(message);
       this.ledger = new RedisLedger({ redis: servers.redis, prefix, settings: options, clock, warn });
     } else {
       const embedded = new EmbeddedNode(clock);
       this.embedded = embedded;
-      this.cluster = new Cluster(
-        [new ClusterNode(EMBEDDED_ENDPOINT, () => embedded.dial(), clock)],
-        options,
-        clock,
-      );
+      this.cluster = new Cluster([new ClusterNode(EMBEDDED_ENDPOINT, () => embedded.dial(), clock)], options);
       this.ledger = new MemoryLedger({ settings: options, clock });
     }
     for (const node of this.cluster.nodes) node.listen(report);

@@ -6,7 +6,7 @@ import { PRELUDE } from './prelude.lua.js';
  * of each settled. Reply, four integers a claim: 0 gone | 1 run, fence, attempt, due | 2 wait, ms | 3 busy, ms, ranFor |
  * 4 dead, fresh | 5 stale.
  */
-export const CLAIM = `${PRELUDE}
+export const CLAIM: string = `${PRELUDE}
 local GONE, RUN, WAIT, BUSY, DEAD, STALE = 0, 1, 2, 3, 4, 5
 
 local function isAborted(record, generation)

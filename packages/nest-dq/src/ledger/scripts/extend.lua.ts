@@ -4,7 +4,7 @@ import { PRELUDE } from './prelude.lua.js';
  * Renews leases. KEYS: the records. ARGV after the common ones, five for each: generation, due, fence, attempt, lastOk.
  * Reply, one integer each: 0 refused, 1 ok.
  */
-export const EXTEND = `${PRELUDE}
+export const EXTEND: string = `${PRELUDE}
 local REFUSED, OK = 0, 1
 
 local function extend(key, a)

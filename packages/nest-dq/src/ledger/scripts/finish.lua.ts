@@ -5,7 +5,7 @@ import { PRELUDE } from './prelude.lua.js';
  * fence, attempt, lastOk, mask, unknown, outcome (d done, w retry, b back, x dead), next due, why dead, error as JSON.
  * Reply, one integer each: 0 refused, 1 ok, 2 revoked.
  */
-export const FINISH = `${PRELUDE}
+export const FINISH: string = `${PRELUDE}
 local REFUSED, OK, REVOKED = 0, 1, 2
 
 local function finish(key, a)

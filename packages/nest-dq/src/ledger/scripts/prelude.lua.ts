@@ -33,7 +33,7 @@
  * Scripts touch KEYS only. Every reply is a flat list of integers; the first is 1 if the script acted and 0 if it came
  * too late, the second the server's time in microseconds.
  */
-export const PRELUDE = `
+export const PRELUDE: string = `
 local call, tonumber, max = redis.call, tonumber, math.max
 local time = call('TIME')
 local us = tonumber(time[1]) * 1000000 + tonumber(time[2])

@@ -4,7 +4,7 @@ import { PRELUDE } from './prelude.lua.js';
  * Forbids further starts. KEYS: the records. ARGV after the common ones, four for each: born, due, mask, unknown.
  * Reply, one integer each: 0 unknown, 1 revoked, 2 running, 3 done, 4 dead.
  */
-export const REVOKE = `${PRELUDE}
+export const REVOKE: string = `${PRELUDE}
 local UNKNOWN, REVOKED, RUNNING, DONE, DEAD = 0, 1, 2, 3, 4
 
 local function revoke(key, born, due, mask, unknown)

@@ -1,7 +1,7 @@
 import { PRELUDE } from './prelude.lua.js';
 
 /** Copies that are gone for good. KEYS: the records. ARGV after the common ones, three for each: generation, mask, unknown. */
-export const SETTLE = `${PRELUDE}
+export const SETTLE: string = `${PRELUDE}
 for i = 1, #KEYS do
   local a = 5 + (i - 1) * 3
   settle(KEYS[i], tonumber(ARGV[a]), tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]))
