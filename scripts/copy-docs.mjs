@@ -1,5 +1,6 @@
-// Puts the README, the changelog and the licence of the workspace into the package that is packed from here.
-import { copyFileSync } from 'node:fs';
+// Puts the workspace's documents into the package that is packed from here, so that the README's links lead somewhere.
+import { cpSync } from 'node:fs';
 
-for (const name of ['README.md', 'CHANGELOG.md', 'LICENSE'])
-  copyFileSync(new URL(`../${name}`, import.meta.url), name);
+for (const name of ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'docs']) {
+  cpSync(new URL(`../${name}`, import.meta.url), name, { recursive: true });
+}

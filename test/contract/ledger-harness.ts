@@ -145,7 +145,7 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
       await inspect.hset(key(tube, id), changed);
     },
     letter: async (tube, id) => {
-      const died = await inspect.zscore(key(tube, 'dead'), id);
+      const died = await inspect.zscore(key(tube, ':dead'), id);
       if (died === null) return undefined;
       const [why, since, error] = await inspect.hmget(key(tube, id), 'y', 'p', 'm');
       if (since !== died) throw new Error(`the index says ${died}, the record ${since}`);

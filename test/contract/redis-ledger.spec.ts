@@ -288,8 +288,8 @@ describe('with one Redis', () => {
     const death = { why: 'discarded' } as const;
     await tube.finish([{ ...ref, owed: { mask: 1, unknown: false }, outcome: { kind: 'dead', death } }]);
     const keys = await inspect.keys('*shop*');
-    expect(keys.sort()).toEqual(['shop:{t}:dead', 'shop:{t}:job', 'shop:{t}:letter']);
-    await expect(inspect.zscore('shop:{t}:dead', 'letter')).resolves.not.toBeNull();
+    expect(keys.sort()).toEqual(['shop:{t}::dead', 'shop:{t}:job', 'shop:{t}:letter']);
+    await expect(inspect.zscore('shop:{t}::dead', 'letter')).resolves.not.toBeNull();
   });
 
   it('has one connection for all tubes, and tells all of them that it is lost', async () => {

@@ -10,14 +10,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   heap: [],
   job: ['time'],
   'copy-timing': [],
-  envelope: ['errors', 'time'],
+  location: [],
+  envelope: ['errors', 'time', 'location'],
   'job-options': ['errors', 'time', 'job'],
-  'job-ids': ['errors', 'job', 'envelope'],
+  'job-ids': ['errors', 'job', 'location', 'envelope', 'beanstalk'],
   beanstalk: ['errors', 'time'],
   tube: ['errors', 'beanstalk'],
   embedded: ['errors', 'time', 'heap', 'beanstalk'],
-  cluster: ['errors', 'time', 'beanstalk'],
-  ledger: ['errors', 'time', 'job'],
+  cluster: ['errors', 'time', 'location', 'beanstalk'],
+  ledger: ['errors', 'time', 'job', 'location'],
 };
 const LEAVES_AND_LOWER = Object.keys(MAY_IMPORT).filter((room) => room !== 'embedded');
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { longestLocation } from './cluster/location.js';
+import { longestLocation } from './location.js';
 import {
   JobEnvelope,
   decodePayload,
@@ -8,8 +8,8 @@ import {
   unwrap,
   type Envelope,
   type JobHeader,
-  type Sibling,
 } from './envelope.js';
+import type { Place } from './location.js';
 
 const JOB: JobHeader = {
   id: '01J00000000000000000000000',
@@ -20,7 +20,7 @@ const JOB: JobHeader = {
 };
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
 
-const wrap = (payload: unknown, job: Partial<JobHeader> = {}, index = 0, siblings?: readonly Sibling[]) =>
+const wrap = (payload: unknown, job: Partial<JobHeader> = {}, index = 0, siblings?: readonly Place[]) =>
   new JobEnvelope({ ...JOB, ...job }, encodePayload(payload)).copy(index, siblings);
 
 function unwrapped(body: Buffer): Envelope {
@@ -187,6 +187,8 @@ describe('unwrap', () => {
     ['id', ''],
     ['id', 5],
     ['id', 'x'.repeat(101)],
+    ['id', ':dead'],
+    ['id', 'a\r\nb'],
     ['due', undefined],
     ['due', '5'],
     ['due', -1],
@@ -208,6 +210,8 @@ describe('unwrap', () => {
     ['b', ['f', 1, 1, 2]],
     ['b', ['f', -1, 1, 0]],
     ['b', ['f', 1, '1', 0]],
+    ['b', ['e', 1e12, 1, 0]],
+    ['b', ['e', 1, 1e308, 0]],
     ['h', 'x'],
     ['h', ['x']],
     ['h', { a: 1 }],

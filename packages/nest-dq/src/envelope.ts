@@ -9,7 +9,8 @@
  * 5. Keep the specs of every mark that was ever written.
  */
 import { DqError, show } from './errors.js';
-import type { ResolvedBackoff } from './time.js';
+import type { Place } from './location.js';
+import { FIRST_TIMESTAMP, type ResolvedBackoff } from './time.js';
 
 const MARK = 'dq1 ';
 const LINE_FEED = 0x0a;
@@ -30,17 +31,11 @@ export interface JobHeader {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Where another copy of the same job is; `location` as cluster/location.ts writes it. */
-export interface Sibling {
-  readonly index: number;
-  readonly location: string;
-}
-
 export interface CopyHeader extends JobHeader {
   /** 0 is the primary. */
   readonly index: number;
   /** In the primary: the other copies, those of puts with an unknown outcome too. */
-  readonly siblings: readonly Sibling[];
+  readonly siblings: readonly Place[];
 }
 
 /** json; bytes (a Buffer); text (a string); void (undefined). */
@@ -79,7 +74,7 @@ interface WireHeader {
 }
 
 const EMPTY = Buffer.alloc(0);
-const NO_SIBLINGS: readonly Sibling[] = [];
+const NO_SIBLINGS: readonly Place[] = [];
 
 /** A payload as bytes: a Uint8Array and a string as they are, undefined as nothing, all else as JSON. `DQ_BAD_PAYLOAD`. */
 export function encodePayload(payload: unknown): Content {
@@ -148,7 +143,7 @@ export class JobEnvelope {
   }
 
   /** The bytes of one copy. */
-  copy(index: number, siblings: readonly Sibling[] = NO_SIBLINGS): Buffer {
+  copy(index: number, siblings: readonly Place[] = NO_SIBLINGS): Buffer {
     const places = siblings.map((sibling): [number, string] => [sibling.index, sibling.location]);
     const own = places.length > 0 ? `,"i":${index},"l":${JSON.stringify(places)}}\n` : `,"i":${index}}\n`;
     const head = this.common + own;
@@ -220,7 +215,7 @@ function wireBackoff(plan: ResolvedBackoff): WireHeader['b'] {
 function whatIsWrong(wire: WireHeader): string | undefined {
   if (typeof wire !== 'object' || wire === null) return 'its header is no object';
   const fields: [keyof WireHeader, boolean][] = [
-    ['id', typeof wire.id === 'string' && wire.id.length > 0 && wire.id.length <= 100],
+    ['id', isJobId(wire.id)],
     ['due', isTime(wire.due)],
     ['n', isCount(wire.n, 1, 31)],
     ['i', isCount(wire.i, 0, 30)],
@@ -236,6 +231,11 @@ function whatIsWrong(wire: WireHeader): string | undefined {
   return bad && `its header's field "${bad[0]}" is ${show(wire[bad[0]])}`;
 }
 
+/** What may be part of a key of the ledger, and is none of those that stand beside the records. */
+export function isJobId(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w-]{1,100}$/.test(value);
+}
+
 function isCount(value: unknown, least: number, most: number): boolean {
   return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
 }
@@ -249,7 +249,7 @@ function isBackoff(value: unknown): boolean {
     Array.isArray(value) &&
     (value[0] === 'f' || value[0] === 'e') &&
     value.length === 4 &&
-    value.slice(1).every((part) => Number.isFinite(part) && part >= 0) &&
+    value.slice(1).every((part) => typeof part === 'number' && part >= 0 && part < FIRST_TIMESTAMP) &&
     value[3] <= 1
   );
 }

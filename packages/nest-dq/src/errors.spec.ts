@@ -80,4 +80,23 @@ describe('toError', () => {
     expect(toError(undefined).message).toContain('undefined');
     expect(toError({ code: 4 }).message).toContain('{"code":4}');
   });
+
+  const cycle: { self?: unknown } = {};
+  cycle.self = cycle;
+  const trap = () => {
+    throw new Error('trap');
+  };
+  it.each<[string, unknown]>([
+    ['a message in a circle', Object.assign(new Error('x'), { message: cycle })],
+    ['a message that is no primitive', Object.assign(new Error('x'), { message: Object.create(null) })],
+    ['a BigInt as its message', Object.assign(new Error('x'), { message: 5n })],
+    ['a symbol as its message', Object.assign(new Error('x'), { message: Symbol('s') })],
+    ['a BigInt as its name', Object.assign(new Error('x'), { name: 5n })],
+    ['a number as its stack', Object.assign(new Error('x'), { stack: 5 })],
+    ['a getter that throws', Object.defineProperty(new Error('x'), 'message', { get: trap })],
+    ['a proxy that throws', new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap })],
+  ])('gives name, message and stack as texts for an Error with %s', (_what, thrown) => {
+    const { name, message, stack } = toError(thrown);
+    expect([typeof name, typeof message, typeof stack]).toEqual(['string', 'string', 'string']);
+  });
 });

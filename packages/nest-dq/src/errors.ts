@@ -69,9 +69,19 @@ function safeJson(value: object): string {
   }
 }
 
-/** What was thrown, as an Error: handlers may throw anything, an Error of another realm too (Node's own, under Jest). */
+/**
+ * What was thrown, as an Error that can be logged and written as JSON: handlers may throw anything, an Error of another
+ * realm too (Node's own, under Jest), or one whose name, message or stack is no text.
+ */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error || types.isNativeError(thrown)
-    ? thrown
-    : new Error(`a value that is no Error was thrown: ${show(thrown)}`);
+  try {
+    if (!(thrown instanceof Error || types.isNativeError(thrown))) {
+      return new Error(`a value that is no Error was thrown: ${show(thrown)}`);
+    }
+    const { name, message, stack = '' } = thrown;
+    if ([name, message, stack].every((part) => typeof part === 'string')) return thrown;
+    return new Error(`an Error that is not made of texts was thrown: ${show({ name, message })}`);
+  } catch {
+    return new Error('a value that cannot be read was thrown'); // a getter or a proxy's trap threw
+  }
 }

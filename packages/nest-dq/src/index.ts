@@ -4,7 +4,15 @@ export { defineTube, type AsJson, type PayloadOf, type Tube } from './tube.js';
 export { DqProducer } from './producer.js';
 export type { JobOptions, JobReceipt, JobRef, Priority, RevokeResult } from './job.js';
 export type { BackoffPlan, Duration, When } from './time.js';
-export { DelayedHandler, type HandlerMethod } from './nest/delayed-handler.js';
-export { DelayedJob, Discard, Outcome, Retry, type HandlerOptions, type HandlerResult } from './job.js';
+export { DelayedHandler } from './nest/delayed-handler.js';
+export {
+  DelayedJob,
+  Discard,
+  Outcome,
+  Retry,
+  type HandlerMethod,
+  type HandlerOptions,
+  type HandlerResult,
+} from './job.js';
 export { DqConsumer, type Consumption } from './consumer/consumer.js';
 export { DqError, type DqErrorCode } from './errors.js';

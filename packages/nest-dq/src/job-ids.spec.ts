@@ -57,6 +57,7 @@ describe('parseRef', () => {
     [wire([]), '"dq1.'],
     [wire(good.with(0, 7)), '"dq1.'],
     [wire(good.with(1, null)), '"dq1.'],
+    [wire(good.with(1, ':dead')), '"dq1.'],
     [wire(good.with(2, -1)), '"dq1.'],
     [wire(good.with(3, 1.5)), '"dq1.'],
     [wire(good.with(3, '5')), '"dq1.'],

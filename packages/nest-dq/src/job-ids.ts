@@ -1,6 +1,7 @@
+import { isJobId } from './envelope.js';
 import { DqError, show } from './errors.js';
-import type { Sibling } from './envelope.js';
 import type { JobRef } from './job.js';
+import type { Place } from './location.js';
 
 /** What finds a job again: the content of a receipt's `ids`. */
 export interface JobIds {
@@ -13,7 +14,7 @@ export interface JobIds {
   /** How many copies were meant to be stored. */
   readonly copies: number;
   /** Where they are, as far as is known; a put without an answer has a location with the id `?`. */
-  readonly places: readonly Sibling[];
+  readonly places: readonly Place[];
 }
 
 const MARK = 'dq1.';
@@ -60,7 +61,7 @@ function parse(text: string): JobIds | undefined {
   const right =
     Array.isArray(wire) &&
     typeof wire[0] === 'string' &&
-    typeof wire[1] === 'string' &&
+    isJobId(wire[1]) &&
     [wire[2], wire[3], wire[4]].every((number) => Number.isSafeInteger(number) && number >= 0) &&
     wire[4] <= 31 &&
     Array.isArray(wire[5]) &&

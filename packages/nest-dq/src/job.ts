@@ -68,8 +68,8 @@ export abstract class DelayedJob<P = unknown> {
 /** An `Outcome`, or a promise of one: that. Throwing: a failure. Anything else: done. */
 export type HandlerResult = unknown;
 
-/** What runs a tube's jobs. */
-export type Handler<Out = any> = (payload: Out, job: DelayedJob<Out>) => HandlerResult;
+/** What runs a tube's jobs: a decorated method, or a function given to `DqConsumer.consume`. */
+export type HandlerMethod<Out = any> = (payload: Out, job: DelayedJob<Out>) => HandlerResult;
 
 /** How the jobs of one handler are run in this process. */
 export interface HandlerOptions {

@@ -1,6 +1,6 @@
 import { monotonicFactory } from 'ulid';
 import type { Cluster, NewCopies, StoreResult } from './cluster/cluster.js';
-import { isUnknown } from './cluster/location.js';
+import { hasUnknown, isUnknown, maskOf } from './location.js';
 import { LONGEST_DELAY, copyDelay, copyPriority } from './copy-timing.js';
 import { JobEnvelope, encodePayload, isCopy, type Content } from './envelope.js';
 import { DqError } from './errors.js';
@@ -275,8 +275,6 @@ export class ClusterProducer extends DqProducer {
 }
 
 function revokeRequest(ids: JobIds): RevokeRequest {
-  let mask = 0;
-  for (const { index } of ids.places) mask |= 1 << index;
-  const unknown = ids.places.some(({ location }) => isUnknown(location));
-  return { id: ids.id, born: ids.born, due: ids.due, owed: { mask, unknown } };
+  const owed = { mask: maskOf(ids.places), unknown: hasUnknown(ids.places) };
+  return { id: ids.id, born: ids.born, due: ids.due, owed };
 }

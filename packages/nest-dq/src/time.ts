@@ -64,7 +64,8 @@ export type When = Date | number | { readonly epochMilliseconds: number };
 
 const DURATION =
   /^\d+(\.\d+)? ?(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/;
-const FIRST_TIMESTAMP = 1e12;
+/** Milliseconds. Every duration is shorter. */
+export const FIRST_TIMESTAMP = 1e12;
 const EXPECTED_DURATION =
   "expected milliseconds, or one number with its unit such as '500ms', '30s', '15m', '12h', '2 days' or '1w'";
 

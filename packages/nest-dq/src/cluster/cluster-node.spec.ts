@@ -4,7 +4,7 @@ import { ScriptedNode } from '../testing/scripted-node.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
 import type { Timer } from '../time.js';
 import { ClusterNode, type DeleteResult, type PutFailure } from './cluster-node.js';
-import { parseLocation } from './location.js';
+import { parseLocation } from '../location.js';
 
 /** Knows which timers it still has to call. */
 class CountingClock extends VirtualClock {

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import { Connection, type PutOptions } from '../beanstalk/connection.js';
 import type { Clock, Timer } from '../time.js';
-import { UNKNOWN_COPY, formatLocation, type Location } from './location.js';
+import { UNKNOWN_COPY, formatLocation, type Location } from '../location.js';
 
 /** Opens a byte stream to a node: a socket, or a pair of streams in the process. */
 export type Dial = () => Duplex;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { ScriptedNode } from '../testing/scripted-node.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
-import { Cluster, type StoreResult, type StoredCopy } from './cluster.js';
+import { Cluster, type StoreResult } from './cluster.js';
 import { ClusterNode, type DeleteResult } from './cluster-node.js';
-import { longestLocation } from './location.js';
+import { longestLocation, type Place } from '../location.js';
 
 interface Put {
   readonly node: number;
@@ -55,7 +55,7 @@ async function setup(count: number, { replicas = 3, minWritten = 2 }: Options = 
           .filter(({ line }) => line.startsWith('put '))
           .map(({ line, body, at }) => {
             const { index, siblings } = JSON.parse(body.toString()) as Pick<Put, 'index'> & {
-              siblings: StoredCopy[];
+              siblings: Place[];
             };
             const places = siblings.map(({ index: of, location }) => `${of} at ${location}`).sort();
             return { node, index, siblings: places, line, at };
@@ -67,7 +67,7 @@ async function setup(count: number, { replicas = 3, minWritten = 2 }: Options = 
   return { clock, servers, nodes, cluster, put, puts, beginWith };
 }
 
-const where = (copies: readonly StoredCopy[]): string[] =>
+const where = (copies: readonly Place[]): string[] =>
   copies.map(({ index, location }) => `${index} at ${location}`).sort();
 
 describe('Cluster: put', () => {
@@ -78,7 +78,7 @@ describe('Cluster: put', () => {
     for (const server of servers) {
       const { put: usual } = server.answers;
       server.answers['put'] = (arrived) => {
-        order.push((JSON.parse(arrived.body.toString()) as StoredCopy).index);
+        order.push((JSON.parse(arrived.body.toString()) as Place).index);
         return usual!(arrived);
       };
     }

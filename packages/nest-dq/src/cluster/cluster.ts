@@ -1,19 +1,12 @@
 import type { ClusterNode, DeleteResult } from './cluster-node.js';
-import { longestLocation, parseLocation } from './location.js';
+import { longestLocation, parseLocation, type Place } from '../location.js';
 import { place } from './placement.js';
-
-/** The other copies as the primary names them. */
-export interface StoredCopy {
-  /** 0 is the primary. */
-  readonly index: number;
-  readonly location: string;
-}
 
 /** A job on its way to the nodes. The functions are called at each put, so that they can read the time. */
 export interface NewCopies {
   readonly tube: string;
   /** The body of a copy; `siblings` for the primary only. `copies` is how many were planned. */
-  body(copies: number, index: number, siblings: readonly StoredCopy[]): Buffer;
+  body(copies: number, index: number, siblings: readonly Place[]): Buffer;
   /** Whole seconds until the copy surfaces. */
   delay(index: number): number;
   priority(index: number): number;
@@ -23,9 +16,9 @@ export interface StoreResult {
   /** How many copies were planned. */
   readonly planned: number;
   /** Confirmed by INSERTED. */
-  readonly stored: readonly StoredCopy[];
+  readonly stored: readonly Place[];
   /** May exist: puts without an answer, and copies that were stored buried. */
-  readonly doubtful: readonly StoredCopy[];
+  readonly doubtful: readonly Place[];
   /** Why nodes failed, by endpoint. */
   readonly reasons: Readonly<Record<string, string>>;
 }
@@ -37,7 +30,7 @@ export interface ClusterSettings {
   readonly minWritten: number;
 }
 
-const NO_COPIES: readonly StoredCopy[] = [];
+const NO_PLACES: readonly Place[] = [];
 
 /** Time to run of every copy, in seconds: how long a silent consumer keeps one from surfacing again. Held ones are touched. */
 export const TTR = 60;
@@ -78,8 +71,8 @@ export class Cluster {
   put(job: NewCopies, done: (result: StoreResult) => void): void {
     const { replicas, minWritten } = this.settings;
     const { copies, nodes, healthy } = place(this.nodes, this.turn++, replicas, minWritten);
-    const stored: StoredCopy[] = [];
-    const doubtful: StoredCopy[] = [];
+    const stored: Place[] = [];
+    const doubtful: Place[] = [];
     const reasons: Record<string, string> = {};
     let next = copies;
     let settled = 0;
@@ -91,7 +84,7 @@ export class Cluster {
     const putCopy = (node: ClusterNode, index: number, settle: () => void) => {
       node.put(
         job.tube,
-        () => job.body(copies, index, index === 0 ? [...stored, ...doubtful] : NO_COPIES),
+        () => job.body(copies, index, index === 0 ? [...stored, ...doubtful] : NO_PLACES),
         () => ({ priority: job.priority(index), delay: job.delay(index), ttr: TTR }),
         (failure, location) => {
           if (!failure) {

@@ -1,5 +1,5 @@
 import { Heap } from '../heap.js';
-import { copyDelay, copyPriority, stagger } from '../copy-timing.js';
+import { copyDelay, stagger } from '../copy-timing.js';
 import type { ClaimAnswer, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock, Timer } from '../time.js';
@@ -44,7 +44,7 @@ export interface ClaimSettings {
 
 /** What is due and waits for a slot, and the claims of it: one call to the ledger for all that have a slot in a turn. */
 export class Claims {
-  private readonly waiting = new Heap<Delivery>(before);
+  private readonly waiting = new Heap<Delivery>((a, b) => a.priority < b.priority);
   private claiming = 0;
   private pause: Timer | undefined;
 
@@ -102,7 +102,7 @@ export class Claims {
   /** Lets a copy go for as long as the run of its job has, wherever that is. */
   letRunEnd(delivery: Delivery): void {
     const { lease, backupDelay } = this.settings;
-    letGo(delivery, Math.ceil(lease / 1000) + stagger(delivery.header.index, backupDelay));
+    delivery.release(Math.ceil(lease / 1000) + stagger(delivery.header.index, backupDelay));
   }
 
   /** Keeps a copy for a later time, `due` by the ledger: in hand if it is a primary and that is soon, else on its node. */
@@ -112,7 +112,7 @@ export class Claims {
       delivery.due = due;
       if (delivery.held) this.taker.early(delivery);
     } else {
-      letGo(delivery, copyDelay(delivery.header.index, wait, this.settings.backupDelay));
+      delivery.release(copyDelay(delivery.header.index, wait, this.settings.backupDelay));
     }
   }
 
@@ -123,7 +123,7 @@ export class Claims {
     const all = this.takeAll();
     all.forEach((delivery, position) => {
       if (position < keep || now - delivery.waitingSince <= PATIENCE) this.waiting.add(delivery);
-      else letGo(delivery, 0);
+      else delivery.release(0);
     });
   }
 
@@ -160,7 +160,7 @@ export class Claims {
     switch (answer.kind) {
       case 'run':
         // Somebody else may have the job by now ◆.
-        if (late) return letGo(delivery, 1 + ownStagger);
+        if (late) return delivery.release(1 + ownStagger);
         return this.taker.run(delivery, answer, claimedAt);
       case 'wait':
         return this.keepUntil(delivery, this.ledger.now() + answer.ms);
@@ -168,38 +168,19 @@ export class Claims {
         // Never at once ◆, or the copy would come back as fast as it is let go.
         const pause = Math.max(1, Math.ceil(answer.ms / 1000)) + ownStagger;
         const ranFor = Math.ceil(answer.ranFor / 1000);
-        return letGo(
-          delivery,
+        return delivery.release(
           delivery.primary ? pause : Math.min(LONGEST_BACKUP_PAUSE, Math.max(pause, ranFor)),
         );
       }
       case 'gone':
         return this.taker.gone(delivery);
       case 'dead':
-        bury(delivery);
+        delivery.bury();
         if (answer.fresh) this.taker.died(delivery, 'attempts');
         return;
       case 'stale':
-        bury(delivery);
+        delivery.bury();
         return this.taker.died(delivery, 'stale');
     }
   }
-}
-
-/** Lets a copy go for anybody, after whole seconds, in its place of the order. */
-export function letGo(delivery: Delivery, delay: number): void {
-  delivery.lane.release(delivery, priorityOf(delivery), delay);
-}
-
-export function bury(delivery: Delivery): void {
-  delivery.lane.bury(delivery, priorityOf(delivery));
-}
-
-function priorityOf({ header }: Delivery): number {
-  return copyPriority(header.priority, header.due, header.index);
-}
-
-/** The user's priority, then the due time, backups after the primaries of their time: as beanstalkd has it. */
-function before(a: Delivery, b: Delivery): boolean {
-  return priorityOf(a) < priorityOf(b);
 }

@@ -1,5 +1,5 @@
 import { DqError, show } from '../errors.js';
-import type { Handler, HandlerOptions } from '../job.js';
+import type { HandlerMethod, HandlerOptions } from '../job.js';
 import { tubeName, type Tube } from '../tube.js';
 import { resolveHandlerOptions, type HandlerSettings } from './handler-settings.js';
 import { TubeConsumer, type ConsumerParts, type ConsumerSettings } from './tube-consumer.js';
@@ -19,7 +19,7 @@ export abstract class DqConsumer {
    */
   abstract consume<Out = unknown>(
     tube: string | Tube<any, Out>,
-    handler: Handler<Out>,
+    handler: HandlerMethod<Out>,
     options?: HandlerOptions,
   ): Promise<Consumption>;
 }
@@ -48,7 +48,7 @@ export class ClusterConsumer extends DqConsumer {
 
   override async consume(
     tube: string | Tube,
-    handler: Handler,
+    handler: HandlerMethod,
     options?: HandlerOptions,
   ): Promise<Consumption> {
     const name = tubeName(tube, this.settings.prefix);

@@ -1,9 +1,8 @@
 import type { Cluster } from '../cluster/cluster.js';
-import { isUnknown } from '../cluster/location.js';
+import { hasUnknown, isUnknown } from '../location.js';
 import { isCopy } from '../envelope.js';
 import type { DeletedCopy, SettleQueue } from '../ledger/settle-queue.js';
 import type { Delivery } from './delivery.js';
-import { hasUnknown } from './finishes.js';
 
 /** Deletes the copies of a job that is over: the one in hand on its lane, its sleeping siblings wherever they are. */
 export class Deletions {

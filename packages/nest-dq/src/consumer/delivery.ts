@@ -1,6 +1,8 @@
 import type { ClusterNode } from '../cluster/cluster-node.js';
-import { formatLocation } from '../cluster/location.js';
+import { copyPriority } from '../copy-timing.js';
 import type { Content, CopyHeader, Envelope } from '../envelope.js';
+import type { OwedCopies } from '../ledger/ledger.js';
+import { formatLocation, hasUnknown, maskOf } from '../location.js';
 import type { Lane } from './lane.js';
 
 let made = 0;
@@ -42,5 +44,27 @@ export class Delivery {
   /** False once the lane is closed or the copy was let go: then the server may give it to anybody. */
   get held(): boolean {
     return this.lane.holds(this);
+  }
+
+  /** Its place in beanstalkd's order: the user's priority, then the due time, backups after the primaries of their time. */
+  get priority(): number {
+    return copyPriority(this.header.priority, this.header.due, this.header.index);
+  }
+
+  /** The copies that may exist, as this one knows: a primary knows all, a backup only how many were meant. */
+  get owed(): OwedCopies {
+    const { copies, siblings } = this.header;
+    if (!this.primary) return { mask: 2 ** copies - 1, unknown: false };
+    return { mask: maskOf(siblings) | 1, unknown: hasUnknown(siblings) };
+  }
+
+  /** Lets the copy go for anybody, after whole seconds. Does nothing when it is not held. */
+  release(delay: number): void {
+    this.lane.release(this, this.priority, delay);
+  }
+
+  /** Puts the copy out of everybody's reach, for a person to look at. Does nothing when it is not held. */
+  bury(): void {
+    this.lane.bury(this, this.priority);
   }
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DqError } from '../errors.js';
-import { Retry, type DelayedJob, type Handler } from '../job.js';
+import { Retry, type DelayedJob, type HandlerMethod } from '../job.js';
 import type { CopyHeader } from '../envelope.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
@@ -16,7 +16,7 @@ const SHUTDOWN = new DqError('DQ_SHUTDOWN', 'over');
 
 describe('Executor', () => {
   let clock: VirtualClock;
-  let handler: Handler;
+  let handler: HandlerMethod;
   let executor: Executor;
   let verdicts: [run: Run, verdict: Verdict][];
   let reports: string[];
@@ -95,7 +95,7 @@ describe('Executor', () => {
     expect(kinds()).toEqual(['done']);
   });
 
-  it.each<[string, Handler]>([
+  it.each<[string, HandlerMethod]>([
     [
       'throws',
       () => {

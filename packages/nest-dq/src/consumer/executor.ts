@@ -1,5 +1,5 @@
 import { DqError, toError } from '../errors.js';
-import type { DelayedJob, Handler } from '../job.js';
+import type { DelayedJob, HandlerMethod } from '../job.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Delivery } from './delivery.js';
 import type { HandlerSettings } from './handler-settings.js';
@@ -15,7 +15,7 @@ export class Executor {
 
   constructor(
     private readonly tube: string,
-    private readonly handler: Handler,
+    private readonly handler: HandlerMethod,
     private readonly settings: HandlerSettings,
     private readonly ledger: TubeLedger,
     private readonly report: ConsumerReport,

@@ -3,7 +3,7 @@ import type { CopyHeader } from '../envelope.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
-import { Finishes, owedOf } from './finishes.js';
+import { Finishes } from './finishes.js';
 import { deathOf } from './outcome.js';
 import { Run } from './run.js';
 
@@ -106,29 +106,5 @@ describe('Finishes', () => {
     await ledger.finishes[0]!.fail();
     await clock.advance(10_000);
     expect(ledger.finishes).toHaveLength(1);
-  });
-});
-
-describe('owedOf', () => {
-  const { lane } = recordingLane();
-  const owed = (header: Partial<CopyHeader>) => owedOf(heldDelivery(lane, header));
-
-  it('is what a primary names', () => {
-    const siblings = [
-      { index: 1, location: 'n1#i:1' },
-      { index: 3, location: 'n3#i:1' },
-    ];
-    expect(owed({ siblings })).toEqual({ mask: 0b1011, unknown: false });
-    expect(owed({})).toEqual({ mask: 1, unknown: false });
-  });
-
-  it('is unknown where a put of the primary got no answer', () => {
-    const siblings = [{ index: 1, location: 'n1#i:?' }];
-    expect(owed({ siblings })).toEqual({ mask: 0b11, unknown: true });
-  });
-
-  it('is every copy that was meant to be, as far as a backup knows', () => {
-    expect(owed({ index: 2, copies: 3 })).toEqual({ mask: 0b111, unknown: false });
-    expect(owed({ index: 2, copies: 31 })).toEqual({ mask: 2 ** 31 - 1, unknown: false });
   });
 });

@@ -1,7 +1,5 @@
-import { isUnknown } from '../cluster/location.js';
-import type { FinishAnswer, FinishRequest, OwedCopies, TubeLedger } from '../ledger/ledger.js';
+import type { FinishAnswer, FinishRequest, TubeLedger } from '../ledger/ledger.js';
 import type { Clock, Timer } from '../time.js';
-import type { Delivery } from './delivery.js';
 import type { Verdict } from './outcome.js';
 import type { Run } from './run.js';
 
@@ -90,17 +88,5 @@ function requestOf({ run, verdict, due }: Pending): FinishRequest {
       : verdict.kind === 'dead'
         ? { kind: 'dead', death: verdict.death }
         : { kind: verdict.kind };
-  return { ...run.ref, owed: owedOf(run.delivery), outcome };
-}
-
-/** The copies that may exist, as the one in hand knows: a primary knows all, a backup only how many were meant. */
-export function owedOf({ header, primary }: Delivery): OwedCopies {
-  if (!primary) return { mask: 2 ** header.copies - 1, unknown: false };
-  let mask = 1;
-  for (const { index } of header.siblings) mask |= 1 << index;
-  return { mask, unknown: hasUnknown(header.siblings) };
-}
-
-export function hasUnknown(siblings: Delivery['header']['siblings']): boolean {
-  return siblings.some(({ location }) => isUnknown(location));
+  return { ...run.ref, owed: run.delivery.owed, outcome };
 }

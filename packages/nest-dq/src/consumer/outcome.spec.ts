@@ -68,6 +68,14 @@ describe.each([
     expect(death.error?.message).toBe('user is gone');
   });
 
+  it('is known by its mark alone, and is then told as an Error', () => {
+    const { death, error } = deadOf(judge({ '~outcome': 'discard', reason: 5n }, limits));
+    expect(death.why).toBe('discarded');
+    expect(typeof death.error?.message).toBe('string');
+    expect(error).toBeInstanceOf(Error);
+    expect(retryOf(judge({ '~outcome': 'retry', delay: 5 }, limits)).error).toBeInstanceOf(Error);
+  });
+
   it('is known by its mark, for an application may have this library twice', () => {
     const foreignRetry = Object.assign(new Error('x'), { '~outcome': 'retry', delay: 5 });
     const foreignDiscard = Object.assign(new Error('gone'), { '~outcome': 'discard' });
@@ -96,6 +104,13 @@ describe('what a handler throws', () => {
     expect(retryOf(judgeError(null, limits)).error).toBeInstanceOf(Error);
   });
 
+  it('may even be a proxy that refuses every question', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    expect(retryOf(judgeError(proxy, limits)).error.message).toContain('cannot be read');
+    expect(judgeResult(proxy, limits)).toEqual({ kind: 'done' });
+  });
+
   it('ends the job when its attempts are used up, also when there are fewer than were begun', () => {
     const { death } = deadOf(judgeError(new TypeError('no'), last));
     expect(death).toMatchObject({ why: 'attempts', error: { name: 'TypeError', message: 'no' } });
@@ -105,6 +120,10 @@ describe('what a handler throws', () => {
 });
 
 describe('deathOf', () => {
+  it('keeps the beginning of a long message only', () => {
+    expect(deathOf('attempts', new Error('x'.repeat(5_000))).error?.message).toHaveLength(2_000);
+  });
+
   it('keeps the beginning of the stack only', () => {
     const error = new Error('deep');
     error.stack = 'x'.repeat(5_000);

@@ -1,5 +1,5 @@
 import { DqError, toError } from '../errors.js';
-import type { Discard, Outcome, Retry } from '../job.js';
+import type { Outcome, Retry } from '../job.js';
 import type { Death } from '../ledger/ledger.js';
 import { backoffDelay, parseDuration, type ResolvedBackoff } from '../time.js';
 
@@ -20,8 +20,8 @@ export interface Limits {
   readonly backoff: ResolvedBackoff;
 }
 
-/** Characters of a stack that a dead letter keeps. */
-const STACK_LIMIT = 2_000;
+/** Characters of a message, and of a stack, that a dead letter keeps. */
+const TEXT_LIMIT = 2_000;
 
 /** A handler returned: an Outcome acts, anything else is done. */
 export function judgeResult(result: unknown, limits: Limits): Verdict {
@@ -35,16 +35,20 @@ export function judgeError(thrown: unknown, limits: Limits): Verdict {
 }
 
 export function deathOf(why: Death['why'], error: Error): Death {
-  const stack = error.stack?.slice(0, STACK_LIMIT);
-  return { why, error: { name: error.name, message: error.message, stack } };
+  const { name, message, stack } = error;
+  return {
+    why,
+    error: { name, message: message.slice(0, TEXT_LIMIT), stack: stack?.slice(0, TEXT_LIMIT) },
+  };
 }
 
 function judgeOutcome(outcome: Outcome, limits: Limits): Verdict {
   if (outcome['~outcome'] === 'discard') {
-    return { kind: 'dead', death: deathOf('discarded', outcome as Discard), error: outcome };
+    const error = toError(outcome);
+    return { kind: 'dead', death: deathOf('discarded', error), error };
   }
   const { delay, cause } = outcome as Retry;
-  const error = cause === undefined ? outcome : toError(cause);
+  const error = toError(cause === undefined ? outcome : cause);
   try {
     return failed(error, limits, parseDuration(delay, 'the delay of Retry.after'));
   } catch (badDelay) {
@@ -60,5 +64,9 @@ function failed(error: Error, { attempt, attempts, backoff }: Limits, delay?: nu
 
 /** By its mark, not by its class: an application may have this library twice. */
 export function isOutcome(value: unknown): value is Outcome {
-  return typeof value === 'object' && value !== null && '~outcome' in value;
+  try {
+    return typeof value === 'object' && value !== null && '~outcome' in value;
+  } catch {
+    return false; // a proxy's trap threw
+  }
 }

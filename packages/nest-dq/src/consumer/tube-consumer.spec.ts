@@ -5,7 +5,13 @@ import { Cluster } from '../cluster/cluster.js';
 import { EmbeddedNode } from '../embedded/embedded-node.js';
 import { JobEnvelope } from '../envelope.js';
 import type { DqError } from '../errors.js';
-import { Discard, type DelayedJob, type Handler, type HandlerOptions, type JobReceipt } from '../job.js';
+import {
+  Discard,
+  type DelayedJob,
+  type HandlerMethod,
+  type HandlerOptions,
+  type JobReceipt,
+} from '../job.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { ClusterProducer } from '../producer.js';
@@ -70,7 +76,7 @@ describe('TubeConsumer', () => {
     }
 
     /** A consumer of the tube that is not started. */
-    prepare(handler: Handler, options: HandlerOptions = {}): TubeConsumer {
+    prepare(handler: HandlerMethod, options: HandlerOptions = {}): TubeConsumer {
       const report: ConsumerReport = {
         failed: (job, error, retryAt) =>
           this.reports.push(`failed ${job.attempt} ${error.message} ${retryAt ? 'retry' : 'end'}`),
@@ -90,7 +96,7 @@ describe('TubeConsumer', () => {
       return this.consumer;
     }
 
-    async consume(handler: Handler, options?: HandlerOptions): Promise<TubeConsumer> {
+    async consume(handler: HandlerMethod, options?: HandlerOptions): Promise<TubeConsumer> {
       const consumer = this.prepare(handler, options);
       consumer.start();
       await settle();

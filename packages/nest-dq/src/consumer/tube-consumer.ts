@@ -2,12 +2,12 @@ import type { ClusterNode } from '../cluster/cluster-node.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { copyDelay } from '../copy-timing.js';
 import { DqError } from '../errors.js';
-import type { Handler } from '../job.js';
+import type { HandlerMethod } from '../job.js';
 import type { FinishAnswer, Ledger, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock, Timer } from '../time.js';
 import { Changes } from './changes.js';
-import { Claims, bury, letGo, type ClaimTaker } from './claims.js';
+import { Claims, type ClaimTaker } from './claims.js';
 import { ConsumerNode, type Taker } from './consumer-node.js';
 import { Deletions } from './deletions.js';
 import type { Delivery } from './delivery.js';
@@ -71,7 +71,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
 
   constructor(
     readonly tube: string,
-    handler: Handler,
+    handler: HandlerMethod,
     private readonly handling: HandlerSettings,
     private readonly settings: ConsumerSettings,
     private readonly parts: ConsumerParts,
@@ -152,11 +152,11 @@ export class TubeConsumer implements Taker, ClaimTaker {
   }
 
   arrived(delivery: Delivery): void {
-    if (this.gate.suspended || this.stopping) return letGo(delivery, 0);
+    if (this.gate.suspended || this.stopping) return delivery.release(0);
     const { index, due } = delivery.header;
     const { backupDelay } = this.settings;
     const early = due - this.ledger.now();
-    if (early > EARLIEST) return letGo(delivery, copyDelay(index, early, backupDelay));
+    if (early > EARLIEST) return delivery.release(copyDelay(index, early, backupDelay));
     if (early > 0 && delivery.primary) this.dueBuffer.add(delivery);
     else this.cameDue([delivery]);
   }
@@ -198,7 +198,7 @@ export class TubeConsumer implements Taker, ClaimTaker {
   }
 
   early(delivery: Delivery): void {
-    if (this.gate.suspended || this.stopping) letGo(delivery, 0);
+    if (this.gate.suspended || this.stopping) delivery.release(0);
     else this.dueBuffer.add(delivery);
   }
 
@@ -262,9 +262,9 @@ export class TubeConsumer implements Taker, ClaimTaker {
     } else if (verdict.kind === 'retry') {
       this.claims.keepUntil(delivery, retryDue);
     } else if (verdict.kind === 'back') {
-      letGo(delivery, 0);
+      delivery.release(0);
     } else {
-      bury(delivery);
+      delivery.bury();
       this.parts.report.dead(this.tube, run.id, verdict.death);
     }
     this.changed();
@@ -276,8 +276,8 @@ export class TubeConsumer implements Taker, ClaimTaker {
   }
 
   private letGoUnclaimed(): void {
-    for (const delivery of this.dueBuffer.takeAll()) letGo(delivery, 0);
-    for (const delivery of this.claims.takeAll()) letGo(delivery, 0);
+    for (const delivery of this.dueBuffer.takeAll()) delivery.release(0);
+    for (const delivery of this.claims.takeAll()) delivery.release(0);
   }
 
   // ── the end ──

@@ -125,8 +125,9 @@ export class RedisTubeLedger implements TubeLedger {
     }
   }
 
+  /** No job has this id: see `isJobId`. */
   private deadIndex(): string {
-    return `${this.base}dead`;
+    return `${this.base}:dead`;
   }
 }
 

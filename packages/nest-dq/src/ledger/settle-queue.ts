@@ -1,3 +1,4 @@
+import { maskOf } from '../location.js';
 import type { Clock, Timer } from '../time.js';
 import type { Ledger, SettledCopies } from './ledger.js';
 
@@ -82,8 +83,7 @@ export class SettleQueue {
     const now = this.clock.now();
     while (this.head < this.waiting.length && this.waiting[this.head]!.certainAt <= now) {
       const { tube, id, generation, copies, unknown } = this.waiting[this.head++]!;
-      let mask = 0;
-      for (const { index, node, instance } of copies) if (node.instance === instance) mask |= 1 << index;
+      const mask = maskOf(copies.filter(({ node, instance }) => node.instance === instance));
       if (mask === 0) {
         this.held--;
         continue;

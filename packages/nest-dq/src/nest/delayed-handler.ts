@@ -1,10 +1,7 @@
 import { Reflector } from '@nestjs/core';
 import { DqError, show } from '../errors.js';
-import type { DelayedJob, HandlerOptions, HandlerResult } from '../job.js';
+import type { HandlerMethod, HandlerOptions } from '../job.js';
 import type { Tube } from '../tube.js';
-
-/** What `@DelayedHandler` may stand on. */
-export type HandlerMethod<Out> = (payload: Out, job: DelayedJob<Out>) => HandlerResult;
 
 /** What a `@DelayedHandler` says; checked at the start of the application. */
 export interface HandlerMark {

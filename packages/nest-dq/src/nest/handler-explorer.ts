@@ -1,7 +1,7 @@
 import type { DiscoveryService } from '@nestjs/core';
 import { resolveHandlerOptions } from '../consumer/handler-settings.js';
 import { DqError, show } from '../errors.js';
-import type { Handler, HandlerOptions } from '../job.js';
+import type { HandlerMethod, HandlerOptions } from '../job.js';
 import { tubeName } from '../tube.js';
 import { handlerMarks, type HandlerMark } from './delayed-handler.js';
 import { invoker } from './handler-invoker.js';
@@ -14,7 +14,7 @@ export interface FoundHandler {
   /** For people: class, method and module. */
   readonly name: string;
   readonly tube: string;
-  readonly handler: Handler;
+  readonly handler: HandlerMethod;
   readonly options?: HandlerOptions;
 }
 

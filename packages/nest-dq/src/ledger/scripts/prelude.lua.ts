@@ -23,7 +23,7 @@
  * 10 to 13 are read only where a generation other than 0 is involved, for they say nothing about generation 0 that its
  * state does not say, and reading them takes as long as reading the others.
  *
- * Beside the records of a tube stands `<prefix>{<tube>}:dead`, the index of its dead letters: ids by time of death.
+ * Beside the records of a tube stands `<prefix>{<tube>}::dead`, the index of its dead letters: ids by time of death.
  *
  * To change this: a field that is only added needs a value for its absence, and nothing else. A field that changes its
  * meaning gets a new name, and for one minor version the scripts read both: processes of two versions share the records.
@@ -124,9 +124,9 @@ local function newFence(record)
   return record and max(record.fence + 1, us) or us
 end
 
--- KEYS[1] is the tube's dead index, and what it has in common with a record's key ends before 'dead'.
+-- KEYS[1] is the tube's dead index, and what it has in common with a record's key ends before ':dead'.
 local function index(key)
-  call('ZADD', KEYS[1], now, string.sub(key, #KEYS[1] - 3))
+  call('ZADD', KEYS[1], now, string.sub(key, #KEYS[1] - 4))
 end
 
 -- The copies of the mask are gone for good. That a copy of unknown fate may exist is learned and never forgotten.

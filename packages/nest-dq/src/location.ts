@@ -23,6 +23,25 @@ export function isUnknown(location: string): boolean {
   return location.endsWith(`:${UNKNOWN_COPY}`);
 }
 
+/** One copy of a job and where it is; `location` as `formatLocation` writes it. */
+export interface Place {
+  /** 0 is the primary. */
+  readonly index: number;
+  readonly location: string;
+}
+
+/** Bit i is set for copy i. */
+export function maskOf(places: Iterable<{ readonly index: number }>): number {
+  let mask = 0;
+  for (const { index } of places) mask |= 1 << index;
+  return mask;
+}
+
+/** True when a put got no answer, so that one more copy may be somewhere. */
+export function hasUnknown(places: readonly Place[]): boolean {
+  return places.some(({ location }) => isUnknown(location));
+}
+
 /** The longest text a location on this endpoint can have, in bytes. */
 export function longestLocation(endpoint: string): number {
   return Buffer.byteLength(endpoint) + 1 + 16 + 1 + 20;
