@@ -304,6 +304,10 @@ describe.each([
       await expect(claim({ generation: nowMs() - 5_000 })).resolves.toEqual({ kind: 'wait', ms: 500 });
     });
 
+    it('does not ask all the time for one that the clock has not reached', async () => {
+      await expect(claim({ generation: nowMs() + 3_600_000 })).resolves.toEqual({ kind: 'wait', ms: 500 });
+    });
+
     it('waits for it without any record too', async () => {
       await expect(claim({ generation: nowMs() - 5_000 })).resolves.toEqual({ kind: 'wait', ms: 500 });
       await expect(forgottenIn()).resolves.toBeUndefined();

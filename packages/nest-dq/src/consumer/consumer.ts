@@ -1,8 +1,9 @@
 import { DqError, show } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../job.js';
 import { tubeName, type Tube } from '../tube.js';
+import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
 import { resolveHandlerOptions, type HandlerSettings } from './handler-settings.js';
-import { TubeConsumer, type ConsumerParts, type ConsumerSettings } from './tube-consumer.js';
+import { TubeConsumer } from './tube-consumer.js';
 
 /** What `consume` returns: the way to end it. */
 export interface Consumption {

@@ -461,6 +461,27 @@ describe('TubeConsumer', () => {
     });
   });
 
+  it('tells of a lost lease too when the handler ended before anybody could ask', async () => {
+    const [silent, other] = [new Process(), new Process()];
+    let end: (() => void) | undefined;
+    let runs = 0;
+    await silent.consume(() => {
+      runs++;
+      return new Promise<void>((resolve) => (end = resolve));
+    });
+    await add(0);
+    silent.ledger.cut();
+    await other.consume(() => void runs++);
+    await clock.advance(LEASE + 10_000);
+    expect(runs).toBe(2);
+    end!();
+    await settle();
+    expect(silent.reports).toEqual([]);
+    silent.ledger.restore();
+    await settle();
+    expect(silent.reports).toEqual(['lease lost 1']);
+  });
+
   it('refuses the outcome of a run that was silent for longer than its lease, and raises its signal', async () => {
     const [silent, other] = [new Process(), new Process()];
     const jobs: DelayedJob[] = [];

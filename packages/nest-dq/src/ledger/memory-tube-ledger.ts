@@ -90,7 +90,9 @@ export class MemoryTubeLedger implements TubeLedger {
     }
     // The number of a generation is its opening time.
     const age = now - generation;
-    if (generation > committed && age < YOUNG) return { kind: 'wait', ms: Math.min(500, Math.max(20, age)) };
+    if (generation > committed && age < YOUNG) {
+      return { kind: 'wait', ms: Math.min(500, Math.max(20, Math.abs(age))) };
+    }
     if (record) {
       const left = Math.max(record.leaseEnd, record.holdEnd) - now;
       if (running && current && record.token === token && (left > 0 || !record.noFurtherStart)) {

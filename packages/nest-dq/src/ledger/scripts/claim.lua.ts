@@ -41,7 +41,7 @@ local function claim(key, generation, due, token, attempts)
   end
   -- The number of a generation is its opening time.
   if generation > committed and now - generation < 10000 then
-    return WAIT, math.min(500, max(20, now - generation)), 0, 0
+    return WAIT, math.min(500, max(20, math.abs(now - generation))), 0, 0
   end
   local runDue, attempt = due, 0
   if record then

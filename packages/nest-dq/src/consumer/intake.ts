@@ -1,0 +1,221 @@
+import type { ClusterNode } from '../cluster/cluster-node.js';
+import { copyDelay } from '../copy-timing.js';
+import type { TubeLedger } from '../ledger/ledger.js';
+import type { Timer } from '../time.js';
+import { Claims, type ClaimTaker } from './claims.js';
+import { ConsumerNode, type Taker } from './consumer-node.js';
+import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
+import type { Delivery } from './delivery.js';
+import { DueBuffer } from './due-buffer.js';
+import type { HandlerSettings } from './handler-settings.js';
+import { Room } from './room.js';
+import type { Grant } from './run.js';
+
+/** Milliseconds. */
+const SURPLUS_EVERY = 100;
+/** Milliseconds. A copy that surfaces earlier than this goes back: its node's clock runs ahead. */
+const EARLIEST = 1_100;
+
+/** Who runs what was claimed, and says when to reserve. */
+export interface IntakeHost {
+  /** Copies may be reserved and claimed now. */
+  readonly open: boolean;
+  /** What is not claimed is let go at once. */
+  readonly lettingGo: boolean;
+  /** Handlers that have not returned. */
+  readonly running: number;
+  /** Whether this process runs the job, so that another copy of it is not to be claimed. */
+  runs(id: string): boolean;
+  run(delivery: Delivery, grant: Grant, claimedAt: number): void;
+  /** The job is over: delete the copy. */
+  gone(delivery: Delivery): void;
+  /** A claim was answered, or failed. */
+  changed(): void;
+}
+
+/** The way of a tube's copies from the nodes to their claims: reserved as there is room, held until due, claimed. */
+export class Intake implements Taker, ClaimTaker {
+  private readonly nodes: ConsumerNode[];
+  private readonly space: Room;
+  private readonly dueBuffer: DueBuffer;
+  private readonly claims: Claims;
+  private turn = 0;
+  private turnScheduled = false;
+  private surplusTimer: Timer | undefined;
+
+  constructor(
+    private readonly tube: string,
+    private readonly ledger: TubeLedger,
+    private readonly handling: HandlerSettings,
+    private readonly settings: ConsumerSettings,
+    private readonly parts: ConsumerParts,
+    private readonly host: IntakeHost,
+  ) {
+    const { cluster, clock, settleQueue } = parts;
+    const { prefix, backupDelay, lease } = settings;
+    this.space = new Room(clock, handling.concurrency);
+    this.dueBuffer = new DueBuffer(
+      clock,
+      () => ledger.now(),
+      (due) => this.cameDue(due),
+    );
+    const claimSettings = { tube, backupDelay, lease, attempts: handling.attempts };
+    this.claims = new Claims(ledger, settleQueue, clock, claimSettings, this);
+    this.nodes = cluster.nodes.map((node) => new ConsumerNode(node, prefix + tube, clock, this));
+  }
+
+  /** Claims without an answer. */
+  get claiming(): number {
+    return this.claims.pending;
+  }
+
+  /** Begins, or goes on, to reserve. */
+  start(): void {
+    for (const node of this.nodes) node.start();
+    this.schedule();
+  }
+
+  /** Reserves no more for now, and gives to others what is not claimed. */
+  pause(): void {
+    for (const node of this.nodes) node.pause();
+    this.letGoUnclaimed();
+  }
+
+  /** Reserves no more for good, and gives to others what is not claimed. What runs stays held. */
+  stop(): void {
+    for (const node of this.nodes) node.stop();
+    this.letGoUnclaimed();
+  }
+
+  /** Ends all lanes once the nodes have answered; resolves when they are gone. */
+  async close(): Promise<void> {
+    this.claims.close();
+    this.surplusTimer?.cancel();
+    await Promise.all(this.nodes.map((node) => node.close()));
+  }
+
+  /** Keeps what is held for another time to run. */
+  touchAll(): void {
+    for (const node of this.nodes) node.touchAll();
+  }
+
+  /** A handler ended, which makes room. */
+  completed(): void {
+    this.space.completed();
+  }
+
+  /** Keeps a copy for a later time, `due` by the ledger. */
+  keepUntil(delivery: Delivery, due: number): void {
+    this.claims.keepUntil(delivery, due);
+  }
+
+  /** Lets a copy go for as long as the run of its job has, wherever that is. */
+  letRunEnd(delivery: Delivery): void {
+    this.claims.letRunEnd(delivery);
+  }
+
+  /** One claim call and one look at the nodes for all that happens in a turn of the event loop. */
+  schedule(): void {
+    if (this.turnScheduled) return;
+    this.turnScheduled = true;
+    this.parts.clock.soon(() => {
+      this.turnScheduled = false;
+      if (!this.host.open) return;
+      this.claims.claim();
+      this.turn++;
+      for (let i = 0; i < this.nodes.length; i++) this.nodes[(this.turn + i) % this.nodes.length]!.advance();
+    });
+  }
+
+  // ── what the nodes ask and bring ──
+
+  room(): number {
+    if (!this.host.open) return 0;
+    let asked = 0;
+    for (const node of this.nodes) asked += node.asked;
+    // Each node has its share, or the first would be drained while the others' backups surface.
+    return Math.ceil(this.space.left(this.freeSlots(), this.claims.size, asked) / this.nodes.length);
+  }
+
+  arrived(delivery: Delivery): void {
+    if (this.host.lettingGo) return delivery.release(0);
+    const { index, due } = delivery.header;
+    const early = due - this.ledger.now();
+    if (early > EARLIEST) return delivery.release(copyDelay(index, early, this.settings.backupDelay));
+    if (early > 0 && delivery.primary) this.dueBuffer.add(delivery);
+    else this.cameDue([delivery]);
+  }
+
+  roomLeft(): void {
+    this.schedule();
+  }
+
+  lost(deliveries: Delivery[]): void {
+    for (const delivery of deliveries) {
+      this.dueBuffer.remove(delivery);
+      this.claims.remove(delivery);
+    }
+    this.schedule();
+  }
+
+  poison(node: ClusterNode, copyId: string, reason: string): void {
+    this.parts.report.poison(this.tube, node.endpoint, copyId, reason);
+  }
+
+  trouble(node: ClusterNode, message: string): void {
+    this.parts.report.nodeTrouble(node.endpoint, message);
+  }
+
+  // ── what the claims ask and bring ──
+
+  freeSlots(): number {
+    return this.handling.concurrency - this.host.running - this.claims.pending;
+  }
+
+  ours({ header }: Delivery): boolean {
+    return this.host.runs(header.id);
+  }
+
+  run(delivery: Delivery, grant: Grant, claimedAt: number): void {
+    this.host.run(delivery, grant, claimedAt);
+  }
+
+  early(delivery: Delivery): void {
+    if (this.host.lettingGo) delivery.release(0);
+    else this.dueBuffer.add(delivery);
+  }
+
+  gone(delivery: Delivery): void {
+    this.host.gone(delivery);
+  }
+
+  died(delivery: Delivery, why: 'attempts' | 'stale'): void {
+    this.parts.report.dead(this.tube, delivery.header.id, { why });
+  }
+
+  answered(): void {
+    // What got no answer is not kept from others that may reach the ledger.
+    if (this.host.lettingGo) this.letGoUnclaimed();
+    this.host.changed();
+  }
+
+  private cameDue(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) this.claims.add(delivery);
+    this.armSurplus();
+    this.schedule();
+  }
+
+  private armSurplus(): void {
+    this.surplusTimer ??= this.parts.clock.after(SURPLUS_EVERY, () => {
+      this.surplusTimer = undefined;
+      this.claims.releaseSurplus(Math.max(this.handling.concurrency, this.space.window));
+      if (this.claims.size > 0) this.armSurplus();
+      this.schedule();
+    });
+  }
+
+  private letGoUnclaimed(): void {
+    for (const delivery of this.dueBuffer.takeAll()) delivery.release(0);
+    for (const delivery of this.claims.takeAll()) delivery.release(0);
+  }
+}
