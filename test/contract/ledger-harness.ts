@@ -107,12 +107,12 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
     const warn = (message: string) => {
       throw new Error(`warned of a server that is fit: ${message}`);
     };
-    const ledger = new RedisLedger({ redis, prefix: 'app:', settings, clock: systemClock, warn });
+    const ledger = new RedisLedger({ redis, settings, clock: systemClock, warn });
     ledger.start();
     opened.push(ledger);
     return ledger;
   };
-  const key = (tube: string, id: string) => `app:{${tube}}:${id}`;
+  const key = (tube: string, id: string) => `{${tube}}:${id}`;
   return {
     open: async () => {
       opened = [];

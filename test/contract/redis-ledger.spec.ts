@@ -19,7 +19,6 @@ const ledgers: RedisLedger[] = [];
 function open(redis: RedisLedgerOptions['redis'], over: Partial<RedisLedgerOptions> = {}): RedisLedger {
   const ledger = new RedisLedger({
     redis,
-    prefix: '',
     settings: SETTINGS,
     clock: systemClock,
     warn: () => undefined,
@@ -188,7 +187,6 @@ describe.each([
   it('connects at the first call, where that comes before the start', async () => {
     const ledger = new RedisLedger({
       redis: client,
-      prefix: '',
       settings: SETTINGS,
       clock: systemClock,
       warn: () => undefined,
@@ -202,7 +200,6 @@ describe.each([
   it('may be closed without a start, or before it is connected', async () => {
     const ledger = new RedisLedger({
       redis: client,
-      prefix: '',
       settings: SETTINGS,
       clock: systemClock,
       warn: () => undefined,
@@ -281,15 +278,15 @@ describe('with one Redis', () => {
     }
   });
 
-  it('puts its prefix before every key', async () => {
-    const tube = open(server.url, { prefix: 'shop:' }).tube('t');
+  it('begins every key with its tube in braces', async () => {
+    const tube = open(server.url).tube('shop.t');
     await claim(tube, 'job');
     const ref = { id: 'letter', generation: 0, due: 0, fence: 1, attempt: 1, lastOk: tube.now() };
     const death = { why: 'discarded' } as const;
     await tube.finish([{ ...ref, owed: { mask: 1, unknown: false }, outcome: { kind: 'dead', death } }]);
     const keys = await inspect.keys('*shop*');
-    expect(keys.sort()).toEqual(['shop:{t}::dead', 'shop:{t}:job', 'shop:{t}:letter']);
-    await expect(inspect.zscore('shop:{t}::dead', 'letter')).resolves.not.toBeNull();
+    expect(keys.sort()).toEqual(['{shop.t}::dead', '{shop.t}:job', '{shop.t}:letter']);
+    await expect(inspect.zscore('{shop.t}::dead', 'letter')).resolves.not.toBeNull();
   });
 
   it('has one connection for all tubes, and tells all of them that it is lost', async () => {

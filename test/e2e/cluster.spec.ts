@@ -56,4 +56,19 @@ describe('a cluster of three nodes and a Redis', () => {
     await eventually('no copy is left', () => isEmpty(one, tube));
     expectOnceEach(starts, kept);
   }, 60_000);
+
+  it('knows one record for each job, by whatever prefix its tube is reached', async () => {
+    const starts: Start[] = [];
+    const [plain, prefixed] = [suite.start(), suite.start({ prefix: 'shop.' })];
+    await record(plain, 'shop.orders', starts);
+    await record(prefixed, 'orders', starts);
+    const receipts = await schedule(plain, 'shop.orders', 200, (i) => Date.now() + 500 + i);
+    const late = await prefixed.producer.delay('orders', 'late', '1h');
+    expect(late.tube).toBe('orders');
+    await eventually('all ran', () => starts.length >= receipts.length);
+    await expect(plain.producer.revoke(late)).resolves.toBe('revoked');
+    await expect(prefixed.producer.revoke(receipts[0]!)).resolves.toBe('done');
+    await eventually('no copy is left', () => isEmpty(plain, 'shop.orders'));
+    expectOnceEach(starts, receipts);
+  }, 60_000);
 });

@@ -61,7 +61,6 @@ export function startSystem(servers: Servers, options: SystemOptions = {}): Syst
   );
   const ledger = new RedisLedger({
     redis: options.redis ?? servers.redis.url,
-    prefix: options.prefix ?? '',
     settings: ledgerSettings(options),
     clock: systemClock,
     warn: (message) => reports.push(`warning: ${message}`),

@@ -5,6 +5,7 @@ import type { Place } from './location.js';
 
 /** What finds a job again: the content of a receipt's `ids`. */
 export interface JobIds {
+  /** As nodes and ledger know it: with the prefix, so that a reference of another prefix is decided where it belongs. */
   readonly tube: string;
   readonly id: string;
   /** The generation of the add; 0 for plain jobs. */

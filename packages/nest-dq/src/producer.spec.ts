@@ -167,7 +167,7 @@ describe('an add', () => {
     });
     const delays = copies().map(({ line }) => Number(line.split(' ')[2]));
     expect(delays).toEqual([59, 62, 64]);
-    expect(ledger.asked).toEqual(['t']);
+    expect(ledger.asked).toEqual(['app.t']);
   });
 
   it('returns a receipt that finds every copy, also after JSON', async () => {

@@ -64,6 +64,9 @@ const TIME_LIMIT = 500;
 const PAST_TOLERANCE = 1_000;
 
 interface NewJob {
+  /** The tube as the user names it. */
+  readonly name: string;
+  /** The tube as nodes and ledger know it: with the prefix. */
   readonly tube: string;
   readonly content: Content;
   readonly options: ResolvedJobOptions;
@@ -148,8 +151,11 @@ export class ClusterProducer extends DqProducer {
     this.refuseIfClosed();
     const calledAt = this.clock.now();
     const resolved = resolveJobOptions(options);
+    const { prefix } = this.settings;
+    const name = tubeName(tube, prefix);
     const job: NewJob = {
-      tube: tubeName(tube, this.settings.prefix),
+      name,
+      tube: prefix + name,
       options: resolved,
       due: due(resolved),
       content: encodePayload(payload),
@@ -189,13 +195,13 @@ export class ClusterProducer extends DqProducer {
     }
     const id = this.nextId(Math.floor(now));
     const { priority, attempts, backoff, headers } = job.options;
-    const { backupDelay, prefix } = this.settings;
+    const { backupDelay } = this.settings;
     const envelopeOf = (copies: number) =>
       new JobEnvelope({ id, due, generation: 0, copies, priority, attempts, backoff, headers }, job.content);
     let envelope = envelopeOf(this.cluster.settings.replicas);
     this.checkSize(envelope);
     const copies: NewCopies = {
-      tube: prefix + job.tube,
+      tube: job.tube,
       body: (planned, index, siblings) => {
         if (planned !== envelope.job.copies) envelope = envelopeOf(planned);
         return envelope.copy(index, siblings);
@@ -207,7 +213,7 @@ export class ClusterProducer extends DqProducer {
     const places = [...result.stored, ...result.doubtful];
     const ids: JobIds = { tube: job.tube, id, born: 0, due, copies: result.planned, places };
     if (result.stored.length < this.cluster.settings.minWritten) throw await this.undo(ids, result);
-    return { id, ids: formatIds(ids), tube: job.tube, dueAt: new Date(due), copies: result.stored.length };
+    return { id, ids: formatIds(ids), tube: job.name, dueAt: new Date(due), copies: result.stored.length };
   }
 
   private checkSize(envelope: JobEnvelope): void {

@@ -39,7 +39,7 @@ describe('Executor', () => {
       backoff: { type: 'fixed', delay: 400, max: 400, jitter: 0 },
     } as const;
     executor = new Executor(
-      'tube',
+      { tube: 'tube', storedAs: 'app.tube' },
       (payload, job) => handler(payload, job),
       settings,
       new ScriptedLedger(clock),

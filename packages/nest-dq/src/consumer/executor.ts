@@ -5,7 +5,7 @@ import type { Delivery } from './delivery.js';
 import type { HandlerSettings } from './handler-settings.js';
 import { deathOf, isOutcome, judgeError, judgeResult, type Verdict } from './outcome.js';
 import type { ConsumerReport } from './report.js';
-import { RunningJob, type Grant, Run } from './run.js';
+import { RunningJob, type Grant, Run, type TubeNames } from './run.js';
 
 /** Calls the handler of one tube and judges how it ended. It knows nothing of nodes. */
 export class Executor {
@@ -14,7 +14,7 @@ export class Executor {
   private shuttingDown = false;
 
   constructor(
-    private readonly tube: string,
+    private readonly names: TubeNames,
     private readonly handler: HandlerMethod,
     private readonly settings: HandlerSettings,
     private readonly ledger: TubeLedger,
@@ -45,7 +45,7 @@ export class Executor {
     const attempts = delivery.header.attempts ?? this.settings.attempts;
     let job: RunningJob;
     try {
-      job = new RunningJob(run, this.tube, attempts, this.ledger.now() - grant.due);
+      job = new RunningJob(run, this.names, attempts, this.ledger.now() - grant.due);
     } catch (unreadable) {
       const error = toError(unreadable);
       return this.end(run, { kind: 'dead', death: deathOf('invalid', error), error });
@@ -84,10 +84,10 @@ export class Executor {
     run.abort.abort(
       new DqError(
         'DQ_LEASE_LOST',
-        `the lease of job ${run.id} in ${this.tube} was lost; its outcome will not count`,
+        `the lease of job ${run.id} in ${this.names.tube} was lost; its outcome will not count`,
       ),
     );
-    this.report.leaseLost(this.tube, run.id, run.grant.attempt);
+    this.report.leaseLost(this.names.tube, run.id, run.grant.attempt);
   }
 
   /** Raises the signal of every handler that still runs: the drain limit is over. */

@@ -53,15 +53,16 @@ export class Intake implements Taker, ClaimTaker {
   ) {
     const { cluster, clock, settleQueue } = parts;
     const { prefix, backupDelay, lease } = settings;
+    const storedAs = prefix + tube;
     this.space = new Room(clock, handling.concurrency);
     this.dueBuffer = new DueBuffer(
       clock,
       () => ledger.now(),
       (due) => this.cameDue(due),
     );
-    const claimSettings = { tube, backupDelay, lease, attempts: handling.attempts };
+    const claimSettings = { tube: storedAs, backupDelay, lease, attempts: handling.attempts };
     this.claims = new Claims(ledger, settleQueue, clock, claimSettings, this);
-    this.nodes = cluster.nodes.map((node) => new ConsumerNode(node, prefix + tube, clock, this));
+    this.nodes = cluster.nodes.map((node) => new ConsumerNode(node, storedAs, clock, this));
   }
 
   /** Claims without an answer. */

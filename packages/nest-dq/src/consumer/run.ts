@@ -37,6 +37,14 @@ export class Run {
   }
 }
 
+/** A tube's two names. */
+export interface TubeNames {
+  /** As the user calls it. */
+  readonly tube: string;
+  /** As nodes and ledger know it: with the prefix, so that one beanstalkd tube always means the same records. */
+  readonly storedAs: string;
+}
+
 /** What the handler sees of a run. The payload is read first, so that one which cannot be read never starts. */
 export class RunningJob extends DelayedJob {
   readonly payload: unknown;
@@ -44,7 +52,7 @@ export class RunningJob extends DelayedJob {
 
   constructor(
     private readonly run: Run,
-    readonly tube: string,
+    private readonly names: TubeNames,
     readonly attempts: number,
     readonly lateness: number,
   ) {
@@ -57,10 +65,21 @@ export class RunningJob extends DelayedJob {
     return this.run.id;
   }
 
+  get tube(): string {
+    return this.names.tube;
+  }
+
   get ids(): string {
     const { id, generation, due, copies, index, siblings } = this.run.delivery.header;
     const own = { index, location: this.run.delivery.location };
-    return formatIds({ tube: this.tube, id, born: generation, due, copies, places: [own, ...siblings] });
+    return formatIds({
+      tube: this.names.storedAs,
+      id,
+      born: generation,
+      due,
+      copies,
+      places: [own, ...siblings],
+    });
   }
 
   get dueAt(): Date {

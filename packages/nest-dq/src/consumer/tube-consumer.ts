@@ -39,16 +39,17 @@ export class TubeConsumer implements IntakeHost {
     private readonly parts: ConsumerParts,
   ) {
     const { cluster, clock, settleQueue, report } = parts;
-    const ledger = parts.ledger.tube(tube);
+    const storedAs = settings.prefix + tube;
+    const ledger = parts.ledger.tube(storedAs);
     this.changes = new Changes(clock);
     this.intake = new Intake(tube, ledger, handling, settings, parts, this);
-    this.executor = new Executor(tube, handler, handling, ledger, report, (run, verdict) =>
+    this.executor = new Executor({ tube, storedAs }, handler, handling, ledger, report, (run, verdict) =>
       this.ended(run, verdict),
     );
     this.finishes = new Finishes(ledger, clock, (run, verdict, answer, due) =>
       this.finished(run, verdict, answer, due),
     );
-    this.deletions = new Deletions(cluster, settleQueue, tube, () => this.changes.tell());
+    this.deletions = new Deletions(cluster, settleQueue, storedAs, () => this.changes.tell());
     this.heartbeat = new Heartbeat(ledger, clock, settings.lease, () => this.executor.all(), {
       lost: (run) => this.executor.loseLease(run),
       touch: () => this.intake.touchAll(),

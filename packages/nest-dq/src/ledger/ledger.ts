@@ -5,7 +5,7 @@ import type { RevokeResult } from '../job.js';
  * Implementations: Redis (many processes) and memory (the embedded node). One contract suite holds both.
  */
 export interface Ledger {
-  /** The part of one tube; the same object for the same name. One call acts on one tube, which is one Redis Cluster slot. */
+  /** The part of one tube, named as the nodes know it, with its prefix; the same object for the same name. One call acts on one tube, which is one Redis Cluster slot. */
   tube(name: string): TubeLedger;
   /** Connects in the background and checks the server. Idempotent. */
   start(): void;

@@ -19,8 +19,6 @@ const RECONNECT = 500;
 
 export interface RedisLedgerOptions {
   readonly redis: RedisSource;
-  /** Stands before every key. */
-  readonly prefix: string;
   readonly settings: LedgerSettings;
   readonly clock: Clock;
   /** Is told, once, what is wrong with the server's settings. */
@@ -47,7 +45,7 @@ export class RedisLedger implements Ledger {
   tube(name: string): RedisTubeLedger {
     let tube = this.tubes.get(name);
     if (!tube) {
-      const base = `${this.options.prefix}{${name}}:`;
+      const base = `{${name}}:`; // one hash tag: all of a tube is in one slot
       tube = new RedisTubeLedger(this.master(base), base);
       this.tubes.set(name, tube);
     }

@@ -122,6 +122,11 @@ describe('the options', () => {
     ['redis without beanstalks', { redis }, /`redis` is given without `beanstalks`.*give both/],
     ['redis that is undefined', { beanstalks, redis: undefined }, /`redis` is undefined: expected a URL/],
     ['redis that is undefined, alone', { redis: undefined }, /`redis` is undefined: expected a URL/],
+    [
+      'a URL of something else',
+      { beanstalks, redis: 'http://:secret@a:1' },
+      /`redis` is a URL of http: expected redis/,
+    ],
     ['an empty redis', { beanstalks, redis: '' }, /`redis` is empty: expected a URL/],
     ['redis as a number', { beanstalks, redis: 6379 }, /`redis` is a number: expected a URL/],
     [

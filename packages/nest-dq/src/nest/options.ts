@@ -202,6 +202,10 @@ function resolveBeanstalks(beanstalks: unknown): Endpoint[] {
 /** Its value is never shown: it may hold a password. */
 function checkRedis(redis: unknown): RedisSource {
   const isGiven = typeof redis === 'string' ? redis !== '' : typeof redis === 'object' && redis !== null;
+  const scheme = typeof redis === 'string' ? /^([a-z][a-z0-9+.-]*):\/\//i.exec(redis)?.[1] : undefined;
+  if (scheme !== undefined && !/^rediss?$/i.test(scheme)) {
+    throw new DqError('DQ_CONFIG', `\`redis\` is a URL of ${scheme}: expected redis://… or rediss://…`);
+  }
   if (isGiven) return redis as RedisSource;
   const given =
     typeof redis === 'string'

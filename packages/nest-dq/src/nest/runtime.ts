@@ -27,14 +27,14 @@ export class DqRuntime {
 
   constructor(options: ResolvedOptions, clock: Clock) {
     const report = new LogReport(options.logger, clock);
-    const { servers, prefix } = options;
+    const { servers } = options;
     if (servers) {
       const nodes = servers.beanstalks.map(
         (endpoint) => new ClusterNode(endpoint.text, dialTcp(endpoint), clock),
       );
       this.cluster = new Cluster(nodes, options);
       const warn = (message: string) => report.warn(message);
-      this.ledger = new RedisLedger({ redis: servers.redis, prefix, settings: options, clock, warn });
+      this.ledger = new RedisLedger({ redis: servers.redis, settings: options, clock, warn });
     } else {
       const embedded = new EmbeddedNode(clock);
       this.embedded = embedded;

@@ -1,7 +1,7 @@
 /**
  * What every script of the ledger begins with: the time, the latest acting time, and the record of a job.
  *
- * The record is a hash at `<prefix>{<tube>}:<id>`. Numbers are decimal texts, times are ledger milliseconds; the value
+ * The record is a hash at `{<tube>}:<id>`. Numbers are decimal texts, times are ledger milliseconds; the value
  * in brackets is that of an absent field.
  *
  *  1. `s`  state: w waiting, r running, l running for the last time (revoked meanwhile: no further start), d done,
@@ -23,7 +23,7 @@
  * 10 to 13 are read only where a generation other than 0 is involved, for they say nothing about generation 0 that its
  * state does not say, and reading them takes as long as reading the others.
  *
- * Beside the records of a tube stands `<prefix>{<tube>}::dead`, the index of its dead letters: ids by time of death.
+ * Beside the records of a tube stands `{<tube>}::dead`, the index of its dead letters: ids by time of death.
  *
  * To change this: a field that is only added needs a value for its absence, and nothing else. A field that changes its
  * meaning gets a new name, and for one minor version the scripts read both: processes of two versions share the records.
