@@ -19,6 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   embedded: ['errors', 'time', 'heap', 'beanstalk'],
   cluster: ['errors', 'time', 'location', 'beanstalk'],
   ledger: ['errors', 'time', 'job', 'location'],
+  'copy-deletion': ['location', 'envelope', 'cluster', 'ledger'],
 };
 const LEAVES_AND_LOWER = Object.keys(MAY_IMPORT).filter((room) => room !== 'embedded');
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {

@@ -1,8 +1,9 @@
 import { monotonicFactory } from 'ulid';
 import type { Cluster, NewCopies, StoreResult } from './cluster/cluster.js';
 import { hasUnknown, isUnknown, maskOf } from './location.js';
+import { deleteCopy } from './copy-deletion.js';
 import { LONGEST_DELAY, copyDelay, copyPriority } from './copy-timing.js';
-import { JobEnvelope, encodePayload, isCopy, type Content } from './envelope.js';
+import { JobEnvelope, encodePayload, type Content } from './envelope.js';
 import { DqError } from './errors.js';
 import { formatIds, parseRef, type JobIds } from './job-ids.js';
 import { resolveJobOptions, type ResolvedJobOptions } from './job-options.js';
@@ -255,27 +256,18 @@ export class ClusterProducer extends DqProducer {
 
   /** True when every copy was there and is deleted, so that none can surface. */
   private async deleteCopies(ids: JobIds): Promise<boolean> {
-    const copies: DeletedCopy[] = [];
-    let unknown = false;
-    await Promise.all(
-      ids.places.map(
-        ({ index, location }) =>
-          new Promise<void>((resolve) => {
-            if (isUnknown(location)) {
-              unknown = true;
-              return resolve();
-            }
-            const isSame = (body: Buffer) => isCopy(body, ids.id, ids.born, index);
-            this.cluster.delete(location, isSame, (result, node) => {
-              if (result === 'deleted' && node?.instance !== undefined) {
-                copies.push({ index, node, instance: node.instance });
-              }
-              resolve();
-            });
-          }),
-      ),
+    const job = { id: ids.id, generation: ids.born };
+    const unknown = hasUnknown(ids.places);
+    const answers = await Promise.all(
+      ids.places
+        .filter(({ location }) => !isUnknown(location))
+        .map(
+          (place) =>
+            new Promise<DeletedCopy | undefined>((resolve) => deleteCopy(this.cluster, job, place, resolve)),
+        ),
     );
-    this.settleQueue.add({ tube: ids.tube, id: ids.id, generation: ids.born, copies, unknown });
+    const copies = answers.filter((copy) => copy !== undefined);
+    this.settleQueue.add({ tube: ids.tube, ...job, copies, unknown });
     return !unknown && copies.length === ids.places.length && copies.length > 0;
   }
 }

@@ -37,12 +37,16 @@ export const TTR = 60;
 
 /** All nodes as one place for copies. Quorum is decided here; what a copy says is not known here. */
 export class Cluster {
+  /** The longest text that a location on any of the nodes can have, in bytes. */
+  readonly longestLocation: number;
   private turn = Math.floor(Math.random() * 1_000);
 
   constructor(
     readonly nodes: readonly ClusterNode[],
     readonly settings: ClusterSettings,
-  ) {}
+  ) {
+    this.longestLocation = Math.max(...nodes.map((node) => longestLocation(node.endpoint)));
+  }
 
   /** Connects to all nodes in the background. Idempotent. */
   start(): void {
@@ -57,11 +61,6 @@ export class Cluster {
   /** The smallest known limit of a body among the nodes, in bytes; Infinity while none is known. */
   get maxJobSize(): number {
     return Math.min(...this.nodes.map((node) => node.maxJobSize));
-  }
-
-  /** The longest text that a location on any of the nodes can have, in bytes. */
-  get longestLocation(): number {
-    return Math.max(...this.nodes.map((node) => longestLocation(node.endpoint)));
   }
 
   /**

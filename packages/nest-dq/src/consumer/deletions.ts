@@ -1,6 +1,6 @@
 import type { Cluster } from '../cluster/cluster.js';
+import { deleteCopy } from '../copy-deletion.js';
 import { hasUnknown, isUnknown } from '../location.js';
-import { isCopy } from '../envelope.js';
 import type { DeletedCopy, SettleQueue } from '../ledger/settle-queue.js';
 import type { Delivery } from './delivery.js';
 
@@ -40,22 +40,7 @@ export class Deletions {
     const own = (result: boolean) =>
       answered(result ? { index: header.index, node, instance: lane.instance } : undefined);
     if (delivery.held) lane.delete(delivery, own);
-    else this.deleteAt(delivery.location, header.index, delivery, answered);
-    for (const { index, location } of others) this.deleteAt(location, index, delivery, answered);
-  }
-
-  private deleteAt(
-    location: string,
-    index: number,
-    { header }: Delivery,
-    answered: (copy: DeletedCopy | undefined) => void,
-  ): void {
-    const isSame = (body: Buffer) => isCopy(body, header.id, header.generation, index);
-    this.cluster.delete(location, isSame, (result, node) => {
-      const instance = node?.instance;
-      answered(
-        result === 'deleted' && node && instance !== undefined ? { index, node, instance } : undefined,
-      );
-    });
+    else others.push({ index: header.index, location: delivery.location });
+    for (const place of others) deleteCopy(this.cluster, header, place, answered);
   }
 }
