@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createServer, type Server as Listener } from 'node:net';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { BeanstalkdServer, startBeanstalkd, type BeanstalkdOptions } from './beanstalkd.js';
@@ -76,6 +77,25 @@ describe('startBeanstalkd', () => {
     }
   });
 
+  it('comes back as it was when its data were saved', async () => {
+    const server = await start();
+    await put(server, 'kept');
+    await server.saveData();
+    await ask(server.port, 'delete 1', LIMIT);
+    await put(server, 'lost');
+    await expect(server.putBackData()).rejects.toThrow('before its data is wiped');
+    await server.kill();
+    await server.putBackData();
+    await server.restart();
+    await expect(ask(server.port, 'peek 1', LIMIT)).resolves.toBe('FOUND 1 4\r\nkept');
+    await expect(ask(server.port, 'peek 2', LIMIT)).resolves.toBe('NOT_FOUND');
+  });
+
+  it('runs with further variables in its environment', async () => {
+    const server = await start({ env: { PLACE: 'here' } });
+    await expect(readFile(`/proc/${server.pid}/environ`, 'utf8')).resolves.toContain('\0PLACE=here');
+  });
+
   it('is silent while frozen and answers what it was asked once it thaws', async () => {
     const server = await start();
     server.freeze();
@@ -96,6 +116,28 @@ describe('startBeanstalkd', () => {
     const server = await start({ maxJobSize: 3, args: ['-s', '4096'] });
     await expect(put(server, 'four')).resolves.toBe('JOB_TOO_BIG');
     await expect(ask(server.port, 'stats', LIMIT)).resolves.toContain('binlog-max-size: 4096');
+  });
+
+  it('cannot write its log beyond a limit, and loses what it then stores, until it is restarted', async () => {
+    const server = await start();
+    await expect(put(server, 'kept')).resolves.toBe('INSERTED 1');
+    await server.limitFiles(4);
+    await expect(put(server, 'refused')).resolves.toBe('BURIED 2');
+    await expect(put(server, 'lost')).resolves.toBe('INSERTED 3');
+    await server.restart();
+    await expect(ask(server.port, 'peek 1', LIMIT)).resolves.toBe('FOUND 1 4\r\nkept');
+    await expect(ask(server.port, 'peek 3', LIMIT)).resolves.toBe('NOT_FOUND');
+    await expect(put(server, 'stored')).resolves.toMatch('INSERTED');
+  });
+
+  it('refuses jobs when it can begin no new file of its log', async () => {
+    const server = await start({ args: ['-s', '5000'] });
+    await server.limitFiles(4_999);
+    const body = 'x'.repeat(4_000);
+    await expect(put(server, body)).resolves.toBe('INSERTED 1');
+    await expect(put(server, body)).resolves.toBe('OUT_OF_MEMORY');
+    await server.limitFiles(5_000);
+    await expect(put(server, body)).resolves.toMatch('INSERTED');
   });
 
   it('stops a frozen server, twice, and is then gone for good', async () => {

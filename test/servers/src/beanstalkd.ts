@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { Place } from './place.js';
 import { ensureProgram } from './programs.js';
 import { Server, startSomewhere } from './server.js';
@@ -11,11 +13,17 @@ export interface BeanstalkdOptions {
   maxJobSize?: number;
   /** More arguments for the command line, such as `['-f', '0']`. @default [] */
   args?: string[];
+  /** Variables of its environment, beside those of this process. @default none */
+  env?: Readonly<Record<string, string>>;
 }
 
 const PORTS = { first: 20_000, last: 29_998 };
 const PORT_TAKEN = 111;
 const REPLY_LIMIT = 5_000;
+/** Becomes its arguments. A write beyond the limit of a file then fails, as on a full disk, and does not kill. */
+const IGNORING_FILE_LIMITS = 'trap "" XFSZ; exec "$0" "$@"';
+
+const run = promisify(execFile);
 
 /** A beanstalkd process on 127.0.0.1. */
 export class BeanstalkdServer extends Server {
@@ -29,6 +37,19 @@ export class BeanstalkdServer extends Server {
   ) {
     super(program, place);
     this.endpoint = `${this.host}:${this.port}`;
+  }
+
+  /**
+   * Lets it write no file beyond so many bytes, until it is restarted. Below what it wrote to its log, the log fails at
+   * its next record; below the size of a log file (the flag -s), no new one can be begun.
+   */
+  async limitFiles(bytes: number): Promise<void> {
+    await run('prlimit', ['--pid', String(this.pid), `--fsize=${bytes}:`]);
+  }
+
+  protected override command(): [file: string, ...args: string[]] {
+    const env = Object.entries(this.options.env ?? {}).map(([name, value]) => `${name}=${value}`);
+    return ['/usr/bin/env', ...env, '/bin/sh', '-c', IGNORING_FILE_LIMITS, ...super.command()];
   }
 
   protected override args(): string[] {

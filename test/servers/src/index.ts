@@ -1,3 +1,4 @@
 export { startBeanstalkd, type BeanstalkdOptions, type BeanstalkdServer } from './beanstalkd.js';
+export { FakeClock } from './faketime.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis.js';
 export { ensureServers, type Host, type ProgramName } from './programs.js';

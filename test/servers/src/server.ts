@@ -1,5 +1,5 @@
 // What beanstalkd and Redis have in common here: a process that comes and goes, at a place that stays.
-import { mkdir, rm } from 'node:fs/promises';
+import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { places, type Place, type PortRange } from './place.js';
 import { ServerProcess, type Exit } from './server-process.js';
@@ -12,6 +12,7 @@ export abstract class Server {
   readonly port: number;
   /** What survives a kill and a restart. */
   protected readonly data: string;
+  private readonly saved: string;
   private process: ServerProcess | undefined;
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
@@ -23,6 +24,7 @@ export abstract class Server {
   ) {
     this.port = place.port;
     this.data = join(place.folder, 'data');
+    this.saved = join(place.folder, 'saved');
   }
 
   /** The process that runs, or ran last. */
@@ -58,6 +60,18 @@ export abstract class Server {
     await rm(this.data, { recursive: true, force: true });
   }
 
+  /** Keeps a copy of its data beside them, also while it runs, as a backup of the disk would. */
+  async saveData(): Promise<void> {
+    await rm(this.saved, { recursive: true, force: true });
+    await cp(this.data, this.saved, { recursive: true });
+  }
+
+  /** Puts the copy in the place of its data. Throws while it runs. */
+  async putBackData(): Promise<void> {
+    await this.wipe();
+    await cp(this.saved, this.data, { recursive: true });
+  }
+
   /** Ends it for good, frozen or just starting, and gives back its port and its folder. Idempotent. */
   stop(): Promise<void> {
     this.stopping ??= this.end();
@@ -65,6 +79,11 @@ export abstract class Server {
   }
 
   protected abstract args(): string[];
+
+  /** What is spawned: the program with its arguments, or what becomes it. */
+  protected command(): [file: string, ...args: string[]] {
+    return [this.program, ...this.args()];
+  }
 
   /** Whether the server with this process id serves commands now. Rejects while nobody answers. */
   protected abstract serves(pid: number): Promise<boolean>;
@@ -90,7 +109,8 @@ export abstract class Server {
     await this.kill();
     if (this.stopping) throw new Error(`${this.program} was stopped for good: start another`);
     await mkdir(this.data, { recursive: true });
-    const process = await ServerProcess.spawn(this.program, this.args(), this.place.folder);
+    const [file, ...args] = this.command();
+    const process = await ServerProcess.spawn(file, args, this.place.folder);
     this.process = process;
     if (this.stopping) await process.kill('SIGKILL'); // stop came while it was spawned; `ready` tells
     await this.ready(process);

@@ -4,6 +4,8 @@ import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import { Connection, type PutOptions } from '../beanstalk/connection.js';
 import type { Clock, Timer } from '../time.js';
 import { UNKNOWN_COPY, formatLocation, type Location } from '../location.js';
+import { putCopy, type PutDone } from './node-put.js';
+import { StoreHealth } from './store-health.js';
 
 /** Opens a byte stream to a node: a socket, or a pair of streams in the process. */
 export type Dial = () => Duplex;
@@ -17,28 +19,21 @@ const PING_EVERY = 500;
 /** Milliseconds. The pause doubles from the first to the longest. */
 const FIRST_RETRY = 50;
 const LONGEST_RETRY = 2_000;
-/** Milliseconds. How long a node that refused to store is left alone. */
-const REFUSAL_PAUSE = 5_000;
-
-/** Why a copy was not stored, and whether it may have been all the same. */
-export interface PutFailure {
-  readonly reason: string;
-  /** The place to name in the primary's header: with the id `?` when nobody knows, with an id when it was stored buried. */
-  readonly doubtful?: string;
-}
 
 export type DeleteResult =
   /** The server deleted it. */
   | 'deleted'
   /** It is not there, or somebody has it reserved. */
   | 'missing'
-  /** The node could not be asked. */
+  /** The node could not be asked, or its binlog stopped, so that a restart brings the copy back. */
   | 'away';
 
 export interface NodeListener {
   up?(node: ClusterNode): void;
   /** Once for each time the node goes down, and once if the first connection fails. */
   down?(node: ClusterNode, error: Error): void;
+  /** It answers, but does not store: once for each time that begins. */
+  trouble?(node: ClusterNode, message: string): void;
 }
 
 /**
@@ -60,8 +55,8 @@ export class ClusterNode {
   private silent = false;
   private dialledAt = -Infinity;
   private lastError: Error | undefined;
-  private refusedUntil = 0;
   private timer: Timer | undefined;
+  private readonly health: StoreHealth;
   private readonly listeners = new Set<NodeListener>();
   private readonly waiting = new Set<(connection: Connection | undefined) => void>();
 
@@ -69,16 +64,25 @@ export class ClusterNode {
     readonly endpoint: string,
     private readonly dial: Dial,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.health = new StoreHealth(clock, (message) => {
+      for (const listener of this.listeners) listener.trouble?.(this, message);
+    });
+  }
 
   /** It answers. */
   get up(): boolean {
     return this.instance !== undefined;
   }
 
-  /** Worth a put: it answers and did not refuse lately, or was never tried. */
+  /** Worth a put: it answers or was never tried, did not refuse lately, and its binlog, if it has one, works. */
   get writable(): boolean {
-    return (this.up || !this.tried) && this.clock.now() >= this.refusedUntil;
+    return (this.up || !this.tried) && this.health.good;
+  }
+
+  /** A restart would bring back what is deleted now. */
+  get logStopped(): boolean {
+    return this.health.logStopped;
   }
 
   /** Why it is down, for people. */
@@ -111,27 +115,14 @@ export class ClusterNode {
     this.release(undefined);
   }
 
-  /** Stores one copy. Exactly one of `failure` and `location` is given. */
-  put(
-    tube: string,
-    body: () => Buffer,
-    options: () => PutOptions,
-    done: (failure: PutFailure | undefined, location: string) => void,
-  ): void {
+  /** Stores one copy. `body` and `options` are asked for when the node is there. */
+  put(tube: string, body: () => Buffer, options: () => PutOptions, done: PutDone): void {
     this.whenUp((connection) => {
       if (!connection) return done({ reason: this.reason }, '');
+      const { endpoint, health } = this;
       const instance = this.instance!;
-      connection.put(tube, body(), options(), (error, reply) => {
-        if (error) return done(this.putFailure(error, instance), '');
-        const location = formatLocation(this.endpoint, instance, reply.id);
-        if (reply.status === 'INSERTED') return done(undefined, location);
-        // Stored, but it will never surface by itself: the server is out of memory, or cannot write its log.
-        this.refusedUntil = this.clock.now() + REFUSAL_PAUSE;
-        connection.delete(reply.id, (failed, answer) => {
-          const deleted = !failed && answer === 'DELETED';
-          done(deleted ? { reason: 'BURIED' } : { reason: 'BURIED', doubtful: location }, '');
-        });
-      });
+      const locate = (copyId: string) => formatLocation(endpoint, instance, copyId);
+      putCopy({ connection, health, locate }, tube, body(), options(), done);
     });
   }
 
@@ -144,9 +135,10 @@ export class ClusterNode {
     this.whenUp((connection) => {
       if (!connection) return done('away');
       const remove = () =>
-        connection.delete(location.copyId, (error, reply) =>
-          done(error ? 'away' : reply === 'DELETED' ? 'deleted' : 'missing'),
-        );
+        connection.delete(location.copyId, (error, reply) => {
+          if (error?.code === 'INTERNAL_ERROR') this.health.doubtLog();
+          done(error || this.logStopped ? 'away' : reply === 'DELETED' ? 'deleted' : 'missing');
+        });
       if (location.instance === this.instance) return remove();
       connection.peek(location.copyId, (error, reply) => {
         if (error) done('away');
@@ -156,10 +148,22 @@ export class ClusterNode {
     });
   }
 
-  /** Makes a buried copy ready again; a release that the server could not store ends as buried. */
+  /** Reads whatever has this id now, in whatever state; undefined when there is nothing, or the node cannot be asked. */
+  peek(copyId: string, done: (body: Buffer | undefined) => void): void {
+    if (copyId === UNKNOWN_COPY || (!this.up && this.tried)) return done(undefined);
+    this.whenUp((connection) => {
+      if (!connection) return done(undefined);
+      connection.peek(copyId, (error, reply) =>
+        done(error || reply === 'NOT_FOUND' ? undefined : reply.body),
+      );
+    });
+  }
+
+  /** Makes a copy ready again that a release left buried. */
   kickJob(copyId: string): void {
-    // Nothing depends on it: if it fails, the copy stays buried, and its siblings run the job.
-    this.whenUp((connection) => connection?.kickJob(copyId, () => undefined));
+    // With a log it failed to write that, and kept the delay too: the copy comes back by itself, and a kick before
+    // corrupts beanstalkd (1.12) ◆. Nothing depends on the kick: if it fails, the copy's siblings run the job.
+    if (!this.health.hasLog) this.whenUp((connection) => connection?.kickJob(copyId, () => undefined));
   }
 
   /** One more connection to the node, for reserving. Undefined while the node is down: listen for `up` first. */
@@ -220,6 +224,7 @@ export class ClusterNode {
     connection.maxJobSize = this.maxJobSize;
     // A server that does not tell is a new one each time: its copies are then looked at before they are deleted.
     this.instance = stats['id'] ?? randomBytes(8).toString('hex');
+    this.health.greeted(this.instance, stats);
     this.failures = 0;
     this.silent = false;
     this.lastError = undefined;
@@ -230,7 +235,8 @@ export class ClusterNode {
 
   private schedulePing(connection: Connection): void {
     this.timer = this.clock.after(PING_EVERY, () => {
-      connection.listTubeUsed(() => {
+      connection.stats((error, stats) => {
+        if (!error) this.health.learn(stats);
         if (!connection.closed) this.schedulePing(connection);
       });
     });
@@ -248,14 +254,5 @@ export class ClusterNode {
     const pause = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (this.failures - 1));
     this.timer = this.clock.after(pause * (0.5 + Math.random() / 2), () => this.connect());
     if (first) for (const listener of this.listeners) listener.down?.(this, reason);
-  }
-
-  private putFailure(error: BeanstalkError, instance: string): PutFailure {
-    if (error.code === 'DRAINING' || error.code === 'OUT_OF_MEMORY' || error.code === 'INTERNAL_ERROR') {
-      this.refusedUntil = this.clock.now() + REFUSAL_PAUSE;
-    }
-    return error.unknown
-      ? { reason: error.message, doubtful: formatLocation(this.endpoint, instance, UNKNOWN_COPY) }
-      : { reason: error.message };
   }
 }

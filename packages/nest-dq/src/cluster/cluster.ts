@@ -124,6 +124,14 @@ export class Cluster {
     node.delete(place, isSame, (result) => done(result, node));
   }
 
+  /** Reads whatever is at a location now; undefined when nothing is, or its node is away. */
+  peek(location: string, done: (body: Buffer | undefined) => void): void {
+    const place = parseLocation(location);
+    const node = place && this.find(place.endpoint, place.instance);
+    if (!place || !node) return done(undefined);
+    node.peek(place.copyId, done);
+  }
+
   /** By the instance first: two processes may know one node by two names. */
   private find(endpoint: string, instance: string): ClusterNode | undefined {
     return (

@@ -28,7 +28,8 @@ function setup() {
   return { clock, ledger, sent: ledger.sent, queue: new SettleQueue(ledger, clock) };
 }
 
-const node = { instance: 'i1' as string | undefined };
+const witness = () => ({ instance: 'i1' as string | undefined, logStopped: false });
+const node = witness();
 const copy = (index: number, of = node): DeletedCopy => ({ index, node: of, instance: 'i1' });
 const deletion = (id: string, copies: readonly DeletedCopy[] = [copy(0)], tube = 't'): Deletion => ({
   tube,
@@ -51,12 +52,22 @@ describe('SettleQueue', () => {
 
   it('leaves out a copy whose node restarted, or is away, by then', async () => {
     const { clock, queue } = setup();
-    const restarted = { instance: 'i1' as string | undefined };
-    const away = { instance: 'i1' as string | undefined };
+    const restarted = witness();
+    const away = witness();
     queue.add(deletion('a', [copy(0), copy(1, restarted), copy(2, away)]));
     queue.add(deletion('b', [copy(1, restarted)]));
     restarted.instance = 'i2';
     away.instance = undefined;
+    await clock.advance(60_000);
+    expect(queue.take('t')).toEqual([{ id: 'a', generation: 0, mask: 0b001, unknown: false }]);
+  });
+
+  it('leaves out a copy whose node has stopped its log by then: a restart would bring it back', async () => {
+    const { clock, queue } = setup();
+    const forgetful = witness();
+    queue.add(deletion('a', [copy(0), copy(1, forgetful)]));
+    queue.add(deletion('b', [copy(1, forgetful)]));
+    forgetful.logStopped = true;
     await clock.advance(60_000);
     expect(queue.take('t')).toEqual([{ id: 'a', generation: 0, mask: 0b001, unknown: false }]);
   });

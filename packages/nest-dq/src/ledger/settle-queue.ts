@@ -13,6 +13,8 @@ const BATCH = 1_000;
 /** A server whose restart would bring a deleted copy back. */
 export interface Witness {
   readonly instance: string | undefined;
+  /** It deletes without noting it on disk. */
+  readonly logStopped: boolean;
 }
 
 export interface DeletedCopy {
@@ -83,7 +85,9 @@ export class SettleQueue {
     const now = this.clock.now();
     while (this.head < this.waiting.length && this.waiting[this.head]!.certainAt <= now) {
       const { tube, id, generation, copies, unknown } = this.waiting[this.head++]!;
-      const mask = maskOf(copies.filter(({ node, instance }) => node.instance === instance));
+      const mask = maskOf(
+        copies.filter(({ node, instance }) => node.instance === instance && !node.logStopped),
+      );
       if (mask === 0) {
         this.held--;
         continue;

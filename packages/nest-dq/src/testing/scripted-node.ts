@@ -20,7 +20,7 @@ interface Client {
 
 /**
  * The wire of a node that answers as a spec says: what no real server does when asked to. It knows the greeting, the
- * ping and the put by itself.
+ * ping, both of which are `stats`, and the put by itself.
  */
 export class ScriptedNode {
   instance = 'scripted00000001';
@@ -29,10 +29,14 @@ export class ScriptedNode {
   readonly arrived: Arrived[] = [];
   /** When it was dialled, by the clock. */
   readonly dials: number[] = [];
+  /** What `stats` tells besides: without more, it has no log. */
+  readonly counters: Record<string, number> = {};
   /** By the first word of the command. */
   readonly answers: Record<string, Answer> = {
-    stats: () => this.ok(`id: ${this.instance}\nmax-job-size: 65535`),
-    'list-tube-used': () => 'USING default',
+    stats: () => {
+      const counters = Object.entries(this.counters).map(([name, count]) => `\n${name}: ${count}`);
+      return this.ok(`id: ${this.instance}\nmax-job-size: 65535${counters.join('')}`);
+    },
     use: ({ line }) => `USING ${line.slice('use '.length)}`,
     put: () => `INSERTED ${++this.lastId}`,
   };
@@ -50,7 +54,7 @@ export class ScriptedNode {
   /** What arrived, without arguments; greeting, pings and `use` left out. */
   get words(): string[] {
     const words = this.arrived.map(({ line }) => wordOf(line));
-    return words.filter((word) => word !== 'stats' && word !== 'list-tube-used' && word !== 'use');
+    return words.filter((word) => word !== 'stats' && word !== 'use');
   }
 
   readonly dial = (): Duplex => {

@@ -1,0 +1,65 @@
+import type { Stats } from '../beanstalk/yaml.js';
+
+interface Counters {
+  /** Jobs that were ever put. */
+  readonly puts: number;
+  /** Jobs that are there. */
+  readonly jobs: number;
+  /** Records that were written to the log. */
+  readonly records: number;
+}
+
+/**
+ * Tells from the counters of one server process whether its log works. beanstalkd switches its log off when it cannot
+ * be written, until it is restarted, and goes on to answer INSERTED and DELETED. A working log gets a record for each
+ * put and each deletion at least, so fewer records than those mean that it stopped. A server without a log never stops.
+ */
+export class BinlogWatch {
+  private last: Counters | undefined;
+  private isStopped = false;
+  private isThere = false;
+
+  /** The server has a log. */
+  get there(): boolean {
+    return this.isThere;
+  }
+
+  get stopped(): boolean {
+    return this.isStopped;
+  }
+
+  /** To be called with the answers of the one process, in their order. */
+  learn(stats: Stats): void {
+    const { last } = this;
+    const now = countersOf(stats);
+    this.last = now;
+    this.isThere = now.records > 0 || count(stats, 'binlog-current-index') > 0;
+    if (!this.isThere || !last) return;
+    const records = now.records - last.records;
+    const puts = now.puts - last.puts;
+    // A job whose put was answered BURIED is counted in two states.
+    const deletions = Math.max(0, puts - (now.jobs - last.jobs));
+    if (records < puts + deletions) this.isStopped = true;
+    else if (records > 0) this.isStopped = false; // so it was thought to have stopped, and did not
+  }
+
+  /** The server gave an answer that it gives when it cannot write its log, which must now be seen to advance. */
+  doubt(): void {
+    if (!this.isThere) return;
+    this.isStopped = true;
+    this.last = undefined; // the record that failed is counted too
+  }
+}
+
+function countersOf(stats: Stats): Counters {
+  const states = ['ready', 'reserved', 'delayed', 'buried'];
+  return {
+    puts: count(stats, 'total-jobs'),
+    jobs: states.reduce((sum, state) => sum + count(stats, `current-jobs-${state}`), 0),
+    records: count(stats, 'binlog-records-written'),
+  };
+}
+
+function count(stats: Stats, name: string): number {
+  return Number(stats[name] ?? 0);
+}

@@ -1,0 +1,72 @@
+import type { Stats } from '../beanstalk/yaml.js';
+import type { Clock } from '../time.js';
+import { BinlogWatch } from './binlog-watch.js';
+
+/** Milliseconds. How long a node that refused to store is left alone. */
+const REFUSAL_PAUSE = 5_000;
+
+/** Whether what a node stores is stored: it did not refuse lately, and its log, if it has one, works. */
+export class StoreHealth {
+  private binlog = new BinlogWatch();
+  private instance: string | undefined;
+  private refusedUntil = -Infinity;
+
+  constructor(
+    private readonly clock: Clock,
+    /** Called once for each time it begins. */
+    private readonly trouble: (message: string) => void,
+  ) {}
+
+  get good(): boolean {
+    return !this.logStopped && this.clock.now() >= this.refusedUntil;
+  }
+
+  get hasLog(): boolean {
+    return this.binlog.there;
+  }
+
+  /** Nothing that the server stored or deleted since then survives its restart. */
+  get logStopped(): boolean {
+    return this.binlog.stopped;
+  }
+
+  /** The first answer on a new connection: a process that was restarted begins anew. */
+  greeted(instance: string, stats: Stats): void {
+    if (instance !== this.instance) {
+      this.instance = instance;
+      this.binlog = new BinlogWatch();
+      this.refusedUntil = -Infinity;
+    }
+    this.learn(stats);
+  }
+
+  learn(stats: Stats): void {
+    this.watch(() => this.binlog.learn(stats));
+  }
+
+  /** A put was answered with this word, so the next ones go elsewhere for a while. */
+  refused(word: string): void {
+    const now = this.clock.now();
+    const before = this.refusedUntil;
+    this.refusedUntil = now + REFUSAL_PAUSE;
+    if (before <= now) {
+      this.trouble(`it refuses to store (${word}), so copies go to other nodes; look at its disk and memory`);
+    }
+  }
+
+  /** The server may have failed to write its log. */
+  doubtLog(): void {
+    this.watch(() => this.binlog.doubt());
+  }
+
+  private watch(step: () => void): void {
+    const before = this.logStopped;
+    step();
+    if (this.logStopped && !before) {
+      this.trouble(
+        'its binlog has stopped: a restart will lose what it stores and bring back what it deletes from now on, ' +
+          'so copies go to other nodes; make room on its disk, then restart it',
+      );
+    }
+  }
+}
