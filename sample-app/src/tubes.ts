@@ -12,15 +12,8 @@ export interface UserJob {
 
 export interface DeletionJob {
   resourceId: string;
-  /** Which of the resource's deletions this is part of: one that was undone does not count any more. */
-  deletionId: string;
-}
-
-export interface NoticeJob extends DeletionJob {
-  daysLeft: number;
 }
 
 export const OrderUnpaid = defineTube<OrderJob>('order.unpaid');
 export const WelcomeMail = defineTube<UserJob>('mail.welcome');
-export const DeletionNotice = defineTube<NoticeJob>('resource.notice');
 export const ResourceDeletion = defineTube<DeletionJob>('resource.delete');

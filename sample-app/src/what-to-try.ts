@@ -13,8 +13,9 @@ Try these in another terminal, and watch this one:
   curl ${at}/orders -d product=tea -d quantity=2
   curl ${at}/stock
 
-  # One that is paid stays: its cancellation is revoked.
+  # One that is paid stays: its cancellation is revoked. Before that it can have more time: the job is moved.
   ORDER=${idOf(`curl -s ${at}/orders -d product=mug -d quantity=1`)}
+  curl -X POST ${at}/orders/$ORDER/postpone
   curl -X POST ${at}/orders/$ORDER/pay
   curl ${at}/orders
 

@@ -1,7 +1,7 @@
 // The three ledgers behind one face, for their contract suite.
 import { Cluster, Redis } from 'ioredis';
 import type { JobRecord } from 'nest-dq/src/ledger/job-record.js';
-import type { Death, Ledger, LedgerSettings, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
+import type { Ledger, LedgerSettings, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
 import { VirtualClock } from 'nest-dq/src/testing/virtual-clock.js';
@@ -10,11 +10,7 @@ import { startRedis } from 'test-servers';
 
 export const SETTINGS: LedgerSettings = { lease: 15_000, doneTtl: 600_000, staleAfter: 7 * 86_400_000 };
 
-export type Letter = Death & { readonly died: number };
-
-export type RecordFields = Partial<
-  Pick<JobRecord, 'state' | 'committed' | 'opened' | 'aborted' | 'fence' | 'leaseEnd' | 'holdEnd'>
->;
+export type RecordFields = Partial<Pick<JobRecord, 'fence' | 'opened' | 'floor' | 'holdEnd'>>;
 
 export interface LedgerHarness {
   /** A new ledger over the same store. */
@@ -29,10 +25,8 @@ export interface LedgerHarness {
   wipe(): Promise<void>;
   /** Milliseconds; Infinity for never, undefined where there is no record. */
   forgottenIn(tube: string, id: string): Promise<number | undefined>;
-  /** Changes an existing record as other calls (open, commit, abort) will leave it. */
+  /** Changes an existing record as no call does: as if a clock had been elsewhere. */
   overwrite(tube: string, id: string, fields: RecordFields): Promise<void>;
-  /** What is kept of a dead job. */
-  letter(tube: string, id: string): Promise<Letter | undefined>;
   stop(): Promise<void>;
 }
 
@@ -41,7 +35,7 @@ export async function memoryHarness(): Promise<LedgerHarness> {
   let settings: { -readonly [name in keyof LedgerSettings]: number };
   let ledger: MemoryLedger;
   const names = new Set<string>();
-  const record = (tube: string, id: string) => ledger.tube(tube).records.get(id);
+  const record = (tube: string, id: string) => ledger.tube(tube).records.byId.get(id);
   return {
     open: async () => {
       settings = { ...SETTINGS };
@@ -56,42 +50,39 @@ export async function memoryHarness(): Promise<LedgerHarness> {
     withLease: async (name, lease) => {
       const tube = ledger.tube(name);
       // One process has one lease: another one is had by a view that swaps the setting around each call.
-      const swapped = async <T>(call: () => Promise<T>): Promise<T> => {
-        settings.lease = lease;
-        try {
-          return await call();
-        } finally {
-          settings.lease = SETTINGS.lease;
-        }
-      };
-      return {
-        away: false,
-        now: () => tube.now(),
-        readTime: () => tube.readTime(),
-        listen: (listener) => tube.listen(listener),
-        claim: (requests, settled) => swapped(() => tube.claim(requests, settled)),
-        finish: (requests) => swapped(() => tube.finish(requests)),
-        extend: (requests) => swapped(() => tube.extend(requests)),
-        revoke: (requests) => swapped(() => tube.revoke(requests)),
-        settle: (settled) => swapped(() => tube.settle(settled)),
-      };
+      return new Proxy<TubeLedger>(tube, {
+        get(target, name: keyof TubeLedger) {
+          const member: unknown = target[name];
+          if (typeof member !== 'function') return member;
+          return (...args: unknown[]): unknown => {
+            settings.lease = lease;
+            try {
+              return member.apply(target, args); // decides before it returns
+            } finally {
+              settings.lease = SETTINGS.lease;
+            }
+          };
+        },
+      });
     },
     until: (tube, instant) => clock.advance(Math.max(0, Math.ceil(instant - tube.now()))),
     wipe: async () => {
-      for (const name of names) ledger.tube(name).records.clear();
+      for (const name of names) {
+        const { byId, letters } = ledger.tube(name).records;
+        byId.clear();
+        letters.clear();
+      }
     },
     forgottenIn: async (tube, id) => {
       const found = record(tube, id);
       return found && found.expiresAt - clock.wall();
     },
     overwrite: async (tube, id, fields) => void Object.assign(record(tube, id)!, fields),
-    letter: async (tube, id) => record(tube, id)?.death,
     stop: async () => undefined,
   };
 }
 
-const FIELD_NAMES = { committed: 'g', opened: 'o', aborted: 'a', fence: 'c', leaseEnd: 'e', holdEnd: 'h' };
-const STATES = { waiting: 'w', running: 'r', done: 'd', revoked: 'v', dead: 'x' };
+const FIELD_NAMES = { fence: 'c', opened: 'o', floor: 'f', holdEnd: 'h' };
 
 export const redisHarness = () => serverHarness(false);
 export const clusterHarness = () => serverHarness(true);
@@ -136,24 +127,12 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
       const left = await inspect.pttl(key(tube, id));
       return left === -2 ? undefined : left === -1 ? Infinity : left;
     },
-    overwrite: async (tube, id, { state, ...fields }) => {
+    overwrite: async (tube, id, fields) => {
       const changed = Object.entries(fields).flatMap(([name, value]) => [
         FIELD_NAMES[name as keyof typeof fields],
         String(value),
       ]);
-      if (state) changed.push('s', STATES[state]);
       await inspect.hset(key(tube, id), changed);
-    },
-    letter: async (tube, id) => {
-      const died = await inspect.zscore(key(tube, ':dead'), id);
-      if (died === null) return undefined;
-      const [why, since, error] = await inspect.hmget(key(tube, id), 'y', 'p', 'm');
-      if (since !== died) throw new Error(`the index says ${died}, the record ${since}`);
-      return {
-        why: why as Death['why'],
-        died: Number(since),
-        ...(error ? { error: JSON.parse(error) as Required<Death>['error'] } : {}),
-      };
     },
     stop: async () => {
       inspect.disconnect();

@@ -35,7 +35,7 @@ afterEach(async () => {
 
 /** A claim of a job that is due: by enough that this process may be a little wrong about the server's time. */
 function copy(tube: TubeLedger, id: string, token = 'a'): ClaimRequest {
-  return { id, generation: 0, due: Math.floor(tube.now()) - 1_000, token, attempts: 10 };
+  return { id, generation: 0, born: 0, due: Math.floor(tube.now()) - 1_000, token, attempts: 10 };
 }
 
 function claim(tube: TubeLedger, id: string, token?: string) {
@@ -156,6 +156,27 @@ describe.each([
     await back(tube);
     await expect(claim(tube, 'job')).resolves.toMatchObject([{ kind: 'run', attempt: 1 }]);
   }, 60_000);
+
+  it.each([
+    ['a text', (key: string) => inspect.set(key, 'somebody else’s'), 'WRONGTYPE'],
+    [
+      'a hash that no script understands',
+      (key: string) => inspect.hset(key, { s: 'w', g: '0', d: '9'.repeat(20) }),
+      'ERR',
+    ],
+  ])('fails for a record that is %s, and for no other', async (_what, damage, code) => {
+    const tube = open(client).tube(`damaged${code}`);
+    await tube.readTime();
+    const told = watch(tube);
+    await damage(`{damaged${code}}:job`);
+    await expect(tube.settle([{ id: 'job', generation: 0, mask: 1, unknown: true }])).rejects.toMatchObject({
+      ...DOWN,
+      cause: { message: expect.stringMatching(new RegExp(`^${code} `)) },
+    });
+    expect(tube.away).toBe(false);
+    await expect(claim(tube, 'other')).resolves.toMatchObject([{ kind: 'run' }]);
+    expect(told).toEqual([]);
+  });
 
   it('finds its scripts again after the server forgot them', async () => {
     const tube = open(client).tube('scripts');
@@ -281,12 +302,11 @@ describe('with one Redis', () => {
   it('begins every key with its tube in braces', async () => {
     const tube = open(server.url).tube('shop.t');
     await claim(tube, 'job');
-    const ref = { id: 'letter', generation: 0, due: 0, fence: 1, attempt: 1, lastOk: tube.now() };
-    const death = { why: 'discarded' } as const;
-    await tube.finish([{ ...ref, owed: { mask: 1, unknown: false }, outcome: { kind: 'dead', death } }]);
+    const ref = { id: 'letter', generation: 0, born: 0, due: 0, fence: 1, attempt: 1, lastOk: tube.now() };
+    const outcome = { kind: 'dead', death: { why: 'discarded' }, places: [] } as const;
+    await tube.finish([{ ...ref, owed: { mask: 1, unknown: false }, outcome }]);
     const keys = await inspect.keys('*shop*');
-    expect(keys.sort()).toEqual(['{shop.t}::dead', '{shop.t}:job', '{shop.t}:letter']);
-    await expect(inspect.zscore('{shop.t}::dead', 'letter')).resolves.not.toBeNull();
+    expect(keys.sort()).toEqual(['{shop.t}::dead', '{shop.t}::letters', '{shop.t}:job', '{shop.t}:letter']);
   });
 
   it('has one connection for all tubes, and tells all of them that it is lost', async () => {

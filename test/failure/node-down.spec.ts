@@ -32,7 +32,7 @@ const revoke = async ({ producer }: System, receipts: readonly JobReceipt[]): Pr
 
 const copyIds = (receipts: readonly JobReceipt[]): string[] =>
   receipts.flatMap((receipt) =>
-    parseRef(receipt).places.map(({ location }) => location.replace(/#.*:/, ' ')),
+    parseRef(receipt, '').places.map(({ location }) => location.replace(/#.*:/, ' ')),
   );
 
 describe('a cluster of three nodes', () => {

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { DqProducer, type DelayedJob } from 'nest-dq';
+import { Again, DqProducer, type DelayedJob } from 'nest-dq';
 import type { Mail } from '../../sample-app/src/mail/mailer.js';
-import { OrdersRepository } from '../../sample-app/src/orders/orders.repository.js';
 import { OrdersService } from '../../sample-app/src/orders/orders.service.js';
-import { ResourcesRepository } from '../../sample-app/src/resources/resources.repository.js';
 import { ResourcesService } from '../../sample-app/src/resources/resources.service.js';
+import { OrderUnpaid, ResourceDeletion } from '../../sample-app/src/tubes.js';
 import { eventually } from '../support/waiting.js';
 import { RunningApp } from './running-app.js';
 
@@ -62,12 +61,11 @@ describe('an order', () => {
 
   it('is paid, and its cancellation is revoked', async () => {
     const { body: order } = await patient.post('/orders', TEA);
-    const { cancellation } = patient.nest.get(OrdersRepository).find(order.id)!;
     const revokes = jest.spyOn(patient.nest.get(DqProducer), 'revoke');
     const paid = await patient.post(`/orders/${order.id}/pay`);
     expect(paid).toEqual({ status: 200, body: { ...order, status: 'paid' } });
     expect(await patient.post(`/orders/${order.id}/pay`)).toEqual(paid);
-    expect(revokes.mock.calls).toEqual([[cancellation]]);
+    expect(revokes.mock.calls).toEqual([[{ tube: OrderUnpaid, key: order.id }]]);
     expect(await revokes.mock.results[0]?.value).toBe('revoked');
   });
 
@@ -78,6 +76,18 @@ describe('an order', () => {
     patient.nest.get(OrdersService).cancelUnpaid({ orderId: order.id }, JOB);
     expect((await patient.get(`/orders/${order.id}`)).body.status).toBe('paid');
     expect(await stockOf(patient, 'tea')).toBe(before);
+  });
+
+  it('has more time when that is asked for, until it is paid', async () => {
+    const { body: order } = await patient.post('/orders', TEA);
+    const ref = { tube: OrderUnpaid, key: order.id };
+    const postponed = await patient.post(`/orders/${order.id}/postpone`);
+    expect(postponed.status).toBe(200);
+    expect(Date.parse(postponed.body.payBy)).toBeGreaterThan(Date.parse(order.payBy));
+    const job = await patient.nest.get(DqProducer).find(ref);
+    expect(job).toMatchObject({ state: 'waiting', dueAt: new Date(postponed.body.payBy) });
+    await patient.post(`/orders/${order.id}/pay`);
+    expect((await patient.post(`/orders/${order.id}/postpone`)).status).toBe(409);
   });
 
   it('is refused when there is too little in stock', async () => {
@@ -138,10 +148,9 @@ describe('a resource', () => {
     const path = `/resources/${resource.id}`;
     expect((await patient.delete(path)).status).toBe(202);
     expect((await patient.delete(path)).status).toBe(409);
-    const { jobs } = patient.nest.get(ResourcesRepository).find(resource.id)!.deletion!;
     const revokes = jest.spyOn(patient.nest.get(DqProducer), 'revoke');
-    expect(await patient.post(`${path}/undo`)).toEqual({ status: 200, body: { ...resource, revoked: 4 } });
-    expect(revokes.mock.calls).toEqual(jobs.map((ids) => [ids]));
+    expect(await patient.post(`${path}/undo`)).toEqual({ status: 200, body: { ...resource, revoked: true } });
+    expect(revokes.mock.calls).toEqual([[{ tube: ResourceDeletion, key: resource.id }]]);
     expect((await patient.post(`${path}/undo`)).status).toBe(409);
     expect((await patient.delete(path)).status).toBe(202);
   });
@@ -152,10 +161,14 @@ describe('a resource', () => {
     expect(new Set(both.map(({ status }) => status))).toEqual(new Set([202, 409]));
   });
 
-  it('is not deleted by a job of a deletion that was undone', async () => {
+  it('is not deleted by a job of a deletion that was undone, which goes on to the one that was planned since', async () => {
     const { body: resource } = await patient.post('/resources', PHOTOS);
-    await patient.delete(`/resources/${resource.id}`);
-    patient.nest.get(ResourcesService).delete({ resourceId: resource.id, deletionId: NOBODY });
+    const service = patient.nest.get(ResourcesService);
+    const early = { dueAt: new Date() } as DelayedJob;
+    expect(await service.advanceDeletion({ resourceId: resource.id }, early)).toBeUndefined();
+    const { body: planned } = await patient.delete(`/resources/${resource.id}`);
+    const again = await service.advanceDeletion({ resourceId: resource.id }, early);
+    expect(again).toEqual(Again.at(new Date(planned.deletion.notices[0])));
     expect((await patient.get(`/resources/${resource.id}`)).status).toBe(200);
   });
 });

@@ -9,7 +9,7 @@ import type { Ledger, LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
 import { SettleQueue } from 'nest-dq/src/ledger/settle-queue.js';
-import { ClusterProducer } from 'nest-dq/src/producer.js';
+import { ClusterProducer } from 'nest-dq/src/producer/producer.js';
 import { systemClock } from 'nest-dq/src/time.js';
 import { startBeanstalkd, startRedis, type BeanstalkdServer, type RedisServer } from 'test-servers';
 
@@ -103,7 +103,13 @@ function assemble(
     back: () => reports.push('ledger back'),
   });
   const settleQueue = new SettleQueue(ledger, clock);
-  const producer = new ClusterProducer(cluster, ledger, settleQueue, clock, { prefix, backupDelay });
+  const producer = new ClusterProducer({
+    cluster,
+    ledger,
+    settleQueue,
+    clock,
+    settings: { prefix, backupDelay },
+  });
   const { lease } = ledgerSettings(options);
   const consumer = new ClusterConsumer(
     { prefix, backupDelay, lease, drainLimit, handlers: DEFAULT_HANDLER_SETTINGS, consume: true },
@@ -129,6 +135,10 @@ function reportTo(lines: string[]): ConsumerReport {
     dead: (tube, id, { why }) => lines.push(`dead ${tube} ${id} ${why}`),
     poison: (tube, node, copyId, reason) => lines.push(`poison ${tube} ${node} ${copyId} ${reason}`),
     leaseLost: (tube, id, attempt) => lines.push(`lease lost ${tube} ${id} ${attempt}`),
+    revoked: (tube, id, attempt) => lines.push(`revoked ${tube} ${id} ${attempt}`),
+    overran: (tube, id, attempt) => lines.push(`overran ${tube} ${id} ${attempt}`),
+    ledgerTrouble: (tube, id, error) => lines.push(`ledger trouble ${tube} ${id} ${error.message}`),
+    stoodStill: (tube, ms) => lines.push(`stood still ${tube} ${ms}`),
     nodeTrouble: (node, message) => lines.push(`trouble ${node} ${message}`),
   };
 }

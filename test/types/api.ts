@@ -5,19 +5,24 @@
 import { Controller, Injectable, Module, type ConfigurableModuleOptionsFactory } from '@nestjs/common';
 import { Cluster, Redis } from 'ioredis';
 import {
+  Again,
   DelayedHandler,
   DelayedJob,
   Discard,
   DqConsumer,
+  DqDeadLetters,
   DqModule,
   DqProducer,
   Retry,
   defineTube,
   type AsJson,
+  type DeadLetter,
   type DqErrorCode,
   type DqOptions,
   type JobReceipt,
+  type JobView,
   type PayloadOf,
+  type RescheduleResult,
   type RevokeResult,
   type Tube,
 } from 'nest-dq';
@@ -64,6 +69,8 @@ export async function produce(dq: DqProducer): Promise<RevokeResult> {
   await dq.delay(OrderCancel, order, 900_000, { priority: 'high', attempts: 3, headers: { tenant: 'a' } });
   await dq.at(OrderCancel, order, new Date(), { allowPast: true, backoff: { type: 'fixed', delay: '5s' } });
   await dq.at(OrderCancel, order, { epochMilliseconds: 1 });
+  const { status } = await dq.now(OrderCancel, order, { key: '42', onDuplicate: 'keep' });
+  holds<Equal<typeof status, 'added' | 'replaced' | 'kept'>>();
   const wider = { ...order, more: true };
   await dq.now(OrderCancel, wider);
   await dq.now(Reminder, { at: new Date() });
@@ -87,16 +94,92 @@ export async function produce(dq: DqProducer): Promise<RevokeResult> {
   await dq.delay(OrderCancel, order);
   // @ts-expect-error a text is no instant: its time zone is the caller's to say
   await dq.at(OrderCancel, order, '2030-01-01T00:00:00');
-  // @ts-expect-error keys are not available yet
-  await dq.now(OrderCancel, order, { key: '42' });
+  // @ts-expect-error a key is a text
+  await dq.now(OrderCancel, order, { key: 42 });
+  // @ts-expect-error no such way to treat a duplicate
+  await dq.now(OrderCancel, order, { key: '42', onDuplicate: 'drop' });
   // @ts-expect-error no such priority
   await dq.now(OrderCancel, order, { priority: 'urgent' });
 
   await dq.revoke(receipt.ids);
   await dq.revoke(JSON.parse(JSON.stringify(receipt)) as JobReceipt);
-  // @ts-expect-error keys are not available yet
   await dq.revoke({ tube: OrderCancel, key: '42' });
+  await dq.revoke({ tube: 'order.cancel', key: '42' }, { abort: true });
+  // @ts-expect-error a key without its tube
+  await dq.revoke({ key: '42' });
+  // @ts-expect-error a key is a text
+  await dq.revoke({ tube: OrderCancel, key: 42 });
+  // @ts-expect-error no such option
+  await dq.revoke(receipt, { aborted: true });
   return dq.revoke(receipt);
+}
+
+export async function move(dq: DqProducer, receipt: JobReceipt): Promise<RescheduleResult> {
+  const byKey = { tube: OrderCancel, key: '42' };
+  const order: Order = { id: '42', count: 1 };
+  await dq.reschedule(byKey, { delay: '15m' });
+  await dq.reschedule(byKey, { delay: 900_000 }, { payload: order });
+  await dq.reschedule(byKey, new Date(), { allowPast: true });
+  await dq.reschedule(byKey, 1_900_000_000_000);
+  await dq.reschedule(byKey, { epochMilliseconds: 1 });
+  await dq.reschedule({ tube: Reminder, key: 'r' }, { delay: 1 }, { payload: { at: new Date() } });
+  // What is not typed takes any payload.
+  await dq.reschedule({ tube: 'order.cancel', key: '42' }, { delay: 1 }, { payload: { whatever: true } });
+  await dq.reschedule(receipt.ids, { delay: 1 }, { payload: 42 });
+  await dq.reschedule<Order>(receipt, { delay: 1 }, { payload: order });
+
+  // @ts-expect-error a property of another type
+  await dq.reschedule(byKey, { delay: 1 }, { payload: { id: 42, count: 1 } });
+  // @ts-expect-error a property is missing
+  await dq.reschedule(byKey, { delay: 1 }, { payload: { id: '42' } });
+  // @ts-expect-error what the handler gets is not what the producer gives
+  await dq.reschedule({ tube: Reminder, key: 'r' }, { delay: 1 }, { payload: { at: '2030-01-01' } });
+  // @ts-expect-error the payload that was said
+  await dq.reschedule<Order>(receipt, { delay: 1 }, { payload: 42 });
+  // @ts-expect-error a delay is a duration, not an instant
+  await dq.reschedule(byKey, { delay: new Date() });
+  // @ts-expect-error a text is neither a delay nor an instant
+  await dq.reschedule(byKey, '15m');
+  // @ts-expect-error what a job is stays as it is
+  await dq.reschedule(byKey, { delay: 1 }, { priority: 'high' });
+  return dq.reschedule(receipt, { delay: '1h' });
+}
+
+export async function look(dq: DqProducer): Promise<JobView | undefined> {
+  const view = await dq.find({ tube: OrderCancel, key: '42' });
+  if (view) {
+    holds<Equal<typeof view.state, 'waiting' | 'running' | 'retrying' | 'done' | 'revoked' | 'dead'>>();
+    await dq.revoke(view);
+    await dq.reschedule(view.ids, view.dueAt);
+    // @ts-expect-error a view is not to be written
+    view.attempt = 0;
+  }
+  return view;
+}
+
+export async function bury(dead: DqDeadLetters, receipt: JobReceipt): Promise<DeadLetter[]> {
+  const { letters, cursor } = await dead.list(OrderCancel, { limit: 10 });
+  holds<Equal<(typeof letters)[0]['payload'], Order | undefined>>();
+  await dead.list(OrderCancel, { cursor });
+  const { letters: dated } = await dead.list(Reminder);
+  // A Date is a text by now.
+  holds<Equal<(typeof dated)[0]['payload'], { at: string; note?: string } | undefined>>();
+  const { letters: untyped } = await dead.list('order.cancel');
+  holds<Equal<(typeof untyped)[0]['payload'], unknown>>();
+  const { letters: said } = await dead.list<Order>('order.cancel');
+  const letter: DeadLetter<Order> | undefined = said[0];
+  if (letter) {
+    const revived: boolean = await dead.revive(letter, { delay: '5m' });
+    const discarded: boolean = await dead.discard(letter.ids);
+    // @ts-expect-error the payload may be out of reach
+    const id: string = letter.payload.id;
+    return [letter, { ...letter, payload: [revived, discarded, id] }];
+  }
+  // @ts-expect-error no such reason
+  if ((await dead.get({ tube: OrderCancel, key: '42' }))?.why === 'boredom') return [];
+  // @ts-expect-error an instant is no delay
+  await dead.revive(receipt, { delay: new Date() });
+  return untyped;
 }
 
 /** A plain object is a valid fake, for unit tests of those who inject a producer. */
@@ -105,6 +188,8 @@ export const fake: DqProducer = {
   delay: async () => ({}) as JobReceipt,
   at: async () => ({}) as JobReceipt,
   revoke: async () => 'revoked',
+  reschedule: async () => 'rescheduled',
+  find: async () => undefined,
 };
 
 // ── handling ──
@@ -183,9 +268,17 @@ export class Handlers {
   @DelayedHandler(OrderCancel)
   property = (_order: Order) => undefined;
 
-  // @ts-expect-error timeouts are not available yet
-  @DelayedHandler(OrderCancel, { timeout: '1s' })
+  @DelayedHandler(OrderCancel, { timeout: '1s', backoff: (attempt) => attempt * 1_000 })
   timeout(): void {}
+
+  @DelayedHandler(OrderCancel)
+  async again(): Promise<Again | undefined> {
+    return Math.random() < 0.5 ? Again.after('1h') : Again.at(new Date());
+  }
+
+  // @ts-expect-error a timeout is a duration
+  @DelayedHandler(OrderCancel, { timeout: new Date() })
+  noTimeout(): void {}
 
   // @ts-expect-error named clusters are not available yet
   @DelayedHandler(OrderCancel, { cluster: 'second' })

@@ -22,10 +22,10 @@ describe('copyDelay', () => {
 
   it.each([
     [0, 2],
-    [25, 2],
-    [26, 3],
-    [1_025, 3],
-    [1_026, 4],
+    [250, 2],
+    [251, 3],
+    [1_250, 3],
+    [1_251, 4],
     [-5_000, 2],
   ])('ceils a backup: due in %d ms, it surfaces after %d s', (ms, seconds) => {
     expect(copyDelay(1, ms, 2_000)).toBe(seconds);
@@ -42,14 +42,14 @@ describe('copyDelay', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('lets no backup surface early, nor later than its stagger and a second', () => {
+  it('lets no backup surface early, nor later than its stagger and three quarters of a second', () => {
     const wrong: [ms: number, index: number, backupDelay: number][] = [];
     for (let i = 0; i < 20_000; i++) {
       const ms = anyMs();
       const backupDelay = 1_000 + Math.floor(Math.random() * 5_000);
       const index = 1 + Math.floor(Math.random() * 5);
       const late = copyDelay(index, ms, backupDelay) * 1000 - ms;
-      if (late <= 0 || late > stagger(index, backupDelay) * 1000 + 975 + ROUNDING) {
+      if (late <= 0 || late > stagger(index, backupDelay) * 1000 + 750 + ROUNDING) {
         wrong.push([ms, index, backupDelay]);
       }
     }

@@ -3,8 +3,13 @@
  * The primary surfaces up to a second early and is held until the millisecond; a backup surfaces later and is never held.
  */
 
-/** A copy that surfaces this much too early by a node's clock costs less than one that surfaces too late. */
-const EARLY_MS = 25;
+/** Milliseconds. A primary that surfaces this much too early by a node's clock costs less than one that surfaces too late. */
+const EARLY = 25;
+/**
+ * Milliseconds. The same of a backup, which its stagger keeps from being early at all: so a put that takes long, and a
+ * pick-up on a busy machine, are within the promised second.
+ */
+const EARLY_BACKUP = 250;
 /** Between the priorities of a backup and of a primary that are due at once, in seconds. */
 const BACKUP_HANDICAP = 60;
 const SECONDS_BITS = 30;
@@ -15,8 +20,8 @@ export const LONGEST_DELAY = 2 ** 32 - 1;
 
 /** Whole seconds after which copy `index` surfaces when its job is due in `msUntilDue`; `backupDelay` in ms. */
 export function copyDelay(index: number, msUntilDue: number, backupDelay: number): number {
-  const seconds = (msUntilDue - EARLY_MS) / 1000;
-  const delay = index === 0 ? Math.floor(seconds) : Math.ceil(seconds);
+  const delay =
+    index === 0 ? Math.floor((msUntilDue - EARLY) / 1000) : Math.ceil((msUntilDue - EARLY_BACKUP) / 1000);
   return Math.min(LONGEST_DELAY, Math.max(0, delay) + stagger(index, backupDelay));
 }
 

@@ -5,6 +5,7 @@ import {
   decodePayload,
   encodePayload,
   isCopy,
+  isCopyOf,
   unwrap,
   type Envelope,
   type JobHeader,
@@ -103,6 +104,8 @@ describe('an envelope', () => {
     const job: JobHeader = {
       ...JOB,
       generation: 1_900_000_000_000,
+      born: 1_800_000_000_000,
+      key: 'order:42 "\n🐇',
       priority: 0,
       attempts: 7,
       backoff: { type: 'fixed', delay: 5, max: 6, jitter: 0.5 },
@@ -126,12 +129,25 @@ describe('an envelope', () => {
   it('leaves out what is usual', () => {
     expect(unwrapped(wrap(5)).header).toEqual({
       ...JOB,
+      born: 0,
+      key: undefined,
       attempts: undefined,
       backoff: undefined,
       headers: undefined,
       index: 0,
       siblings: [],
     });
+  });
+
+  it('was born with its generation, unless it says otherwise', () => {
+    expect(unwrapped(wrap(5, { generation: 7 })).header).toMatchObject({ generation: 7, born: 7 });
+    expect(unwrapped(wrap(5, { generation: 7, born: 7 })).header.born).toBe(7);
+    // A plain job that was moved.
+    expect(unwrapped(wrap(5, { generation: 7, born: 0 })).header).toMatchObject({ generation: 7, born: 0 });
+    expect(wrap('x', { generation: 7, born: 7, key: 'k' }, 1).toString()).toBe(
+      `dq1 {"id":"${JOB.id}","due":${JOB.due},"n":3,"g":7,"k":"k","t":"text","i":1}\nx`,
+    );
+    expect(wrap('x', { generation: 7, born: 0 }, 1).toString()).toContain('"g":7,"o":0,');
   });
 
   it('is never larger than it says, whatever its places', () => {
@@ -150,6 +166,8 @@ describe('an envelope', () => {
           copies,
           due: random(8.64e15),
           generation: random(2) * random(8.64e15),
+          born: random(2) * random(8.64e15),
+          key: random(2) ? 'ä"\n🐇'.repeat(1 + random(100)) : undefined,
           headers: random(2) ? { h: 'ä"\n🐇'.repeat(random(50)) } : undefined,
         },
         encodePayload(random(2) ? Buffer.alloc(random(500)) : { x: 'ü'.repeat(random(100)) }),
@@ -201,6 +219,10 @@ describe('unwrap', () => {
     ['i', 31],
     ['g', -1],
     ['g', null],
+    ['o', -1],
+    ['o', '5'],
+    ['k', 5],
+    ['k', null],
     ['p', 3],
     ['a', 0],
     ['a', '3'],
@@ -263,5 +285,7 @@ describe('isCopy', () => {
     expect(isCopy(body, JOB.id, 8, 2)).toBe(false);
     expect(isCopy(body, JOB.id, 7, 1)).toBe(false);
     expect(isCopy(Buffer.from('no envelope'), JOB.id, 7, 2)).toBe(false);
+    expect(isCopyOf(unwrapped(body), JOB.id, 7, 2)).toBe(true);
+    expect(isCopyOf(unwrapped(body), JOB.id, 0, 2)).toBe(false);
   });
 });

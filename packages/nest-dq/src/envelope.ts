@@ -22,6 +22,10 @@ export interface JobHeader {
   readonly due: number;
   /** 0 for the first of a plain job. */
   readonly generation: number;
+  /** The generation of the add: another one than `generation` if the job was moved since. @default the generation */
+  readonly born?: number;
+  /** The user's name for the job. */
+  readonly key?: string;
   /** How many copies were meant to be stored. */
   readonly copies: number;
   /** 0 high, 1 normal, 2 low. */
@@ -32,6 +36,7 @@ export interface JobHeader {
 }
 
 export interface CopyHeader extends JobHeader {
+  readonly born: number;
   /** 0 is the primary. */
   readonly index: number;
   /** In the primary: the other copies, those of puts with an unknown outcome too. */
@@ -59,6 +64,10 @@ interface WireHeader {
   i: number;
   /** generation, unless 0 */
   g?: number;
+  /** born, unless it is the generation */
+  o?: number;
+  /** key */
+  k?: string;
   /** priority, unless 1 */
   p?: number;
   /** attempts */
@@ -130,10 +139,12 @@ export class JobEnvelope {
 
   constructor(
     readonly job: JobHeader,
-    private readonly content: Content,
+    readonly content: Content,
   ) {
     const wire: Partial<WireHeader> = { id: job.id, due: job.due, n: job.copies };
     if (job.generation !== 0) wire.g = job.generation;
+    if (job.born !== undefined && job.born !== job.generation) wire.o = job.born;
+    if (job.key !== undefined) wire.k = job.key;
     if (job.priority !== 1) wire.p = job.priority;
     if (job.attempts !== undefined) wire.a = job.attempts;
     if (job.backoff) wire.b = wireBackoff(job.backoff);
@@ -182,6 +193,8 @@ export function unwrap(body: Buffer): Envelope | string {
       id: wire.id,
       due: wire.due,
       generation: wire.g ?? 0,
+      born: wire.o ?? wire.g ?? 0,
+      key: wire.k,
       copies: wire.n,
       priority: wire.p ?? 1,
       attempts: wire.a,
@@ -202,8 +215,11 @@ export function unwrap(body: Buffer): Envelope | string {
 /** Whether a body is this very copy: a server's copy ids are no identities, they begin again when it loses its log. */
 export function isCopy(body: Buffer, id: string, generation: number, index: number): boolean {
   const envelope = unwrap(body);
-  if (typeof envelope === 'string') return false;
-  const { header } = envelope;
+  return typeof envelope === 'object' && isCopyOf(envelope, id, generation, index);
+}
+
+/** The same of what was unwrapped before. */
+export function isCopyOf({ header }: Envelope, id: string, generation: number, index: number): boolean {
   return header.id === id && header.generation === generation && header.index === index;
 }
 
@@ -220,6 +236,8 @@ function whatIsWrong(wire: WireHeader): string | undefined {
     ['n', isCount(wire.n, 1, 31)],
     ['i', isCount(wire.i, 0, 30)],
     ['g', wire.g === undefined || isTime(wire.g)],
+    ['o', wire.o === undefined || isTime(wire.o)],
+    ['k', wire.k === undefined || typeof wire.k === 'string'],
     ['p', wire.p === undefined || isCount(wire.p, 0, 2)],
     ['a', wire.a === undefined || isCount(wire.a, 1, Number.MAX_SAFE_INTEGER)],
     ['b', wire.b === undefined || isBackoff(wire.b)],

@@ -11,9 +11,13 @@ const CODES = {
   DQ_BAD_REF: 'not a receipt of this library, nor its `ids`',
   DQ_PAST_TIME: 'the instant is over',
   DQ_TOO_FAR: 'the instant is further ahead than beanstalkd can count',
+  DQ_DUPLICATE: 'a job of this key waits or runs',
+  DQ_NO_COPY: 'no copy of the job is in reach, so it cannot be moved',
   DQ_TOO_FEW_COPIES: 'fewer nodes than `minWritten` stored the job',
   DQ_LEDGER_DOWN: 'Redis did not answer',
   DQ_CLOSED: 'the module is closed',
+  DQ_TIMEOUT: 'the handler took longer than its `timeout`',
+  DQ_REVOKED: 'the job was revoked with `abort` while it ran',
   DQ_SHUTDOWN: 'the process shuts down, and its drain limit is over',
   DQ_LEASE_LOST: 'the right to run this job was lost; another process may run it',
 } as const;

@@ -1,11 +1,21 @@
 export { DqModule, type DqExtras } from './nest/dq-module.js';
 export type { DqOptions, RedisClient } from './nest/options.js';
 export { defineTube, type AsJson, type PayloadOf, type Tube } from './tube.js';
-export { DqProducer } from './producer.js';
-export type { JobOptions, JobReceipt, JobRef, Priority, RevokeResult } from './job.js';
-export type { BackoffPlan, Duration, When } from './time.js';
+export { DqProducer } from './producer/producer.js';
+export type {
+  JobOptions,
+  JobReceipt,
+  JobRef,
+  JobView,
+  OnDuplicate,
+  Priority,
+  RescheduleResult,
+  RevokeResult,
+} from './job.js';
+export type { Backoff, BackoffPlan, Duration, When } from './time.js';
 export { DelayedHandler } from './nest/delayed-handler.js';
 export {
+  Again,
   DelayedJob,
   Discard,
   Outcome,
@@ -15,4 +25,5 @@ export {
   type HandlerResult,
 } from './job.js';
 export { DqConsumer, type Consumption } from './consumer/consumer.js';
+export { DqDeadLetters, type DeadLetter } from './producer/dead-letters.js';
 export { DqError, type DqErrorCode } from './errors.js';

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { formatIds, parseRef, type JobIds } from './job-ids.js';
+import { isJobId } from './envelope.js';
+import { formatIds, keyedId, parseRef, type JobIds } from './job-ids.js';
 import type { JobRef } from './job.js';
+import { defineTube } from './tube.js';
 
 const IDS: JobIds = {
   tube: 'order.cancel',
@@ -18,30 +20,41 @@ const IDS: JobIds = {
 const wire = (value: unknown): string =>
   `dq1.${Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')}`;
 
+const parse = (ref: JobRef) => parseRef(ref, 'app.');
+
 describe('formatIds and parseRef', () => {
   it('find the same again', () => {
-    expect(parseRef(formatIds(IDS))).toEqual(IDS);
-    expect(parseRef(formatIds({ ...IDS, places: [], copies: 1 }))).toEqual({ ...IDS, places: [], copies: 1 });
+    expect(parse(formatIds(IDS))).toEqual(IDS);
+    expect(parse(formatIds({ ...IDS, places: [], copies: 1 }))).toEqual({ ...IDS, places: [], copies: 1 });
+  });
+
+  it('keep the key of a keyed job, whatever is in it', () => {
+    for (const key of ['order:42', '"\\ä🐇\r\n\0', 'x'.repeat(500)]) {
+      const ids = { ...IDS, key, born: 1_900_000_000_000 };
+      expect(parse(formatIds(ids))).toEqual(ids);
+    }
+    expect(Object.values(parse(formatIds(IDS)))).not.toContain('');
+    expect(parse(formatIds(IDS)).key).toBeUndefined();
   });
 
   it('write a text that fits a URL and a header as it is', () => {
     const text = formatIds({ ...IDS, places: [{ index: 30, location: 'knoten-ä.example:1#x:?' }] });
     expect(text).toMatch(/^dq1\.[A-Za-z0-9_-]+$/);
     expect(encodeURIComponent(text)).toBe(text);
-    expect(parseRef(text).places[0]!.location).toBe('knoten-ä.example:1#x:?');
+    expect(parse(text).places[0]!.location).toBe('knoten-ä.example:1#x:?');
   });
 
   it('take a receipt, and a receipt after JSON', () => {
     const receipt = { id: IDS.id, ids: formatIds(IDS), tube: IDS.tube, dueAt: new Date(IDS.due), copies: 3 };
-    expect(parseRef(receipt)).toEqual(IDS);
-    expect(parseRef(JSON.parse(JSON.stringify(receipt)) as JobRef)).toEqual(IDS);
+    expect(parse(receipt)).toEqual(IDS);
+    expect(parse(JSON.parse(JSON.stringify(receipt)) as JobRef)).toEqual(IDS);
   });
 });
 
 describe('parseRef', () => {
   const good: unknown[] = ['t', 'id', 0, 5, 1, [[0, 'a#b:1']]];
   it('takes what the refusals below are made from', () => {
-    expect(parseRef(wire(good)).places).toEqual([{ index: 0, location: 'a#b:1' }]);
+    expect(parse(wire(good)).places).toEqual([{ index: 0, location: 'a#b:1' }]);
   });
 
   it.each<[unknown, string]>([
@@ -68,22 +81,64 @@ describe('parseRef', () => {
     [wire(good.with(5, [[0.5, 'a#b:1']])), '"dq1.'],
     [wire(good.with(5, [[-1, 'a#b:1']])), '"dq1.'],
     [wire(good.with(5, [[31, 'a#b:1']])), '"dq1.'],
+    [wire([...good, 5]), '"dq1.'],
+    [wire([...good, null]), '"dq1.'],
     [undefined, 'undefined'],
     [null, 'null'],
     [42, '42'],
     [{}, '{}'],
     [{ ids: 5 }, '{"ids":5}'],
     [{ ids: 'x' }, '{"ids":"x"}'],
+    [{ tube: 't' }, '{"tube":"t"}'],
+    // A receipt says which job it is: its key is none to fall back on.
+    [{ ids: 'x', tube: 't', key: 'k' }, '{"ids":"x"'],
+    [{ ids: null, tube: 't', key: 'k' }, '{"ids":null'],
   ])('refuses %p, and shows it', (ref, shown) => {
-    const parse = () => parseRef(ref as JobRef);
-    expect(parse).toThrow(expect.objectContaining({ code: 'DQ_BAD_REF' }));
-    expect(parse).toThrow(shown);
-    expect(parse).toThrow('expected a receipt');
+    const refuse = () => parse(ref as JobRef);
+    expect(refuse).toThrow(expect.objectContaining({ code: 'DQ_BAD_REF' }));
+    expect(refuse).toThrow(shown);
+    expect(refuse).toThrow('expected a receipt');
   });
 
-  it('says that keys are not there yet', () => {
-    expect(() => parseRef({ tube: 't', key: 'order:42' } as unknown as JobRef)).toThrow(
-      /"order:42".*keys are not available/,
-    );
+  it('takes a tube and a key as whatever is scheduled under it', () => {
+    const target = { tube: 'app.t', id: keyedId('app.t', 'order:42'), key: 'order:42' };
+    const unknown = { born: undefined, due: 0, copies: 0, places: [] };
+    expect(parse({ tube: 't', key: 'order:42' })).toEqual({ ...target, ...unknown });
+    expect(parse({ tube: defineTube<number>('t'), key: 'order:42' })).toEqual({ ...target, ...unknown });
+  });
+
+  it.each<[unknown, string]>([
+    ['', '""'],
+    ['x'.repeat(501), '"xxx'],
+    [42, '42'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+  ])('refuses the key %#', (key, shown) => {
+    const refuse = () => parse({ tube: 't', key } as JobRef);
+    expect(refuse).toThrow(expect.objectContaining({ code: 'DQ_BAD_REF' }));
+    expect(refuse).toThrow(`the key of the reference is ${shown}`);
+  });
+
+  it.each([undefined, 'no tube', 5, ''])('refuses the tube %p beside a key', (tube) => {
+    const refuse = () => parse({ tube, key: 'k' } as JobRef);
+    expect(refuse).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
+  });
+});
+
+describe('keyedId', () => {
+  // An id that changes makes two jobs of one key, in a cluster where two versions run side by side.
+  it('is the same for ever', () => {
+    expect(keyedId('order.cancel', 'order:42')).toBe('rqhlG48TMg3_uxJjBxjO4YzY');
+  });
+
+  it('tells tubes and keys apart, wherever one ends and the other begins', () => {
+    const names = ['', 'a', 'b', 'ab', '","', '\ud800', '\ud801', '\ufffd', 'A', ' '];
+    const ids = names.flatMap((tube) => names.map((key) => keyedId(tube, key)));
+    expect(new Set(ids).size).toBe(names.length ** 2);
+  });
+
+  it('is an id as any other', () => {
+    expect(isJobId(keyedId('t', 'x'.repeat(500)))).toBe(true);
+    expect(keyedId('t', 'k')).toHaveLength(24);
   });
 });

@@ -1,13 +1,17 @@
+import { createHash } from 'node:crypto';
 import { isJobId } from './envelope.js';
 import { DqError, show } from './errors.js';
+import { checkKey } from './job-options.js';
 import type { JobRef } from './job.js';
 import type { Place } from './location.js';
+import { tubeName } from './tube.js';
 
 /** What finds a job again: the content of a receipt's `ids`. */
 export interface JobIds {
   /** As nodes and ledger know it: with the prefix, so that a reference of another prefix is decided where it belongs. */
   readonly tube: string;
   readonly id: string;
+  readonly key?: string;
   /** The generation of the add; 0 for plain jobs. */
   readonly born: number;
   /** Ledger time, ms. */
@@ -18,9 +22,20 @@ export interface JobIds {
   readonly places: readonly Place[];
 }
 
+/** What a reference says. One by key means whatever is scheduled under it now, so it knows neither `born` nor places. */
+export type JobTarget = Omit<JobIds, 'born'> & { readonly born: number | undefined };
+
 const MARK = 'dq1.';
 
-type Wire = [tube: string, id: string, born: number, due: number, copies: number, places: [number, string][]];
+type Wire = [
+  tube: string,
+  id: string,
+  born: number,
+  due: number,
+  copies: number,
+  places: [number, string][],
+  key?: string,
+];
 
 /** One line of text that fits a column, a URL and a header. */
 export function formatIds(ids: JobIds): string {
@@ -32,23 +47,34 @@ export function formatIds(ids: JobIds): string {
     ids.copies,
     ids.places.map((p) => [p.index, p.location]),
   ];
+  if (ids.key !== undefined) wire.push(ids.key);
   return MARK + Buffer.from(JSON.stringify(wire)).toString('base64url');
 }
 
-/** Takes a receipt, a receipt after JSON, or its `ids`; `DQ_BAD_REF` for anything else. */
-export function parseRef(ref: JobRef): JobIds {
-  const text = typeof ref === 'object' && ref !== null ? ref.ids : ref;
+/** The id of a keyed job: never the raw key, which may be long, or nobody's business. */
+export function keyedId(tube: string, key: string): string {
+  const text = JSON.stringify([tube, key]); // escapes what UTF-8 cannot tell apart
+  return createHash('sha256').update(text).digest('base64url').slice(0, 24);
+}
+
+/**
+ * Takes a receipt, a receipt after JSON, its `ids`, or a tube and a key; `DQ_BAD_REF` for anything else, `DQ_BAD_TUBE`
+ * for a tube beside a key. `prefix` stands before that tube.
+ */
+export function parseRef(ref: JobRef, prefix: string): JobTarget {
+  const fields: { ids?: unknown; tube?: unknown; key?: unknown } | undefined =
+    typeof ref === 'object' && ref !== null ? ref : undefined;
+  const text = fields ? fields.ids : ref;
   const ids = typeof text === 'string' && text.startsWith(MARK) ? parse(text.slice(MARK.length)) : undefined;
   if (ids) return ids;
-  if (typeof ref === 'object' && ref !== null && 'key' in ref) {
-    throw new DqError(
-      'DQ_BAD_REF',
-      `the reference is ${show(ref)}: keys are not available in this version; use the receipt`,
-    );
+  if (fields && fields.ids === undefined && 'key' in fields) {
+    const key = checkKey(fields.key, `the key of the reference`, 'DQ_BAD_REF');
+    const tube = prefix + tubeName(fields.tube as string, prefix);
+    return { tube, id: keyedId(tube, key), key, born: undefined, due: 0, copies: 0, places: [] };
   }
   throw new DqError(
     'DQ_BAD_REF',
-    `the reference is ${show(ref)}: expected a receipt, or the text in its \`ids\``,
+    `the reference is ${show(ref)}: expected a receipt, the text in its \`ids\`, or { tube, key }`,
   );
 }
 
@@ -73,8 +99,17 @@ function parse(text: string): JobIds | undefined {
         place[0] >= 0 &&
         place[0] <= 30 &&
         typeof place[1] === 'string',
-    );
+    ) &&
+    (wire[6] === undefined || typeof wire[6] === 'string');
   if (!right) return undefined;
-  const [tube, id, born, due, copies, places] = wire;
-  return { tube, id, born, due, copies, places: places.map(([index, location]) => ({ index, location })) };
+  const [tube, id, born, due, copies, places, key] = wire;
+  return {
+    tube,
+    id,
+    key,
+    born,
+    due,
+    copies,
+    places: places.map(([index, location]) => ({ index, location })),
+  };
 }

@@ -4,7 +4,7 @@ import type { JobOptions } from './job.js';
 
 describe('resolveJobOptions', () => {
   it('has defaults for everything', () => {
-    const defaults = { priority: 1, allowPast: false };
+    const defaults = { onDuplicate: 'replace', priority: 1, allowPast: false };
     expect(resolveJobOptions(undefined)).toEqual(defaults);
     expect(resolveJobOptions({})).toEqual(defaults);
     expect(resolveJobOptions({ priority: undefined, headers: undefined })).toEqual(defaults);
@@ -13,6 +13,8 @@ describe('resolveJobOptions', () => {
   it('takes all there are', () => {
     expect(
       resolveJobOptions({
+        key: 'order:42',
+        onDuplicate: 'keep',
         priority: 'high',
         attempts: 3,
         backoff: { type: 'fixed', delay: '5s', max: '1h', jitter: 0 },
@@ -20,6 +22,8 @@ describe('resolveJobOptions', () => {
         allowPast: true,
       }),
     ).toEqual({
+      key: 'order:42',
+      onDuplicate: 'keep',
       priority: 0,
       attempts: 3,
       backoff: { type: 'fixed', delay: 5_000, max: 3_600_000, jitter: 0 },
@@ -54,14 +58,27 @@ describe('resolveJobOptions', () => {
     [{ headers: new Map([['tenant', 'a']]) }, '`headers` is {}'],
     [{ headers: { tenant: 5 } }, 'the header `tenant` is 5'],
     [{ headers: { tenant: undefined } }, 'the header `tenant` is undefined'],
-    [{ key: 'order:42' }, '`key` is not available in this version'],
-    [{ onDuplicate: 'keep' }, '`onDuplicate` is not available in this version'],
-    [{ timeout: '5s' }, '`timeout` is not available in this version'],
+    [{ key: '' }, '`key` is ""'],
+    [{ key: 42 }, '`key` is 42'],
+    [{ key: null }, '`key` is null'],
+    [{ key: 'x'.repeat(501) }, 'expected a text of 1 to 500 characters'],
+    [{ key: 'k', onDuplicate: 'drop' }, '`onDuplicate` is "drop"'],
+    [{ key: 'k', onDuplicate: null }, '`onDuplicate` is null'],
+    [{ onDuplicate: 'keep' }, '`onDuplicate` is "keep": expected a `key` beside it'],
+    [{ cluster: 'second' }, '`cluster` is not available in this version'],
+    [{ timeout: '5s' }, 'there is no job option `timeout`'],
     [{ prioritiy: 'high' }, 'there is no job option `prioritiy`'],
   ])('refuses %p by name', (options, text) => {
     const resolve = () => resolveJobOptions(options as JobOptions);
     expect(resolve).toThrow(expect.objectContaining({ code: 'DQ_BAD_OPTION' }));
     expect(resolve).toThrow(text);
+  });
+
+  it('takes a key of any characters, and what happens to the job that has it', () => {
+    for (const key of [' ', 'x'.repeat(500), '🐇\ud800\0'])
+      expect(resolveJobOptions({ key })).toMatchObject({ key, onDuplicate: 'replace' });
+    for (const onDuplicate of ['replace', 'keep', 'reject'] as const)
+      expect(resolveJobOptions({ key: 'k', onDuplicate }).onDuplicate).toBe(onDuplicate);
   });
 
   it('refuses a wrong duration inside the backoff as such', () => {

@@ -1,9 +1,11 @@
 import { DqError, show } from './errors.js';
-import type { JobOptions } from './job.js';
+import type { JobOptions, OnDuplicate } from './job.js';
 import { resolveBackoff, type ResolvedBackoff } from './time.js';
 
 /** Job options after they were checked. */
 export interface ResolvedJobOptions {
+  readonly key?: string;
+  readonly onDuplicate: OnDuplicate;
   /** 0 high, 1 normal, 2 low. */
   readonly priority: number;
   readonly attempts?: number;
@@ -13,17 +15,25 @@ export interface ResolvedJobOptions {
 }
 
 const PRIORITIES = ['high', 'normal', 'low'];
-const KNOWN = new Set(['priority', 'attempts', 'backoff', 'headers', 'allowPast']);
-/** Planned, and refused by name rather than ignored: a key that does nothing would be a lost promise. */
-const NOT_YET = new Set(['key', 'onDuplicate', 'timeout', 'abort', 'cluster']);
-const DEFAULTS: ResolvedJobOptions = { priority: 1, allowPast: false };
+const ON_DUPLICATE = ['replace', 'keep', 'reject'];
+const LONGEST_KEY = 500;
+const KNOWN = new Set(['key', 'onDuplicate', 'priority', 'attempts', 'backoff', 'headers', 'allowPast']);
+/** Planned, and refused by name rather than ignored. */
+const NOT_YET = new Set(['cluster']);
+const DEFAULTS: ResolvedJobOptions = { onDuplicate: 'replace', priority: 1, allowPast: false };
 
 /** Checks what a producer says of one job; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` inside `backoff`. */
 export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobOptions {
   if (options === undefined) return DEFAULTS;
   if (typeof options !== 'object' || options === null) throw wrong('the job options', options, 'an object');
   refuseUnknown(options, KNOWN, 'job');
-  const { priority, attempts, backoff, headers, allowPast } = options;
+  const { key, onDuplicate, priority, attempts, backoff, headers, allowPast } = options;
+  if (key !== undefined) checkKey(key, '`key`', 'DQ_BAD_OPTION');
+  if (onDuplicate !== undefined) {
+    if (!ON_DUPLICATE.includes(onDuplicate))
+      throw wrong('`onDuplicate`', onDuplicate, "'replace', 'keep' or 'reject'");
+    if (key === undefined) throw wrong('`onDuplicate`', onDuplicate, 'a `key` beside it');
+  }
   if (priority !== undefined && !PRIORITIES.includes(priority)) {
     throw wrong('`priority`', priority, "'high', 'normal' or 'low'");
   }
@@ -31,6 +41,8 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
     throw wrong('`allowPast`', allowPast, 'a boolean');
   if (headers !== undefined) checkHeaders(headers);
   return {
+    key,
+    onDuplicate: onDuplicate ?? 'replace',
     priority: priority === undefined ? 1 : PRIORITIES.indexOf(priority),
     attempts: attempts === undefined ? undefined : checkAttempts(attempts),
     backoff: backoff === undefined ? undefined : resolveBackoff(backoff),
@@ -38,6 +50,12 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
     headers: headers && { ...headers },
     allowPast: allowPast ?? false,
   };
+}
+
+/** A text of 1 to 500 characters. */
+export function checkKey(key: unknown, what: string, code: 'DQ_BAD_OPTION' | 'DQ_BAD_REF'): string {
+  if (typeof key === 'string' && key.length > 0 && key.length <= LONGEST_KEY) return key;
+  throw new DqError(code, `${what} is ${show(key)}: expected a text of 1 to ${LONGEST_KEY} characters`);
 }
 
 /** Runs at most: a whole number of 1 or more. */

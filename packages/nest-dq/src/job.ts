@@ -1,7 +1,15 @@
-import type { BackoffPlan, Duration } from './time.js';
+import type { Backoff, BackoffPlan, Duration, When } from './time.js';
+import type { Tube } from './tube.js';
 
 /** What a producer may say of one job. */
 export interface JobOptions {
+  /**
+   * Your own name for the job, 1 to 500 characters: at most one job of a tube waits under it. It is free again when the
+   * job is done, revoked or dead. An add with a key needs Redis. @default none
+   */
+  key?: string;
+  /** When a job of this key waits or runs. @default 'replace' */
+  onDuplicate?: OnDuplicate;
   /** Order among due jobs of this tube under a backlog; strict. @default 'normal' */
   priority?: Priority;
   /** Runs at most, the first and crashed ones included. @default the handler's */
@@ -14,30 +22,61 @@ export interface JobOptions {
   allowPast?: boolean;
 }
 
+/**
+ * `replace`: the new time and payload count; a run in progress goes on, without retries. `keep`: nothing is stored, and
+ * the receipt is the present job's. `reject`: `DQ_DUPLICATE`.
+ */
+export type OnDuplicate = 'replace' | 'keep' | 'reject';
+
 /** Order among the due jobs of a tube. */
 export type Priority = 'high' | 'normal' | 'low';
 
 /** What an add returns. Plain data: after JSON, which makes `dueAt` a text, it still finds the job. */
 export interface JobReceipt {
-  /** A ULID. */
+  /** A ULID, or made from tube and key. */
   readonly id: string;
-  /** One opaque text that finds the job again; keep it beside your row. */
+  /** One opaque text that finds the job again; keep it beside your row if you have no key. */
   readonly ids: string;
   /** Without the prefix. */
   readonly tube: string;
+  readonly key?: string;
   readonly dueAt: Date;
   /** How many nodes have confirmed their copy: from `minWritten` to `replicas`. */
   readonly copies: number;
+  /**
+   * `replaced`: a job of this key waited or ran, and gave way. `kept`: one did, and this is its receipt: with
+   * `onDuplicate: 'keep'`, or when another add of the key came in between.
+   */
+  readonly status: 'added' | 'replaced' | 'kept';
 }
 
-/** A receipt (also after JSON), or its `ids`. */
-export type JobRef = string | { readonly ids: string };
+/** A receipt (also after JSON), its `ids`, or your key, which means the job that is scheduled under it now. */
+export type JobRef<In = any> =
+  string | { readonly ids: string } | { readonly tube: string | Tube<In>; readonly key: string };
 
 /**
  * What became of a revoke. `revoked`: no later start happens. `running`: that run goes on, and nothing follows it.
  * `done`, `dead`: too late. `unknown`: its end is longer ago than is remembered, so it is too late to say.
  */
 export type RevokeResult = 'revoked' | 'running' | 'done' | 'dead' | 'unknown';
+
+/** `rescheduled`, or why not: what the job is. `unknown`: no copy of it is left, or no job has that key. */
+export type RescheduleResult = 'rescheduled' | 'running' | 'done' | 'revoked' | 'dead' | 'unknown';
+
+/** What is known of a job. */
+export interface JobView {
+  /** `retrying`: it waits, after a run that failed or was cut short. */
+  readonly state: 'waiting' | 'running' | 'retrying' | 'done' | 'revoked' | 'dead';
+  readonly id: string;
+  readonly ids: string;
+  /** Without the prefix of this module. */
+  readonly tube: string;
+  readonly key?: string;
+  /** When it runs (next), or ran. */
+  readonly dueAt: Date;
+  /** Runs begun. */
+  readonly attempt: number;
+}
 
 /**
  * A job as its handler sees it. A class, so that `import { DelayedJob }` works in decorated signatures;
@@ -49,6 +88,7 @@ export abstract class DelayedJob<P = unknown> {
   abstract readonly ids: string;
   /** Without the prefix. */
   abstract readonly tube: string;
+  abstract readonly key?: string;
   abstract readonly payload: P;
   abstract readonly headers: Readonly<Record<string, string>>;
   /** When this run was due: a retry's own time. */
@@ -61,7 +101,7 @@ export abstract class DelayedJob<P = unknown> {
   abstract readonly attempts: number;
   /** Grows with each run of the job: store it with what you write, and refuse a smaller one. */
   abstract readonly fence: number;
-  /** Aborts with a DqError as its reason: `DQ_SHUTDOWN` or `DQ_LEASE_LOST`. */
+  /** Aborts with a DqError as its reason: `DQ_TIMEOUT`, `DQ_SHUTDOWN`, `DQ_REVOKED` or `DQ_LEASE_LOST`. */
   abstract readonly signal: AbortSignal;
 }
 
@@ -78,12 +118,14 @@ export interface HandlerOptions {
   /** Runs at most, the first and crashed ones included; then a dead letter. A run ended by shutdown does not count. @default 10 */
   attempts?: number;
   /** How long to wait after a failed run. @default exponential, from 2 s to 1 h, jitter 0.2 */
-  backoff?: BackoffPlan;
+  backoff?: Backoff;
+  /** A run that takes longer is a failure: its signal aborts, and a retry or a dead letter follows. @default none */
+  timeout?: Duration;
 }
 
 /** What a handler returns or throws to say more than «done» or «failed». */
 export abstract class Outcome extends Error {
-  abstract readonly '~outcome': 'retry' | 'discard';
+  abstract readonly '~outcome': 'retry' | 'again' | 'discard';
 }
 
 /** It failed: once more after this delay instead of the backoff's. Counts as an attempt. */
@@ -100,6 +142,28 @@ export class Retry extends Outcome {
 
   static after(delay: Duration, cause?: unknown): Retry {
     return new Retry(delay, cause);
+  }
+}
+
+/**
+ * It went well but is not over: the same job, key and payload run then, and attempts begin anew. For polling, stages, and
+ * what recurs.
+ */
+export class Again extends Outcome {
+  readonly '~outcome' = 'again';
+
+  private constructor(readonly when: { readonly delay: Duration } | { readonly at: When }) {
+    super('again');
+    this.name = 'Again';
+  }
+
+  static after(delay: Duration): Again {
+    return new Again({ delay });
+  }
+
+  /** An instant that is over runs at once. */
+  static at(when: When): Again {
+    return new Again({ at: when });
   }
 }
 

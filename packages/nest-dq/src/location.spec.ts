@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { formatLocation, isUnknown, longestLocation, parseLocation } from './location.js';
+import {
+  formatLocation,
+  formatPlaces,
+  hasUnknown,
+  isUnknown,
+  longestLocation,
+  maskOf,
+  parseLocation,
+  parsePlaces,
+} from './location.js';
 
 describe('a location', () => {
   it.each([
@@ -33,5 +42,35 @@ describe('a location', () => {
 
   it('has a length in bytes', () => {
     expect(longestLocation('knötchen:1')).toBe(longestLocation('knoetchen:1'));
+  });
+});
+
+describe('places', () => {
+  const places = [
+    { index: 1, location: '10.0.0.1:11300#0123456789abcdef:17' },
+    { index: 30, location: '[::1]:11300#0123456789abcdef:18446744073709551615' },
+    { index: 0, location: 'knötchen=1:1#:5' },
+    { index: 0, location: 'embedded#x:?' },
+  ];
+
+  it('are found again as they were written, in their order', () => {
+    expect(parsePlaces(formatPlaces(places))).toEqual(places);
+    expect(formatPlaces(places.slice(0, 1))).toBe(' 1=10.0.0.1:11300#0123456789abcdef:17');
+    expect([formatPlaces([]), parsePlaces('')]).toEqual(['', []]);
+  });
+
+  it('can be written one behind the other', () => {
+    const [first, ...rest] = places;
+    expect(parsePlaces(formatPlaces([first!]) + formatPlaces(rest))).toEqual(places);
+  });
+
+  it('have a mask, in which a put without an answer counts too', () => {
+    expect(maskOf(places)).toBe((1 << 30) | 0b11);
+    expect(maskOf([])).toBe(0);
+    expect([hasUnknown(places), hasUnknown(places.slice(0, 3)), hasUnknown([])]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 });

@@ -42,6 +42,18 @@ export function hasUnknown(places: readonly Place[]): boolean {
   return places.some(({ location }) => isUnknown(location));
 }
 
+/** As the ledger keeps them: ` 0=host:11300#instance:7 1=…`, a blank before each. */
+export function formatPlaces(places: readonly Place[]): string {
+  return places.map(({ index, location }) => ` ${index}=${location}`).join('');
+}
+
+export function parsePlaces(text: string): Place[] {
+  return Array.from(text.matchAll(/ (\d+)=(\S+)/g), ([, index, location]) => ({
+    index: Number(index),
+    location: location!,
+  }));
+}
+
 /** The longest text a location on this endpoint can have, in bytes. */
 export function longestLocation(endpoint: string): number {
   return Buffer.byteLength(endpoint) + 1 + 16 + 1 + 20;

@@ -132,6 +132,9 @@ export interface BackoffPlan {
   jitter?: number;
 }
 
+/** A plan, or how long to wait after the run that failed: `attempt` counts from 1. */
+export type Backoff = BackoffPlan | ((attempt: number, error: Error) => Duration);
+
 /** A plan whose durations were checked; this is what the envelope carries. Milliseconds. */
 export interface ResolvedBackoff {
   readonly type: 'fixed' | 'exponential';

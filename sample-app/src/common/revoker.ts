@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { DqError, DqProducer, type RevokeResult } from 'nest-dq';
+import { DqError, DqProducer, type JobRef, type RevokeResult } from 'nest-dq';
 
 /**
  * Takes back jobs that have nothing to do any more.
@@ -11,10 +11,10 @@ export class Revoker {
 
   constructor(private readonly dq: DqProducer) {}
 
-  /** `ids` is what the receipt said. With Redis away it answers `unknown`, because that is no reason to fail a request. */
-  async revoke(ids: string): Promise<RevokeResult> {
+  /** With Redis away it answers `unknown`, because that is no reason to fail a request. */
+  async revoke(ref: JobRef): Promise<RevokeResult> {
     try {
-      return await this.dq.revoke(ids);
+      return await this.dq.revoke(ref);
     } catch (error) {
       if (!(error instanceof DqError && error.code === 'DQ_LEDGER_DOWN')) throw error;
       this.logger.warn(`a job was not revoked, and will find nothing to do: ${error.message}`);

@@ -6,6 +6,4 @@ export interface Order {
   readonly quantity: number;
   readonly status: OrderStatus;
   readonly payBy: Date;
-  /** Finds the job that cancels it: the `ids` of its receipt. */
-  readonly cancellation: string;
 }

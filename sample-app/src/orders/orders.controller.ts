@@ -15,13 +15,6 @@ const newOrder = new BodyOf<NewOrder>((fields) => ({
   quantity: fields.count('quantity', 1_000),
 }));
 
-/** An order as clients see it. */
-type OrderView = Omit<Order, 'cancellation'>;
-
-function view({ id, product, quantity, status, payBy }: Order): OrderView {
-  return { id, product, quantity, status, payBy };
-}
-
 @Controller()
 @UseFilters(QueueUnavailableFilter)
 export class OrdersController {
@@ -36,23 +29,29 @@ export class OrdersController {
   }
 
   @Get('orders')
-  list(): OrderView[] {
-    return this.orders.list().map(view);
+  list(): Order[] {
+    return this.orders.list();
   }
 
   @Get('orders/:id')
-  show(@Param('id', ParseUUIDPipe) id: string): OrderView {
-    return view(this.orders.get(id));
+  show(@Param('id', ParseUUIDPipe) id: string): Order {
+    return this.orders.get(id);
   }
 
   @Post('orders')
-  async place(@Body(newOrder) { product, quantity }: NewOrder): Promise<OrderView> {
-    return view(await this.orders.place(product, quantity));
+  place(@Body(newOrder) { product, quantity }: NewOrder): Promise<Order> {
+    return this.orders.place(product, quantity);
   }
 
   @Post('orders/:id/pay')
   @HttpCode(200)
-  async pay(@Param('id', ParseUUIDPipe) id: string): Promise<OrderView> {
-    return view(await this.orders.pay(id));
+  pay(@Param('id', ParseUUIDPipe) id: string): Promise<Order> {
+    return this.orders.pay(id);
+  }
+
+  @Post('orders/:id/postpone')
+  @HttpCode(200)
+  postpone(@Param('id', ParseUUIDPipe) id: string): Promise<Order> {
+    return this.orders.postpone(id);
   }
 }

@@ -14,6 +14,11 @@ export class OrdersRepository {
     return this.rows.get(id);
   }
 
+  setPayBy(id: string, payBy: Date): void {
+    const order = this.rows.get(id);
+    if (order) this.rows.set(id, { ...order, payBy });
+  }
+
   list(): Order[] {
     return [...this.rows.values()];
   }

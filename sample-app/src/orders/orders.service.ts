@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ConflictException, Injectable, Logger, NotFoundException } from '@nestjs/common';
-import { DelayedHandler, DelayedJob, DqProducer } from 'nest-dq';
+import { DelayedHandler, DelayedJob, DqProducer, type JobRef } from 'nest-dq';
 import { Revoker } from '../common/revoker.js';
 import { Settings } from '../settings.js';
 import { OrderUnpaid, type OrderJob } from '../tubes.js';
@@ -36,20 +36,25 @@ export class OrdersService {
     try {
       const id = randomUUID();
       // The job, then the row: a job without its row does nothing, a row without its job would never be cancelled.
-      const receipt = await this.dq.delay(OrderUnpaid, { orderId: id }, this.settings.payWithin);
-      this.orders.add({
-        id,
-        product,
-        quantity,
-        status: 'placed',
-        payBy: receipt.dueAt,
-        cancellation: receipt.ids,
-      });
+      const payload = { orderId: id };
+      const { dueAt } = await this.dq.delay(OrderUnpaid, payload, this.settings.payWithin, { key: id });
+      this.orders.add({ id, product, quantity, status: 'placed', payBy: dueAt });
       return this.get(id);
     } catch (error) {
       this.stock.giveBack(product, quantity);
       throw error;
     }
+  }
+
+  /** As much time again, from now on. */
+  async postpone(id: string): Promise<Order> {
+    this.get(id);
+    const payBy = new Date(Date.now() + this.settings.payWithin);
+    // Paid, cancelled, or being cancelled right now: then there is nothing to move.
+    const answer = await this.dq.reschedule(cancellationOf(id), payBy);
+    if (answer !== 'rescheduled') throw new ConflictException(`order ${id} does not wait for its payment`);
+    this.orders.setPayBy(id, payBy);
+    return this.get(id);
   }
 
   /** Paying twice is no mistake. */
@@ -59,7 +64,7 @@ export class OrdersService {
     // The row, then the job: from here on the order is paid, and whatever the revoke answers is fine.
     const paid = this.orders.move(id, 'placed', 'paid');
     if (!paid) throw new ConflictException(`order ${id} was not paid in time and is cancelled`);
-    const answer = await this.revoker.revoke(paid.cancellation);
+    const answer = await this.revoker.revoke(cancellationOf(id));
     // `running` or `done`: the handler came too late for the row, as it sees itself.
     this.logger.log(`order ${id} is paid; its cancellation: ${answer}`);
     return paid;
@@ -73,4 +78,9 @@ export class OrdersService {
     this.stock.giveBack(order.product, order.quantity);
     this.logger.log(`order ${orderId} is cancelled, ${job.lateness.toFixed(1)} ms after its time was over`);
   }
+}
+
+/** The job that cancels an order has the order's id for a key, so nothing has to be kept beside the row. */
+function cancellationOf(id: string): JobRef<OrderJob> {
+  return { tube: OrderUnpaid, key: id };
 }

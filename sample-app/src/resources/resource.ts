@@ -1,10 +1,9 @@
-/** A deletion to come: a series of jobs, the notices before it and the deletion itself. */
+/** A deletion to come, and the notices before it. */
 export interface Deletion {
-  readonly id: string;
   readonly at: Date;
   readonly notices: readonly Date[];
-  /** Find the jobs of the series: the `ids` of their receipts. */
-  readonly jobs: readonly string[];
+  /** How many of the notices are sent. */
+  readonly noticesSent: number;
 }
 
 export interface Resource {

@@ -56,7 +56,7 @@ export class ResourcesController {
 
   @Post(':id/undo')
   @HttpCode(200)
-  async undo(@Param('id', ParseUUIDPipe) id: string): Promise<ResourceView & { revoked: number }> {
+  async undo(@Param('id', ParseUUIDPipe) id: string): Promise<ResourceView & { revoked: boolean }> {
     const { resource, revoked } = await this.resources.undoDeletion(id);
     return { ...view(resource), revoked };
   }

@@ -13,18 +13,19 @@ export class ResourcesRepository {
     return this.rows.get(id);
   }
 
-  /** The row, if this deletion is still what becomes of it. */
-  findDeleting(id: string, deletionId: string): Resource | undefined {
-    const resource = this.rows.get(id);
-    return resource?.deletion?.id === deletionId ? resource : undefined;
-  }
-
   /** False, and no change, when the row is gone or has a deletion already. */
   setDeletion(id: string, deletion: Deletion): boolean {
     const resource = this.rows.get(id);
     if (!resource || resource.deletion) return false;
     this.rows.set(id, { ...resource, deletion });
     return true;
+  }
+
+  countNotice(id: string): void {
+    const resource = this.rows.get(id);
+    if (!resource?.deletion) return;
+    const { deletion } = resource;
+    this.rows.set(id, { ...resource, deletion: { ...deletion, noticesSent: deletion.noticesSent + 1 } });
   }
 
   /** What was planned, if anything was. */

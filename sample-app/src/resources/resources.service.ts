@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { ConflictException, Injectable, Logger, NotFoundException } from '@nestjs/common';
-import { DelayedHandler, DelayedJob, DqProducer, type RevokeResult } from 'nest-dq';
+import { Again, DelayedHandler, DelayedJob, DqProducer } from 'nest-dq';
 import { Revoker } from '../common/revoker.js';
 import { Mailer } from '../mail/mailer.js';
 import { Settings } from '../settings.js';
-import { DeletionNotice, ResourceDeletion, type DeletionJob, type NoticeJob } from '../tubes.js';
+import { ResourceDeletion, type DeletionJob } from '../tubes.js';
 import type { Deletion, Resource } from './resource.js';
 import { ResourcesRepository } from './resources.repository.js';
 
 const LAST_DAY = 30;
 const NOTICE_DAYS = [23, 28, 29];
 
-/** Deletes a resource 30 days after its owner said so, with notices before; until then it can be undone. */
+/**
+ * Deletes a resource 30 days after its owner said so, with notices before; until then it can be undone. It is one job,
+ * which goes from stage to stage and has the resource's id for a key, so there is one thing to revoke.
+ */
 @Injectable()
 export class ResourcesService {
   private readonly logger = new Logger(ResourcesService.name);
@@ -38,67 +41,58 @@ export class ResourcesService {
 
   async planDeletion(id: string): Promise<Resource> {
     if (this.get(id).deletion) throw alreadyPlanned(id);
-    const deletion = await this.schedule(id);
-    if (!this.resources.setDeletion(id, deletion)) {
-      await this.revokeAll(deletion); // another request was faster
-      throw alreadyPlanned(id);
-    }
+    const now = Date.now();
+    const day = (number: number) => new Date(now + number * this.settings.day);
+    const deletion = { at: day(LAST_DAY), notices: NOTICE_DAYS.map(day), noticesSent: 0 };
+    // The job, then the row: if the row is not saved, the job finds nothing to do.
+    await this.dq.at(ResourceDeletion, { resourceId: id }, nextStage(deletion), { key: id });
+    if (!this.resources.setDeletion(id, deletion)) throw alreadyPlanned(id); // another request was faster
     return this.get(id);
   }
 
-  /** How many jobs of the series were revoked; the others had run. */
-  async undoDeletion(id: string): Promise<{ resource: Resource; revoked: number }> {
+  /** `revoked`: nothing of it will run any more. Otherwise a stage runs right now, and finds nothing to do. */
+  async undoDeletion(id: string): Promise<{ resource: Resource; revoked: boolean }> {
     this.get(id);
-    const deletion = this.resources.clearDeletion(id);
-    if (!deletion) throw new ConflictException(`no deletion of resource ${id} is planned`);
-    const answers = await this.revokeAll(deletion);
-    const revoked = answers.filter((answer) => answer === 'revoked').length;
-    this.logger.log(`deletion of ${id} is undone; its jobs: ${answers.join(', ')}`);
-    return { resource: this.get(id), revoked };
+    if (!this.resources.clearDeletion(id)) {
+      throw new ConflictException(`no deletion of resource ${id} is planned`);
+    }
+    const answer = await this.revoker.revoke({ tube: ResourceDeletion, key: id });
+    this.logger.log(`deletion of ${id} is undone; its job: ${answer}`);
+    return { resource: this.get(id), revoked: answer === 'revoked' };
   }
 
-  @DelayedHandler(DeletionNotice)
-  async notify({ resourceId, deletionId, daysLeft }: NoticeJob, job: DelayedJob): Promise<void> {
-    const resource = this.resources.findDeleting(resourceId, deletionId);
-    if (!resource) return; // undone
+  /** Sends a notice and comes again for the next stage; the last one deletes. */
+  @DelayedHandler(ResourceDeletion)
+  async advanceDeletion({ resourceId }: DeletionJob, job: DelayedJob): Promise<Again | void> {
+    const resource = this.resources.find(resourceId);
+    if (!resource?.deletion) return; // undone
+    const stage = nextStage(resource.deletion);
+    if (stage > job.dueAt) return Again.at(stage); // undone, and planned anew
+    if (stage === resource.deletion.at) {
+      this.resources.remove(resourceId);
+      this.logger.log(`resource ${resourceId} (${resource.name}) is deleted`);
+      return;
+    }
+    await this.notify(resource, resource.deletion);
+    this.resources.countNotice(resourceId);
+    const left = this.resources.find(resourceId)?.deletion;
+    return left && Again.at(nextStage(left));
+  }
+
+  private async notify({ id, name, owner }: Resource, { noticesSent }: Deletion): Promise<void> {
+    const daysLeft = LAST_DAY - NOTICE_DAYS[noticesSent]!;
     const days = daysLeft === 1 ? 'a day' : `${daysLeft} days`;
     await this.mailer.send({
-      id: job.id,
-      to: resource.owner,
-      subject: `${resource.name} will be deleted in ${days}`,
+      id: `${id}-${daysLeft}`,
+      to: owner,
+      subject: `${name} will be deleted in ${days}`,
     });
   }
+}
 
-  @DelayedHandler(ResourceDeletion)
-  delete({ resourceId, deletionId }: DeletionJob): void {
-    const resource = this.resources.findDeleting(resourceId, deletionId);
-    if (!resource) return; // undone
-    this.resources.remove(resourceId);
-    this.logger.log(`resource ${resourceId} (${resource.name}) is deleted`);
-  }
-
-  /** If one add fails, the others do nothing when they run: no row has their deletion. */
-  private async schedule(resourceId: string): Promise<Deletion> {
-    const deletionId = randomUUID();
-    const now = Date.now();
-    const day = (number: number) => new Date(now + number * this.settings.day);
-    const receipts = await Promise.all([
-      ...NOTICE_DAYS.map((number) =>
-        this.dq.at(DeletionNotice, { resourceId, deletionId, daysLeft: LAST_DAY - number }, day(number)),
-      ),
-      this.dq.at(ResourceDeletion, { resourceId, deletionId }, day(LAST_DAY)),
-    ]);
-    return {
-      id: deletionId,
-      at: day(LAST_DAY),
-      notices: NOTICE_DAYS.map(day),
-      jobs: receipts.map(({ ids }) => ids),
-    };
-  }
-
-  private revokeAll({ jobs }: Deletion): Promise<RevokeResult[]> {
-    return Promise.all(jobs.map((ids) => this.revoker.revoke(ids)));
-  }
+/** When the next notice is due, or the deletion itself. */
+function nextStage({ at, notices, noticesSent }: Deletion): Date {
+  return notices[noticesSent] ?? at;
 }
 
 function alreadyPlanned(id: string): ConflictException {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { CopyHeader } from '../envelope.js';
 import type { ClaimAnswer, SettledCopies } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
@@ -22,6 +22,7 @@ describe('Claims', () => {
   let settled: SettledCopies[];
   /** What the claims came to: `run job-1`, `early job-1`, … */
   let told: string[];
+  let onRun: () => void;
   const { lane, said } = recordingLane();
 
   beforeEach(() => {
@@ -31,15 +32,21 @@ describe('Claims', () => {
     ours = new Set();
     settled = [];
     told = [];
+    onRun = () => undefined;
     said.length = 0;
     const taker: ClaimTaker = {
       freeSlots: () => free,
       ours: ({ header }) => ours.has(header.id),
-      run: ({ header }, { attempt }, claimedAt) =>
-        told.push(`run ${header.id} attempt ${attempt} claimed at ${claimedAt}`),
+      run: ({ header }, { attempt }, claimedAt) => {
+        told.push(`run ${header.id} attempt ${attempt} claimed at ${claimedAt}`);
+        onRun();
+      },
+      giveBack: ({ header }, _grant, claimedAt) =>
+        told.push(`give ${header.id} back, claimed at ${claimedAt}`),
       early: ({ header, due }) => told.push(`early ${header.id} until ${due}`),
       gone: ({ header }) => told.push(`gone ${header.id}`),
-      died: ({ header }, why) => told.push(`died ${header.id} of ${why}`),
+      buried: ({ header }, why) => told.push(`buried ${header.id}${why ? ` of ${why}` : ''}`),
+      trouble: ({ header }, error) => told.push(`trouble ${header.id} ${error.message}`),
       answered: () => told.push('answered'),
     };
     const settleQueue = { take: () => settled } as unknown as SettleQueue;
@@ -65,13 +72,16 @@ describe('Claims', () => {
     it('for all that have a slot, in one call, with what settled meanwhile', () => {
       settled = [{ id: 'old', generation: 0, mask: 1, unknown: false }];
       free = 2;
-      const [first, second] = [waiting({ due: T }), waiting({ due: T + 2_000, attempts: 3, generation: 4 })];
+      const [first, second] = [
+        waiting({ due: T }),
+        waiting({ due: T + 2_000, attempts: 3, generation: 4, born: 2 }),
+      ];
       waiting({ due: T + 3_000 });
       claims.claim();
       expect(ledger.claims).toHaveLength(1);
       expect(ledger.claims[0]!.requests).toEqual([
-        { id: first.header.id, generation: 0, due: T, token: first.token, attempts: 10 },
-        { id: second.header.id, generation: 4, due: T + 2_000, token: second.token, attempts: 3 },
+        { id: first.header.id, generation: 0, born: 0, due: T, token: first.token, attempts: 10 },
+        { id: second.header.id, generation: 4, born: 2, due: T + 2_000, token: second.token, attempts: 3 },
       ]);
       expect(ledger.settled).toEqual([settled]);
       expect(claims.pending).toBe(2);
@@ -126,6 +136,21 @@ describe('Claims', () => {
       expect(claims.pending).toBe(0);
     });
 
+    it('does not run what waits in the same answer behind a handler that blocks for the lease', async () => {
+      waiting({ id: 'first', copyId: '1' });
+      waiting({ id: 'second', copyId: '2' });
+      claims.claim();
+      onRun = () => jest.spyOn(clock, 'now').mockReturnValue(clock.now() + LEASE);
+      const run = { kind: 'run', fence: 1, attempt: 1, due: T } as const;
+      await ledger.claims[0]!.answer(run, run);
+      expect(told).toEqual([
+        expect.stringContaining('run first'),
+        expect.stringContaining('give second back'),
+        'answered',
+      ]);
+      expect(said).toEqual([]);
+    });
+
     it('still runs it when the answer took the lease less a second', async () => {
       waiting({ copyId: '7' });
       claims.claim();
@@ -134,20 +159,14 @@ describe('Claims', () => {
       expect(told[0]).toMatch(/^run/);
     });
 
-    it.each([
-      [0, 'release 7 pri 1'],
-      [2, 'release 7 pri 5'],
-    ])(
-      'does not run it when the answer took longer: copy %i goes for 1 s and its stagger',
-      async (index, release) => {
-        waiting({ copyId: '7', index });
-        claims.claim();
-        await clock.advance(LEASE - 999);
-        await ledger.claims[0]!.answer(RUN);
-        expect(told).toEqual(['answered']);
-        expect(said).toEqual([release]);
-      },
-    );
+    it('gives it back when the answer took longer', async () => {
+      const { header } = waiting({ copyId: '7' });
+      claims.claim();
+      await clock.advance(LEASE - 999);
+      await ledger.claims[0]!.answer(RUN);
+      expect(told).toEqual([`give ${header.id} back, claimed at 0`, 'answered']);
+      expect(said).toEqual([]);
+    });
   });
 
   describe('on WAIT', () => {
@@ -204,17 +223,17 @@ describe('Claims', () => {
     expect(await outcomeOf({ kind: 'gone' })).toEqual(['gone job-7']);
   });
 
-  it('on DEAD buries the copy, and tells of the death only where this call found it', async () => {
-    expect(await outcomeOf({ kind: 'dead', fresh: true })).toEqual(['bury 7', 'died job-7 of attempts']);
+  it('on DEAD buries the copy, and says why only where this call found it', async () => {
+    expect(await outcomeOf({ kind: 'dead', fresh: true })).toEqual(['bury 7', 'buried job-7 of attempts']);
     said.length = told.length = 0;
     waiting({ copyId: '8' });
     claims.claim();
     await ledger.claims[1]!.answer({ kind: 'dead', fresh: false });
-    expect([...said, ...told]).toEqual(['bury 8', 'answered']);
+    expect([...said, ...told]).toEqual(['bury 8', 'buried job-8', 'answered']);
   });
 
-  it('on STALE buries the copy and tells of it', async () => {
-    expect(await outcomeOf({ kind: 'stale' })).toEqual(['bury 7', 'died job-7 of stale']);
+  it('on STALE buries the copy and says so', async () => {
+    expect(await outcomeOf({ kind: 'stale' })).toEqual(['bury 7', 'buried job-7 of stale']);
   });
 
   it('acts on each answer of a call by itself', async () => {
@@ -224,10 +243,14 @@ describe('Claims', () => {
     claims.claim();
     await ledger.claims[0]!.answer({ kind: 'stale' }, RUN, { kind: 'busy', ms: 1, ranFor: 1 });
     expect(said).toEqual(['bury 1', 'release 3 pri 1']);
-    expect(told).toEqual(['died job-1 of stale', 'run job-2 attempt 1 claimed at 0', 'answered']);
+    expect(told).toEqual(['buried job-1 of stale', 'run job-2 attempt 1 claimed at 0', 'answered']);
   });
 
   describe('without an answer', () => {
+    beforeEach(() => {
+      ledger.away = true;
+    });
+
     it('asks again with the same token, keeping its place in the order', async () => {
       const [first, second] = [waiting({ due: T }), waiting({ due: T + 2_000 })];
       free = 1;
@@ -251,6 +274,38 @@ describe('Claims', () => {
       lane.release(delivery, 0, 0);
       await ledger.claims[0]!.fail();
       expect(claims.size).toBe(0);
+    });
+  });
+
+  describe('where the ledger answers, but fails', () => {
+    it('finds the job that it fails at, which goes for a while, and claims the others', async () => {
+      settled = [{ id: 'old', generation: 0, mask: 1, unknown: false }];
+      for (const copyId of ['1', '2', '3', '4']) waiting({ copyId, due: T + Number(copyId) * 1_000 });
+      claims.claim();
+      const tokens = ledger.claims[0]!.requests.map(({ token }) => token);
+      for (let i = 0; i < ledger.claims.length; i++) {
+        const call = ledger.claims[i]!;
+        if (call.requests.some(({ id }) => id === 'job-2')) await call.fail();
+        else await call.answer(...call.requests.map(() => RUN));
+      }
+      const asked = ledger.claims.map(({ requests }) => requests.map(({ id }) => id).join());
+      expect(asked).toEqual(['job-1,job-2,job-3,job-4', 'job-1,job-2', 'job-3,job-4', 'job-1', 'job-2']);
+      expect(ledger.claims[3]!.requests[0]!.token).toBe(tokens[0]);
+      expect(ledger.settled).toEqual([settled, [], [], [], []]);
+      expect(told.filter((text) => text.startsWith('run'))).toHaveLength(3);
+      expect(told).toContain('trouble job-2 no answer');
+      expect(said).toEqual(['release 2 pri 10']);
+      expect(claims.pending).toBe(0);
+    });
+
+    it('a backup goes for its stagger longer, and nothing waits because of it', async () => {
+      waiting({ copyId: '7', index: 2 });
+      claims.claim();
+      await ledger.claims[0]!.fail();
+      expect(said).toEqual(['release 7 pri 14']);
+      waiting({ copyId: '8' });
+      claims.claim();
+      expect(ledger.claims).toHaveLength(2);
     });
   });
 

@@ -1,9 +1,11 @@
-import { Heap } from '../heap.js';
 import { copyDelay, stagger } from '../copy-timing.js';
-import type { ClaimAnswer, TubeLedger } from '../ledger/ledger.js';
+import { toError } from '../errors.js';
+import { Heap } from '../heap.js';
+import type { ClaimAnswer, SettledCopies, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock, Timer } from '../time.js';
 import type { Delivery } from './delivery.js';
+import { halves } from './insistent-calls.js';
 import type { Grant } from './run.js';
 
 /** Milliseconds. What is due and waits for longer than this without a slot may go to another process. */
@@ -16,18 +18,26 @@ const LONGEST_BACKUP_PAUSE = 60;
 const ASK_AGAIN_AFTER = 500;
 /** Milliseconds. A claim whose answer comes this much before the lease's end is not used. */
 const LEASE_RESERVE = 1_000;
+/** Seconds. How long a copy goes whose claim the ledger fails at. */
+const TROUBLE_PAUSE = 10;
+const NOTHING_SETTLED: readonly SettledCopies[] = [];
 
 /** What a claim may lead to, besides letting go of the copy. */
 export interface ClaimTaker {
   freeSlots(): number;
-  /** Whether this process runs the job of the copy. */
+  /** Whether this process runs the generation of the copy. */
   ours(delivery: Delivery): boolean;
   run(delivery: Delivery, grant: Grant, claimedAt: number): void;
+  /** Granted, but not to be run any more. */
+  giveBack(delivery: Delivery, grant: Grant, claimedAt: number): void;
   /** Early by the ledger: hold it until its `due`. */
   early(delivery: Delivery): void;
   /** Done, revoked or replaced. */
   gone(delivery: Delivery): void;
-  died(delivery: Delivery, why: 'attempts' | 'stale'): void;
+  /** The copy of a dead job was buried; `why` where this claim found it dead. */
+  buried(delivery: Delivery, why?: 'attempts' | 'stale'): void;
+  /** The ledger answers, but failed at this very claim. */
+  trouble(delivery: Delivery, error: Error): void;
   /** A call was answered, or failed: slots may be free again. */
   answered(): void;
 }
@@ -40,6 +50,8 @@ export interface ClaimSettings {
   readonly lease: number;
   /** Runs at most, where the job does not say. */
   readonly attempts: number;
+  /** Milliseconds a handler has. */
+  readonly timeout?: number;
 }
 
 /** What is due and waits for a slot, and the claims of it: one call to the ledger for all that have a slot in a turn. */
@@ -47,6 +59,7 @@ export class Claims {
   private readonly waiting = new Heap<Delivery>((a, b) => a.priority < b.priority);
   private claiming = 0;
   private pause: Timer | undefined;
+  private closed = false;
 
   constructor(
     private readonly ledger: TubeLedger,
@@ -91,11 +104,12 @@ export class Claims {
       if (this.taker.ours(next)) this.letRunEnd(next);
       else batch.push(next);
     }
-    if (batch.length > 0) this.ask(batch);
+    if (batch.length > 0) this.ask(batch, this.settleQueue.take(this.settings.tube));
   }
 
   /** No more questions. */
   close(): void {
+    this.closed = true;
     this.pause?.cancel();
   }
 
@@ -127,40 +141,60 @@ export class Claims {
     });
   }
 
-  private ask(batch: Delivery[]): void {
+  private ask(batch: readonly Delivery[], settled: readonly SettledCopies[]): void {
     const sentAt = this.clock.now();
     const claimedAt = this.ledger.now();
     this.claiming += batch.length;
     const requests = batch.map((delivery) => {
-      const { id, generation, due, attempts } = delivery.header;
-      return { id, generation, due, token: delivery.token, attempts: attempts ?? this.settings.attempts };
+      const { id, generation, born, due, attempts } = delivery.header;
+      return {
+        id,
+        generation,
+        born,
+        due,
+        token: delivery.token,
+        attempts: attempts ?? this.settings.attempts,
+        timeout: this.settings.timeout,
+      };
     });
-    this.ledger.claim(requests, this.settleQueue.take(this.settings.tube)).then(
+    this.ledger.claim(requests, settled).then(
       (answers) => {
         this.claiming -= batch.length;
-        const late = this.clock.now() - sentAt > this.settings.lease - LEASE_RESERVE;
-        answers.forEach((answer, i) => this.act(batch[i]!, answer, claimedAt, late));
+        const usableUntil = sentAt + this.settings.lease - LEASE_RESERVE;
+        answers.forEach((answer, i) => this.act(batch[i]!, answer, claimedAt, usableUntil));
         this.taker.answered();
       },
-      () => {
-        // Unknown, not failed: asked again with the same token once the ledger answers, unless they are released before.
+      (error: unknown) => {
         this.claiming -= batch.length;
-        for (const delivery of batch) if (delivery.held) this.waiting.add(delivery);
-        this.pause ??= this.clock.after(ASK_AGAIN_AFTER, () => {
-          this.pause = undefined;
-          this.taker.answered();
-        });
+        this.failed(batch, error);
         this.taker.answered();
       },
     );
   }
 
-  private act(delivery: Delivery, answer: ClaimAnswer, claimedAt: number, late: boolean): void {
+  private failed(batch: readonly Delivery[], error: unknown): void {
+    if (this.ledger.away || this.closed) {
+      // Unknown, not failed: asked again with the same token once the ledger answers, unless they are released before.
+      for (const delivery of batch) if (delivery.held) this.waiting.add(delivery);
+      this.pause ??= this.clock.after(ASK_AGAIN_AFTER, () => {
+        this.pause = undefined;
+        this.taker.answered();
+      });
+    } else if (batch.length > 1) {
+      for (const half of halves(batch)) this.ask(half, NOTHING_SETTLED); // that job holds up no other
+    } else {
+      const [delivery] = batch as [Delivery];
+      delivery.release(TROUBLE_PAUSE + stagger(delivery.header.index, this.settings.backupDelay));
+      this.taker.trouble(delivery, toError(error));
+    }
+  }
+
+  private act(delivery: Delivery, answer: ClaimAnswer, claimedAt: number, usableUntil: number): void {
     const ownStagger = stagger(delivery.header.index, this.settings.backupDelay);
     switch (answer.kind) {
       case 'run':
-        // Somebody else may have the job by now ◆.
-        if (late) return delivery.release(1 + ownStagger);
+        // Somebody else may have the job by now ◆: the handlers of the batch before this one may have blocked, too.
+        if (this.clock.now() > usableUntil) return this.taker.giveBack(delivery, answer, claimedAt);
         return this.taker.run(delivery, answer, claimedAt);
       case 'wait':
         return this.keepUntil(delivery, this.ledger.now() + answer.ms);
@@ -176,11 +210,10 @@ export class Claims {
         return this.taker.gone(delivery);
       case 'dead':
         delivery.bury();
-        if (answer.fresh) this.taker.died(delivery, 'attempts');
-        return;
+        return this.taker.buried(delivery, answer.fresh ? 'attempts' : undefined);
       case 'stale':
         delivery.bury();
-        return this.taker.died(delivery, 'stale');
+        return this.taker.buried(delivery, 'stale');
     }
   }
 }

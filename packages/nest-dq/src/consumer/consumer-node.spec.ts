@@ -86,7 +86,7 @@ describe('ConsumerNode', () => {
       roomLeft: () => void roomsLeft++,
       lost: (deliveries) => lost.push(...deliveries),
       poison: (_node, copyId, reason) => poisons.push(`${copyId}: ${reason}`),
-      trouble: (_node, message) => troubles.push(message),
+      nodeTrouble: (_node, message) => troubles.push(message),
     };
     consumer = new ConsumerNode(node, TUBE, clock, taker);
   });

@@ -23,7 +23,7 @@ export interface Taker {
   roomLeft(): void;
   lost(deliveries: Delivery[]): void;
   poison(node: ClusterNode, copyId: string, reason: string): void;
-  trouble(node: ClusterNode, message: string): void;
+  nodeTrouble(node: ClusterNode, message: string): void;
 }
 
 /**
@@ -125,7 +125,7 @@ export class ConsumerNode implements LaneEvents {
   }
 
   strayed(copyId: string): void {
-    this.taker.trouble(
+    this.taker.nodeTrouble(
       this.node,
       `a release was answered BURIED (out of memory, or the log cannot be written)`,
     );

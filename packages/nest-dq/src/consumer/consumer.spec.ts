@@ -4,7 +4,7 @@ import { Cluster } from '../cluster/cluster.js';
 import { EmbeddedNode } from '../embedded/embedded-node.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
-import { ClusterProducer } from '../producer.js';
+import { ClusterProducer } from '../producer/producer.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
 import { defineTube } from '../tube.js';
 import { ClusterConsumer, type ClusterConsumerSettings } from './consumer.js';
@@ -36,7 +36,7 @@ describe('ClusterConsumer', () => {
       clock,
     });
     const settleQueue = new SettleQueue(ledger, clock);
-    producer = new ClusterProducer(cluster, ledger, settleQueue, clock, SETTINGS);
+    producer = new ClusterProducer({ cluster, ledger, settleQueue, clock, settings: SETTINGS });
     make = (settings) =>
       new ClusterConsumer(
         { ...SETTINGS, ...settings },

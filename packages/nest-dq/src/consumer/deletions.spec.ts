@@ -4,6 +4,7 @@ import type { ClusterNode, DeleteResult } from '../cluster/cluster-node.js';
 import { JobEnvelope, type CopyHeader } from '../envelope.js';
 import type { Deletion, SettleQueue } from '../ledger/settle-queue.js';
 import { heldDelivery, recordingLane, type RecordingConnection } from '../testing/recording-lane.js';
+import { turn } from '../testing/scripted-ledger.js';
 import type { Lane } from './lane.js';
 import { Deletions } from './deletions.js';
 
@@ -93,5 +94,16 @@ describe('Deletions', () => {
         { type: 'void', bytes: Buffer.alloc(0) },
       ).copy(index);
     expect([body('a', 0), body('a', 1), body('b', 0)].map(isSame)).toEqual([true, false, false]);
+  });
+
+  it('deletes a generation that does not count by its places, and settles what was DELETED', async () => {
+    deletions.deleteVoid({ id: 'a', generation: 9 }, SIBLINGS);
+    expect(asked.map(({ location }) => location)).toEqual(['n1#i1:5']);
+    expect([deletions.pending, answered]).toEqual([1, 0]);
+    asked[0]!.answer('deleted', elsewhere);
+    await turn();
+    expect([deletions.pending, answered]).toEqual([0, 1]);
+    const copies = [{ index: 1, node: elsewhere, instance: 'i1' }];
+    expect(settled).toEqual([{ tube: 'tube', id: 'a', generation: 9, unknown: true, copies }]);
   });
 });

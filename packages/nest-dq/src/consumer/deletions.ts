@@ -1,6 +1,6 @@
 import type { Cluster } from '../cluster/cluster.js';
-import { deleteCopy } from '../copy-deletion.js';
-import { hasUnknown, isUnknown } from '../location.js';
+import { deleteCopies, deleteCopy, type JobGeneration } from '../copy-deletion.js';
+import { hasUnknown, isUnknown, type Place } from '../location.js';
 import type { DeletedCopy, SettleQueue } from '../ledger/settle-queue.js';
 import type { Delivery } from './delivery.js';
 
@@ -42,5 +42,14 @@ export class Deletions {
     if (delivery.held) lane.delete(delivery, own);
     else others.push({ index: header.index, location: delivery.location });
     for (const place of others) deleteCopy(this.cluster, header, place, answered);
+  }
+
+  /** The same for a generation that was stored and does not count. */
+  deleteVoid(job: JobGeneration, places: readonly Place[]): void {
+    this.open++;
+    void deleteCopies(this.cluster, this.settleQueue, this.tube, job, places).then(() => {
+      this.open--;
+      this.onAnswered();
+    });
   }
 }

@@ -2,7 +2,7 @@ import type { ClusterNode } from '../cluster/cluster-node.js';
 import { copyPriority } from '../copy-timing.js';
 import type { Content, CopyHeader, Envelope } from '../envelope.js';
 import type { OwedCopies } from '../ledger/ledger.js';
-import { formatLocation, hasUnknown, maskOf } from '../location.js';
+import { formatLocation, hasUnknown, isUnknown, maskOf, type Place } from '../location.js';
 import type { Lane } from './lane.js';
 
 let made = 0;
@@ -56,6 +56,15 @@ export class Delivery {
     const { copies, siblings } = this.header;
     if (!this.primary) return { mask: 2 ** copies - 1, unknown: false };
     return { mask: maskOf(siblings) | 1, unknown: hasUnknown(siblings) };
+  }
+
+  /** Where copies of the job are, as this one knows: itself, and in a primary the others that were confirmed. */
+  get places(): Place[] {
+    const { index, siblings } = this.header;
+    return [
+      { index, location: this.location },
+      ...siblings.filter((sibling) => !isUnknown(sibling.location)),
+    ];
   }
 
   /** Lets the copy go for anybody, after whole seconds. Does nothing when it is not held. */

@@ -1,13 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DqError } from '../errors.js';
-import { Retry, type DelayedJob, type HandlerMethod } from '../job.js';
+import { Again, Discard, Retry, type DelayedJob, type HandlerMethod } from '../job.js';
 import type { CopyHeader } from '../envelope.js';
+import { parseRef } from '../job-ids.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
 import { Delivery } from './delivery.js';
 import { Executor } from './executor.js';
-import { DEFAULT_HANDLER_SETTINGS } from './handler-settings.js';
+import { DEFAULT_HANDLER_SETTINGS, type HandlerSettings } from './handler-settings.js';
 import type { Verdict } from './outcome.js';
 import type { ConsumerReport } from './report.js';
 import type { Run } from './run.js';
@@ -20,6 +21,7 @@ describe('Executor', () => {
   let executor: Executor;
   let verdicts: [run: Run, verdict: Verdict][];
   let reports: string[];
+  let freed: number;
   const { lane } = recordingLane();
 
   beforeEach(() => {
@@ -27,28 +29,32 @@ describe('Executor', () => {
     handler = () => undefined;
     verdicts = [];
     reports = [];
+    freed = 0;
+    executor = make();
+  });
+
+  function make(settings: Partial<HandlerSettings> = {}): Executor {
     const report = {
       failed: (job: DelayedJob, error: Error, retryAt?: Date) =>
         reports.push(`failed ${job.id} ${error.message} ${retryAt ? retryAt.getTime() : 'for good'}`),
-      leaseLost: (tube: string, id: string, attempt: number) =>
-        reports.push(`lease lost ${tube} ${id} ${attempt}`),
+      overran: (tube: string, id: string, attempt: number) =>
+        reports.push(`overran ${tube} ${id} ${attempt}`),
     } as unknown as ConsumerReport;
-    const settings = {
-      ...DEFAULT_HANDLER_SETTINGS,
-      attempts: 3,
-      backoff: { type: 'fixed', delay: 400, max: 400, jitter: 0 },
-    } as const;
-    executor = new Executor(
+    return new Executor(
       { tube: 'tube', storedAs: 'app.tube' },
       (payload, job) => handler(payload, job),
-      settings,
-      new ScriptedLedger(clock),
-      report,
-      (run, verdict) => verdicts.push([run, verdict]),
+      {
+        ...DEFAULT_HANDLER_SETTINGS,
+        attempts: 3,
+        backoff: { type: 'fixed', delay: 400, max: 400, jitter: 0 },
+        ...settings,
+      },
+      { ledger: new ScriptedLedger(clock), clock, report },
+      { ended: (run, verdict) => verdicts.push([run, verdict]), freed: () => freed++ },
     );
-  });
+  }
 
-  function start(header: Partial<CopyHeader> = {}, attempt = 1): void {
+  function start(header: Partial<CopyHeader> & { copyId?: string } = {}, attempt = 1): void {
     const delivery = heldDelivery(lane, { id: 'a', ...header });
     executor.start(delivery, { kind: 'run', fence: 77, attempt, due: 1_000 }, 0);
   }
@@ -59,10 +65,11 @@ describe('Executor', () => {
     await clock.advance(1_250);
     let job: DelayedJob | undefined;
     handler = (_payload, given) => void (job = given);
-    start({ headers: { tenant: 'x' }, attempts: 6 }, 2);
+    start({ headers: { tenant: 'x' }, attempts: 6, key: 'user 5' }, 2);
     expect(job).toMatchObject({
       id: 'a',
       tube: 'tube',
+      key: 'user 5',
       payload: undefined,
       headers: { tenant: 'x' },
       attempt: 2,
@@ -79,14 +86,17 @@ describe('Executor', () => {
     handler = () => new Promise<void>((resolve) => (end = resolve));
     start();
     expect(executor.handling).toBe(1);
-    expect(executor.has('a')).toBe(true);
+    expect(executor.has({ id: 'a', generation: 0 })).toBe(true);
+    expect(executor.has({ id: 'a', generation: 5 })).toBe(false);
+    expect(executor.has({ id: 'b', generation: 0 })).toBe(false);
     end!();
     await turn();
     expect(kinds()).toEqual(['done']);
     expect(executor.handling).toBe(0);
-    expect(executor.has('a')).toBe(true);
+    expect(freed).toBe(1);
+    expect(executor.has({ id: 'a', generation: 0 })).toBe(true);
     executor.forget(verdicts[0]![0]);
-    expect(executor.has('a')).toBe(false);
+    expect(executor.has({ id: 'a', generation: 0 })).toBe(false);
     expect([...executor.all()]).toEqual([]);
   });
 
@@ -140,31 +150,62 @@ describe('Executor', () => {
     expect(executor.handling).toBe(0);
   });
 
-  it('raises the signal of a run that lost its lease, once', () => {
-    let job: DelayedJob | undefined;
-    handler = (_payload, given) => {
-      job = given;
-      return new Promise(() => undefined);
-    };
+  it('does not tell that a run failed after it lost its lease: that does not count', async () => {
+    handler = () => Promise.reject(new Error('no'));
     start();
-    const [run] = executor.all();
-    executor.loseLease(run!);
-    executor.loseLease(run!);
-    expect((job!.signal.reason as DqError).code).toBe('DQ_LEASE_LOST');
-    expect(reports).toEqual(['lease lost tube a 1']);
-  });
-
-  it('does not tell that a run failed after it lost its lease: it does not count', async () => {
-    handler = (_payload, { signal }) =>
-      new Promise((_resolve, reject) =>
-        signal.addEventListener('abort', () => reject(signal.reason as Error)),
-      );
-    start();
-    const [run] = executor.all();
-    executor.loseLease(run!);
+    [...executor.all()][0]!.lost = true;
     await turn();
     expect(kinds()).toEqual(['retry']);
-    expect(reports).toEqual(['lease lost tube a 1']);
+    expect(reports).toEqual([]);
+  });
+
+  it('ends a run that was revoked without a failure, in its last attempt too, unless its handler says more', async () => {
+    const outcomes = [new Error('aborted'), Retry.after('1s'), Discard.because('gone')];
+    for (const [i, outcome] of outcomes.entries()) {
+      handler = () => Promise.reject(outcome);
+      start({ id: String(i) }, i === 1 ? 1 : 3);
+    }
+    for (const run of executor.all()) run.revoked = true;
+    await turn();
+    expect(kinds()).toEqual(['back', 'retry', 'dead']);
+    expect(reports).toEqual([]);
+  });
+
+  it('shows the handler ids that find the job again, wherever it was moved to', () => {
+    let ids = '';
+    handler = (_payload, job) => void (ids = job.ids);
+    const siblings = [{ index: 2, location: 'n2#i2:?' }];
+    start({ copyId: '7', key: 'user 5', due: 6_000, generation: 9, born: 4, index: 1, siblings });
+    expect(parseRef(ids, '')).toEqual({
+      tube: 'app.tube',
+      id: 'a',
+      key: 'user 5',
+      born: 4,
+      due: 6_000,
+      copies: 3,
+      places: [{ index: 1, location: 'node#instance:7' }, ...siblings],
+    });
+  });
+
+  it('lets a run go on that says Again, and counts it as failed where that cannot be', async () => {
+    await clock.advance(5_000);
+    handler = () => Again.after('1s');
+    start();
+    expect(verdicts[0]![1]).toEqual({ kind: 'again', delay: 1_000, at: 0 });
+    expect(reports).toEqual([]);
+    executor.fail(verdicts[0]![0], new Error('no nodes'));
+    expect(verdicts[1]![1]).toMatchObject({ kind: 'retry', delay: 400 });
+    expect(reports).toEqual(['failed a no nodes 5400']);
+    expect([executor.handling, freed]).toEqual([0, 1]);
+  });
+
+  it('goes by the handler’s backoff function, and by the job’s plan before it', async () => {
+    executor = make({ backoff: (attempt, { message }) => (message === 'no' ? attempt * 1_000 : 1) });
+    handler = () => Promise.reject(new Error('no'));
+    start({}, 2);
+    start({ id: 'b', backoff: { type: 'fixed', delay: 9, max: 9, jitter: 0 } }, 2);
+    await turn();
+    expect(verdicts.map(([, verdict]) => (verdict as { delay: number }).delay)).toEqual([2_000, 9]);
   });
 
   it('takes a result whose `then` throws for a failure', () => {
@@ -239,6 +280,123 @@ describe('Executor', () => {
       executor.abortAll(SHUTDOWN);
       executor.giveUp();
       expect(kinds()).toEqual(['done']);
+    });
+  });
+
+  describe('with a timeout', () => {
+    let jobs: DelayedJob[];
+    let end: (result?: unknown) => void;
+
+    beforeEach(() => {
+      executor = make({ timeout: 2_000 });
+      jobs = [];
+      handler = (_payload, given) => {
+        jobs.push(given);
+        return new Promise((resolve) => (end = resolve));
+      };
+    });
+
+    const codeOf = (job: DelayedJob) => (job.signal.reason as DqError | undefined)?.code;
+
+    it('leaves alone what ends in time', async () => {
+      start();
+      await clock.advance(1_999);
+      end();
+      await clock.advance(60_000);
+      expect(kinds()).toEqual(['done']);
+      expect(codeOf(jobs[0]!)).toBeUndefined();
+      expect(reports).toEqual([]);
+    });
+
+    it('is a failure at once, whose slot is free when the handler heeds its signal', async () => {
+      handler = (_payload, job) => {
+        jobs.push(job);
+        return new Promise((_resolve, reject) =>
+          job.signal.addEventListener('abort', () => reject(job.signal.reason as Error)),
+        );
+      };
+      start();
+      await clock.advance(2_000);
+      expect(codeOf(jobs[0]!)).toBe('DQ_TIMEOUT');
+      expect(verdicts.map(([, verdict]) => verdict)).toEqual([
+        { kind: 'retry', delay: 400, error: jobs[0]!.signal.reason as Error },
+      ]);
+      expect(reports).toEqual([expect.stringMatching(/^failed a DQ_TIMEOUT: .*2000 ms 2400$/)]);
+      expect([executor.handling, freed]).toEqual([0, 1]);
+      await clock.advance(60_000);
+      expect(reports).toHaveLength(1);
+    });
+
+    it('ends the job where that was the last attempt', async () => {
+      start({}, 3);
+      await clock.advance(2_000);
+      expect(kinds()).toEqual(['dead']);
+    });
+
+    it('is done with before the signal is raised, so that nothing said to that counts', async () => {
+      const order: string[] = [];
+      handler = (_payload, { signal }) => ({
+        // oxlint-disable-next-line unicorn/no-thenable -- it settles at once, as no promise does
+        then: (_returned: unknown, threw: (error: unknown) => void) =>
+          signal.addEventListener('abort', () => {
+            order.push(kinds().join());
+            threw(Discard.because('too slow'));
+          }),
+      });
+      start();
+      await clock.advance(2_000);
+      expect(order).toEqual(['retry']);
+      expect(kinds()).toEqual(['retry']);
+      expect(executor.handling).toBe(0);
+    });
+
+    it('waits 5 s for a handler that ignores its signal, then warns, and its slot is free', async () => {
+      start();
+      await clock.advance(2_000);
+      expect([kinds(), executor.handling, freed]).toEqual([['retry'], 1, 0]);
+      await clock.advance(4_999);
+      expect([executor.handling, reports.length]).toEqual([1, 1]);
+      await clock.advance(1);
+      expect([executor.handling, freed]).toEqual([0, 1]);
+      expect(reports[1]).toBe('overran tube a 1');
+      end(Discard.because('late'));
+      await clock.advance(60_000);
+      expect([kinds(), executor.handling, freed, reports.length]).toEqual([['retry'], 0, 1, 2]);
+    });
+
+    it('drops what a handler comes to late, without a warning if that is within the 5 s', async () => {
+      start();
+      await clock.advance(4_000);
+      end(Discard.because('late'));
+      await clock.advance(60_000);
+      expect([kinds(), executor.handling, freed, reports.length]).toEqual([['retry'], 0, 1, 1]);
+    });
+
+    it('watches each run by itself, and one whose payload cannot be read not at all', async () => {
+      start({ id: 'a' });
+      await clock.advance(1_500);
+      const { header, node, copyId } = heldDelivery(lane);
+      const content = { type: 'json', bytes: Buffer.from('{') } as const;
+      const unreadable = new Delivery(node, lane, copyId, { header, content });
+      executor.start(unreadable, { kind: 'run', fence: 1, attempt: 1, due: 0 }, 0);
+      start({ id: 'b' });
+      await clock.advance(1_999);
+      expect(verdicts.map(([{ id }, { kind }]) => `${id} ${kind}`)).toEqual([`${header.id} dead`, 'a retry']);
+      await clock.advance(1);
+      expect(kinds()).toEqual(['dead', 'retry', 'retry']);
+    });
+
+    it('is no failure while a drain gives back, and leaves no timer', async () => {
+      start({ id: 'a' });
+      await clock.advance(1_900);
+      start({ id: 'b' });
+      executor.abortAll(SHUTDOWN);
+      await clock.advance(200);
+      expect(kinds()).toEqual(['back']);
+      executor.giveUp();
+      expect(kinds()).toEqual(['back', 'back']);
+      await clock.advance(60_000);
+      expect([kinds(), reports]).toEqual([['back', 'back'], []]);
     });
   });
 });

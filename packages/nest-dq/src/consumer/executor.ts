@@ -1,31 +1,55 @@
 import { DqError, toError } from '../errors.js';
-import type { DelayedJob, HandlerMethod } from '../job.js';
+import type { HandlerMethod } from '../job.js';
 import type { TubeLedger } from '../ledger/ledger.js';
+import type { Clock } from '../time.js';
 import type { Delivery } from './delivery.js';
 import type { HandlerSettings } from './handler-settings.js';
-import { deathOf, isOutcome, judgeError, judgeResult, type Verdict } from './outcome.js';
+import { deathOf, isOutcome, judge, type Verdict } from './outcome.js';
 import type { ConsumerReport } from './report.js';
 import { RunningJob, type Grant, Run, type TubeNames } from './run.js';
+import { Timeouts } from './timeouts.js';
+
+export interface ExecutorParts {
+  readonly ledger: TubeLedger;
+  readonly clock: Clock;
+  readonly report: ConsumerReport;
+}
+
+export interface ExecutorEvents {
+  /** It is said what becomes of a run. After a timeout its handler may still be at it. */
+  ended(run: Run, verdict: Verdict): void;
+  /** A handler returned, or is no longer waited for. */
+  freed(): void;
+}
+
+const DONE: Verdict = { kind: 'done' };
+const BACK: Verdict = { kind: 'back' };
 
 /** Calls the handler of one tube and judges how it ended. It knows nothing of nodes. */
 export class Executor {
   private readonly runs = new Map<string, Run>();
-  private handlingNow = 0;
+  private readonly timeouts: Timeouts | undefined;
+  private slots = 0;
   private shuttingDown = false;
 
   constructor(
     private readonly names: TubeNames,
     private readonly handler: HandlerMethod,
     private readonly settings: HandlerSettings,
-    private readonly ledger: TubeLedger,
-    private readonly report: ConsumerReport,
-    /** A run ended; its slot is free. */
-    private readonly onVerdict: (run: Run, verdict: Verdict) => void,
-  ) {}
+    private readonly parts: ExecutorParts,
+    private readonly events: ExecutorEvents,
+  ) {
+    const { timeout } = settings;
+    if (timeout === undefined) return;
+    this.timeouts = new Timeouts(parts.clock, timeout, {
+      over: (run) => this.timeOut(run, timeout),
+      overran: (run) => this.overrun(run),
+    });
+  }
 
-  /** Handlers that have not returned. */
+  /** Handlers that have not returned, without those that are no longer waited for. */
   get handling(): number {
-    return this.handlingNow;
+    return this.slots;
   }
 
   /** All runs whose outcome the ledger has not taken. */
@@ -33,61 +57,49 @@ export class Executor {
     return this.runs.values();
   }
 
-  /** Whether this process runs the job, or has run it and not told the ledger yet. */
-  has(id: string): boolean {
-    return this.runs.has(id);
+  /** Whether this process runs a generation of a job, or has run it and not told the ledger yet. */
+  has({ id, generation }: { readonly id: string; readonly generation: number }): boolean {
+    return this.runs.get(id)?.delivery.header.generation === generation;
   }
 
   start(delivery: Delivery, grant: Grant, claimedAt: number): void {
     const run = new Run(delivery, grant, claimedAt);
     this.runs.set(run.id, run);
-    this.handlingNow++;
-    const attempts = delivery.header.attempts ?? this.settings.attempts;
+    this.slots++;
     let job: RunningJob;
     try {
-      job = new RunningJob(run, this.names, attempts, this.ledger.now() - grant.due);
+      const lateness = this.parts.ledger.now() - grant.due;
+      run.job = job = new RunningJob(run, this.names, this.attemptsOf(run), lateness);
     } catch (unreadable) {
       const error = toError(unreadable);
-      return this.end(run, { kind: 'dead', death: deathOf('invalid', error), error });
+      this.end(run, { kind: 'dead', death: deathOf('invalid', error), error });
+      return this.free(run);
     }
-    const limits = {
-      attempt: grant.attempt,
-      attempts,
-      backoff: delivery.header.backoff ?? this.settings.backoff,
-    };
-    const returned = (result: unknown) => this.end(run, judgeResult(result, limits), job);
-    const threw = (error: unknown) => {
-      // A handler that heeds its signal by throwing was ended by the shutdown: the attempt does not count.
-      const cutShort = this.shuttingDown && !isOutcome(error);
-      this.end(run, cutShort ? { kind: 'back' } : judgeError(error, limits), job);
-    };
+    this.timeouts?.begin(run);
     let result: unknown;
     try {
       result = this.handler(job.payload, job);
       // A promise costs a turn; a plain value is taken at once.
-      if (isThenable(result)) return void result.then(returned, threw);
+      if (isThenable(result)) {
+        return void result.then(
+          (value) => this.returned(run, value),
+          (error: unknown) => this.threw(run, error),
+        );
+      }
     } catch (error) {
-      return threw(error);
+      return this.threw(run, error);
     }
-    returned(result);
+    this.returned(run, result);
+  }
+
+  /** A run is a failure, whatever its handler said or will say. */
+  fail(run: Run, error: Error): void {
+    this.end(run, this.judge(run, error));
   }
 
   /** The ledger has taken the run's outcome. */
   forget(run: Run): void {
     if (this.runs.get(run.id) === run) this.runs.delete(run.id);
-  }
-
-  /** Somebody else may run the job now. */
-  loseLease(run: Run): void {
-    if (run.abort.signal.aborted) return;
-    run.lost = true;
-    run.abort.abort(
-      new DqError(
-        'DQ_LEASE_LOST',
-        `the lease of job ${run.id} in ${this.names.tube} was lost; its outcome will not count`,
-      ),
-    );
-    this.report.leaseLost(this.names.tube, run.id, run.grant.attempt);
   }
 
   /** Raises the signal of every handler that still runs: the drain limit is over. */
@@ -98,20 +110,67 @@ export class Executor {
 
   /** Gives back what still runs, without its attempt; what the handlers come to no longer counts. */
   giveUp(): void {
-    for (const run of this.runs.values()) if (run.handling) this.end(run, { kind: 'back' });
+    this.timeouts?.close();
+    for (const run of this.runs.values()) {
+      if (!run.handling) continue;
+      this.end(run, BACK);
+      this.free(run);
+    }
   }
 
-  private end(run: Run, verdict: Verdict, job?: DelayedJob): void {
-    if (!run.handling) return; // given up before
+  private returned(run: Run, result: unknown): void {
+    if (run.handling) this.end(run, isOutcome(result) ? this.judge(run, result) : DONE);
+    this.free(run);
+  }
+
+  private threw(run: Run, error: unknown): void {
+    if (run.handling) this.end(run, this.judge(run, error));
+    this.free(run);
+  }
+
+  private timeOut(run: Run, limit: number): void {
+    const fact = `the handler of ${this.names.tube} took longer than its timeout of ${limit} ms`;
+    const error = new DqError('DQ_TIMEOUT', fact);
+    this.fail(run, error); // before the signal: what the handler says to that is too late
+    run.abort.abort(error);
+  }
+
+  private overrun(run: Run): void {
+    this.parts.report.overran(this.names.tube, run.id, run.grant.attempt);
+    this.free(run);
+  }
+
+  private end(run: Run, verdict: Verdict): void {
     run.handling = false;
-    this.handlingNow--;
-    this.onVerdict(run, verdict);
-    if (!job || run.lost) return; // what a lost run came to does not count
-    if (verdict.kind === 'retry') {
-      this.report.failed(job, verdict.error, new Date(this.ledger.now() + verdict.delay));
-    } else if (verdict.kind === 'dead') {
-      this.report.failed(job, verdict.error);
-    }
+    this.events.ended(run, verdict);
+    if (verdict.kind === 'retry' || verdict.kind === 'dead') this.reportFailure(run, verdict);
+  }
+
+  private free(run: Run): void {
+    if (!run.hasSlot) return; // its return was not waited for
+    run.hasSlot = false;
+    this.slots--;
+    this.timeouts?.end(run);
+    this.events.freed();
+  }
+
+  private reportFailure({ job, lost, revoked }: Run, verdict: Extract<Verdict, { error: Error }>): void {
+    if (!job || lost || revoked) return; // never begun, or what it came to does not count
+    const { ledger, report } = this.parts;
+    const retryAt = verdict.kind === 'retry' ? new Date(ledger.now() + verdict.delay) : undefined;
+    report.failed(job, verdict.error, retryAt);
+  }
+
+  private judge(run: Run, thrown: unknown): Verdict {
+    // What our own signal ended is no failure: a shutdown costs no attempt, and a revoked job becomes no dead letter.
+    if ((this.shuttingDown || run.revoked) && !isOutcome(thrown)) return BACK;
+    const { grant, delivery } = run;
+    const backoff = delivery.header.backoff ?? this.settings.backoff;
+    return judge(thrown, { attempt: grant.attempt, attempts: this.attemptsOf(run), backoff });
+  }
+
+  private attemptsOf({ delivery }: Run): number {
+    return delivery.header.attempts ?? this.settings.attempts;
   }
 }
 

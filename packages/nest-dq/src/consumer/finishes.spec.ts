@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { CopyHeader } from '../envelope.js';
+import type { StoredGeneration } from '../ledger/ledger.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
@@ -19,12 +20,14 @@ describe('Finishes', () => {
     clock = new VirtualClock();
     ledger = new ScriptedLedger(clock);
     taken = [];
-    finishes = new Finishes(ledger, clock, (run, verdict, answer, due) =>
-      taken.push(`${run.id} ${verdict.kind} ${answer} ${due}`),
-    );
+    finishes = new Finishes(ledger, clock, {
+      answered: ({ run, ending, retryDue }, answer) =>
+        taken.push(`${run.id} ${ending.kind} ${answer} ${retryDue}`),
+      trouble: ({ run }, error) => taken.push(`trouble ${run.id} ${error.message}`),
+    });
   });
 
-  function runOf(id: string, header: Partial<CopyHeader> = {}): Run {
+  function runOf(id: string, header: Partial<CopyHeader> & { copyId?: string } = {}): Run {
     const delivery = heldDelivery(lane, { id, ...header });
     return new Run(delivery, { kind: 'run', fence: 11, attempt: 2, due: 900 }, 950);
   }
@@ -33,35 +36,54 @@ describe('Finishes', () => {
     await clock.advance(1_000.25);
     const error = new Error('no');
     const death = deathOf('discarded', error);
-    finishes.add(runOf('a'), { kind: 'done' });
-    finishes.add(runOf('b', { generation: 3 }), { kind: 'retry', delay: 500, error });
-    finishes.add(runOf('c'), { kind: 'dead', death, error });
-    finishes.add(runOf('d'), { kind: 'back' });
+    const siblings = [
+      { index: 1, location: 'n1#i:5' },
+      { index: 2, location: 'n2#i:?' },
+    ];
+    finishes.tell(runOf('a'), { kind: 'done' });
+    finishes.tell(runOf('b', { generation: 3, born: 2 }), { kind: 'retry', delay: 500, error });
+    finishes.tell(runOf('c', { siblings, copyId: '7' }), { kind: 'dead', death, error });
+    finishes.tell(runOf('d'), { kind: 'back' });
+    const next = { generation: 9, due: 5_000, owed: { mask: 3, unknown: false }, places: [] };
+    finishes.tell(runOf('e'), { kind: 'again', next: { ...next, copies: 2 } as StoredGeneration });
     expect(ledger.finishes).toEqual([]);
     await turn();
     expect(ledger.finishes).toHaveLength(1);
-    const common = { generation: 0, due: 900, fence: 11, attempt: 2, lastOk: 950 };
+    const common = { generation: 0, born: 0, due: 900, fence: 11, attempt: 2, lastOk: 950 };
     const owed = { mask: 1, unknown: false };
     expect(ledger.finishes[0]!.requests).toEqual([
       { ...common, id: 'a', owed, outcome: { kind: 'done' } },
-      { ...common, id: 'b', generation: 3, owed, outcome: { kind: 'retry', due: 1_501 } },
-      { ...common, id: 'c', owed, outcome: { kind: 'dead', death } },
+      { ...common, id: 'b', generation: 3, born: 2, owed, outcome: { kind: 'retry', due: 1_501 } },
+      {
+        ...common,
+        id: 'c',
+        owed: { mask: 7, unknown: true },
+        outcome: {
+          kind: 'dead',
+          death,
+          places: [
+            { index: 0, location: 'node#instance:7' },
+            { index: 1, location: 'n1#i:5' },
+          ],
+        },
+      },
       { ...common, id: 'd', owed, outcome: { kind: 'back' } },
+      { ...common, id: 'e', owed, outcome: { kind: 'again', ...next } },
     ]);
-    await ledger.finishes[0]!.answer('ok', 'ok', 'revoked', 'refused');
-    expect(taken).toEqual(['a done ok 0', 'b retry ok 1501', 'c dead revoked 0', 'd back refused 0']);
+    await ledger.finishes[0]!.answer('ok', 'ok', 'ok', 'refused', 'over');
+    expect(taken).toEqual([
+      'a done ok 0',
+      'b retry ok 1501',
+      'c dead ok 0',
+      'd back refused 0',
+      'e again over 0',
+    ]);
     expect(finishes.size).toBe(0);
   });
 
-  it('sends no more than 1,000 in a call', async () => {
-    for (let i = 0; i < 2_500; i++) finishes.add(runOf(`job-${i}`), { kind: 'done' });
-    await turn();
-    expect(ledger.finishes.map(({ requests }) => requests.length)).toEqual([1_000, 1_000, 500]);
-    expect(finishes.size).toBe(2_500);
-  });
-
   it('sends again, with the same fence and due, until there is an answer', async () => {
-    finishes.add(runOf('a'), { kind: 'retry', delay: 100, error: new Error('no') });
+    ledger.away = true;
+    finishes.tell(runOf('a'), { kind: 'retry', delay: 100, error: new Error('no') });
     await turn();
     for (let i = 0; i < 3; i++) {
       await ledger.finishes[i]!.fail();
@@ -81,30 +103,12 @@ describe('Finishes', () => {
 
   it('carries the last OK of when it is sent', async () => {
     const run = runOf('a');
-    finishes.add(run, { kind: 'done' });
+    finishes.tell(run, { kind: 'done' });
     await turn();
     run.lastOk = 7_000;
+    ledger.away = true;
     await ledger.finishes[0]!.fail();
     finishes.flush();
     expect(ledger.finishes[1]!.requests[0]!.lastOk).toBe(7_000);
-  });
-
-  it('sends at once when it is flushed, and not once more', async () => {
-    finishes.add(runOf('a'), { kind: 'done' });
-    await turn();
-    await ledger.finishes[0]!.fail();
-    finishes.flush();
-    expect(ledger.finishes).toHaveLength(2);
-    await clock.advance(1_000);
-    expect(ledger.finishes).toHaveLength(2);
-  });
-
-  it('sends nothing again once it is closed', async () => {
-    finishes.add(runOf('a'), { kind: 'done' });
-    await turn();
-    finishes.close();
-    await ledger.finishes[0]!.fail();
-    await clock.advance(10_000);
-    expect(ledger.finishes).toHaveLength(1);
   });
 });

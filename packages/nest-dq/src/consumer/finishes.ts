@@ -1,92 +1,47 @@
-import type { FinishAnswer, FinishRequest, TubeLedger } from '../ledger/ledger.js';
-import type { Clock, Timer } from '../time.js';
+import type { FinishAnswer, FinishRequest, StoredGeneration, TubeLedger } from '../ledger/ledger.js';
+import type { Clock } from '../time.js';
+import { InsistentCalls, type InsistentEvents } from './insistent-calls.js';
 import type { Verdict } from './outcome.js';
 import type { Run } from './run.js';
 
-const BATCH = 1_000;
-/** Milliseconds. */
-const AGAIN_AFTER = 500;
+/** A verdict as the ledger takes it: what goes on is stored by then. */
+export type Ending =
+  Exclude<Verdict, { kind: 'again' }> | { readonly kind: 'again'; readonly next: StoredGeneration };
 
-interface Pending {
+export interface Finish {
   readonly run: Run;
-  readonly verdict: Verdict;
+  readonly ending: Ending;
   /** Ledger time of a retry, in ms. */
-  readonly due: number;
+  readonly retryDue: number;
 }
 
-/**
- * Tells the ledger what became of runs: one call for all that ended in a turn. What gets no answer is kept and sent
- * again; the ledger knows a repeat by its fence.
- */
-export class Finishes {
-  private pending: Pending[] = [];
-  private inFlight = 0;
-  private scheduled = false;
-  private again: Timer | undefined;
-  private closed = false;
-
-  constructor(
-    private readonly ledger: TubeLedger,
-    private readonly clock: Clock,
-    private readonly onAnswer: (run: Run, verdict: Verdict, answer: FinishAnswer, retryDue: number) => void,
-  ) {}
-
-  /** Outcomes that the ledger has not taken yet. */
-  get size(): number {
-    return this.pending.length + this.inFlight;
+/** Tells the ledger what became of runs; it knows a repeat by its fence. What it never takes, the leases' end decides. */
+export class Finishes extends InsistentCalls<Finish, FinishAnswer> {
+  constructor(ledger: TubeLedger, clock: Clock, events: InsistentEvents<Finish, FinishAnswer>) {
+    super(ledger, clock, (finishes) => ledger.finish(finishes.map(requestOf)), events);
   }
 
-  add(run: Run, verdict: Verdict): void {
-    const due = verdict.kind === 'retry' ? Math.ceil(this.ledger.now() + verdict.delay) : 0;
-    this.pending.push({ run, verdict, due });
-    this.schedule();
-  }
-
-  /** Sends what waits, at once. */
-  flush(): void {
-    this.scheduled = false;
-    this.again?.cancel();
-    this.again = undefined;
-    while (this.pending.length > 0) this.send(this.pending.splice(0, BATCH));
-  }
-
-  /** Gives up on what the ledger has not taken: the leases end by themselves. */
-  close(): void {
-    this.closed = true;
-    this.again?.cancel();
-  }
-
-  private schedule(): void {
-    if (this.scheduled) return;
-    this.scheduled = true;
-    this.clock.soon(() => this.flush());
-  }
-
-  private send(batch: Pending[]): void {
-    this.inFlight += batch.length;
-    this.ledger.finish(batch.map(requestOf)).then(
-      (answers) => {
-        this.inFlight -= batch.length;
-        answers.forEach((answer, i) => {
-          const { run, verdict, due } = batch[i]!;
-          this.onAnswer(run, verdict, answer, due);
-        });
-      },
-      () => {
-        this.inFlight -= batch.length;
-        this.pending.push(...batch);
-        if (!this.closed) this.again ??= this.clock.after(AGAIN_AFTER, () => this.flush());
-      },
-    );
+  tell(run: Run, ending: Ending): void {
+    const retryDue = ending.kind === 'retry' ? Math.ceil(this.ledger.now() + ending.delay) : 0;
+    this.add({ run, ending, retryDue });
   }
 }
 
-function requestOf({ run, verdict, due }: Pending): FinishRequest {
-  const outcome: FinishRequest['outcome'] =
-    verdict.kind === 'retry'
-      ? { kind: 'retry', due }
-      : verdict.kind === 'dead'
-        ? { kind: 'dead', death: verdict.death }
-        : { kind: verdict.kind };
-  return { ...run.ref, owed: run.delivery.owed, outcome };
+function requestOf({ run, ending, retryDue }: Finish): FinishRequest {
+  return { ...run.ref, owed: run.delivery.owed, outcome: outcomeOf(run, ending, retryDue) };
+}
+
+function outcomeOf(run: Run, ending: Ending, retryDue: number): FinishRequest['outcome'] {
+  switch (ending.kind) {
+    case 'retry':
+      return { kind: 'retry', due: retryDue };
+    case 'dead':
+      return { kind: 'dead', death: ending.death, places: run.delivery.places };
+    case 'again': {
+      const { generation, due, owed, places } = ending.next;
+      return { kind: 'again', generation, due, owed, places };
+    }
+    default:
+      return { kind: ending.kind };
+  }
 }

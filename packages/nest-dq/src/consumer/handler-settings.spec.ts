@@ -33,6 +33,18 @@ describe('resolveHandlerOptions', () => {
     expect(backoff).toEqual({ type: 'fixed', delay: 5_000, max: 3_600_000, jitter: 0 });
   });
 
+  it('takes a backoff function as it is', () => {
+    const backoff = () => 5;
+    expect(resolveHandlerOptions({ backoff }).backoff).toBe(backoff);
+  });
+
+  it('takes a timeout, of the handler before the module’s', () => {
+    const defaults = { ...DEFAULT_HANDLER_SETTINGS, timeout: 9 };
+    expect(resolveHandlerOptions({ timeout: '5s' }, defaults).timeout).toBe(5_000);
+    expect(resolveHandlerOptions({}, defaults).timeout).toBe(9);
+    expect(resolveHandlerOptions().timeout).toBeUndefined();
+  });
+
   it.each([
     [{ concurrency: 0 }, 'DQ_BAD_OPTION', '`concurrency` is 0'],
     [{ concurrency: 1.5 }, 'DQ_BAD_OPTION', '`concurrency` is 1.5'],
@@ -41,11 +53,14 @@ describe('resolveHandlerOptions', () => {
     [{ attempts: 0 }, 'DQ_BAD_OPTION', '`attempts` is 0'],
     [{ attempts: -1 }, 'DQ_BAD_OPTION', '`attempts` is -1'],
     [{ attempts: null }, 'DQ_BAD_OPTION', '`attempts` is null'],
-    [{ backoff: () => 5 }, 'DQ_BAD_OPTION', '`backoff` is a function'],
     [{ backoff: 'fixed' }, 'DQ_BAD_OPTION', '`backoff` is "fixed"'],
     [{ backoff: { type: 'linear' } }, 'DQ_BAD_OPTION', '`backoff` is {"type":"linear"}'],
     [{ backoff: { type: 'fixed', delay: '5' } }, 'DQ_BAD_DURATION', '`backoff.delay` is "5"'],
-    [{ timeout: '5s' }, 'DQ_BAD_OPTION', '`timeout` is not available in this version'],
+    [{ timeout: 0 }, 'DQ_BAD_OPTION', '`timeout` is 0: expected longer than 0'],
+    [{ timeout: '0s' }, 'DQ_BAD_OPTION', '`timeout` is "0s"'],
+    [{ timeout: '5' }, 'DQ_BAD_DURATION', '`timeout` is "5"'],
+    [{ timeout: -1 }, 'DQ_BAD_DURATION', '`timeout` is -1'],
+    [{ cluster: 'orders' }, 'DQ_BAD_OPTION', '`cluster` is not available in this version'],
     [{ concurency: 5 }, 'DQ_BAD_OPTION', 'there is no handler option `concurency` (given 5)'],
     [null, 'DQ_BAD_OPTION', 'the handler options are null'],
     [5, 'DQ_BAD_OPTION', 'the handler options are 5'],

@@ -1,23 +1,32 @@
 import { DqError, show } from '../errors.js';
 import { checkAttempts, checkCount, refuseUnknown } from '../job-options.js';
 import type { HandlerOptions } from '../job.js';
-import { DEFAULT_BACKOFF, resolveBackoff, type ResolvedBackoff } from '../time.js';
+import {
+  DEFAULT_BACKOFF,
+  parseDuration,
+  resolveBackoff,
+  type Duration,
+  type ResolvedBackoff,
+} from '../time.js';
+import type { BackoffFunction } from './outcome.js';
 
 /** Handler options after they were checked and filled from their defaults. */
 export interface HandlerSettings {
   readonly concurrency: number;
   readonly attempts: number;
-  readonly backoff: ResolvedBackoff;
+  readonly backoff: ResolvedBackoff | BackoffFunction;
+  /** Milliseconds. */
+  readonly timeout?: number;
 }
 
-const KNOWN = new Set(['concurrency', 'attempts', 'backoff']);
+const KNOWN = new Set(['concurrency', 'attempts', 'backoff', 'timeout']);
 export const DEFAULT_HANDLER_SETTINGS: HandlerSettings = {
   concurrency: 10,
   attempts: 10,
   backoff: DEFAULT_BACKOFF,
 };
 
-/** Checks what a handler says of itself; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` inside `backoff`. */
+/** Checks what a handler says of itself; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for its durations. */
 export function resolveHandlerOptions(
   options: HandlerOptions = {},
   defaults: HandlerSettings = DEFAULT_HANDLER_SETTINGS,
@@ -26,16 +35,22 @@ export function resolveHandlerOptions(
     throw new DqError('DQ_BAD_OPTION', `the handler options are ${show(options)}: expected an object`);
   }
   refuseUnknown(options, KNOWN, 'handler');
-  const { concurrency, attempts, backoff } = options;
-  if (typeof backoff === 'function') {
-    throw new DqError(
-      'DQ_BAD_OPTION',
-      '`backoff` is a function: expected a plan; functions are not available in this version',
-    );
-  }
+  const { concurrency, attempts, backoff, timeout } = options;
   return {
     concurrency: concurrency === undefined ? defaults.concurrency : checkCount('concurrency', concurrency),
     attempts: attempts === undefined ? defaults.attempts : checkAttempts(attempts),
-    backoff: backoff === undefined ? defaults.backoff : resolveBackoff(backoff),
+    backoff:
+      backoff === undefined
+        ? defaults.backoff
+        : typeof backoff === 'function'
+          ? backoff
+          : resolveBackoff(backoff),
+    timeout: timeout === undefined ? defaults.timeout : checkTimeout(timeout),
   };
+}
+
+function checkTimeout(timeout: Duration): number {
+  const limit = parseDuration(timeout, '`timeout`');
+  if (limit > 0) return limit;
+  throw new DqError('DQ_BAD_OPTION', `\`timeout\` is ${show(timeout)}: expected longer than 0`);
 }

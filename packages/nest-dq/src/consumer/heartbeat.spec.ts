@@ -11,7 +11,10 @@ describe('Heartbeat', () => {
   let heartbeat: Heartbeat;
   let runs: Run[];
   let lost: string[];
+  let revoked: string[];
+  let troubles: string[];
   let touches: number[];
+  let stoodStill: number[];
   const { lane } = recordingLane();
 
   beforeEach(() => {
@@ -19,12 +22,22 @@ describe('Heartbeat', () => {
     ledger = new ScriptedLedger(clock);
     runs = [];
     lost = [];
+    revoked = [];
+    troubles = [];
     touches = [];
-    heartbeat = new Heartbeat(ledger, clock, 15_000, () => runs, {
+    stoodStill = [];
+    heartbeat = make(12_000);
+  });
+
+  function make(lease: number): Heartbeat {
+    return new Heartbeat(ledger, clock, lease, () => runs, {
       lost: (run) => lost.push(run.id),
+      revoked: (run) => revoked.push(run.id),
+      trouble: (run, error) => troubles.push(`${run.id} ${error.message}`),
+      stoodStill: (ms) => stoodStill.push(ms),
       touch: () => touches.push(clock.now()),
     });
-  });
+  }
 
   function running(id: string): Run {
     const run = new Run(heldDelivery(lane, { id }), { kind: 'run', fence: 9, attempt: 2, due: 900 }, 0);
@@ -32,29 +45,29 @@ describe('Heartbeat', () => {
     return run;
   }
 
-  it('extends all runs every third of the lease, with all that makes a lost record anew', async () => {
+  it('extends all runs every third of a lease, with all that makes a lost record anew', async () => {
     running('a');
     heartbeat.start();
     heartbeat.start();
-    await clock.advance(4_999);
+    await clock.advance(3_999);
     expect(ledger.extends).toHaveLength(0);
     await clock.advance(1);
     expect(ledger.extends).toHaveLength(1);
     expect(ledger.extends[0]!.requests).toEqual([
-      { id: 'a', generation: 0, due: 900, fence: 9, attempt: 2, lastOk: 0 },
+      { id: 'a', generation: 0, born: 0, due: 900, fence: 9, attempt: 2, lastOk: 0 },
     ]);
     running('b');
-    await clock.advance(5_000);
+    await clock.advance(4_000);
     expect(ledger.extends[1]!.requests.map(({ id }) => id)).toEqual(['a', 'b']);
   });
 
   it('notes when an OK was asked for, not when it came', async () => {
     const run = running('a');
     heartbeat.start();
-    await clock.advance(5_000);
+    await clock.advance(4_000);
     await clock.advance(700);
     await ledger.extends[0]!.answer('ok');
-    expect(run.lastOk).toBe(5_000);
+    expect(run.lastOk).toBe(4_000);
     expect(lost).toEqual([]);
   });
 
@@ -67,21 +80,63 @@ describe('Heartbeat', () => {
 
   it('takes silence for nothing, and asks again in its time', async () => {
     const run = running('a');
+    ledger.away = true;
     heartbeat.start();
     for (let i = 0; i < 5; i++) {
-      await clock.advance(5_000);
+      await clock.advance(4_000);
       await ledger.extends[i]!.fail();
     }
-    expect(lost).toEqual([]);
+    expect([...lost, ...troubles]).toEqual([]);
     expect(run.lastOk).toBe(0);
+    expect(ledger.extends).toHaveLength(5);
   });
 
-  it('extends a run whose handler ended until its outcome is taken, but a refusal is then no loss', async () => {
+  it.each([15_000, 60_000])(
+    'asks often enough to hear of a revoke within 5 s, with a lease of %i ms',
+    async (lease) => {
+      running('a');
+      heartbeat = make(lease);
+      heartbeat.start();
+      await clock.advance(4_500);
+      expect(ledger.extends).toHaveLength(1);
+      await clock.advance(4_500);
+      expect(ledger.extends).toHaveLength(2);
+    },
+  );
+
+  it('tells which handlers a revoke asks to stop; their leases go on', async () => {
+    const [first, second] = [running('a'), running('b')];
+    await clock.advance(700);
+    heartbeat.beat();
+    await ledger.extends[0]!.answer('ok', 'abort');
+    expect(revoked).toEqual(['b']);
+    expect(lost).toEqual([]);
+    expect([first.lastOk, second.lastOk]).toEqual([700, 700]);
+  });
+
+  it('extends the others where the ledger fails at one run, which it tells', async () => {
+    for (const id of ['a', 'bad', 'c', 'd']) running(id);
+    heartbeat.beat();
+    for (let i = 0; i < ledger.extends.length; i++) {
+      const call = ledger.extends[i]!;
+      if (call.requests.some(({ id }) => id === 'bad')) await call.fail();
+      else await call.answer(...call.requests.map(() => 'ok' as const));
+    }
+    await clock.advance(0);
+    const asked = ledger.extends.map(({ requests }) => requests.map(({ id }) => id).join());
+    expect(asked).toEqual(['a,bad,c,d', 'a,bad', 'c,d', 'a', 'bad']);
+    expect(troubles).toEqual(['bad no answer']);
+    expect(lost).toEqual([]);
+  });
+
+  it('extends a run whose handler ended until its outcome is taken, but neither a refusal nor a revoke is then told', async () => {
     const run = running('a');
     run.handling = false;
     heartbeat.beat();
     await ledger.extends[0]!.answer('refused');
-    expect(lost).toEqual([]);
+    heartbeat.beat();
+    await ledger.extends[1]!.answer('abort');
+    expect([...lost, ...revoked]).toEqual([]);
   });
 
   it('asks about no more than 1,000 in a call, and about nothing where nothing runs', async () => {
@@ -106,5 +161,25 @@ describe('Heartbeat', () => {
     await clock.advance(60_000);
     expect(ledger.extends).toEqual([]);
     expect(touches).toEqual([]);
+  });
+
+  it('tells that the event loop stood still for more than a third of a lease while jobs ran', async () => {
+    running('a');
+    heartbeat.start();
+    await clock.advance(1_000);
+    clock.stall(3_000 + 4_000);
+    await clock.advance(0);
+    expect(stoodStill).toEqual([]);
+    clock.stall(4_000 + 4_001);
+    await clock.advance(0);
+    expect(stoodStill).toEqual([4_001]);
+    expect(ledger.extends).toHaveLength(2);
+  });
+
+  it('tells nothing of it while no job runs', async () => {
+    heartbeat.start();
+    clock.stall(60_000);
+    await clock.advance(0);
+    expect(stoodStill).toEqual([]);
   });
 });

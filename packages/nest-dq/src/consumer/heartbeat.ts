@@ -1,15 +1,32 @@
+import { toError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Clock, Timer } from '../time.js';
+import { halves } from './insistent-calls.js';
 import type { Run } from './run.js';
 
 const BATCH = 1_000;
 /** Milliseconds. A third of the copies' time to run. */
 const TOUCH_EVERY = 20_000;
+/** Milliseconds. The answer tells of a revoke too, which a handler hears of within 5 s. */
+const LONGEST_PAUSE = 4_500;
 
-/** Keeps what this process runs: the leases in the ledger, every third of a lease, and the copies on their nodes. */
+export interface HeartbeatEvents {
+  lost(run: Run): void;
+  /** A revoke asks the handler to stop. May be told more than once. */
+  revoked(run: Run): void;
+  /** The ledger answers, but failed at this run. */
+  trouble(run: Run, error: Error): void;
+  /** The event loop was blocked, or the process stopped, for more than a third of the lease of what runs. */
+  stoodStill(ms: number): void;
+  /** Time to touch the copies. */
+  touch(): void;
+}
+
+/** Keeps what this process runs: the leases in the ledger, every third of a lease or sooner, and the copies on their nodes. */
 export class Heartbeat {
   private leaseTimer: Timer | undefined;
   private touchTimer: Timer | undefined;
+  private stopped = false;
 
   constructor(
     private readonly ledger: TubeLedger,
@@ -17,7 +34,7 @@ export class Heartbeat {
     private readonly lease: number,
     /** All runs whose outcome the ledger has not taken. */
     private readonly runs: () => Iterable<Run>,
-    private readonly events: { lost(run: Run): void; touch(): void },
+    private readonly events: HeartbeatEvents,
   ) {}
 
   /** Idempotent. */
@@ -26,8 +43,9 @@ export class Heartbeat {
     this.touchTimer ??= this.everyTouch();
   }
 
-  /** Idempotent. */
+  /** For good. Idempotent. */
   stop(): void {
+    this.stopped = true;
     this.leaseTimer?.cancel();
     this.touchTimer?.cancel();
     this.leaseTimer = this.touchTimer = undefined;
@@ -45,15 +63,28 @@ export class Heartbeat {
       (answers) =>
         answers.forEach((answer, i) => {
           const run = runs[i]!;
-          if (answer === 'ok') run.lastOk = sentAt;
-          else if (run.handling) this.events.lost(run);
+          if (answer !== 'refused') run.lastOk = sentAt;
+          if (answer === 'ok' || !run.handling) return; // its finish will be told too
+          if (answer === 'refused') this.events.lost(run);
+          else this.events.revoked(run);
         }),
-      () => undefined, // the ledger is away, which its listeners hear; the next beat asks again
+      (error: unknown) => this.failed(runs, error),
     );
   }
 
+  /** The next beat asks again. One run that the ledger fails at does not cost the others their leases. */
+  private failed(runs: readonly Run[], error: unknown): void {
+    if (this.ledger.away || this.stopped) return;
+    if (runs.length > 1) for (const half of halves(runs)) this.extend(half);
+    else this.events.trouble(runs[0]!, toError(error));
+  }
+
   private everyLease(): Timer {
-    return this.clock.after(this.lease / 3, () => {
+    const pause = Math.min(this.lease / 3, LONGEST_PAUSE);
+    const due = this.clock.now() + pause;
+    return this.clock.after(pause, () => {
+      const late = this.clock.now() - due;
+      if (late > this.lease / 3 && !isEmpty(this.runs())) this.events.stoodStill(late);
       this.beat();
       this.leaseTimer = this.everyLease();
     });
@@ -65,4 +96,9 @@ export class Heartbeat {
       this.touchTimer = this.everyTouch();
     });
   }
+}
+
+function isEmpty(items: Iterable<unknown>): boolean {
+  for (const _item of items) return false;
+  return true;
 }

@@ -24,11 +24,15 @@ export interface IntakeHost {
   readonly lettingGo: boolean;
   /** Handlers that have not returned. */
   readonly running: number;
-  /** Whether this process runs the job, so that another copy of it is not to be claimed. */
-  runs(id: string): boolean;
+  /** Whether this process runs this generation of a job, so that another copy of it is not to be claimed. */
+  runs(job: { readonly id: string; readonly generation: number }): boolean;
   run(delivery: Delivery, grant: Grant, claimedAt: number): void;
+  /** Granted, but not to be run any more. */
+  giveBack(delivery: Delivery, grant: Grant, claimedAt: number): void;
   /** The job is over: delete the copy. */
   gone(delivery: Delivery): void;
+  /** The job is dead, and the copy buried. */
+  buried(delivery: Delivery): void;
   /** A claim was answered, or failed. */
   changed(): void;
 }
@@ -60,7 +64,8 @@ export class Intake implements Taker, ClaimTaker {
       () => ledger.now(),
       (due) => this.cameDue(due),
     );
-    const claimSettings = { tube: storedAs, backupDelay, lease, attempts: handling.attempts };
+    const { attempts, timeout } = handling;
+    const claimSettings = { tube: storedAs, backupDelay, lease, attempts, timeout };
     this.claims = new Claims(ledger, settleQueue, clock, claimSettings, this);
     this.nodes = cluster.nodes.map((node) => new ConsumerNode(node, storedAs, clock, this));
   }
@@ -163,7 +168,7 @@ export class Intake implements Taker, ClaimTaker {
     this.parts.report.poison(this.tube, node.endpoint, copyId, reason);
   }
 
-  trouble(node: ClusterNode, message: string): void {
+  nodeTrouble(node: ClusterNode, message: string): void {
     this.parts.report.nodeTrouble(node.endpoint, message);
   }
 
@@ -174,11 +179,15 @@ export class Intake implements Taker, ClaimTaker {
   }
 
   ours({ header }: Delivery): boolean {
-    return this.host.runs(header.id);
+    return this.host.runs(header);
   }
 
   run(delivery: Delivery, grant: Grant, claimedAt: number): void {
     this.host.run(delivery, grant, claimedAt);
+  }
+
+  giveBack(delivery: Delivery, grant: Grant, claimedAt: number): void {
+    this.host.giveBack(delivery, grant, claimedAt);
   }
 
   early(delivery: Delivery): void {
@@ -190,8 +199,13 @@ export class Intake implements Taker, ClaimTaker {
     this.host.gone(delivery);
   }
 
-  died(delivery: Delivery, why: 'attempts' | 'stale'): void {
-    this.parts.report.dead(this.tube, delivery.header.id, { why });
+  buried(delivery: Delivery, why?: 'attempts' | 'stale'): void {
+    if (why) this.parts.report.dead(this.tube, delivery.header.id, { why });
+    this.host.buried(delivery);
+  }
+
+  trouble(delivery: Delivery, error: Error): void {
+    this.parts.report.ledgerTrouble(this.tube, delivery.header.id, error);
   }
 
   answered(): void {

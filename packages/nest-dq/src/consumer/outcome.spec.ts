@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DqError } from '../errors.js';
-import { Discard, Retry } from '../job.js';
-import { deathOf, judgeError, judgeResult, type Limits, type Verdict } from './outcome.js';
+import { Again, Discard, Retry, type Outcome } from '../job.js';
+import { deathOf, isOutcome, judge, type Limits, type Verdict } from './outcome.js';
 
 const limits: Limits = {
   attempt: 2,
@@ -20,17 +20,19 @@ function deadOf(verdict: Verdict): Extract<Verdict, { kind: 'dead' }> {
   return verdict;
 }
 
-describe('what a handler returns', () => {
+describe('isOutcome', () => {
   it.each([[undefined], [null], [0], [false], ['retry'], [{}], [new Error('returned')], [() => 'x']])(
-    'is done when it is %p',
-    (result) => expect(judgeResult(result, limits)).toEqual({ kind: 'done' }),
+    'is false for %p',
+    (result) => expect(isOutcome(result)).toBe(false),
   );
+
+  it('is true for each of them', () => {
+    const outcomes: Outcome[] = [Retry.after(1), Again.after(1), Discard.because('x')];
+    expect(outcomes.map(isOutcome)).toEqual([true, true, true]);
+  });
 });
 
-describe.each([
-  ['returned', judgeResult],
-  ['thrown', judgeError],
-])('an outcome that is %s', (_how, judge) => {
+describe('an outcome', () => {
   it('Retry waits for its own delay instead of the backoff', () => {
     const { delay, error } = retryOf(judge(Retry.after('90s'), limits));
     expect(delay).toBe(90_000);
@@ -60,6 +62,30 @@ describe.each([
     expect(death.why).toBe('attempts');
     expect(error).toBeInstanceOf(Retry);
     expect(deadOf(judge(Retry.after('nonsense'), last)).death.why).toBe('attempts');
+  });
+
+  it('Again goes on after its delay, or at its instant', () => {
+    expect(judge(Again.after('90s'), last)).toEqual({ kind: 'again', delay: 90_000, at: 0 });
+    const instant = new Date(Date.UTC(2030, 0, 1));
+    expect(judge(Again.at(instant), limits)).toEqual({ kind: 'again', delay: 0, at: instant.getTime() });
+  });
+
+  it('Again with a bad delay or instant is a failure that shows the slip', () => {
+    for (const bad of ['90', -5, NaN, undefined]) {
+      const { delay, error } = retryOf(judge(Again.after(bad as string), limits));
+      expect(delay).toBe(2_000);
+      expect((error as DqError).code).toBe('DQ_BAD_DURATION');
+    }
+    for (const bad of ['tomorrow', new Date(NaN), 1_700_000_000, undefined]) {
+      const { error } = retryOf(judge(Again.at(bad as Date), limits));
+      expect((error as DqError).code).toBe('DQ_BAD_TIME');
+    }
+    expect(deadOf(judge(Again.after('nonsense'), last)).death.why).toBe('attempts');
+  });
+
+  it('that breaks when it is read is a failure', () => {
+    const broken = { '~outcome': 'again' };
+    expect(retryOf(judge(broken, limits)).error).toBeInstanceOf(TypeError);
   });
 
   it('Discard is dead at once, with its reason', () => {
@@ -92,30 +118,87 @@ describe('what a handler throws', () => {
       [2, 2_000],
       [4, 8_000],
     ] as const) {
-      const verdict = retryOf(judgeError(thrown, { ...limits, attempt }));
+      const verdict = retryOf(judge(thrown, { ...limits, attempt }));
       expect(verdict.delay).toBe(delay);
       expect(verdict.error).toBe(thrown);
     }
   });
 
   it('may be anything', () => {
-    expect(retryOf(judgeError(undefined, limits)).error.message).toContain('undefined');
-    expect(retryOf(judgeError('text', limits)).error.message).toContain('"text"');
-    expect(retryOf(judgeError(null, limits)).error).toBeInstanceOf(Error);
+    expect(retryOf(judge(undefined, limits)).error.message).toContain('undefined');
+    expect(retryOf(judge('text', limits)).error.message).toContain('"text"');
+    expect(retryOf(judge(null, limits)).error).toBeInstanceOf(Error);
   });
 
   it('may even be a proxy that refuses every question', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
-    expect(retryOf(judgeError(proxy, limits)).error.message).toContain('cannot be read');
-    expect(judgeResult(proxy, limits)).toEqual({ kind: 'done' });
+    expect(retryOf(judge(proxy, limits)).error.message).toContain('cannot be read');
+    expect(isOutcome(proxy)).toBe(false);
   });
 
   it('ends the job when its attempts are used up, also when there are fewer than were begun', () => {
-    const { death } = deadOf(judgeError(new TypeError('no'), last));
+    const { death } = deadOf(judge(new TypeError('no'), last));
     expect(death).toMatchObject({ why: 'attempts', error: { name: 'TypeError', message: 'no' } });
-    expect(deadOf(judgeError(new Error('no'), { ...limits, attempt: 9 })).death.why).toBe('attempts');
-    expect(retryOf(judgeError(new Error('no'), { ...limits, attempt: 4 })).kind).toBe('retry');
+    expect(deadOf(judge(new Error('no'), { ...limits, attempt: 9 })).death.why).toBe('attempts');
+    expect(retryOf(judge(new Error('no'), { ...limits, attempt: 4 })).kind).toBe('retry');
+  });
+});
+
+describe('a backoff function', () => {
+  const withBackoff = (backoff: Limits['backoff']): Limits => ({ ...limits, backoff });
+
+  it('is asked with the attempt that failed and its error', () => {
+    const asked: unknown[] = [];
+    const backoff = (...given: unknown[]) => {
+      asked.push(given);
+      return '1m';
+    };
+    const thrown = new Error('no');
+    expect(judge(thrown, withBackoff(backoff))).toEqual({ kind: 'retry', delay: 60_000, error: thrown });
+    expect(asked).toEqual([[2, thrown]]);
+  });
+
+  it('is not asked where Retry says how long, nor when there is no next attempt', () => {
+    const never = () => {
+      throw new Error('it was asked');
+    };
+    expect(retryOf(judge(Retry.after(5), withBackoff(never))).delay).toBe(5);
+    expect(deadOf(judge(new Error('no'), { ...last, backoff: never })).error.message).toBe('no');
+  });
+
+  it('that throws keeps the job, by the default backoff, and shows both errors', () => {
+    const slip = new Error('no such table');
+    const backoff = () => {
+      throw slip;
+    };
+    const { delay, error } = retryOf(judge(new Error('no'), withBackoff(backoff)));
+    expect(delay).toBeGreaterThanOrEqual(3_200);
+    expect(delay).toBeLessThanOrEqual(4_000);
+    expect(error).toMatchObject({ code: 'DQ_BAD_OPTION', cause: slip });
+    expect(error.message).toMatch(/«no».*no such table/);
+  });
+
+  it.each([['soon'], [-5], [NaN], [undefined], [1e12], [Promise.resolve(5)]])(
+    'that returns %p too',
+    (nonsense) => {
+      const { delay, error } = retryOf(
+        judge(
+          new Error('no'),
+          withBackoff(() => nonsense as number),
+        ),
+      );
+      expect(delay).toBeGreaterThanOrEqual(3_200);
+      expect((error.cause as DqError).code).toBe('DQ_BAD_DURATION');
+    },
+  );
+
+  it('that returns a promise has its rejection taken, which would end the process', () => {
+    let taken = false;
+    const promise = { __proto__: Promise.prototype, catch: () => void (taken = true) };
+    const backoff = () => promise as unknown as number;
+    expect(retryOf(judge(new Error('no'), withBackoff(backoff))).delay).toBeGreaterThan(0);
+    expect(taken).toBe(true);
   });
 });
 

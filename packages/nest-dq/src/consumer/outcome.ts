@@ -1,7 +1,14 @@
 import { DqError, toError } from '../errors.js';
-import type { Outcome, Retry } from '../job.js';
+import type { Again, Outcome, Retry } from '../job.js';
 import type { Death } from '../ledger/ledger.js';
-import { backoffDelay, parseDuration, type ResolvedBackoff } from '../time.js';
+import {
+  DEFAULT_BACKOFF,
+  backoffDelay,
+  parseDuration,
+  parseWhen,
+  type Duration,
+  type ResolvedBackoff,
+} from '../time.js';
 
 /** What becomes of a run. */
 export type Verdict =
@@ -9,29 +16,28 @@ export type Verdict =
   /** Once more after `delay` ms. */
   | { readonly kind: 'retry'; readonly delay: number; readonly error: Error }
   | { readonly kind: 'dead'; readonly death: Death; readonly error: Error }
+  /** It went well and goes on: after `delay` ms, and not before the instant `at`. */
+  | { readonly kind: 'again'; readonly delay: number; readonly at: number }
   /** Given back by a shutdown. */
   | { readonly kind: 'back' };
+
+/** A handler's own way to say how long to wait after a failed run. */
+export type BackoffFunction = (attempt: number, error: Error) => Duration;
 
 export interface Limits {
   /** The run that ended, from 1. */
   readonly attempt: number;
   /** Runs at most. */
   readonly attempts: number;
-  readonly backoff: ResolvedBackoff;
+  readonly backoff: ResolvedBackoff | BackoffFunction;
 }
 
 /** Characters of a message, and of a stack, that a dead letter keeps. */
 const TEXT_LIMIT = 2_000;
 
-/** A handler returned: an Outcome acts, anything else is done. */
-export function judgeResult(result: unknown, limits: Limits): Verdict {
-  return isOutcome(result) ? judgeOutcome(result, limits) : { kind: 'done' };
-}
-
-/** A handler threw: an Outcome acts, anything else is a failure. */
-export function judgeError(thrown: unknown, limits: Limits): Verdict {
-  if (isOutcome(thrown)) return judgeOutcome(thrown, limits);
-  return failed(toError(thrown), limits);
+/** A handler failed, or gave an Outcome. */
+export function judge(thrown: unknown, limits: Limits): Verdict {
+  return isOutcome(thrown) ? judgeOutcome(thrown, limits) : failed(toError(thrown), limits);
 }
 
 export function deathOf(why: Death['why'], error: Error): Death {
@@ -42,26 +48,6 @@ export function deathOf(why: Death['why'], error: Error): Death {
   };
 }
 
-function judgeOutcome(outcome: Outcome, limits: Limits): Verdict {
-  if (outcome['~outcome'] === 'discard') {
-    const error = toError(outcome);
-    return { kind: 'dead', death: deathOf('discarded', error), error };
-  }
-  const { delay, cause } = outcome as Retry;
-  const error = toError(cause === undefined ? outcome : cause);
-  try {
-    return failed(error, limits, parseDuration(delay, 'the delay of Retry.after'));
-  } catch (badDelay) {
-    if (!(badDelay instanceof DqError)) throw badDelay;
-    return failed(badDelay, limits); // the job is kept, and the log shows the handler's slip
-  }
-}
-
-function failed(error: Error, { attempt, attempts, backoff }: Limits, delay?: number): Verdict {
-  if (attempt >= attempts) return { kind: 'dead', death: deathOf('attempts', error), error };
-  return { kind: 'retry', delay: delay ?? backoffDelay(backoff, attempt, Math.random()), error };
-}
-
 /** By its mark, not by its class: an application may have this library twice. */
 export function isOutcome(value: unknown): value is Outcome {
   try {
@@ -69,4 +55,51 @@ export function isOutcome(value: unknown): value is Outcome {
   } catch {
     return false; // a proxy's trap threw
   }
+}
+
+function judgeOutcome(outcome: Outcome, limits: Limits): Verdict {
+  try {
+    switch (outcome['~outcome']) {
+      case 'discard': {
+        const error = toError(outcome);
+        return { kind: 'dead', death: deathOf('discarded', error), error };
+      }
+      case 'again':
+        return judgeAgain(outcome as Again);
+      default: {
+        const { delay, cause } = outcome as Retry;
+        const error = toError(cause === undefined ? outcome : cause);
+        return failed(error, limits, parseDuration(delay, 'the delay of Retry.after'));
+      }
+    }
+  } catch (slip) {
+    return failed(toError(slip), limits); // the job is kept, and the log shows the handler's slip
+  }
+}
+
+function judgeAgain({ when }: Again): Verdict {
+  return 'at' in when
+    ? { kind: 'again', delay: 0, at: parseWhen(when.at) }
+    : { kind: 'again', delay: parseDuration(when.delay, 'the delay of Again.after'), at: 0 };
+}
+
+function failed(error: Error, { attempt, attempts, backoff }: Limits, delay?: number): Verdict {
+  if (attempt >= attempts) return { kind: 'dead', death: deathOf('attempts', error), error };
+  if (delay !== undefined) return { kind: 'retry', delay, error };
+  if (typeof backoff !== 'function') return { kind: 'retry', delay: delayOf(backoff, attempt), error };
+  try {
+    const asked: unknown = backoff(attempt, error);
+    // No duration, as is said below; its rejection must not end the process besides.
+    if (asked instanceof Promise) asked.catch(() => undefined);
+    return { kind: 'retry', delay: parseDuration(asked as Duration, 'what it returned'), error };
+  } catch (thrown) {
+    const cause = toError(thrown);
+    const slip = `the handler's \`backoff\` failed after «${error.message}»: ${cause.message}`;
+    const shown = new DqError('DQ_BAD_OPTION', slip, { cause });
+    return { kind: 'retry', delay: delayOf(DEFAULT_BACKOFF, attempt), error: shown };
+  }
+}
+
+function delayOf(backoff: ResolvedBackoff, attempt: number): number {
+  return backoffDelay(backoff, attempt, Math.random());
 }

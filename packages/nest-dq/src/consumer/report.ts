@@ -11,6 +11,14 @@ export interface ConsumerReport {
   poison(tube: string, node: string, copyId: string, reason: string): void;
   /** A run lost its lease, so another process may run the job too. */
   leaseLost(tube: string, id: string, attempt: number): void;
+  /** A run was revoked by somebody who wants it to stop: its signal was raised, and nothing follows it. */
+  revoked(tube: string, id: string, attempt: number): void;
+  /** A handler did not return in the seconds after its timeout: another job takes its slot. */
+  overran(tube: string, id: string, attempt: number): void;
+  /** The ledger answers, but failed at this job; it is asked again. */
+  ledgerTrouble(tube: string, id: string, error: Error): void;
+  /** The process did nothing for so many ms while jobs of the tube ran: more than a third of their lease (ms). */
+  stoodStill(tube: string, ms: number, lease: number): void;
   /** The node gave an answer that a healthy one does not give. */
   nodeTrouble(node: string, message: string): void;
 }

@@ -10,12 +10,18 @@ export type Grant = Extract<ClaimAnswer, { kind: 'run' }>;
 /** One run of one job, from its claim until the ledger has taken its outcome. */
 export class Run {
   readonly abort = new AbortController();
+  /** What its handler sees; undefined if that could not be read. */
+  job: DelayedJob | undefined;
   /** Ledger time of the ledger's last OK, in ms. */
   lastOk: number;
-  /** The handler has not returned yet. */
+  /** What becomes of the job is still the handler's to say. */
   handling = true;
+  /** Its handler has not returned, and nobody gave up waiting for that. */
+  hasSlot = true;
   /** The lease was lost, and with it the right to say what became of the job. */
   lost = false;
+  /** Revoked while it runs: nothing follows it. */
+  revoked = false;
 
   constructor(
     readonly delivery: Delivery,
@@ -31,9 +37,9 @@ export class Run {
 
   /** What each call to the ledger about this run carries. */
   get ref(): RunRef {
-    const { id, generation } = this.delivery.header;
+    const { id, generation, born } = this.delivery.header;
     const { fence, attempt, due } = this.grant;
-    return { id, generation, due, fence, attempt, lastOk: this.lastOk };
+    return { id, generation, born, due, fence, attempt, lastOk: this.lastOk };
   }
 }
 
@@ -69,17 +75,14 @@ export class RunningJob extends DelayedJob {
     return this.names.tube;
   }
 
+  get key(): string | undefined {
+    return this.run.delivery.header.key;
+  }
+
   get ids(): string {
-    const { id, generation, due, copies, index, siblings } = this.run.delivery.header;
+    const { id, key, born, due, copies, index, siblings } = this.run.delivery.header;
     const own = { index, location: this.run.delivery.location };
-    return formatIds({
-      tube: this.names.storedAs,
-      id,
-      born: generation,
-      due,
-      copies,
-      places: [own, ...siblings],
-    });
+    return formatIds({ tube: this.names.storedAs, id, key, born, due, copies, places: [own, ...siblings] });
   }
 
   get dueAt(): Date {

@@ -1,18 +1,16 @@
 import { DqError } from '../errors.js';
 import type { HandlerMethod } from '../job.js';
-import type { FinishAnswer } from '../ledger/ledger.js';
 import { Changes } from './changes.js';
 import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
-import { Deletions } from './deletions.js';
 import type { Delivery } from './delivery.js';
+import { Endings } from './endings.js';
 import { Executor } from './executor.js';
-import { Finishes } from './finishes.js';
 import type { HandlerSettings } from './handler-settings.js';
 import { Heartbeat } from './heartbeat.js';
 import { Intake, type IntakeHost } from './intake.js';
 import { LedgerGate } from './ledger-gate.js';
-import type { Verdict } from './outcome.js';
 import { Run, type Grant } from './run.js';
+import { Signals } from './signals.js';
 
 /** Milliseconds. How long handlers that heed their aborted signal have to end by themselves. */
 const ABORT_GRACE = 250;
@@ -24,8 +22,7 @@ export class TubeConsumer implements IntakeHost {
   private readonly gate: LedgerGate;
   private readonly intake: Intake;
   private readonly executor: Executor;
-  private readonly finishes: Finishes;
-  private readonly deletions: Deletions;
+  private readonly endings: Endings;
   private readonly heartbeat: Heartbeat;
   private readonly changes: Changes;
   private started = false;
@@ -36,35 +33,47 @@ export class TubeConsumer implements IntakeHost {
     handler: HandlerMethod,
     handling: HandlerSettings,
     settings: ConsumerSettings,
-    private readonly parts: ConsumerParts,
+    parts: ConsumerParts,
   ) {
-    const { cluster, clock, settleQueue, report } = parts;
-    const storedAs = settings.prefix + tube;
-    const ledger = parts.ledger.tube(storedAs);
-    this.changes = new Changes(clock);
-    this.intake = new Intake(tube, ledger, handling, settings, parts, this);
-    this.executor = new Executor({ tube, storedAs }, handler, handling, ledger, report, (run, verdict) =>
-      this.ended(run, verdict),
-    );
-    this.finishes = new Finishes(ledger, clock, (run, verdict, answer, due) =>
-      this.finished(run, verdict, answer, due),
-    );
-    this.deletions = new Deletions(cluster, settleQueue, storedAs, () => this.changes.tell());
-    this.heartbeat = new Heartbeat(ledger, clock, settings.lease, () => this.executor.all(), {
-      lost: (run) => this.executor.loseLease(run),
-      touch: () => this.intake.touchAll(),
+    const { clock, report } = parts;
+    const { backupDelay, lease } = settings;
+    const names = { tube, storedAs: settings.prefix + tube };
+    const ledger = parts.ledger.tube(names.storedAs);
+    const signals = new Signals(tube, report);
+    const changes = (this.changes = new Changes(clock));
+    const intake = (this.intake = new Intake(tube, ledger, handling, settings, parts, this));
+    const executor = (this.executor = new Executor(
+      names,
+      handler,
+      handling,
+      { ledger, clock, report },
+      {
+        ended: (run, verdict) => this.endings.ended(run, verdict),
+        freed: () => {
+          intake.completed();
+          this.changed();
+        },
+      },
+    ));
+    this.endings = new Endings(names, ledger, backupDelay, parts, { executor, intake, signals, changes });
+    this.heartbeat = new Heartbeat(ledger, clock, lease, () => executor.all(), {
+      lost: (run) => signals.loseLease(run),
+      revoked: (run) => signals.revoke(run),
+      trouble: (run, error) => report.ledgerTrouble(tube, run.id, error),
+      stoodStill: (ms) => report.stoodStill(tube, ms, lease),
+      touch: () => intake.touchAll(),
     });
     this.gate = new LedgerGate(ledger, clock, {
       begin: () => {
         this.heartbeat.start();
-        this.intake.start();
+        intake.start();
       },
-      suspend: () => this.intake.pause(),
+      suspend: () => intake.pause(),
       back: () => {
-        this.finishes.flush();
+        this.endings.flush();
         this.heartbeat.beat();
       },
-      resume: () => this.intake.start(),
+      resume: () => intake.start(),
     });
   }
 
@@ -97,49 +106,30 @@ export class TubeConsumer implements IntakeHost {
     return this.executor.handling;
   }
 
-  runs(id: string): boolean {
-    return this.executor.has(id);
+  runs(job: { readonly id: string; readonly generation: number }): boolean {
+    return this.executor.has(job);
   }
 
   run(delivery: Delivery, grant: Grant, claimedAt: number): void {
-    if (this.stopping) this.finishes.add(new Run(delivery, grant, claimedAt), { kind: 'back' });
+    if (this.stopping) this.giveBack(delivery, grant, claimedAt);
     else this.executor.start(delivery, grant, claimedAt);
   }
 
+  giveBack(delivery: Delivery, grant: Grant, claimedAt: number): void {
+    this.endings.ended(new Run(delivery, grant, claimedAt), { kind: 'back' });
+  }
+
   gone(delivery: Delivery): void {
-    this.deletions.delete(delivery, false);
+    this.endings.gone(delivery);
+  }
+
+  buried(delivery: Delivery): void {
+    this.endings.buried(delivery);
   }
 
   changed(): void {
     this.intake.schedule();
     this.changes.tell();
-  }
-
-  // ── after the handler ──
-
-  private ended(run: Run, verdict: Verdict): void {
-    if (verdict.kind !== 'back') this.intake.completed();
-    this.finishes.add(run, verdict);
-    this.changed();
-  }
-
-  private finished(run: Run, verdict: Verdict, answer: FinishAnswer, retryDue: number): void {
-    this.executor.forget(run);
-    const { delivery } = run;
-    if (answer === 'refused') {
-      this.executor.loseLease(run); // told here too, as nobody may have asked before the handler ended
-      this.intake.letRunEnd(delivery);
-    } else if (answer === 'revoked' || verdict.kind === 'done') {
-      this.deletions.delete(delivery, true);
-    } else if (verdict.kind === 'retry') {
-      this.intake.keepUntil(delivery, retryDue);
-    } else if (verdict.kind === 'back') {
-      delivery.release(0);
-    } else {
-      delivery.bury();
-      this.parts.report.dead(this.tube, run.id, verdict.death);
-    }
-    this.changed();
   }
 
   private async drain(limit: number): Promise<void> {
@@ -153,11 +143,11 @@ export class TubeConsumer implements IntakeHost {
       await this.changes.until(() => !running(), ABORT_GRACE);
       this.executor.giveUp();
     }
-    this.finishes.flush();
-    await this.changes.until(() => this.finishes.size + this.deletions.pending === 0, LAST_WORDS);
+    this.endings.flush();
+    await this.changes.until(() => this.endings.pending === 0, LAST_WORDS);
     this.gate.close();
     this.heartbeat.stop();
-    this.finishes.close();
+    this.endings.close();
     await this.intake.close();
   }
 }

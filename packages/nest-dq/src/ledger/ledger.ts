@@ -1,4 +1,5 @@
-import type { RevokeResult } from '../job.js';
+import type { OnDuplicate, RevokeResult } from '../job.js';
+import type { Place } from '../location.js';
 
 /**
  * What is decided about jobs: claimed, waiting for a retry, done, revoked, dead. Never the job itself.
@@ -30,11 +31,26 @@ export interface TubeLedger {
   /** Tells each change of `away`, of this tube's server. Returns how to stop listening. */
   listen(listener: LedgerListener): () => void;
 
+  // runs
   claim(requests: readonly ClaimRequest[], settled?: readonly SettledCopies[]): Promise<ClaimAnswer[]>;
   finish(requests: readonly FinishRequest[]): Promise<FinishAnswer[]>;
   extend(requests: readonly ExtendRequest[]): Promise<ExtendAnswer[]>;
+
+  // schedules
+  open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]>;
+  commit(requests: readonly CommitRequest[]): Promise<CommitAnswer[]>;
+  abort(requests: readonly AbortRequest[]): Promise<AbortAnswer[]>;
   revoke(requests: readonly RevokeRequest[]): Promise<RevokeAnswer[]>;
+  find(ids: readonly string[]): Promise<(Schedule | undefined)[]>;
   settle(settled: readonly SettledCopies[]): Promise<void>;
+
+  // dead letters
+  letters(page: LetterPage): Promise<LetterList>;
+  letter(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]>;
+  /** Says where copies of dead jobs are, as they are buried. */
+  buried(requests: readonly BuriedRequest[]): Promise<void>;
+  /** Takes letters away for good: a job that is still dead becomes revoked. Answers what was taken. */
+  discard(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]>;
 }
 
 export interface LedgerListener {
@@ -56,12 +72,16 @@ export interface ClaimRequest {
   readonly id: string;
   /** The generation of the copy; 0 for the first of a plain job. */
   readonly generation: number;
+  /** The generation of the add; another one than `generation` if the job was moved since. */
+  readonly born: number;
   /** When the copy's header says that it is due; ledger time in ms. */
   readonly due: number;
   /** Made for each delivery and kept over repeats of the call: the same token gets the same fence and attempt again. */
   readonly token: string;
   /** Runs at most. */
   readonly attempts: number;
+  /** Milliseconds the handler has. A lease is not kept for longer while the event loop is blocked. @default no limit */
+  readonly timeout?: number;
 }
 
 export type ClaimAnswer =
@@ -99,6 +119,7 @@ export interface SettledCopies {
 export interface RunRef {
   readonly id: string;
   readonly generation: number;
+  readonly born: number;
   readonly due: number;
   readonly fence: number;
   readonly attempt: number;
@@ -107,8 +128,8 @@ export interface RunRef {
 }
 
 export type ExtendRequest = RunRef;
-/** `refused`: the lease is lost; whoever asks must stop. */
-export type ExtendAnswer = 'ok' | 'refused';
+/** `refused`: the lease is lost; whoever asks must stop. `abort`: renewed, but a revoke asks the handler to stop. */
+export type ExtendAnswer = 'ok' | 'refused' | 'abort';
 
 export interface FinishRequest extends RunRef {
   readonly owed: OwedCopies;
@@ -118,7 +139,18 @@ export interface FinishRequest extends RunRef {
     | { readonly kind: 'retry'; readonly due: number }
     /** Given back by a shutdown: due now, and the attempt does not count. */
     | { readonly kind: 'back' }
-    | { readonly kind: 'dead'; readonly death: Death };
+    /** `places`: where its copies are, as far as is known. */
+    | { readonly kind: 'dead'; readonly death: Death; readonly places: readonly Place[] }
+    /** Over, and waits as an opened generation, whose copies are stored: this commits it. */
+    | ({ readonly kind: 'again' } & StoredGeneration);
+}
+
+/** A generation whose copies are on the nodes. */
+export interface StoredGeneration {
+  readonly generation: number;
+  readonly due: number;
+  readonly owed: OwedCopies;
+  readonly places: readonly Place[];
 }
 
 /** Why a job became a dead letter. */
@@ -130,19 +162,138 @@ export interface Death {
 
 /**
  * `ok`: as asked (also when an earlier call with the same fence already did it).
- * `revoked`: it was revoked meanwhile, so nothing follows: delete the copies.
- * `refused`: another run has taken over; the outcome is dropped.
+ * `over`: it was revoked or replaced meanwhile, so nothing follows: delete the copies.
+ * `refused`: another run has taken over; the outcome is dropped. Of an `again` also when its generation was given up
+ * before: then the run ends with its lease, and the job runs once more from its old copies.
+ * But for `ok`, the generation of an `again` is aborted, so that its copies can be deleted.
  */
-export type FinishAnswer = 'ok' | 'revoked' | 'refused';
+export type FinishAnswer = 'ok' | 'over' | 'refused';
 
-export interface RevokeRequest {
-  readonly id: string;
-  /** The generation of the add that the reference is of; 0 for plain jobs. */
+/** What the ledger knows of a job: its committed generation. */
+export interface Schedule {
+  /** `running` only while the lease lasts; what a lapsed run left is waiting. */
+  readonly state: 'waiting' | 'running' | 'done' | 'revoked' | 'dead';
   readonly born: number;
+  readonly generation: number;
+  /** Ledger time, ms: a retry's own. */
+  readonly due: number;
+  /** Runs begun that count. */
+  readonly attempt: number;
+  /** Known of keyed jobs and of moved ones; a plain job's are in its header and its receipt. */
+  readonly places: readonly Place[];
+}
+
+/** By what a new generation comes about, which decides when it is refused. */
+export type Opening =
+  /** A keyed add. `keep` and `reject` are refused while the job of that key waits or runs. */
+  | { readonly by: 'add'; readonly onDuplicate: OnDuplicate }
+  /** Moves a job that waits; `expected` is the generation of the copy that was read. */
+  | { readonly by: 'move'; readonly expected: number }
+  /** Brings a dead job back. */
+  | { readonly by: 'revive'; readonly expected: number }
+  /** A run that goes on later; its `finish` commits. */
+  | { readonly by: 'again'; readonly run: RunRef };
+
+/** Asks for the next generation, before its copies are stored. */
+export interface OpenRequest {
+  readonly id: string;
+  readonly opening: Opening;
+  /** When the new generation is due, and which copies are about to be stored. */
+  readonly due: number;
+  readonly owed: OwedCopies;
+  /**
+   * The present generation as a reference or a copy tells of it. With it a move of a plain job that has no record
+   * writes one, as waiting: only for a job of which a copy was just seen.
+   */
+  readonly known?: StoredGeneration & { readonly born: number };
+}
+
+/**
+ * Why a generation is refused. `taken`: the key's job waits or runs. `changed`: the expected generation is not the
+ * present one any more, or a newer one was committed. `lost`: the run that asks has lost its lease. `unknown`: no record.
+ * `revoked`: by a revoke that came after the opening, or before a move. The others are what the job is.
+ */
+export type Refusal = 'taken' | 'changed' | 'lost' | 'unknown' | 'running' | 'done' | 'revoked' | 'dead';
+
+export type OpenAnswer =
+  /** `present`: the job that waits or runs now, which the commit will replace. */
+  | { readonly kind: 'opened'; readonly generation: number; readonly present?: Schedule }
+  | { readonly kind: 'refused'; readonly why: Refusal; readonly present?: Schedule };
+
+/** Decides that the opened generation is the job from now on; its copies are stored. */
+export interface CommitRequest extends StoredGeneration {
+  readonly id: string;
+  readonly opening: Exclude<Opening, { by: 'again' }>;
+  readonly born: number;
+}
+
+/** A refusal aborts the generation, so that its copies can be deleted. */
+export type CommitAnswer =
+  /** `replaced`: what waited or ran until now. A repeated call does not know it any more. */
+  | { readonly kind: 'committed'; readonly replaced?: Schedule }
+  | { readonly kind: 'refused'; readonly why: Refusal; readonly present?: Schedule };
+
+/** Takes an opened generation back; what may be stored of it stays owed. */
+export interface AbortRequest {
+  readonly id: string;
+  readonly generation: number;
   readonly due: number;
   readonly owed: OwedCopies;
 }
 
+/** `started`: too late, a claim has committed it. */
+export type AbortAnswer = 'aborted' | 'started';
+
+export interface RevokeRequest {
+  readonly id: string;
+  /** The generation of the add that the reference is of, 0 for plain jobs; undefined for whatever is scheduled now. */
+  readonly born: number | undefined;
+  readonly due: number;
+  readonly owed: OwedCopies;
+  /** Asks a handler that runs to stop. */
+  readonly abort: boolean;
+}
+
 export interface RevokeAnswer {
   readonly result: RevokeResult;
+  /** What was revoked and has no run: its copies can be deleted. */
+  readonly revoked?: Schedule;
+}
+
+/** A dead job's entry in the tube's index. There is one at most for each (id, born). */
+export interface Letter extends Death {
+  readonly id: string;
+  readonly born: number;
+  readonly generation: number;
+  readonly due: number;
+  /** Runs begun. */
+  readonly attempts: number;
+  /** Ledger time, ms. */
+  readonly died: number;
+  readonly places: readonly Place[];
+}
+
+/** Without `born`: the job's present generation, if that is dead. */
+export interface LetterRef {
+  readonly id: string;
+  readonly born: number | undefined;
+}
+
+export interface LetterPage {
+  readonly limit: number;
+  /** Where the page before ended: goes on right behind it, whether or not that letter still exists. */
+  readonly after: { readonly died: number; readonly id: string; readonly born: number } | undefined;
+}
+
+/** Newest first, those of one millisecond by `<id>:<born>` in descending order. */
+export interface LetterList {
+  readonly letters: readonly Letter[];
+  /** There are letters behind the last one. */
+  readonly more: boolean;
+}
+
+export interface BuriedRequest {
+  readonly id: string;
+  readonly born: number;
+  readonly places: readonly Place[];
 }

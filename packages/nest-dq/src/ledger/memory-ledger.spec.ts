@@ -18,10 +18,10 @@ describe('MemoryLedger', () => {
   async function runAndFinish(id: string): Promise<void> {
     const tube = ledger.tube('t');
     const due = clock.wall();
-    const [answer] = await tube.claim([{ id, generation: 0, due, token: id, attempts: 1 }]);
+    const [answer] = await tube.claim([{ id, generation: 0, born: 0, due, token: id, attempts: 1 }]);
     if (answer?.kind !== 'run') throw new Error(`expected a run, got ${answer?.kind}`);
     const { fence, attempt } = answer;
-    const run = { id, generation: 0, due, fence, attempt, lastOk: tube.now() };
+    const run = { id, generation: 0, born: 0, due, fence, attempt, lastOk: tube.now() };
     await tube.finish([{ ...run, owed: NOTHING_OWED, outcome: { kind: 'done' } }]);
   }
 
@@ -42,7 +42,9 @@ describe('MemoryLedger', () => {
   it('forgets an end when its time is over', async () => {
     await runAndFinish('job');
     const claim = () =>
-      ledger.tube('t').claim([{ id: 'job', generation: 0, due: clock.wall(), token: 'b', attempts: 1 }]);
+      ledger
+        .tube('t')
+        .claim([{ id: 'job', generation: 0, born: 0, due: clock.wall(), token: 'b', attempts: 1 }]);
     await clock.advance(settings.doneTtl - 1);
     await expect(claim()).resolves.toEqual([{ kind: 'gone' }]);
     await clock.advance(1);
@@ -54,7 +56,7 @@ describe('MemoryLedger', () => {
     let most = 0;
     for (let round = 0; round < 20; round++) {
       for (let job = 0; job < 50; job++) await runAndFinish(`${round}-${job}`);
-      most = Math.max(most, records.size);
+      most = Math.max(most, records.byId.size);
       await clock.advance(settings.doneTtl);
     }
     // Those of two rounds at most: the old are swept while the new come.

@@ -1,7 +1,12 @@
 import { Redis, type Cluster, type RedisOptions } from 'ioredis';
+import { ABORT } from './scripts/abort.lua.js';
 import { CLAIM } from './scripts/claim.lua.js';
+import { COMMIT } from './scripts/commit.lua.js';
 import { EXTEND } from './scripts/extend.lua.js';
+import { FIND } from './scripts/find.lua.js';
 import { FINISH } from './scripts/finish.lua.js';
+import { BURIED, DISCARD, LETTER, LETTERS } from './scripts/letters.lua.js';
+import { OPEN } from './scripts/open.lua.js';
 import { PROBE } from './scripts/probe.lua.js';
 import { REVOKE } from './scripts/revoke.lua.js';
 import { SETTLE } from './scripts/settle.lua.js';
@@ -13,21 +18,37 @@ const SCRIPTS = {
   dqClaim: CLAIM,
   dqFinish: FINISH,
   dqExtend: EXTEND,
+  dqOpen: OPEN,
+  dqCommit: COMMIT,
+  dqAbort: ABORT,
   dqRevoke: REVOKE,
+  dqFind: FIND,
   dqSettle: SETTLE,
+  dqLetters: LETTERS,
+  dqLetter: LETTER,
+  dqBuried: BURIED,
+  dqDiscard: DISCARD,
   dqProbe: PROBE,
 };
 export type ScriptName = keyof typeof SCRIPTS;
 
+/** What a script replies: whether it acted (1) or came too late (0), the server's time in microseconds, its answers. */
+export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];
+
 type ScriptCalls = {
-  [name in ScriptName]: (keys: number, ...keysThenArguments: readonly string[][]) => Promise<number[]>;
+  [name in ScriptName]: (keys: number, ...keysThenArguments: readonly string[][]) => Promise<RawReply>;
 };
 export type LedgerConnection = (Redis | Cluster) & ScriptCalls;
 
 /** Milliseconds. A call without an answer for so long is given up. */
 export const CALL_LIMIT = 1_000;
 /** Milliseconds. A connection that says nothing for so long, although it was asked, is given up. */
-const SILENCE_LIMIT = 3_000;
+export const SILENCE_LIMIT = 3_000;
+/**
+ * Milliseconds. ioredis counts the time in which this process was blocked, and then gives up calls whose replies wait in
+ * the socket. So the ledger has limits of its own, and those of ioredis are only a net under them.
+ */
+const SAFETY_NET = 30_000;
 
 /** At most 500 ms, and not the same for all processes that lost the same server. */
 const retryStrategy = (times: number) => Math.min(50 * 2 ** times, 350) + Math.random() * 150;
@@ -47,9 +68,8 @@ const OURS = {
   connectTimeout: CALL_LIMIT,
   // ioredis waits so long for the end of a stream that is closed already: the process would not end before.
   disconnectTimeout: 100,
-  commandTimeout: CALL_LIMIT,
-  // A connection whose other end is gone is given up, and not only its calls.
-  socketTimeout: SILENCE_LIMIT,
+  commandTimeout: SAFETY_NET,
+  socketTimeout: SAFETY_NET,
   // A replica now, after a failover: the name or the sentinels lead to the new master.
   reconnectOnError: (error: Error) => error.message.includes('READONLY'),
   readOnly: false,
@@ -87,7 +107,9 @@ function ownClient(source: RedisSource): Redis | Cluster {
   if (typeof source === 'string') return new Redis(source, { lazyConnect: true }).duplicate(OURS);
   if (isCluster(source)) {
     const { retryStrategy: _nodesAreLeftToTheCluster, ...redisOptions } = OURS;
-    return source.duplicate([], { ...OURS_FOR_CLUSTERS, redisOptions });
+    // Which of a cluster's connections is silent only ioredis knows.
+    const silence = { socketTimeout: SILENCE_LIMIT };
+    return source.duplicate([], { ...OURS_FOR_CLUSTERS, redisOptions: { ...redisOptions, ...silence } });
   }
   if (isRedis(source)) return source.duplicate(OURS);
   return new Redis({ ...source, ...OURS });
@@ -105,4 +127,12 @@ function isRedis(source: RedisOptions | Redis): source is Redis {
 /** Whether the server answered, and refused: its errors begin with a code, such as OOM or NOPERM. */
 export function isRefusal(error: Error): boolean {
   return /^[A-Z]{2,} /.test(error.message);
+}
+
+/**
+ * Whether a script failed over what is stored, such as a record that somebody else wrote: the server is fit, and other
+ * jobs are not concerned. Everything that a server says of itself (OOM, READONLY, LOADING, NOPERM) has a code of its own.
+ */
+export function isAboutData(error: Error): boolean {
+  return /^WRONGTYPE |^ERR .*user_script/s.test(error.message);
 }

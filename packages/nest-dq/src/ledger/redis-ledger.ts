@@ -2,17 +2,22 @@ import type { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
 import { toError } from '../errors.js';
 import type { Clock, Timer } from '../time.js';
+import { withinLimit } from './call-limit.js';
+import { LeaseKeeper, type StartKeeperThread } from './lease-keeper.js';
 import type { Ledger, LedgerListener, LedgerSettings } from './ledger.js';
 import { unchecked, unfitness } from './redis-check.js';
 import {
+  CALL_LIMIT,
   isCluster,
   isRefusal,
   ledgerConnection,
+  SILENCE_LIMIT,
   type LedgerConnection,
   type RedisSource,
 } from './redis-connection.js';
 import { RedisMaster } from './redis-master.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
+import { threadSource } from './thread-source.js';
 
 /** Milliseconds until the next attempt where ioredis makes none. */
 const RECONNECT = 500;
@@ -21,13 +26,16 @@ export interface RedisLedgerOptions {
   readonly redis: RedisSource;
   readonly settings: LedgerSettings;
   readonly clock: Clock;
-  /** Is told, once, what is wrong with the server's settings. */
+  /** Is told, once each, what is wrong with the server's settings, and why leases are not kept. */
   readonly warn: (message: string) => void;
+  /** Keeps the leases of claimed jobs while the event loop is blocked; without it nobody does. */
+  readonly startKeeper?: StartKeeperThread;
 }
 
 /** The ledger of many processes, in one Redis or a Redis Cluster. */
 export class RedisLedger implements Ledger {
   private readonly connection: LedgerConnection;
+  private readonly keeper: LeaseKeeper | undefined;
   private readonly tubes = new Map<string, RedisTubeLedger>();
   /** One for all tubes; in a cluster one for each, as any two may be on different masters, and move. */
   private readonly masters = new Map<string, RedisMaster>();
@@ -36,17 +44,21 @@ export class RedisLedger implements Ledger {
   private state: 'new' | 'started' | 'closed' = 'new';
   private checked = false;
   private reconnecting: Timer | undefined;
+  private greeting: Timer | undefined;
   private closing: Promise<void> | undefined;
 
   constructor(private readonly options: RedisLedgerOptions) {
     this.connection = ledgerConnection(options.redis);
+    const { startKeeper: start, settings, warn } = options;
+    const source = () => threadSource(this.connection);
+    this.keeper = start && new LeaseKeeper({ start, source, settings, warn });
   }
 
   tube(name: string): RedisTubeLedger {
     let tube = this.tubes.get(name);
     if (!tube) {
       const base = `{${name}}:`; // one hash tag: all of a tube is in one slot
-      tube = new RedisTubeLedger(this.master(base), base);
+      tube = new RedisTubeLedger(this.master(base), base, this.keeper?.tube(name));
       this.tubes.set(name, tube);
     }
     return tube;
@@ -75,9 +87,11 @@ export class RedisLedger implements Ledger {
     const { connection } = this;
     this.state = 'closed';
     this.reconnecting?.cancel();
+    this.greeting?.cancel();
     for (const master of this.masters.values()) master.close();
+    await this.keeper?.close();
     // Quitting lets what is under way arrive; a server that is away needs no farewell.
-    if (connection.status === 'ready') await connection.quit().catch(() => undefined);
+    if (connection.status === 'ready') await this.limited(connection.quit()).catch(() => undefined);
     if (connection.status !== 'end') connection.disconnect();
   }
 
@@ -86,17 +100,39 @@ export class RedisLedger implements Ledger {
     this.connection.connect().catch(() => undefined);
   }
 
+  /** A server may take a connection, and then say nothing. */
+  private awaitReady(): void {
+    const { clock } = this.options;
+    this.greeting = clock.after(SILENCE_LIMIT, () =>
+      clock.soon(() => {
+        if (this.state === 'started' && this.connection.status === 'connect') this.reconnect();
+      }),
+    );
+  }
+
+  /** Of one server: those of a cluster's connections are ioredis' own matter. */
+  private reconnect(): void {
+    if (!isCluster(this.connection)) this.connection.disconnect(true);
+  }
+
+  private limited<T>(call: Promise<T>): Promise<T> {
+    return withinLimit(this.options.clock, CALL_LIMIT, call);
+  }
+
   private watch(): void {
     const events: EventEmitter = this.connection;
     let problem: Error | undefined;
     events.on('error', (error: Error) => (problem = error));
     events.on('node error', (error: Error) => (problem = error));
+    events.on('connect', () => this.awaitReady());
     events.on('ready', () => {
+      this.greeting?.cancel();
       problem = undefined;
       for (const master of this.masters.values()) master.connected();
       void this.check();
     });
     events.on('close', () => {
+      this.greeting?.cancel();
       for (const master of this.masters.values())
         master.lost(problem ?? new Error('the connection was closed'));
     });
@@ -119,7 +155,7 @@ export class RedisLedger implements Ledger {
     const problems = new Set<string>();
     for (const server of servers) {
       try {
-        for (const problem of unfitness(await server.info())) problems.add(problem);
+        for (const problem of unfitness(await this.limited(server.info()))) problems.add(problem);
       } catch (thrown) {
         const error = toError(thrown);
         if (isRefusal(error)) problems.add(unchecked(error));
@@ -139,6 +175,7 @@ export class RedisLedger implements Ledger {
         settings: this.options.settings,
         clock: this.options.clock,
         start: () => this.start(),
+        reconnect: () => this.reconnect(),
       });
       this.masters.set(place, master);
       this.tellOf(master);

@@ -1,8 +1,17 @@
 import { DqError, toError } from '../errors.js';
 import type { Clock, Timer } from '../time.js';
+import { NoAnswer, withinLimit } from './call-limit.js';
 import { LedgerTime } from './ledger-time.js';
 import type { LedgerListener, LedgerSettings } from './ledger.js';
-import { CALL_LIMIT, isRefusal, type LedgerConnection, type ScriptName } from './redis-connection.js';
+import {
+  CALL_LIMIT,
+  isAboutData,
+  isRefusal,
+  type LedgerConnection,
+  type RawReply,
+  SILENCE_LIMIT,
+  type ScriptName,
+} from './redis-connection.js';
 
 /** Milliseconds. A call that reaches the server too late is repeated for so long. */
 const GIVE_UP_LATE = 3_000;
@@ -20,11 +29,13 @@ export interface RedisMasterOptions {
   readonly clock: Clock;
   /** Connects, where a call comes before the start. */
   readonly start: () => void;
+  /** Gives the connection up for a new one: its other end is silent. */
+  readonly reconnect: () => void;
 }
 
 /** A reply, and between which moments of the monotonic clock it was made. */
 interface Answer {
-  readonly reply: number[];
+  readonly reply: RawReply;
   readonly sent: number;
   readonly received: number;
 }
@@ -39,6 +50,8 @@ export class RedisMaster {
   private reason = new Error('it was not asked yet');
   private awaited: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
   private probing = false;
+  /** When the first call was sent of those without an answer since the last answer. */
+  private silentSince: number | undefined;
   private timer: Timer | undefined;
 
   constructor(private readonly options: RedisMasterOptions) {
@@ -82,9 +95,10 @@ export class RedisMaster {
 
   /**
    * Calls a script, and gives its reply. Nothing is sent while the server is away.
-   * The time of every reply is learned, and a call that came too late is repeated.
+   * The time of every reply is learned, and a call that came too late is repeated. An error about what is stored
+   * rejects like any other, but does not make the server away.
    */
-  async call(script: ScriptName, keys: string[], args: string[]): Promise<number[]> {
+  async call(script: ScriptName, keys: string[], args: string[]): Promise<RawReply> {
     if (this.state !== 'answers') await this.readTime();
     if (this.away) throw downError(this.reason);
     const { clock } = this.options;
@@ -99,6 +113,7 @@ export class RedisMaster {
 
   /** A connection stands, perhaps to another server: what is measured begins anew. */
   connected(): void {
+    this.silentSince = undefined;
     this.time.renew();
     this.probe();
   }
@@ -122,14 +137,23 @@ export class RedisMaster {
     const actUntil = String(Math.floor(this.time.now() + CALL_LIMIT));
     try {
       const call = connection[script](keys.length, keys, [actUntil, ...this.common, ...args]);
-      const reply = await withinLimit(clock, call);
+      const reply = await withinLimit(clock, CALL_LIMIT, call);
       return { reply, sent, received: clock.now() };
     } catch (thrown) {
       if (this.isClosed()) throw closedError();
       const error = toError(thrown);
-      this.lost(error);
+      if (error instanceof NoAnswer) this.unheard(sent);
+      // A probe touches no record: where it fails, nothing can be asked.
+      if (script === 'dqProbe' || !isAboutData(error)) this.lost(error);
       throw downError(error);
     }
+  }
+
+  private unheard(sent: number): void {
+    this.silentSince ??= sent;
+    if (this.options.clock.now() - this.silentSince < SILENCE_LIMIT) return;
+    this.silentSince = undefined;
+    this.options.reconnect();
   }
 
   private isClosed(): boolean {
@@ -138,7 +162,8 @@ export class RedisMaster {
 
   private answered({ reply, sent, received }: Answer): void {
     if (this.state === 'closed') return;
-    this.time.observe(sent, received, reply[1]! / 1_000);
+    this.time.observe(sent, received, reply[1] / 1_000);
+    this.silentSince = undefined;
     const wasAway = this.state === 'away';
     this.state = 'answers';
     this.answerAwaited();
@@ -176,14 +201,6 @@ export class RedisMaster {
     if (answer.received - answer.sent > SLOW) answer = await probe();
     this.answered(answer);
   }
-}
-
-/** ioredis has a limit of its own, but not for calls that wait until a whole cluster is ready. */
-function withinLimit<T>(clock: Clock, call: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.after(CALL_LIMIT, () => reject(new Error(`no answer within ${CALL_LIMIT} ms`)));
-    call.then(resolve, reject).finally(() => timer.cancel());
-  });
 }
 
 function downError(cause: Error): DqError {

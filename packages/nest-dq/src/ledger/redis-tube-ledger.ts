@@ -1,27 +1,36 @@
-import type { RevokeResult } from '../job.js';
 import type {
+  AbortAnswer,
+  AbortRequest,
+  BuriedRequest,
   ClaimAnswer,
   ClaimRequest,
-  Death,
+  CommitAnswer,
+  CommitRequest,
   ExtendAnswer,
   ExtendRequest,
   FinishAnswer,
   FinishRequest,
   LedgerListener,
+  Letter,
+  LetterList,
+  LetterPage,
+  LetterRef,
+  OpenAnswer,
+  OpenRequest,
   RevokeAnswer,
   RevokeRequest,
-  RunRef,
+  Schedule,
   SettledCopies,
   TubeLedger,
 } from './ledger.js';
+import type { ScriptName } from './redis-connection.js';
+import { letterWire, readLetter, writeBuried, writePage } from './redis-letters.js';
+import type { KeptRun } from './kept-run.js';
+import type { TubeKeeper } from './lease-keeper.js';
 import type { RedisMaster } from './redis-master.js';
-
-const OUTCOMES = { done: 'd', retry: 'w', back: 'b', dead: 'x' } as const;
-const REVOKE_RESULTS: readonly RevokeResult[] = ['unknown', 'revoked', 'running', 'done', 'dead'];
-const FINISH_ANSWERS: readonly FinishAnswer[] = ['refused', 'ok', 'revoked'];
-const EXTEND_ANSWERS: readonly ExtendAnswer[] = ['refused', 'ok'];
-/** A reply begins with whether the script acted, and the time. */
-const FIRST = 2;
+import { claimWire, extendWire, finishWire, writeSettled } from './redis-runs.js';
+import { abortWire, commitWire, findWire, openWire, revokeWire } from './redis-schedules.js';
+import { ScriptArguments, ScriptReply, type ScriptWire } from './script-wire.js';
 
 /** One tube's part of the ledger in Redis: requests to script arguments, replies to answers. No decisions. */
 export class RedisTubeLedger implements TubeLedger {
@@ -29,6 +38,7 @@ export class RedisTubeLedger implements TubeLedger {
     private readonly master: RedisMaster,
     /** What the tube's keys begin with. */
     private readonly base: string,
+    private readonly keeper?: TubeKeeper,
   ) {}
 
   get away(): boolean {
@@ -52,114 +62,107 @@ export class RedisTubeLedger implements TubeLedger {
     settled: readonly SettledCopies[] = [],
   ): Promise<ClaimAnswer[]> {
     if (requests.length === 0 && settled.length === 0) return [];
-    const keys = [this.deadIndex()];
-    const args = [String(requests.length)];
-    for (const { id, generation, due, token, attempts } of requests) {
-      keys.push(this.base + id);
-      args.push(String(generation), time(due), token, String(attempts));
-    }
-    this.pushSettled(keys, args, settled);
-    const reply = await this.master.call('dqClaim', keys, args);
-    return requests.map((_, index) => claimAnswer(reply, FIRST + 4 * index));
+    const lastOk = this.now();
+    const reply = await this.call('dqClaim', (to) => {
+      to.number(requests.length);
+      for (const request of requests) claimWire.write(to, request);
+      for (const each of settled) writeSettled(to, each);
+    });
+    const answers = requests.map(() => claimWire.read(reply));
+    this.keeper?.granted(grantedRuns(requests, answers, lastOk));
+    return answers;
   }
 
   async finish(requests: readonly FinishRequest[]): Promise<FinishAnswer[]> {
-    if (requests.length === 0) return [];
-    const keys = [this.deadIndex()];
-    const args: string[] = [];
-    for (const request of requests) {
-      const { owed, outcome } = request;
-      this.pushRun(keys, args, request);
-      args.push(
-        String(owed.mask),
-        flag(owed.unknown),
-        OUTCOMES[outcome.kind],
-        outcome.kind === 'retry' ? time(outcome.due) : '0',
-        outcome.kind === 'dead' ? outcome.death.why : '',
-        outcome.kind === 'dead' ? errorText(outcome.death.error) : '',
-      );
-    }
-    const reply = await this.master.call('dqFinish', keys, args);
-    return requests.map((_, index) => FINISH_ANSWERS[reply[FIRST + index]!]!);
+    const answers = await this.each('dqFinish', finishWire, requests);
+    this.keeper?.over(requests);
+    return answers;
   }
 
   async extend(requests: readonly ExtendRequest[]): Promise<ExtendAnswer[]> {
-    if (requests.length === 0) return [];
-    const keys: string[] = [];
-    const args: string[] = [];
-    for (const request of requests) this.pushRun(keys, args, request);
-    const reply = await this.master.call('dqExtend', keys, args);
-    return requests.map((_, index) => EXTEND_ANSWERS[reply[FIRST + index]!]!);
+    if (requests.length > 0) this.keeper?.beat();
+    const answers = await this.each('dqExtend', extendWire, requests);
+    this.keeper?.over(requests.filter((_, i) => answers[i] === 'refused'));
+    return answers;
   }
 
-  async revoke(requests: readonly RevokeRequest[]): Promise<RevokeAnswer[]> {
-    if (requests.length === 0) return [];
-    const keys: string[] = [];
-    const args: string[] = [];
-    for (const { id, born, due, owed } of requests) {
-      keys.push(this.base + id);
-      args.push(String(born), time(due), String(owed.mask), flag(owed.unknown));
-    }
-    const reply = await this.master.call('dqRevoke', keys, args);
-    return requests.map((_, index) => ({ result: REVOKE_RESULTS[reply[FIRST + index]!]! }));
+  open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]> {
+    return this.each('dqOpen', openWire, requests);
+  }
+
+  commit(requests: readonly CommitRequest[]): Promise<CommitAnswer[]> {
+    return this.each('dqCommit', commitWire, requests);
+  }
+
+  abort(requests: readonly AbortRequest[]): Promise<AbortAnswer[]> {
+    return this.each('dqAbort', abortWire, requests);
+  }
+
+  revoke(requests: readonly RevokeRequest[]): Promise<RevokeAnswer[]> {
+    return this.each('dqRevoke', revokeWire, requests);
+  }
+
+  find(ids: readonly string[]): Promise<(Schedule | undefined)[]> {
+    return this.each('dqFind', findWire, ids);
   }
 
   async settle(settled: readonly SettledCopies[]): Promise<void> {
     if (settled.length === 0) return;
-    const keys: string[] = [];
-    const args: string[] = [];
-    this.pushSettled(keys, args, settled);
-    await this.master.call('dqSettle', keys, args);
+    await this.call('dqSettle', (to) => settled.forEach((each) => writeSettled(to, each)));
   }
 
-  private pushRun(keys: string[], args: string[], run: RunRef): void {
-    keys.push(this.base + run.id);
-    args.push(String(run.generation), time(run.due), String(run.fence), String(run.attempt));
-    args.push(String(Math.floor(run.lastOk)));
-  }
-
-  private pushSettled(keys: string[], args: string[], settled: readonly SettledCopies[]): void {
-    for (const { id, generation, mask, unknown } of settled) {
-      keys.push(this.base + id);
-      args.push(String(generation), String(mask), flag(unknown));
+  async letters(page: LetterPage): Promise<LetterList> {
+    const reply = await this.call('dqLetters', (to) => writePage(to, page));
+    const more = reply.number() === 1;
+    const letters: Letter[] = [];
+    while (!reply.ended) {
+      const letter = readLetter(reply);
+      if (letter) letters.push(letter);
     }
+    return { letters, more };
   }
 
-  /** No job has this id: see `isJobId`. */
-  private deadIndex(): string {
-    return `${this.base}:dead`;
+  letter(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]> {
+    return this.each('dqLetter', letterWire, refs);
+  }
+
+  async buried(requests: readonly BuriedRequest[]): Promise<void> {
+    if (requests.length === 0) return;
+    await this.call('dqBuried', (to) => requests.forEach((each) => writeBuried(to, each)));
+  }
+
+  discard(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]> {
+    return this.each('dqDiscard', letterWire, refs);
+  }
+
+  private async each<Request, Answer>(
+    script: ScriptName,
+    wire: ScriptWire<Request, Answer>,
+    requests: readonly Request[],
+  ): Promise<Answer[]> {
+    if (requests.length === 0) return [];
+    const reply = await this.call(script, (to) => requests.forEach((request) => wire.write(to, request)));
+    return requests.map(() => wire.read(reply));
+  }
+
+  private async call(script: ScriptName, write: (to: ScriptArguments) => void): Promise<ScriptReply> {
+    const to = new ScriptArguments(this.base);
+    write(to);
+    return new ScriptReply(await this.master.call(script, to.keys, to.values));
   }
 }
 
-function claimAnswer(reply: readonly number[], at: number): ClaimAnswer {
-  const [first, second, third] = [reply[at + 1]!, reply[at + 2]!, reply[at + 3]!];
-  switch (reply[at]) {
-    case 0:
-      return { kind: 'gone' };
-    case 1:
-      return { kind: 'run', fence: first, attempt: second, due: third };
-    case 2:
-      return { kind: 'wait', ms: first };
-    case 3:
-      return { kind: 'busy', ms: first, ranFor: second };
-    case 4:
-      return { kind: 'dead', fresh: first === 1 };
-    case 5:
-      return { kind: 'stale' };
-    default:
-      throw new TypeError(`the claim script replied ${reply[at]}`);
-  }
-}
-
-/** Whole milliseconds, rounded up: nothing is due before its time. */
-function time(value: number): string {
-  return String(Math.ceil(value));
-}
-
-function flag(value: boolean): string {
-  return value ? '1' : '0';
-}
-
-function errorText(error: Death['error']): string {
-  return error ? JSON.stringify(error) : '';
+function grantedRuns(
+  requests: readonly ClaimRequest[],
+  answers: readonly ClaimAnswer[],
+  lastOk: number,
+): KeptRun[] {
+  const runs: KeptRun[] = [];
+  answers.forEach((answer, i) => {
+    if (answer.kind !== 'run') return;
+    const { id, generation, born, timeout } = requests[i]!;
+    const { due, fence, attempt } = answer;
+    runs.push({ id, generation, born, due, fence, attempt, lastOk, timeout });
+  });
+  return runs;
 }

@@ -4,7 +4,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { DqConsumer } from '../consumer/consumer.js';
 import { DqError } from '../errors.js';
 import type { DelayedJob } from '../job.js';
-import { DqProducer } from '../producer.js';
+import { DqProducer } from '../producer/producer.js';
 import { CollectingLogger } from '../testing/collecting-logger.js';
 import { defineTube } from '../tube.js';
 import { DelayedHandler } from './delayed-handler.js';

@@ -8,7 +8,8 @@ import {
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { DqConsumer } from '../consumer/consumer.js';
 import { DqError, show } from '../errors.js';
-import { DqProducer } from '../producer.js';
+import { DqDeadLetters } from '../producer/dead-letters.js';
+import { DqProducer } from '../producer/producer.js';
 import { systemClock, type Clock } from '../time.js';
 import { HandlerExplorer } from './handler-explorer.js';
 import { DqLifecycle } from './lifecycle.js';
@@ -37,7 +38,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
     global: isGlobal,
     imports: [...(definition.imports ?? []), DiscoveryModule],
     providers: [...(definition.providers ?? []), ...clusterProviders(name)],
-    exports: [dqToken(DqProducer, name), dqToken(DqConsumer, name)],
+    exports: [DqProducer, DqConsumer, DqDeadLetters].map((what) => dqToken(what, name)),
   }))
   .build();
 
@@ -92,6 +93,11 @@ function clusterProviders(cluster: string | undefined): Provider[] {
     {
       provide: token(DqConsumer),
       useFactory: ({ consumer }: DqRuntime) => consumer,
+      inject: [token('runtime')],
+    },
+    {
+      provide: token(DqDeadLetters),
+      useFactory: ({ deadLetters }: DqRuntime) => deadLetters,
       inject: [token('runtime')],
     },
     {

@@ -191,7 +191,7 @@ describe('the discovery of handlers', () => {
     await expect(found).rejects.toThrow(/Wrong\.run .*`concurrency` is 0/);
   });
 
-  it.each(['timeout', 'cluster'])('refuses the option %s by name', async (option) => {
+  it.each(['cluster'])('refuses the option %s by name', async (option) => {
     @Injectable()
     class Early {
       @DelayedHandler('early', { [option]: 'x' })

@@ -13,7 +13,7 @@ import { NestFactory } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DqConsumer } from '../consumer/consumer.js';
 import type { DelayedJob } from '../job.js';
-import { DqProducer } from '../producer.js';
+import { DqProducer } from '../producer/producer.js';
 import { CollectingLogger } from '../testing/collecting-logger.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
 import { DelayedHandler } from './delayed-handler.js';

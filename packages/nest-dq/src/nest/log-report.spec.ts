@@ -77,6 +77,43 @@ describe('the log', () => {
     ]);
   });
 
+  it('tells of revoked runs and of handlers that ignore their timeout', () => {
+    report.revoked('t', 'a', 1);
+    report.overran('t', 'b', 2);
+    expect(logger.lines).toEqual([
+      { level: 'log', message: 'job a of t was revoked in attempt 1, and its handler is asked to stop' },
+      {
+        level: 'warn',
+        message: expect.stringMatching(/^the handler of t ignores its signal: attempt 2 of job b/),
+      },
+    ]);
+  });
+
+  it('tells that jobs ran while the event loop stood still, and what to do', () => {
+    report.stoodStill('t', 8_140, 15_000);
+    expect(logger.lines).toEqual([
+      {
+        level: 'warn',
+        message:
+          'the event loop stood still for 8.1 s while jobs of t ran, with a lease of 15.0 s: do such work in a worker thread of your own, or set a longer `lease`',
+      },
+    ]);
+  });
+
+  it('tells once a minute that the ledger fails at a job', async () => {
+    const tell = (id: string) => report.ledgerTrouble('t', id, new Error('WRONGTYPE'));
+    tell('a');
+    tell('a');
+    tell('b');
+    expect(logger.lines.map(({ message }) => message)).toEqual([
+      'the record of job a of t is in trouble, and is tried again: WRONGTYPE',
+      'the record of job b of t is in trouble, and is tried again: WRONGTYPE',
+    ]);
+    await clock.advance(60_000);
+    tell('a');
+    expect(logger.lines).toHaveLength(3);
+  });
+
   it('tells that a node is down and up again, and nothing of the first connection', () => {
     const node = new ClusterNode('10.0.0.1:11300', () => new Duplex(), clock);
     report.up(node);
@@ -111,5 +148,14 @@ describe('the log', () => {
     await clock.advance(1);
     tell();
     expect(logger.matching(/out of memory/)).toHaveLength(2);
+  });
+
+  it('tells, once a minute, that a node does not store, with what to do', () => {
+    const node = new ClusterNode('10.0.0.1:11300', () => new Duplex(), clock);
+    report.trouble(node, 'its binlog has stopped; restart it');
+    report.trouble(node, 'its binlog has stopped; restart it');
+    expect(logger.lines).toEqual([
+      { level: 'warn', message: '10.0.0.1:11300: its binlog has stopped; restart it' },
+    ]);
   });
 });

@@ -6,7 +6,7 @@ import type { DelayedJob } from '../job.js';
 import type { Death, LedgerListener } from '../ledger/ledger.js';
 import type { Clock } from '../time.js';
 
-/** Milliseconds. The same trouble of the same node is not told again within this time. */
+/** Milliseconds. The same trouble is not told again within this time. */
 const TROUBLE_EVERY = 60_000;
 
 const WHY: Readonly<Record<Death['why'], string>> = {
@@ -59,6 +59,31 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     );
   }
 
+  revoked(tube: string, id: string, attempt: number): void {
+    this.logger.log(
+      `job ${id} of ${tube} was revoked in attempt ${attempt}, and its handler is asked to stop`,
+    );
+  }
+
+  overran(tube: string, id: string, attempt: number): void {
+    this.logger.warn(
+      `the handler of ${tube} ignores its signal: attempt ${attempt} of job ${id} still runs 5 s after its timeout, and another job takes its slot`,
+    );
+  }
+
+  ledgerTrouble(tube: string, id: string, error: Error): void {
+    this.tellNowAndThen(
+      `the record of job ${id} of ${tube} is in trouble, and is tried again: ${error.message}`,
+    );
+  }
+
+  stoodStill(tube: string, ms: number, lease: number): void {
+    const [still, kept] = [ms, lease].map((each) => `${(each / 1_000).toFixed(1)} s`);
+    this.logger.warn(
+      `the event loop stood still for ${still} while jobs of ${tube} ran, with a lease of ${kept}: do such work in a worker thread of your own, or set a longer \`lease\``,
+    );
+  }
+
   // ── servers ──
 
   up(node: ClusterNode): void {
@@ -70,12 +95,12 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.logger.warn(`${node.endpoint} is down, and tried again until it answers: ${error.message}`);
   }
 
+  trouble(node: ClusterNode, message: string): void {
+    this.nodeTrouble(node.endpoint, message);
+  }
+
   nodeTrouble(node: string, message: string): void {
-    const trouble = `${node}: ${message}`;
-    const now = this.clock.now();
-    if (now - (this.troubles.get(trouble) ?? -Infinity) < TROUBLE_EVERY) return;
-    this.troubles.set(trouble, now);
-    this.logger.warn(trouble);
+    this.tellNowAndThen(`${node}: ${message}`);
   }
 
   /** Redis does not answer. */
@@ -86,5 +111,13 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   /** Redis answers, all of it. */
   back(): void {
     this.logger.log('Redis answers again');
+  }
+
+  private tellNowAndThen(trouble: string): void {
+    const now = this.clock.now();
+    for (const [told, at] of this.troubles) if (now - at >= TROUBLE_EVERY) this.troubles.delete(told);
+    if (this.troubles.has(trouble)) return;
+    this.troubles.set(trouble, now);
+    this.logger.warn(trouble);
   }
 }

@@ -162,9 +162,9 @@ describe('the options', () => {
     ['consume as a text', { consume: 'false' }, /`consume` is "false": expected true or false/],
     ['wrong handler defaults', { handlers: { concurrency: 0 } }, /`handlers`: `concurrency` is 0: expected/],
     [
-      'a timeout of handlers',
-      { handlers: { timeout: '1s' } },
-      /`handlers`: .*`timeout` is not available in this version/,
+      'a timeout of handlers that is none',
+      { handlers: { timeout: 0 } },
+      /`handlers`: .*`timeout` is 0: expected longer than 0/,
     ],
     [
       'a cluster of handlers',

@@ -3,10 +3,12 @@ import { Cluster } from '../cluster/cluster.js';
 import { ClusterConsumer } from '../consumer/consumer.js';
 import { EmbeddedNode } from '../embedded/embedded-node.js';
 import type { Ledger } from '../ledger/ledger.js';
+import { startKeeperThread } from '../ledger/lease-keeper.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { RedisLedger } from '../ledger/redis-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
-import { ClusterProducer } from '../producer.js';
+import { ClusterDeadLetters } from '../producer/dead-letters.js';
+import { ClusterProducer } from '../producer/producer.js';
 import type { Clock } from '../time.js';
 import { dialTcp } from './endpoint.js';
 import { LogReport } from './log-report.js';
@@ -18,6 +20,7 @@ const EMBEDDED_ENDPOINT = 'embedded';
 export class DqRuntime {
   readonly producer: ClusterProducer;
   readonly consumer: ClusterConsumer;
+  readonly deadLetters: ClusterDeadLetters;
 
   private readonly embedded: EmbeddedNode | undefined;
   private readonly cluster: Cluster;
@@ -34,7 +37,13 @@ export class DqRuntime {
       );
       this.cluster = new Cluster(nodes, options);
       const warn = (message: string) => report.warn(message);
-      this.ledger = new RedisLedger({ redis: servers.redis, settings: options, clock, warn });
+      this.ledger = new RedisLedger({
+        redis: servers.redis,
+        settings: options,
+        clock,
+        warn,
+        startKeeper: startKeeperThread,
+      });
     } else {
       const embedded = new EmbeddedNode(clock);
       this.embedded = embedded;
@@ -46,7 +55,9 @@ export class DqRuntime {
     const { cluster, ledger } = this;
     const settleQueue = new SettleQueue(ledger, clock);
     this.settleQueue = settleQueue;
-    this.producer = new ClusterProducer(cluster, ledger, settleQueue, clock, options);
+    const producing = { cluster, ledger, settleQueue, clock, settings: options };
+    this.producer = new ClusterProducer(producing);
+    this.deadLetters = new ClusterDeadLetters(producing);
     this.consumer = new ClusterConsumer(options, { cluster, ledger, settleQueue, clock, report });
   }
 
@@ -63,6 +74,7 @@ export class DqRuntime {
 
   private async end(): Promise<void> {
     this.producer.close();
+    this.deadLetters.close();
     this.settleQueue.close();
     try {
       await this.ledger.close();

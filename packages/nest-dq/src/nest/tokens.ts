@@ -1,9 +1,10 @@
 import type { InjectionToken } from '@nestjs/common';
 import { DqConsumer } from '../consumer/consumer.js';
-import { DqProducer } from '../producer.js';
+import { DqDeadLetters } from '../producer/dead-letters.js';
+import { DqProducer } from '../producer/producer.js';
 
 /** What an application injects; of the default cluster by the class itself. */
-export type DqInjectable = typeof DqProducer | typeof DqConsumer;
+export type DqInjectable = typeof DqProducer | typeof DqConsumer | typeof DqDeadLetters;
 
 /** What only the module itself injects. */
 export type DqPart = 'options' | 'clock' | 'runtime' | 'explorer' | 'lifecycle';

@@ -64,6 +64,7 @@ export function heldDelivery(lane: Lane, header: Partial<CopyHeader> & { copyId?
       id: `job-${copyId}`,
       due: 1_000,
       generation: 0,
+      born: rest.generation ?? 0,
       copies: 3,
       priority: 1,
       index: 0,

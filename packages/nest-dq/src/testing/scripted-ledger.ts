@@ -1,13 +1,25 @@
 import type {
+  AbortAnswer,
+  AbortRequest,
+  BuriedRequest,
   ClaimAnswer,
   ClaimRequest,
+  CommitAnswer,
+  CommitRequest,
   ExtendAnswer,
   ExtendRequest,
   FinishAnswer,
   FinishRequest,
   LedgerListener,
+  Letter,
+  LetterList,
+  LetterPage,
+  LetterRef,
+  OpenAnswer,
+  OpenRequest,
   RevokeAnswer,
   RevokeRequest,
+  Schedule,
   SettledCopies,
   TubeLedger,
 } from '../ledger/ledger.js';
@@ -41,6 +53,15 @@ export class ScriptedLedger implements TubeLedger {
   readonly claims: Call<ClaimRequest, ClaimAnswer>[] = [];
   readonly finishes: Call<FinishRequest, FinishAnswer>[] = [];
   readonly extends: Call<ExtendRequest, ExtendAnswer>[] = [];
+  readonly opens: Call<OpenRequest, OpenAnswer>[] = [];
+  readonly commits: Call<CommitRequest, CommitAnswer>[] = [];
+  readonly aborts: Call<AbortRequest, AbortAnswer>[] = [];
+  readonly revokes: Call<RevokeRequest, RevokeAnswer>[] = [];
+  readonly finds: Call<string, Schedule | undefined>[] = [];
+  readonly pages: Call<LetterPage, LetterList>[] = [];
+  readonly reads: Call<LetterRef, Letter | undefined>[] = [];
+  readonly discards: Call<LetterRef, Letter | undefined>[] = [];
+  readonly burials: (readonly BuriedRequest[])[] = [];
   readonly settled: (readonly SettledCopies[])[] = [];
   away = false;
 
@@ -71,13 +92,47 @@ export class ScriptedLedger implements TubeLedger {
     return this.ask(this.extends, requests);
   }
 
-  revoke(_requests: readonly RevokeRequest[]): Promise<RevokeAnswer[]> {
-    return Promise.reject(new Error('not scripted'));
+  open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]> {
+    return this.ask(this.opens, requests);
+  }
+
+  commit(requests: readonly CommitRequest[]): Promise<CommitAnswer[]> {
+    return this.ask(this.commits, requests);
+  }
+
+  abort(requests: readonly AbortRequest[]): Promise<AbortAnswer[]> {
+    return this.ask(this.aborts, requests);
+  }
+
+  revoke(requests: readonly RevokeRequest[]): Promise<RevokeAnswer[]> {
+    return this.ask(this.revokes, requests);
+  }
+
+  find(ids: readonly string[]): Promise<(Schedule | undefined)[]> {
+    return this.ask(this.finds, ids);
   }
 
   settle(settled: readonly SettledCopies[]): Promise<void> {
     this.settled.push(settled);
     return Promise.resolve();
+  }
+
+  async letters(page: LetterPage): Promise<LetterList> {
+    const [list] = await this.ask(this.pages, [page]);
+    return list!;
+  }
+
+  letter(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]> {
+    return this.ask(this.reads, refs);
+  }
+
+  buried(requests: readonly BuriedRequest[]): Promise<void> {
+    this.burials.push(requests);
+    return Promise.resolve();
+  }
+
+  discard(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]> {
+    return this.ask(this.discards, refs);
   }
 
   private ask<Request, Answer>(

@@ -68,8 +68,24 @@ class SwitchableTube implements TubeLedger {
       () => this.tube.extend(requests),
       requests.map(({ id }) => `extend ${id}`),
     );
+  open: TubeLedger['open'] = (requests) =>
+    this.reach(
+      () => this.tube.open(requests),
+      requests.map(({ id, opening }) => `open ${id} ${opening.by}`),
+    );
+  commit: TubeLedger['commit'] = (requests) => this.reach(() => this.tube.commit(requests));
+  abort: TubeLedger['abort'] = (requests) =>
+    this.reach(
+      () => this.tube.abort(requests),
+      requests.map(({ id }) => `abort ${id}`),
+    );
   revoke: TubeLedger['revoke'] = (requests) => this.reach(() => this.tube.revoke(requests));
+  find: TubeLedger['find'] = (ids) => this.reach(() => this.tube.find(ids));
   settle: TubeLedger['settle'] = (settled) => this.reach(() => this.tube.settle(settled));
+  letters: TubeLedger['letters'] = (page) => this.reach(() => this.tube.letters(page));
+  letter: TubeLedger['letter'] = (refs) => this.reach(() => this.tube.letter(refs));
+  buried: TubeLedger['buried'] = (requests) => this.reach(() => this.tube.buried(requests));
+  discard: TubeLedger['discard'] = (refs) => this.reach(() => this.tube.discard(refs));
 
   listen(listener: LedgerListener): () => void {
     this.listeners.add(listener);

@@ -33,6 +33,11 @@ export class VirtualClock implements Clock {
     setImmediate(callback);
   }
 
+  /** Time passes in which nothing runs, as in a blocked event loop: what came due is late. */
+  stall(by: number): void {
+    this.elapsed += by;
+  }
+
   /** Moves the time, stopping at each timer on the way and letting everything that follows from it happen. */
   async advance(by: number): Promise<void> {
     const end = this.elapsed + by;

@@ -1,50 +1,48 @@
 import { PRELUDE } from './prelude.lua.js';
 
 /**
- * Who runs a job now. KEYS: dead index, the claims' records, the settled copies' records.
- * ARGV after the common ones: number of claims; generation, due, token, attempts of each; generation, mask, unknown
+ * Who runs a job now. KEYS: dead letters, the claims' records, the settled copies' records.
+ * ARGV after the common ones: number of claims; generation, born, due, token, attempts of each; generation, mask, unknown
  * of each settled. Reply, four integers a claim: 0 gone | 1 run, fence, attempt, due | 2 wait, ms | 3 busy, ms, ranFor |
  * 4 dead, fresh | 5 stale.
  */
 export const CLAIM: string = `${PRELUDE}
 local GONE, RUN, WAIT, BUSY, DEAD, STALE = 0, 1, 2, 3, 4, 5
+local YOUNG = 10000
 
-local function isAborted(record, generation)
-  return record.aborted and string.find(',' .. record.aborted .. ',', ',' .. generation .. ',', 1, true)
-end
-
-local function bury(key, why, isNew, generation, due, attempt, fence)
-  call('HSET', key, 's', 'x', 'g', generation, 'd', due, 'n', attempt, 'c', fence,
-    'y', why, 'p', now)
-  if isNew then
-    call('HSET', key, 'b', generation)
-  else
-    call('HDEL', key, 'e', 't')
+-- Its new fence refuses whatever the last runner may still send.
+local function bury(key, why, record, generation, born, due, attempt)
+  local places = record and call('HGET', key, 'l') or ''
+  call('HSET', key, 's', 'x', 'g', generation, 'b', born, 'd', due, 'n', attempt, 'c', newFence(record))
+  if record then
+    call('HDEL', key, 'e', 't', 'k', 'l')
     call('PERSIST', key)
   end
-  index(key)
+  addLetter(key, born, generation, due, attempt, why, '', places)
 end
 
-local function claim(key, generation, due, token, attempts)
+local function claim(key, generation, born, due, token, attempts)
   local record = readRecord(key, generation)
   local committed = record and record.committed or -1
   local current = record and generation == committed
   if record then
+    local state = record.state
     if generation < committed or isAborted(record, generation) then return GONE, 0, 0, 0 end
-    -- A run goes on under a revoke that came after it began.
-    if generation <= record.floor and not (current and record.running) then return GONE, 0, 0, 0 end
     if current then
-      local state = record.state
       if state == 'd' or state == 'v' or state == 'u' then return GONE, 0, 0, 0 end
       if state == 'x' then return DEAD, 0, 0, 0 end
     end
+    -- A run goes on under a revoke that came after it began.
+    if generation <= record.floor and not (current and record.running) then return GONE, 0, 0, 0 end
   end
   -- The number of a generation is its opening time.
-  if generation > committed and now - generation < 10000 then
-    return WAIT, math.min(500, max(20, math.abs(now - generation))), 0, 0
+  local age = now - generation
+  if generation > committed and age < YOUNG then
+    return WAIT, math.min(500, max(20, math.abs(age))), 0, 0
   end
   local runDue, attempt = due, 0
   if record then
+    local moved = not current and committed ~= -1 and born ~= generation
     local left = max(record.leaseEnd, record.holdEnd) - now
     local last = record.state == 'l'
     if record.running and current and record.token == token and (left > 0 or not last) then
@@ -53,48 +51,61 @@ local function claim(key, generation, due, token, attempts)
       expire(key, record)
       return RUN, record.fence, record.attempt, record.due
     end
-    if left > 0 then return BUSY, left, max(0, math.floor((us - record.fence) / 1000)), 0 end
+    if left > 0 and not (moved and record.born ~= born) then
+      return BUSY, left, max(0, math.floor((us - record.fence) / 1000)), 0
+    end
     if current and last then
       record.state, record.leaseEnd = 'v', 0
       call('HSET', key, 's', 'v')
-      call('HDEL', key, 'e', 't')
+      call('HDEL', key, 'e', 't', 'k')
+      expire(key, record)
+      return GONE, 0, 0, 0
+    end
+    if moved and (record.state ~= 'w' or record.born ~= born) then
+      -- Whoever moved the job was lost before the commit. Its old generation has run since, or is another job by now.
+      call('HSET', key, 'a', abortedAlso(record, generation)) -- for a commit may still come, when the copies are gone
       expire(key, record)
       return GONE, 0, 0, 0
     end
     if current then runDue, attempt = record.due, record.attempt end
   end
   if runDue > now then return WAIT, runDue - now, 0, 0 end
-  local fence = newFence(record)
   if not record and due + STALE_AFTER < now then
-    bury(key, 'stale', true, generation, due, 0, fence)
+    bury(key, 'stale', nil, generation, born, due, 0)
     return STALE, 0, 0, 0
   end
   if attempt >= attempts then
-    bury(key, 'attempts', not record, generation, runDue, attempt, fence)
+    bury(key, 'attempts', record, generation, record and record.born or born, runDue, attempt)
     return DEAD, 1, 0, 0
   end
+  local fence = newFence(record)
   attempt = attempt + 1
   local leaseEnd = now + LEASE
   if current then
     call('HSET', key, 's', 'r', 'n', attempt, 'c', fence, 'e', leaseEnd, 't', token)
+    if record.abort then call('HDEL', key, 'k') end
   else
     -- A newer generation is committed by its first run: a commit that was lost loses no job.
-    call('HSET', key, 's', 'r', 'g', generation, 'd', due, 'n', '1', 'c', fence,
-      'e', leaseEnd, 't', token, 'b', generation)
+    call('HSET', key, 's', 'r', 'g', generation, 'b', born, 'd', due, 'n', '1', 'c', fence, 'e', leaseEnd, 't', token)
+    if record then
+      call('HDEL', key, 'k', 'l')
+      if record.aborted ~= '' then call('HSET', key, 'a', abortedAbove(record, generation)) end
+    end
   end
-  expire(key, { state = 'r', due = runDue, leaseEnd = leaseEnd, holdEnd = 0, owed = record and record.owed or '' })
+  local holdEnd = record and record.holdEnd or 0
+  expire(key, { state = 'r', due = runDue, leaseEnd = leaseEnd, holdEnd = holdEnd, owed = record and record.owed or '' })
   return RUN, fence, attempt, runDue
 end
 
 local count = tonumber(ARGV[5])
 local reply = { 1, us }
 for i = 1, count do
-  local a, r = 2 + i * 4, i * 4 - 1
+  local a, r = 1 + i * 5, i * 4 - 1
   reply[r], reply[r + 1], reply[r + 2], reply[r + 3] =
-    claim(KEYS[i + 1], tonumber(ARGV[a]), tonumber(ARGV[a + 1]), ARGV[a + 2], tonumber(ARGV[a + 3]))
+    claim(KEYS[i + 2], tonumber(ARGV[a]), tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), ARGV[a + 3], tonumber(ARGV[a + 4]))
 end
-local a = 6 + count * 4
-for k = count + 2, #KEYS do
+local a = 6 + count * 5
+for k = count + 3, #KEYS do
   settle(KEYS[k], tonumber(ARGV[a]), tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]))
   a = a + 3
 end

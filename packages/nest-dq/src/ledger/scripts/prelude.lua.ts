@@ -13,25 +13,29 @@
  *  6. `e`  end of the lease; only while it runs
  *  7. `t`  token of the claim that was given the run; only while it runs, and not in a record that was made anew
  *  8. `w`  owed copies: `generation:due:mask:unknown` for each generation that has some, joined by commas
- *  9. `b`  born: the generation of the add
+ *  9. `b`  born: the generation of the add [-1]
  * 10. `f`  floor: this generation and all older ones are void [-1]
- * 11. `o`  the opened generation [-1]; nothing writes it yet
- * 12. `a`  aborted generations above the floor, joined by commas; nothing writes it yet
- * 13. `h`  hold: until then a replaced run goes on, under the fence [0]; nothing writes it yet
- * 14. `y`, `p`, `m`  why it is dead, since when, and the error as JSON; only in dead records
+ * 11. `o`  the opened generation [-1]
+ * 12. `a`  aborted generations above the floor, joined by commas
+ * 13. `h`  hold: until then a replaced run goes on, under the fence [0]
+ * 14. `l`  places of the copies, as formatPlaces writes them; of keyed and moved jobs, until they end
+ * 15. `k`  1 while the run of state l, or the one that holds, is asked to stop
  *
- * 10 to 13 are read only where a generation other than 0 is involved, for they say nothing about generation 0 that its
- * state does not say, and reading them takes as long as reading the others.
+ * 9 to 15 are read only where a generation other than 0 is involved, for they say nothing about generation 0 that its
+ * state does not say (k aside), and reading them takes as long as reading the others.
  *
- * Beside the records of a tube stands `{<tube>}::dead`, the index of its dead letters: ids by time of death.
+ * Beside the records of a tube stand its dead letters, each named `<id>:<born>`:
+ *  - `{<tube>}::dead`, a sorted set: their names by time of death
+ *  - `{<tube>}::letters`, a hash: under the name a JSON text, under `<name>:l` the places
  *
  * To change this: a field that is only added needs a value for its absence, and nothing else. A field that changes its
  * meaning gets a new name, and for one minor version the scripts read both: processes of two versions share the records.
  *
  * A fence has 16 digits, and tostring, `..` and cjson keep 14: write it only as an argument of redis.call, which keeps
  * all, or by string.format('%.0f', fence). Generations and times have 13.
- * Scripts touch KEYS only. Every reply is a flat list of integers; the first is 1 if the script acted and 0 if it came
- * too late, the second the server's time in microseconds.
+ * Scripts touch KEYS only: the first two are the tube's dead letters, then come the records. Every reply is a flat list of
+ * integers and texts; the first is 1 if the script acted and 0 if it came too late, the second the server's time in
+ * microseconds.
  */
 export const PRELUDE: string = `
 local call, tonumber, max = redis.call, tonumber, math.max
@@ -77,7 +81,23 @@ local function owe(owed, generation, due, mask, unknown)
   end)
 end
 
--- The record as the generation (of a copy or a run) needs it; nil if there is none.
+local function isAborted(record, generation)
+  return record.aborted ~= '' and string.find(',' .. record.aborted .. ',', ',' .. generation .. ',', 1, true)
+end
+
+local function abortedAlso(record, generation)
+  return record.aborted == '' and tostring(generation) or record.aborted .. ',' .. generation
+end
+
+local function abortedAbove(record, generation)
+  local above = {}
+  for each in string.gmatch(record.aborted, '%d+') do
+    if tonumber(each) > generation then above[#above + 1] = each end
+  end
+  return table.concat(above, ',')
+end
+
+-- The record as the generation (of a copy or a run) needs it, the whole one without; nil if there is none.
 local function readRecord(key, generation)
   local field = call('HMGET', key, 's', 'g', 'd', 'n', 'c', 'e', 't', 'w')
   if not field[1] then return nil end
@@ -91,14 +111,19 @@ local function readRecord(key, generation)
     leaseEnd = tonumber(field[6]) or 0,
     token = field[7],
     owed = field[8] or '',
-    floor = -1, opened = -1, holdEnd = 0, aborted = false,
+    abort = false, born = 0, floor = -1, opened = -1, aborted = '', holdEnd = 0, places = '',
   }
   if record.committed ~= 0 or generation ~= 0 then
-    field = call('HMGET', key, 'f', 'o', 'h', 'a')
-    record.floor = tonumber(field[1]) or -1
-    record.opened = tonumber(field[2]) or -1
-    record.holdEnd = tonumber(field[3]) or 0
-    record.aborted = field[4]
+    field = call('HMGET', key, 'b', 'f', 'o', 'a', 'h', 'l', 'k')
+    record.born = tonumber(field[1]) or -1
+    record.floor = tonumber(field[2]) or -1
+    record.opened = tonumber(field[3]) or -1
+    record.aborted = field[4] or ''
+    record.holdEnd = tonumber(field[5]) or 0
+    record.places = field[6] or ''
+    record.abort = field[7] == '1'
+  elseif record.state == 'l' then
+    record.abort = call('HGET', key, 'k') == '1'
   end
   return record
 end
@@ -109,7 +134,8 @@ local function expire(key, record)
     call('PERSIST', key)
     return
   end
-  if (state == 'd' or state == 'v' or state == 'u') and record.owed == '' then
+  local ended = state == 'd' or state == 'v' or state == 'u' or record.committed == -1
+  if ended and record.owed == '' and record.holdEnd <= now then
     call('PEXPIREAT', key, now + DONE_TTL)
     return
   end
@@ -124,9 +150,17 @@ local function newFence(record)
   return record and max(record.fence + 1, us) or us
 end
 
--- KEYS[1] is the tube's dead index, and what it has in common with a record's key ends before ':dead'.
-local function index(key)
-  call('ZADD', KEYS[1], now, string.sub(key, #KEYS[1] - 4))
+-- What the keys of a letter's index and of its job's record have in common ends before ':dead'.
+local function letterName(key, born)
+  return string.sub(key, #KEYS[1] - 4) .. ':' .. born
+end
+
+local function addLetter(key, born, generation, due, attempts, why, err, places)
+  local name = letterName(key, born)
+  local letter = '{"why":"' .. why .. '","generation":' .. generation .. ',"due":' .. due ..
+    ',"attempts":' .. attempts .. ',"died":' .. now .. (err == '' and '' or ',"error":' .. err) .. '}'
+  call('ZADD', KEYS[1], now, name)
+  call('HSET', KEYS[2], name, letter, name .. ':l', places)
 end
 
 -- The copies of the mask are gone for good. That a copy of unknown fate may exist is learned and never forgotten.

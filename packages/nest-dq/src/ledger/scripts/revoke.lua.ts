@@ -1,49 +1,57 @@
-import { PRELUDE } from './prelude.lua.js';
+import { SCHEDULES } from './schedules.lua.js';
 
 /**
- * Forbids further starts. KEYS: the records. ARGV after the common ones, four for each: born, due, mask, unknown.
- * Reply, one integer each: 0 unknown, 1 revoked, 2 running, 3 done, 4 dead.
+ * Forbids further starts. KEYS: dead letters, the records. ARGV after the common ones, five for each: born or an empty text,
+ * due, mask, unknown, abort. Reply for each: 0 unknown, 1 revoked, 2 running, 3 done, 4 dead; what was revoked and has
+ * no run.
  */
-export const REVOKE: string = `${PRELUDE}
+export const REVOKE: string = `${SCHEDULES}
 local UNKNOWN, REVOKED, RUNNING, DONE, DEAD = 0, 1, 2, 3, 4
 
-local function revoke(key, born, due, mask, unknown)
-  local record = readRecord(key)
-  if not record then
-    -- An end is remembered for DONE_TTL at least, so this job was never claimed, unless it was due before that: then it
-    -- may be done and forgotten, or wait in a backlog. No start from now on, in any case.
-    record = {
-      state = due + DONE_TTL > now and 'w' or 'u', committed = born, opened = -1, floor = -1,
-      due = due, leaseEnd = 0, holdEnd = 0, owed = '',
-    }
-    call('HSET', key, 'g', born, 'd', due, 'b', born)
-  elseif tonumber(call('HGET', key, 'b')) ~= born then
-    return UNKNOWN
+local function revoke(key)
+  local born, due, mask, unknown, abort = number(), number(), number(), number(), text() == '1'
+  local known = readRecord(key)
+  local record = known or born and newRecord(born, born, due) or newRecord()
+  if born and record.born ~= born then return UNKNOWN, nil end
+  local state, committed, opened = record.state, record.committed, record.opened
+  local isPending = opened > committed and not voided(record, opened)
+  -- Every add that was opened before now is covered; a run that goes on is not asked for the floor.
+  record.floor = max(committed, opened, record.floor, now)
+  record.aborted = '' -- the floor covers them
+  if state == 'd' or state == 'x' then
+    writeRecord(key, record)
+    return isPending and REVOKED or state == 'd' and DONE or DEAD, nil
   end
-  if record.state == 'd' then return DONE end
-  if record.state == 'x' then return DEAD end
-  local runs = record.running and record.leaseEnd > now
-  if runs then
+  -- An end is remembered for DONE_TTL at least, so without a record this job was never claimed, unless it was due before
+  -- that: then it may be done and forgotten, or wait in a backlog. No start from now on, in any case.
+  local ended = state == 'u' and 'u' or 'v'
+  if isPending then
+    ended = 'v'
+  elseif committed == -1 and state == 'w' then
+    ended = 'u'
+  elseif not known and due + DONE_TTL <= now then
+    ended = 'u'
+  end
+  local running, held = record.running and record.leaseEnd > now, record.holdEnd > now
+  local wasAsked, revoked = record.abort, nil
+  if running then
     record.state = 'l'
   else
-    if record.state ~= 'u' then record.state = 'v' end
-    record.leaseEnd = 0
-    call('HDEL', key, 'e', 't')
+    revoked = scheduleOf(record)
+    endRun(record, ended)
+    record.places = ''
   end
-  record.owed = owe(record.owed, born, due, mask, unknown)
-  -- Every add that was opened before now is covered; a run that goes on is not asked for the floor.
-  local floor = max(record.committed, record.opened, record.floor, now)
-  call('HSET', key, 's', record.state, 'f', floor, 'w', record.owed)
-  expire(key, record)
-  if runs or record.holdEnd > now then return RUNNING end
-  return record.state == 'u' and UNKNOWN or REVOKED
+  record.abort = (running or held) and (wasAsked or abort)
+  if committed == born then record.owed = owe(record.owed, committed, due, mask, unknown) end
+  writeRecord(key, record)
+  if running or held then return RUNNING, revoked end
+  return ended == 'u' and UNKNOWN or REVOKED, revoked
 end
 
-local reply = { 1, us }
-for i = 1, #KEYS do
-  local a = 5 + (i - 1) * 4
-  reply[i + 2] =
-    revoke(KEYS[i], tonumber(ARGV[a]), tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]))
+for i = 3, #KEYS do
+  local result, schedule = revoke(KEYS[i])
+  push(result)
+  pushSchedule(schedule)
 end
 return reply
 `;

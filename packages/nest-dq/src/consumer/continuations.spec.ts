@@ -1,0 +1,206 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Cluster, NewCopies, StoreResult } from '../cluster/cluster.js';
+import type { JobGeneration } from '../copy-deletion.js';
+import { unwrap, type Envelope } from '../envelope.js';
+import { DqError } from '../errors.js';
+import type { OpenAnswer, StoredGeneration } from '../ledger/ledger.js';
+import type { Place } from '../location.js';
+import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
+import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
+import { VirtualClock } from '../testing/virtual-clock.js';
+import { Continuations } from './continuations.js';
+import type { Deletions } from './deletions.js';
+import { Run } from './run.js';
+
+const AFTER_5_S = { kind: 'again', delay: 5_000, at: 0 } as const;
+const ONE: readonly Place[] = [{ index: 1, location: 'n1#i:1' }];
+const THREE: readonly Place[] = [...ONE, { index: 2, location: 'n2#i:2' }, { index: 0, location: 'n0#i:3' }];
+
+describe('Continuations', () => {
+  let clock: VirtualClock;
+  let ledger: ScriptedLedger;
+  let puts: { readonly copies: NewCopies; readonly done: (result: StoreResult) => void }[];
+  let maxJobSize: number;
+  let deleted: { readonly job: JobGeneration; readonly places: readonly Place[] }[];
+  /** What became of runs: `stored a`, `failed a DQ_…`. */
+  let told: string[];
+  let stored: StoredGeneration[];
+  let continuations: Continuations;
+  const { lane } = recordingLane();
+
+  beforeEach(async () => {
+    clock = new VirtualClock();
+    await clock.advance(1_000);
+    ledger = new ScriptedLedger(clock);
+    puts = [];
+    maxJobSize = 65_535;
+    deleted = [];
+    told = [];
+    stored = [];
+    const cluster = {
+      settings: { replicas: 3, minWritten: 2 },
+      nodes: [1, 2, 3],
+      longestLocation: 40,
+      get maxJobSize() {
+        return maxJobSize;
+      },
+      put: (copies: NewCopies, done: (result: StoreResult) => void) => puts.push({ copies, done }),
+    } as unknown as Cluster;
+    const deletions = {
+      deleteVoid: (job: JobGeneration, places: readonly Place[]) => deleted.push({ job, places }),
+    } as unknown as Deletions;
+    continuations = new Continuations(
+      'app.tube',
+      2_000,
+      { ledger, cluster, clock, deletions },
+      {
+        stored: ({ id }, next) => {
+          told.push(`stored ${id}`);
+          stored.push(next);
+        },
+        failed: ({ id }, error) => told.push(`failed ${id} ${(error as DqError).code}`),
+        over: ({ id }) => told.push(`over ${id}`),
+        lost: ({ id }) => told.push(`lost ${id}`),
+        trouble: ({ id }, error) => told.push(`trouble ${id} ${error.message}`),
+      },
+    );
+  });
+
+  const runOf = (id: string, header = {}) =>
+    new Run(
+      heldDelivery(lane, { id, generation: 4, born: 2, ...header }),
+      { kind: 'run', fence: 11, attempt: 2, due: 900 },
+      950,
+    );
+
+  async function opened(run: Run, answer: OpenAnswer = { kind: 'opened', generation: 70 }): Promise<void> {
+    continuations.begin(run, AFTER_5_S);
+    await turn();
+    await ledger.opens.at(-1)!.answer(answer);
+  }
+
+  const storedAt = (places: readonly Place[], doubtful: readonly Place[] = []) =>
+    puts.at(-1)!.done({ planned: 3, stored: places, doubtful, reasons: { n0: 'gone' } });
+
+  it('opens a generation for all runs of a turn in one call, due by ledger time', async () => {
+    continuations.begin(runOf('a'), { kind: 'again', delay: 5_000.5, at: 0 });
+    continuations.begin(runOf('b'), { kind: 'again', delay: 0, at: 9_000 });
+    continuations.begin(runOf('c'), { kind: 'again', delay: 0, at: 10 });
+    await turn();
+    const run = { generation: 4, born: 2, due: 900, fence: 11, attempt: 2, lastOk: 950 };
+    const common = { owed: { mask: 7, unknown: false } };
+    expect(ledger.opens.map(({ requests }) => requests)).toEqual([
+      [
+        { ...common, id: 'a', due: 6_001, opening: { by: 'again', run: { ...run, id: 'a' } } },
+        { ...common, id: 'b', due: 9_000, opening: { by: 'again', run: { ...run, id: 'b' } } },
+        { ...common, id: 'c', due: 1_000, opening: { by: 'again', run: { ...run, id: 'c' } } },
+      ],
+    ]);
+    expect(continuations.size).toBe(3);
+  });
+
+  it('stores the same job as the new generation, and hands that to the finish', async () => {
+    const backoff = { type: 'fixed', delay: 9, max: 9, jitter: 0 } as const;
+    const same = { born: 2, key: 'user 5', priority: 0, attempts: 6, backoff, headers: { tenant: 'x' } };
+    await opened(runOf('a', same));
+    expect(continuations.size).toBe(1);
+    const { copies } = puts[0]!;
+    expect(copies.tube).toBe('app.tube');
+    const envelope = unwrap(copies.body(3, 0, ONE)) as Envelope;
+    expect(envelope.header).toEqual({
+      ...same,
+      id: 'a',
+      due: 6_000,
+      generation: 70,
+      copies: 3,
+      index: 0,
+      siblings: ONE,
+    });
+    expect([copies.delay(0), copies.delay(1)]).toEqual([4, 7]);
+    storedAt(THREE);
+    expect(told).toEqual(['stored a']);
+    expect(stored[0]).toMatchObject({
+      generation: 70,
+      due: 6_000,
+      owed: { mask: 7, unknown: false },
+      places: THREE,
+    });
+    expect(continuations.size).toBe(0);
+  });
+
+  it.each([
+    ['revoked', 'over a'],
+    ['changed', 'over a'],
+    ['lost', 'lost a'],
+    ['unknown', 'lost a'],
+  ] as const)('stores nothing where the opening is refused as %s: %s', async (why, what) => {
+    await opened(runOf('a'), { kind: 'refused', why });
+    expect(puts).toEqual([]);
+    expect(told).toEqual([what]);
+    expect(continuations.size).toBe(0);
+  });
+
+  it('fails on too few nodes, once the generation is aborted and what was stored is being deleted', async () => {
+    await opened(runOf('a'));
+    const unknown = { index: 0, location: 'n0#i:?' };
+    storedAt(ONE, [unknown]);
+    await turn();
+    expect(ledger.aborts[0]!.requests).toEqual([
+      { id: 'a', generation: 70, due: 6_000, owed: { mask: 3, unknown: true } },
+    ]);
+    expect([told, deleted, continuations.size]).toEqual([[], [], 1]);
+    await ledger.aborts[0]!.answer('aborted');
+    expect(deleted).toEqual([{ job: { id: 'a', generation: 70 }, places: [...ONE, unknown] }]);
+    expect(told).toEqual(['failed a DQ_TOO_FEW_COPIES']);
+    expect(continuations.size).toBe(0);
+  });
+
+  it('deletes nothing of what a claim has started meanwhile: the run is lost', async () => {
+    await opened(runOf('a'));
+    storedAt(ONE);
+    await turn();
+    await ledger.aborts[0]!.answer('started');
+    expect([told, deleted]).toEqual([['lost a'], []]);
+  });
+
+  it('fails where the nodes take less than the job with its new header needs, without asking', async () => {
+    maxJobSize = 260;
+    const headers = { tenant: 'x'.repeat(70) };
+    continuations.begin(runOf('a', { headers }), AFTER_5_S);
+    continuations.begin(runOf('b'), AFTER_5_S);
+    await turn();
+    expect(told).toEqual(['failed a DQ_BAD_PAYLOAD']);
+    expect(ledger.opens.map(({ requests }) => requests.map(({ id }) => id))).toEqual([['b']]);
+  });
+
+  it('fails an instant that beanstalkd cannot count to, without asking', async () => {
+    continuations.begin(runOf('a'), { kind: 'again', delay: 0, at: 8e15 });
+    await turn();
+    expect(told).toEqual(['failed a DQ_TOO_FAR']);
+    expect([ledger.opens, continuations.size]).toEqual([[], 0]);
+  });
+
+  it('asks a silent ledger again, at once when it is back, until it is closed', async () => {
+    ledger.away = true;
+    const run = runOf('a');
+    continuations.begin(run, AFTER_5_S);
+    await turn();
+    await ledger.opens[0]!.fail();
+    run.lastOk = 5_000;
+    await clock.advance(500);
+    expect(ledger.opens[1]!.requests[0]).toMatchObject({ due: 6_000, opening: { run: { lastOk: 5_000 } } });
+    await ledger.opens[1]!.fail();
+    continuations.flush();
+    expect(ledger.opens).toHaveLength(3);
+    await ledger.opens[2]!.answer({ kind: 'opened', generation: 70 });
+    storedAt(ONE);
+    await turn();
+    await ledger.aborts[0]!.fail();
+    continuations.flush();
+    expect(ledger.aborts).toHaveLength(2);
+    await ledger.aborts[1]!.fail();
+    continuations.close();
+    await clock.advance(60_000);
+    expect([ledger.opens.length, ledger.aborts.length, told, deleted]).toEqual([3, 2, [], []]);
+  });
+});

@@ -1,0 +1,102 @@
+import type { Cluster, NewCopies, StoreResult } from './cluster/cluster.js';
+import { copyDelay, copyPriority } from './copy-timing.js';
+import { JobEnvelope, type Content, type JobHeader } from './envelope.js';
+import { DqError } from './errors.js';
+import type { OwedCopies, StoredGeneration } from './ledger/ledger.js';
+import { hasUnknown, maskOf, type Place } from './location.js';
+
+/** What became of the copies of one generation of a job. */
+export interface Stored extends StoredGeneration {
+  /** Confirmed by INSERTED. */
+  readonly copies: number;
+  /** How many were meant to be. */
+  readonly planned: number;
+  /** As many as `minWritten`. */
+  readonly enough: boolean;
+  /** Why nodes failed, by endpoint. */
+  readonly reasons: Readonly<Record<string, string>>;
+}
+
+/** The envelope of a generation for as many copies as there should be. */
+export function envelopeFor(
+  cluster: Cluster,
+  header: Omit<JobHeader, 'copies'>,
+  content: Content,
+): JobEnvelope {
+  return new JobEnvelope({ ...header, copies: cluster.settings.replicas }, content);
+}
+
+/** `DQ_BAD_PAYLOAD` when a node would refuse it. To be asked before anything is written, in the ledger too. */
+export function refuseTooLarge(cluster: Cluster, envelope: JobEnvelope): void {
+  // Each node but the primary's may be named: a put without an answer is followed by one on another node.
+  const size = envelope.largestCopy(cluster.nodes.length - 1, cluster.longestLocation);
+  const limit = cluster.maxJobSize;
+  if (size <= limit) return;
+  throw new DqError(
+    'DQ_BAD_PAYLOAD',
+    `the payload with its header may take ${size} bytes: expected ${limit} at most (max-job-size of a node, beanstalkd -z)`,
+  );
+}
+
+/** Stores the copies of one generation; `now` is ledger time. Never fails itself: the result tells what is stored where. */
+export function storeCopies(
+  cluster: Cluster,
+  job: { readonly tube: string; readonly envelope: JobEnvelope; readonly backupDelay: number },
+  now: () => number,
+  done: (stored: Stored) => void,
+): void {
+  const { tube, backupDelay } = job;
+  let { envelope } = job;
+  const { generation, due, priority } = envelope.job;
+  const copies: NewCopies = {
+    tube,
+    body: (planned, index, siblings) => {
+      if (planned !== envelope.job.copies) {
+        envelope = new JobEnvelope({ ...envelope.job, copies: planned }, envelope.content);
+      }
+      return envelope.copy(index, siblings);
+    },
+    delay: (index) => copyDelay(index, due - now(), backupDelay),
+    priority: (index) => copyPriority(priority, due, index),
+  };
+  cluster.put(copies, ({ planned, stored, doubtful, reasons }: StoreResult) => {
+    const places = [...stored, ...doubtful];
+    done({
+      generation,
+      due,
+      places,
+      owed: owedAt(places),
+      copies: stored.length,
+      planned,
+      enough: stored.length >= cluster.settings.minWritten,
+      reasons,
+    });
+  });
+}
+
+/** Which copies may be stored by a put that is about to begin. */
+export function owedBefore(cluster: Cluster): OwedCopies {
+  return { mask: 2 ** cluster.settings.replicas - 1, unknown: false };
+}
+
+export function owedAt(places: readonly Place[]): OwedCopies {
+  return { mask: maskOf(places), unknown: hasUnknown(places) };
+}
+
+/** `outcome` says what of it is left, and `indeterminate` whether that is certain. */
+export function tooFewCopies(
+  cluster: Cluster,
+  { copies, reasons }: Stored,
+  outcome: string,
+  indeterminate: boolean,
+): DqError {
+  return new DqError(
+    'DQ_TOO_FEW_COPIES',
+    `stored on ${copies} of ${cluster.nodes.length} nodes, need ${cluster.settings.minWritten}: ` +
+      Object.entries(reasons)
+        .map(([node, reason]) => `${node}: ${reason}`)
+        .join('; ') +
+      `; ${outcome}`,
+    { nodes: reasons, indeterminate },
+  );
+}

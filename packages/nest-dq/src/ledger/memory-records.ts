@@ -1,0 +1,52 @@
+import { expiry, newRecord, type JobRecord } from './job-record.js';
+import type { LedgerSettings, Letter, RunRef } from './ledger.js';
+
+/** Records looked at for each one asked for: more than one, so that the expired never pile up. */
+const SWEPT = 2;
+
+/** Ledger time of one call, in whole milliseconds and microseconds. */
+export interface Moment {
+  readonly now: number;
+  readonly us: number;
+}
+
+/** What the memory ledger keeps of one tube: records until they expire, and dead letters until they are taken away. */
+export class MemoryRecords {
+  /** By job id, those expired but not yet swept included. */
+  readonly byId = new Map<string, JobRecord>();
+  /** By `letterName`. */
+  readonly letters = new Map<string, Letter>();
+  private sweeping = this.byId.entries();
+
+  constructor(readonly settings: LedgerSettings) {}
+
+  read(id: string, { now }: Moment): JobRecord | undefined {
+    const record = this.byId.get(id);
+    return record && record.expiresAt > now ? record : undefined;
+  }
+
+  write(id: string, record: JobRecord, { now }: Moment): void {
+    record.expiresAt = expiry(record, now, this.settings);
+    this.byId.set(id, record);
+  }
+
+  /** The record of a run that was lost, made from what its runner knows: only while no later end can be forgotten. */
+  madeAnew(run: RunRef, { now }: Moment): JobRecord | undefined {
+    if (now - run.lastOk >= this.settings.doneTtl) return undefined;
+    const { generation, born, due, attempt, fence } = run;
+    return { ...newRecord(generation, born, due), state: 'running', attempt, fence };
+  }
+
+  /** Removes some of what has expired, for so many records that a call asks for. */
+  sweep(asked: number, { now }: Moment): void {
+    for (let left = asked * SWEPT; left > 0; left--) {
+      const next = this.sweeping.next();
+      if (next.done) {
+        this.sweeping = this.byId.entries();
+        return;
+      }
+      const [id, record] = next.value;
+      if (record.expiresAt <= now) this.byId.delete(id);
+    }
+  }
+}

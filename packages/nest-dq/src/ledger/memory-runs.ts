@@ -1,0 +1,200 @@
+// Who runs a job, and what becomes of the run: the same rules as scripts/claim, finish and extend, step by step.
+import {
+  confirm,
+  emptyRecord,
+  endRun,
+  giveUp,
+  narrow,
+  newRecord,
+  NO_GENERATION,
+  owe,
+  swap,
+  voided,
+  type JobRecord,
+} from './job-record.js';
+import type {
+  ClaimAnswer,
+  ClaimRequest,
+  Death,
+  ExtendAnswer,
+  ExtendRequest,
+  FinishAnswer,
+  FinishRequest,
+  Letter,
+} from './ledger.js';
+import { letterName } from './letter-name.js';
+import type { MemoryRecords, Moment } from './memory-records.js';
+
+/** Milliseconds. A generation that is younger and not committed may still be refused. */
+const YOUNG = 10_000;
+
+export function claim(records: MemoryRecords, request: ClaimRequest, time: Moment): ClaimAnswer {
+  const { id, generation, born, token } = request;
+  const { now } = time;
+  const { lease, staleAfter } = records.settings;
+  const record = records.read(id, time);
+  const committed = record?.committed ?? NO_GENERATION;
+  const current = generation === committed;
+  const running = record?.state === 'running';
+  if (record) {
+    if (generation < committed || record.aborted.includes(generation)) return { kind: 'gone' };
+    if (current) {
+      if (record.state === 'done' || record.state === 'revoked') return { kind: 'gone' };
+      if (record.state === 'dead') return { kind: 'dead', fresh: false };
+    }
+    // A run goes on under a revoke that came after it began.
+    if (generation <= record.floor && !(current && running)) return { kind: 'gone' };
+  }
+  // The number of a generation is its opening time.
+  const age = now - generation;
+  if (generation > committed && age < YOUNG) {
+    return { kind: 'wait', ms: Math.min(500, Math.max(20, Math.abs(age))) };
+  }
+  if (record) {
+    const moved = !current && committed !== NO_GENERATION && born !== generation;
+    const left = Math.max(record.leaseEnd, record.holdEnd) - now;
+    if (running && current && record.token === token && (left > 0 || !record.noFurtherStart)) {
+      record.leaseEnd = now + lease;
+      records.write(id, record, time);
+      return { kind: 'run', fence: record.fence, attempt: record.attempt, due: record.due };
+    }
+    if (left > 0 && !(moved && record.born !== born)) {
+      const ranFor = Math.max(0, Math.floor((time.us - record.fence) / 1_000));
+      return { kind: 'busy', ms: left, ranFor };
+    }
+    if (running && current && record.noFurtherStart) {
+      endRun(record, 'revoked');
+      records.write(id, record, time);
+      return { kind: 'gone' };
+    }
+    if (moved && (record.state !== 'waiting' || record.born !== born)) {
+      // Whoever moved the job was lost before the commit. Its old generation has run since, or is another job by now.
+      record.aborted.push(generation); // for a commit may still come, when the copies are gone
+      records.write(id, record, time);
+      return { kind: 'gone' };
+    }
+  }
+  const due = record && current ? record.due : request.due;
+  const attempt = record && current ? record.attempt : 0;
+  if (due > now) return { kind: 'wait', ms: due - now };
+  const next = record ?? newRecord(generation, born, due);
+  if (!record && due + staleAfter < now) {
+    bury(records, id, next, 'stale', time);
+    return { kind: 'stale' };
+  }
+  if (attempt >= request.attempts) {
+    bury(records, id, next, 'attempts', time);
+    return { kind: 'dead', fresh: true };
+  }
+  if (!current) {
+    // A newer generation is committed by its first run: a commit that was lost loses no job.
+    swap(next, born, { generation, due, places: [] });
+  }
+  endRun(next, 'running');
+  next.due = due;
+  next.attempt = attempt + 1;
+  next.fence = newFence(next, time);
+  next.leaseEnd = now + lease;
+  next.token = token;
+  records.write(id, next, time);
+  return { kind: 'run', fence: next.fence, attempt: next.attempt, due };
+}
+
+export function finish(records: MemoryRecords, request: FinishRequest, time: Moment): FinishAnswer {
+  const { id, generation, owed, outcome } = request;
+  const record = records.read(id, time) ?? records.madeAnew(request, time);
+  const again = outcome.kind === 'again' ? outcome : undefined;
+  if (again && record?.committed === again.generation) {
+    // A repeat, whoever runs it by now.
+    confirm(record, again);
+    records.write(id, record, time);
+    return 'ok';
+  }
+  if (!record || record.fence !== request.fence) return refuse(records, request, time, record);
+  if (generation < record.committed) {
+    // It was replaced while it ran, and only held its successor back.
+    record.holdEnd = 0;
+    record.abortAsked = false;
+    if (again) giveUp(record, again);
+    records.write(id, record, time);
+    return 'over';
+  }
+  if (record.state !== 'running') {
+    if (record.state === 'revoked') return 'over';
+    return again ? refuse(records, request, time, record) : 'ok';
+  }
+  const ends = outcome.kind === 'done' || outcome.kind === 'dead';
+  const isOver = !ends && record.noFurtherStart;
+  let surfaces = request.due;
+  if (ends) {
+    endRun(record, outcome.kind);
+    if (outcome.kind === 'dead') addLetter(records, id, record, outcome.death, outcome.places, time);
+  } else if (isOver) {
+    endRun(record, 'revoked');
+  } else if (outcome.kind === 'again') {
+    if (voided(record, outcome.generation)) return refuse(records, request, time, record);
+    swap(record, record.born, outcome);
+  } else {
+    endRun(record, 'waiting');
+    surfaces = record.due = outcome.kind === 'retry' ? Math.ceil(outcome.due) : time.now;
+    if (outcome.kind === 'back') record.attempt = Math.max(0, record.attempt - 1);
+  }
+  if (ends || isOver) record.places = [];
+  owe(record, generation, surfaces, owed);
+  if (again) (isOver ? giveUp : narrow)(record, again);
+  records.write(id, record, time);
+  return isOver ? 'over' : 'ok';
+}
+
+/** The outcome is dropped, and with it the generation as which the job was to go on. */
+function refuse(
+  records: MemoryRecords,
+  { id, outcome }: FinishRequest,
+  time: Moment,
+  record: JobRecord = emptyRecord(),
+): FinishAnswer {
+  if (outcome.kind === 'again') {
+    giveUp(record, outcome);
+    records.write(id, record, time);
+  }
+  return 'refused';
+}
+
+export function extend(records: MemoryRecords, request: ExtendRequest, time: Moment): ExtendAnswer {
+  const record = records.read(request.id, time) ?? records.madeAnew(request, time);
+  if (!record || record.fence !== request.fence) return 'refused';
+  const leaseEnd = time.now + records.settings.lease;
+  if (request.generation < record.committed && record.holdEnd > 0) {
+    record.holdEnd = leaseEnd;
+  } else {
+    if (record.state !== 'running') return 'refused';
+    record.leaseEnd = leaseEnd;
+  }
+  records.write(request.id, record, time);
+  return record.abortAsked ? 'abort' : 'ok';
+}
+
+/** What a claim finds dead. Its new fence refuses whatever the last runner may still send. */
+function bury(records: MemoryRecords, id: string, record: JobRecord, why: Death['why'], time: Moment): void {
+  endRun(record, 'dead');
+  record.fence = newFence(record, time);
+  addLetter(records, id, record, { why }, record.places, time);
+  record.places = [];
+  records.write(id, record, time);
+}
+
+function addLetter(
+  { letters }: MemoryRecords,
+  id: string,
+  { born, committed, due, attempt }: JobRecord,
+  death: Death,
+  places: Letter['places'],
+  { now }: Moment,
+): void {
+  const letter = { ...death, id, born, generation: committed, due, attempts: attempt, died: now, places };
+  letters.set(letterName(id, born), letter);
+}
+
+function newFence(record: JobRecord, time: Moment): number {
+  return Math.max(record.fence + 1, time.us);
+}

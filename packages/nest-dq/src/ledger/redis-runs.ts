@@ -1,0 +1,98 @@
+import { formatPlaces } from '../location.js';
+import type {
+  ClaimAnswer,
+  ClaimRequest,
+  ExtendAnswer,
+  ExtendRequest,
+  FinishAnswer,
+  FinishRequest,
+  RunRef,
+  SettledCopies,
+} from './ledger.js';
+import { entry, type ScriptArguments, type ScriptReply, type ScriptWire } from './script-wire.js';
+
+const FINISH_ANSWERS: readonly FinishAnswer[] = ['refused', 'ok', 'over'];
+const EXTEND_ANSWERS: readonly ExtendAnswer[] = ['refused', 'ok', 'abort'];
+
+export const claimWire: ScriptWire<ClaimRequest, ClaimAnswer> = {
+  write(to, { id, generation, born, due, token, attempts }) {
+    to.job(id);
+    to.number(generation, born);
+    to.time(due);
+    to.text(token);
+    to.number(attempts);
+  },
+  read(from) {
+    const [kind, first, second, third] = [from.number(), from.number(), from.number(), from.number()];
+    switch (kind) {
+      case 0:
+        return { kind: 'gone' };
+      case 1:
+        return { kind: 'run', fence: first, attempt: second, due: third };
+      case 2:
+        return { kind: 'wait', ms: first };
+      case 3:
+        return { kind: 'busy', ms: first, ranFor: second };
+      case 4:
+        return { kind: 'dead', fresh: first === 1 };
+      case 5:
+        return { kind: 'stale' };
+      default:
+        throw new TypeError(`the claim script replied ${kind}`);
+    }
+  },
+};
+
+export const finishWire: ScriptWire<FinishRequest, FinishAnswer> = {
+  write(to, request) {
+    const { owed, outcome } = request;
+    writeRun(to, request);
+    to.number(owed.mask);
+    to.flag(owed.unknown);
+    switch (outcome.kind) {
+      case 'done':
+        return to.text('d');
+      case 'back':
+        return to.text('b');
+      case 'retry':
+        to.text('w');
+        return to.time(outcome.due);
+      case 'dead': {
+        const { why, error } = outcome.death;
+        return to.text('x', why, error ? JSON.stringify(error) : '', formatPlaces(outcome.places));
+      }
+      case 'again':
+        to.text('g');
+        to.number(outcome.generation);
+        to.time(outcome.due);
+        to.number(outcome.owed.mask);
+        to.flag(outcome.owed.unknown);
+        return to.text(formatPlaces(outcome.places));
+    }
+  },
+  read: (from) => entry(FINISH_ANSWERS, from.number()),
+};
+
+export const extendWire: ScriptWire<ExtendRequest, ExtendAnswer> = {
+  write: writeRun,
+  read: (from: ScriptReply) => entry(EXTEND_ANSWERS, from.number()),
+};
+
+/** Has no answer. */
+export function writeSettled(to: ScriptArguments, { id, generation, mask, unknown }: SettledCopies): void {
+  to.job(id);
+  to.number(generation, mask);
+  to.flag(unknown);
+}
+
+function writeRun(to: ScriptArguments, run: RunRef): void {
+  to.job(run.id);
+  writeRunFields(to, run);
+}
+
+/** What a record that was lost is made anew from. */
+export function writeRunFields(to: ScriptArguments, run: RunRef): void {
+  to.number(run.generation, run.born);
+  to.time(run.due);
+  to.number(run.fence, run.attempt, Math.floor(run.lastOk));
+}

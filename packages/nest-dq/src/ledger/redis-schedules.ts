@@ -1,0 +1,125 @@
+import { formatPlaces, parsePlaces } from '../location.js';
+import type {
+  AbortAnswer,
+  AbortRequest,
+  CommitAnswer,
+  CommitRequest,
+  OpenAnswer,
+  Opening,
+  OpenRequest,
+  OwedCopies,
+  Refusal,
+  RevokeAnswer,
+  RevokeRequest,
+  Schedule,
+} from './ledger.js';
+import { writeRunFields } from './redis-runs.js';
+import { entry, type ScriptArguments, type ScriptReply, type ScriptWire } from './script-wire.js';
+
+/** An empty text is no schedule. */
+const STATES: Readonly<Record<string, Schedule['state']>> = {
+  w: 'waiting',
+  r: 'running',
+  d: 'done',
+  v: 'revoked',
+  x: 'dead',
+};
+const ABORT_ANSWERS: readonly AbortAnswer[] = ['aborted', 'started'];
+const REVOKE_RESULTS = ['unknown', 'revoked', 'running', 'done', 'dead'] as const;
+
+export const openWire: ScriptWire<OpenRequest, OpenAnswer> = {
+  write(to, { id, opening, due, owed, known }) {
+    to.job(id);
+    writeOpening(to, opening);
+    to.time(due);
+    writeOwed(to, owed);
+    if (!known) return to.text('');
+    to.number(known.generation, known.born);
+    to.time(known.due);
+    writeOwed(to, known.owed);
+    to.text(formatPlaces(known.places));
+  },
+  read(from) {
+    const why = from.text();
+    const present = readSchedule(from);
+    const generation = from.number();
+    return why === ''
+      ? { kind: 'opened', generation, present }
+      : { kind: 'refused', why: why as Refusal, present };
+  },
+};
+
+export const commitWire: ScriptWire<CommitRequest, CommitAnswer> = {
+  write(to, { id, opening, generation, born, due, owed, places }) {
+    to.job(id);
+    writeOpening(to, opening);
+    to.number(generation, born);
+    to.time(due);
+    writeOwed(to, owed);
+    to.text(formatPlaces(places));
+  },
+  read(from) {
+    const why = from.text();
+    const schedule = readSchedule(from);
+    return why === ''
+      ? { kind: 'committed', replaced: schedule }
+      : { kind: 'refused', why: why as Refusal, present: schedule };
+  },
+};
+
+export const abortWire: ScriptWire<AbortRequest, AbortAnswer> = {
+  write(to, { id, generation, due, owed }) {
+    to.job(id);
+    to.number(generation);
+    to.time(due);
+    writeOwed(to, owed);
+  },
+  read: (from) => entry(ABORT_ANSWERS, from.number()),
+};
+
+export const revokeWire: ScriptWire<RevokeRequest, RevokeAnswer> = {
+  write(to, { id, born, due, owed, abort }) {
+    to.job(id);
+    to.text(born === undefined ? '' : String(born));
+    to.time(due);
+    writeOwed(to, owed);
+    to.flag(abort);
+  },
+  read(from) {
+    const result = entry(REVOKE_RESULTS, from.number());
+    return { result, revoked: readSchedule(from) };
+  },
+};
+
+export const findWire: ScriptWire<string, Schedule | undefined> = {
+  write: (to, id) => to.job(id),
+  read: readSchedule,
+};
+
+function writeOpening(to: ScriptArguments, opening: Opening): void {
+  switch (opening.by) {
+    case 'add':
+      return to.text('a', opening.onDuplicate);
+    case 'move':
+      to.text('m');
+      return to.number(opening.expected);
+    case 'revive':
+      to.text('v');
+      return to.number(opening.expected);
+    case 'again':
+      to.text('g');
+      return writeRunFields(to, opening.run);
+  }
+}
+
+function writeOwed(to: ScriptArguments, { mask, unknown }: OwedCopies): void {
+  to.number(mask);
+  to.flag(unknown);
+}
+
+function readSchedule(from: ScriptReply): Schedule | undefined {
+  const state = STATES[from.text()];
+  const [born, generation, due, attempt] = [from.number(), from.number(), from.number(), from.number()];
+  const places = parsePlaces(from.text());
+  return state && { state, born, generation, due, attempt, places };
+}

@@ -1,0 +1,49 @@
+import { SCHEDULES } from './schedules.lua.js';
+
+/**
+ * Decides that opened generations are the jobs from now on. KEYS: dead letters, the records. ARGV after the common ones, for
+ * each: the opening; generation, born, due, mask, unknown, places.
+ * Reply for each: why it is refused and the present schedule, or an empty text and the replaced one.
+ */
+export const COMMIT: string = `${SCHEDULES}
+local function commit(key)
+  local opening = readOpening()
+  local generation, born, due, mask, unknown = number(), number(), number(), number(), number()
+  local places = text()
+  local record = readRecord(key) or newRecord()
+  if record.committed == generation then
+    -- A repeat, or a claim has adopted it.
+    confirm(record, generation, due, mask, unknown, places)
+    writeRecord(key, record)
+    return '', nil
+  end
+  local present = scheduleOf(record)
+  local lost = record.committed == -1 -- Redis has lost the record, and what the opening was to replace
+  local why = voided(record, generation) or not lost and refusal(record, opening) or nil
+  if why then
+    giveUp(record, generation, due, mask, unknown)
+    writeRecord(key, record)
+    return why, present
+  end
+  local replaced = isLive(record) and present or nil
+  if record.running and record.leaseEnd > now then record.holdEnd = max(record.holdEnd, record.leaseEnd) end
+  if opening.by == 'v' then
+    local name = letterName(key, record.born)
+    call('ZREM', KEYS[1], name)
+    call('HDEL', KEYS[2], name, name .. ':l')
+  end
+  local abort = record.abort
+  swap(record, born, generation, due, places)
+  record.abort = abort and record.holdEnd > now
+  narrow(record, generation, due, mask, unknown)
+  writeRecord(key, record)
+  return '', replaced
+end
+
+for i = 3, #KEYS do
+  local why, schedule = commit(KEYS[i])
+  push(why)
+  pushSchedule(schedule)
+end
+return reply
+`;

@@ -1,0 +1,82 @@
+import { GENERATIONS } from './generations.lua.js';
+
+/** For the scripts that tell what a job is; they take their arguments one by one. */
+export const SCHEDULES: string = `${GENERATIONS}
+local at = 4
+
+local function text()
+  at = at + 1
+  return ARGV[at]
+end
+
+-- nil for an empty text
+local function number()
+  return tonumber(text())
+end
+
+-- The committed generation as others see it now; nil if there is none.
+local function scheduleOf(record)
+  if not record or record.committed == -1 then return nil end
+  local state = record.state
+  if record.running and record.leaseEnd <= now then
+    state = state == 'l' and 'v' or 'w'
+  elseif state == 'l' then
+    state = 'r'
+  elseif state == 'u' then
+    state = 'v'
+  end
+  return {
+    state = state, born = record.born, committed = record.committed, due = record.due, attempt = record.attempt,
+    places = record.places,
+  }
+end
+
+local reply = { 1, us }
+
+local function push(value)
+  reply[#reply + 1] = value
+end
+
+-- Six: state (w r d v x, or an empty text for no schedule), born, generation, due, attempt, places.
+local function pushSchedule(schedule)
+  local r = #reply
+  if schedule then
+    reply[r + 1], reply[r + 2], reply[r + 3] = schedule.state, schedule.born, schedule.committed
+    reply[r + 4], reply[r + 5], reply[r + 6] = schedule.due, schedule.attempt, schedule.places
+  else
+    reply[r + 1], reply[r + 2], reply[r + 3], reply[r + 4], reply[r + 5], reply[r + 6] = '', 0, 0, 0, 0, ''
+  end
+end
+
+-- By what a new generation comes about: a add, onDuplicate | m move, expected | v revive, expected |
+-- g again, generation, born, due, fence, attempt, lastOk.
+local function readOpening()
+  local opening = { by = text() }
+  if opening.by == 'a' then
+    opening.onDuplicate = text()
+  elseif opening.by == 'g' then
+    opening.generation, opening.born, opening.due = number(), number(), number()
+    opening.fence, opening.attempt, opening.lastOk = number(), number(), number()
+  else
+    opening.expected = number()
+  end
+  return opening
+end
+
+-- Why a generation may not come about, as the record is now.
+local function refusal(record, opening)
+  local by = opening.by
+  if by == 'a' then return opening.onDuplicate ~= 'replace' and isLive(record) and 'taken' or nil end
+  if by == 'g' then
+    if record.fence ~= opening.fence or not record.running then return 'lost' end
+    if record.committed ~= opening.generation then return 'changed' end
+    return record.state == 'l' and 'revoked' or nil
+  end
+  local present = scheduleOf(record)
+  if not present then return 'unknown' end
+  if present.committed ~= opening.expected then return 'changed' end
+  local state = present.state
+  if state == (by == 'm' and 'w' or 'x') then return nil end
+  return ({ w = 'changed', r = 'running', d = 'done', v = 'revoked', x = 'dead' })[state]
+end
+`;

@@ -1,0 +1,151 @@
+import { monotonicFactory } from 'ulid';
+import { deleteCopies } from '../copy-deletion.js';
+import {
+  envelopeFor,
+  owedAt,
+  owedBefore,
+  refuseTooLarge,
+  storeCopies,
+  tooFewCopies,
+  type Stored,
+} from '../copy-storing.js';
+import type { Content, JobEnvelope, JobHeader } from '../envelope.js';
+import { DqError, show } from '../errors.js';
+import { formatIds, keyedId } from '../job-ids.js';
+import type { ResolvedJobOptions } from '../job-options.js';
+import type { JobReceipt } from '../job.js';
+import type { Schedule, TubeLedger } from '../ledger/ledger.js';
+import { isUnknown } from '../location.js';
+import { abortAndDelete, answered, ask, commit } from './generations.js';
+import type { ProducerParts } from './producer-parts.js';
+
+/** A job that is to be scheduled, checked. */
+export interface NewJob {
+  /** The tube as the user names it. */
+  readonly name: string;
+  /** The tube as nodes and ledger know it: with the prefix. */
+  readonly tube: string;
+  readonly content: Content;
+  readonly options: ResolvedJobOptions;
+  /** Ledger time, ms. */
+  readonly due: number;
+}
+
+type KeyedJob = NewJob & { readonly key: string; readonly id: string };
+
+/** Schedules new jobs: a plain one without the ledger, a keyed one by opening a generation and committing it. */
+export class Adds {
+  private readonly nextId = monotonicFactory();
+
+  constructor(private readonly parts: ProducerParts) {}
+
+  async add(job: NewJob): Promise<JobReceipt> {
+    const { key } = job.options;
+    if (key !== undefined) return this.addKeyed({ ...job, key, id: keyedId(job.tube, key) });
+    const { cluster, ledger } = this.parts;
+    const id = this.nextId(Math.floor(ledger.tube(job.tube).now()));
+    const envelope = this.envelopeOf(job, { id, generation: 0 });
+    refuseTooLarge(cluster, envelope);
+    const stored = await this.store(job.tube, envelope);
+    if (!stored.enough) throw await this.undo(job.tube, id, stored);
+    return receipt(job, id, stored, 'added');
+  }
+
+  private async addKeyed(job: KeyedJob): Promise<JobReceipt> {
+    const { id, key, tube, due } = job;
+    const { cluster, ledger, settleQueue, clock } = this.parts;
+    const tubeLedger = ledger.tube(tube);
+    // The number of a generation has as many digits as the due time.
+    refuseTooLarge(cluster, this.envelopeOf(job, { id, generation: due, key }));
+    const opening = { by: 'add', onDuplicate: job.options.onDuplicate } as const;
+    const opened = await ask(tubeLedger.open([{ id, opening, due, owed: owedBefore(cluster) }]));
+    if (opened.kind === 'refused') return taken(job, opened.present);
+    const { generation } = opened;
+    const stored = await this.store(tube, this.envelopeOf(job, { id, generation, key }));
+    if (!stored.enough) throw await this.undoKeyed(tubeLedger, job, stored);
+    const request = { ...stored, id, born: generation, opening };
+    const { answer, repeated } = await commit(tubeLedger, clock, request);
+    if (answer.kind === 'refused') {
+      void deleteCopies(cluster, settleQueue, tube, { id, generation }, stored.places);
+      const { why, present } = answer;
+      // It was scheduled, and then revoked before this call had ended.
+      if (why === 'revoked') return receipt(job, id, stored, 'added');
+      // What it was to replace was only moved in between.
+      const moved = why === 'changed' && present && present.born === opened.present?.born;
+      return moved ? this.addKeyed(job) : taken(job, present);
+    }
+    // A repeated call no longer knows what it replaced; the opening saw it, if nothing came in between.
+    const replaced = answer.replaced ?? (repeated ? opened.present : undefined);
+    if (replaced) {
+      const old = { id, generation: replaced.generation };
+      void deleteCopies(cluster, settleQueue, tube, old, replaced.places);
+    }
+    return receipt(job, id, stored, replaced ? 'replaced' : 'added');
+  }
+
+  private envelopeOf(
+    { due, options, content }: NewJob,
+    header: Pick<JobHeader, 'id' | 'generation' | 'key'>,
+  ): JobEnvelope {
+    const { priority, attempts, backoff, headers } = options;
+    return envelopeFor(this.parts.cluster, { ...header, due, priority, attempts, backoff, headers }, content);
+  }
+
+  private store(tube: string, envelope: JobEnvelope): Promise<Stored> {
+    const { cluster, ledger, settings } = this.parts;
+    const { backupDelay } = settings;
+    const tubeLedger = ledger.tube(tube);
+    return new Promise((resolve) =>
+      storeCopies(cluster, { tube, envelope, backupDelay }, () => tubeLedger.now(), resolve),
+    );
+  }
+
+  /** Takes back a plain job that was stored on too few nodes, and tells whether that is certain. */
+  private async undo(tube: string, id: string, stored: Stored): Promise<DqError> {
+    const { cluster, settleQueue, ledger } = this.parts;
+    const { places, due } = stored;
+    const revoke = { id, born: 0, due, owed: owedAt(places), abort: false };
+    const undone =
+      places.length === 0 ||
+      (await deleteCopies(cluster, settleQueue, tube, { id, generation: 0 }, places)) ||
+      (await answered(ledger.tube(tube).revoke([revoke])))?.result === 'revoked';
+    return tooFewCopies(cluster, stored, undone ? 'nothing of it will run' : 'it may still run', !undone);
+  }
+
+  private async undoKeyed(ledger: TubeLedger, { id, tube }: KeyedJob, stored: Stored): Promise<DqError> {
+    const { cluster, settleQueue } = this.parts;
+    const undone = await abortAndDelete(cluster, settleQueue, ledger, tube, id, stored);
+    return tooFewCopies(cluster, stored, undone ? 'nothing of it will run' : 'it may still run', !undone);
+  }
+}
+
+/** The key's present job stays: its receipt, or an error where that was asked for. */
+function taken(job: KeyedJob, present: Schedule | undefined): JobReceipt {
+  const { name, tube, id, key } = job;
+  if (job.options.onDuplicate === 'reject' || !present) {
+    throw new DqError(
+      'DQ_DUPLICATE',
+      `the key ${show(key)} of ${show(name)} is taken: a job waits or runs under it` +
+        (present ? `, due at ${new Date(present.due).toISOString()}` : ''),
+    );
+  }
+  const { born, due, places } = present;
+  const ids = formatIds({ tube, id, key, born, due, copies: places.length, places });
+  const copies = places.filter(({ location }) => !isUnknown(location)).length;
+  return { id, ids, tube: name, key, dueAt: new Date(due), copies, status: 'kept' };
+}
+
+function receipt(job: NewJob, id: string, stored: Stored, status: JobReceipt['status']): JobReceipt {
+  const { generation, due, planned, places, copies } = stored;
+  const { key } = job.options;
+  const ids = formatIds({ tube: job.tube, id, key, born: generation, due, copies: planned, places });
+  return {
+    id,
+    ids,
+    tube: job.name,
+    ...(key === undefined ? {} : { key }),
+    dueAt: new Date(due),
+    copies,
+    status,
+  };
+}

@@ -1,0 +1,29 @@
+import { DqError, show } from '../errors.js';
+
+/** What a call was given beside its arguments, with no name that it does not know; `DQ_BAD_OPTION`. */
+export function checkObject<T extends object>(
+  what: string,
+  options: T | undefined,
+  known: readonly (keyof T & string)[],
+): T {
+  if (options === undefined) return {} as T;
+  if (typeof options !== 'object' || options === null) {
+    throw new DqError('DQ_BAD_OPTION', `${what} is ${show(options)}: expected an object`);
+  }
+  const unknown = Object.keys(options).find((name) => !(known as readonly string[]).includes(name));
+  if (unknown === undefined) return options;
+  throw new DqError(
+    'DQ_BAD_OPTION',
+    `there is no ${JSON.stringify(unknown)} in ${what}; there are ${known.join(', ')}`,
+  );
+}
+
+export function checkBoolean(name: string, value: unknown): void {
+  if (typeof value === 'boolean') return;
+  throw new DqError('DQ_BAD_OPTION', `\`${name}\` is ${show(value)}: expected true or false`);
+}
+
+export function checkBetween(name: string, value: unknown, least: number, most: number): void {
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) return;
+  throw new DqError('DQ_BAD_OPTION', `\`${name}\` is ${show(value)}: expected ${least} to ${most}`);
+}

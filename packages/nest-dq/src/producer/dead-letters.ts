@@ -1,0 +1,177 @@
+import { deleteCopies } from '../copy-deletion.js';
+import { readCopy } from '../copy-reading.js';
+import { decodePayload, type Envelope } from '../envelope.js';
+import { DqError, show } from '../errors.js';
+import { formatIds, parseRef } from '../job-ids.js';
+import type { JobRef } from '../job.js';
+import type { Letter, LetterPage } from '../ledger/ledger.js';
+import type { Duration } from '../time.js';
+import { tubeName, type Tube } from '../tube.js';
+import { checkBetween, checkObject } from './call-options.js';
+import { dueAfter, dueNow } from './due.js';
+import { Moves } from './moves.js';
+import type { ProducerParts } from './producer-parts.js';
+
+/** A job that will not run any more, until it is revived. */
+export interface DeadLetter<P = unknown> {
+  readonly id: string;
+  readonly ids: string;
+  /** Without the prefix. */
+  readonly tube: string;
+  /** Absent for a plain job, and while no copy is in reach. */
+  readonly key?: string;
+  /** Absent while no copy is in reach, and when it cannot be read. */
+  readonly payload?: P;
+  readonly dueAt: Date;
+  readonly diedAt: Date;
+  /** Runs begun. */
+  readonly attempts: number;
+  /**
+   * `attempts`: used up. `discarded`: by its handler. `invalid`: the payload cannot be read. `stale`: nothing is known of
+   * it, and it is overdue by more than `staleAfter`: a copy from a node that was away, done long ago or never run.
+   */
+  readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale';
+  /** What the last run threw, with the first lines of its stack; absent when a crash used up the last attempt. */
+  readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
+}
+
+/**
+ * The dead letters of a tube: their copies stay buried on the nodes, and Redis has the list. They never expire. Inject it.
+ * Every call may throw `DQ_LEDGER_DOWN`, `DQ_CLOSED`, and `DQ_BAD_REF` or `DQ_BAD_TUBE`.
+ */
+export abstract class DqDeadLetters {
+  /** Newest first, `limit` of them [50, at most 1000]; `cursor` of one page asks for the next. `DQ_BAD_OPTION`. */
+  abstract list<Out = unknown>(
+    tube: string | Tube<any, Out>,
+    page?: { limit?: number; cursor?: string },
+  ): Promise<{ letters: DeadLetter<Out>[]; cursor?: string }>;
+
+  /** Undefined: it is no dead letter. A reference by key means the job that is scheduled under it now. */
+  abstract get(ref: JobRef): Promise<DeadLetter | undefined>;
+
+  /**
+   * Runs it again, now or after a delay; attempts begin anew. False: it is no dead letter (any more), or its key has a
+   * newer job. `DQ_NO_COPY`: every node that has a copy is away; it stays dead. `DQ_TOO_FEW_COPIES`.
+   */
+  abstract revive(ref: JobRef, options?: { delay?: Duration }): Promise<boolean>;
+
+  /** Gives it up for good, and deletes its copies. False: it is no dead letter (any more). */
+  abstract discard(ref: JobRef): Promise<boolean>;
+}
+
+const LARGEST_PAGE = 1_000;
+
+export class ClusterDeadLetters extends DqDeadLetters {
+  private readonly moves: Moves;
+  private closed = false;
+
+  constructor(private readonly parts: ProducerParts) {
+    super();
+    this.moves = new Moves(parts);
+  }
+
+  override async list<Out>(
+    tube: string | Tube<any, Out>,
+    page?: { limit?: number; cursor?: string },
+  ): Promise<{ letters: DeadLetter<Out>[]; cursor?: string }> {
+    this.refuseIfClosed();
+    const { limit = 50, cursor } = checkObject('the page', page, ['limit', 'cursor']);
+    checkBetween('limit', limit, 1, LARGEST_PAGE);
+    const { prefix } = this.parts.settings;
+    const storedAs = prefix + tubeName(tube, prefix);
+    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    const found = await this.parts.ledger.tube(storedAs).letters({ limit, after });
+    const letters = await Promise.all(found.letters.map((letter) => this.opened(storedAs, letter)));
+    const last = found.letters.at(-1);
+    return {
+      letters: letters as DeadLetter<Out>[],
+      ...(found.more && last ? { cursor: formatCursor(last) } : {}),
+    };
+  }
+
+  override async get(ref: JobRef): Promise<DeadLetter | undefined> {
+    const { tube, letter } = await this.look(ref);
+    return letter && this.opened(tube, letter);
+  }
+
+  override async revive(ref: JobRef, options?: { delay?: Duration }): Promise<boolean> {
+    const { delay } = checkObject('the revive options', options, ['delay']);
+    const due = delay === undefined ? dueNow : dueAfter(delay);
+    const { tube, letter } = await this.look(ref);
+    if (!letter) return false;
+    const ledger = this.parts.ledger.tube(tube);
+    return this.moves.revive(tube, letter, due(ledger.now()));
+  }
+
+  override async discard(ref: JobRef): Promise<boolean> {
+    this.refuseIfClosed();
+    const { tube, id, born } = parseRef(ref, this.parts.settings.prefix);
+    const { cluster, ledger, settleQueue } = this.parts;
+    const [letter] = await ledger.tube(tube).discard([{ id, born }]);
+    if (!letter) return false;
+    await deleteCopies(cluster, settleQueue, tube, letter, letter.places);
+    return true;
+  }
+
+  /** Everything fails from now on. Idempotent. */
+  close(): void {
+    this.closed = true;
+  }
+
+  private async look(ref: JobRef): Promise<{ tube: string; letter: Letter | undefined }> {
+    this.refuseIfClosed();
+    const { tube, id, born } = parseRef(ref, this.parts.settings.prefix);
+    const [letter] = await this.parts.ledger.tube(tube).letter([{ id, born }]);
+    return { tube, letter };
+  }
+
+  /** The payload, and the key, are in the copies only. */
+  private async opened(tube: string, letter: Letter): Promise<DeadLetter> {
+    const { id, born, due, attempts, died, why, error, places } = letter;
+    const { prefix } = this.parts.settings;
+    const envelope = await readCopy(this.parts.cluster, letter, places);
+    const key = envelope?.header.key;
+    const copies = envelope?.header.copies ?? places.length;
+    return {
+      id,
+      ids: formatIds({ tube, id, key, born, due, copies, places }),
+      tube: tube.startsWith(prefix) ? tube.slice(prefix.length) : tube,
+      ...(key === undefined ? {} : { key }),
+      ...(envelope ? payloadOf(envelope) : {}),
+      dueAt: new Date(due),
+      diedAt: new Date(died),
+      attempts,
+      why,
+      ...(error ? { error } : {}),
+    };
+  }
+
+  private refuseIfClosed(): void {
+    if (this.closed)
+      throw new DqError('DQ_CLOSED', 'the module is closed, so dead letters cannot be reached');
+  }
+}
+
+function payloadOf({ content }: Envelope): { payload?: unknown } {
+  try {
+    return { payload: decodePayload(content) };
+  } catch (error) {
+    if (error instanceof DqError) return {}; // that is why it is dead
+    throw error;
+  }
+}
+
+function formatCursor({ died, id, born }: Letter): string {
+  return Buffer.from(JSON.stringify([died, id, born])).toString('base64url');
+}
+
+function parseCursor(cursor: string): LetterPage['after'] {
+  try {
+    const [died, id, born] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof died === 'number' && typeof id === 'string' && typeof born === 'number')
+      return { died, id, born };
+  } catch {
+    // said below
+  }
+  throw new DqError('DQ_BAD_OPTION', `\`cursor\` is ${show(cursor)}: expected the one of the page before`);
+}

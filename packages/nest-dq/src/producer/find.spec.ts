@@ -1,0 +1,127 @@
+import { describe, expect, it } from '@jest/globals';
+import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { parseRef } from '../job-ids.js';
+import { embedded, failure, scripted } from '../testing/producing.js';
+
+const KEY = { tube: 't', key: 'k' };
+
+describe('find', () => {
+  it('of a plain job that waits asks the nodes, and writes nothing', async () => {
+    const { producer, ledger } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m');
+    const { id, ids, dueAt } = receipt;
+    const view = { state: 'waiting', id, ids, tube: 't', dueAt, attempt: 0 };
+    expect(await producer.find(receipt)).toEqual(view);
+    expect(await producer.find(ids)).toEqual(view);
+    expect(ledger.asked).toEqual(['find', 'find']);
+  });
+
+  it('finds a plain job as long as one node of it is in reach', async () => {
+    const { producer, cut, after } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m');
+    await cut(0, 1);
+    expect(await after(1_000, producer.find(receipt))).toMatchObject({ state: 'waiting' });
+    await cut(2);
+    expect(await after(1_000, producer.find(receipt))).toBeUndefined();
+  });
+
+  it.each<[string, { key?: string }]>([
+    ['plain', {}],
+    ['keyed', { key: 'k' }],
+  ])('tells each state of a %s job', async (_kind, options) => {
+    const { producer, copies, run, clock } = await embedded();
+    const receipt = await producer.now('t', 1, options);
+    const find = async () => {
+      const view = await producer.find(receipt);
+      return view && [view.state, view.attempt, view.dueAt.getTime() - receipt.dueAt.getTime()];
+    };
+    expect(await find()).toEqual(['waiting', 0, 0]);
+    const [primary] = await copies();
+    const first = await run(primary!);
+    expect(await find()).toEqual(['running', 1, 0]);
+    await first.finish('retry', { due: clock.wall() + 5_000 });
+    expect(await find()).toEqual(['retrying', 1, 5_000]);
+    await clock.advance(5_000);
+    await run(primary!);
+    expect(await find()).toEqual(['running', 2, 5_000]);
+    await clock.advance(15_000); // its lease
+    expect(await find()).toEqual(['retrying', 2, 5_000]);
+    const third = await run(primary!);
+    await third.finish('done');
+    expect(await find()).toEqual(['done', 3, 5_000]);
+  });
+
+  it('tells of revoked and of dead jobs', async () => {
+    const { producer, copies, run } = await embedded();
+    const revoked = await producer.now('t', 1);
+    await producer.revoke(revoked);
+    expect(await producer.find(revoked)).toMatchObject({ state: 'revoked' });
+    const dead = await producer.now('t', 1, { key: 'k' });
+    await (await run((await copies())[0]!)).finish('dead');
+    expect(await producer.find(dead)).toMatchObject({ state: 'dead', attempt: 1, key: 'k' });
+  });
+
+  it('by key means the job that is scheduled now; an older receipt finds nothing', async () => {
+    const { producer, clock } = await embedded();
+    expect(await producer.find(KEY)).toBeUndefined();
+    const old = await producer.delay('t', 1, '1m', { key: 'k' });
+    expect(await producer.find(KEY)).toEqual(await producer.find(old));
+    await clock.advance(1);
+    const { id, ids, dueAt } = await producer.delay('t', 2, '2m', { key: 'k' });
+    const view = { state: 'waiting', id, ids, tube: 't', key: 'k', dueAt, attempt: 0 };
+    expect(await producer.find(KEY)).toEqual(view);
+    expect(await producer.find(old)).toBeUndefined();
+  });
+
+  it('by a receipt from before it was moved tells of it as it is now', async () => {
+    const { producer, clock } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m');
+    await clock.advance(1);
+    await producer.reschedule(receipt, { delay: '5m' });
+    await clock.advance(0);
+    const view = await producer.find(receipt);
+    expect(view).toMatchObject({ state: 'waiting', id: receipt.id, dueAt: new Date(clock.wall() + 300_000) });
+    expect(parseRef(view!.ids, '')).toMatchObject({ born: 0, copies: 3 });
+    expect(parseRef(view!.ids, '').places).not.toEqual(parseRef(receipt, '').places);
+  });
+
+  it.each<[string, { key?: string }]>([
+    ['a plain', {}],
+    ['a keyed', { key: 'k' }],
+    ['a moved', { key: 'k' }],
+  ])('gives ids that revoke %s job, and delete its copies', async (kind, options) => {
+    const { producer, clock, copies } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m', options);
+    await clock.advance(1);
+    if (kind === 'a moved') await producer.reschedule(receipt, { delay: '5m' });
+    await clock.advance(0);
+    const view = await producer.find(options.key ? KEY : receipt);
+    expect(await copies()).toHaveLength(3);
+    expect(await producer.revoke(view!.ids)).toBe('revoked');
+    expect(await copies()).toEqual([]);
+  });
+
+  it('does not take an innocent job for one that was lost', async () => {
+    const { producer, servers, clock } = await embedded();
+    const lost = await producer.delay('t', 'lost', '1h');
+    for (const [i, server] of servers.entries()) {
+      server.close();
+      servers[i] = new EmbeddedNode(clock);
+    }
+    await clock.advance(3_000);
+    await producer.delay('t', 'innocent', '1h');
+    expect(await producer.find(lost)).toBeUndefined();
+  });
+
+  it('names the tube without the prefix', async () => {
+    const { producer } = await embedded(3, 'app.');
+    const receipt = await producer.delay('t', 1, '1m');
+    expect(await producer.find(receipt)).toMatchObject({ tube: 't', ids: receipt.ids });
+  });
+
+  it('fails when the ledger does not answer', async () => {
+    const { producer, ledger } = await scripted();
+    ledger.fail('find', 'lost');
+    expect((await failure(producer.find(KEY))).code).toBe('DQ_LEDGER_DOWN');
+  });
+});

@@ -1,0 +1,532 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseRef } from '../job-ids.js';
+import type { JobOptions, JobReceipt, JobRef } from '../job.js';
+import { embedded, failure, scripted, type StoredCopy } from '../testing/producing.js';
+import { orders, Turns } from '../testing/turns.js';
+import type { When } from '../time.js';
+
+const KEY = { tube: 't', key: 'k' };
+type Kind = 'plain' | 'claimed before' | 'keyed';
+const KINDS: readonly Kind[] = ['plain', 'claimed before', 'keyed'];
+
+/** Embedded nodes with a job that is due in ten seconds; a plain one has a record only when it was claimed before. */
+async function waiting(kind: Kind, options: JobOptions = {}) {
+  const world = await embedded();
+  const receipt = await world.producer.delay('t', 'old', '10s', {
+    ...options,
+    ...(kind === 'keyed' ? { key: 'k' } : {}),
+  });
+  if (kind === 'claimed before') {
+    await world.clock.advance(10_000);
+    const { finish } = await world.run((await world.copies())[0]!);
+    await finish('retry', { due: world.clock.wall() + 10_000 });
+  }
+  await world.clock.advance(1);
+  world.ledger.asked.length = 0;
+  const ref: JobRef = kind === 'keyed' ? KEY : receipt;
+  const schedule = async () => (await world.memory.tube('t').find([receipt.id]))[0];
+  const stored = await world.copies();
+  return Object.assign(world, { receipt, ref, schedule, old: stored });
+}
+
+const generations = (copies: readonly StoredCopy[]) => copies.map(({ header }) => header.generation);
+
+describe('reschedule', () => {
+  it.each(KINDS)('gives a job another time, and deletes its old copies: %s', async (kind) => {
+    const { producer, clock, ref, receipt, schedule, copies, claim, run, old, payloads } =
+      await waiting(kind);
+    for (const delay of [30_000, 12_000]) {
+      expect(await producer.reschedule(ref, { delay })).toBe('rescheduled');
+      await clock.advance(0);
+      const due = clock.wall() + delay;
+      expect(await schedule()).toMatchObject({
+        state: 'waiting',
+        due,
+        attempt: 0,
+        born: parseRef(receipt, '').born,
+      });
+      const moved = await copies();
+      expect(moved.map(({ header }) => [header.id, header.index, header.due, header.born])).toEqual(
+        [0, 1, 2].map((index) => [receipt.id, index, due, parseRef(receipt, '').born]),
+      );
+      expect(generations(moved)).toEqual(Array(3).fill((await schedule())!.generation));
+      expect(moved.map(({ delay: seconds }) => seconds)).toEqual([
+        Math.floor((delay - 25) / 1_000),
+        delay / 1_000 + 2,
+        delay / 1_000 + 4,
+      ]);
+      expect(await claim(moved[0]!)).toMatchObject({ kind: 'wait' });
+      await clock.advance(1);
+    }
+    expect(await payloads()).toEqual(['old', 'old', 'old']);
+    await clock.advance(11_998);
+    const [primary] = await copies();
+    expect(await claim(primary!)).toEqual({ kind: 'wait', ms: 1 });
+    await clock.advance(1);
+    const { attempt, finish } = await run(primary!);
+    expect([attempt, await finish('done')]).toEqual([1, 'ok']);
+    for (const copy of old) expect(await claim(copy)).toEqual({ kind: 'gone' });
+  });
+
+  it.each(KINDS)('knows the new places, which the old ones give way to: %s', async (kind) => {
+    const { producer, clock, ref, schedule, copies } = await waiting(kind);
+    await producer.reschedule(ref, { delay: '5m' });
+    await clock.advance(0);
+    const places = (await copies()).map(({ node, copyId, header }) => ({
+      index: header.index,
+      location: expect.stringMatching(new RegExp(`^n${node}:1#.*:${copyId}$`)),
+    }));
+    const known = (await schedule())!.places.toSorted((a, b) => a.index - b.index);
+    expect(known).toEqual(places);
+  });
+
+  it.each(KINDS)('owes old and new copies from its opening on: %s', async (kind) => {
+    const { producer, ref, receipt, ledger, memory } = await waiting(kind);
+    const masks: number[] = [];
+    ledger.acted = (call) => {
+      const { owed } = memory.tube('t').records.byId.get(receipt.id) ?? { owed: [] };
+      if (call === 'open') masks.push(...owed.map(({ mask }) => mask));
+    };
+    await producer.reschedule(ref, { delay: '1m' });
+    expect(masks).toEqual([0b111, 0b111]);
+  });
+
+  it('settles the old copies, once that is certain', async () => {
+    const { producer, clock, ref, receipt, ledger } = await waiting('plain');
+    await producer.reschedule(ref, { delay: '1h' });
+    await clock.advance(65_000);
+    expect(ledger.settled).toEqual([{ id: receipt.id, generation: 0, mask: 0b111, unknown: false }]);
+  });
+
+  it.each(KINDS)('leaves a job all that it was given: %s', async (kind) => {
+    const options: JobOptions = {
+      priority: 'low',
+      attempts: 7,
+      backoff: { type: 'fixed', delay: '5s', max: '6s', jitter: 0 },
+      headers: { tenant: 'ä' },
+    };
+    const { producer, clock, ref, old, copies } = await waiting(kind, options);
+    await producer.reschedule(ref, { delay: '5m' });
+    await clock.advance(0);
+    const [{ header }] = (await copies()) as [StoredCopy];
+    const { id, key, priority, attempts, backoff, headers } = old[0]!.header;
+    expect(header).toMatchObject({ id, priority, attempts, backoff, headers });
+    expect([header.key, header.priority, header.attempts]).toEqual([key, 2, 7]);
+    expect(key).toBe(kind === 'keyed' ? 'k' : undefined);
+  });
+
+  it.each<[unknown, string]>([
+    ['new', 'new'],
+    [{ a: new Date(0) }, '{"a":"1970-01-01T00:00:00.000Z"}'],
+    [null, 'null'],
+    [0, '0'],
+    ['', ''],
+    [undefined, 'old'],
+  ])('takes another payload, if one is given: %p', async (payload, stored) => {
+    const { producer, clock, ref, payloads } = await waiting('keyed');
+    expect(await producer.reschedule(ref, { delay: '5m' }, { payload })).toBe('rescheduled');
+    await clock.advance(0);
+    expect(await payloads()).toEqual([stored, stored, stored]);
+  });
+
+  it('keeps bytes as they are', async () => {
+    const { producer, copies, clock } = await embedded();
+    const receipt = await producer.delay('t', Buffer.from('bytes'), '1m');
+    await producer.reschedule(receipt, { delay: '5m' });
+    await clock.advance(0);
+    expect((await copies()).map(({ payload }) => payload)).toEqual(['bytes', 'bytes', 'bytes']);
+  });
+
+  it.each(KINDS)('makes a job due at once: %s', async (kind) => {
+    const { producer, clock, ref, copies, claim, run } = await waiting(kind);
+    expect(await producer.reschedule(ref, { delay: 0 })).toBe('rescheduled');
+    await clock.advance(0);
+    const [primary] = await copies();
+    expect([primary!.state, (await claim(primary!)).kind]).toEqual(['ready', 'run']);
+    await clock.advance(15_000);
+    expect((await run(primary!)).attempt).toBe(2);
+  });
+
+  it('works by ids of a view, by a receipt, after it was moved, and by key', async () => {
+    const { producer, clock, receipt } = await waiting('keyed');
+    const view = await producer.find(KEY);
+    for (const ref of [KEY, receipt, receipt.ids, view!.ids, (await producer.find(receipt))!, KEY]) {
+      expect(await producer.reschedule(ref, { delay: '5m' })).toBe('rescheduled');
+      await clock.advance(1);
+    }
+  });
+
+  it.each<[string, (now: number) => When | { delay: number | string }, number]>([
+    ['a delay in ms', () => ({ delay: 1_500 }), 1_500],
+    ['a delay with a unit', () => ({ delay: '2 h' }), 7_200_000],
+    ['a Date', (now) => new Date(now + 90_000), 90_000],
+    ['ms since 1970', (now) => now + 90_000, 90_000],
+    ['an instant of Temporal', (now) => ({ epochMilliseconds: now + 90_000 }), 90_000],
+    ['just over', (now) => now - 1_000, 0],
+  ])('takes %s', async (_what, when, ahead) => {
+    const { producer, clock, ref, schedule } = await waiting('plain');
+    const now = clock.wall();
+    expect(await producer.reschedule(ref, when(now))).toBe('rescheduled');
+    expect((await schedule())!.due - now).toBe(ahead);
+  });
+
+  it('takes the past only where that is allowed, and then means now', async () => {
+    const { producer, clock, ref, schedule, ledger } = await waiting('plain');
+    const past = new Date(clock.wall() - 1_001);
+    expect((await failure(producer.reschedule(ref, past))).code).toBe('DQ_PAST_TIME');
+    expect(ledger.asked).toEqual([]);
+    expect(await producer.reschedule(ref, past, { allowPast: true })).toBe('rescheduled');
+    expect((await schedule())!.due).toBe(clock.wall());
+  });
+
+  it('counts from ledger time', async () => {
+    const { producer, clock, ref, schedule, ledger } = await waiting('plain');
+    ledger.ahead = 5_000;
+    await producer.reschedule(ref, { delay: '1m' });
+    expect((await schedule())!.due).toBe(clock.wall() + 65_000);
+  });
+
+  it.each<[string, JobRef, unknown, unknown]>([
+    ['DQ_BAD_REF', 'x', { delay: 1 }, undefined],
+    ['DQ_BAD_REF', { tube: 't', key: '' }, { delay: 1 }, undefined],
+    ['DQ_BAD_TUBE', { tube: 'no tube', key: 'k' }, { delay: 1 }, undefined],
+    ['DQ_BAD_DURATION', KEY, { delay: '900' }, undefined],
+    ['DQ_BAD_DURATION', KEY, { delay: 1_900_000_000_000 }, undefined],
+    ['DQ_BAD_TIME', KEY, '2030-01-01', undefined],
+    ['DQ_BAD_TIME', KEY, 1_900_000_000, undefined],
+    ['DQ_BAD_TIME', KEY, undefined, undefined],
+    ['DQ_TOO_FAR', KEY, 1e15, undefined],
+    ['DQ_BAD_PAYLOAD', KEY, { delay: 1 }, { payload: 5n }],
+    ['DQ_BAD_OPTION', KEY, { delay: 1 }, null],
+    ['DQ_BAD_OPTION', KEY, { delay: 1 }, { allowPast: 'yes' }],
+    ['DQ_BAD_OPTION', KEY, { delay: 1 }, { priority: 'high' }],
+  ])('refuses as %s before anything is asked: %p %p %p', async (code, ref, when, options) => {
+    const { producer, ledger, words } = await scripted();
+    const call = producer.reschedule(ref, when as When, options as { payload?: unknown });
+    expect(await failure(call)).toMatchObject({ code, indeterminate: false });
+    expect([ledger.asked, words()]).toEqual([[], []]);
+  });
+
+  it.each(KINDS)('refuses a payload that is too large, and changes nothing: %s', async (kind) => {
+    const { producer, ref, ledger, copies, old, schedule } = await waiting(kind);
+    const before = await schedule();
+    const call = producer.reschedule(ref, { delay: 1 }, { payload: 'x'.repeat(65_536) });
+    expect((await failure(call)).code).toBe('DQ_BAD_PAYLOAD');
+    expect(ledger.asked).toEqual(['find']);
+    expect([await copies(), await schedule()]).toEqual([old, before]);
+  });
+});
+
+describe('reschedule of a job that waits for a retry', () => {
+  it('lets its attempts begin anew', async () => {
+    const { producer, clock, ref, old, copies, run, claim } = await waiting('claimed before');
+    await clock.advance(5_000);
+    expect(await producer.reschedule(ref, { delay: '20s' })).toBe('rescheduled');
+    await clock.advance(20_000);
+    const [primary, ...backups] = await copies();
+    expect(backups).toHaveLength(2);
+    expect((await run(primary!)).attempt).toBe(1);
+    for (const copy of old) expect(await claim(copy)).toEqual({ kind: 'gone' });
+  });
+});
+
+describe('reschedule of a job that does not wait', () => {
+  it.each(['plain', 'keyed'] as const)('says what it is, and stores nothing: %s', async (kind) => {
+    const { producer, clock, ref, old, run, copies, ledger, schedule } = await waiting(kind);
+    await clock.advance(10_000);
+    const { finish } = await run(old[0]!);
+    const reschedule = () => producer.reschedule(ref, { delay: '1m' }, { payload: 'new' });
+    expect(await reschedule()).toBe('running');
+    await finish('done');
+    const done = await schedule();
+    expect(await reschedule()).toBe('done');
+    expect([await schedule(), ledger.asked]).toEqual([done, ['find', 'find']]);
+    expect((await copies()).map(({ payload }) => payload)).toEqual(['old', 'old', 'old']);
+  });
+
+  it.each(['plain', 'keyed'] as const)('says that it is dead, or revoked: %s', async (kind) => {
+    const dead = await waiting(kind);
+    await dead.clock.advance(10_000);
+    await (await dead.run(dead.old[0]!)).finish('dead');
+    expect(await dead.producer.reschedule(dead.ref, { delay: 1 })).toBe('dead');
+    const revoked = await waiting(kind);
+    await revoked.producer.revoke(revoked.ref);
+    expect(await revoked.producer.reschedule(revoked.ref, { delay: 1 })).toBe('revoked');
+    expect(await revoked.copies()).toEqual([]);
+  });
+
+  it('does not know a key that was never used, nor a receipt of a replaced job', async () => {
+    const { producer, clock, receipt, payloads } = await waiting('keyed');
+    expect(await producer.reschedule({ tube: 't', key: 'never' }, { delay: 1 })).toBe('unknown');
+    await producer.delay('t', 'new', '1m', { key: 'k' });
+    await clock.advance(0);
+    expect(await producer.reschedule(receipt, { delay: 1 }, { payload: 'old' })).toBe('unknown');
+    expect(await payloads()).toEqual(['new', 'new', 'new']);
+  });
+
+  it.each(['plain', 'keyed'] as const)('that nobody remembers finds it by its copies: %s', async (kind) => {
+    const { producer, clock, receipt, memory, schedule, copies, run } = await waiting(kind);
+    memory.tube('t').records.byId.clear();
+    expect(await producer.reschedule(receipt, { delay: '20s' })).toBe('rescheduled');
+    await clock.advance(20_000);
+    expect(await schedule()).toMatchObject({ state: 'waiting', born: parseRef(receipt, '').born });
+    expect(await copies()).toHaveLength(3);
+    expect((await run((await copies())[0]!)).attempt).toBe(1);
+  });
+
+  it('that nobody remembers, and of which no copy is left, writes nothing', async () => {
+    const { producer, receipt, memory, ledger } = await waiting('plain');
+    await producer.revoke(receipt);
+    memory.tube('t').records.byId.clear();
+    ledger.asked.length = 0;
+    expect(await producer.reschedule(receipt, { delay: 1 })).toBe('unknown');
+    expect([ledger.asked, memory.tube('t').records.byId.size]).toEqual([['find', 'find'], 0]);
+  });
+});
+
+describe('reschedule when no copy is in reach', () => {
+  it.each(['claimed before', 'keyed'] as const)('fails, and writes nothing: %s', async (kind) => {
+    const { producer, ref, cut, restore, after, ledger, schedule, copies, old } = await waiting(kind);
+    const before = await schedule();
+    await cut(0, 1, 2);
+    const error = await failure(after(2_000, producer.reschedule(ref, { delay: '5m' })));
+    expect(error).toMatchObject({ code: 'DQ_NO_COPY', indeterminate: false });
+    expect(error.message).toMatch(/stays as it is: expected one at n\d:1#.*n\d:1#.*n\d:1#/);
+    expect(new Set(ledger.asked)).toEqual(new Set(['find']));
+    await restore();
+    expect([await schedule(), (await copies()).map(({ copyId }) => copyId)]).toEqual([
+      before,
+      old.map(({ copyId }) => copyId),
+    ]);
+    expect(await producer.reschedule(ref, { delay: '5m' })).toBe('rescheduled');
+  });
+
+  it('does not know a plain job without a record', async () => {
+    const { producer, ref, cut, after, memory } = await waiting('plain');
+    await cut(0, 1, 2);
+    expect(await after(2_000, producer.reschedule(ref, { delay: '5m' }))).toBe('unknown');
+    expect(memory.tube('t').records.byId.size).toBe(0);
+  });
+
+  it.each(KINDS)('needs but one of them: %s', async (kind) => {
+    const { producer, ref, nodes, after, copies, clock, old } = await waiting(kind);
+    // Two copies are lost for good.
+    for (const { node, copyId } of old.slice(0, 2)) {
+      const lane = nodes[node]!.connectLane(() => undefined)!;
+      await lane.ask((done) => lane.delete(copyId, done));
+      lane.close();
+    }
+    expect(await after(2_000, producer.reschedule(ref, { delay: '5m' }))).toBe('rescheduled');
+    await clock.advance(0);
+    expect((await copies()).map(({ payload }) => payload)).toEqual(['old', 'old', 'old']);
+  });
+});
+
+describe('reschedule on too few nodes', () => {
+  it.each(KINDS)('fails, and leaves the job as it was: %s', async (kind) => {
+    const { producer, ref, cut, restore, after, schedule, copies, run, claim, old, clock } =
+      await waiting(kind);
+    await cut(1, 2);
+    const error = await failure(after(2_000, producer.reschedule(ref, { delay: 1 })));
+    expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
+    expect(error.message).toMatch(/; it stays as it was$/);
+    await restore();
+    expect((await copies()).map(({ copyId }) => copyId)).toEqual(old.map(({ copyId }) => copyId));
+    expect(await schedule()).toMatchObject({ state: 'waiting', generation: old[0]!.header.generation });
+    await clock.advance(10_000);
+    expect((await run(old[0]!)).attempt).toBe(kind === 'claimed before' ? 2 : 1);
+    expect((await claim(old[1]!)).kind).toBe('busy');
+  });
+
+  it.each(['lost', 'unanswered'] as const)(
+    'may be moved when a copy is out of sight: abort %s',
+    async (fault) => {
+      const { producer, servers, ledger, after, puts, claim, clock } = await scripted();
+      const receipt = await producer.delay('t', 'old', '1h');
+      const { envelope: old } = puts()[0]!;
+      const bodies = new Map(servers.map((server) => [server, server.arrived.at(-1)!.body]));
+      for (const server of servers) {
+        server.answers['peek'] = () =>
+          `FOUND 1 ${bodies.get(server)!.length}\r\n${bodies.get(server)!.toString()}`;
+      }
+      for (const server of servers.slice(1)) server.answers['put'] = () => undefined;
+      ledger.fail('abort', fault);
+      const error = await failure(after(2_000, producer.reschedule(receipt, { delay: '1s' })));
+      expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: true });
+      expect(error.message).toMatch(/; it may be moved$/);
+      await clock.advance(10_000);
+      const moved = puts().find(({ envelope }) => envelope.header.generation > 0)!;
+      // And so it is: by a claim that adopts it, unless the abort was done.
+      expect((await claim(moved.envelope)).kind).toBe(fault === 'lost' ? 'run' : 'gone');
+      expect((await claim({ header: old.header })).kind).toBe(fault === 'lost' ? 'gone' : 'wait');
+    },
+  );
+});
+
+describe('reschedules of one job at once', () => {
+  it.each(KINDS)('both take effect, one after the other, in each order of their steps: %s', async (kind) => {
+    for (const order of orders(3, 3)) {
+      const { process, ref, clock, copies, schedule, run } = await waiting(kind);
+      const turns = new Turns();
+      const results = await turns.play(
+        order,
+        [2_000, 4_000].map((delay, actor) => {
+          const { producer, ledger } = process();
+          ledger.gate = () => turns.gate(actor);
+          return () => producer.reschedule(ref, { delay }, { payload: delay });
+        }),
+      );
+      await clock.advance(0);
+      const now = clock.wall();
+      const left = await copies();
+      const { state, generation, due } = (await schedule())!;
+      expect({ kind, order, results, state }).toEqual({
+        kind,
+        order,
+        results: ['rescheduled', 'rescheduled'],
+        state: 'waiting',
+      });
+      expect(left.map(({ header, payload }) => [header.generation, header.due - now, payload])).toEqual(
+        Array(3).fill([generation, due - now, String(due - now)]),
+      );
+      await clock.advance(4_000);
+      expect((await run(left[0]!)).attempt).toBe(1);
+    }
+  });
+});
+
+describe('reschedule while somebody else acts', () => {
+  it.each(KINDS)('and has moved it before a copy was read: it moves that: %s', async (kind) => {
+    const { producer, process, ledger, ref, clock, schedule, payloads } = await waiting(kind);
+    const other = process().producer;
+    ledger.acted = async () => {
+      ledger.acted = () => undefined;
+      await other.reschedule(ref, { delay: '1m' }, { payload: 'theirs' });
+      await clock.advance(0);
+    };
+    expect(await producer.reschedule(ref, { delay: '5m' })).toBe('rescheduled');
+    await clock.advance(0);
+    expect((await schedule())!.due).toBe(clock.wall() + 300_000);
+    expect(await payloads()).toEqual(['theirs', 'theirs', 'theirs']);
+  });
+
+  it.each(KINDS)('and has revoked it before a copy was read: it stays revoked: %s', async (kind) => {
+    const { producer, process, ledger, ref, copies } = await waiting(kind);
+    const other = process().producer;
+    ledger.acted = async () => {
+      ledger.acted = () => undefined;
+      await other.revoke(ref);
+    };
+    expect(await producer.reschedule(ref, { delay: '5m' })).toBe('revoked');
+    expect(await copies()).toEqual([]);
+  });
+
+  async function beside(kind: Kind, order: readonly number[], act: 'revoke' | 'add' | 'run') {
+    const world = await waiting(kind);
+    if (act === 'run') await world.clock.advance(10_000);
+    const turns = new Turns();
+    const [moves, other] = [world.process(), world.process()];
+    moves.ledger.gate = () => turns.gate(0);
+    other.ledger.gate = () => turns.gate(1);
+    const acts = {
+      revoke: () => other.producer.revoke(world.ref),
+      add: () => other.producer.delay('t', 'new', '1m', { key: 'k' }),
+      run: async () => {
+        await turns.gate(1);
+        return (await world.claim(world.old[0]!)).kind;
+      },
+    };
+    const [moved, acted] = await turns.play<unknown>(order, [
+      () => moves.producer.reschedule(world.ref, { delay: '5m' }, { payload: 'moved' }),
+      acts[act],
+    ]);
+    await world.clock.advance(0);
+    return Object.assign(world, { moved, acted, left: await world.copies(), now: await world.schedule() });
+  }
+
+  it.each(KINDS)('and revokes: the job never starts, and no copy is left: %s', async (kind) => {
+    for (const order of orders(3, 1)) {
+      const { moved, acted, left, now } = await beside(kind, order, 'revoke');
+      expect({ order, acted, left: left.length, state: now!.state }).toEqual({
+        order,
+        acted: 'revoked',
+        left: 0,
+        state: 'revoked',
+      });
+      expect(['rescheduled', 'revoked']).toContain(moved);
+    }
+  });
+
+  it('and adds the key again: there is one job, and no mixture', async () => {
+    for (const order of orders(3, 2)) {
+      const { moved, left, now, acted } = await beside('keyed', order, 'add');
+      const { payload } = left[0]!;
+      expect(left.map((copy) => [copy.header.generation, copy.payload])).toEqual(
+        Array(3).fill([now!.generation, payload]),
+      );
+      expect({ order, moved, acted }).toMatchObject({ moved: 'rescheduled', acted: { status: 'replaced' } });
+      // Whoever committed last: an add replaces what was moved, and what was added is moved.
+      expect(now!.born).toBe(parseRef(acted as JobReceipt, '').born);
+      expect(['new', 'moved']).toContain(payload);
+    }
+  });
+
+  it.each(KINDS)('and runs it: it is moved, or it runs, never both: %s', async (kind) => {
+    for (const order of orders(3, 1)) {
+      const { moved, acted, left, claim } = await beside(kind, order, 'run');
+      const outcome = `${String(moved)}, ${String(acted)}`;
+      expect(['rescheduled, gone', 'running, run']).toContain(outcome);
+      expect(left.map(({ payload }) => payload)).toEqual(
+        Array(3).fill(moved === 'rescheduled' ? 'moved' : 'old'),
+      );
+      const kinds = await Promise.all(left.map(async (copy) => (await claim(copy)).kind));
+      expect(kinds).not.toContain('gone');
+    }
+  });
+});
+
+describe('reschedule while the ledger fails', () => {
+  it.each<['find' | 'open', 'lost' | 'unanswered']>([
+    ['find', 'lost'],
+    ['open', 'lost'],
+    ['open', 'unanswered'],
+  ])('changes nothing when its %s is %s', async (call, fault) => {
+    for (const kind of KINDS) {
+      const { producer, ref, ledger, copies, old, claim, clock } = await waiting(kind);
+      ledger.fail(call, fault);
+      const error = await failure(producer.reschedule(ref, { delay: '5m' }));
+      expect(error).toMatchObject({ code: 'DQ_LEDGER_DOWN', indeterminate: false });
+      expect(await copies()).toEqual(old);
+      await clock.advance(10_000);
+      expect((await claim(old[0]!)).kind).toBe('run');
+    }
+  });
+
+  it.each([['lost'], ['unanswered'], ['unanswered', 'lost']] as const)(
+    'takes effect once when its commit is %s first',
+    async (...faults) => {
+      for (const kind of KINDS) {
+        const { producer, ref, ledger, copies, after, schedule, old, claim } = await waiting(kind);
+        ledger.fail('commit', ...faults);
+        expect(await after(2_000, producer.reschedule(ref, { delay: '5m' }))).toBe('rescheduled');
+        expect(generations(await copies())).toEqual(Array(3).fill((await schedule())!.generation));
+        expect(await claim(old[0]!)).toEqual({ kind: 'gone' });
+      }
+    },
+  );
+
+  it('leaves it open when its commit got no answer three times, and deletes nothing', async () => {
+    for (const kind of KINDS) {
+      const { producer, ref, ledger, copies, after, claim, clock } = await waiting(kind);
+      ledger.fail('commit', 'lost', 'lost', 'lost');
+      const error = await failure(after(2_000, producer.reschedule(ref, { delay: 1 })));
+      expect(error).toMatchObject({ code: 'DQ_LEDGER_DOWN', indeterminate: true });
+      const all = await copies();
+      expect(all).toHaveLength(6);
+      await clock.advance(10_000);
+      // The new generation is adopted by the first claim that finds it ten seconds old.
+      expect((await claim(all[3]!)).kind).toBe('run');
+      expect(await claim(all[0]!)).toEqual({ kind: 'gone' });
+    }
+  });
+});

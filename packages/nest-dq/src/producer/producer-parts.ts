@@ -1,0 +1,20 @@
+import type { Cluster } from '../cluster/cluster.js';
+import type { Ledger } from '../ledger/ledger.js';
+import type { SettleQueue } from '../ledger/settle-queue.js';
+import type { Clock } from '../time.js';
+
+/** What jobs are scheduled with. */
+export interface ProducerParts {
+  readonly cluster: Cluster;
+  readonly ledger: Ledger;
+  readonly settleQueue: SettleQueue;
+  readonly clock: Clock;
+  readonly settings: ProducerSettings;
+}
+
+export interface ProducerSettings {
+  /** Before every tube name. */
+  readonly prefix: string;
+  /** How much later a backup copy comes due, in ms. */
+  readonly backupDelay: number;
+}

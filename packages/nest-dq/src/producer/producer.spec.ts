@@ -1,0 +1,294 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseRef } from '../job-ids.js';
+import type { JobReceipt } from '../job.js';
+import { failure, scripted } from '../testing/producing.js';
+import type { When } from '../time.js';
+import type { ClusterProducer } from './producer.js';
+
+const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+
+describe('an add', () => {
+  it('is due by ledger time, to the millisecond', async () => {
+    const { clock, ledger, producer } = await scripted();
+    ledger.ahead = 12_345.6;
+    const now = clock.wall();
+    const due = async (receipt: Promise<JobReceipt>) => (await receipt).dueAt.getTime() - now;
+    expect(await due(producer.delay('t', 1, '1m'))).toBe(72_346);
+    expect(await due(producer.delay('t', 1, 1))).toBe(12_347);
+    expect(await due(producer.now('t', 1))).toBe(12_345);
+    expect(await due(producer.at('t', 1, now + 60_000))).toBe(60_000);
+    expect(await due(producer.at('t', 1, new Date(now + 60_000)))).toBe(60_000);
+  });
+
+  it('stores what the job is, and when its copies surface', async () => {
+    const { clock, ledger, producer, puts } = await scripted(3, 'app.');
+    ledger.ahead = 500;
+    const options = { priority: 'high', attempts: 4, headers: { tenant: 'x' } } as const;
+    const receipt = await producer.delay('t', { a: 1 }, '1m', options);
+    const due = clock.wall() + 60_500;
+    expect(
+      puts().map(({ envelope: { header, content } }) => [header.index, content.bytes.toString()]),
+    ).toEqual([
+      [0, '{"a":1}'],
+      [1, '{"a":1}'],
+      [2, '{"a":1}'],
+    ]);
+    expect(puts()[0]!.envelope.header).toMatchObject({
+      id: receipt.id,
+      due,
+      generation: 0,
+      copies: 3,
+      priority: 0,
+      attempts: 4,
+      headers: { tenant: 'x' },
+    });
+    const delays = puts().map(({ line }) => Number(line.split(' ')[2]));
+    expect(delays).toEqual([59, 62, 64]);
+    expect(ledger.timesRead).toEqual(['app.t']);
+  });
+
+  it('returns a receipt that finds every copy, also after JSON', async () => {
+    const { producer, clock } = await scripted();
+    const receipt = await producer.delay('t', 1, '1m');
+    expect(receipt).toMatchObject({ tube: 't', copies: 3, dueAt: new Date(clock.wall() + 60_000) });
+    expect(receipt.id).toMatch(ULID);
+    const ids = parseRef(JSON.parse(JSON.stringify(receipt)) as JobReceipt, '');
+    expect(ids).toMatchObject({
+      id: receipt.id,
+      tube: 't',
+      born: 0,
+      due: receipt.dueAt.getTime(),
+      copies: 3,
+    });
+    expect(ids.places.map(({ index, location }) => `${index} ${location}`).sort()).toEqual([
+      '0 n0:1#instance0:1',
+      '1 n1:1#instance1:1',
+      '2 n2:1#instance2:1',
+    ]);
+  });
+
+  it('gives each job an id of its own', async () => {
+    const { producer } = await scripted();
+    const receipts = await Promise.all(Array.from({ length: 200 }, () => producer.delay('t', 1, '1m')));
+    expect(new Set(receipts.map(({ id }) => id)).size).toBe(200);
+  });
+
+  it('keeps payload and headers as they were at the call', async () => {
+    const { producer, puts } = await scripted();
+    const payload = { a: 1 };
+    const headers = { tenant: 'x' };
+    const added = producer.delay('t', payload, '1m', { headers });
+    payload.a = 2;
+    headers.tenant = 'y';
+    await added;
+    expect(puts()[0]!.envelope.content.bytes.toString()).toBe('{"a":1}');
+    expect(puts()[0]!.envelope.header.headers).toEqual({ tenant: 'x' });
+  });
+
+  it('of a past time that is allowed is due now, and not stale', async () => {
+    const { clock, producer } = await scripted();
+    const now = clock.wall();
+    const past = new Date(now - 86_400_000);
+    expect((await producer.at('t', 1, past, { allowPast: true })).dueAt).toEqual(new Date(now));
+    expect((await producer.at('t', 1, now - 1_000)).dueAt).toEqual(new Date(now));
+    expect(await failure(producer.at('t', 1, now - 1_001))).toMatchObject({
+      code: 'DQ_PAST_TIME',
+      indeterminate: false,
+    });
+  });
+
+  it('takes the past by ledger time', async () => {
+    const { clock, ledger, producer } = await scripted();
+    ledger.ahead = 10_000;
+    expect((await failure(producer.at('t', 1, clock.wall() + 5_000))).code).toBe('DQ_PAST_TIME');
+  });
+
+  it('goes as far ahead as beanstalkd can count', async () => {
+    const { clock, producer, words } = await scripted();
+    const most = (2 ** 32 - 1) * 1_000;
+    expect((await failure(producer.at('t', 1, clock.wall() + most + 1))).code).toBe('DQ_TOO_FAR');
+    expect((await failure(producer.at('t', 1, 1e16))).code).toBe('DQ_TOO_FAR');
+    expect(words()).toEqual([]);
+    expect((await producer.at('t', 1, clock.wall() + most)).copies).toBe(3);
+  });
+
+  it.each<[string, (producer: ClusterProducer) => Promise<unknown>]>([
+    ['DQ_BAD_TUBE', (producer) => producer.now('no tube', 1)],
+    ['DQ_BAD_PAYLOAD', (producer) => producer.now('t', 5n)],
+    ['DQ_BAD_DURATION', (producer) => producer.delay('t', 1, '900')],
+    ['DQ_BAD_DURATION', (producer) => producer.delay('t', 1, 1_900_000_000_000)],
+    ['DQ_BAD_TIME', (producer) => producer.at('t', 1, 1_900_000_000)],
+    ['DQ_BAD_TIME', (producer) => producer.at('t', 1, '2030-01-01' as unknown as When)],
+    ['DQ_BAD_OPTION', (producer) => producer.now('t', 1, { attempts: 0 })],
+  ])('refuses as %s before anything is asked', async (code, add) => {
+    const { producer, ledger, words } = await scripted();
+    expect((await failure(add(producer))).code).toBe(code);
+    expect([ledger.timesRead, ledger.asked, words()]).toEqual([[], [], []]);
+  });
+
+  it('refuses a payload that is too large for any node, before any put', async () => {
+    const { producer, words } = await scripted();
+    const error = await failure(producer.now('t', 'x'.repeat(65_536)));
+    expect(error).toMatchObject({ code: 'DQ_BAD_PAYLOAD', indeterminate: false });
+    expect(error.message).toContain('expected 65535 at most');
+    expect(words()).toEqual([]);
+    expect((await producer.now('t', 'x'.repeat(65_000))).copies).toBe(3);
+  });
+
+  it('takes a large payload while a node with the same large limit was never in reach', async () => {
+    const { producer } = await scripted(3, '', (server, i) => {
+      server.answers['stats'] = () => server.ok(`id: i${i}\nmax-job-size: 1000000`);
+      server.refusing = i === 2;
+    });
+    expect((await producer.now('t', 'x'.repeat(500_000))).copies).toBe(2);
+  });
+});
+
+describe('the first add', () => {
+  it('waits for ledger time, which its delay does not, and those after it do not', async () => {
+    const { clock, ledger, producer, words } = await scripted();
+    let known!: () => void;
+    ledger.readTime = () => new Promise<void>((resolve) => (known = resolve));
+    const first = producer.delay('t', 1, '1m');
+    await clock.advance(499);
+    expect(words()).toEqual([]);
+    ledger.ahead = 7_000;
+    known();
+    expect((await first).dueAt.getTime()).toBe(clock.wall() - 499 + 67_000);
+    expect((await producer.delay('t', 1, '1m')).dueAt.getTime()).toBe(clock.wall() + 67_000);
+    expect(ledger.timesRead).toEqual(['t']);
+  });
+
+  it('waits no longer than 500 ms', async () => {
+    const { clock, ledger, producer, words } = await scripted();
+    ledger.readTime = () => new Promise<void>(() => undefined);
+    const first = producer.delay('t', 1, '1m');
+    await clock.advance(499);
+    expect(words()).toEqual([]);
+    await clock.advance(1);
+    expect((await first).copies).toBe(3);
+  });
+
+  it('goes on at once when the ledger does not answer', async () => {
+    const { ledger, producer } = await scripted();
+    ledger.readTime = () => Promise.reject(new Error('away'));
+    ledger.down = true;
+    expect((await producer.delay('t', 1, '1m')).copies).toBe(3);
+  });
+});
+
+describe('an add that finds too few nodes', () => {
+  it('stores nothing, and says why, when no node is there', async () => {
+    const { clock, servers, ledger, producer, after } = await scripted();
+    for (const server of servers) {
+      server.refusing = true;
+      server.cut();
+    }
+    await clock.advance(0);
+    const error = await failure(after(2_000, producer.delay('t', 1, '1m')));
+    expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
+    expect(error.message).toMatch(/stored on 0 of 3 nodes, need 2: .*n\d:1: .*; nothing of it will run$/);
+    expect(Object.keys(error.nodes!).length).toBeGreaterThanOrEqual(2);
+    expect(ledger.revokes).toEqual([]);
+  });
+
+  it('takes back what it stored, and needs no ledger for that', async () => {
+    const { servers, ledger, producer, words, after } = await scripted();
+    ledger.down = true;
+    servers[0]!.answers['put'] = () => 'DRAINING';
+    servers[1]!.answers['put'] = () => 'DRAINING';
+    const error = await failure(after(2_000, producer.delay('t', 1, '1m')));
+    expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
+    expect(error.nodes).toEqual({
+      'n0:1': expect.stringContaining('DRAINING'),
+      'n1:1': expect.stringContaining('DRAINING'),
+    });
+    expect(words().filter((word) => word === 'delete')).toHaveLength(1);
+    expect(ledger.revokes).toEqual([]);
+  });
+
+  it.each<[string, 'delay' | 'now']>([
+    ['a job to come', 'delay'],
+    ['a job that is due', 'now'],
+  ])('has the ledger refuse what it cannot take back: %s', async (_name, kind) => {
+    const { servers, ledger, producer, puts, claim, after } = await scripted();
+    for (const server of servers.slice(1)) server.answers['put'] = () => undefined;
+    const add = kind === 'now' ? producer.now('t', 1) : producer.delay('t', 1, '1m');
+    const error = await failure(after(2_000, add));
+    expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
+    expect(ledger.revokes).toHaveLength(1);
+    expect(ledger.revokes[0]!.owed).toEqual({ mask: 0b110, unknown: true });
+    // A copy that surfaces after all is turned away.
+    expect(await claim(puts()[0]!.envelope)).toEqual({ kind: 'gone' });
+  });
+
+  it('says that the job may still run when neither nodes nor ledger answer', async () => {
+    const { servers, ledger, producer, after } = await scripted();
+    ledger.down = true;
+    for (const server of servers.slice(1)) server.answers['put'] = () => undefined;
+    const error = await failure(after(2_000, producer.delay('t', 1, '1m')));
+    expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: true });
+    expect(error.message).toContain('it may still run');
+  });
+
+  it('says so too when the job was started in the meantime', async () => {
+    const { clock, servers, producer, puts, run } = await scripted();
+    for (const server of servers.slice(1)) server.answers['put'] = () => undefined;
+    const add = failure(producer.now('t', 1));
+    await clock.advance(0);
+    await run(puts()[0]!.envelope);
+    await clock.advance(2_000);
+    expect(await add).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: true });
+  });
+
+  it('says so when the ledger is closed under it', async () => {
+    const { servers, ledger, producer, after } = await scripted();
+    for (const server of servers.slice(1)) server.answers['put'] = () => undefined;
+    const add = failure(after(2_000, producer.now('t', 1)));
+    await ledger.close();
+    expect(await add).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: true });
+  });
+
+  it('is none with backups alone', async () => {
+    const { servers, producer, after } = await scripted();
+    servers[0]!.answers['put'] = () => undefined;
+    const receipt = await after(2_000, producer.delay('t', 1, '1m'));
+    expect(receipt.copies).toBe(2);
+    expect(parseRef(receipt, '').places.map(({ location }) => location)).toContain('n0:1#instance0:?');
+  });
+});
+
+describe('a closed producer', () => {
+  it('takes nothing any more', async () => {
+    const { producer, deadLetters, ledger, words } = await scripted();
+    const receipt = await producer.delay('t', 1, '1m');
+    const before = words().length;
+    for (const each of [producer, deadLetters, producer, deadLetters]) each.close();
+    for (const call of [
+      producer.now('t', 1),
+      producer.delay('t', 1, '1m'),
+      producer.at('t', 1, 1e13),
+      producer.revoke(receipt),
+      producer.reschedule(receipt, { delay: 1 }),
+      producer.find(receipt),
+      deadLetters.list('t'),
+      deadLetters.get(receipt),
+      deadLetters.revive(receipt),
+      deadLetters.discard(receipt),
+    ]) {
+      expect(await failure(call)).toMatchObject({ code: 'DQ_CLOSED', indeterminate: false });
+    }
+    expect(words()).toHaveLength(before);
+    expect(ledger.asked).toEqual([]);
+  });
+
+  it('fails the add that was waiting for ledger time', async () => {
+    const { producer, ledger, cluster, words, after } = await scripted();
+    ledger.readTime = () => new Promise<void>(() => undefined);
+    const add = failure(after(500, producer.delay('t', 1, '1m')));
+    producer.close();
+    cluster.close();
+    expect((await add).code).toBe('DQ_CLOSED');
+    expect(words()).toEqual([]);
+  });
+});

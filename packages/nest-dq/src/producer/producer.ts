@@ -1,0 +1,237 @@
+import { encodePayload, type Content } from '../envelope.js';
+import { deleteCopies } from '../copy-deletion.js';
+import { readCopy } from '../copy-reading.js';
+import { owedAt } from '../copy-storing.js';
+import { DqError } from '../errors.js';
+import { formatIds, parseRef, type JobTarget } from '../job-ids.js';
+import { resolveJobOptions, type ResolvedJobOptions } from '../job-options.js';
+import type { JobOptions, JobReceipt, JobRef, JobView, RescheduleResult, RevokeResult } from '../job.js';
+import type { RevokeAnswer, Schedule } from '../ledger/ledger.js';
+import type { Duration, When } from '../time.js';
+import { tubeName, type Tube } from '../tube.js';
+import { Adds } from './adds.js';
+import { checkBoolean, checkObject } from './call-options.js';
+import { dueAfter, dueAt, dueNow, type Due } from './due.js';
+import { Moves } from './moves.js';
+import type { ProducerParts } from './producer-parts.js';
+
+/**
+ * Schedules, moves and revokes jobs. Inject it.
+ * Every add may throw `DQ_TOO_FEW_COPIES` (see `indeterminate`), `DQ_BAD_PAYLOAD`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION` and
+ * `DQ_CLOSED`. An add without a key needs no Redis; one with a key may throw `DQ_LEDGER_DOWN` (see `indeterminate`) and
+ * `DQ_DUPLICATE`.
+ */
+export abstract class DqProducer {
+  /** Runs as soon as a consumer is free. */
+  abstract now<In = unknown>(
+    tube: string | Tube<In>,
+    payload: NoInfer<In>,
+    options?: JobOptions,
+  ): Promise<JobReceipt>;
+
+  /** Runs once the delay is over. `DQ_BAD_DURATION`: no unit, negative, or 1e12 ms and more, which belongs in `at`. */
+  abstract delay<In = unknown>(
+    tube: string | Tube<In>,
+    payload: NoInfer<In>,
+    delay: Duration,
+    options?: JobOptions,
+  ): Promise<JobReceipt>;
+
+  /**
+   * Runs at an instant. More than a second ago is `DQ_PAST_TIME`, unless `allowPast`; over 2^32−1 s ahead is
+   * `DQ_TOO_FAR`; what is no instant, or looks like seconds, is `DQ_BAD_TIME`.
+   */
+  abstract at<In = unknown>(
+    tube: string | Tube<In>,
+    payload: NoInfer<In>,
+    when: When,
+    options?: JobOptions,
+  ): Promise<JobReceipt>;
+
+  /**
+   * `revoked` means that no later start happens. `running`: that run goes on, and nothing follows it, no retry and no
+   * `Again`; with `abort` the handler's signal is raised, wherever it runs, within 5 s. `DQ_LEDGER_DOWN`: Redis did not
+   * answer, so it may or may not have taken effect; asking again is safe. `DQ_BAD_REF`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION`,
+   * `DQ_CLOSED`.
+   */
+  abstract revoke(ref: JobRef, options?: { abort?: boolean }): Promise<RevokeResult>;
+
+  /**
+   * Gives a job that does not run another time, and another payload if one is given. One that waits for a retry is moved
+   * too, and its attempts begin anew; its id, receipt and `ids` stay valid. Errors are those of a keyed add, and
+   * `DQ_NO_COPY` when every node that has a copy is away.
+   */
+  abstract reschedule<In = unknown>(
+    ref: JobRef<In>,
+    when: When | { readonly delay: Duration },
+    options?: { payload?: NoInfer<In>; allowPast?: boolean },
+  ): Promise<RescheduleResult>;
+
+  /**
+   * What is known of a job: asks Redis, and where that has nothing, the nodes that the reference names. Undefined: no job
+   * of that key, or its end is longer ago than is remembered. `DQ_LEDGER_DOWN`, `DQ_BAD_REF`, `DQ_CLOSED`.
+   */
+  abstract find(ref: JobRef): Promise<JobView | undefined>;
+}
+
+/** Milliseconds. How long a first add waits for ledger time. */
+const TIME_LIMIT = 500;
+
+export class ClusterProducer extends DqProducer {
+  private readonly adds: Adds;
+  private readonly moves: Moves;
+  private readonly timeKnown = new Map<string, Promise<void>>();
+  private closed = false;
+
+  constructor(private readonly parts: ProducerParts) {
+    super();
+    this.adds = new Adds(parts);
+    this.moves = new Moves(parts);
+  }
+
+  override async now(tube: string | Tube, payload: unknown, options?: JobOptions): Promise<JobReceipt> {
+    return this.add(tube, payload, options, () => dueNow);
+  }
+
+  override async delay(
+    tube: string | Tube,
+    payload: unknown,
+    delay: Duration,
+    options?: JobOptions,
+  ): Promise<JobReceipt> {
+    return this.add(tube, payload, options, () => dueAfter(delay));
+  }
+
+  override async at(
+    tube: string | Tube,
+    payload: unknown,
+    when: When,
+    options?: JobOptions,
+  ): Promise<JobReceipt> {
+    return this.add(tube, payload, options, ({ allowPast }) => dueAt(when, allowPast));
+  }
+
+  override async revoke(ref: JobRef, options?: { abort?: boolean }): Promise<RevokeResult> {
+    this.refuseIfClosed();
+    const { abort = false } = checkObject('the revoke options', options, ['abort']);
+    checkBoolean('abort', abort);
+    const target = this.parse(ref);
+    const { tube, id, born, due, places } = target;
+    const { cluster, ledger, settleQueue } = this.parts;
+    const [answer] = await ledger.tube(tube).revoke([{ id, born, due, owed: owedAt(places), abort }]);
+    const { result, revoked } = answer as RevokeAnswer;
+    if (!revoked) return result;
+    // The record's places go before the reference's: the job may have been moved since.
+    const known = revoked.places.length > 0 ? revoked.places : revoked.generation === born ? places : [];
+    const job = { id, generation: revoked.generation };
+    const everywhere = await deleteCopies(cluster, settleQueue, tube, job, known);
+    // Nobody had one reserved, and the tombstone stood before: an overdue job in a backlog is revoked in time.
+    return result === 'unknown' && everywhere ? 'revoked' : result;
+  }
+
+  override async reschedule(
+    ref: JobRef,
+    when: When | { readonly delay: Duration },
+    options?: { payload?: unknown; allowPast?: boolean },
+  ): Promise<RescheduleResult> {
+    this.refuseIfClosed();
+    const calledAt = this.parts.clock.now();
+    const { payload, allowPast = false } = checkObject('the reschedule options', options, [
+      'payload',
+      'allowPast',
+    ]);
+    checkBoolean('allowPast', allowPast);
+    const target = this.parse(ref);
+    const due = isDelay(when) ? dueAfter(when.delay) : dueAt(when, allowPast);
+    const content: Content | undefined = payload === undefined ? undefined : encodePayload(payload);
+    return this.moves.reschedule(target, await this.dueIn(target.tube, due, calledAt), content);
+  }
+
+  override async find(ref: JobRef): Promise<JobView | undefined> {
+    this.refuseIfClosed();
+    const target = this.parse(ref);
+    const { tube, id, born, places } = target;
+    const [found] = await this.parts.ledger.tube(tube).find([id]);
+    if (found) return born === undefined || found.born === born ? this.view(target, found) : undefined;
+    if (born === undefined) return undefined;
+    const copy = await readCopy(this.parts.cluster, { id, generation: born }, places);
+    if (!copy) return undefined;
+    const { due } = copy.header;
+    return this.view(target, { state: 'waiting', born, generation: born, due, attempt: 0, places });
+  }
+
+  /** Everything fails from now on. Idempotent. */
+  close(): void {
+    this.closed = true;
+  }
+
+  private async add(
+    tube: string | Tube,
+    payload: unknown,
+    options: JobOptions | undefined,
+    when: (options: ResolvedJobOptions) => Due,
+  ): Promise<JobReceipt> {
+    this.refuseIfClosed();
+    const calledAt = this.parts.clock.now();
+    const resolved = resolveJobOptions(options);
+    const { prefix } = this.parts.settings;
+    const name = tubeName(tube, prefix);
+    const storedAs = prefix + name;
+    const dueGiven = when(resolved);
+    const content = encodePayload(payload);
+    const due = await this.dueIn(storedAs, dueGiven, calledAt);
+    return this.adds.add({ name, tube: storedAs, content, options: resolved, due });
+  }
+
+  /** Counts from the call, by ledger time, which the first call of a tube waits for a little. */
+  private async dueIn(tube: string, due: Due, calledAt: number): Promise<number> {
+    const { clock, ledger } = this.parts;
+    await (this.timeKnown.get(tube) ?? this.learnTime(tube));
+    this.refuseIfClosed();
+    return due(ledger.tube(tube).now() - (clock.now() - calledAt));
+  }
+
+  private learnTime(tube: string): Promise<void> {
+    const { clock, ledger } = this.parts;
+    const known = new Promise<void>((resolve) => {
+      // After that the machine's clock has to do.
+      const limit = clock.after(TIME_LIMIT, resolve);
+      const stop = () => {
+        limit.cancel();
+        resolve();
+      };
+      ledger.tube(tube).readTime().then(stop, stop);
+    });
+    this.timeKnown.set(tube, known);
+    return known;
+  }
+
+  private parse(ref: JobRef): JobTarget {
+    return parseRef(ref, this.parts.settings.prefix);
+  }
+
+  private view({ tube, id, key, copies, places }: JobTarget, found: Schedule): JobView {
+    const { state, attempt, due, born } = found;
+    const { prefix } = this.parts.settings;
+    const known = found.places.length > 0 ? found.places : places;
+    const ids = formatIds({ tube, id, key, born, due, copies: copies || known.length, places: known });
+    return {
+      state: state === 'waiting' && attempt > 0 ? 'retrying' : state,
+      id,
+      ids,
+      tube: tube.startsWith(prefix) ? tube.slice(prefix.length) : tube,
+      ...(key === undefined ? {} : { key }),
+      dueAt: new Date(due),
+      attempt,
+    };
+  }
+
+  private refuseIfClosed(): void {
+    if (this.closed)
+      throw new DqError('DQ_CLOSED', 'the module is closed, so nothing can be scheduled or revoked');
+  }
+}
+
+function isDelay(when: When | { readonly delay: Duration }): when is { readonly delay: Duration } {
+  return typeof when === 'object' && when !== null && 'delay' in when;
+}

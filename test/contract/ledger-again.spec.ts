@@ -1,0 +1,187 @@
+// A run that ends as the same job's next: opened by whoever runs it, and committed by the finish.
+import { expect, it } from '@jest/globals';
+import type { RunRef } from 'nest-dq/src/ledger/ledger.js';
+import { SETTINGS } from './ledger-harness.js';
+import { everyLedger, expectAbout, KEPT, NONE, placesOf, runOf, THREE } from './ledger-jobs.js';
+
+everyLedger((jobs) => {
+  const { abort, add, claim, commit, copy, done, extend, find, finish } = jobs;
+  const { forgottenIn, nowMs, open, opened, pass, revoke, run, settle } = jobs;
+
+  const stored = (generation: number, over: { due?: number } = {}) => ({
+    kind: 'again' as const,
+    generation,
+    due: nowMs() - 1_000,
+    owed: THREE,
+    places: placesOf('new'),
+    ...over,
+  });
+  const openAgain = (ref: RunRef) => open({ opening: { by: 'again', run: ref } });
+  const openedAgain = (ref: RunRef) => opened({ opening: { by: 'again', run: ref } });
+
+  it('ends the run, and the job waits as what was opened', async () => {
+    const first = await run();
+    const generation = await openedAgain(first);
+    await expect(claim({ generation, born: 0, token: 'b' })).resolves.toMatchObject({ kind: 'wait' });
+    const due = nowMs() - 500;
+    await expect(finish(first, stored(generation, { due }))).resolves.toBe('ok');
+    await expect(find()).resolves.toEqual({
+      state: 'waiting',
+      born: 0,
+      generation,
+      due,
+      attempt: 0,
+      places: placesOf('new'),
+    });
+    await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
+    const second = await run({ generation, born: 0, token: 'b' });
+    expect(second).toMatchObject({ attempt: 1, due });
+    expect(second.fence).toBeGreaterThan(first.fence);
+  });
+
+  it('of a keyed job keeps what the add said', async () => {
+    const born = await add();
+    const ref = await run({ generation: born });
+    const generation = await openedAgain(ref);
+    await expect(finish(ref, stored(generation))).resolves.toBe('ok');
+    await expect(find()).resolves.toMatchObject({ born, generation });
+    await expect(revoke({ born })).resolves.toBe('revoked');
+  });
+
+  it('says the same to a repeat, whoever runs the job by then', async () => {
+    const first = await run();
+    const generation = await openedAgain(first);
+    await finish(first, stored(generation));
+    await expect(finish(first, stored(generation))).resolves.toBe('ok');
+    const second = await run({ generation, born: 0, token: 'b' });
+    await expect(finish(first, stored(generation))).resolves.toBe('ok');
+    await expect(extend(second)).resolves.toBe('ok');
+    await done(second);
+    await expect(finish(first, stored(generation))).resolves.toBe('ok');
+    await expect(find()).resolves.toMatchObject({ state: 'done', places: [] });
+  });
+
+  it('owes the old copies and the new', async () => {
+    const first = await run();
+    const generation = await openedAgain(first);
+    await finish(first, { ...stored(generation), owed: { mask: 0b011, unknown: false } });
+    await settle(0b111);
+    await finish(await run({ generation, born: 0 }), { kind: 'done' }, NONE);
+    expectAbout(await forgottenIn(), KEPT);
+    await settle(0b011, { generation });
+    expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+  });
+
+  it('keeps the old copies in mind for as long as they are not settled', async () => {
+    const first = await run();
+    const generation = await openedAgain(first);
+    await finish(first, stored(generation));
+    await finish(await run({ generation, born: 0 }), { kind: 'done' }, NONE);
+    await settle(0b111, { generation });
+    expectAbout(await forgottenIn(), KEPT);
+  });
+
+  it('may be opened only by the run that goes on', async () => {
+    const ref = await run();
+    await expect(openAgain({ ...ref, fence: ref.fence - 1 })).resolves.toMatchObject({ why: 'lost' });
+    await done(ref);
+    await expect(openAgain(ref)).resolves.toMatchObject({ kind: 'refused', why: 'lost' });
+  });
+
+  it('may not be opened after a revoke', async () => {
+    const ref = await run();
+    await revoke();
+    await expect(openAgain(ref)).resolves.toMatchObject({ kind: 'refused', why: 'revoked' });
+  });
+
+  it('may be opened by a run whose record was lost, while the last OK is young', async () => {
+    const ref = await run();
+    await jobs.harness.wipe();
+    const old = { ...ref, lastOk: jobs.tube.now() - SETTINGS.doneTtl - 5 };
+    await expect(openAgain(old)).resolves.toEqual({ kind: 'refused', why: 'unknown' });
+    const generation = await openedAgain(ref);
+    await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'busy' });
+    await jobs.harness.wipe();
+    await expect(finish(ref, stored(generation))).resolves.toBe('ok');
+    await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
+    await expect(claim({ generation, born: 0, token: 'b' })).resolves.toMatchObject({ kind: 'run' });
+  });
+
+  it('renews the lease as it opens', async () => {
+    const ref = await run();
+    await pass(50);
+    await openAgain(ref);
+    const answer = await claim({ token: 'b' });
+    expect(answer).toMatchObject({ kind: 'busy' });
+    if (answer.kind === 'busy') expect(answer.ms).toBeGreaterThan(SETTINGS.lease - 40);
+  });
+
+  it('is over if a revoke came in between', async () => {
+    const ref = await run();
+    const generation = await openedAgain(ref);
+    await revoke();
+    await expect(finish(ref, stored(generation))).resolves.toBe('over');
+    await expect(finish(ref, stored(generation))).resolves.toBe('over');
+    await expect(find()).resolves.toMatchObject({ state: 'revoked', generation: 0 });
+    await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+    await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
+  });
+
+  it('is over if another add came in between, and is given up', async () => {
+    const ref = await run({ generation: await add() });
+    const replacing = await opened();
+    const generation = await openedAgain(ref);
+    await commit(replacing);
+    await expect(finish(ref, stored(generation))).resolves.toBe('over');
+    await expect(claim({ generation, born: ref.born, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+    await expect(claim({ generation: replacing, token: 'b' })).resolves.toMatchObject({ kind: 'run' });
+  });
+
+  it('is refused once another run has taken over, and is given up', async () => {
+    const short = await jobs.harness.withLease(jobs.tubeName, 30);
+    const request = copy();
+    const [answer] = await short.claim([request]);
+    const ref = runOf(request, answer);
+    const [opening] = await short.open([
+      { id: 'job', opening: { by: 'again', run: ref }, due: nowMs(), owed: THREE },
+    ]);
+    if (opening?.kind !== 'opened') throw new Error('not opened');
+    await jobs.harness.until(short, short.now() + 40);
+    const other = await run({ token: 'b' });
+    await expect(finish(ref, stored(opening.generation))).resolves.toBe('refused');
+    await expect(extend(other)).resolves.toBe('ok');
+    await finish(other, { kind: 'back' });
+    // Not to wait: it is sure that no claim adopts it, so its copies can be deleted.
+    await expect(claim({ generation: opening.generation, born: 0, token: 'b' })).resolves.toEqual({
+      kind: 'gone',
+    });
+  });
+
+  it('is refused for a lost record that nobody may make anew, and is given up', async () => {
+    const ref = await run();
+    const generation = await openedAgain(ref);
+    await jobs.harness.wipe();
+    const old = { ...ref, lastOk: jobs.tube.now() - SETTINGS.doneTtl - 5 };
+    await expect(finish(old, stored(generation))).resolves.toBe('refused');
+    await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+    await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run' });
+  });
+
+  it('does not go on as what was given up: its copies may be deleted already', async () => {
+    const ref = await run();
+    const generation = await openedAgain(ref);
+    await expect(abort(generation)).resolves.toBe('aborted');
+    await expect(finish(ref, stored(generation))).resolves.toBe('refused');
+    await expect(find()).resolves.toMatchObject({ state: 'running', generation: 0 });
+    await expect(finish(ref, { kind: 'retry', due: nowMs() - 1_000 })).resolves.toBe('ok');
+    await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 2 });
+  });
+
+  it('does not change a run that ended otherwise', async () => {
+    const ref = await run();
+    const generation = await openedAgain(ref);
+    await finish(ref, { kind: 'retry', due: nowMs() - 1_000 });
+    await expect(finish(ref, stored(generation))).resolves.toBe('refused');
+    await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 2 });
+  });
+});

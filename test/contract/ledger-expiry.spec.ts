@@ -1,0 +1,117 @@
+// How long a record is kept: for as long as a copy may be left that would ask for it.
+import { describe, expect, it } from '@jest/globals';
+import { SETTINGS } from './ledger-harness.js';
+import { everyLedger, expectAbout, KEPT, MINUTE, NONE, OLD } from './ledger-jobs.js';
+
+everyLedger((jobs) => {
+  const { copy, done, finish, forgottenIn, nowMs, revoke, run, settle } = jobs;
+
+  describe('the record', () => {
+    it('of a run is kept for the longest time', async () => {
+      await run();
+      expectAbout(await forgottenIn(), SETTINGS.lease + KEPT);
+    });
+
+    it('is forgotten soon after the end once every copy is settled, and not before', async () => {
+      await done(await run());
+      expectAbout(await forgottenIn(), KEPT);
+      await settle(0b011);
+      expectAbout(await forgottenIn(), KEPT);
+      await settle(0b100);
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+    });
+
+    it('is kept while a copy of unknown fate may exist, whatever is settled', async () => {
+      await finish(await run(), { kind: 'done' }, { mask: 0b11, unknown: true });
+      await settle(0b11);
+      expectAbout(await forgottenIn(), KEPT);
+    });
+
+    it('learns of a copy of unknown fate from a settle', async () => {
+      await done(await run());
+      await settle(0b111, { unknown: true });
+      expectAbout(await forgottenIn(), KEPT);
+      await settle(0b111);
+      expectAbout(await forgottenIn(), KEPT);
+    });
+
+    it('does not forget it when a run ends that does not know of it', async () => {
+      await finish(await run(), { kind: 'retry', due: nowMs() - 1_000 });
+      await settle(0b001, { unknown: true });
+      await done(await run({ token: 'b' }));
+      await settle(0b111);
+      expectAbout(await forgottenIn(), KEPT);
+    });
+
+    it('learns of one of another generation too', async () => {
+      await finish(await run(), { kind: 'done' }, NONE);
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+      await settle(0b1, { generation: 7 });
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+      await settle(0b1, { generation: 7, unknown: true });
+      expectAbout(await forgottenIn(), KEPT);
+    });
+
+    it('is settled along with claims', async () => {
+      await done(await run());
+      await jobs.tube.claim(
+        [copy({ id: 'next' })],
+        [{ id: 'job', generation: 0, mask: 0b111, unknown: false }],
+      );
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+      await jobs.tube.claim([], [{ id: 'job', generation: 0, mask: 0b111, unknown: true }]);
+      expectAbout(await forgottenIn(), KEPT);
+    });
+
+    it('is not made by a settle', async () => {
+      await settle(0b1, { unknown: true });
+      await expect(forgottenIn()).resolves.toBeUndefined();
+    });
+
+    it('of a retry is kept until long after it is due', async () => {
+      await finish(await run(), { kind: 'retry', due: nowMs() + 5 * MINUTE });
+      expectAbout(await forgottenIn(), 5 * MINUTE + KEPT);
+    });
+
+    it('does not take copies back that were settled before the run ended', async () => {
+      const ref = await run();
+      await revoke();
+      await settle(0b111 & ~0b001);
+      await done(ref);
+      expectAbout(await forgottenIn(), MINUTE + KEPT);
+      await settle(0b001);
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+    });
+
+    it('of a revoked job is kept until its copies are settled, or long after they come due', async () => {
+      await revoke({ due: nowMs() + 30 * MINUTE });
+      expectAbout(await forgottenIn(), 30 * MINUTE + KEPT);
+      await settle(0b111);
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+    });
+
+    it('of a job that was revoked too late is kept as well', async () => {
+      await expect(revoke({ due: nowMs() - SETTINGS.doneTtl })).resolves.toBe('unknown');
+      expectAbout(await forgottenIn(), KEPT);
+      await settle(0b111);
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+    });
+
+    it('of a revoke of which no copy can be left is forgotten soon', async () => {
+      await revoke({ owed: NONE });
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+    });
+
+    it('of a newer generation still owes the copies of the older', async () => {
+      const first = await run();
+      await finish(first, { kind: 'retry', due: nowMs() - 1_000 });
+      const generation = nowMs() - OLD;
+      const second = await run({ generation, token: 'b' });
+      await finish(second, { kind: 'done' });
+      await settle(0b111, { generation });
+      expectAbout(await forgottenIn(), KEPT);
+      await settle(0b111);
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+    });
+  });
+});

@@ -1,0 +1,356 @@
+// Dead letters: what is kept of them, the pages of a tube's list, and what ends them.
+import { describe, expect, it } from '@jest/globals';
+import type { Death, Letter, LetterPage } from 'nest-dq/src/ledger/ledger.js';
+import { SETTINGS } from './ledger-harness.js';
+import {
+  adding,
+  everyLedger,
+  expectAbout,
+  KEPT,
+  MINUTE,
+  NONE,
+  placesOf,
+  runOf,
+  THREE,
+} from './ledger-jobs.js';
+
+everyLedger((jobs) => {
+  const { add, claim, commit, copy, done, find, finish, forgottenIn, letter } = jobs;
+  const { nowMs, open, opened, pass, revoke, revokeKey, run, settle } = jobs;
+
+  const ERROR = { name: 'PaymentError', message: 'no card “42”\n\\', stack: `at ${'x'.repeat(5_000)}` };
+  const reviving = (expected: number) => ({ by: 'revive', expected }) as const;
+  const dead = (death: Death = { why: 'discarded' }, places = placesOf('n')) =>
+    ({ kind: 'dead', death, places }) as const;
+  const list = (over: Partial<LetterPage> = {}) =>
+    jobs.tube.letters({ limit: 100, after: undefined, ...over });
+  const discard = async (ref: { id?: string; born?: number } = {}) => {
+    const [answer] = await jobs.tube.discard([{ id: 'job', born: 0, ...ref }]);
+    return answer;
+  };
+
+  /** So many jobs die in one call, and so in one millisecond. */
+  async function die(ids: readonly string[]): Promise<void> {
+    const requests = ids.map((id) => copy({ id }));
+    const answers = await jobs.tube.claim(requests);
+    const runs = requests.map((request, index) => runOf(request, answers[index]));
+    await jobs.tube.finish(runs.map((ref) => ({ ...ref, owed: THREE, outcome: dead() })));
+  }
+
+  it('tell why, when, what was tried and where the copies are, for ever', async () => {
+    const due = nowMs() - 2_000;
+    await finish(await run({ due }), { kind: 'retry', due: due + 1_000 });
+    await finish(await run({ token: 'b' }), dead({ why: 'discarded', error: ERROR }));
+    const expected: Letter = {
+      id: 'job',
+      born: 0,
+      generation: 0,
+      due: due + 1_000,
+      attempts: 2,
+      why: 'discarded',
+      error: ERROR,
+      died: expect.any(Number) as unknown as number,
+      places: placesOf('n'),
+    };
+    await expect(letter()).resolves.toEqual(expected);
+    await expect(list()).resolves.toEqual({ letters: [expected], more: false });
+    expectAbout((await letter())?.died, nowMs());
+    await expect(forgottenIn()).resolves.toBe(Infinity);
+  });
+
+  it('tell of used up attempts what the record knows', async () => {
+    const generation = await add({ places: placesOf('n') });
+    await finish(await run({ generation }), { kind: 'retry', due: nowMs() - 1_000 });
+    await expect(claim({ generation, attempts: 1, token: 'b' })).resolves.toEqual({
+      kind: 'dead',
+      fresh: true,
+    });
+    const found = await letter({ born: generation });
+    expect(found).toMatchObject({ why: 'attempts', generation, attempts: 1, places: placesOf('n') });
+    expect(found).not.toHaveProperty('error');
+  });
+
+  it('tell where the copies of a job were whose move was given up', async () => {
+    const known = { generation: 0, born: 0, due: nowMs() - 1_000, owed: THREE, places: placesOf('old') };
+    await jobs.abort(await opened({ opening: { by: 'move', expected: 0 }, known }));
+    await finish(await run(), { kind: 'back' });
+    const second = await run({ attempts: 1 });
+    await finish(second, { kind: 'retry', due: nowMs() - 1_000 });
+    await claim({ attempts: 1, token: 'b' });
+    await expect(letter()).resolves.toMatchObject({ why: 'attempts', places: placesOf('old') });
+  });
+
+  it('tell of a moved job by the generation of its add', async () => {
+    await finish(await run(), { kind: 'back' });
+    const generation = await opened({ opening: { by: 'move', expected: 0 } });
+    await commit(generation, { opening: { by: 'move', expected: 0 }, born: 0 });
+    await finish(await run({ generation, born: 0 }), dead());
+    await expect(letter()).resolves.toMatchObject({ born: 0, generation });
+  });
+
+  it('are found by key while the key’s job is dead', async () => {
+    const first = await add();
+    await finish(await run({ generation: first }), dead());
+    const ask = { id: 'job', born: undefined };
+    const byKey = async () => (await jobs.tube.letter([ask]))[0];
+    await expect(byKey()).resolves.toMatchObject({ born: first });
+    const second = await add();
+    await expect(byKey()).resolves.toBeUndefined();
+    await expect(letter({ born: first })).resolves.toMatchObject({ generation: first });
+    await finish(await run({ generation: second }), dead());
+    await expect(byKey()).resolves.toMatchObject({ born: second });
+    await expect(list()).resolves.toMatchObject({
+      letters: [{ born: second }, { born: first }],
+      more: false,
+    });
+  });
+
+  it('answer nothing for what is not dead, and many in their order', async () => {
+    await die(['1', '3']);
+    await done(await run({ id: '2' }));
+    const refs = ['3', '2', 'none', '1'].map((id) => ({ id, born: 0 }));
+    const ids = (found: (Letter | undefined)[]) => found.map((each) => each?.id);
+    expect(ids(await jobs.tube.letter(refs))).toEqual(['3', undefined, undefined, '1']);
+    expect(ids(await jobs.tube.letter(refs.map(({ id }) => ({ id, born: undefined }))))).toEqual([
+      '3',
+      undefined,
+      undefined,
+      '1',
+    ]);
+    await expect(jobs.tube.letter([])).resolves.toEqual([]);
+    await expect(jobs.tube.discard([])).resolves.toEqual([]);
+    await expect(jobs.tube.buried([])).resolves.toBeUndefined();
+  });
+
+  describe('pages', () => {
+    /** Page by page, as somebody reads them who meanwhile does something. */
+    async function pages(limit: number, meanwhile?: (page: readonly Letter[]) => Promise<void>) {
+      const names: string[] = [];
+      let after: Letter | undefined;
+      for (let more = true; more;) {
+        const page = await list({ limit, after });
+        names.push(...page.letters.map(({ id, born }) => `${id}:${born}`));
+        expect(page.letters.length).toBeLessThanOrEqual(limit);
+        if (page.more) expect(page.letters).toHaveLength(limit);
+        await meanwhile?.(page.letters);
+        after = page.letters.at(-1);
+        more = page.more && after !== undefined;
+      }
+      return names;
+    }
+    const named = (prefix: string, count: number) =>
+      Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(3, '0')}`);
+    const newestFirst = (ids: readonly string[]) => ids.map((id) => `${id}:0`).reverse();
+
+    it('are empty where nothing is dead', async () => {
+      await expect(list()).resolves.toEqual({ letters: [], more: false });
+    });
+
+    it('are newest first, and those of one millisecond by name in descending order', async () => {
+      await die(['old-b', 'old-A', 'old-a']);
+      await pass(2);
+      await die(['new']);
+      const expected = ['new:0', 'old-b:0', 'old-a:0', 'old-A:0'];
+      for (const limit of [1, 2, 3, 4, 5]) await expect(pages(limit)).resolves.toEqual(expected);
+    });
+
+    it('tell none twice and leave none out, however many died in one millisecond', async () => {
+      const ids = named('job', 200);
+      await die(ids);
+      await expect(pages(7)).resolves.toEqual(newestFirst(ids));
+      await expect(pages(100)).resolves.toEqual(newestFirst(ids));
+    });
+
+    it('go on where they were although what was read is taken away meanwhile', async () => {
+      const ids = [...named('a', 20), ...named('b', 20)];
+      await die(ids.slice(0, 20));
+      await pass(2);
+      await die(ids.slice(20));
+      const read = pages(6, async (page) => {
+        await jobs.tube.discard(page);
+      });
+      await expect(read).resolves.toEqual(newestFirst(ids));
+      await expect(list()).resolves.toEqual({ letters: [], more: false });
+    });
+
+    it('do not tell what died since the first', async () => {
+      const ids = named('job', 9);
+      await die(ids);
+      let times = 0;
+      const read = pages(4, async () => {
+        await pass(2);
+        await die([`later${times++}`]);
+      });
+      await expect(read).resolves.toEqual(newestFirst(ids));
+    });
+
+    it('begin right behind a place where nothing stands', async () => {
+      await die(['b', 'd']);
+      const [{ died }] = (await list()).letters as [Letter];
+      const behind = async (after: LetterPage['after']) =>
+        (await list({ after })).letters.map(({ id }) => id);
+      await expect(behind({ died, id: 'c', born: 0 })).resolves.toEqual(['b']);
+      await expect(behind({ died, id: 'z', born: 0 })).resolves.toEqual(['d', 'b']);
+      await expect(behind({ died, id: 'a', born: 0 })).resolves.toEqual([]);
+      await expect(behind({ died: died + 1, id: 'a', born: 0 })).resolves.toEqual(['d', 'b']);
+      await expect(behind({ died: died - 1, id: 'z', born: 0 })).resolves.toEqual([]);
+    });
+
+    it('are the tube’s own', async () => {
+      await die(['job']);
+      await expect(
+        jobs.harness.tube(`${jobs.tubeName}2`).letters({ limit: 9, after: undefined }),
+      ).resolves.toEqual({ letters: [], more: false });
+    });
+  });
+
+  describe('buried', () => {
+    it('adds the copies that nobody knew of, and no index twice', async () => {
+      const [first, second, third] = placesOf('n');
+      await finish(await run(), dead(undefined, [first!]));
+      await jobs.tube.buried([
+        { id: 'job', born: 0, places: [second!] },
+        { id: 'job', born: 0, places: [{ index: 0, location: 'other#x:1' }, third!] },
+        { id: 'none', born: 0, places: [third!] },
+      ]);
+      await expect(letter()).resolves.toMatchObject({ places: [first, second, third] });
+      await expect(letter({ id: 'none' })).resolves.toBeUndefined();
+      await expect(list()).resolves.toMatchObject({ letters: [{ places: [first, second, third] }] });
+    });
+  });
+
+  describe('discard', () => {
+    it('takes the letter, tells it, and makes the job revoked', async () => {
+      await die(['job']);
+      await expect(discard()).resolves.toMatchObject({ why: 'discarded', places: placesOf('n') });
+      await expect(discard()).resolves.toBeUndefined();
+      await expect(list()).resolves.toEqual({ letters: [], more: false });
+      await expect(find()).resolves.toMatchObject({ state: 'revoked' });
+      await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
+      expectAbout(await forgottenIn(), KEPT);
+      await settle(0b111);
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+    });
+
+    it('keeps the record while a copy may be left that a claim had found dead', async () => {
+      const due = nowMs() - SETTINGS.staleAfter - 1_000;
+      await expect(claim({ due })).resolves.toEqual({ kind: 'stale' });
+      await jobs.tube.buried([{ id: 'job', born: 0, places: placesOf('n') }]);
+      await expect(discard()).resolves.toMatchObject({ why: 'stale' });
+      expectAbout(await forgottenIn(), KEPT);
+      await settle(0b111);
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+    });
+
+    it('does not forget a copy of unknown fate', async () => {
+      await claim({ due: nowMs() - SETTINGS.staleAfter - 1_000 });
+      await jobs.tube.buried([{ id: 'job', born: 0, places: [{ index: 1, location: 'n:11300#x:?' }] }]);
+      await discard();
+      await settle(0b111);
+      expectAbout(await forgottenIn(), KEPT);
+    });
+
+    it('leaves the newer job of the key alone', async () => {
+      const first = await add();
+      await finish(await run({ generation: first }), dead());
+      const second = await add();
+      await expect(discard({ born: first })).resolves.toMatchObject({ generation: first });
+      await expect(claim({ generation: second })).resolves.toMatchObject({ kind: 'run' });
+    });
+
+    it('leaves a newer dead job of the key alone', async () => {
+      const first = await add();
+      await finish(await run({ generation: first }), dead());
+      const second = await add();
+      await finish(await run({ generation: second }), dead());
+      await discard({ born: first });
+      await expect(find()).resolves.toMatchObject({ state: 'dead' });
+      await expect(list()).resolves.toMatchObject({ letters: [{ born: second }] });
+    });
+
+    it('refuses a revival that was opened before', async () => {
+      await die(['job']);
+      const generation = await opened({ opening: reviving(0) });
+      await discard();
+      await expect(commit(generation, { opening: reviving(0), born: 0 })).resolves.toMatchObject({
+        kind: 'refused',
+        why: 'revoked',
+      });
+      await expect(claim({ generation, born: 0 })).resolves.toEqual({ kind: 'gone' });
+    });
+  });
+
+  describe('revive', () => {
+    it('brings a dead job back, with attempts anew, and takes its letter away', async () => {
+      const ref = await run();
+      await finish(ref, dead());
+      const generation = await opened({ opening: reviving(0) });
+      await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: false });
+      await expect(letter()).resolves.toBeDefined();
+      const answer = await commit(generation, { opening: reviving(0), born: 0, places: placesOf('new') });
+      expect(answer).toEqual({ kind: 'committed' });
+      await expect(letter()).resolves.toBeUndefined();
+      await expect(list()).resolves.toEqual({ letters: [], more: false });
+      await expect(find()).resolves.toMatchObject({ state: 'waiting', born: 0, places: placesOf('new') });
+      await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
+      const second = await run({ generation, born: 0 });
+      expect(second.attempt).toBe(1);
+      expect(second.fence).toBeGreaterThan(ref.fence);
+      await done(second);
+      await settle(0b111, { generation });
+      expectAbout(await forgottenIn(), KEPT);
+      await settle(0b111);
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+    });
+
+    it('is for dead jobs only, and not under a newer schedule', async () => {
+      await expect(open({ opening: reviving(0) })).resolves.toEqual({ kind: 'refused', why: 'unknown' });
+      const first = await add();
+      await expect(open({ opening: reviving(first) })).resolves.toMatchObject({ kind: 'refused' });
+      const ref = await run({ generation: first });
+      await expect(open({ opening: reviving(first) })).resolves.toMatchObject({ why: 'running' });
+      await finish(ref, dead());
+      const generation = await opened({ opening: reviving(first) });
+      const second = await add();
+      await expect(commit(generation, { opening: reviving(first), born: first })).resolves.toMatchObject({
+        kind: 'refused',
+        why: 'changed',
+      });
+      await expect(open({ opening: reviving(first) })).resolves.toMatchObject({
+        why: 'changed',
+        present: { generation: second },
+      });
+      await expect(letter({ born: first })).resolves.toBeDefined();
+    });
+
+    it('that was never committed leaves the job dead', async () => {
+      await die(['job']);
+      const generation = nowMs() - 11_000;
+      await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+      await expect(commit(generation, { opening: reviving(0), born: 0 })).resolves.toMatchObject({
+        kind: 'refused',
+      });
+      await expect(find()).resolves.toMatchObject({ state: 'dead' });
+    });
+  });
+
+  describe('a revoke', () => {
+    it('leaves a dead job dead, and its copies to be buried', async () => {
+      const generation = await add();
+      await finish(await run({ generation }), dead());
+      await expect(revoke({ born: generation })).resolves.toBe('dead');
+      await expect(revokeKey()).resolves.toBe('dead');
+      await expect(claim({ generation, token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: false });
+      await expect(letter({ born: generation })).resolves.toBeDefined();
+      await expect(forgottenIn()).resolves.toBe(Infinity);
+    });
+
+    it('of its key stops the add that is on its way', async () => {
+      await finish(await run({ generation: await add() }), dead());
+      const generation = await opened({ opening: adding(), due: nowMs() + MINUTE, owed: NONE });
+      await expect(revokeKey()).resolves.toBe('revoked');
+      await expect(commit(generation)).resolves.toMatchObject({ kind: 'refused', why: 'revoked' });
+      await expect(find()).resolves.toMatchObject({ state: 'dead' });
+    });
+  });
+});

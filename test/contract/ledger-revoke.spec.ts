@@ -1,0 +1,241 @@
+// What a revoke forbids, and what it answers.
+import { describe, expect, it } from '@jest/globals';
+import { SETTINGS } from './ledger-harness.js';
+import { everyLedger, expectAbout, KEPT, MINUTE, NONE, OLD, placesOf, runOf, THREE } from './ledger-jobs.js';
+
+everyLedger((jobs) => {
+  const { abort, add, claim, commit, copy, done, extend, find, finish, forgottenIn } = jobs;
+  const { nowMs, opened, revoke, revokeAll, revokeKey, run } = jobs;
+
+  it('revokes a job that waits for its time, of which nothing is known yet', async () => {
+    const due = nowMs() + MINUTE;
+    await expect(revoke({ due })).resolves.toBe('revoked');
+    await expect(revoke({ due })).resolves.toBe('revoked');
+    await expect(claim({ due })).resolves.toEqual({ kind: 'gone' });
+    await expect(claim()).resolves.toEqual({ kind: 'gone' });
+  });
+
+  it('revokes a job that is overdue, while its end would still be remembered', async () => {
+    const due = nowMs() - SETTINGS.doneTtl + MINUTE;
+    await expect(revoke({ due })).resolves.toBe('revoked');
+    await expect(claim({ due })).resolves.toEqual({ kind: 'gone' });
+  });
+
+  it('cannot tell what became of a job whose end may be forgotten, yet lets it not start', async () => {
+    const due = nowMs() - SETTINGS.doneTtl - 1_000;
+    await expect(revoke({ due })).resolves.toBe('unknown');
+    await expect(revoke({ due })).resolves.toBe('unknown');
+    await expect(claim({ due })).resolves.toEqual({ kind: 'gone' });
+  });
+
+  it('revokes a job that waits for a retry', async () => {
+    await finish(await run(), { kind: 'retry', due: nowMs() + MINUTE });
+    await expect(revoke()).resolves.toBe('revoked');
+    await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
+  });
+
+  it('lets a running job go on, and nothing follows it', async () => {
+    const ref = await run();
+    await expect(revoke()).resolves.toBe('running');
+    await expect(revoke()).resolves.toBe('running');
+    await expect(extend(ref)).resolves.toBe('ok');
+    await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'busy' });
+    await expect(finish(ref, { kind: 'retry', due: nowMs() - 1_000 })).resolves.toBe('over');
+    await expect(finish(ref, { kind: 'retry', due: nowMs() - 1_000 })).resolves.toBe('over');
+    await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
+    await expect(revoke()).resolves.toBe('revoked');
+  });
+
+  it('lets the run of a later generation go on as well', async () => {
+    const generation = nowMs() - OLD;
+    const ref = await run({ generation });
+    await expect(revoke({ born: generation })).resolves.toBe('running');
+    await expect(run({ generation })).resolves.toMatchObject({ fence: ref.fence, attempt: 1 });
+    await expect(claim({ generation, token: 'b' })).resolves.toMatchObject({ kind: 'busy' });
+    await expect(finish(ref, { kind: 'back' })).resolves.toBe('over');
+    await expect(claim({ generation, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+  });
+
+  it('lets no run that was given back start again', async () => {
+    const ref = await run();
+    await revoke();
+    await expect(finish(ref, { kind: 'back' })).resolves.toBe('over');
+    await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
+  });
+
+  it('lets a running job be done or dead', async () => {
+    const first = await run({ id: '1' });
+    const second = await run({ id: '2' });
+    await revoke({ id: '1' });
+    await revoke({ id: '2' });
+    await expect(done(first)).resolves.toBe('ok');
+    await expect(finish(second, { kind: 'dead', death: { why: 'discarded' }, places: [] })).resolves.toBe(
+      'ok',
+    );
+    await expect(revoke({ id: '1' })).resolves.toBe('done');
+    await expect(revoke({ id: '2' })).resolves.toBe('dead');
+  });
+
+  it('answers a claim that is repeated under it as before', async () => {
+    const first = await claim();
+    await revoke();
+    await expect(claim()).resolves.toEqual(first);
+  });
+
+  it('lets a job not start again whose runner was lost under it', async () => {
+    const short = await jobs.harness.withLease(jobs.tubeName, 40);
+    const [answer] = await short.claim([copy()]);
+    expect(answer?.kind).toBe('run');
+    // In real time the lease may be over already: then the job is revoked at once, and the rest holds as well.
+    const [{ result } = { result: undefined }] = await short.revoke([
+      { id: 'job', born: 0, due: nowMs(), owed: THREE, abort: false },
+    ]);
+    expect(['running', 'revoked']).toContain(result);
+    await jobs.harness.until(short, short.now() + 50);
+    await expect(claim({ token: 'a' })).resolves.toEqual({ kind: 'gone' });
+    await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
+    await expect(revoke()).resolves.toBe('revoked');
+  });
+
+  it('revokes a job whose lease has lapsed, and refuses nothing to its late runner but its outcome', async () => {
+    const short = await jobs.harness.withLease(jobs.tubeName, 30);
+    const request = copy();
+    const [answer] = await short.claim([request]);
+    await jobs.harness.until(short, short.now() + 40);
+    await expect(revoke()).resolves.toBe('revoked');
+    const ref = runOf(request, answer);
+    await expect(extend(ref)).resolves.toBe('refused');
+    await expect(done(ref)).resolves.toBe('over');
+  });
+
+  it('covers what was opened before, also while an older run goes on', async () => {
+    const generation = nowMs() - OLD;
+    const ref = await run();
+    await revoke();
+    await done(ref);
+    await expect(claim({ generation, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+  });
+
+  it('covers what was opened by a clock ahead of the server’s', async () => {
+    const born = await add();
+    const opened = nowMs() + MINUTE;
+    await jobs.harness.overwrite(jobs.tubeName, 'job', { opened });
+    await expect(revoke({ born })).resolves.toBe('revoked');
+    await expect(claim({ generation: opened })).resolves.toEqual({ kind: 'gone' });
+    await expect(claim({ generation: opened + 1 })).resolves.toMatchObject({ kind: 'wait' });
+  });
+
+  it('changes nothing of a job that was born otherwise', async () => {
+    await finish(await run(), { kind: 'back' });
+    await expect(revoke({ born: nowMs() - MINUTE })).resolves.toBe('unknown');
+    await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run' });
+  });
+
+  it('answers many jobs in their order', async () => {
+    await done(await run({ id: '1' }));
+    const due = nowMs() + MINUTE;
+    const ask = (id: string) => ({ id, born: 0, due, owed: THREE, abort: false });
+    await expect(jobs.tube.revoke([ask('2'), ask('1')])).resolves.toMatchObject([
+      { result: 'revoked' },
+      { result: 'done' },
+    ]);
+  });
+
+  it('tells what it revoked, where it has no run', async () => {
+    const places = placesOf('n');
+    const born = await add({ places });
+    const revoked = await revokeAll({ born });
+    expect(revoked).toMatchObject({
+      result: 'revoked',
+      revoked: { state: 'waiting', generation: born, places },
+    });
+    const generation = await add({ places });
+    await run({ generation });
+    const running = await revokeAll({ born: generation });
+    expect(running.result).toBe('running');
+    expect(running.revoked).toBeUndefined();
+  });
+
+  it('does not forget the copies that only the reference knows of', async () => {
+    await finish(await run(), { kind: 'retry', due: nowMs() + MINUTE }, NONE);
+    await revoke({ due: nowMs() + MINUTE });
+    expectAbout(await forgottenIn(), MINUTE + KEPT);
+  });
+
+  describe('with abort', () => {
+    it('asks the handler to stop at its next extend, and at each', async () => {
+      const ref = await run();
+      await expect(revoke({ abort: true })).resolves.toBe('running');
+      await expect(extend(ref)).resolves.toBe('abort');
+      await expect(revoke()).resolves.toBe('running');
+      await expect(extend(ref)).resolves.toBe('abort');
+      await expect(finish(ref, { kind: 'back' })).resolves.toBe('over');
+      await expect(extend(ref)).resolves.toBe('refused');
+    });
+
+    it('asks one that runs under a revoke already', async () => {
+      const ref = await run();
+      await revoke();
+      await revoke({ abort: true });
+      await expect(extend(ref)).resolves.toBe('abort');
+      await expect(done(ref)).resolves.toBe('ok');
+    });
+
+    it('asks nobody of a job that waits', async () => {
+      const generation = await add();
+      await expect(revoke({ born: generation, abort: true })).resolves.toBe('revoked');
+      const ref = await run({ generation: await add() });
+      await expect(extend(ref)).resolves.toBe('ok');
+    });
+  });
+
+  describe('by key', () => {
+    it('means the present schedule', async () => {
+      const first = await add();
+      const second = await add();
+      await expect(revokeKey()).resolves.toBe('revoked');
+      await expect(revokeKey()).resolves.toBe('revoked');
+      await expect(claim({ generation: second })).resolves.toEqual({ kind: 'gone' });
+      await expect(revoke({ born: first })).resolves.toBe('unknown');
+    });
+
+    it('answers what the job is', async () => {
+      const ref = await run({ generation: await add() });
+      await expect(revokeKey()).resolves.toBe('running');
+      await done(ref);
+      await expect(revokeKey()).resolves.toBe('done');
+    });
+
+    it('of a key that nobody knows leaves a tombstone all the same', async () => {
+      const lost = nowMs() - OLD;
+      await expect(revokeKey()).resolves.toBe('unknown');
+      await expect(revokeKey()).resolves.toBe('unknown');
+      await expect(find()).resolves.toBeUndefined();
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+      await expect(claim({ generation: lost })).resolves.toEqual({ kind: 'gone' });
+      await expect(claim({ generation: await add() })).resolves.toMatchObject({ kind: 'run' });
+      await expect(revokeKey()).resolves.toBe('running');
+    });
+
+    it('stops an add that is on its way, and says so', async () => {
+      await revokeKey();
+      const generation = await opened();
+      await expect(revokeKey()).resolves.toBe('revoked');
+      await expect(commit(generation)).resolves.toMatchObject({ kind: 'refused', why: 'revoked' });
+      await expect(revokeKey()).resolves.toBe('revoked');
+    });
+
+    it('says so also where the key’s last job is done', async () => {
+      await done(await run({ generation: await add() }));
+      const generation = await opened();
+      await expect(revokeKey()).resolves.toBe('revoked');
+      await expect(claim({ generation })).resolves.toEqual({ kind: 'gone' });
+      await expect(revokeKey()).resolves.toBe('done');
+    });
+
+    it('does not take an add for one on its way that was given up', async () => {
+      await abort(await opened());
+      await expect(revokeKey()).resolves.toBe('unknown');
+    });
+  });
+});

@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { JobReceipt } from 'nest-dq/src/job.js';
+import { isEmpty, record, schedule, type Start } from '../support/jobs.js';
+import { clusterSuite } from '../support/suite.js';
+import type { System } from '../support/system.js';
+import { eventually } from '../support/waiting.js';
+
+/** Milliseconds. Longer than the least, so that a busy machine's threads get their turn within it. */
+const LEASE = 5_000;
+const PROGRAM = fileURLToPath(new URL('../support/blocking-process.mjs', import.meta.url));
+
+const suite = clusterSuite();
+const cleanups: (() => Promise<void>)[] = [];
+let tubes = 0;
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+}, 60_000);
+
+/** A process of the built library whose handlers block its event loop until `release`, and what it says. */
+class BlockingProcess {
+  readonly starts: Pick<Start, 'id' | 'attempt' | 'fence'>[] = [];
+  readonly ends: string[] = [];
+  readonly warnings: string[] = [];
+
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly until: string,
+  ) {
+    createInterface(child.stdout!).on('line', (line) => {
+      const { start, end, warning } = JSON.parse(line) as { start?: Start; end?: string; warning?: string };
+      if (start) this.starts.push(start);
+      if (end) this.ends.push(end);
+      if (warning) this.warnings.push(warning);
+    });
+  }
+
+  static async start(tube: string, keeperless = false): Promise<BlockingProcess> {
+    const { host, port } = suite.servers.redis;
+    const options = {
+      beanstalks: suite.servers.beanstalkds.map(({ endpoint }) => endpoint),
+      redis: { host, port },
+      lease: LEASE,
+    };
+    const folder = await mkdtemp(join(tmpdir(), 'blocking-'));
+    const until = join(folder, 'go-on');
+    const child = spawn(process.execPath, [PROGRAM, JSON.stringify({ tube, options, until, keeperless })], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    cleanups.push(async () => {
+      child.kill('SIGKILL');
+      await rm(folder, { recursive: true });
+    });
+    return new BlockingProcess(child, until);
+  }
+
+  release(): Promise<void> {
+    return writeFile(this.until, '');
+  }
+
+  /** Stops it in its tracks, all of its threads. */
+  freeze(): void {
+    this.child.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.child.kill('SIGCONT');
+  }
+
+  get lostItsLease(): boolean {
+    return this.warnings.some((warning) => warning.includes('lost its lease'));
+  }
+}
+
+interface Blocked {
+  readonly tube: string;
+  readonly receipt: JobReceipt;
+  readonly blocked: BlockingProcess;
+  /** Another process, which would run the job. */
+  readonly other: System;
+  readonly others: Start[];
+}
+
+/** A job that runs in a blocked process, while all of its copies come to another one. */
+async function blockedInAJob({
+  keeperless,
+  freeze,
+}: { keeperless?: boolean; freeze?: boolean } = {}): Promise<Blocked> {
+  const tube = `blocked-${tubes++}`;
+  const others: Start[] = [];
+  const other = suite.start({ lease: LEASE });
+  const blocked = await BlockingProcess.start(tube, keeperless);
+  const [receipt] = await schedule(other, tube, 1, () => Date.now());
+  await eventually('it runs', () => blocked.starts.length === 1);
+  if (freeze) blocked.freeze();
+  // A blocked process holds the copy that it runs, and takes backups too: its connections last. Not these.
+  await Promise.all(suite.servers.beanstalkds.map((beanstalkd) => beanstalkd.restart()));
+  await record(other, tube, others);
+  return { tube, receipt: receipt!, blocked, other, others };
+}
+
+async function expectTakeover({ tube, receipt, blocked, other, others }: Blocked): Promise<void> {
+  await eventually('another runs it', () => others.length === 1);
+  expect(blocked.ends).toEqual([]);
+  expect(others).toMatchObject([{ id: receipt.id, attempt: 2 }]);
+  expect(others[0]!.fence).toBeGreaterThan(blocked.starts[0]!.fence);
+  blocked.thaw();
+  await blocked.release();
+  await eventually('its outcome is refused', () => blocked.lostItsLease);
+  await eventually('no copy is left', () => isEmpty(other, tube));
+  expect([blocked.starts.length, others.length]).toEqual([1, 1]);
+}
+
+describe('a process whose event loop is blocked for longer than its lease', () => {
+  it('keeps its job: nobody else starts it, and its outcome counts', async () => {
+    const { tube, receipt, blocked, other, others } = await blockedInAJob();
+    const since = Date.now();
+    await eventually('a lease would be over, twice', () => Date.now() - since > 2.5 * LEASE);
+    await blocked.release();
+    await eventually('it ended', () => blocked.ends.length === 1);
+    await eventually('no copy is left', () => isEmpty(other, tube));
+    await expect(other.producer.revoke(receipt)).resolves.toBe('done');
+    expect(blocked.starts).toMatchObject([{ id: receipt.id, attempt: 1 }]);
+    expect(others).toEqual([]);
+    expect(blocked.lostItsLease).toBe(false);
+  }, 120_000);
+
+  it('loses its job where no thread can be told of it, which it says', async () => {
+    const job = await blockedInAJob({ keeperless: true });
+    await expectTakeover(job);
+    expect(job.blocked.warnings).toContainEqual(expect.stringContaining('`natMap` is a function'));
+  }, 120_000);
+
+  it('loses its job where it is stopped with all of its threads', async () => {
+    await expectTakeover(await blockedInAJob({ freeze: true }));
+  }, 120_000);
+});
+
+describe('a call to the ledger that is under way while the event loop is blocked', () => {
+  it.each([1_500, 4_000])('is answered after %d ms, and Redis is not taken for away', async (duration) => {
+    const one = suite.start();
+    const ledger = one.ledger.tube('in-flight');
+    await ledger.readTime();
+    const call = ledger.find(['01ARZ3NDEKTSV4RRFFQ69G5FAV']);
+    await Promise.resolve(); // it is sent
+    const end = performance.now() + duration;
+    while (performance.now() < end);
+    await expect(call).resolves.toEqual([undefined]);
+    expect(one.reports).toEqual([]);
+  });
+});

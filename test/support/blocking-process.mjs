@@ -1,0 +1,23 @@
+// A process whose handlers block its event loop until there is a file. Its argument is JSON; it prints a line for each
+// start, end and warning.
+import 'reflect-metadata';
+import { existsSync } from 'node:fs';
+import { NestFactory } from '@nestjs/core';
+import { DqConsumer, DqModule } from 'nest-dq';
+
+const { tube, options, until, keeperless } = JSON.parse(process.argv[2]);
+const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const nothing = new Int32Array(new SharedArrayBuffer(4));
+const ignored = () => undefined;
+const logger = { log: ignored, error: ignored, warn: (warning) => say({ warning }) };
+// A function, which a thread cannot be given; for one server it means nothing.
+if (keeperless) options.redis = { ...options.redis, natMap: ignored };
+
+const app = await NestFactory.createApplicationContext(DqModule.forRoot({ ...options, logger }), {
+  logger: false,
+});
+await app.get(DqConsumer).consume(tube, (_payload, { id, attempt, fence }) => {
+  say({ start: { id, attempt, fence } });
+  while (!existsSync(until)) Atomics.wait(nothing, 0, 0, 50);
+  say({ end: id });
+});
