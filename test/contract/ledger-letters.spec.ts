@@ -323,9 +323,10 @@ everyLedger((jobs) => {
       await expect(letter({ born: first })).resolves.toBeDefined();
     });
 
-    it('that was never committed leaves the job dead', async () => {
+    it('that was given up leaves the job dead', async () => {
       await die(['job']);
       const generation = nowMs() - 11_000;
+      await jobs.abort(generation);
       await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
       await expect(commit(generation, { opening: reviving(0), born: 0 })).resolves.toMatchObject({
         kind: 'refused',

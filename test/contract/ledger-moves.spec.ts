@@ -200,12 +200,36 @@ everyLedger((jobs) => {
       await expect(claimBoth()).resolves.toMatchObject([{ kind: 'gone' }, { kind: 'run' }]);
     });
 
-    it('is given up where the old one’s runner was lost', async () => {
+    it('is adopted where the old one’s runner was lost: that run may have gone on as it, which Redis then lost', async () => {
       const short = await jobs.harness.withLease(jobs.tubeName, 30);
       await short.claim([copy()]);
       await jobs.harness.until(short, short.now() + 40);
-      await expect(claim({ generation: moved(), born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
-      await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 2 });
+      const generation = moved();
+      await expect(claim({ generation, born: 0, token: 'b' })).resolves.toMatchObject({
+        kind: 'run',
+        attempt: 1,
+      });
+      await expect(claim({ token: 'c' })).resolves.toEqual({ kind: 'gone' });
+    });
+
+    it('is given up where the old one’s runner was lost under a revoke', async () => {
+      const short = await jobs.harness.withLease(jobs.tubeName, 30);
+      const generation = moved();
+      await short.claim([copy()]);
+      await revoke();
+      await jobs.harness.until(short, short.now() + 40);
+      await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+    });
+
+    it('is adopted where the job is dead, and takes its letter away: Redis has lost the commit of a revival', async () => {
+      await finish(await run(), { kind: 'dead', death: { why: 'discarded' }, places: [] });
+      const generation = moved();
+      await expect(claim({ generation, born: 0, token: 'b' })).resolves.toMatchObject({
+        kind: 'run',
+        attempt: 1,
+      });
+      await expect(jobs.tube.letter([{ id: 'job', born: 0 }])).resolves.toEqual([undefined]);
+      await expect(jobs.tube.letters({ limit: 1, after: undefined })).resolves.toMatchObject({ letters: [] });
     });
   });
 });

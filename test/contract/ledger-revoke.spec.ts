@@ -125,6 +125,15 @@ everyLedger((jobs) => {
     await expect(claim({ generation: opened + 1 })).resolves.toMatchObject({ kind: 'wait' });
   });
 
+  it('without a record covers its own add only, for its key may have a newer one', async () => {
+    const newer = nowMs() - OLD;
+    const older = newer - OLD;
+    await expect(revoke({ born: older })).resolves.toBe('revoked');
+    await expect(claim({ generation: older })).resolves.toEqual({ kind: 'gone' });
+    await expect(claim({ generation: newer - 1, born: older })).resolves.toEqual({ kind: 'gone' });
+    await expect(claim({ generation: newer })).resolves.toMatchObject({ kind: 'run' });
+  });
+
   it('changes nothing of a job that was born otherwise', async () => {
     await finish(await run(), { kind: 'back' });
     await expect(revoke({ born: nowMs() - MINUTE })).resolves.toBe('unknown');

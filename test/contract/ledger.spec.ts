@@ -245,6 +245,7 @@ everyLedger((jobs) => {
     });
 
     it('refuses it if a revoke came after it was opened', async () => {
+      await finish(await run(), { kind: 'retry', due: nowMs() + MINUTE });
       await revoke();
       await expect(claim({ generation: nowMs() - OLD })).resolves.toEqual({ kind: 'gone' });
     });

@@ -223,7 +223,7 @@ export class Intake implements Taker, ClaimTaker {
   private armSurplus(): void {
     this.surplusTimer ??= this.parts.clock.after(SURPLUS_EVERY, () => {
       this.surplusTimer = undefined;
-      this.claims.releaseSurplus(Math.max(this.handling.concurrency, this.space.window));
+      this.claims.releaseSurplus(this.space.window(this.freeSlots()));
       if (this.claims.size > 0) this.armSurplus();
       this.schedule();
     });

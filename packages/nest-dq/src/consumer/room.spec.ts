@@ -12,7 +12,7 @@ describe('Room', () => {
   });
 
   it('lets as many be due and waiting as there are slots, while nothing was completed', () => {
-    expect(room.window).toBe(10);
+    expect(room.window(1)).toBe(10);
     expect(room.left(10, 0, 0)).toBe(20);
   });
 
@@ -20,23 +20,23 @@ describe('Room', () => {
     for (let i = 0; i < 5; i++) room.completed();
     await clock.advance(50);
     for (let i = 0; i < 7; i++) room.completed();
-    expect(room.window).toBe(22);
+    expect(room.window(1)).toBe(22);
     await clock.advance(40);
-    expect(room.window).toBe(22);
+    expect(room.window(1)).toBe(22);
     await clock.advance(10);
-    expect(room.window).toBe(17);
+    expect(room.window(1)).toBe(17);
     await clock.advance(49);
-    expect(room.window).toBe(17);
+    expect(room.window(1)).toBe(17);
     await clock.advance(1);
-    expect(room.window).toBe(10);
+    expect(room.window(1)).toBe(10);
   });
 
   it('forgets everything in a pause of any length', async () => {
     for (let i = 0; i < 5; i++) room.completed();
     await clock.advance(123_456);
-    expect(room.window).toBe(10);
+    expect(room.window(1)).toBe(10);
     room.completed();
-    expect(room.window).toBe(11);
+    expect(room.window(1)).toBe(11);
   });
 
   it('counts free slots, what waits, and reserves that are out', () => {
@@ -46,5 +46,24 @@ describe('Room', () => {
   it('says none, and not a negative room as something, when more waits than may', () => {
     expect(room.left(0, 10, 0)).toBe(0);
     expect(room.left(0, 12, 4)).toBeLessThanOrEqual(0);
+  });
+
+  it('lets nothing wait once all slots were taken for a second and no handler ended', async () => {
+    expect(room.left(1, 0, 0)).toBe(11);
+    await clock.advance(999);
+    expect(room.left(0, 0, 0)).toBe(10);
+    await clock.advance(1);
+    expect(room.left(0, 0, 0)).toBe(0);
+    expect(room.window(0)).toBe(0);
+  });
+
+  it('lets jobs wait again from the moment a handler ends', async () => {
+    room.window(1);
+    await clock.advance(60_000);
+    expect(room.window(0)).toBe(0);
+    room.completed();
+    expect(room.window(0)).toBe(11);
+    await clock.advance(1_000);
+    expect(room.window(0)).toBe(0);
   });
 });

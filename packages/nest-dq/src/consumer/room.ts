@@ -3,38 +3,49 @@ import type { Clock } from '../time.js';
 const SLICES = 10;
 /** Milliseconds. */
 const SLICE = 10;
+/** Milliseconds. */
+const STUCK_AFTER = 1_000;
 
 /**
  * How much one process may reserve of a tube. What is early waits without a slot and is not counted; what is due and
  * waiting is limited by what was completed in the last 100 ms, so that fast handlers are kept fed and slow ones leave
- * the jobs to others.
+ * the jobs to others. Once every slot was taken for a second and no handler ended, nobody knows when one will, and
+ * nothing is to wait for that.
  */
 export class Room {
   private readonly counts = Array.from({ length: SLICES }, () => 0);
   private slice = 0;
   private recent = 0;
+  /** When a slot was free, or a handler ended. */
+  private movedAt: number;
 
   constructor(
     private readonly clock: Clock,
     readonly concurrency: number,
-  ) {}
+  ) {
+    this.movedAt = clock.now();
+  }
 
   /** A handler ended. */
   completed(): void {
     this.roll();
     this.counts[this.slice % SLICES]!++;
     this.recent++;
+    this.movedAt = this.clock.now();
   }
 
   /** How many may be due and waiting. */
-  get window(): number {
+  window(freeSlots: number): number {
+    const now = this.clock.now();
+    if (freeSlots > 0) this.movedAt = now;
+    if (now - this.movedAt >= STUCK_AFTER) return 0;
     this.roll();
     return this.concurrency + this.recent;
   }
 
   /** How many more may be reserved; none at 0 or less ◆. `asked` are reserves without a reply. */
   left(freeSlots: number, waiting: number, asked: number): number {
-    return this.window + freeSlots - waiting - asked;
+    return this.window(freeSlots) + freeSlots - waiting - asked;
   }
 
   private roll(): void {

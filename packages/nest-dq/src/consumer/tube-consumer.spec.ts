@@ -79,6 +79,23 @@ describe('TubeConsumer', () => {
       expect(starts).toBe(9);
     });
 
+    it('under another grant, as the same attempt, that waited behind a handler which blocked for almost a lease', async () => {
+      const runs: string[] = [];
+      const worker = world.process();
+      await worker.consume((_payload, { id, attempt }) => {
+        runs.push(`${id} ${attempt}`);
+        if (runs.length === 1) clock.stall(LEASE - 500);
+      });
+      const receipts = await world.addMany(2, 1_000);
+      await clock.advance(1_000);
+      await world.settle();
+      expect(runs).toHaveLength(2);
+      expect(runs.toSorted()).toEqual(receipts.map(({ id }) => `${id} 1`).toSorted());
+      await clock.advance(2 * LEASE); // a backup that surfaced meanwhile was let go for so long
+      expect(await world.copies()).toEqual(NONE);
+      expect(worker.reports).toEqual([]);
+    });
+
     it('no more at once than it has slots', async () => {
       let now = 0;
       let most = 0;
@@ -100,6 +117,18 @@ describe('TubeConsumer', () => {
       expect(ends).toHaveLength(10);
       expect(most).toBe(3);
       expect(await world.copies()).toEqual(NONE);
+    });
+
+    it('of another process’s, once that has had no slot free for a second and ended nothing', async () => {
+      await world.process().consume(forEver, { concurrency: 5 });
+      await world.addMany(10, 0);
+      await clock.advance(900);
+      expect((await world.copies()).reserved).toBe(10);
+      const late: number[] = [];
+      await world.process().consume((_payload, job) => void late.push(job.lateness), { concurrency: 5 });
+      await clock.advance(600);
+      expect(late).toHaveLength(5);
+      expect(Math.max(...late)).toBeLessThan(1_500);
     });
   });
 

@@ -67,8 +67,11 @@ export function claim(records: MemoryRecords, request: ClaimRequest, time: Momen
       records.write(id, record, time);
       return { kind: 'gone' };
     }
-    if (moved && (record.state !== 'waiting' || record.born !== born)) {
-      // Whoever moved the job was lost before the commit. Its old generation has run since, or is another job by now.
+    // By now no run has a lease. What a lapsed run left may be all that Redis kept of an Again, and a letter of a revival.
+    const { state, noFurtherStart } = record;
+    const rests = (running && !noFurtherStart) || state === 'waiting' || state === 'dead';
+    if (moved && !(rests && record.born === born)) {
+      // Whoever moved the job was lost before the commit. Its old generation is over, or it is another job by now.
       record.aborted.push(generation); // for a commit may still come, when the copies are gone
       records.write(id, record, time);
       return { kind: 'gone' };
@@ -87,7 +90,8 @@ export function claim(records: MemoryRecords, request: ClaimRequest, time: Momen
     return { kind: 'dead', fresh: true };
   }
   if (!current) {
-    // A newer generation is committed by its first run: a commit that was lost loses no job.
+    // A newer generation is committed by its first run ◆: a commit that was lost loses no job.
+    if (next.state === 'dead' && next.born === born) records.letters.delete(letterName(id, born));
     swap(next, born, { generation, due, places: [] });
   }
   endRun(next, 'running');

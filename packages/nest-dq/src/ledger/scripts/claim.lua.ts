@@ -61,8 +61,11 @@ local function claim(key, generation, born, due, token, attempts)
       expire(key, record)
       return GONE, 0, 0, 0
     end
-    if moved and (record.state ~= 'w' or record.born ~= born) then
-      -- Whoever moved the job was lost before the commit. Its old generation has run since, or is another job by now.
+    -- By now no run has a lease. What a lapsed run left may be all that Redis kept of an Again, and a letter of a revival.
+    local state = record.state
+    local rests = state == 'w' or state == 'r' or state == 'x'
+    if moved and not (rests and record.born == born) then
+      -- Whoever moved the job was lost before the commit. Its old generation is over, or it is another job by now.
       call('HSET', key, 'a', abortedAlso(record, generation)) -- for a commit may still come, when the copies are gone
       expire(key, record)
       return GONE, 0, 0, 0
@@ -89,6 +92,7 @@ local function claim(key, generation, born, due, token, attempts)
     call('HSET', key, 's', 'r', 'g', generation, 'b', born, 'd', due, 'n', '1', 'c', fence, 'e', leaseEnd, 't', token)
     if record then
       call('HDEL', key, 'k', 'l')
+      if record.state == 'x' and record.born == born then dropLetter(letterName(key, born)) end
       if record.aborted ~= '' then call('HSET', key, 'a', abortedAbove(record, generation)) end
     end
   end

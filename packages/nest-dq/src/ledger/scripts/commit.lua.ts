@@ -27,11 +27,7 @@ local function commit(key)
   end
   local replaced = isLive(record) and present or nil
   if record.running and record.leaseEnd > now then record.holdEnd = max(record.holdEnd, record.leaseEnd) end
-  if opening.by == 'v' then
-    local name = letterName(key, record.born)
-    call('ZREM', KEYS[1], name)
-    call('HDEL', KEYS[2], name, name .. ':l')
-  end
+  if opening.by == 'v' then dropLetter(letterName(key, record.born)) end
   local abort = record.abort
   swap(record, born, generation, due, places)
   record.abort = abort and record.holdEnd > now

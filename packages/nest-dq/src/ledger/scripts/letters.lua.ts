@@ -80,8 +80,7 @@ for i = 3, #KEYS do
   local name = nameOf(key, ARGV[i + 2])
   local letter, places = push(name)
   if letter then
-    call('ZREM', KEYS[1], name)
-    call('HDEL', KEYS[2], name, name .. ':l')
+    dropLetter(name)
     local record = readRecord(key)
     if record and record.state == 'x' and letterName(key, record.born) == name then
       endRun(record, 'v')

@@ -163,6 +163,11 @@ local function addLetter(key, born, generation, due, attempts, why, err, places)
   call('HSET', KEYS[2], name, letter, name .. ':l', places)
 end
 
+local function dropLetter(name)
+  call('ZREM', KEYS[1], name)
+  call('HDEL', KEYS[2], name, name .. ':l')
+end
+
 -- The copies of the mask are gone for good. That a copy of unknown fate may exist is learned and never forgotten.
 local function settle(key, generation, mask, unknown)
   local record = readRecord(key, generation)
