@@ -1,0 +1,31 @@
+// One consumer process: a Nest application like any user's. What it does, it writes to its own log.
+import 'reflect-metadata';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { DqModule, type DqOptions } from 'nest-dq';
+import { setClockAhead } from '../clock.js';
+import { LogWriter } from '../log.js';
+import { Worker } from './worker.js';
+
+export interface ConsumerArguments {
+  readonly name: string;
+  /** Path of its log. */
+  readonly log: string;
+  readonly options: DqOptions;
+  /** Milliseconds by which its clock is wrong. */
+  readonly ahead: number;
+}
+
+const { name, log, options, ahead } = JSON.parse(process.argv[2]!) as ConsumerArguments;
+
+@Module({
+  imports: [DqModule.forRoot(options)],
+  providers: [{ provide: Worker, useValue: new Worker(name, new LogWriter(log)) }],
+})
+class ConsumerModule {}
+
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL')); // whoever started it is gone
+setClockAhead(ahead);
+const app = await NestFactory.createApplicationContext(ConsumerModule, { logger: ['warn', 'error'] });
+app.enableShutdownHooks();
+process.send!('ready');

@@ -1,0 +1,67 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { DelayedHandler, DelayedJob, Discard } from 'nest-dq';
+import { machineTime } from '../clock.js';
+import type { End, LogWriter } from '../log.js';
+import { TASKS, type Act, type Task } from '../task.js';
+
+/** Does what a job's payload says, and writes down each start and end. */
+export class Worker {
+  private runs = 0;
+
+  constructor(
+    private readonly name: string,
+    private readonly log: LogWriter,
+  ) {}
+
+  @DelayedHandler(TASKS)
+  async run(task: Task, job: DelayedJob<Task>): Promise<unknown> {
+    const run = `${this.name}/${++this.runs}`;
+    const { attempt, fence, lateness, signal } = job;
+    this.log.write({
+      what: 'start',
+      run,
+      process: this.name,
+      job: task.job,
+      generation: task.generation,
+      attempt,
+      fence,
+      dueAt: job.dueAt.getTime(),
+      lateness,
+      at: machineTime(),
+    });
+    signal.addEventListener('abort', () =>
+      this.log.write({ what: 'abort', run, reason: reasonOf(signal), at: machineTime() }),
+    );
+    const act = task.acts[Math.min(attempt, task.acts.length) - 1] ?? {};
+    const end = (how: End['how']) => this.log.write({ what: 'end', run, how, at: machineTime() });
+    await work(act, signal);
+    if (signal.aborted && !act.deaf) {
+      end('aborted');
+      throw signal.reason;
+    }
+    switch (act.end ?? 'done') {
+      case 'done':
+        return end('done');
+      case 'fail':
+        end('fail');
+        throw new Error(`job ${task.job} was told to fail`);
+      case 'discard':
+        end('discard');
+        return Discard.because(`job ${task.job} was told to`);
+      case 'kill':
+        process.kill(process.pid, 'SIGKILL');
+        return new Promise(() => undefined);
+    }
+  }
+}
+
+/** Ends early when the signal is raised, unless it is deaf to it; the caller looks at the signal. */
+async function work({ ms = 0, blocking, deaf }: Act, signal: AbortSignal): Promise<void> {
+  if (blocking) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  else if (ms > 0 && deaf) await pause(ms);
+  else if (ms > 0) await pause(ms, undefined, { signal }).catch(() => undefined);
+}
+
+function reasonOf({ reason }: AbortSignal): string {
+  return String((reason as { code?: unknown } | undefined)?.code ?? reason);
+}

@@ -1,0 +1,39 @@
+import type { Experiment } from './experiment.js';
+import { clocks } from './experiments/clocks.js';
+import { consumerCutOff } from './experiments/consumer-cut-off.js';
+import { consumerFrozen } from './experiments/consumer-frozen.js';
+import { consumersKilled } from './experiments/consumers-killed.js';
+import { diskFull } from './experiments/disk-full.js';
+import { flushall } from './experiments/flushall.js';
+import { longHandlers } from './experiments/long-handlers.js';
+import { nodeAway } from './experiments/node-away.js';
+import { nodeKilled } from './experiments/node-killed.js';
+import { nodeSilent } from './experiments/node-silent.js';
+import { nodeWiped } from './experiments/node-wiped.js';
+import { poison } from './experiments/poison.js';
+import { redisAway } from './experiments/redis-away.js';
+import { redisFailover } from './experiments/redis-failover.js';
+import { resurrection } from './experiments/resurrection.js';
+import { rollingRestarts } from './experiments/rolling-restarts.js';
+import { twoNodesDown } from './experiments/two-nodes-down.js';
+
+/** In the order in which they run. */
+export const EXPERIMENTS: readonly Experiment[] = [
+  nodeKilled,
+  nodeWiped,
+  twoNodesDown,
+  redisAway,
+  flushall,
+  consumersKilled,
+  consumerFrozen,
+  nodeSilent,
+  consumerCutOff,
+  poison,
+  longHandlers,
+  resurrection,
+  nodeAway,
+  diskFull,
+  clocks,
+  rollingRestarts,
+  redisFailover,
+];

@@ -1,0 +1,141 @@
+import { join } from 'node:path';
+import { FakeClock } from 'test-servers';
+import { atLeast, atMost, none, type Experiment } from '../experiment.js';
+import type { Lab } from '../lab.js';
+import type { Schedule } from '../log.js';
+import { latenesses, percentile } from '../measures.js';
+import { nodeCounter } from '../node-stats.js';
+import type { ProducerSide } from '../producer-side.js';
+
+/** Seconds. */
+const HOUR = 3_600;
+/** Milliseconds. */
+const FIVE_MINUTES = 300_000;
+/** Milliseconds. Redis' clock is the machine's, and so that of the logs; the question takes its time. */
+const SAME_CLOCK = 50;
+/** Milliseconds. What is later by less than this is a busy machine, no wrong clock. */
+const NOISE = 100;
+
+/**
+ * Two equal windows of jobs, first with all clocks right. For the second, one node is an hour ahead from the beginning,
+ * and another one jumps an hour ahead in the middle, so that all its copies surface at once (libfaketime); producers are
+ * five minutes ahead and behind, and so are two of three consumers (a Date of their own, see clock.ts). Half of the adds
+ * ask with an instant, half with a delay. The logs go by the machine's clock, which is the ledger's.
+ *
+ * A node that jumps back is not tried here: its copies surface late, which is as if it were away, and not good weather.
+ */
+export const clocks: Experiment = {
+  number: 15,
+  name: 'clocks',
+  what: 'a node an hour ahead, another one that jumps there; producers and consumers five minutes ahead and behind',
+  passes: `early 0 by the ledger's clock; due times right; p99 lateness at most twice that of good weather, or ${NOISE} ms more`,
+  jobs: 20_000,
+  smallJobs: 600,
+  async run(lab) {
+    const nodeClocks = await Promise.all(
+      [0, 1].map((node) => FakeClock.make(join(lab.folder, `node-${node}.clock`))),
+    );
+    const [ahead, jumping] = nodeClocks;
+    await lab.startServers([...nodeClocks.map((clock) => (clock ? { env: clock.env } : {})), {}]);
+    const half = Math.ceil(lab.jobs / 2);
+
+    const right = await startApplications(lab, [0, 0], [0, 0, 0]);
+    const goodWeather = await addHalf(lab, right.producers, half);
+    await lab.eventually('the jobs of good weather ran', () => lab.open() === 0);
+    await Promise.all(right.consumers.map((consumer) => consumer.end('SIGTERM')));
+
+    await ahead?.jump(HOUR);
+    const wrong = [FIVE_MINUTES, -FIVE_MINUTES] as const;
+    const { producers } = await startApplications(lab, wrong, [...wrong, 0]);
+    const offset = await offsetOfRedis(lab);
+    const releases = () => nodeCounter(lab.beanstalkds[1]!, 'cmd-release');
+    let before = NaN;
+    const badWeather = await addHalf(lab, producers, half, async (middle) => {
+      await lab.until(middle);
+      before = await releases();
+      await jumping?.jump(HOUR);
+    });
+
+    const found = await lab.settle();
+    const early = (await releases()) - before;
+    const [good, bad] = [goodWeather, badWeather].map((asked) =>
+      percentile(
+        latenesses(
+          lab.history,
+          asked.map(({ schedule }) => schedule.job),
+        ),
+        0.99,
+      ),
+    );
+    return {
+      found,
+      checks: [
+        none('duplicates', found.duplicates),
+        none(
+          'adds that failed',
+          badWeather.filter(({ schedule }) => schedule.answer !== 'stored'),
+        ),
+        atMost('how wrong a due time is', Math.max(...badWeather.map(wrongDue)), SAME_CLOCK, ' ms'),
+        atMost("how far the ledger's clock is from the logs'", Math.abs(offset), SAME_CLOCK, ' ms'),
+        // Half of the copies of that node sleep when it jumps: that many have to be let go, as they are early.
+        ...(jumping ? [atLeast('copies let go after a node jumped', early, half / 4)] : []),
+        atMost('p99 lateness', bad!, Math.max(2 * good!, good! + NOISE), ' ms'),
+      ],
+      notes: [
+        `due times wrong by ${Math.max(...badWeather.map(wrongDue))} ms at most`,
+        `p99 lateness ${good} ms in good weather, ${bad} ms with wrong clocks`,
+        ...(ahead ? [] : ['libfaketime cannot be had here: the clocks of the nodes were right']),
+      ],
+    };
+  },
+};
+
+async function startApplications(lab: Lab, producers: readonly number[], consumers: readonly number[]) {
+  const [started, consuming] = await Promise.all([
+    Promise.all(producers.map((ahead) => lab.startProducer({}, ahead))),
+    Promise.all(consumers.map((ahead) => lab.startConsumer({}, ahead))),
+  ]);
+  return { producers: started, consumers: consuming };
+}
+
+/** A window of jobs, spread over the producers; calls `during` with the middle of it. */
+async function addHalf(
+  lab: Lab,
+  producers: readonly ProducerSide[],
+  count: number,
+  during: (middle: number) => Promise<void> = () => Promise.resolve(),
+) {
+  const times = lab.timetable(count);
+  const each = Math.ceil(count / producers.length);
+  const [asked] = await Promise.all([
+    Promise.all(
+      producers.map(async (producer) => {
+        const due = (i: number) => Math.ceil(times.at(i / each));
+        const schedules = await producer.addMany(each, (i) => ({
+          due: due(i),
+          byDelay: i % 2 === 0,
+          options: { allowPast: false },
+        }));
+        return schedules.map((schedule, i) => ({ schedule, due: due(i) }));
+      }),
+    ),
+    during(times.at(0.5)),
+  ]);
+  return asked.flat();
+}
+
+/** By so many ms a job is due at another time than was asked for. A delay counts from when the library was called. */
+function wrongDue({ schedule, due: asked }: { readonly schedule: Schedule; readonly due: number }): number {
+  const { due, at, askedAt } = schedule;
+  return Math.max(asked - due, due - (asked + at - askedAt));
+}
+
+/** By so many ms Redis' clock is ahead of that of the logs. */
+function offsetOfRedis(lab: Lab): Promise<number> {
+  return lab.withRedis(async (redis) => {
+    const asked = Date.now();
+    const [seconds, microseconds] = await redis.time();
+    const took = Date.now() - asked;
+    return Number(seconds) * 1_000 + Number(microseconds) / 1_000 - asked - took / 2;
+  });
+}

@@ -1,0 +1,91 @@
+import { atMost, none, type Experiment } from '../experiment.js';
+import type { JobHistory } from '../history.js';
+import { latenesses, runsDuring } from '../measures.js';
+import { Proxy } from '../proxy.js';
+
+/** Milliseconds. */
+const LATEST = 3_000;
+/** Of the cut-off one: so many that it could reserve all copies of many a job, and keep them from the others. */
+const MANY_SLOTS = 500;
+/** Milliseconds. A run that ended so shortly before may not have been finished in the ledger. */
+const JUST_ENDED = 1_000;
+
+/**
+ * Three consumers, of which one has a way of its own to Redis. It is cut, and later it swallows all bytes; each time for
+ * longer than a lease, while the nodes are as near as ever. What the cut-off one holds, or is given by the nodes, it
+ * cannot claim, so it has to leave it to the others; what it was running is run again when its lease is over. So is what it
+ * had just claimed, if the answer was lost on its way: the ledger has given it the job, and nobody knows. The log tells
+ * these few from all others, as their first start is their second attempt.
+ */
+export const consumerCutOff: Experiment = {
+  number: 9,
+  name: 'consumer-cut-off',
+  what: 'one consumer cut off from Redis, two healthy ones beside it; connections cut, and then silent',
+  passes:
+    'worst lateness at most 3 s, but a lease and a second where the answer to a claim was lost; duplicates only of what the cut-off one was running',
+  jobs: 20_000,
+  smallJobs: 400,
+  async run(lab) {
+    const outage = lab.pick(4_000, 20_000);
+    const producer = await lab.begin(2);
+    const proxy = await lab.owned(Proxy.to(lab.redis));
+    const cutOff = await lab.startConsumer({
+      redis: `redis://${proxy.endpoint}`,
+      handlers: { concurrency: MANY_SLOTS },
+    });
+    const times = lab.timetable(lab.jobs, 2 * outage + 4_000);
+    const cuts = [times.begin + 1_000, times.begin + outage + 3_000];
+
+    await producer.addMany(lab.jobs, (i) => ({
+      due: times.at(i / lab.jobs),
+      acts: [{ ms: (i % 5) * 50 }],
+    }));
+    for (const [i, at] of cuts.entries()) {
+      await lab.until(at);
+      if (i === 0) proxy.cut();
+      else proxy.swallow();
+      await lab.until(at + outage);
+      proxy.restore();
+    }
+
+    const found = await lab.settle();
+    const inFlight = new Set(
+      cuts
+        .flatMap((at) => runsDuring(lab.history, at - JUST_ENDED, at + outage))
+        .filter(({ process }) => process === cutOff.name)
+        .map(({ job }) => job),
+    );
+    const isUnheard = ({ runs }: JobHistory) => runs[0] !== undefined && runs[0].attempt > 1;
+    const all = [...lab.history.all()];
+    const worst = (jobs: readonly JobHistory[]) =>
+      Math.max(
+        0,
+        ...latenesses(
+          lab.history,
+          jobs.map(({ job }) => job),
+        ),
+      );
+    const unheard = all.filter(isUnheard);
+    const worstOfOthers = worst(all.filter((job) => !isUnheard(job)));
+    return {
+      found,
+      checks: [
+        none(
+          'duplicates of what the cut-off one was not running',
+          found.duplicates.filter(({ job }) => !inFlight.has(job)),
+        ),
+        atMost('worst lateness', worstOfOthers, LATEST, ' ms'),
+        atMost(
+          'worst lateness where the answer to a claim was lost',
+          worst(unheard),
+          lab.lease + 1_000,
+          ' ms',
+        ),
+        atMost('claims whose answer was lost', unheard.length, cuts.length * MANY_SLOTS),
+      ],
+      notes: [
+        `${unheard.length} claims whose answer was lost; worst lateness of all other jobs ${worstOfOthers} ms`,
+      ],
+    };
+  },
+};

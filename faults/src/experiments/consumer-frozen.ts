@@ -1,0 +1,88 @@
+import { atLeast, none, type Experiment } from '../experiment.js';
+import type { Run } from '../history.js';
+import type { Act } from '../task.js';
+
+/** Milliseconds. A run that is frozen in the midst of it ends soon after it goes on, for time does not stop. */
+const FROZEN_WORK = 4_000;
+/** Milliseconds. The second run of a job. */
+const WORK = 1_500;
+/** Milliseconds. Longer than all this takes: only its signal ends such a run. */
+const ENDLESS = 600_000;
+
+/** What the first run, which is frozen, and those after it do. */
+const STALE_SUCCESS: readonly Act[] = [{ ms: FROZEN_WORK, deaf: true }, { ms: WORK, end: 'fail' }, {}];
+const STALE_FAILURE: readonly Act[] = [{ ms: FROZEN_WORK, deaf: true, end: 'fail' }, { ms: WORK }, {}];
+const TOLD: readonly Act[] = [{ ms: ENDLESS }, { ms: WORK }, {}];
+const KINDS = [STALE_SUCCESS, STALE_FAILURE, TOLD];
+
+/**
+ * One process runs a number of jobs, and is stopped in its tracks. Others take them over when its lease ends. Then the
+ * first goes on, and what its runs come to must not count. A third of them end well although the second run fails: if that
+ * counted, no third run would follow. A third fail although the second run ends well: if that counted, a third run would
+ * follow. And a third would never end, but for their signal.
+ */
+export const consumerFrozen: Experiment = {
+  number: 7,
+  name: 'consumer-frozen',
+  what: 'a consumer SIGSTOPped for longer than its lease, then continued',
+  passes:
+    'every stale finish refused; fences strictly increase; handlers hear of the lost lease; duplicates only of stale runs',
+  jobs: 20_000,
+  smallJobs: 400,
+  async run(lab) {
+    const slow = Math.min(99, lab.jobs);
+    const producer = await lab.begin(0);
+    const frozen = await lab.startConsumer({ handlers: { concurrency: slow } });
+    const firstRuns = () => lab.history.runsIn(frozen.name).filter(({ attempt }) => attempt === 1);
+
+    const together = Date.now() + 1_000;
+    const added = await producer.addMany(slow, (i) => ({ due: together, acts: KINDS[i % KINDS.length]! }));
+    await lab.eventually('it runs them', () => firstRuns().length === slow);
+    frozen.freeze();
+    await Promise.all([lab.startConsumer(), lab.startConsumer()]);
+    const times = lab.timetable(lab.jobs - slow);
+    await producer.addMany(lab.jobs - slow, (i) => ({ due: times.at(i / (lab.jobs - slow)) }));
+    await lab.eventually('the others run them', () =>
+      firstRuns().every(({ job, end }) => end || lab.history.runsOf(job).length > 1),
+    );
+    frozen.thaw();
+
+    const found = await lab.settle();
+    const overtaken = firstRuns().filter(({ job, end }) => {
+      const next = lab.history.runsOf(job).find(({ attempt }) => attempt > 1);
+      return next && !(end && end.at < next.at);
+    });
+    const stale = new Set(overtaken.map(({ job }) => job));
+    const ofKind = (kind: readonly Act[]) => {
+      const jobs = new Set(added.filter((_, i) => KINDS[i % KINDS.length] === kind).map(({ job }) => job));
+      return overtaken.filter(({ job }) => jobs.has(job));
+    };
+    const following = ({ job, run }: Run) => lab.history.runsOf(job).filter((other) => other.run !== run);
+    const wellEnded = ofKind(STALE_SUCCESS);
+    const failed = ofKind(STALE_FAILURE);
+    const told = ofKind(TOLD);
+    return {
+      found,
+      frozen: 1,
+      checks: [
+        none(
+          'duplicates of what was not overtaken',
+          found.duplicates.filter(({ job }) => !stale.has(job)),
+        ),
+        ...[wellEnded, failed, told].map((runs) => atLeast('overtaken runs of each kind', runs.length, 1)),
+        none(
+          'stale successes that counted',
+          wellEnded.filter((run) => !following(run).some(({ end }) => end?.how === 'done')),
+        ),
+        none(
+          'stale failures that counted',
+          [...failed, ...told].filter((run) => following(run).length > 1),
+        ),
+        none(
+          'handlers that did not hear of the lost lease',
+          told.filter(({ aborted, end }) => aborted?.reason !== 'DQ_LEASE_LOST' || end?.how !== 'aborted'),
+        ),
+      ],
+    };
+  },
+};

@@ -1,0 +1,74 @@
+import type { ConsumerProcess } from '../consumer-process.js';
+import { atLeast, atMost, none, type Experiment } from '../experiment.js';
+import type { Run } from '../history.js';
+import { extraStarts } from '../measures.js';
+
+/** Milliseconds. A handler that ended so shortly before its process died may not have been finished. */
+const JUST_ENDED = 500;
+
+/**
+ * One consumer after the other is killed in its handlers, and another takes its place. What it ran is free again when its
+ * lease ends.
+ * Recovery: the longest takeover, from a kill to the next start of a job that ran in the killed process.
+ */
+export const consumersKilled: Experiment = {
+  number: 6,
+  name: 'consumers-killed',
+  what: 'a consumer SIGKILLed every 2 s, 20 times',
+  passes: 'extra starts only of what was in flight in a killed one; takeover within a lease and a second',
+  jobs: 20_000,
+  smallJobs: 400,
+  async run(lab) {
+    const kills = lab.pick(5, 20);
+    const every = lab.pick(1_000, 2_000);
+    const producer = await lab.begin(3);
+    const times = lab.timetable(lab.jobs, (kills + 1) * every);
+    const dead = new Map<ConsumerProcess, number>();
+
+    await producer.addMany(lab.jobs, (i) => ({
+      due: times.at(i / lab.jobs),
+      acts: [{ ms: (i % 10) * lab.pick(80, 20) }],
+    }));
+    for (let kill = 1; kill <= kills; kill++) {
+      await lab.until(times.begin + kill * every);
+      const victim = lab.consumers[kill - 1]!;
+      dead.set(victim, Date.now());
+      await victim.end('SIGKILL');
+      await lab.startConsumer();
+    }
+
+    const found = await lab.settle();
+    const diedAt = new Map([...dead].map(([{ name }, at]) => [name, at]));
+    const inFlight = [...lab.history.allRuns()].filter(
+      ({ process, end }) => diedAt.has(process) && (!end || end.at > diedAt.get(process)! - JUST_ENDED),
+    );
+    const extra = extraStarts(lab.history);
+    const allowed = new Set(inFlight.map(({ job }) => job));
+    const takeovers = inFlight.filter(({ end }) => !end).map(takeover);
+    return {
+      found,
+      recovery: Math.max(0, ...takeovers),
+      checks: [
+        none(
+          'duplicates of what was not in flight',
+          found.duplicates.filter(({ job }) => !allowed.has(job)),
+        ),
+        none(
+          'extra starts of what was not in flight',
+          extra.filter(({ job }) => !allowed.has(job)),
+        ),
+        atMost('extra starts', extra.length, inFlight.length),
+        atMost('the longest takeover', Math.max(0, ...takeovers), lab.lease + 1_000, ' ms'),
+        atLeast('runs cut short by a kill', takeovers.length, 1),
+      ],
+    };
+
+    /** Infinity: nobody took it over. */
+    function takeover(run: Run): number {
+      const next = lab.history
+        .runsOf(run.job)
+        .find(({ at, process }) => at >= run.at && process !== run.process);
+      return (next?.at ?? Infinity) - diedAt.get(run.process)!;
+    }
+  },
+};

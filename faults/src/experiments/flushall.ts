@@ -1,0 +1,56 @@
+import { none, type Experiment } from '../experiment.js';
+import { recoveryTime, runsDuring } from '../measures.js';
+
+/** Milliseconds. A run that ended so shortly before may not have been finished, or its copies not deleted yet. */
+const JUST_ENDED = 1_000;
+
+/**
+ * The ledger forgets everything, twice, while handlers run and after some jobs were revoked that were due later.
+ * Recovery: from the second FLUSHALL to the moment from which on no job was overdue.
+ */
+export const flushall: Experiment = {
+  number: 5,
+  name: 'flushall',
+  what: 'FLUSHALL under load, twice',
+  passes: 'duplicates only of what was in flight or undeleted at that instant',
+  jobs: 20_000,
+  smallJobs: 400,
+  async run(lab) {
+    const producer = await lab.begin(3);
+    const times = lab.timetable();
+
+    const added = await producer.addMany(lab.jobs, (i) => ({
+      due: times.at(i / lab.jobs),
+      acts: [{ ms: (i % 5) * 50 }],
+    }));
+    // Every tenth of the later half is revoked before the first FLUSHALL takes its tombstone.
+    await producer.revokeMany(
+      added.map(({ job }) => job).filter((job) => job > lab.jobs / 2 && job % 10 === 0),
+    );
+    const inFlight = new Set<number>();
+    let flushed = 0;
+    for (const part of [0.35, 0.65]) {
+      await lab.until(times.at(part));
+      const from = Date.now() - JUST_ENDED;
+      await lab.withRedis((redis) => redis.flushall());
+      flushed = Date.now();
+      await lab.eventually('the runs of that instant ended', () => {
+        const runs = runsDuring(lab.history, from, flushed);
+        for (const { job } of runs) inFlight.add(job);
+        return runs.every(({ end }) => end);
+      });
+    }
+
+    const found = await lab.settle();
+    return {
+      found,
+      recovery: recoveryTime(lab.history, flushed),
+      checks: [
+        none(
+          'duplicates of what was not in flight',
+          found.duplicates.filter(({ job }) => !inFlight.has(job)),
+        ),
+      ],
+    };
+  },
+};

@@ -1,0 +1,38 @@
+import { atMost, none, type Experiment } from '../experiment.js';
+import { recoveryTime } from '../measures.js';
+
+/**
+ * A third of the jobs have their primary copy on the node that dies; while it is away, these run from their first backup.
+ * It comes back with its binlog, and so with copies of jobs that are done.
+ * Recovery: from its return to the moment from which on no job was overdue.
+ */
+export const nodeKilled: Experiment = {
+  number: 1,
+  name: 'node-killed',
+  what: 'kill -9 one node within the due window, restart it later',
+  passes: 'duplicates 0; worst lateness at most the backup delay and a second',
+  jobs: 20_000,
+  smallJobs: 400,
+  async run(lab) {
+    const producer = await lab.begin(3);
+    const times = lab.timetable();
+    const [node] = lab.beanstalkds;
+
+    await producer.addMany(lab.jobs, (i) => ({ due: times.at(i / lab.jobs) }));
+    await lab.until(times.at(0.3));
+    await node!.kill();
+    await lab.until(times.at(0.7));
+    await node!.restart();
+    const back = Date.now();
+
+    const found = await lab.settle();
+    return {
+      found,
+      recovery: recoveryTime(lab.history, back),
+      checks: [
+        none('duplicates', found.duplicates),
+        atMost('worst lateness', found.worstLateness, lab.backupDelay + 1_000, ' ms'),
+      ],
+    };
+  },
+};

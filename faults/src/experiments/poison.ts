@@ -1,0 +1,135 @@
+import { atMost, none, type Experiment } from '../experiment.js';
+import type { Lab } from '../lab.js';
+import { latenesses, percentile } from '../measures.js';
+import { nodeCounter } from '../node-stats.js';
+import { putRaw } from '../node-wire.js';
+import { TASKS } from '../task.js';
+import { atPace } from '../waiting.js';
+
+/** Runs of a job that kills its process. */
+const ATTEMPTS = 2;
+/** Milliseconds. What is later by less than this is no harm that poison did: a busy machine does as much. */
+const NOISE = 100;
+/** Milliseconds. A run that ended so shortly before its process died may not have been finished in the ledger. */
+const JUST_ENDED = 500;
+
+/**
+ * Two equal windows of jobs, the second with poison: bodies that no program of ours wrote, put straight into the tube;
+ * an envelope whose payload is broken; and jobs that kill the process that runs them, each time. Whoever is killed is
+ * started again, as in production. In the first window as many processes are ended in order and replaced, since starting
+ * one makes a small machine busy.
+ * The p95, not the p99: the jobs that come due while another process takes over from a killed one are some in a hundred.
+ */
+export const poison: Experiment = {
+  number: 10,
+  name: 'poison',
+  what: 'poison: no envelope, a broken header, a broken payload, jobs that kill their process',
+  passes: `dead after its attempts, and nothing looped on; duplicates only of what was running beside such a job; other jobs' p95 lateness at most doubled (or later by ${NOISE} ms)`,
+  jobs: 20_000,
+  smallJobs: 400,
+  async run(lab) {
+    const producer = await lab.begin(3);
+    const bodies = lab.pick(3, 30);
+    const killers = lab.pick(2, 5);
+    const half = Math.ceil(lab.jobs / 2);
+
+    const window = async () => {
+      const times = lab.timetable(half, lab.pick(3_000, 20_000));
+      const added = await producer.addMany(half, (i) => ({ due: times.at(i / half) }));
+      return { times, jobs: added.map(({ job }) => job) };
+    };
+    const control = await window();
+    for (let ended = 0; ended < killers * ATTEMPTS; ended++) {
+      await lab.until(control.times.at(0.1 + (0.8 * ended) / (killers * ATTEMPTS)));
+      await lab.consumers[ended]!.end('SIGTERM');
+      await keepAlive(lab);
+    }
+    await lab.eventually('the jobs of good weather ran', () => lab.open() === 0);
+    const { times, jobs } = await window();
+    const deadly = await producer.addMany(killers, (i) => ({
+      due: times.at(0.1 + (0.5 * i) / killers),
+      acts: [{ end: 'kill' }],
+      doomed: true,
+      options: { attempts: ATTEMPTS },
+    }));
+    const putBodies = async (i: number) => {
+      const node = lab.beanstalkds[i % lab.beanstalkds.length]!;
+      await putRaw(node, TASKS.name, `no envelope at all, number ${i}`);
+      await putRaw(node, TASKS.name, `dq1 {"id":"broken-header-${i}","due":\n{}`);
+      await putRaw(node, TASKS.name, brokenPayload(i));
+    };
+    const starts = () => deadly.map(({ job }) => lab.history.runsOf(job).length);
+    await Promise.all([
+      atPace(bodies, { from: times.begin, to: times.end, signal: lab.signal }, putBodies),
+      lab.eventually('all poison is dead', async () => {
+        await keepAlive(lab);
+        if (lab.open() > 0 || starts().some((count) => count < ATTEMPTS)) return false;
+        return (await producer.deadLetters()).length >= killers + bodies;
+      }),
+    ]);
+
+    const found = await lab.settle();
+    const letters = await producer.deadLetters();
+    const beside = new Set(deadly.flatMap((poisonous) => besideIt(lab, poisonous.job)));
+    const buried = await Promise.all(lab.beanstalkds.map((node) => nodeCounter(node, 'current-jobs-buried')));
+    const copies = deadly.reduce((sum, { copies: stored = 0 }) => sum + stored, 0);
+    const [before, after] = [control.jobs, jobs].map((list) => latenesses(lab.history, list));
+    const p95 = { before: percentile(before!, 0.95), after: percentile(after!, 0.95) };
+    return {
+      found,
+      checks: [
+        none(
+          'duplicates of what was not running beside such a job',
+          found.duplicates.filter(({ job }) => !beside.has(job)),
+        ),
+        exactly('runs of each job that kills its process', starts(), killers, ATTEMPTS),
+        exactly(
+          'attempts of the dead letters of those jobs',
+          letters.filter(({ why }) => why === 'attempts').map(({ attempts }) => attempts),
+          killers,
+          ATTEMPTS,
+        ),
+        // Not how many attempts: one that is claimed together with a job that kills the process is claimed again.
+        exactly(
+          'dead letters of broken payloads',
+          [letters.filter(({ why }) => why === 'invalid').length],
+          1,
+          bodies,
+        ),
+        exactly('buried copies', [buried.reduce((sum, count) => sum + count)], 1, copies + 3 * bodies),
+        atMost("other jobs' p95 lateness", p95.after, Math.max(2 * p95.before, p95.before + NOISE), ' ms'),
+      ],
+      notes: [
+        `p95 lateness ${p95.before} ms without poison, ${p95.after} ms of the other jobs with it; worst ` +
+          `${Math.max(...before!)} and ${Math.max(...after!)} ms`,
+      ],
+    };
+  },
+};
+
+/** The jobs that ran in the same processes when a job killed them, or had ended so shortly before that nobody knew. */
+function besideIt(lab: Lab, killer: number): number[] {
+  return lab.history
+    .runsOf(killer)
+    .flatMap(({ process, at }) =>
+      lab.history.runsIn(process).filter(({ end }) => !end || end.at > at - JUST_ENDED),
+    )
+    .map(({ job }) => job);
+}
+
+/** Starts a consumer for each that died since the last call. */
+async function keepAlive(lab: Lab): Promise<void> {
+  const missing = 3 - lab.consumers.filter(({ alive }) => alive).length;
+  for (let i = 0; i < missing; i++) await lab.startConsumer();
+}
+
+/** As the library writes it, but for the end of its payload. */
+function brokenPayload(i: number): string {
+  const header = { id: `broken-payload-${i}`, due: Date.now(), n: 1, i: 0 };
+  return `dq1 ${JSON.stringify(header)}\n{"job":`;
+}
+
+function exactly(what: string, values: readonly number[], count: number, value: number): string {
+  if (values.length === count && values.every((each) => each === value)) return '';
+  return `${what}: ${values.join(', ') || 'none'}; expected ${count} times ${value}`;
+}

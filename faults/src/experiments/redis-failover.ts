@@ -1,0 +1,69 @@
+import { startRedis } from 'test-servers';
+import { none, type Experiment } from '../experiment.js';
+import { recoveryTime, runsDuring } from '../measures.js';
+import { Proxy } from '../proxy.js';
+
+/** Milliseconds. What is written to the master after its replica was cut off is lost with it. */
+const LOST_WRITES = 200;
+/** Milliseconds. A run that ended so shortly before may have been finished in what was lost, its copies not yet deleted. */
+const JUST_ENDED = 1_000;
+
+/**
+ * A real replica follows the master and is promoted while clients still write to the master, which is then killed; the
+ * address that clients know leads to the new master from then on.
+ * Recovery: from the moment at which that address answers again to that from which on no job was overdue.
+ */
+export const redisFailover: Experiment = {
+  number: 17,
+  name: 'redis-failover',
+  what: 'a failover of Redis that loses its last 200 ms of writes',
+  passes: 'duplicates only of what was in flight',
+  jobs: 20_000,
+  smallJobs: 400,
+  async run(lab) {
+    await lab.startServers();
+    const master = lab.redis;
+    await lab.withRedis((redis) => redis.config('SET', 'repl-diskless-sync-delay', '0'));
+    const args = ['--replicaof', master.host, String(master.port)];
+    const replica = await lab.owned(startRedis({ args }));
+    const address = await lab.owned(Proxy.to(master));
+    const options = { redis: `redis://${address.endpoint}` };
+    const [producer] = await Promise.all([
+      lab.startProducer(options),
+      ...[1, 2, 3].map(() => lab.startConsumer(options)),
+    ]);
+    const times = lab.timetable();
+
+    await producer.addMany(lab.jobs, (i) => ({ due: times.at(i / lab.jobs), acts: [{ ms: (i % 5) * 50 }] }));
+    await lab.until(times.at(0.4));
+    await lab.eventually('the replica follows', () =>
+      lab.withRedis(
+        async (redis) => (await redis.info('replication')).includes('master_link_status:up'),
+        replica.url,
+      ),
+    );
+    const cutOff = Date.now();
+    await lab.withRedis((redis) => redis.replicaof('NO', 'ONE'), replica.url);
+    await lab.until(Date.now() + LOST_WRITES);
+    await master.kill();
+    address.lead(replica);
+    lab.redisUrl = replica.url;
+    const over = Date.now();
+    await lab.eventually('the runs of that time ended', () =>
+      runsDuring(lab.history, cutOff - JUST_ENDED, over).every(({ end }) => end),
+    );
+
+    const found = await lab.settle();
+    const inFlight = new Set(runsDuring(lab.history, cutOff - JUST_ENDED, over).map(({ job }) => job));
+    return {
+      found,
+      recovery: recoveryTime(lab.history, over),
+      checks: [
+        none(
+          'duplicates of what was not in flight',
+          found.duplicates.filter(({ job }) => !inFlight.has(job)),
+        ),
+      ],
+    };
+  },
+};

@@ -1,0 +1,80 @@
+import { isLost } from '../checker.js';
+import { atLeast, atMost, none, type Experiment } from '../experiment.js';
+import { extraStarts } from '../measures.js';
+import { countCopies, nodeCounter } from '../node-stats.js';
+
+/**
+ * One node twice forgets what it did. First it comes back with its disk as it was before jobs were done and revoked, so
+ * that their copies are there again. Then it comes back empty and counts its copies from 1 again, so that the places of
+ * old jobs name the copies of new ones; half of those old jobs are revoked, the others run, and both have their copies
+ * deleted where they were.
+ */
+export const resurrection: Experiment = {
+  number: 12,
+  name: 'resurrection',
+  what: 'a binlog copied before jobs were done or revoked, and put back; an empty restart, then old ids revoked and run',
+  passes: '0 run again; 0 copies of innocent jobs deleted',
+  jobs: 20_000,
+  smallJobs: 600,
+  async run(lab) {
+    const producer = await lab.begin(3);
+    const node = lab.beanstalkds[0]!;
+    const others = lab.beanstalkds.slice(1);
+    const quarter = Math.ceil(lab.jobs / 4);
+    const first = lab.timetable(3 * quarter, lab.pick(2_000, 10_000));
+    const recovers = lab.pick(6_000, 40_000);
+    const numbers = (added: readonly { readonly job: number }[]) => added.map(({ job }) => job);
+
+    const oldDue = first.end + recovers;
+    const innocentDue = oldDue + recovers;
+
+    // The old jobs come first, so that theirs are the lowest numbers.
+    const old = numbers(await producer.addMany(quarter, (i) => ({ due: oldDue + 10 * (i % 100) })));
+    const early = numbers(await producer.addMany(2 * quarter, (i) => ({ due: first.at(i / (2 * quarter)) })));
+    const onlyOldAreThere = async () => (await countCopies(node)) === old.length;
+    await node.saveData();
+    await producer.revokeMany(early.filter((job) => job % 2 === 0));
+    await lab.eventually('the others ran', () => early.every(isOver));
+    await lab.eventually('their copies are deleted', onlyOldAreThere);
+    await node.kill();
+    await node.putBackData();
+    await node.restart();
+    await lab.eventually('the resurrected copies are deleted', onlyOldAreThere);
+    const deleted = await nodeCounter(node, 'cmd-delete');
+
+    await node.kill();
+    await node.wipe();
+    await node.restart();
+    await lab.eventually('new jobs have a copy there', async () => {
+      const { copies } = await producer.add({ due: oldDue });
+      return copies === lab.beanstalkds.length;
+    });
+    const innocents = await producer.addMany(quarter, () => ({ due: innocentDue }));
+    const added = Date.now();
+    await producer.revokeMany(old.filter((job) => job % 2 === 0));
+    await lab.eventually('all that was due ran', () => lab.open() === innocents.length);
+    await lab.eventually('only innocent copies are on the other nodes', async () => {
+      const counts = await Promise.all(others.map(countCopies));
+      return counts.every((count) => count === innocents.length);
+    });
+    const left = (await countCopies(node))!;
+    const looked = Date.now();
+
+    const found = await lab.settle();
+    return {
+      found,
+      checks: [
+        none('duplicates', found.duplicates),
+        none('starts beyond the first', extraStarts(lab.history)),
+        atLeast('resurrected copies that were deleted', deleted, early.length),
+        atMost('when old ids were revoked, after they were due', added - oldDue, 0, ' ms'),
+        atMost('when copies were counted, after they were due', looked - innocentDue, 0, ' ms'),
+        atMost('innocent copies deleted', innocents.length - left, 0),
+      ],
+    };
+
+    function isOver(job: number): boolean {
+      return !isLost(lab.history.of(job));
+    }
+  },
+};

@@ -1,0 +1,107 @@
+// npm run faults: what the library promises, seen from outside while servers and processes die.
+// Exit status: 0 all passed, 1 one did not, 2 wrong arguments, 130 ended by a signal.
+import 'reflect-metadata';
+import { setMaxListeners } from 'node:events';
+import { parseArgs } from 'node:util';
+import type { Experiment } from './experiment.js';
+import { EXPERIMENTS } from './experiments.js';
+import { runExperiment } from './runner.js';
+import { beginOfRow, heading, restOfRow } from './table.js';
+
+const USAGE = `npm run faults [-- OPTIONS]
+
+  --only NAME   only this experiment, by name or number; may be repeated, or a list with commas
+  --jobs N      how many jobs each experiment adds (by default what stands in its file, mostly 20,000)
+  --small       some hundred jobs each, short leases and outages: what npm test runs
+  --json        one JSON object a line for each experiment, and nothing else
+  --keep        keep all logs, and say where; otherwise only those of what did not pass stay
+  --help        this text
+
+${EXPERIMENTS.map(({ number, name, what }) => `  ${String(number).padStart(2)} ${name.padEnd(22)} ${what}`).join('\n')}
+`;
+
+interface Flags {
+  readonly experiments: readonly Experiment[];
+  readonly jobs?: number;
+  readonly small: boolean;
+  readonly json: boolean;
+  readonly keep: boolean;
+  readonly help: boolean;
+}
+
+/** Throws an Error for the user. */
+function readFlags(): Flags {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', multiple: true, default: [] },
+      jobs: { type: 'string' },
+      small: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { small, json, keep, help } = values;
+  const wanted = values.only.flatMap((names) => names.split(','));
+  const unknown = wanted.find((name) => !EXPERIMENTS.some((experiment) => isCalled(experiment, name)));
+  if (unknown !== undefined) throw new Error(`There is no experiment ${unknown}.`);
+  const experiments =
+    wanted.length === 0
+      ? EXPERIMENTS
+      : EXPERIMENTS.filter((experiment) => wanted.some((name) => isCalled(experiment, name)));
+  if (values.jobs !== undefined && !/^[1-9]\d*$/.test(values.jobs)) {
+    throw new Error(`--jobs was given ${values.jobs}: expected a number of 1 or more.`);
+  }
+  return { experiments, small, json, keep, help, ...(values.jobs && { jobs: Number(values.jobs) }) };
+}
+
+function isCalled({ number, name }: Experiment, wanted: string): boolean {
+  return wanted === name || wanted === String(number);
+}
+
+/** Whether all passed. */
+async function runAll(
+  { experiments, jobs, small, json, keep }: Flags,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const print = (text: string) => void process.stdout.write(text);
+  if (!json) print(heading());
+  let allPassed = true;
+  for (const experiment of experiments) {
+    if (!json) print(beginOfRow(experiment.number, experiment.name));
+    const count = jobs ?? (small ? experiment.smallJobs : experiment.jobs);
+    const row = await runExperiment(experiment, { jobs: count, small, keep, signal });
+    print(json ? `${JSON.stringify(row)}\n` : restOfRow(row));
+    allPassed &&= row.passed;
+  }
+  return allPassed;
+}
+
+async function main(): Promise<number> {
+  let flags: Flags;
+  try {
+    flags = readFlags();
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
+    return 2;
+  }
+  if (flags.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const ending = new AbortController();
+  setMaxListeners(0, ending.signal); // every wait listens to it, and hundreds may wait at once
+  // Once: a second Ctrl-C ends it at once; no server or consumer outlives this process.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
+  try {
+    return (await runAll(flags, ending.signal)) ? 0 : 1;
+  } catch (error) {
+    if (ending.signal.aborted) {
+      process.stderr.write('\nended before all experiments were done\n');
+      return 130;
+    }
+    throw error;
+  }
+}
+
+process.exit(await main());

@@ -1,0 +1,139 @@
+import { DqError, type DeadLetter, type JobOptions, type JobReceipt } from 'nest-dq';
+import type { Line, Revocation, Schedule } from './log.js';
+import type { Act, Task } from './task.js';
+import type { TaskProducer } from './task-producer.js';
+
+/** Adds that wait for their answer at once. More would only queue in this process. */
+const IN_FLIGHT = 64;
+
+export interface NewTask {
+  /** An instant, in ms; one in the past runs now. */
+  readonly due: number;
+  /** Asks with the delay that is left until `due`. @default false: with the instant */
+  readonly byDelay?: boolean;
+  /** What its handler does, see `Task`. @default [] */
+  readonly acts?: readonly Act[];
+  /** It is meant never to succeed. @default false */
+  readonly doomed?: boolean;
+  /** @default none */
+  readonly options?: JobOptions;
+}
+
+/** Adds and revokes by job number through an application's producer, and notes each question with its answer. */
+export class ProducerSide {
+  private readonly receipts = new Map<number, JobReceipt>();
+  private readonly tasks = new Map<number, Task>();
+
+  constructor(
+    private readonly producer: TaskProducer,
+    /** A new job's. */
+    private readonly nextNumber: () => number,
+    private readonly note: (line: Line) => void,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** One job; resolves when it is answered, also with an error. */
+  async add({ due, byDelay, acts = [], doomed, options }: NewTask): Promise<Schedule> {
+    const job = this.nextNumber();
+    const task: Task = { job, generation: 0, acts };
+    return this.schedule(task, due, doomed, async (askedAt) => {
+      const how: JobOptions = { allowPast: true, ...options };
+      const receipt = byDelay
+        ? await this.producer.delay(task, Math.max(0, due - askedAt), how)
+        : await this.producer.at(task, due, how);
+      this.receipts.set(job, receipt);
+      const { copies, dueAt } = receipt;
+      return { answer: 'stored', due: dueAt.getTime(), copies };
+    });
+  }
+
+  /** `count` jobs, the i-th as `task` says, in this order; resolves when all are answered. */
+  addMany(count: number, task: (i: number) => NewTask): Promise<Schedule[]> {
+    return this.inParallel(count, (i) => this.add(task(i)));
+  }
+
+  /** Notes `none` where there was no answer. */
+  async revoke(job: number): Promise<Revocation> {
+    const askedAt = Date.now();
+    let answer: Revocation['answer'] = 'none';
+    try {
+      answer = await this.producer.revoke(this.receipt(job));
+    } catch (error) {
+      if (!(error instanceof DqError && error.code === 'DQ_LEDGER_DOWN')) throw error;
+    }
+    const revocation: Revocation = { what: 'revoke', job, askedAt, at: Date.now(), answer };
+    this.note(revocation);
+    return revocation;
+  }
+
+  revokeMany(jobs: readonly number[]): Promise<Revocation[]> {
+    return this.inParallel(jobs.length, (i) => this.revoke(jobs[i]!));
+  }
+
+  /** Of a job that was stored: its next generation, which does the same. `refused`: it was not rescheduled. */
+  async reschedule(job: number, due: number): Promise<Schedule> {
+    const before = this.tasks.get(job)!;
+    const task: Task = { ...before, generation: before.generation + 1 };
+    return this.schedule(task, due, false, async () => {
+      const result = await this.producer.reschedule(this.receipt(job), due, task);
+      return result === 'rescheduled' ? { answer: 'stored' } : { answer: 'refused', code: result };
+    });
+  }
+
+  rescheduleMany(jobs: readonly number[], due: (i: number) => number): Promise<Schedule[]> {
+    return this.inParallel(jobs.length, (i) => this.reschedule(jobs[i]!, due(i)));
+  }
+
+  deadLetters(): Promise<DeadLetter<Task>[]> {
+    return this.producer.deadLetters();
+  }
+
+  /** Of a job that was stored. */
+  receipt(job: number): JobReceipt {
+    const receipt = this.receipts.get(job);
+    if (!receipt) throw new Error(`job ${job} was not stored`);
+    return receipt;
+  }
+
+  async close(): Promise<void> {
+    await this.producer.close();
+  }
+
+  /** Asks, and notes the question with its answer. */
+  private async schedule(
+    task: Task,
+    due: number,
+    doomed: boolean | undefined,
+    ask: (askedAt: number) => Promise<Partial<Schedule> & Pick<Schedule, 'answer'>>,
+  ): Promise<Schedule> {
+    const { job, generation } = task;
+    this.tasks.set(job, task);
+    const askedAt = Date.now();
+    const base = { what: 'schedule', job, generation, due, askedAt, doomed } as const;
+    let schedule: Schedule;
+    try {
+      const answer = await ask(askedAt);
+      schedule = { ...base, at: Date.now(), ...answer };
+    } catch (error) {
+      if (!(error instanceof DqError)) throw error;
+      const { code, indeterminate } = error;
+      schedule = { ...base, at: Date.now(), answer: indeterminate ? 'unsure' : 'refused', code };
+    }
+    this.note(schedule);
+    return schedule;
+  }
+
+  private async inParallel<T>(count: number, call: (i: number) => Promise<T>): Promise<T[]> {
+    const results: T[] = [];
+    let next = 0;
+    const worker = async () => {
+      while (next < count) {
+        this.signal.throwIfAborted();
+        const i = next++;
+        results[i] = await call(i);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, count) }, worker));
+    return results;
+  }
+}

@@ -1,0 +1,73 @@
+import type { INestApplicationContext, LoggerService } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import {
+  DqDeadLetters,
+  DqModule,
+  DqProducer,
+  type DeadLetter,
+  type DqOptions,
+  type JobOptions,
+  type JobReceipt,
+  type RescheduleResult,
+  type RevokeResult,
+} from 'nest-dq';
+import { TASKS, type Task } from './task.js';
+
+const LETTERS_AT_ONCE = 1_000;
+
+/** What experiments ask of an application that produces, in this process or in another one. Errors are the library's. */
+export interface TaskProducer {
+  at(task: Task, due: number, options: JobOptions): Promise<JobReceipt>;
+  delay(task: Task, ms: number, options: JobOptions): Promise<JobReceipt>;
+  revoke(receipt: JobReceipt): Promise<RevokeResult>;
+  reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult>;
+  /** All there are. */
+  deadLetters(): Promise<DeadLetter<Task>[]>;
+  close(): Promise<void>;
+}
+
+/** A Nest application like any user's. */
+export class TaskProducerApp implements TaskProducer {
+  private constructor(
+    private readonly app: INestApplicationContext,
+    private readonly producer: DqProducer,
+    private readonly letters: DqDeadLetters,
+  ) {}
+
+  static async start(options: DqOptions, logger: LoggerService): Promise<TaskProducerApp> {
+    const module = DqModule.forRoot({ ...options, consume: false, logger });
+    const app = await NestFactory.createApplicationContext(module, { logger });
+    return new TaskProducerApp(app, app.get(DqProducer), app.get(DqDeadLetters));
+  }
+
+  at(task: Task, due: number, options: JobOptions): Promise<JobReceipt> {
+    return this.producer.at(TASKS, task, due, options);
+  }
+
+  delay(task: Task, ms: number, options: JobOptions): Promise<JobReceipt> {
+    return this.producer.delay(TASKS, task, ms, options);
+  }
+
+  revoke(receipt: JobReceipt): Promise<RevokeResult> {
+    return this.producer.revoke(receipt);
+  }
+
+  reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult> {
+    return this.producer.reschedule(receipt, due, { payload: task, allowPast: true });
+  }
+
+  async deadLetters(): Promise<DeadLetter<Task>[]> {
+    const all: DeadLetter<Task>[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.letters.list(TASKS, { limit: LETTERS_AT_ONCE, ...(cursor && { cursor }) });
+      all.push(...page.letters);
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    return all;
+  }
+
+  async close(): Promise<void> {
+    await this.app.close();
+  }
+}
