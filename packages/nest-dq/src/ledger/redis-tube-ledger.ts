@@ -160,7 +160,7 @@ function grantedRuns(
   const runs: KeptRun[] = [];
   answers.forEach((answer, i) => {
     if (answer.kind !== 'run') return;
-    const { id, generation, born, timeout } = requests[i]!;
+    const { id, generation, born, timeout = Infinity } = requests[i]!;
     const { due, fence, attempt } = answer;
     runs.push({ id, generation, born, due, fence, attempt, lastOk, timeout });
   });

@@ -48,7 +48,7 @@ export class VirtualClock implements Clock {
       next.callback();
       await settled();
     }
-    this.elapsed = end;
+    this.elapsed = Math.max(this.elapsed, end);
     await settled();
   }
 

@@ -1,0 +1,93 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { packRuns, type KeeperMessage } from './kept-run.js';
+import { TubeKeeper } from './lease-keeper.js';
+import type { RunRef } from './ledger.js';
+import type { RedisMaster } from './redis-master.js';
+import { RedisTubeLedger } from './redis-tube-ledger.js';
+
+const NOW = 1_900_000_000_000;
+const run = (id: string): RunRef => ({
+  id,
+  generation: 0,
+  born: 0,
+  due: 900,
+  fence: 7,
+  attempt: 2,
+  lastOk: NOW,
+});
+
+describe('RedisTubeLedger with a keeper of leases', () => {
+  let ledger: RedisTubeLedger;
+  let told: KeeperMessage[];
+  /** The answers in the next reply. */
+  let answers: number[];
+  /** What was told before the ledger was asked. */
+  let toldBefore: number;
+
+  beforeEach(() => {
+    [told, answers] = [[], []];
+    const master = {
+      time: { now: () => NOW },
+      call: async () => {
+        toldBefore = told.length;
+        return [1, NOW * 1_000, ...answers];
+      },
+    } as unknown as RedisMaster;
+    ledger = new RedisTubeLedger(master, '{t}:', new TubeKeeper('t', (message) => told.push(message)));
+  });
+
+  const claim = (ids: readonly string[]) =>
+    ledger.claim(
+      ids.map((id) => ({ id, generation: 0, born: 0, due: 900, token: id, attempts: 3, timeout: 5_000 })),
+    );
+  const message = (of: Partial<KeeperMessage>): KeeperMessage => ({
+    tube: 't',
+    over: [],
+    granted: [],
+    beat: false,
+    ...of,
+  });
+
+  /** Two jobs are granted. */
+  async function grant(): Promise<void> {
+    answers = [1, 7, 2, 900, 3, 50, 60, 0, 1, 7, 2, 900];
+    await claim(['a', 'busy', 'b']);
+  }
+
+  it('tells it of all runs that an answer grants, before anybody else hears of them', async () => {
+    answers = [1, 7, 2, 900, 3, 50, 60, 0, 1, 7, 2, 900];
+    const claimed = claim(['a', 'busy', 'b']).then(() => told.length);
+    await expect(claimed).resolves.toBe(1);
+    expect(told).toEqual([
+      message({ granted: packRuns(['a', 'b'].map((id) => ({ ...run(id), timeout: 5_000 }))) }),
+    ]);
+  });
+
+  it('tells it of nothing where nothing is granted', async () => {
+    answers = [0, 0, 0, 0];
+    await claim(['gone']);
+    expect(told).toEqual([]);
+  });
+
+  it('tells it of a renewal before that is asked for, and what was refused', async () => {
+    await grant();
+    answers = [0, 1];
+    await ledger.extend([run('a'), run('b')]);
+    expect(toldBefore).toBe(2);
+    expect(told[1]).toEqual(message({ beat: true }));
+    await ledger.extend([run('b')]);
+    expect(told[2]).toEqual(message({ beat: true, over: ['a'] }));
+  });
+
+  it('tells it of what is finished, whatever the answer', async () => {
+    await grant();
+    const finish = (id: string) => ({
+      ...run(id),
+      owed: { mask: 1, unknown: false },
+      outcome: { kind: 'done' as const },
+    });
+    answers = [1, 0];
+    await ledger.finish([finish('a'), finish('b')]);
+    expect(told.slice(1)).toEqual([message({ over: ['a', 'b'] })]);
+  });
+});
