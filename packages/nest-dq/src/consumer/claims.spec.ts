@@ -170,13 +170,13 @@ describe('Claims', () => {
   });
 
   describe('on WAIT', () => {
-    it('holds a primary of up to a second until then, by ledger time', async () => {
+    it.each([1, 1_000, 1_024])('holds a primary of %i ms until then, by ledger time', async (ms) => {
       await clock.advance(5_000);
-      expect(await outcomeOf({ kind: 'wait', ms: 1_000 })).toEqual(['early job-7 until 6000']);
+      expect(await outcomeOf({ kind: 'wait', ms })).toEqual([`early job-7 until ${5_000 + ms}`]);
     });
 
     it.each([
-      [1_001, 0, 'release 7 pri 0'],
+      [1_025, 0, 'release 7 pri 1'],
       [2_024, 0, 'release 7 pri 1'],
       [60_000, 0, 'release 7 pri 59'],
       [500, 1, 'release 7 pri 3'],

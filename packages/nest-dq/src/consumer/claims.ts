@@ -10,8 +10,6 @@ import type { Grant } from './run.js';
 
 /** Milliseconds. What is due and waits for longer than this without a slot may go to another process. */
 const PATIENCE = 250;
-/** Milliseconds. A primary that is due within this is held rather than released. */
-const HOLD_LIMIT = 1_000;
 /** Seconds. A long run's backups ask no oftener than this. */
 const LONGEST_BACKUP_PAUSE = 60;
 /** Milliseconds between a call without an answer and the next. */
@@ -121,13 +119,11 @@ export class Claims {
 
   /** Keeps a copy for a later time, `due` by the ledger: in hand if it is a primary and that is soon, else on its node. */
   keepUntil(delivery: Delivery, due: number): void {
-    const wait = due - this.ledger.now();
-    if (delivery.primary && wait <= HOLD_LIMIT) {
-      delivery.due = due;
-      if (delivery.held) this.taker.early(delivery);
-    } else {
-      delivery.release(copyDelay(delivery.header.index, wait, this.settings.backupDelay));
-    }
+    const delay = copyDelay(delivery.header.index, due - this.ledger.now(), this.settings.backupDelay);
+    // Released for no time it would be back at once, and again, until its time has come.
+    if (delay > 0) return delivery.release(delay);
+    delivery.due = due;
+    if (delivery.held) this.taker.early(delivery);
   }
 
   /** Gives to others what has waited too long beyond the first `keep`. */
