@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobReceipt } from 'nest-dq/src/job.js';
-import { Proxy } from '../support/proxy.js';
+import { Proxy } from 'test-servers';
 import { expectOnceEach, isEmpty, record, schedule, startOf, type Start } from '../support/jobs.js';
 import type { System } from '../support/system.js';
 import { clusterSuite } from '../support/suite.js';
@@ -98,7 +98,7 @@ describe('a consumer that is cut off from Redis', () => {
       await eventually('it takes part again', takesPart);
       expectOnceEach([...cutStarts, ...healthyStarts], all);
     } finally {
-      await proxy.close();
+      await proxy.stop();
     }
   }, 120_000);
 
@@ -134,7 +134,7 @@ describe('a consumer that is cut off from Redis', () => {
       await eventually('no copy is left', () => isEmpty(other, tube));
       expect([first.length, second.length]).toEqual([1, 1]);
     } finally {
-      await proxy.close();
+      await proxy.stop();
     }
   }, 120_000);
 });

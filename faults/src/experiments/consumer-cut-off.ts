@@ -1,7 +1,7 @@
 import { atMost, none, type Experiment } from '../experiment.js';
 import type { JobHistory } from '../history.js';
 import { latenesses, runsDuring } from '../measures.js';
-import { Proxy } from '../proxy.js';
+import { Proxy } from 'test-servers';
 
 /** Milliseconds. */
 const LATEST = 3_000;

@@ -2,7 +2,7 @@ import { atMost, none, type Experiment } from '../experiment.js';
 import type { Lab } from '../lab.js';
 import { percentile } from '../measures.js';
 import type { ProducerSide } from '../producer-side.js';
-import { Proxy } from '../proxy.js';
+import { Proxy } from 'test-servers';
 import { atPace } from '../waiting.js';
 
 /** Milliseconds. */

@@ -1,7 +1,7 @@
 import { startRedis } from 'test-servers';
 import { none, type Experiment } from '../experiment.js';
 import { recoveryTime, runsDuring } from '../measures.js';
-import { Proxy } from '../proxy.js';
+import { Proxy } from 'test-servers';
 
 /** Milliseconds. What is written to the master after its replica was cut off is lost with it. */
 const LOST_WRITES = 200;
