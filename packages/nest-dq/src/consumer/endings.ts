@@ -50,7 +50,7 @@ export class Endings {
       {
         stored: (run, next) => this.finishes.tell(run, { kind: 'again', next }),
         failed: (run, error) => host.executor.fail(run, error),
-        over: (run) => this.finishes.tell(run, { kind: 'done' }),
+        over: (run) => this.finishes.tell(run, { kind: 'back' }), // which ends as revoked, or only ends a hold
         lost: (run) => this.lose(run),
         trouble,
       },

@@ -236,6 +236,7 @@ describe('Again', () => {
     expect(await revoked).toBe('running');
     end(Again.after('1s'));
     await clock.advance(60_000);
+    expect(await world.producer.find(receipt)).toMatchObject({ state: 'revoked' });
     expect(runs).toHaveLength(1);
     expect(worker.reports).toEqual([]);
     expect(await world.copies()).toEqual(NONE);
