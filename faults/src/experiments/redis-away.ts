@@ -20,7 +20,7 @@ export const redisAway: Experiment = {
   smallJobs: 400,
   async run(lab) {
     const outage = lab.pick(4_000, 30_000);
-    const between = 5_000;
+    const between = lab.pick(5_000, 15_000);
     const producer = await lab.begin(3);
     const times = lab.timetable(lab.jobs, 2 * outage + between + 2_000);
     const every = Math.ceil(lab.jobs / LONG_RUNS);
