@@ -111,6 +111,7 @@ everyLedger((jobs) => {
   it('covers what was opened before, also while an older run goes on', async () => {
     const generation = nowMs() - OLD;
     const ref = await run();
+    await jobs.harness.overwrite(jobs.tubeName, 'job', { opened: generation });
     await revoke();
     await done(ref);
     await expect(claim({ generation, token: 'b' })).resolves.toEqual({ kind: 'gone' });
@@ -129,9 +130,12 @@ everyLedger((jobs) => {
     const newer = nowMs() - OLD;
     const older = newer - OLD;
     await expect(revoke({ born: older })).resolves.toBe('revoked');
+    await expect(revoke({ born: older })).resolves.toBe('revoked');
     await expect(claim({ generation: older })).resolves.toEqual({ kind: 'gone' });
     await expect(claim({ generation: newer - 1, born: older })).resolves.toEqual({ kind: 'gone' });
     await expect(claim({ generation: newer })).resolves.toMatchObject({ kind: 'run' });
+    await expect(revokeKey({ id: 'other' })).resolves.toBe('unknown');
+    await expect(claim({ id: 'other', generation: newer })).resolves.toEqual({ kind: 'gone' });
   });
 
   it('changes nothing of a job that was born otherwise', async () => {

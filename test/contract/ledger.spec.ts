@@ -5,7 +5,7 @@ import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, expectAbout, MINUTE, OLD, runOf } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { claim, copy, done, extend, finish, forgottenIn, letter, nowMs, pass, revoke, run } = jobs;
+  const { claim, copy, done, extend, finish, forgottenIn, letter, nowMs, pass, run } = jobs;
 
   describe('claim', () => {
     it('gives the run of a due job to one of many copies', async () => {
@@ -246,7 +246,7 @@ everyLedger((jobs) => {
 
     it('refuses it if a revoke came after it was opened', async () => {
       await finish(await run(), { kind: 'retry', due: nowMs() + MINUTE });
-      await revoke();
+      await jobs.revokeKey();
       await expect(claim({ generation: nowMs() - OLD })).resolves.toEqual({ kind: 'gone' });
     });
   });

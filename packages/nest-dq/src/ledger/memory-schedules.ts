@@ -103,9 +103,9 @@ export function revoke(records: MemoryRecords, request: RevokeRequest, time: Mom
   if (born !== undefined && record.born !== born) return { result: 'unknown' };
   const { state, committed, opened, floor } = record;
   const isPending = opened > committed && !voided(record, opened);
-  // Every add that was opened before now is covered ◆; a run that goes on is not asked for the floor. Without a record a
-  // reference covers its own add only: the key may have a newer one, of which nothing is known either.
-  record.floor = known || born === undefined ? Math.max(committed, opened, floor, now) : born;
+  // A revoke by key covers every add that was opened before now ◆; one by a reference what is opened of that add: the
+  // key may have a newer one, of which Redis has lost the record. A run that goes on is not asked for the floor.
+  record.floor = Math.max(committed, opened, floor, born ?? now);
   record.aborted = []; // the floor covers them
   if (state === 'done' || state === 'dead') {
     records.write(id, record, time);

@@ -15,9 +15,9 @@ local function revoke(key)
   if born and record.born ~= born then return UNKNOWN, nil end
   local state, committed, opened = record.state, record.committed, record.opened
   local isPending = opened > committed and not voided(record, opened)
-  -- Every add that was opened before now is covered; a run that goes on is not asked for the floor. Without a record a
-  -- reference covers its own add only: the key may have a newer one, of which nothing is known either.
-  record.floor = (known or not born) and max(committed, opened, record.floor, now) or born
+  -- A revoke by key covers every add that was opened before now; one by a reference what is opened of that add: the key
+  -- may have a newer one, of which Redis has lost the record. A run that goes on is not asked for the floor.
+  record.floor = max(committed, opened, record.floor, born or now)
   record.aborted = '' -- the floor covers them
   if state == 'd' or state == 'x' then
     writeRecord(key, record)
