@@ -160,6 +160,15 @@ everyLedger((jobs) => {
       await expect(claim({ generation: moved(), born: 0 })).resolves.toMatchObject({ kind: 'run' });
     });
 
+    it('is adopted where its add is younger than all that the record knows: Redis has lost that, too', async () => {
+      const older = nowMs() - 3 * OLD;
+      await done(await run({ generation: older }));
+      const generation = moved();
+      const adopted = await claim({ generation, born: older + 1, token: 'b' });
+      expect(adopted).toMatchObject({ kind: 'run', attempt: 1 });
+      await expect(find()).resolves.toMatchObject({ born: older + 1, generation });
+    });
+
     it('is given up once the old one is done, for good', async () => {
       await done(await run());
       const generation = moved();

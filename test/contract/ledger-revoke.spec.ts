@@ -108,22 +108,35 @@ everyLedger((jobs) => {
     await expect(done(ref)).resolves.toBe('over');
   });
 
-  it('covers what was opened before, also while an older run goes on', async () => {
+  it('by a key covers what was opened before, also while an older run goes on', async () => {
     const generation = nowMs() - OLD;
     const ref = await run();
-    await jobs.harness.overwrite(jobs.tubeName, 'job', { opened: generation });
-    await revoke();
+    await revokeKey();
     await done(ref);
     await expect(claim({ generation, token: 'b' })).resolves.toEqual({ kind: 'gone' });
   });
 
-  it('covers what was opened by a clock ahead of the server’s', async () => {
-    const born = await add();
+  it('by a key covers what was opened by a clock ahead of the server’s', async () => {
+    await add();
     const opened = nowMs() + MINUTE;
     await jobs.harness.overwrite(jobs.tubeName, 'job', { opened });
-    await expect(revoke({ born })).resolves.toBe('revoked');
+    await expect(revokeKey()).resolves.toBe('revoked');
     await expect(claim({ generation: opened })).resolves.toEqual({ kind: 'gone' });
     await expect(claim({ generation: opened + 1 })).resolves.toMatchObject({ kind: 'wait' });
+  });
+
+  it('by a reference leaves alone an add that is on its way, and remembers what was given up', async () => {
+    const born = await add();
+    const given = await opened();
+    await abort(given);
+    const onItsWay = await opened();
+    await expect(revoke({ born })).resolves.toBe('revoked');
+    await expect(claim({ generation: given })).resolves.toEqual({ kind: 'gone' });
+    await expect(commit(onItsWay)).resolves.toMatchObject({ kind: 'committed' });
+    await done(await run({ generation: onItsWay }));
+    const last = await opened();
+    await expect(revoke({ born: onItsWay })).resolves.toBe('done');
+    await expect(commit(last)).resolves.toMatchObject({ kind: 'committed' });
   });
 
   it('without a record covers its own add only, for its key may have a newer one', async () => {

@@ -51,7 +51,8 @@ export function claim(records: MemoryRecords, request: ClaimRequest, time: Momen
     return { kind: 'wait', ms: Math.min(500, Math.max(20, Math.abs(age))) };
   }
   if (record) {
-    const moved = !current && committed !== NO_GENERATION && born !== generation;
+    // A job that was born after what is committed: Redis has lost its add, too, and there is nothing that it was moved from.
+    const moved = !current && committed !== NO_GENERATION && born !== generation && born <= committed;
     const left = Math.max(record.leaseEnd, record.holdEnd) - now;
     if (running && current && record.token === token && (left > 0 || !record.noFurtherStart)) {
       record.leaseEnd = now + lease;

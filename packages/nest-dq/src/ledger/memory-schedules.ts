@@ -102,11 +102,12 @@ export function revoke(records: MemoryRecords, request: RevokeRequest, time: Mom
   const record = known ?? (born === undefined ? emptyRecord() : newRecord(born, born, due));
   if (born !== undefined && record.born !== born) return { result: 'unknown' };
   const { state, committed, opened, floor } = record;
-  const isPending = opened > committed && !voided(record, opened);
-  // A revoke by key covers every add that was opened before now ◆; one by a reference what is opened of that add: the
-  // key may have a newer one, of which Redis has lost the record. A run that goes on is not asked for the floor.
-  record.floor = Math.max(committed, opened, floor, born ?? now);
-  record.aborted = []; // the floor covers them
+  const byKey = born === undefined;
+  const isPending = byKey && opened > committed && !voided(record, opened);
+  // A revoke by key covers every add that was opened before now ◆; one by a reference none but its own, of which nothing
+  // that is opened comes about once the job is revoked. A run that goes on is not asked for the floor.
+  record.floor = byKey ? Math.max(committed, opened, floor, now) : Math.max(floor, committed);
+  record.aborted = record.aborted.filter((each) => each > record.floor);
   if (state === 'done' || state === 'dead') {
     records.write(id, record, time);
     return { result: isPending ? 'revoked' : state };

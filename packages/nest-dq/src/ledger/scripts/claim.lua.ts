@@ -42,7 +42,8 @@ local function claim(key, generation, born, due, token, attempts)
   end
   local runDue, attempt = due, 0
   if record then
-    local moved = not current and committed ~= -1 and born ~= generation
+    -- A job that was born after what is committed: Redis has lost its add, too, and there is nothing that it was moved from.
+    local moved = not current and committed ~= -1 and born ~= generation and born <= committed
     local left = max(record.leaseEnd, record.holdEnd) - now
     local last = record.state == 'l'
     if record.running and current and record.token == token and (left > 0 or not last) then

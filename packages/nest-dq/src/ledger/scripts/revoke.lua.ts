@@ -14,11 +14,11 @@ local function revoke(key)
   local record = known or born and newRecord(born, born, due) or newRecord()
   if born and record.born ~= born then return UNKNOWN, nil end
   local state, committed, opened = record.state, record.committed, record.opened
-  local isPending = opened > committed and not voided(record, opened)
-  -- A revoke by key covers every add that was opened before now; one by a reference what is opened of that add: the key
-  -- may have a newer one, of which Redis has lost the record. A run that goes on is not asked for the floor.
-  record.floor = max(committed, opened, record.floor, born or now)
-  record.aborted = '' -- the floor covers them
+  local isPending = not born and opened > committed and not voided(record, opened)
+  -- A revoke by key covers every add that was opened before now; one by a reference none but its own, of which nothing that
+  -- is opened comes about once the job is revoked. A run that goes on is not asked for the floor.
+  record.floor = born and max(record.floor, committed) or max(committed, opened, record.floor, now)
+  record.aborted = abortedAbove(record, record.floor)
   if state == 'd' or state == 'x' then
     writeRecord(key, record)
     return isPending and REVOKED or state == 'd' and DONE or DEAD, nil

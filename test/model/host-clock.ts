@@ -1,0 +1,100 @@
+import type { Clock, Timer } from 'nest-dq/src/time.js';
+
+export interface HostClockOptions {
+  /** What its monotonic clock is ahead of the world's, ms. */
+  readonly offset?: number;
+  /** How long `soon` takes, in ms: what is sent by way of this host is that long under way. */
+  readonly latency?: () => number;
+}
+
+/**
+ * The time as one simulated machine has it. While it is frozen nothing happens there; what was to happen meanwhile does
+ * when it goes on. Once it is dead nothing ever happens again.
+ */
+export class HostClock implements Clock {
+  private isDead = false;
+  private readonly freezes = new Set<() => void>();
+  private offset: number;
+  private held: (() => void)[] = [];
+
+  constructor(
+    private readonly world: Clock,
+    private readonly options: HostClockOptions = {},
+  ) {
+    this.offset = options.offset ?? 0;
+  }
+
+  get dead(): boolean {
+    return this.isDead;
+  }
+
+  get frozen(): boolean {
+    return this.freezes.size > 0;
+  }
+
+  wall(): number {
+    return this.world.wall();
+  }
+
+  now(): number {
+    return this.world.now() + this.offset;
+  }
+
+  after(delay: number, callback: () => void): Timer {
+    let cancelled = false;
+    const run = () => {
+      if (!cancelled) callback();
+    };
+    const timer = this.world.after(delay, () => this.enter(run));
+    return {
+      cancel: () => {
+        cancelled = true;
+        timer.cancel();
+      },
+    };
+  }
+
+  soon(callback: () => void): void {
+    const latency = this.options.latency?.() ?? 0;
+    const arrive = () => this.enter(callback);
+    if (latency > 0) this.world.after(latency, arrive);
+    else this.world.soon(arrive);
+  }
+
+  /** Does something on this host, now or when it goes on. */
+  enter(callback: () => void): void {
+    if (this.isDead) return;
+    if (this.frozen) this.held.push(callback);
+    else callback();
+  }
+
+  /** Sets the clock forward, or back. */
+  shift(by: number): void {
+    this.offset += by;
+  }
+
+  /** Returns how it ends; what is frozen twice goes on when both have ended. */
+  freeze(): () => void {
+    const end = () => {
+      if (this.freezes.delete(end) && !this.frozen) this.goOn();
+    };
+    this.freezes.add(end);
+    return end;
+  }
+
+  /** Ends all freezes. */
+  thaw(): void {
+    for (const end of this.freezes) end();
+  }
+
+  kill(): void {
+    this.isDead = true;
+    this.held = [];
+  }
+
+  private goOn(): void {
+    const { held } = this;
+    this.held = [];
+    for (const callback of held) this.world.soon(() => this.enter(callback));
+  }
+}

@@ -1,0 +1,264 @@
+import type {
+  ClaimAnswer,
+  ClaimRequest,
+  FinishAnswer,
+  FinishRequest,
+  Ledger,
+  LedgerListener,
+  LedgerSettings,
+  Letter,
+  TubeLedger,
+} from 'nest-dq/src/ledger/ledger.js';
+import type { JobRecord } from 'nest-dq/src/ledger/job-record.js';
+import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
+import type { MemoryTubeLedger } from 'nest-dq/src/ledger/memory-tube-ledger.js';
+import type { LedgerConnection, RawReply } from 'nest-dq/src/ledger/redis-connection.js';
+import { RedisMaster } from 'nest-dq/src/ledger/redis-master.js';
+import type { Clock } from 'nest-dq/src/time.js';
+import type { HostClock } from './host-clock.js';
+
+/** How a process and the ledger reach each other. */
+export type Reach = 'open' | 'cut' | 'deaf';
+
+export interface LedgerWitness {
+  claimed(process: string, request: ClaimRequest, answer: ClaimAnswer): void;
+  finished(process: string, request: FinishRequest, answer: FinishAnswer): void;
+}
+
+interface Snapshot {
+  readonly at: number;
+  readonly records: Map<string, JobRecord>;
+  readonly letters: Map<string, Letter>;
+}
+
+/** Milliseconds. */
+const SNAPSHOT_EVERY = 250;
+const SNAPSHOTS_KEPT = 40;
+
+/** The one ledger of the simulated world: the rules of the memory ledger behind the behaviour of a Redis. */
+export class SimulatedLedger {
+  private readonly memory: MemoryLedger;
+  private readonly tube: MemoryTubeLedger;
+  private snapshots: Snapshot[] = [];
+  private readonly links = new Set<LedgerLink>();
+
+  constructor(
+    readonly world: Clock,
+    readonly settings: LedgerSettings,
+    tube: string,
+    readonly latency: () => number,
+    readonly witness: LedgerWitness,
+  ) {
+    this.memory = new MemoryLedger({ settings, clock: world });
+    this.tube = this.memory.tube(tube);
+  }
+
+  get records(): Map<string, JobRecord> {
+    return this.tube.records.byId;
+  }
+
+  get letters(): Map<string, Letter> {
+    return this.tube.records.letters;
+  }
+
+  now(): number {
+    return this.tube.now();
+  }
+
+  /** The way of a process to it. */
+  connect(name: string, process: HostClock): LedgerLink {
+    const link = new LedgerLink(this, name, process);
+    this.links.add(link);
+    return link;
+  }
+
+  forget(link: LedgerLink): void {
+    this.links.delete(link);
+  }
+
+  act<T>(rule: (tube: TubeLedger) => Promise<T>): Promise<T> {
+    const at = this.world.now();
+    const last = this.snapshots.at(-1);
+    if (!last || at - last.at >= SNAPSHOT_EVERY) {
+      const records = structuredClone(this.records);
+      this.snapshots.push({ at, records, letters: new Map(this.letters) });
+      if (this.snapshots.length > SNAPSHOTS_KEPT) this.snapshots.shift();
+    }
+    return rule(this.tube);
+  }
+
+  /** FLUSHALL. */
+  flush(): void {
+    this.restore(new Map(), new Map());
+  }
+
+  /** A failover to a replica that is so many ms behind. */
+  rollBack(by: number): void {
+    const until = this.world.now() - by;
+    const snapshot = this.snapshots.findLast(({ at }) => at <= until) ?? this.snapshots[0];
+    if (!snapshot) return;
+    this.restore(structuredClone(snapshot.records), new Map(snapshot.letters));
+    for (const link of this.links) link.reconnect();
+  }
+
+  private restore(records: Map<string, JobRecord>, letters: Map<string, Letter>): void {
+    this.records.clear();
+    for (const [id, record] of records) this.records.set(id, record);
+    this.letters.clear();
+    for (const [name, letter] of letters) this.letters.set(name, letter);
+    this.snapshots = [];
+  }
+}
+
+type Question = { answer?: unknown; readonly rule: (tube: TubeLedger) => Promise<unknown> };
+
+/** One process's ledger: the library's own RedisMaster, whose connection leads to the simulated one. */
+export class LedgerLink implements Ledger {
+  private readonly master: RedisMaster;
+  private readonly questions = new Map<string, Question>();
+  private reach: Reach = 'open';
+  private asked = 0;
+  /** Grows when the connection is lost: what was under way has no answer. */
+  private connections = 0;
+  private readonly arrivals = { there: 0, back: 0 };
+  private readonly part: TubeLedger;
+
+  constructor(
+    private readonly ledger: SimulatedLedger,
+    private readonly name: string,
+    private readonly process: HostClock,
+  ) {
+    this.master = new RedisMaster({
+      connection: this.connection(),
+      probeKey: '',
+      settings: ledger.settings,
+      clock: process,
+      start: () => this.start(),
+      reconnect: () => undefined,
+    });
+    this.part = this.tubeLedger();
+  }
+
+  tube(): TubeLedger {
+    return this.part;
+  }
+
+  start(): void {
+    this.master.start();
+    this.process.soon(() => this.master.connected());
+  }
+
+  listen(listener: LedgerListener): () => void {
+    return this.master.listen(listener);
+  }
+
+  close(): Promise<void> {
+    this.master.close();
+    this.ledger.forget(this);
+    return Promise.resolve();
+  }
+
+  /** `cut`: the connection is lost, and none can be made. `deaf`: what is asked is done, and answers do not arrive. */
+  set(reach: Reach): void {
+    this.reach = reach;
+    if (reach !== 'deaf') this.reconnect();
+  }
+
+  reconnect(): void {
+    this.connections++;
+    this.process.enter(() => {
+      this.master.lost(new Error('the connection was lost'));
+      if (this.reach !== 'cut') this.master.connected();
+    });
+  }
+
+  /** Takes a question's number where a script would have its arguments. */
+  private connection(): LedgerConnection {
+    const send = (_keys: number, _names: string[], args: readonly string[]) => this.send(args);
+    return new Proxy({} as LedgerConnection, { get: () => send });
+  }
+
+  private send(args: readonly string[]): Promise<RawReply> {
+    const { ledger, process } = this;
+    const question = this.questions.get(args[4] ?? '');
+    const actUntil = Number(args[0]);
+    const connection = this.connections;
+    return new Promise((resolve, reject) => {
+      const arrive = () => {
+        if (this.reach === 'cut' || connection !== this.connections) return lost();
+        const us = Math.floor(ledger.now() * 1_000);
+        const late = ledger.now() > actUntil;
+        const acted = late || !question ? Promise.resolve() : ledger.act(question.rule);
+        void acted.then((answer) => {
+          if (question) question.answer = answer;
+          const back = () => {
+            if (this.reach === 'deaf') return; // its caller has a limit
+            if (this.reach === 'cut' || connection !== this.connections) return lost();
+            process.enter(() => resolve([late ? 0 : 1, us]));
+          };
+          this.travel('back', back);
+        });
+      };
+      const lost = () => process.enter(() => reject(new Error('the connection was lost')));
+      this.travel('there', arrive);
+    });
+  }
+
+  /** Nothing overtakes on a connection. */
+  private travel(way: 'there' | 'back', arrive: () => void): void {
+    const { world, latency } = this.ledger;
+    const at = (this.arrivals[way] = Math.max(this.arrivals[way], world.now() + latency()));
+    if (at > world.now()) world.after(at - world.now(), arrive);
+    else world.soon(arrive);
+  }
+
+  private async ask<T>(rule: (tube: TubeLedger) => Promise<T>): Promise<T> {
+    const number = String(++this.asked);
+    const question: Question = { rule };
+    this.questions.set(number, question);
+    try {
+      await this.master.call('dqProbe', [], [number]);
+      return question.answer as T;
+    } finally {
+      this.questions.delete(number);
+    }
+  }
+
+  private tubeLedger(): TubeLedger {
+    const { master, name } = this;
+    const { witness } = this.ledger;
+    const each = <Q, A>(requests: readonly Q[], answers: readonly A[], tell: (q: Q, a: A) => void) =>
+      requests.forEach((request, i) => tell(request, answers[i]!));
+    return {
+      get away() {
+        return master.away;
+      },
+      now: () => master.time.now(),
+      readTime: () => master.readTime(),
+      listen: (listener) => master.listen(listener),
+      claim: (requests, settled) =>
+        this.ask(async (tube) => {
+          const answers = await tube.claim(requests, settled);
+          each(requests, answers, (request, answer) => witness.claimed(name, request, answer));
+          return answers;
+        }),
+      finish: (requests) =>
+        this.ask(async (tube) => {
+          const answers = await tube.finish(requests);
+          each(requests, answers, (request, answer) => witness.finished(name, request, answer));
+          return answers;
+        }),
+      extend: (requests) => this.ask((tube) => tube.extend(requests)),
+      open: (requests) => this.ask((tube) => tube.open(requests)),
+      commit: (requests) => this.ask((tube) => tube.commit(requests)),
+      abort: (requests) => this.ask((tube) => tube.abort(requests)),
+      revoke: (requests) => this.ask((tube) => tube.revoke(requests)),
+      find: (ids) => this.ask((tube) => tube.find(ids)),
+      settle: (settled) => this.ask((tube) => tube.settle(settled)),
+      letters: (page) => this.ask((tube) => tube.letters(page)),
+      letter: (refs) => this.ask((tube) => tube.letter(refs)),
+      buried: (requests) => this.ask((tube) => tube.buried(requests)),
+      discard: (refs) => this.ask((tube) => tube.discard(refs)),
+    };
+  }
+}

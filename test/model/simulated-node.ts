@@ -1,0 +1,146 @@
+import { Duplex } from 'node:stream';
+import { EmbeddedNode } from 'nest-dq/src/embedded/embedded-node.js';
+import type { Job } from 'nest-dq/src/embedded/store.js';
+import { unwrap, type CopyHeader } from 'nest-dq/src/envelope.js';
+import type { Clock } from 'nest-dq/src/time.js';
+import { HostClock } from './host-clock.js';
+
+/** What a node has on its disk. */
+export interface Disk {
+  readonly lastId: number;
+  readonly jobs: readonly StoredJob[];
+}
+
+interface StoredJob extends Pick<Job, 'id' | 'pri' | 'ttr' | 'body' | 'deadline'> {
+  readonly tube: string;
+  readonly state: 'ready' | 'delayed' | 'buried';
+}
+
+/** A copy as it lies on a node, whoever can reach it. */
+export interface LyingCopy {
+  readonly header: CopyHeader;
+  readonly state: Job['state'];
+  /** By the node's clock, ms: when a delayed one surfaces. */
+  readonly deadline: number;
+}
+
+/** One connection as its process has it, which faults act upon. */
+interface Link {
+  readonly stream: Duplex;
+  readonly process: HostClock;
+  /** The next reply is lost, and the connection with it. */
+  deaf: boolean;
+}
+
+/**
+ * One server: an embedded node that can die, come back with what it has on its disk, or with less, be frozen, and lose
+ * its connections.
+ */
+export class SimulatedNode {
+  readonly clock: HostClock;
+  private server: EmbeddedNode;
+  /** While it is down. */
+  private disk: Disk | undefined;
+  private readonly links = new Set<Link>();
+
+  constructor(
+    readonly endpoint: string,
+    world: Clock,
+    latency: () => number,
+  ) {
+    this.clock = new HostClock(world, { latency });
+    this.server = new EmbeddedNode(this.clock);
+  }
+
+  get down(): boolean {
+    return this.disk !== undefined;
+  }
+
+  dial(process: HostClock): Duplex {
+    if (this.down) return new Duplex({ read() {} }).destroy(new Error('connect ECONNREFUSED'));
+    const stream = this.server.dial();
+    const link: Link = { stream, process, deaf: false };
+    this.links.add(link);
+    stream.on('close', () => this.links.delete(link));
+    const push = stream.push.bind(stream);
+    const destroy = stream.destroy.bind(stream);
+    // What comes from the server enters the process: later, if that is frozen.
+    stream.push = (chunk: Buffer | null) => {
+      if (link.deaf && chunk) destroy();
+      else if (process.frozen) process.enter(() => void push(chunk));
+      else return push(chunk);
+      return true;
+    };
+    stream.destroy = (error?: Error) => {
+      if (process.frozen) process.enter(() => void destroy(error));
+      else destroy(error);
+      return stream;
+    };
+    return stream;
+  }
+
+  /** Ends all connections of a process, or all. */
+  cut(process?: HostClock): void {
+    for (const link of this.linksOf(process)) link.stream.destroy();
+  }
+
+  /** Every connection is lost when the server next says something there: what was asked is done all the same. */
+  loseReplies(process?: HostClock): void {
+    for (const link of this.linksOf(process)) link.deaf = true;
+  }
+
+  stop(): void {
+    if (this.disk) return;
+    this.disk = this.read();
+    this.server.close();
+  }
+
+  /** Starts a new server process, with what the last one left, or with what it is given. */
+  start(disk = this.disk ?? this.read()): void {
+    this.stop();
+    this.disk = undefined;
+    this.server = new EmbeddedNode(this.clock);
+    this.write(disk);
+  }
+
+  /** What a server that is started now would find. */
+  read(): Disk {
+    if (this.disk) return this.disk;
+    const { store } = this.server['shared'];
+    const jobs = Array.from(store['jobs'].values(), ({ id, pri, ttr, body, deadline, tube, state }) => {
+      const kept = state === 'delayed' || state === 'buried' ? state : 'ready';
+      return { id, pri, ttr, body, deadline, tube: tube.name, state: kept } as const;
+    });
+    return { lastId: store['lastId'], jobs };
+  }
+
+  copies(): LyingCopy[] {
+    return copiesIn(this.read());
+  }
+
+  private *linksOf(process: HostClock | undefined): Iterable<Link> {
+    for (const link of Array.from(this.links)) if (!process || link.process === process) yield link;
+  }
+
+  private write({ lastId, jobs }: Disk): void {
+    const { store, tubes } = this.server['shared'];
+    for (const { id, pri, ttr, body, deadline, tube, state } of jobs) {
+      store['lastId'] = id - 1;
+      const delay = state === 'delayed' ? Math.max(0, deadline - this.clock.now()) / 1_000 : 0;
+      const job = store.announce(tubes.findOrMake(tube), pri, delay, ttr);
+      store.put(job, body);
+      if (state === 'buried') store.bury(job, pri);
+    }
+    store['lastId'] = lastId;
+    this.server['setTimer']();
+  }
+}
+
+export const EMPTY_DISK: Disk = { lastId: 0, jobs: [] };
+
+export function copiesIn({ jobs }: Disk): LyingCopy[] {
+  return jobs.flatMap(({ body, state, deadline }) => {
+    const envelope = unwrap(Buffer.from(body, 'latin1'));
+    return typeof envelope === 'string' ? [] : [{ header: envelope.header, state, deadline }];
+  });
+}
