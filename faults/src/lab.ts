@@ -44,7 +44,7 @@ const PER_JOB = 1;
 const SHORTEST_WINDOW = 4_000;
 const LEAD = 2_000;
 /** Milliseconds. */
-const REDIS_LIMIT = 5_000;
+const REDIS_LIMIT = 30_000;
 /** Slots of a consumer process. */
 const CONCURRENCY = 50;
 

@@ -5,23 +5,26 @@ import { setMaxListeners } from 'node:events';
 import { parseArgs } from 'node:util';
 import type { Experiment } from './experiment.js';
 import { EXPERIMENTS } from './experiments.js';
-import { runExperiment } from './runner.js';
+import { MODEL_CHECK, runModelCheck } from './model-check.js';
+import { runExperiment, type Row } from './runner.js';
 import { beginOfRow, heading, restOfRow } from './table.js';
 
+const ALL = [...EXPERIMENTS, MODEL_CHECK];
 const USAGE = `npm run faults [-- OPTIONS]
 
   --only NAME   only this experiment, by name or number; may be repeated, or a list with commas
-  --jobs N      how many jobs each experiment adds (by default what stands in its file, mostly 20,000)
+  --jobs N      how many jobs each experiment adds (by default what stands in its file, mostly 20,000); of the model check,
+                how many seeds (1,000)
   --small       some hundred jobs each, short leases and outages: what npm test runs
   --json        one JSON object a line for each experiment, and nothing else
   --keep        keep all logs, and say where; otherwise only those of what did not pass stay
   --help        this text
 
-${EXPERIMENTS.map(({ number, name, what }) => `  ${String(number).padStart(2)} ${name.padEnd(22)} ${what}`).join('\n')}
+${ALL.map(({ number, name, what }) => `  ${String(number).padStart(2)} ${name.padEnd(22)} ${what}`).join('\n')}
 `;
 
 interface Flags {
-  readonly experiments: readonly Experiment[];
+  readonly wanted: readonly (Experiment | typeof MODEL_CHECK)[];
   readonly jobs?: number;
   readonly small: boolean;
   readonly json: boolean;
@@ -42,35 +45,36 @@ function readFlags(): Flags {
     },
   });
   const { small, json, keep, help } = values;
-  const wanted = values.only.flatMap((names) => names.split(','));
-  const unknown = wanted.find((name) => !EXPERIMENTS.some((experiment) => isCalled(experiment, name)));
+  const names = values.only.flatMap((list) => list.split(','));
+  const unknown = names.find((name) => !ALL.some((experiment) => isCalled(experiment, name)));
   if (unknown !== undefined) throw new Error(`There is no experiment ${unknown}.`);
-  const experiments =
-    wanted.length === 0
-      ? EXPERIMENTS
-      : EXPERIMENTS.filter((experiment) => wanted.some((name) => isCalled(experiment, name)));
+  const wanted =
+    names.length === 0 ? ALL : ALL.filter((experiment) => names.some((name) => isCalled(experiment, name)));
   if (values.jobs !== undefined && !/^[1-9]\d*$/.test(values.jobs)) {
     throw new Error(`--jobs was given ${values.jobs}: expected a number of 1 or more.`);
   }
-  return { experiments, small, json, keep, help, ...(values.jobs && { jobs: Number(values.jobs) }) };
+  return { wanted, small, json, keep, help, ...(values.jobs && { jobs: Number(values.jobs) }) };
 }
 
-function isCalled({ number, name }: Experiment, wanted: string): boolean {
+function isCalled(
+  { number, name }: { readonly number: number; readonly name: string },
+  wanted: string,
+): boolean {
   return wanted === name || wanted === String(number);
 }
 
 /** Whether all passed. */
-async function runAll(
-  { experiments, jobs, small, json, keep }: Flags,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function runAll({ wanted, jobs, small, json, keep }: Flags, signal: AbortSignal): Promise<boolean> {
   const print = (text: string) => void process.stdout.write(text);
   if (!json) print(heading());
   let allPassed = true;
-  for (const experiment of experiments) {
-    if (!json) print(beginOfRow(experiment.number, experiment.name));
-    const count = jobs ?? (small ? experiment.smallJobs : experiment.jobs);
-    const row = await runExperiment(experiment, { jobs: count, small, keep, signal });
+  const run = (one: Flags['wanted'][number]): Promise<Row> => {
+    if ('seeds' in one) return runModelCheck(jobs ?? (small ? one.smallSeeds : one.seeds), signal);
+    return runExperiment(one, { jobs: jobs ?? (small ? one.smallJobs : one.jobs), small, keep, signal });
+  };
+  for (const one of wanted) {
+    if (!json) print(beginOfRow(one.number, one.name));
+    const row = await run(one);
     print(json ? `${JSON.stringify(row)}\n` : restOfRow(row));
     allPassed &&= row.passed;
   }

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 
 /** Milliseconds. */
-const REPLY_LIMIT = 5_000;
+const REPLY_LIMIT = 30_000;
 /** A reply with a body, of so many bytes. */
 const WITH_BODY = /^(?:OK|FOUND \d+) (\d+)\r\n/;
 

@@ -196,7 +196,7 @@ class Checker {
           !this.isUndone(other) &&
           (other.ended ?? Infinity) >= add.began,
       );
-      if (rivals.some((rival) => this.isOver(rival))) continue;
+      if (rivals.some((rival) => this.isOver(rival)) || this.isOutrun(add)) continue;
       found.push(`lost: ${this.history.name(add.id!)} of #${add.number} never ended`);
     }
     return found;
@@ -262,6 +262,18 @@ class Checker {
         found.push(`record: of ${history.name(id)}, ${state}, until ${this.when(expiresAt)}`);
     }
     return found;
+  }
+
+  /** The ledger lost that a run was replaced, and then the run went on as the job. */
+  private isOutrun({ id, born, began }: Call): boolean {
+    return this.history.finishes.some(
+      ({ at, request, answer }) =>
+        request.id === id &&
+        request.born !== born &&
+        request.outcome.kind === 'again' &&
+        answer === 'ok' &&
+        this.lossBetween(id, began, at),
+    );
   }
 
   private isBack({ request: { id }, fence }: Grant): boolean {

@@ -89,6 +89,7 @@ export class Simulation implements Surroundings {
       await this.world.advance(step.at - at);
       at = step.at;
       step.act();
+      await Promise.resolve(); // whoever was just called begins before time goes on
     }
     await this.world.advance(Math.max(5_000, this.healedAt + 1 - this.world.now()));
     await this.end();
@@ -460,6 +461,10 @@ export class Simulation implements Surroundings {
     ];
     const copies = new Set(disks.flatMap((disk) => copiesIn(disk).map(({ header }) => header.id)));
     for (const { id, ended } of this.history.starts) if (!ended) copies.add(id);
+    // A put may still be under way to a node that is frozen, or slow.
+    const isUnderWay = (call: Call) =>
+      this.nodes.some(({ clock }) => clock.frozen) || (call.ended ?? Infinity) >= this.history.now - 2_000;
+    for (const call of this.history.calls) if (call.id !== undefined && isUnderWay(call)) copies.add(call.id);
     this.history.losses.push({ at: this.history.now, copies });
   }
 
