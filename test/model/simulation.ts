@@ -88,8 +88,7 @@ export class Simulation implements Surroundings {
     for (const step of steps) {
       await this.world.advance(step.at - at);
       at = step.at;
-      step.act();
-      await Promise.resolve(); // whoever was just called begins before time goes on
+      await step.act();
     }
     await this.world.advance(Math.max(5_000, this.healedAt + 1 - this.world.now()));
     await this.end();
@@ -441,10 +440,11 @@ export class Simulation implements Surroundings {
   }
 
   /** Where a fault needs the disk of an earlier time. */
-  private rememberings(action: Action): { at: number; act: () => void }[] {
+  private rememberings(action: Action): { at: number; act: () => Promise<void> }[] {
     if (!('fault' in action) || action.fault.kind !== 'stop node' || action.fault.forget === 0) return [];
     const { node, forget } = action.fault;
-    const act = () => void this.disks.set(action, { at: this.world.now(), disk: this.nodes[node]!.read() });
+    const act = async () =>
+      void this.disks.set(action, { at: this.world.now(), disk: this.nodes[node]!.read() });
     return [{ at: Math.max(0, action.at - forget), act }];
   }
 
