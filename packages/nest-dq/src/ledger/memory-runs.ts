@@ -27,6 +27,8 @@ import type { MemoryRecords, Moment } from './memory-records.js';
 
 /** Milliseconds. A generation that is younger and not committed may still be refused. */
 const YOUNG = 10_000;
+/** Milliseconds. A replaced run that ends tells nobody, so whoever it holds back looks again after this. */
+const HOLD_LOOK = 1_000;
 
 export function claim(records: MemoryRecords, request: ClaimRequest, time: Moment): ClaimAnswer {
   const { id, generation, born, token } = request;
@@ -61,7 +63,8 @@ export function claim(records: MemoryRecords, request: ClaimRequest, time: Momen
     }
     if (left > 0 && !(moved && record.born !== born)) {
       const ranFor = Math.max(0, Math.floor((time.us - record.fence) / 1_000));
-      return { kind: 'busy', ms: left, ranFor };
+      const ms = record.leaseEnd > now ? left : Math.min(left, HOLD_LOOK);
+      return { kind: 'busy', ms, ranFor };
     }
     if (running && current && record.noFurtherStart) {
       endRun(record, 'revoked');

@@ -9,6 +9,8 @@ import { PRELUDE } from './prelude.lua.js';
 export const CLAIM: string = `${PRELUDE}
 local GONE, RUN, WAIT, BUSY, DEAD, STALE = 0, 1, 2, 3, 4, 5
 local YOUNG = 10000
+-- A replaced run that ends tells nobody, so whoever it holds back looks again after this.
+local HOLD_LOOK = 1000
 
 -- Its new fence refuses whatever the last runner may still send.
 local function bury(key, why, record, generation, born, due, attempt)
@@ -53,6 +55,7 @@ local function claim(key, generation, born, due, token, attempts)
       return RUN, record.fence, record.attempt, record.due
     end
     if left > 0 and not (moved and record.born ~= born) then
+      if record.leaseEnd <= now then left = math.min(left, HOLD_LOOK) end
       return BUSY, left, max(0, math.floor((us - record.fence) / 1000)), 0
     end
     if current and last then
