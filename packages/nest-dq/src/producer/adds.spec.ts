@@ -184,7 +184,7 @@ describe('a second add of a key', () => {
       expect((await producer.now('t', 'new', { key: 'k' })).status).toBe('replaced');
       await clock.advance(10_000); // the hold counts from the lease of the claim
       const fresh = (await copies()).find(({ payload }) => payload === 'new')!;
-      expect(await claim(fresh)).toMatchObject({ kind: 'busy', ms: 5_000 });
+      expect(await claim(fresh)).toMatchObject({ kind: 'busy', ms: 1_000 });
       expect(await finish(outcome)).toBe('over');
       expect(await claim(primary)).toEqual({ kind: 'gone' });
       const { attempt, finish: end } = await run(fresh);
