@@ -15,6 +15,8 @@ const FIVE_MINUTES = 300_000;
 const SAME_CLOCK = 50;
 /** Milliseconds. What is later by less than this is a busy machine, no wrong clock. */
 const NOISE = 100;
+/** Milliseconds. The small version runs beside other tests, on whatever machine. */
+const SMALL_NOISE = 1_000;
 
 /**
  * Two equal windows of jobs, first with all clocks right. For the second, one node is an hour ahead from the beginning,
@@ -79,7 +81,7 @@ export const clocks: Experiment = {
         atMost("how far the ledger's clock is from the logs'", Math.abs(offset), SAME_CLOCK, ' ms'),
         // About half of the copies of that node sleep when it jumps, and have to be let go, as they are early.
         ...(jumping ? [atLeast('copies let go after a node jumped', early, half / 10)] : []),
-        atMost('p99 lateness', bad!, Math.max(2 * good!, good! + NOISE), ' ms'),
+        atMost('p99 lateness', bad!, Math.max(2 * good!, good! + lab.pick(SMALL_NOISE, NOISE)), ' ms'),
       ],
       notes: [
         `due times wrong by ${Math.max(...badWeather.map(wrongDue))} ms at most`,

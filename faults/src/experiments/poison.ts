@@ -10,6 +10,8 @@ import { atPace } from '../waiting.js';
 const ATTEMPTS = 2;
 /** Milliseconds. What is later by less than this is no harm that poison did: a busy machine does as much. */
 const NOISE = 100;
+/** Milliseconds. The small version runs beside other tests, on whatever machine. */
+const SMALL_NOISE = 1_000;
 /** Milliseconds. A run that ended so shortly before its process died may not have been finished in the ledger. */
 const JUST_ENDED = 500;
 
@@ -97,7 +99,12 @@ export const poison: Experiment = {
           bodies,
         ),
         exactly('buried copies', [buried.reduce((sum, count) => sum + count)], 1, copies + 3 * bodies),
-        atMost("other jobs' p95 lateness", p95.after, Math.max(2 * p95.before, p95.before + NOISE), ' ms'),
+        atMost(
+          "other jobs' p95 lateness",
+          p95.after,
+          Math.max(2 * p95.before, p95.before + lab.pick(SMALL_NOISE, NOISE)),
+          ' ms',
+        ),
       ],
       notes: [
         `p95 lateness ${p95.before} ms without poison, ${p95.after} ms of the other jobs with it; worst ` +
