@@ -47,9 +47,11 @@ export class SimulatedNode {
     readonly endpoint: string,
     world: Clock,
     latency: () => number,
+    /** Told of each copy that a client deletes. */
+    private readonly deleted: (copy: CopyHeader) => void,
   ) {
     this.clock = new HostClock(world, { latency });
-    this.server = new EmbeddedNode(this.clock);
+    this.server = this.newServer();
   }
 
   get down(): boolean {
@@ -99,7 +101,7 @@ export class SimulatedNode {
   start(disk = this.disk ?? this.read()): void {
     this.stop();
     this.disk = undefined;
-    this.server = new EmbeddedNode(this.clock);
+    this.server = this.newServer();
     this.write(disk);
   }
 
@@ -116,6 +118,18 @@ export class SimulatedNode {
 
   copies(): LyingCopy[] {
     return copiesIn(this.read());
+  }
+
+  private newServer(): EmbeddedNode {
+    const server = new EmbeddedNode(this.clock);
+    const { store } = server['shared'];
+    const remove = store.delete.bind(store);
+    store.delete = (job) => {
+      const envelope = unwrap(Buffer.from(job.body, 'latin1'));
+      if (typeof envelope !== 'string') this.deleted(envelope.header);
+      remove(job);
+    };
+    return server;
   }
 
   private *linksOf(process: HostClock | undefined): Iterable<Link> {

@@ -1,3 +1,4 @@
+import type { CopyHeader } from 'nest-dq/src/envelope.js';
 import type { DelayedJob, JobRef } from 'nest-dq/src/job.js';
 import { Again, Discard, Retry } from 'nest-dq/src/job.js';
 import { parseRef } from 'nest-dq/src/job-ids.js';
@@ -68,7 +69,7 @@ export class Simulation implements Surroundings {
     this.random = new Random(plan.seed ^ 0xd1ce);
     this.latencyNow = plan.latency;
     const latency = () => this.drawLatency();
-    this.nodes = Array.from({ length: NODES }, (_, i) => new SimulatedNode(`node${i}`, this.world, latency));
+    this.nodes = Array.from({ length: NODES }, (_, i) => new SimulatedNode(`node${i}`, this.world, latency, (copy) => this.deleted(copy)));
     this.ledger = new SimulatedLedger(this.world, SETTINGS, TUBE, latency, {
       claimed: (process, request, answer) => this.claimed(process, request, answer),
       finished: (process, request, answer) => this.finished(process, request, answer),
@@ -170,6 +171,29 @@ export class Simulation implements Surroundings {
     this.log(
       `${process} finishes ${this.name(id)} ${this.history.generation(generation)} ${outcome.kind}: ${answer}`,
     );
+  }
+
+  /** No copy is deleted before its job is over by the ledger, but for what an add takes back. */
+  private deleted({ id, generation, index }: CopyHeader): void {
+    const { calls, finishes, losses, faults, now } = this.history;
+    const record = this.ledger.records.get(id);
+    const isVoid =
+      record &&
+      (record.state === 'done' ||
+        record.state === 'revoked' ||
+        generation < record.committed ||
+        generation <= record.floor ||
+        record.aborted.includes(generation));
+    const isForgotten = record === undefined || record.expiresAt <= now;
+    const wasOver = finishes.some(({ request, answer }) => request.id === id && answer !== 'refused');
+    const isCalledFor = calls.some(
+      ({ operation, id: of, receipt }) =>
+        (of === id && operation.kind !== 'add' && operation.kind !== 'find') ||
+        (operation.kind === 'add' && of === undefined && !receipt),
+    );
+    if (isVoid || losses.length > 0 || (isForgotten && (wasOver || isCalledFor))) return;
+    const copy = `copy ${index} of ${this.name(id)} ${this.history.generation(generation)}`;
+    faults.push(`deleted: ${copy} at ${(this.world.now() / 1_000).toFixed(3)}, although its job is not over`);
   }
 
   // ── the plan ──

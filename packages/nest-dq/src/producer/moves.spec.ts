@@ -197,6 +197,7 @@ describe('reschedule', () => {
     ['DQ_BAD_TIME', KEY, undefined, undefined],
     ['DQ_TOO_FAR', KEY, 1e15, undefined],
     ['DQ_BAD_PAYLOAD', KEY, { delay: 1 }, { payload: 5n }],
+    ['DQ_BAD_OPTION', KEY, { delay: 1, at: 3 }, undefined],
     ['DQ_BAD_OPTION', KEY, { delay: 1 }, null],
     ['DQ_BAD_OPTION', KEY, { delay: 1 }, { allowPast: 'yes' }],
     ['DQ_BAD_OPTION', KEY, { delay: 1 }, { priority: 'high' }],
@@ -205,6 +206,12 @@ describe('reschedule', () => {
     const call = producer.reschedule(ref, when as When, options as { payload?: unknown });
     expect(await failure(call)).toMatchObject({ code, indeterminate: false });
     expect([ledger.asked, words()]).toEqual([[], []]);
+  });
+
+  it('says how a delay is given where one was given as a text', async () => {
+    const { producer } = await scripted();
+    const error = await failure(producer.reschedule(KEY, '15m' as unknown as When));
+    expect(error.message).toMatch(/"15m": .*\{ delay: '15m' \}/);
   });
 
   it.each(KINDS)('refuses a payload that is too large, and changes nothing: %s', async (kind) => {

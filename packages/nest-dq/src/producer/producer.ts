@@ -2,7 +2,7 @@ import { encodePayload, type Content } from '../envelope.js';
 import { deleteCopies } from '../copy-deletion.js';
 import { readCopy } from '../copy-reading.js';
 import { owedAt } from '../copy-storing.js';
-import { DqError } from '../errors.js';
+import { DqError, show } from '../errors.js';
 import { formatIds, parseRef, type JobTarget } from '../job-ids.js';
 import { resolveJobOptions, type ResolvedJobOptions } from '../job-options.js';
 import type { JobOptions, JobReceipt, JobRef, JobView, RescheduleResult, RevokeResult } from '../job.js';
@@ -142,7 +142,7 @@ export class ClusterProducer extends DqProducer {
     ]);
     checkBoolean('allowPast', allowPast);
     const target = this.parse(ref);
-    const due = isDelay(when) ? dueAfter(when.delay) : dueAt(when, allowPast);
+    const due = rescheduleDue(when, allowPast);
     const content: Content | undefined = payload === undefined ? undefined : encodePayload(payload);
     return this.moves.reschedule(target, await this.dueIn(target.tube, due, calledAt), content);
   }
@@ -230,6 +230,18 @@ export class ClusterProducer extends DqProducer {
     if (this.closed)
       throw new DqError('DQ_CLOSED', 'the module is closed, so nothing can be scheduled or revoked');
   }
+}
+
+function rescheduleDue(when: When | { readonly delay: Duration }, allowPast: boolean): Due {
+  if (typeof when === 'string') {
+    throw new DqError(
+      'DQ_BAD_TIME',
+      `the new time is ${show(when)}: expected an instant, or { delay: '15m' }`,
+    );
+  }
+  return isDelay(when)
+    ? dueAfter(checkObject('the new time', when, ['delay']).delay)
+    : dueAt(when, allowPast);
 }
 
 function isDelay(when: When | { readonly delay: Duration }): when is { readonly delay: Duration } {
