@@ -69,7 +69,10 @@ export class Simulation implements Surroundings {
     this.random = new Random(plan.seed ^ 0xd1ce);
     this.latencyNow = plan.latency;
     const latency = () => this.drawLatency();
-    this.nodes = Array.from({ length: NODES }, (_, i) => new SimulatedNode(`node${i}`, this.world, latency, (copy) => this.deleted(copy)));
+    this.nodes = Array.from(
+      { length: NODES },
+      (_, i) => new SimulatedNode(`node${i}`, this.world, latency, (copy) => this.deleted(copy)),
+    );
     this.ledger = new SimulatedLedger(this.world, SETTINGS, TUBE, latency, {
       claimed: (process, request, answer) => this.claimed(process, request, answer),
       finished: (process, request, answer) => this.finished(process, request, answer),
