@@ -100,6 +100,18 @@ describe('parseRef', () => {
     expect(refuse).toThrow('expected a receipt');
   });
 
+  it('says that a text was cut short', () => {
+    const whole = wire(good);
+    expect(() => parse(whole.slice(0, -9))).toThrow(/", cut short or altered: expected a receipt/);
+    expect(() => parse('order 42')).toThrow('the reference is "order 42": expected a receipt');
+  });
+
+  it('says how long a key is that is too long', () => {
+    expect(() => parse({ tube: 't', key: 'x'.repeat(501) })).toThrow(
+      /, 501 characters: expected a text of 1 to 500/,
+    );
+  });
+
   it('takes a tube and a key as whatever is scheduled under it', () => {
     const target = { tube: 'app.t', id: keyedId('app.t', 'order:42'), key: 'order:42' };
     const unknown = { born: undefined, due: 0, copies: 0, places: [] };

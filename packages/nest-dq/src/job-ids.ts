@@ -72,9 +72,10 @@ export function parseRef(ref: JobRef, prefix: string): JobTarget {
     const tube = prefix + tubeName(fields.tube as string, prefix);
     return { tube, id: keyedId(tube, key), key, born: undefined, due: 0, copies: 0, places: [] };
   }
+  const slip = typeof text === 'string' && text.startsWith(MARK) ? ', cut short or altered' : '';
   throw new DqError(
     'DQ_BAD_REF',
-    `the reference is ${show(ref)}: expected a receipt, the text in its \`ids\`, or { tube, key }`,
+    `the reference is ${show(ref)}${slip}: expected a receipt, the text in its \`ids\`, or { tube, key }`,
   );
 }
 

@@ -55,7 +55,11 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
 /** A text of 1 to 500 characters. */
 export function checkKey(key: unknown, what: string, code: 'DQ_BAD_OPTION' | 'DQ_BAD_REF'): string {
   if (typeof key === 'string' && key.length > 0 && key.length <= LONGEST_KEY) return key;
-  throw new DqError(code, `${what} is ${show(key)}: expected a text of 1 to ${LONGEST_KEY} characters`);
+  const long = typeof key === 'string' && key.length > LONGEST_KEY ? `, ${key.length} characters` : '';
+  throw new DqError(
+    code,
+    `${what} is ${show(key)}${long}: expected a text of 1 to ${LONGEST_KEY} characters`,
+  );
 }
 
 /** Runs at most: a whole number of 1 or more. */

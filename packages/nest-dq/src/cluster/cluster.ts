@@ -101,8 +101,10 @@ export class Cluster {
     };
     const finish = () => done({ planned: copies, stored, doubtful, reasons });
     const putPrimary = () => {
-      if (stored.length + 1 < minWritten) return finish(); // too few already
-      putCopy(nodes[0]!, 0, finish);
+      const [node] = nodes as [ClusterNode];
+      if (stored.length + 1 >= minWritten) return putCopy(node, 0, finish);
+      reasons[node.endpoint] ??= 'not asked, as too few others stored it';
+      finish();
     };
     if (copies === 1) return putPrimary();
     for (let index = 1; index < copies; index++) {

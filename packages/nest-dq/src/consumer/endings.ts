@@ -9,6 +9,7 @@ import type { Executor } from './executor.js';
 import { Finishes, type Finish } from './finishes.js';
 import type { Intake } from './intake.js';
 import type { Verdict } from './outcome.js';
+import type { AfterFailure } from './report.js';
 import type { Run, TubeNames } from './run.js';
 import type { Signals } from './signals.js';
 
@@ -103,6 +104,10 @@ export class Endings {
     }
     if (answer === 'refused') return this.lose(run);
     this.host.executor.forget(run);
+    if (ending.kind === 'retry' || ending.kind === 'dead') {
+      const next = ending.kind === 'retry' ? new Date(retryDue) : 'dead';
+      this.failed(run, ending.error, answer === 'over' ? 'over' : next);
+    }
     if (answer === 'over' || ending.kind === 'done' || ending.kind === 'again') {
       this.deletions.delete(delivery, true);
     } else if (ending.kind === 'retry') {
@@ -114,6 +119,11 @@ export class Endings {
       this.parts.report.dead(this.names.tube, run.id, ending.death);
     }
     this.changed();
+  }
+
+  private failed({ job, revoked }: Run, error: Error, next: AfterFailure): void {
+    // One that never began is told as dead; and what a raised signal ended is no failure.
+    if (job && !revoked) this.parts.report.failed(job, error, next);
   }
 
   private lose(run: Run): void {

@@ -143,7 +143,6 @@ export class Executor {
   private end(run: Run, verdict: Verdict): void {
     run.handling = false;
     this.events.ended(run, verdict);
-    if (verdict.kind === 'retry' || verdict.kind === 'dead') this.reportFailure(run, verdict);
   }
 
   private free(run: Run): void {
@@ -152,13 +151,6 @@ export class Executor {
     this.slots--;
     this.timeouts?.end(run);
     this.events.freed();
-  }
-
-  private reportFailure({ job, lost, revoked }: Run, verdict: Extract<Verdict, { error: Error }>): void {
-    if (!job || lost || revoked) return; // never begun, or what it came to does not count
-    const { ledger, report } = this.parts;
-    const retryAt = verdict.kind === 'retry' ? new Date(ledger.now() + verdict.delay) : undefined;
-    report.failed(job, verdict.error, retryAt);
   }
 
   private judge(run: Run, thrown: unknown): Verdict {

@@ -1,10 +1,13 @@
 import type { DelayedJob } from '../job.js';
 import type { Death } from '../ledger/ledger.js';
 
+/** A failed job is tried again at a time, is a dead letter, or was revoked or replaced while it ran. */
+export type AfterFailure = Date | 'dead' | 'over';
+
 /** What happens to deliveries that somebody should hear of. The Nest layer logs it. */
 export interface ConsumerReport {
-  /** The handler failed. `retryAt` is absent when the job is dead, or was revoked. */
-  failed(job: DelayedJob, error: Error, retryAt?: Date): void;
+  /** The handler failed, and the ledger has taken it. `dead` is told besides. */
+  failed(job: DelayedJob, error: Error, next: AfterFailure): void;
   /** A job became a dead letter: `attempts` were used up, or its handler discarded it, or its payload is unreadable. */
   dead(tube: string, id: string, death: Death): void;
   /** A body that is no envelope was buried. */

@@ -408,7 +408,10 @@ describe('a timeout', () => {
     const second = await world.add(100);
     await clock.advance(2_050);
     expect(starts).toEqual([first.id, second.id]);
-    expect(worker.reports).toEqual([expect.stringMatching(/^failed 1 DQ_TIMEOUT: .* end$/), 'dead attempts']);
+    expect(worker.reports).toEqual([
+      expect.stringMatching(/^failed 1 DQ_TIMEOUT: .* dead$/),
+      'dead attempts',
+    ]);
   });
 });
 
@@ -475,11 +478,12 @@ describe('a revoke with abort', () => {
     expect(await world.copies()).toEqual(NONE);
   });
 
-  it('is not heard without abort: the run goes on, but its failure brings no retry', async () => {
+  it('is not heard without abort: the run goes on, but its failure brings no retry, and is told as such', async () => {
+    const worker = world.process();
     let fail: (error: Error) => void = () => undefined;
     let signal: AbortSignal | undefined;
     let starts = 0;
-    await world.process().consume((_payload, job) => {
+    await worker.consume((_payload, job) => {
       starts++;
       signal = job.signal;
       return new Promise((_resolve, reject) => (fail = reject));
@@ -492,6 +496,7 @@ describe('a revoke with abort', () => {
     fail(new Error('no'));
     await clock.advance(60_000);
     expect(starts).toBe(1);
+    expect(worker.reports).toEqual(['failed 1 no over']);
     expect(await world.copies()).toEqual(NONE);
   });
 });

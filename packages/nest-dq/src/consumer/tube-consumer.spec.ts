@@ -169,7 +169,7 @@ describe('TubeConsumer', () => {
       await world.add(1_000);
       await clock.advance(60_000);
       expect(starts).toBe(2);
-      expect(worker.reports).toEqual(['failed 1 no retry', 'failed 2 no end', 'dead attempts']);
+      expect(worker.reports).toEqual(['failed 1 no retry', 'failed 2 no dead', 'dead attempts']);
       expect(await world.copies()).toEqual({ ...NONE, buried: 3 });
     });
 
@@ -183,7 +183,7 @@ describe('TubeConsumer', () => {
       await world.add(1_000);
       await clock.advance(60_000);
       expect(starts).toBe(1);
-      expect(worker.reports).toEqual(['failed 1 gone end', 'dead discarded']);
+      expect(worker.reports).toEqual(['failed 1 gone dead', 'dead discarded']);
       expect(await world.copies()).toEqual({ ...NONE, buried: 3 });
     });
   });

@@ -32,18 +32,26 @@ describe('the log', () => {
     ]);
   });
 
-  it('tells the last failure and the death', () => {
-    report.failed(jobIn(10), new Error('no database'));
+  it('tells a death by failure in one line, and one without a last error too', () => {
+    report.failed(jobIn(10), new Error('no database'), 'dead');
     report.dead('order.cancel', '01J', { why: 'attempts', error: { name: 'Error', message: 'no database' } });
+    report.dead('order.cancel', '01K', { why: 'attempts' });
     expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
-      'error: job 01J of order.cancel failed in attempt 10 of 10 and is not tried again: no database',
-      'warn: job 01J of order.cancel is a dead letter, because its attempts are used up',
+      'error: job 01J of order.cancel failed in attempt 10 of 10 and is a dead letter now: no database',
+      'warn: job 01K of order.cancel is a dead letter, because its attempts are used up',
+    ]);
+  });
+
+  it('tells of a failure after which nothing follows', () => {
+    report.failed(job, new Error('no database'), 'over');
+    expect(logger.lines.map(({ message }) => message)).toEqual([
+      'job 01J of order.cancel failed in attempt 2 of 10 and is not tried again, as it was revoked or replaced meanwhile: no database',
     ]);
   });
 
   it('shows no stack of what a handler chose', () => {
     report.failed(job, Retry.after('30s'), retryAt);
-    report.failed(job, Discard.because('the user is gone'));
+    report.failed(job, Discard.because('the user is gone'), 'dead');
     report.dead('order.cancel', '01J', {
       why: 'discarded',
       error: { name: 'Discard', message: 'the user is gone' },

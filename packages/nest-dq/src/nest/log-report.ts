@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { ClusterNode, NodeListener } from '../cluster/cluster-node.js';
 import { isOutcome } from '../consumer/outcome.js';
-import type { ConsumerReport } from '../consumer/report.js';
+import type { AfterFailure, ConsumerReport } from '../consumer/report.js';
 import type { DelayedJob } from '../job.js';
 import type { Death, LedgerListener } from '../ledger/ledger.js';
 import type { Clock } from '../time.js';
@@ -33,19 +33,19 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
 
   // ── jobs ──
 
-  failed(job: DelayedJob, error: Error, retryAt?: Date): void {
+  failed(job: DelayedJob, error: Error, next: AfterFailure): void {
     // What a handler chose by itself is no error to be shown with its stack.
     const outcome = isOutcome(error) ? error['~outcome'] : undefined;
     if (outcome === 'discard') return; // `dead` tells it, with the reason
     const { id, tube, attempt, attempts } = job;
-    const next = retryAt ? `is tried again at ${retryAt.toISOString()}` : 'is not tried again';
-    const what = `job ${id} of ${tube} failed in attempt ${attempt} of ${attempts} and ${next}`;
+    const what = `job ${id} of ${tube} failed in attempt ${attempt} of ${attempts} and ${follows(next)}`;
     if (outcome === 'retry') this.logger.warn(`${what}: its handler returned a Retry`);
     else this.logger.error(`${what}: ${error.message}`, error.stack);
   }
 
   dead(tube: string, id: string, { why, error }: Death): void {
-    const detail = error && why !== 'attempts' ? `: ${error.message}` : '';
+    if (why === 'attempts' && error) return; // `failed` tells it, with the stack
+    const detail = error ? `: ${error.message}` : '';
     this.logger.warn(`job ${id} of ${tube} is a dead letter, because ${WHY[why]}${detail}`);
   }
 
@@ -120,4 +120,10 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.troubles.set(trouble, now);
     this.logger.warn(trouble);
   }
+}
+
+function follows(next: AfterFailure): string {
+  if (next === 'dead') return 'is a dead letter now';
+  if (next === 'over') return 'is not tried again, as it was revoked or replaced meanwhile';
+  return `is tried again at ${next.toISOString()}`;
 }

@@ -133,8 +133,8 @@ export class ConsumingProcess {
   /** A consumer that is not started. */
   prepare(handler: HandlerMethod, options: HandlerOptions = {}): TubeConsumer {
     const report: ConsumerReport = {
-      failed: (job, error, retryAt) =>
-        this.reports.push(`failed ${job.attempt} ${error.message} ${retryAt ? 'retry' : 'end'}`),
+      failed: ({ attempt }, { message }, next) =>
+        this.reports.push(`failed ${attempt} ${message} ${next instanceof Date ? 'retry' : next}`),
       dead: (_tube, _id, { why }) => this.reports.push(`dead ${why}`),
       poison: (_tube, node) => this.reports.push(`poison ${node}`),
       leaseLost: (_tube, _id, attempt) => this.reports.push(`lease lost ${attempt}`),
