@@ -8,7 +8,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   time: ['errors'],
   heap: [],
-  job: ['time', 'tube'],
+  job: ['errors', 'time', 'tube'],
   'copy-timing': [],
   location: [],
   envelope: ['errors', 'time', 'location'],

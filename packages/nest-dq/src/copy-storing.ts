@@ -1,4 +1,5 @@
-import type { Cluster, NewCopies, StoreResult } from './cluster/cluster.js';
+import type { Cluster } from './cluster/cluster.js';
+import type { NewCopies, StoreResult } from './cluster/job-put.js';
 import { copyDelay, copyPriority } from './copy-timing.js';
 import { JobEnvelope, type Content, type JobHeader } from './envelope.js';
 import { DqError } from './errors.js';
@@ -23,7 +24,12 @@ export function envelopeFor(
   header: Omit<JobHeader, 'copies'>,
   content: Content,
 ): JobEnvelope {
-  return new JobEnvelope({ ...header, copies: cluster.settings.replicas }, content);
+  const { id, due, generation, born, key, priority, attempts, backoff, headers } = header;
+  const copies = cluster.settings.replicas;
+  return new JobEnvelope(
+    { id, due, generation, born, key, copies, priority, attempts, backoff, headers },
+    content,
+  );
 }
 
 /** `DQ_BAD_PAYLOAD` when a node would refuse it. To be asked before anything is written, in the ledger too. */
@@ -45,22 +51,10 @@ export function storeCopies(
   now: () => number,
   done: (stored: Stored) => void,
 ): void {
-  const { tube, backupDelay } = job;
-  let { envelope } = job;
-  const { generation, due, priority } = envelope.job;
-  const copies: NewCopies = {
-    tube,
-    body: (planned, index, siblings) => {
-      if (planned !== envelope.job.copies) {
-        envelope = new JobEnvelope({ ...envelope.job, copies: planned }, envelope.content);
-      }
-      return envelope.copy(index, siblings);
-    },
-    delay: (index) => copyDelay(index, due - now(), backupDelay),
-    priority: (index) => copyPriority(priority, due, index),
-  };
+  const { generation, due } = job.envelope.job;
+  const copies = new EnvelopeCopies(job.tube, job.envelope, job.backupDelay, now);
   cluster.put(copies, ({ planned, stored, doubtful, reasons }: StoreResult) => {
-    const places = [...stored, ...doubtful];
+    const places = doubtful.length === 0 ? stored : [...stored, ...doubtful];
     done({
       generation,
       due,
@@ -72,6 +66,35 @@ export function storeCopies(
       reasons,
     });
   });
+}
+
+class EnvelopeCopies implements NewCopies {
+  constructor(
+    readonly tube: string,
+    private envelope: JobEnvelope,
+    private readonly backupDelay: number,
+    private readonly now: () => number,
+  ) {}
+
+  get payload(): Uint8Array {
+    return this.envelope.content.bytes;
+  }
+
+  head(planned: number, index: number, siblings: readonly Place[]): string {
+    const { job, content } = this.envelope;
+    // Fewer nodes are there than there should be copies.
+    if (planned !== job.copies) this.envelope = new JobEnvelope({ ...job, copies: planned }, content);
+    return this.envelope.head(index, siblings);
+  }
+
+  delay(index: number): number {
+    return copyDelay(index, this.envelope.job.due - this.now(), this.backupDelay);
+  }
+
+  priority(index: number): number {
+    const { priority, due } = this.envelope.job;
+    return copyPriority(priority, due, index);
+  }
 }
 
 /** Which copies may be stored by a put that is about to begin. */

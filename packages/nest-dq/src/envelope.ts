@@ -132,45 +132,57 @@ export function decodePayload({ type, bytes }: Content): unknown {
   }
 }
 
-/** One job's copies as bytes: they differ in the index, and the primary names its siblings. */
+/**
+ * One job's copies: each is a head and the payload's bytes. The heads differ in the index, and the primary's names its
+ * siblings. They are ASCII, so that their length is their size.
+ */
 export class JobEnvelope {
-  /** The header's JSON without its closing brace; each copy appends what is its own. */
+  /** The head without its end; each copy appends what is its own. */
   private readonly common: string;
 
   constructor(
     readonly job: JobHeader,
     readonly content: Content,
   ) {
-    const wire: Partial<WireHeader> = { id: job.id, due: job.due, n: job.copies };
-    if (job.generation !== 0) wire.g = job.generation;
-    if (job.born !== undefined && job.born !== job.generation) wire.o = job.born;
-    if (job.key !== undefined) wire.k = job.key;
-    if (job.priority !== 1) wire.p = job.priority;
-    if (job.attempts !== undefined) wire.a = job.attempts;
-    if (job.backoff) wire.b = wireBackoff(job.backoff);
-    if (job.headers) wire.h = job.headers;
-    if (content.type !== 'json') wire.t = content.type;
-    this.common = MARK + JSON.stringify(wire).slice(0, -1);
+    const { id, due, copies, generation, born, key, priority, attempts, backoff, headers } = job;
+    // By hand: this is half the time that JSON.stringify takes for the whole.
+    let common = `${MARK}{"id":"${id}","due":${due},"n":${copies}`;
+    if (generation !== 0) common += `,"g":${generation}`;
+    if (born !== undefined && born !== generation) common += `,"o":${born}`;
+    if (key !== undefined) common += `,"k":${asciiJson(key)}`;
+    if (priority !== 1) common += `,"p":${priority}`;
+    if (attempts !== undefined) common += `,"a":${attempts}`;
+    if (backoff) common += `,"b":${asciiJson(wireBackoff(backoff))}`;
+    if (headers) common += `,"h":${asciiJson(headers)}`;
+    if (content.type !== 'json') common += `,"t":"${content.type}"`;
+    this.common = common;
   }
 
-  /** The bytes of one copy. */
-  copy(index: number, siblings: readonly Place[] = NO_SIBLINGS): Buffer {
-    const places = siblings.map((sibling): [number, string] => [sibling.index, sibling.location]);
-    const own = places.length > 0 ? `,"i":${index},"l":${JSON.stringify(places)}}\n` : `,"i":${index}}\n`;
-    const head = this.common + own;
-    const { bytes } = this.content;
-    const length = Buffer.byteLength(head);
-    const body = Buffer.allocUnsafe(length + bytes.length);
-    body.write(head, 0);
-    bytes.copy(body, length);
-    return body;
+  /** What stands before the payload in one copy. */
+  head(index: number, siblings: readonly Place[] = NO_SIBLINGS): string {
+    if (siblings.length === 0) return `${this.common},"i":${index}}\n`;
+    let places = '';
+    for (const { index: of, location } of siblings) {
+      places += `${places === '' ? '' : ','}[${of},${asciiJson(location)}]`;
+    }
+    return `${this.common},"i":${index},"l":[${places}]}\n`;
   }
 
   /** No copy is larger than this, in bytes, when it names at most so many siblings at places of at most this length. */
   largestCopy(mostSiblings: number, longestLocation: number): number {
     const siblings = mostSiblings * (longestLocation + 10);
-    return Buffer.byteLength(this.common) + 20 + siblings + this.content.bytes.length;
+    return this.common.length + 20 + siblings + this.content.bytes.length;
   }
+}
+
+// oxlint-disable-next-line no-control-regex
+const NOT_ASCII = /[^\0-\x7f]/g;
+
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    NOT_ASCII,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Takes a body apart. A text is the reason why the body is no envelope. */

@@ -3,6 +3,7 @@ export type { DqOptions, RedisClient } from './nest/options.js';
 export { defineTube, type AsJson, type PayloadOf, type Tube } from './tube.js';
 export { DqProducer } from './producer/producer.js';
 export type {
+  AddResult,
   JobOptions,
   JobReceipt,
   JobRef,

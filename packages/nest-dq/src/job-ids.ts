@@ -39,16 +39,14 @@ type Wire = [
 
 /** One line of text that fits a column, a URL and a header. */
 export function formatIds(ids: JobIds): string {
-  const wire: Wire = [
-    ids.tube,
-    ids.id,
-    ids.born,
-    ids.due,
-    ids.copies,
-    ids.places.map((p) => [p.index, p.location]),
-  ];
-  if (ids.key !== undefined) wire.push(ids.key);
-  return MARK + Buffer.from(JSON.stringify(wire)).toString('base64url');
+  const { tube, id, born, due, copies, places, key } = ids;
+  // By hand, as each receipt has one: it takes a third of the time.
+  let wire = `["${tube}","${id}",${born},${due},${copies},[`;
+  places.forEach(({ index, location }, i) => {
+    wire += `${i > 0 ? ',' : ''}[${index},${JSON.stringify(location)}]`;
+  });
+  wire += key === undefined ? ']]' : `],${JSON.stringify(key)}]`;
+  return MARK + Buffer.from(wire).toString('base64url');
 }
 
 /** The id of a keyed job: never the raw key, which may be long, or nobody's business. */

@@ -1,3 +1,4 @@
+import type { DqError } from './errors.js';
 import type { Backoff, BackoffPlan, Duration, When } from './time.js';
 import type { Tube } from './tube.js';
 
@@ -49,6 +50,11 @@ export interface JobReceipt {
    */
   readonly status: 'added' | 'replaced' | 'kept';
 }
+
+/** What became of one job of many. */
+export type AddResult =
+  | { readonly receipt: JobReceipt; readonly error?: undefined }
+  | { readonly receipt?: undefined; readonly error: DqError };
 
 /** A receipt (also after JSON), its `ids`, or your key, which means the job that is scheduled under it now. */
 export type JobRef<In = any> =

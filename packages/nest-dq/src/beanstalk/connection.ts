@@ -63,10 +63,13 @@ export class Connection {
     });
   }
 
-  /** DRAINING, JOB_TOO_BIG, OUT_OF_MEMORY and INTERNAL_ERROR: not stored. See also `unknown` of the error. */
-  put(tube: string, body: Uint8Array, options: PutOptions, done: Done<PutReply>): void {
-    const command = this.badBody(body) ?? commands.put(options, body.length);
-    this.using(tube, command, answers.put, done, body);
+  /**
+   * DRAINING, JOB_TOO_BIG, OUT_OF_MEMORY and INTERNAL_ERROR: not stored. See also `unknown` of the error.
+   * `head`: ASCII with which the body begins, for whoever would have to join the two.
+   */
+  put(tube: string, body: Uint8Array, options: PutOptions, done: Done<PutReply>, head = ''): void {
+    const command = this.badBody(body, head) ?? commands.put(options, head.length + body.length);
+    this.using(tube, command, answers.put, done, body, head);
   }
 
   reserve(done: Done<Reserved | 'DEADLINE_SOON'>): void {
@@ -193,23 +196,25 @@ export class Connection {
     answer: Answer<T>,
     done: Done<T>,
     body?: Uint8Array,
+    head?: string,
   ): void {
     if (typeof command === 'string' && tube !== this.used) {
       const use = commands.use(tube);
       if (typeof use !== 'string') return this.pipeline.send(use, answer, done);
       this.use(tube, ignored);
     }
-    this.pipeline.send(command, answer, done, this.deadline, body);
+    this.pipeline.send(command, answer, done, this.deadline, body, head);
   }
 
-  private badBody(body: Uint8Array): BeanstalkError | undefined {
+  private badBody(body: Uint8Array, head: string): BeanstalkError | undefined {
     if (!(body instanceof Uint8Array)) {
       return new BeanstalkError('BAD_ARGUMENT', `the body is ${typeof body}: expected a Buffer`);
     }
-    if (body.length <= this.maxJobSize) return undefined;
+    const size = head.length + body.length;
+    if (size <= this.maxJobSize) return undefined;
     return new BeanstalkError(
       'JOB_TOO_BIG',
-      `the body has ${body.length} bytes: expected at most ${this.maxJobSize}`,
+      `the body has ${size} bytes: expected at most ${this.maxJobSize}`,
     );
   }
 }

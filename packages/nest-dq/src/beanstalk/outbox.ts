@@ -22,8 +22,9 @@ export class Outbox {
     this.lines += line;
   }
 
-  /** The line before it announces its length. */
-  addBody(body: Uint8Array): void {
+  /** `head` is ASCII. The line before it announces the length of both. */
+  addBody(head: string, body: Uint8Array): void {
+    this.lines += head;
     this.makeRoom(this.lines.length + body.length);
     this.copyLines();
     this.slab.set(body, this.end);

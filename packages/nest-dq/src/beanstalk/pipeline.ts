@@ -78,13 +78,14 @@ export class Pipeline {
     stream.on('close', () => this.onEnd('the connection was closed'));
   }
 
-  /** `allowance`: milliseconds until the reply must be there. */
+  /** `allowance`: milliseconds until the reply must be there. A body begins with the ASCII of `head`. */
   send<T>(
     command: Command,
     answer: Answer<T>,
     done: Done<T>,
     allowance = this.options.deadline,
     body?: Uint8Array,
+    head = '',
   ): void {
     if (typeof command !== 'string') return failLater(done, command);
     if (this.reason !== undefined || this.quitting) {
@@ -96,7 +97,7 @@ export class Pipeline {
     this.tail = awaited;
     if (this.unsent++ === 0) process.nextTick(this.flush);
     this.outbox.addLine(command);
-    if (body !== undefined) this.outbox.addBody(body);
+    if (body !== undefined) this.outbox.addBody(head, body);
   }
 
   /** The server answers it by closing; what was sent before is still answered, and no more is taken. */

@@ -46,12 +46,13 @@ function setup() {
   const stop = node.listen(listener);
   const results: PutResult[] = [];
   const put = (text = 'body') =>
-    node.put(
-      't',
-      () => Buffer.from(text),
-      () => ({ priority: 1, delay: 0, ttr: 60 }),
-      (failure, location) => results.push({ failure, location, at: clock.now() }),
-    );
+    node.put({
+      tube: 't',
+      head: '',
+      payload: Buffer.from(text),
+      options: { priority: 1, delay: 0, ttr: 60 },
+      done: (failure, location) => results.push({ failure, location, at: clock.now() }),
+    });
   return { clock, server, node, told, stop, put, results };
 }
 
@@ -233,22 +234,23 @@ describe('ClusterNode: put', () => {
   it('makes the copy when the node is there, not when it is asked', async () => {
     const { clock, server, node } = setup();
     const made: string[] = [];
-    node.put(
-      't',
-      () => {
-        made.push('body');
-        return Buffer.from('x');
+    node.put({
+      tube: 't',
+      payload: Buffer.from('x'),
+      get head() {
+        made.push('head');
+        return '';
       },
-      () => {
+      get options() {
         made.push('options');
         return { priority: 7, delay: 8, ttr: 9 };
       },
-      () => made.push('done'),
-    );
+      done: () => made.push('done'),
+    });
     expect(made).toEqual([]);
     await clock.advance(0);
     await clock.advance(0);
-    expect(made).toEqual(['body', 'options', 'done']);
+    expect(made.sort()).toEqual(['done', 'head', 'options']);
     expect(server.arrived.at(-1)!.line).toBe('put 7 8 9 1');
   });
 
@@ -528,12 +530,13 @@ describe('ClusterNode: delete', () => {
     await clock.advance(0);
     const store = (body: string) =>
       new Promise<string>((resolve) => {
-        node.put(
-          't',
-          () => Buffer.from(body),
-          () => ({ priority: 1, delay: 100, ttr: 60 }),
-          (_failure, location) => resolve(location),
-        );
+        node.put({
+          tube: 't',
+          head: '',
+          payload: Buffer.from(body),
+          options: { priority: 1, delay: 100, ttr: 60 },
+          done: (_failure, location) => resolve(location),
+        });
       });
     const location = await store(text);
     const remove = (place = location) =>

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
-import { Connection, type PutOptions } from '../beanstalk/connection.js';
+import { Connection } from '../beanstalk/connection.js';
 import type { Clock, Timer } from '../time.js';
-import { UNKNOWN_COPY, formatLocation, type Location } from '../location.js';
-import { putCopy, type PutDone } from './node-put.js';
+import { UNKNOWN_COPY, type Location } from '../location.js';
+import { putCopy, type CopyToPut } from './node-put.js';
 import { StoreHealth } from './store-health.js';
 
 /** Opens a byte stream to a node: a socket, or a pair of streams in the process. */
@@ -115,14 +115,12 @@ export class ClusterNode {
     this.release(undefined);
   }
 
-  /** Stores one copy. `body` and `options` are asked for when the node is there. */
-  put(tube: string, body: () => Buffer, options: () => PutOptions, done: PutDone): void {
+  /** Stores one copy, which is asked for its text when the node is there. */
+  put(copy: CopyToPut): void {
     this.whenUp((connection) => {
-      if (!connection) return done({ reason: this.reason }, '');
+      if (!connection) return copy.done({ reason: this.reason }, '');
       const { endpoint, health } = this;
-      const instance = this.instance!;
-      const locate = (copyId: string) => formatLocation(endpoint, instance, copyId);
-      putCopy({ connection, health, locate }, tube, body(), options(), done);
+      putCopy({ connection, health, endpoint, instance: this.instance! }, copy);
     });
   }
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { ScriptedNode } from '../testing/scripted-node.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
-import { Cluster, type StoreResult } from './cluster.js';
+import { Cluster } from './cluster.js';
 import { ClusterNode, type DeleteResult } from './cluster-node.js';
 import { longestLocation, type Place } from '../location.js';
+import type { StoreResult } from './job-put.js';
 
 interface Put {
   readonly node: number;
@@ -36,7 +37,8 @@ async function setup(count: number, { replicas = 3, minWritten = 2 }: Options = 
       cluster.put(
         {
           tube: 't',
-          body: (copies, index, siblings) => Buffer.from(JSON.stringify({ copies, index, siblings })),
+          head: (copies, index, siblings) => JSON.stringify({ copies, index, siblings }),
+          payload: Buffer.alloc(0),
           delay: (index) => 10 + index,
           priority: (index) => 100 + index,
         },

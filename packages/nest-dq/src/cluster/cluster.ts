@@ -1,27 +1,7 @@
 import type { ClusterNode, DeleteResult } from './cluster-node.js';
-import { longestLocation, parseLocation, type Place } from '../location.js';
+import { longestLocation, parseLocation } from '../location.js';
+import { JobPut, type NewCopies, type StoreResult } from './job-put.js';
 import { place } from './placement.js';
-
-/** A job on its way to the nodes. The functions are called at each put, so that they can read the time. */
-export interface NewCopies {
-  readonly tube: string;
-  /** The body of a copy; `siblings` for the primary only. `copies` is how many were planned. */
-  body(copies: number, index: number, siblings: readonly Place[]): Buffer;
-  /** Whole seconds until the copy surfaces. */
-  delay(index: number): number;
-  priority(index: number): number;
-}
-
-export interface StoreResult {
-  /** How many copies were planned. */
-  readonly planned: number;
-  /** Confirmed by INSERTED. */
-  readonly stored: readonly Place[];
-  /** May exist: puts without an answer, and copies that were stored buried. */
-  readonly doubtful: readonly Place[];
-  /** Why nodes failed, by endpoint. */
-  readonly reasons: Readonly<Record<string, string>>;
-}
 
 export interface ClusterSettings {
   /** Copies of a job. */
@@ -29,11 +9,6 @@ export interface ClusterSettings {
   /** Copies that must be confirmed. */
   readonly minWritten: number;
 }
-
-const NO_PLACES: readonly Place[] = [];
-
-/** Time to run of every copy, in seconds: how long a silent consumer keeps one from surfacing again. Held ones are touched. */
-export const TTR = 60;
 
 /** All nodes as one place for copies. Quorum is decided here; what a copy says is not known here. */
 export class Cluster {
@@ -64,54 +39,13 @@ export class Cluster {
   }
 
   /**
-   * Stores the copies of a job: the backups at once and in parallel, then the primary, which names them. A node that
-   * fails is replaced by the next healthy one. Never fails itself: the result tells what is stored where.
+   * Stores the copies of a job on as many nodes as it should have. Never fails itself: the result tells what is stored
+   * where, and calls back after this returned.
    */
   put(job: NewCopies, done: (result: StoreResult) => void): void {
     const { replicas, minWritten } = this.settings;
-    const { copies, nodes, healthy } = place(this.nodes, this.turn++, replicas, minWritten);
-    const stored: Place[] = [];
-    const doubtful: Place[] = [];
-    const reasons: Record<string, string> = {};
-    let next = copies;
-    let settled = 0;
-
-    const replacement = (): ClusterNode | undefined => {
-      const reachable = stored.length + (copies - settled - 1);
-      return next < healthy || reachable < minWritten ? nodes[next++] : undefined;
-    };
-    const putCopy = (node: ClusterNode, index: number, settle: () => void) => {
-      node.put(
-        job.tube,
-        () => job.body(copies, index, index === 0 ? [...stored, ...doubtful] : NO_PLACES),
-        () => ({ priority: job.priority(index), delay: job.delay(index), ttr: TTR }),
-        (failure, location) => {
-          if (!failure) {
-            stored.push({ index, location });
-            return settle();
-          }
-          reasons[node.endpoint] = failure.reason;
-          if (failure.doubtful) doubtful.push({ index, location: failure.doubtful });
-          // A primary without an answer is not put again ◆: the first, if it was stored, could not know of the second.
-          const other = index > 0 || !failure.doubtful ? replacement() : undefined;
-          if (other) putCopy(other, index, settle);
-          else settle();
-        },
-      );
-    };
-    const finish = () => done({ planned: copies, stored, doubtful, reasons });
-    const putPrimary = () => {
-      const [node] = nodes as [ClusterNode];
-      if (stored.length + 1 >= minWritten) return putCopy(node, 0, finish);
-      reasons[node.endpoint] ??= 'not asked, as too few others stored it';
-      finish();
-    };
-    if (copies === 1) return putPrimary();
-    for (let index = 1; index < copies; index++) {
-      putCopy(nodes[index]!, index, () => {
-        if (++settled === copies - 1) putPrimary();
-      });
-    }
+    const placement = place(this.nodes, this.turn++, replicas, minWritten);
+    new JobPut(job, placement, minWritten, done).begin();
   }
 
   /** Deletes the copy at a location, wherever it is now; `isSame` tells it from an innocent job that has its id. */

@@ -4,6 +4,7 @@ import { Connection, type PutReply, type Stats } from '../beanstalk/connection.j
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { EmbeddedNode } from '../embedded/embedded-node.js';
 import { JobEnvelope } from '../envelope.js';
+import { copyBody } from '../testing/copy-body.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
 import { ConsumerNode, type Taker } from './consumer-node.js';
 import type { Delivery } from './delivery.js';
@@ -123,7 +124,7 @@ describe('ConsumerNode', () => {
 
   function newJob(): Buffer {
     const job = { id: `job-${made++}`, due: 0, generation: 0, copies: 1, priority: 1 };
-    return new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }).copy(0);
+    return copyBody(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }), 0);
   }
 
   /** Puts a body and lets all happen that takes no time; its copy id. */
@@ -293,7 +294,7 @@ describe('ConsumerNode', () => {
     await put();
     await put();
     const job = { id: 'late', due: Date.UTC(2029, 11, 31), generation: 0, copies: 1, priority: 2 };
-    const id = await putBody(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }).copy(0));
+    const id = await putBody(copyBody(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }), 0));
     const [, , c] = lanes() as [Wire, Wire, Wire];
     const priority = 2 * 2 ** 30 + (Date.UTC(2029, 11, 31) - Date.UTC(2020, 0, 1)) / 1000;
     expect(c.lines).toContain(`release ${id} ${priority} 1`);

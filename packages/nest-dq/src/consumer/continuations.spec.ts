@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Cluster, NewCopies, StoreResult } from '../cluster/cluster.js';
+import type { Cluster } from '../cluster/cluster.js';
+import type { NewCopies, StoreResult } from '../cluster/job-put.js';
 import type { JobGeneration } from '../copy-deletion.js';
 import { unwrap, type Envelope } from '../envelope.js';
 import { DqError } from '../errors.js';
@@ -106,7 +107,8 @@ describe('Continuations', () => {
     expect(continuations.size).toBe(1);
     const { copies } = puts[0]!;
     expect(copies.tube).toBe('app.tube');
-    const envelope = unwrap(copies.body(3, 0, ONE)) as Envelope;
+    const body = Buffer.concat([Buffer.from(copies.head(3, 0, ONE)), copies.payload]);
+    const envelope = unwrap(body) as Envelope;
     expect(envelope.header).toEqual({
       ...same,
       id: 'a',

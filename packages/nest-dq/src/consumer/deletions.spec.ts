@@ -3,6 +3,7 @@ import type { Cluster } from '../cluster/cluster.js';
 import type { ClusterNode, DeleteResult } from '../cluster/cluster-node.js';
 import { JobEnvelope, type CopyHeader } from '../envelope.js';
 import type { Deletion, SettleQueue } from '../ledger/settle-queue.js';
+import { copyBody } from '../testing/copy-body.js';
 import { heldDelivery, recordingLane, type RecordingConnection } from '../testing/recording-lane.js';
 import { turn } from '../testing/scripted-ledger.js';
 import type { Lane } from './lane.js';
@@ -89,10 +90,13 @@ describe('Deletions', () => {
     const [{ location, isSame }] = asked as [(typeof asked)[number]];
     expect(location).toBe('node#instance:7');
     const body = (id: string, index: number) =>
-      new JobEnvelope(
-        { id, due: 1, generation: 0, copies: 3, priority: 1 },
-        { type: 'void', bytes: Buffer.alloc(0) },
-      ).copy(index);
+      copyBody(
+        new JobEnvelope(
+          { id, due: 1, generation: 0, copies: 3, priority: 1 },
+          { type: 'void', bytes: Buffer.alloc(0) },
+        ),
+        index,
+      );
     expect([body('a', 0), body('a', 1), body('b', 0)].map(isSame)).toEqual([true, false, false]);
   });
 

@@ -5,6 +5,7 @@ import { parseRef } from '../job-ids.js';
 import { Again, Discard, type DelayedJob, type HandlerMethod, type JobReceipt } from '../job.js';
 import type { FinishRequest, Letter } from '../ledger/ledger.js';
 import { parseLocation, type Place } from '../location.js';
+import { copyBody } from '../testing/copy-body.js';
 import { Consuming, NONE, forEver, type ConsumingProcess } from '../testing/consuming.js';
 import type { VirtualClock } from '../testing/virtual-clock.js';
 
@@ -571,7 +572,7 @@ describe('a dead letter', () => {
     let starts = 0;
     await worker.consume(() => void starts++);
     const job = { id: 'odd', due: clock.wall() + late, generation: 0, copies: 1, priority: 1 };
-    const placed = put(new JobEnvelope(job, { type: 'json', bytes: Buffer.from('{') }).copy(0));
+    const placed = put(copyBody(new JobEnvelope(job, { type: 'json', bytes: Buffer.from('{') }), 0));
     await clock.advance(1_000);
     const place = await placed;
     await clock.advance(1_000);
@@ -613,7 +614,7 @@ describe('a dead letter', () => {
     };
     await worker.consume(forEver);
     const job = { id: 'old', due: clock.wall() - 604_900_000, generation: 0, copies: 1, priority: 1 };
-    const placed = put(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }).copy(0));
+    const placed = put(copyBody(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }), 0));
     await clock.advance(300);
     const place = await placed;
     worker.ledger.restore();

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { JobEnvelope } from '../envelope.js';
 import type { DqError } from '../errors.js';
 import { Discard, type DelayedJob } from '../job.js';
+import { copyBody } from '../testing/copy-body.js';
 import { BACKUP_DELAY, Consuming, NONE, forEver } from '../testing/consuming.js';
 import type { VirtualClock } from '../testing/virtual-clock.js';
 
@@ -193,7 +194,7 @@ describe('TubeConsumer', () => {
     await worker.consume(() => undefined);
     const due = clock.wall() + 3_600_000;
     const job = { id: 'ahead', due, generation: 0, copies: 1, priority: 1 };
-    const body = new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }).copy(0);
+    const body = copyBody(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }), 0);
     world.observers[0]!.put('tube', body, { priority: 1, delay: 0, ttr: 60 }, () => undefined);
     await clock.advance(60_000);
     expect(worker.ledger.asked).toEqual([]);

@@ -1,3 +1,4 @@
+import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 import { deleteCopies } from '../copy-deletion.js';
 import {
@@ -9,13 +10,14 @@ import {
   tooFewCopies,
   type Stored,
 } from '../copy-storing.js';
-import type { Content, JobEnvelope, JobHeader } from '../envelope.js';
+import type { Content, JobEnvelope } from '../envelope.js';
 import { DqError, show } from '../errors.js';
 import { formatIds, keyedId } from '../job-ids.js';
 import type { ResolvedJobOptions } from '../job-options.js';
 import type { JobReceipt } from '../job.js';
 import type { Schedule, TubeLedger } from '../ledger/ledger.js';
 import { isUnknown } from '../location.js';
+import { BatchedSchedules } from './batched-schedules.js';
 import { abortAndDelete, answered, ask, commit } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';
 
@@ -33,38 +35,54 @@ export interface NewJob {
 
 type KeyedJob = NewJob & { readonly key: string; readonly id: string };
 
+/** One of the two. */
+export type AddDone = (error: unknown, receipt?: JobReceipt) => void;
+
 /** Schedules new jobs: a plain one without the ledger, a keyed one by opening a generation and committing it. */
 export class Adds {
-  private readonly nextId = monotonicFactory();
+  private readonly nextId = monotonicFactory(randomFractions());
+  private readonly schedules = new Map<string, BatchedSchedules>();
 
   constructor(private readonly parts: ProducerParts) {}
 
-  async add(job: NewJob): Promise<JobReceipt> {
+  /** Throws what is wrong with the job, before anything is stored. */
+  add(job: NewJob, done: AddDone): void {
     const { key } = job.options;
-    if (key !== undefined) return this.addKeyed({ ...job, key, id: keyedId(job.tube, key) });
+    if (key !== undefined) {
+      this.addKeyed({ ...job, key, id: keyedId(job.tube, key) }).then(
+        (added) => done(undefined, added),
+        (error: unknown) => done(error),
+      );
+      return;
+    }
+    const { tube } = job;
     const { cluster, ledger } = this.parts;
-    const id = this.nextId(Math.floor(ledger.tube(job.tube).now()));
-    const envelope = this.envelopeOf(job, { id, generation: 0 });
+    const tubeLedger = ledger.tube(tube);
+    const id = this.nextId(Math.floor(tubeLedger.now()));
+    const envelope = this.envelopeOf(job, id, 0);
     refuseTooLarge(cluster, envelope);
-    const stored = await this.store(job.tube, envelope);
-    if (!stored.enough) throw await this.undo(job.tube, id, stored);
-    return receipt(job, id, stored, 'added');
+    this.store(tubeLedger, tube, envelope, (stored) => {
+      if (stored.enough) done(undefined, receipt(job, id, stored, 'added'));
+      else this.undo(tube, id, stored).then(done, done);
+    });
   }
 
   private async addKeyed(job: KeyedJob): Promise<JobReceipt> {
-    const { id, key, tube, due } = job;
+    const { id, tube, due } = job;
     const { cluster, ledger, settleQueue, clock } = this.parts;
     const tubeLedger = ledger.tube(tube);
     // The number of a generation has as many digits as the due time.
-    refuseTooLarge(cluster, this.envelopeOf(job, { id, generation: due, key }));
+    refuseTooLarge(cluster, this.envelopeOf(job, id, due));
     const opening = { by: 'add', onDuplicate: job.options.onDuplicate } as const;
-    const opened = await ask(tubeLedger.open([{ id, opening, due, owed: owedBefore(cluster) }]));
+    const schedules = this.schedulesOf(tube, tubeLedger);
+    const opened = await ask(schedules.open([{ id, opening, due, owed: owedBefore(cluster) }]));
     if (opened.kind === 'refused') return taken(job, opened.present);
     const { generation } = opened;
-    const stored = await this.store(tube, this.envelopeOf(job, { id, generation, key }));
+    const envelope = this.envelopeOf(job, id, generation);
+    const stored = await new Promise<Stored>((resolve) => this.store(tubeLedger, tube, envelope, resolve));
     if (!stored.enough) throw await this.undoKeyed(tubeLedger, job, stored);
     const request = { ...stored, id, born: generation, opening };
-    const { answer, repeated } = await commit(tubeLedger, clock, request);
+    const { answer, repeated } = await commit(schedules, clock, request);
     if (answer.kind === 'refused') {
       void deleteCopies(cluster, settleQueue, tube, { id, generation }, stored.places);
       const { why, present } = answer;
@@ -83,21 +101,28 @@ export class Adds {
     return receipt(job, id, stored, replaced ? 'replaced' : 'added');
   }
 
-  private envelopeOf(
-    { due, options, content }: NewJob,
-    header: Pick<JobHeader, 'id' | 'generation' | 'key'>,
-  ): JobEnvelope {
-    const { priority, attempts, backoff, headers } = options;
-    return envelopeFor(this.parts.cluster, { ...header, due, priority, attempts, backoff, headers }, content);
+  private schedulesOf(tube: string, ledger: TubeLedger): BatchedSchedules {
+    const known = this.schedules.get(tube);
+    if (known) return known;
+    const made = new BatchedSchedules(ledger);
+    this.schedules.set(tube, made);
+    return made;
   }
 
-  private store(tube: string, envelope: JobEnvelope): Promise<Stored> {
-    const { cluster, ledger, settings } = this.parts;
-    const { backupDelay } = settings;
-    const tubeLedger = ledger.tube(tube);
-    return new Promise((resolve) =>
-      storeCopies(cluster, { tube, envelope, backupDelay }, () => tubeLedger.now(), resolve),
-    );
+  private envelopeOf({ due, options, content }: NewJob, id: string, generation: number): JobEnvelope {
+    const { key, priority, attempts, backoff, headers } = options;
+    const header = { id, due, generation, key, priority, attempts, backoff, headers };
+    return envelopeFor(this.parts.cluster, header, content);
+  }
+
+  private store(
+    ledger: TubeLedger,
+    tube: string,
+    envelope: JobEnvelope,
+    done: (stored: Stored) => void,
+  ): void {
+    const { cluster, settings } = this.parts;
+    storeCopies(cluster, { tube, envelope, backupDelay: settings.backupDelay }, () => ledger.now(), done);
   }
 
   /** Takes back a plain job that was stored on too few nodes, and tells whether that is certain. */
@@ -117,6 +142,19 @@ export class Adds {
     const undone = await abortAndDelete(cluster, settleQueue, ledger, tube, id, stored);
     return tooFewCopies(cluster, stored, undone ? 'nothing of it will run' : 'it may still run', !undone);
   }
+}
+
+/** From a stock of random bytes: asking for each by itself takes longer than all else about an id. */
+function randomFractions(): () => number {
+  const stock = new Uint8Array(4_096);
+  let next = stock.length;
+  return () => {
+    if (next === stock.length) {
+      randomFillSync(stock);
+      next = 0;
+    }
+    return stock[next++]! / 256;
+  };
 }
 
 /** The key's present job stays: its receipt, or an error where that was asked for. */

@@ -29,7 +29,7 @@ export async function ask<T>(call: Promise<T[]>): Promise<T> {
  * claim decides.
  */
 export async function commit(
-  ledger: TubeLedger,
+  ledger: Pick<TubeLedger, 'commit'>,
   clock: Clock,
   request: CommitRequest,
 ): Promise<{ readonly answer: CommitAnswer; readonly repeated: boolean }> {

@@ -1,0 +1,200 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AddResult } from '../job.js';
+import type { LedgerCall } from '../testing/changed-ledger.js';
+import { embedded, failure, scripted } from '../testing/producing.js';
+
+const outcome = ({ receipt, error }: AddResult) => (receipt ? receipt.status : error.code);
+const payloadOf = (text: string) => JSON.parse(text) as number;
+
+describe('delayMany', () => {
+  it('schedules all, and tells what became of each in the order given', async () => {
+    const { producer, clock, copies } = await embedded();
+    const results = await producer.delayMany(
+      't',
+      Array.from({ length: 2_000 }, (_, i) => ({ payload: i, delay: i })),
+    );
+    expect(results.map(outcome)).toEqual(Array<string>(2_000).fill('added'));
+    expect(results.map(({ receipt }) => receipt!.dueAt.getTime() - clock.wall())).toEqual([
+      ...Array(2_000).keys(),
+    ]);
+    const primaries = (await copies()).filter(({ header }) => header.index === 0);
+    const byId = new Map(primaries.map(({ header, payload }) => [header.id, payloadOf(payload)]));
+    expect(results.map(({ receipt }) => byId.get(receipt!.id))).toEqual([...Array(2_000).keys()]);
+  });
+
+  it('tells of each job that is wrong, and stores the others', async () => {
+    const { producer, payloads } = await embedded();
+    const results = await producer.delayMany('t', [
+      { payload: 1, delay: '1m' },
+      { payload: 5n, delay: '1m' },
+      { payload: 2, delay: 'soon' },
+      { payload: 3, delay: '1m', attempts: 0 },
+      { payload: 4, delay: '1m', priority: 'high', headers: { tenant: 'x' } },
+    ]);
+    expect(results.map(outcome)).toEqual([
+      'added',
+      'DQ_BAD_PAYLOAD',
+      'DQ_BAD_DURATION',
+      'DQ_BAD_OPTION',
+      'added',
+    ]);
+    expect(results.every(({ receipt, error }) => (receipt === undefined) !== (error === undefined))).toBe(
+      true,
+    );
+    expect(new Set(await payloads())).toEqual(new Set(['1', '4']));
+  });
+
+  it('survives any number of wrong ones', async () => {
+    const { producer } = await embedded();
+    const results = await producer.delayMany(
+      't',
+      Array.from({ length: 20_000 }, () => ({ payload: 1, delay: -1 })),
+    );
+    expect(new Set(results.map(outcome))).toEqual(new Set(['DQ_BAD_DURATION']));
+    expect(results).toHaveLength(20_000);
+  });
+
+  it('counts each delay from the call, however long the others take', async () => {
+    const { producer, clock, servers } = await scripted();
+    for (const server of servers) server.freeze();
+    const added = producer.delayMany(
+      't',
+      Array.from({ length: 600 }, () => ({ payload: 1, delay: '1m' })),
+    );
+    const calledAt = clock.wall();
+    await clock.advance(300);
+    for (const server of servers) server.thaw();
+    await clock.advance(2_000);
+    const last = (await added).at(-1)!;
+    expect(last.receipt?.dueAt.getTime()).toBe(calledAt + 60_000);
+  });
+
+  it('keeps no more on their way than a node can answer in time', async () => {
+    const { producer, clock, servers } = await scripted();
+    for (const server of servers) server.freeze();
+    void producer.delayMany(
+      't',
+      Array.from({ length: 5_000 }, () => ({ payload: 1, delay: '1m' })),
+    );
+    await clock.advance(100);
+    for (const server of servers) server.thaw();
+    const backups = servers.flatMap(({ arrived }) => arrived).filter(({ line }) => line.startsWith('put '));
+    expect(backups).toHaveLength(2 * 512);
+  });
+
+  it('takes any iterable, and no job at all', async () => {
+    const { producer } = await embedded();
+    function* jobs() {
+      yield { payload: 1, delay: '1m' };
+      yield { payload: 2, delay: '1m' };
+    }
+    expect((await producer.delayMany('t', jobs())).map(outcome)).toEqual(['added', 'added']);
+    expect(await producer.delayMany('t', [])).toEqual([]);
+  });
+
+  it('stores nothing where the iterable fails on its way', async () => {
+    const { producer, copies } = await embedded();
+    function* jobs() {
+      yield { payload: 1, delay: '1m' };
+      throw new Error('no more rows');
+    }
+    await expect(producer.delayMany('t', jobs())).rejects.toThrow('no more rows');
+    expect(await copies()).toEqual([]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['DQ_BAD_OPTION', undefined, 'the jobs are undefined: expected an array'],
+    ['DQ_BAD_OPTION', { payload: 1, delay: 1 }, 'the jobs are {"payload":1,"delay":1}: expected an array'],
+    ['DQ_BAD_OPTION', [{ payload: 1, delay: 1 }, null], 'job 1 of the list is null: expected an object'],
+    ['DQ_BAD_OPTION', [undefined], 'job 0 of the list is undefined: expected an object'],
+    ['DQ_BAD_OPTION', 'text', 'the jobs are "text": expected an array'],
+  ])('refuses as %s what are no jobs: %p', async (code, jobs, message) => {
+    const { producer, copies } = await embedded();
+    const error = await failure(producer.delayMany('t', jobs as []));
+    expect([error.code, error.message]).toEqual([code, expect.stringContaining(message)]);
+    expect(await copies()).toEqual([]);
+  });
+
+  it('refuses a wrong tube, and a closed module, as a whole', async () => {
+    const { producer } = await embedded();
+    expect((await failure(producer.delayMany('no tube', []))).code).toBe('DQ_BAD_TUBE');
+    producer.close();
+    expect((await failure(producer.delayMany('t', []))).code).toBe('DQ_CLOSED');
+  });
+
+  it('tells of those that a close in between left out', async () => {
+    const { producer } = await embedded();
+    const added = producer.delayMany(
+      't',
+      Array.from({ length: 1_000 }, () => ({ payload: 1, delay: '1m' })),
+    );
+    await Promise.resolve();
+    producer.close();
+    expect(new Set((await added).map(outcome))).toEqual(new Set(['DQ_CLOSED']));
+  });
+});
+
+describe('atMany', () => {
+  it('gives each job its instant', async () => {
+    const { producer, clock } = await embedded();
+    const now = clock.wall();
+    const results = await producer.atMany('t', [
+      { payload: 1, at: now + 5 },
+      { payload: 2, at: new Date(now + 60_000) },
+      { payload: 3, at: now - 5_000 },
+      { payload: 4, at: now - 5_000, allowPast: true },
+    ]);
+    expect(results.map(outcome)).toEqual(['added', 'added', 'DQ_PAST_TIME', 'added']);
+    const dues = results.map(({ receipt }) => receipt && receipt.dueAt.getTime() - now);
+    expect(dues).toEqual([5, 60_000, undefined, 0]);
+  });
+});
+
+describe('adds with keys that are made at once', () => {
+  const keyed = (keys: readonly string[]) => keys.map((key, i) => ({ payload: i, delay: '1m', key }));
+  const calls = (asked: readonly LedgerCall[], call: LedgerCall) => asked.filter((each) => each === call);
+
+  it('share their calls to the ledger', async () => {
+    const { producer, ledger } = await embedded();
+    const keys = Array.from({ length: 200 }, (_, i) => `k${i}`);
+    const results = await producer.delayMany('t', keyed(keys));
+    expect(results.map(({ receipt }) => receipt?.key)).toEqual(keys);
+    expect(calls(ledger.asked, 'open')).toHaveLength(1);
+    // As many as there are answers of nodes by which the last copy of some is stored.
+    expect(calls(ledger.asked, 'commit').length).toBeLessThanOrEqual(3);
+  });
+
+  it('do so when they are made one by one, too', async () => {
+    const { producer, ledger } = await embedded();
+    await producer.delay('t', 0, '1m'); // ledger time is known from now on
+    await Promise.all([1, 2, 3].map((i) => producer.delay('t', i, '1m', { key: String(i) })));
+    expect(calls(ledger.asked, 'open')).toHaveLength(1);
+  });
+
+  it('are decided one after the other where two have the same key', async () => {
+    const { producer, memory, payloads, clock } = await embedded();
+    const results = await producer.delayMany('t', keyed(['a', 'a', 'b']));
+    expect(results.map(outcome)).toEqual(['added', 'replaced', 'added']);
+    await clock.advance(0);
+    expect(new Set(await payloads())).toEqual(new Set(['1', '2']));
+    const [a] = await memory.tube('t').find([results[0]!.receipt!.id]);
+    expect(a?.state).toBe('waiting');
+  });
+
+  it('fail together while the ledger is away', async () => {
+    const { producer, ledger, copies } = await embedded();
+    await producer.delay('t', 0, '1m');
+    ledger.down = true;
+    const results = await producer.delayMany('t', keyed(['a', 'b']));
+    expect(results.map(outcome)).toEqual(['DQ_LEDGER_DOWN', 'DQ_LEDGER_DOWN']);
+    expect(await copies()).toHaveLength(3);
+  });
+
+  it('do not fail for each other where the ledger answers and fails at one', async () => {
+    const { producer, ledger } = await embedded();
+    ledger.fail('open', 'lost');
+    const results = await producer.delayMany('t', keyed(['a', 'b', 'c']));
+    expect(results.map(outcome)).toEqual(['added', 'added', 'added']);
+    expect(calls(ledger.asked, 'open')).toHaveLength(4);
+  });
+});
