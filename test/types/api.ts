@@ -17,6 +17,7 @@ import {
   defineTube,
   type AsJson,
   type DeadLetter,
+  type DqError,
   type DqErrorCode,
   type DqOptions,
   type JobReceipt,
@@ -79,6 +80,13 @@ export async function produce(dq: DqProducer): Promise<RevokeResult> {
   await dq.now('any.tube', { whatever: true });
   await dq.now('any.tube', null);
   await dq.now(Untyped, 42);
+  const added = await dq.delayMany(OrderCancel, [{ payload: order, delay: '15m', key: '42' }]);
+  for (const { receipt: stored, error } of added) {
+    // One of the two.
+    if (stored) holds<Equal<typeof stored, JobReceipt>>();
+    else holds<Equal<typeof error, DqError>>();
+  }
+  await dq.atMany(OrderCancel, new Set([{ payload: order, at: new Date(), allowPast: true }]));
 
   // @ts-expect-error a property of another type
   await dq.now(OrderCancel, { id: 42, count: 1 });
@@ -90,6 +98,13 @@ export async function produce(dq: DqProducer): Promise<RevokeResult> {
   await dq.now(Reminder, { at: '2030-01-01' });
   // @ts-expect-error the payload of another tube
   await dq.delay(Upload, order, '1s');
+  // @ts-expect-error one payload of another type among many
+  await dq.delayMany(OrderCancel, [
+    { payload: order, delay: 1 },
+    { payload: 5, delay: 1 },
+  ]);
+  // @ts-expect-error an instant for each
+  await dq.atMany(OrderCancel, [{ payload: order, delay: '15m' }]);
   // @ts-expect-error no delay
   await dq.delay(OrderCancel, order);
   // @ts-expect-error a text is no instant: its time zone is the caller's to say
@@ -187,6 +202,8 @@ export const fake: DqProducer = {
   now: async () => ({}) as JobReceipt,
   delay: async () => ({}) as JobReceipt,
   at: async () => ({}) as JobReceipt,
+  delayMany: async () => [],
+  atMany: async () => [],
   revoke: async () => 'revoked',
   reschedule: async () => 'rescheduled',
   find: async () => undefined,

@@ -1,0 +1,180 @@
+// What a consumer takes, runs and lets go.
+import { contract, unit, type Rule } from './rule.js';
+
+export const CONSUMING: readonly Rule[] = [
+  {
+    rule: 'Nothing is reserved without room for it.',
+    mutants: [
+      ...unit(
+        'consumer/consumer-node.spec.ts',
+        'asks for nothing without room, and takes what is there as soon as room opens',
+        [
+          'consumer/consumer-node.ts',
+          'const room = this.taker.room();',
+          'const room = Math.max(1, this.taker.room());',
+        ],
+      ),
+      ...unit(
+        'consumer/room.spec.ts',
+        'says none, and not a negative room as something, when more waits than may',
+        [
+          'consumer/room.ts',
+          'return this.window(freeSlots) + freeSlots - waiting - asked;',
+          'return Math.abs(this.window(freeSlots) + freeSlots - waiting - asked);',
+        ],
+      ),
+    ],
+  },
+  {
+    rule: 'A granted run is begun only while a second of its lease is left, counted from when the claim was sent.',
+    mutants: [
+      ...unit(
+        'consumer/claims.spec.ts',
+        'gives it back when the answer took longer',
+        [
+          'consumer/claims.ts',
+          'if (this.clock.now() > usableUntil) return this.taker.giveBack(delivery, answer, claimedAt);',
+          '',
+        ],
+        [
+          'consumer/claims.ts',
+          'sentAt + this.settings.lease - LEASE_RESERVE',
+          'sentAt + this.settings.lease',
+        ],
+        ['consumer/claims.ts', 'const usableUntil = sentAt +', 'const usableUntil = this.clock.now() +'],
+      ),
+      ...unit(
+        'consumer/claims.spec.ts',
+        'does not run what waits in the same answer behind a handler that blocks for the lease',
+        [
+          'consumer/claims.ts',
+          'if (this.clock.now() > usableUntil) return this.taker.giveBack(delivery, answer, claimedAt);',
+          '',
+        ],
+      ),
+    ],
+  },
+  {
+    rule: 'A claim that is asked again with its token gets the same run again, with the lease renewed.',
+    mutants: [
+      ...contract(
+        'ledger.spec.ts',
+        'gives the same fence and attempt to the same token, with a renewed lease',
+        [
+          'memory-runs.ts',
+          'if (running && current && record.token === token &&',
+          'if (false && running && current && record.token === token &&',
+        ],
+        [
+          'claim.lua.ts',
+          'if record.running and current and record.token == token and',
+          'if false and record.running and current and record.token == token and',
+        ],
+      ),
+      ...contract(
+        'ledger.spec.ts',
+        'gives the same fence and attempt to the same token, with a renewed lease',
+        ['memory-runs.ts', 'record.leaseEnd = now + lease;', ''],
+        ['claim.lua.ts', 'record.leaseEnd = now + LEASE', ''],
+      ),
+      ...unit('consumer/claims.spec.ts', 'asks again with the same token, keeping its place in the order', [
+        'consumer/claims.ts',
+        'token: delivery.token,',
+        'token: String(sentAt),',
+      ]),
+      ...unit('consumer/claims.spec.ts', 'with a token of its own for each delivery', [
+        'consumer/delivery.ts',
+        '${(made++).toString(36)}',
+        '${made.toString(36)}',
+      ]),
+    ],
+  },
+  {
+    rule: 'A copy of a job that runs is let go for a second at least.',
+    mutants: unit(
+      'consumer/claims.spec.ts',
+      'a primary goes for the rest of the lease, %i ms, and at least a second',
+      ['consumer/claims.ts', 'Math.max(1, Math.ceil(answer.ms / 1000))', 'Math.ceil(answer.ms / 1000)'],
+    ),
+  },
+  {
+    rule: 'A refused extend ends a run’s right to go on; a ledger that is silent does not.',
+    mutants: [
+      ...unit('consumer/heartbeat.spec.ts', 'tells which runs were refused, and only those', [
+        'consumer/heartbeat.ts',
+        `if (answer === 'refused') this.events.lost(run);`,
+        `if (answer === 'refused') return;`,
+      ]),
+      ...unit('consumer/heartbeat.spec.ts', 'takes silence for nothing, and asks again in its time', [
+        'consumer/heartbeat.ts',
+        'if (this.ledger.away || this.stopped) return;',
+        'for (const run of runs) this.events.lost(run);',
+      ]),
+    ],
+  },
+  {
+    rule: 'A process that cannot reach the ledger for a second reserves nothing more, and lets go at once of what it has not claimed.',
+    mutants: [
+      ...unit(
+        'consumer/ledger-gate.spec.ts',
+        'is shut at once when the ledger is away, and suspends after a second',
+        ['consumer/ledger-gate.ts', 'this.events.suspend();', ''],
+      ),
+      ...unit(
+        'consumer/tube-consumer.spec.ts',
+        'runs nothing, and gives everything to others after a second, at once',
+        ['consumer/tube-consumer.ts', 'suspend: () => intake.pause(),', 'suspend: () => undefined,'],
+      ),
+      ...unit(
+        'consumer/tube-consumer.spec.ts',
+        'reserves no more, and lets go at once of what an open wait still brings',
+        ['consumer/intake.ts', 'if (this.host.lettingGo) return delivery.release(0);', ''],
+      ),
+    ],
+  },
+  {
+    rule: 'When the ledger is back, a process first tells what it still runs, and claims nothing for two seconds.',
+    mutants: [
+      ...unit('consumer/ledger-gate.spec.ts', 'opens two seconds after the ledger is back from %i ms', [
+        'consumer/ledger-gate.ts',
+        'const BACK_PAUSE = 2_000;',
+        'const BACK_PAUSE = 0;',
+      ]),
+      ...unit(
+        'consumer/tube-consumer.spec.ts',
+        'tells what it runs first when it is back, claims nothing for two seconds, then goes on',
+        ['consumer/tube-consumer.ts', 'this.heartbeat.beat();', ''],
+        ['consumer/tube-consumer.ts', 'this.endings.flush();\n        this.heartbeat', 'this.heartbeat'],
+      ),
+    ],
+  },
+  {
+    rule: 'A run that a shutdown gives back does not count as an attempt.',
+    mutants: [
+      ...contract(
+        'ledger.spec.ts',
+        'gives an attempt back, and the job is due at once',
+        [
+          'memory-runs.ts',
+          `if (outcome.kind === 'back') record.attempt = Math.max(0, record.attempt - 1);`,
+          '',
+        ],
+        ['finish.lua.ts', `if outcome == 'b' then record.attempt = max(0, record.attempt - 1) end`, ''],
+      ),
+      ...unit(
+        'consumer/tube-consumer.spec.ts',
+        'aborts at the limit what still runs, and gives the attempt back',
+        [
+          'consumer/executor.ts',
+          'this.end(run, BACK);',
+          `this.end(run, { kind: 'retry', delay: 0, error: new Error('drained') });`,
+        ],
+      ),
+      ...unit('consumer/tube-consumer.spec.ts', 'does not count as a failure what its own signal ended', [
+        'consumer/executor.ts',
+        '(this.shuttingDown || run.revoked)',
+        'run.revoked',
+      ]),
+    ],
+  },
+];

@@ -1,0 +1,104 @@
+// How copies are stored on the nodes, and deleted there.
+import { contract, server, unit, type Rule } from './rule.js';
+
+export const COPIES: readonly Rule[] = [
+  {
+    rule: 'What is due is counted by the ledger’s clock, and not by that of any process or node.',
+    mutants: [
+      ...unit('ledger/ledger-time.spec.ts', 'takes the server’s moment for the middle of the round trip', [
+        'ledger/ledger-time.ts',
+        'return best ? this.clock.now() + best.offset : this.clock.wall();',
+        'return this.clock.wall();',
+      ]),
+      ...server('repeats a call that came too late, with the right time', [
+        'ledger/redis-master.ts',
+        'this.time.observe(sent, received, reply[1] / 1_000);',
+        'if (!this.time.known) this.time.observe(sent, received, reply[1] / 1_000);',
+      ]),
+      ...unit('producer/producer.spec.ts', 'is due by ledger time, to the millisecond', [
+        'producer/producer.ts',
+        'return due(ledger.tube(tube).now() - (clock.now() - calledAt));',
+        'return due(clock.wall() - (clock.now() - calledAt));',
+      ]),
+      ...contract(
+        'ledger.spec.ts',
+        'never lets a job run before its time, and remembers nothing of one that waits',
+        ['memory-runs.ts', `if (due > now) return { kind: 'wait', ms: due - now };`, ''],
+        ['claim.lua.ts', 'if runDue > now then return WAIT, runDue - now, 0, 0 end', ''],
+      ),
+    ],
+  },
+  {
+    rule: 'A backup’s delay is rounded up and staggered, so that it never surfaces before its job is due.',
+    mutants: [
+      ...unit('copy-timing.spec.ts', 'ceils a backup: due in %d ms, it surfaces after %d s', [
+        'copy-timing.ts',
+        'Math.ceil((msUntilDue - EARLY_BACKUP) / 1000)',
+        'Math.floor((msUntilDue - EARLY_BACKUP) / 1000)',
+      ]),
+      ...unit(
+        'copy-timing.spec.ts',
+        'lets no backup surface early, nor later than its stagger and three quarters of a second',
+        ['copy-timing.ts', 'Math.max(0, delay) + stagger(index, backupDelay)', 'Math.max(0, delay)'],
+      ),
+    ],
+  },
+  {
+    rule: 'A primary whose put got no answer is not put a second time.',
+    mutants: unit('cluster/cluster.spec.ts', 'does not put a primary again that got no answer', [
+      'cluster/job-put.ts',
+      'const other = index > 0 || !failure.doubtful ? this.replacement() : undefined;',
+      'const other = this.replacement();',
+    ]),
+  },
+  {
+    rule: 'A copy on a server that restarted is deleted only once it was seen to be that very copy.',
+    mutants: [
+      ...unit(
+        'cluster/cluster-node.spec.ts',
+        'never deletes the innocent job that has the id now',
+        [
+          'cluster/cluster-node.ts',
+          'if (location.instance === this.instance) return remove();',
+          'return remove();',
+        ],
+        [
+          'cluster/cluster-node.ts',
+          `reply === 'NOT_FOUND' || !isSame(reply.body)) done('missing')`,
+          `reply === 'NOT_FOUND') done('missing')`,
+        ],
+      ),
+      ...unit(
+        'envelope.spec.ts',
+        'knows the very copy: id, generation and index',
+        ['envelope.ts', 'header.id === id && header.generation', 'header.generation'],
+        ['envelope.ts', 'header.generation === generation && header.index', 'header.index'],
+        [
+          'envelope.ts',
+          'header.generation === generation && header.index === index',
+          'header.generation === generation',
+        ],
+      ),
+    ],
+  },
+  {
+    rule: 'A put that a server with a binlog answers with BURIED is not deleted: beanstalkd would crash.',
+    mutants: unit(
+      'cluster/cluster-node.spec.ts',
+      'is assumed after BURIED: no INSERTED behind it is a copy, until the log advances',
+      [
+        'cluster/node-put.ts',
+        'if (!health.hasLog) return takeBack(id, status);',
+        'return takeBack(id, status);',
+      ],
+    ),
+  },
+  {
+    rule: 'A copy that a release left buried is not kicked on a server with a binlog: its log would be corrupted.',
+    mutants: unit(
+      'cluster/cluster-node.spec.ts',
+      'leaves it to a server with a log, which kept its delay and would be corrupted',
+      ['cluster/cluster-node.ts', 'if (!this.health.hasLog) this.whenUp(', 'this.whenUp('],
+    ),
+  },
+];

@@ -1,0 +1,118 @@
+// npm run rules: takes each rule out of the source, one at a time, and runs the test that has to fail then.
+// Exit status: 0 all rules are proven, 1 one is not, 2 wrong arguments, 130 ended by a signal.
+import { setMaxListeners } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+import { checkMutant, checkTests, type Proof } from './check.js';
+import { markdown } from './markdown.js';
+import type { Mutant } from './rule.js';
+import { RULES } from './rules.js';
+
+const USAGE = `npm run rules [-- OPTIONS]
+
+  --only TEXT    only what has this text in its rule, its source file or its test
+  --parallel N   how many tests run at a time (by default as many as there are processors)
+  --json         one JSON object a line for each change, and nothing else
+  --markdown     no tests: print the table for docs/guarantees.md
+  --help         this text
+`;
+
+/** One change, and the rule that it takes out. */
+type Item = Mutant & { readonly rule: string };
+
+interface Flags {
+  readonly items: readonly Item[];
+  readonly parallel: number;
+  readonly json: boolean;
+  readonly markdown: boolean;
+  readonly help: boolean;
+}
+
+/** Throws an Error for the user. */
+function readFlags(): Flags {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', default: '' },
+      parallel: { type: 'string', default: String(availableParallelism()) },
+      json: { type: 'boolean', default: false },
+      markdown: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { only, parallel, ...flags } = values;
+  if (!/^[1-9]\d*$/.test(parallel)) {
+    throw new Error(`--parallel was given ${parallel}: expected a number of 1 or more.`);
+  }
+  const items = RULES.flatMap(({ rule, mutants }) => mutants.map((mutant) => ({ rule, ...mutant }))).filter(
+    ({ rule, file, test }) => [rule, file, test.spec, test.title].some((text) => text.includes(only)),
+  );
+  if (items.length === 0) throw new Error(`Nothing has the text ${only}.`);
+  return { ...flags, items, parallel: Number(parallel) };
+}
+
+/** Whether all is proven. Prints what is known as soon as all before it is. */
+async function proveAll({ items, parallel, json }: Flags, signal: AbortSignal): Promise<boolean> {
+  const print = (text: string) => void process.stdout.write(text);
+  const wrong = await checkTests(
+    items.map(({ test }) => test),
+    signal,
+  );
+  if (!json) print('Without the rule in the file on the left, the test on the right has to fail.\n');
+  const proofs: Proof[] = [];
+  let printed = 0;
+  const left = items.entries();
+  const worker = async () => {
+    for (const [i, item] of left) {
+      const message = wrong.get(item.test);
+      proofs[i] = message === undefined ? await checkMutant(item, signal) : { proven: false, message };
+      for (let proof = proofs[printed]; proof; proof = proofs[++printed]) {
+        const heading = items[printed - 1]?.rule !== items[printed]!.rule;
+        print(
+          json
+            ? `${JSON.stringify({ ...items[printed], ...proof })}\n`
+            : told(items[printed]!, proof, heading),
+        );
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, worker));
+  const proven = proofs.filter((proof) => proof.proven).length;
+  if (!json) print(`\nA test failed in ${proven} of ${items.length} cases.\n`);
+  return proven === items.length;
+}
+
+function told({ rule, file, test }: Item, { proven, message }: Proof, heading: boolean): string {
+  const where = test.ledger === undefined ? '' : ` (${test.ledger})`;
+  return (
+    (heading ? `\n${rule}\n` : '') +
+    `  ${proven ? 'yes' : 'NO '}  ${basename(file)} → ${basename(test.spec)} › ${test.title}${where}\n` +
+    (proven ? '' : `       ${message.replaceAll('\n', '\n       ')}\n`)
+  );
+}
+
+async function main(): Promise<number> {
+  let flags: Flags;
+  try {
+    flags = readFlags();
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
+    return 2;
+  }
+  if (flags.help || flags.markdown) {
+    process.stdout.write(flags.help ? USAGE : markdown(RULES));
+    return 0;
+  }
+  const ending = new AbortController();
+  setMaxListeners(0, ending.signal);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
+  try {
+    return (await proveAll(flags, ending.signal)) ? 0 : 1;
+  } catch (error) {
+    if (!ending.signal.aborted) throw error;
+    process.stderr.write('\nended before all rules were tried\n');
+    return 130;
+  }
+}
+
+process.exitCode = await main();

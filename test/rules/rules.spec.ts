@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { markdown } from './markdown.js';
+import { changed } from './rule.js';
+import { RULES } from './rules.js';
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+
+describe.each(RULES)('the list of rules: $rule', ({ mutants }) => {
+  it.each(mutants)('names what stands in $file', (mutant) => {
+    expect(changed(read(mutant.file), mutant)).not.toBe(read(mutant.file));
+  });
+
+  it.each(mutants)('names a test of $test.spec', ({ test }) => {
+    expect(read(test.spec)).toContain(`'${test.title}'`);
+  });
+});
+
+it('docs/guarantees.md has the table of rules as they are: npm run rules -- --markdown', () => {
+  expect(read('docs/guarantees.md')).toContain(markdown(RULES));
+});

@@ -1,0 +1,9 @@
+import { CONSUMING } from './consuming.js';
+import { COPIES } from './copies.js';
+import { REMEMBERING } from './remembering.js';
+import type { Rule } from './rule.js';
+import { RUNS } from './runs.js';
+import { SCHEDULES } from './schedules.js';
+
+/** All rules without which a promise would not hold. */
+export const RULES: readonly Rule[] = [...COPIES, ...CONSUMING, ...RUNS, ...SCHEDULES, ...REMEMBERING];

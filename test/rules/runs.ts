@@ -1,0 +1,105 @@
+// Who runs a job: what the ledger says to claims, and of what a run tells it.
+import { contract, server, type Rule } from './rule.js';
+
+const NEXT_IN_MEMORY = 'Math.max(committed + 1, opened + 1, floor + 1, now)';
+const NEXT_IN_REDIS = 'max(record.committed + 1, record.opened + 1, record.floor + 1, now)';
+
+export const RUNS: readonly Rule[] = [
+  {
+    rule: 'A script that reaches Redis too late does nothing, and the call is repeated with a new time.',
+    mutants: [
+      ...server(
+        'rejects calls of a frozen server, which is away until it goes on, and acts on none of them late',
+        ['ledger/scripts/prelude.lua.ts', 'if now > tonumber(ARGV[1]) then return { 0, us } end', ''],
+      ),
+      ...server('repeats a call that came too late, with the right time', [
+        'ledger/redis-master.ts',
+        '} while (clock.now() - began < GIVE_UP_LATE);',
+        '} while (false);',
+      ]),
+    ],
+  },
+  {
+    rule: 'Fences and generations only grow, with a clock that went back and with a Redis that lost everything.',
+    mutants: [
+      ...contract(
+        'ledger.spec.ts',
+        'makes a greater fence after everything was wiped',
+        ['memory-runs.ts', 'return Math.max(record.fence + 1, time.us);', 'return record.fence + 1;'],
+        [
+          'prelude.lua.ts',
+          'return record and max(record.fence + 1, us) or us',
+          'return record and record.fence + 1 or 1',
+        ],
+      ),
+      ...contract(
+        'ledger.spec.ts',
+        'makes a greater fence although the clock went back',
+        ['memory-runs.ts', 'return Math.max(record.fence + 1, time.us);', 'return time.us;'],
+        ['prelude.lua.ts', 'return record and max(record.fence + 1, us) or us', 'return us'],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'gives a greater one after everything was wiped',
+        ['memory-schedules.ts', NEXT_IN_MEMORY, 'Math.max(committed + 1, opened + 1, floor + 1)'],
+        ['open.lua.ts', NEXT_IN_REDIS, 'max(record.committed + 1, record.opened + 1, record.floor + 1)'],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'gives a greater one although the clock went back',
+        ['memory-schedules.ts', NEXT_IN_MEMORY, 'Math.max(opened + 1, floor + 1, now)'],
+        ['open.lua.ts', NEXT_IN_REDIS, 'max(record.opened + 1, record.floor + 1, now)'],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'gives a greater one although the clock went back',
+        ['memory-schedules.ts', NEXT_IN_MEMORY, 'Math.max(committed + 1, floor + 1, now)'],
+        ['open.lua.ts', NEXT_IN_REDIS, 'max(record.committed + 1, record.floor + 1, now)'],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'gives one above what a revoke has voided although the clock went back',
+        ['memory-schedules.ts', NEXT_IN_MEMORY, 'Math.max(committed + 1, opened + 1, now)'],
+        ['open.lua.ts', NEXT_IN_REDIS, 'max(record.committed + 1, record.opened + 1, now)'],
+      ),
+    ],
+  },
+  {
+    rule: 'What a run says under a fence that is not the last one is refused.',
+    mutants: [
+      ...contract(
+        'ledger.spec.ts',
+        'is refused once another run has taken over',
+        [
+          'memory-runs.ts',
+          'if (!record || record.fence !== request.fence) return refuse(',
+          'if (!record) return refuse(',
+        ],
+        ['finish.lua.ts', 'elseif record.fence ~= fence then', 'elseif false then'],
+      ),
+      ...contract(
+        'ledger.spec.ts',
+        'is refused once another run has taken over',
+        [
+          'memory-runs.ts',
+          `if (!record || record.fence !== request.fence) return 'refused';`,
+          `if (!record) return 'refused';`,
+        ],
+        ['extend.lua.ts', 'elseif record.fence ~= fence then', 'elseif false then'],
+      ),
+    ],
+  },
+  {
+    rule: 'The first run of a generation whose commit never came makes it the job.',
+    mutants: contract(
+      'ledger.spec.ts',
+      'commits it by running it, so that a lost commit loses no job',
+      ['memory-runs.ts', 'swap(next, born, { generation, due, places: [] });', ''],
+      [
+        'claim.lua.ts',
+        `call('HSET', key, 's', 'r', 'g', generation, 'b', born,`,
+        `call('HSET', key, 's', 'r', 'b', born,`,
+      ],
+    ),
+  },
+];

@@ -1,0 +1,165 @@
+// Which generation of a job counts: what the ledger says to commits, revokes and the claims of replaced ones.
+import { contract, type Rule } from './rule.js';
+
+const FLOOR_IN_MEMORY = 'byKey ? Math.max(committed, opened, floor, now) : Math.max(floor, committed)';
+const FLOOR_IN_REDIS = 'born and max(record.floor, committed) or max(committed, opened, record.floor, now)';
+
+export const SCHEDULES: readonly Rule[] = [
+  {
+    rule: 'A commit decides: it is refused where a newer generation, a revoke, an abort or onDuplicate came before, and then no claim may adopt it.',
+    mutants: [
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'is refused once a newer generation was committed, and tells of it',
+        [
+          'job-record.ts',
+          'return generation < committed || aborted.includes(generation)',
+          'return aborted.includes(generation)',
+        ],
+        [
+          'generations.lua.ts',
+          'return (generation < record.committed or isAborted(record, generation))',
+          'return isAborted(record, generation)',
+        ],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'is refused by a revoke that came after the opening',
+        ['job-record.ts', `if (generation <= floor) return 'revoked';`, ''],
+        ['generations.lua.ts', `if generation <= record.floor then return 'revoked' end`, ''],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'lets an opened generation never run, and its key be as before',
+        [
+          'job-record.ts',
+          'return generation < committed || aborted.includes(generation)',
+          'return generation < committed',
+        ],
+        [
+          'generations.lua.ts',
+          'return (generation < record.committed or isAborted(record, generation))',
+          'return generation < record.committed',
+        ],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'lets an opened generation never run, and its key be as before',
+        [
+          'memory-runs.ts',
+          'if (generation < committed || record.aborted.includes(generation))',
+          'if (generation < committed)',
+        ],
+        [
+          'claim.lua.ts',
+          'if generation < committed or isAborted(record, generation) then',
+          'if generation < committed then',
+        ],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'is refused once a newer generation was committed, and tells of it',
+        [
+          'memory-runs.ts',
+          'if (generation < committed || record.aborted.includes(generation))',
+          'if (record.aborted.includes(generation))',
+        ],
+        [
+          'claim.lua.ts',
+          'if generation < committed or isAborted(record, generation) then',
+          'if isAborted(record, generation) then',
+        ],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'is refused by %s if another came before, and gives up',
+        ['memory-schedules.ts', '(lost ? undefined : refusal(record, opening, now))', 'undefined'],
+        ['commit.lua.ts', 'or not lost and refusal(record, opening) or nil', 'or nil'],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'is refused by %s if another came before, and gives up',
+        ['memory-schedules.ts', 'if (why) {\n    giveUp(record, request);', 'if (why) {'],
+        ['commit.lua.ts', 'giveUp(record, generation, due, mask, unknown)', ''],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'finds it committed by a claim, and says where the copies are',
+        ['memory-schedules.ts', 'if (record.committed === generation) {', 'if (false) {'],
+        ['commit.lua.ts', 'if record.committed == generation then', 'if false then'],
+      ),
+      ...contract(
+        'ledger.spec.ts',
+        'waits while its commit may still come, and asks again soon',
+        ['memory-runs.ts', 'if (generation > committed && age < YOUNG) {', 'if (false) {'],
+        ['claim.lua.ts', 'if generation > committed and age < YOUNG then', 'if false then'],
+      ),
+    ],
+  },
+  {
+    rule: 'A replaced run holds its successor back until it ends, whatever it ends with, or its lease does.',
+    mutants: [
+      ...contract(
+        'ledger-hold.spec.ts',
+        'holds its successor back until it ends',
+        ['memory-schedules.ts', 'if (runs) record.holdEnd = Math.max(record.holdEnd, record.leaseEnd);', ''],
+        ['commit.lua.ts', 'record.holdEnd = max(record.holdEnd, record.leaseEnd)', ''],
+      ),
+      ...contract(
+        'ledger-hold.spec.ts',
+        'holds its successor back until it ends',
+        ['memory-runs.ts', 'record.holdEnd = 0;', ''],
+        ['finish.lua.ts', `call('HDEL', key, 'h', 'k')`, `call('HDEL', key, 'k')`],
+      ),
+      ...contract(
+        'ledger-hold.spec.ts',
+        'only ends its hold by %s',
+        ['memory-runs.ts', 'if (generation < record.committed) {', 'if (false) {'],
+        ['finish.lua.ts', 'elseif generation < record.committed then', 'elseif false then'],
+      ),
+      ...contract(
+        'ledger-hold.spec.ts',
+        'goes on holding it back while it extends, after a second replacement too',
+        ['memory-runs.ts', 'record.holdEnd = leaseEnd;', ''],
+        ['extend.lua.ts', 'record.holdEnd = now + LEASE', ''],
+      ),
+    ],
+  },
+  {
+    rule: 'A revoke by key voids every generation opened before it; one by a receipt only its own.',
+    mutants: [
+      ...contract(
+        'ledger-revoke.spec.ts',
+        'by a key covers what was opened before, also while an older run goes on',
+        ['memory-schedules.ts', FLOOR_IN_MEMORY, 'Math.max(committed, opened, floor)'],
+        ['revoke.lua.ts', FLOOR_IN_REDIS, 'max(committed, opened, record.floor)'],
+      ),
+      ...contract(
+        'ledger-revoke.spec.ts',
+        'by a key covers what was opened by a clock ahead of the server’s',
+        ['memory-schedules.ts', FLOOR_IN_MEMORY, 'Math.max(committed, floor, now)'],
+        ['revoke.lua.ts', FLOOR_IN_REDIS, 'max(committed, record.floor, now)'],
+      ),
+      ...contract(
+        'ledger-revoke.spec.ts',
+        'by a reference leaves alone an add that is on its way, and remembers what was given up',
+        ['memory-schedules.ts', FLOOR_IN_MEMORY, 'Math.max(committed, opened, floor, now)'],
+        ['revoke.lua.ts', FLOOR_IN_REDIS, 'max(committed, opened, record.floor, now)'],
+      ),
+      ...contract(
+        'ledger.spec.ts',
+        'refuses it if a revoke came after it was opened',
+        [
+          'memory-runs.ts',
+          `if (generation <= record.floor && !(current && running)) return { kind: 'gone' };`,
+          '',
+        ],
+        [
+          'claim.lua.ts',
+          'if generation <= record.floor and not (current and record.running) then return GONE, 0, 0, 0 end',
+          '',
+        ],
+      ),
+    ],
+  },
+];
