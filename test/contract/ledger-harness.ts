@@ -82,7 +82,11 @@ export async function memoryHarness(): Promise<LedgerHarness> {
   };
 }
 
-const FIELD_NAMES = { fence: 'c', opened: 'o', floor: 'f', holdEnd: 'h' };
+const OVERWRITE = `
+local record = cmsgpack.unpack(redis.call('GET', KEYS[1]))
+for name, value in pairs(cjson.decode(ARGV[1])) do record[name] = value end
+redis.call('SET', KEYS[1], cmsgpack.pack(record), 'KEEPTTL')
+`;
 
 export const redisHarness = () => serverHarness(false);
 export const clusterHarness = () => serverHarness(true);
@@ -128,11 +132,7 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
       return left === -2 ? undefined : left === -1 ? Infinity : left;
     },
     overwrite: async (tube, id, fields) => {
-      const changed = Object.entries(fields).flatMap(([name, value]) => [
-        FIELD_NAMES[name as keyof typeof fields],
-        String(value),
-      ]);
-      await inspect.hset(key(tube, id), changed);
+      await inspect.eval(OVERWRITE, 1, key(tube, id), JSON.stringify(fields));
     },
     stop: async () => {
       inspect.disconnect();

@@ -197,10 +197,13 @@ export function runOf({ id, generation, born }: ClaimRequest, answer: ClaimAnswe
   return { id, generation, born, due, fence, attempt, lastOk: Math.floor(fence / 1_000) };
 }
 
-/** A second for the calls in between, on a busy machine. */
+/**
+ * How long a record is kept: for up to a lease longer than it must be, as the run that ended had it kept; less what the calls
+ * in between may take on a busy machine.
+ */
 export function expectAbout(actual: number | undefined, expected: number): void {
   expect(actual).toBeGreaterThan(expected - 5_000);
-  expect(actual).toBeLessThanOrEqual(expected + 5);
+  expect(actual).toBeLessThanOrEqual(expected + SETTINGS.lease + 5);
 }
 
 export function placesOf(text: string): Place[] {

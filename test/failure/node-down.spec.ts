@@ -50,7 +50,9 @@ describe('a cluster of three nodes', () => {
         );
         expect(error).toBeInstanceOf(DqError);
         expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
-        expect(Object.keys(error!.nodes!).sort()).toEqual(down.map(({ endpoint }) => endpoint).sort());
+        const { nodes } = error!;
+        for (const { endpoint } of down) expect(nodes![endpoint]).toMatch(/./);
+        expect(Object.values(nodes!).filter((reason) => !reason.startsWith('not asked'))).toHaveLength(2);
         for (const { endpoint } of down) expect(error!.message).toContain(endpoint);
         expect(performance.now() - begun).toBeLessThan(LIMIT);
       }

@@ -217,7 +217,7 @@ export class LedgerLink implements Ledger {
     const question: Question = { rule };
     this.questions.set(number, question);
     try {
-      await this.master.call('dqProbe', [], [number]);
+      await this.master.call('dqProbe', [], number);
       return question.answer as T;
     } finally {
       this.questions.delete(number);

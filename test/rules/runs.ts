@@ -97,8 +97,8 @@ export const RUNS: readonly Rule[] = [
       ['memory-runs.ts', 'swap(next, born, { generation, due, places: [] });', ''],
       [
         'claim.lua.ts',
-        `call('HSET', key, 's', 'r', 'g', generation, 'b', born,`,
-        `call('HSET', key, 's', 'r', 'b', born,`,
+        'swap(record, born, generation, due, nil)',
+        'swap(record, born, record.committed, due, nil)',
       ],
     ),
   },

@@ -109,7 +109,7 @@ export const SCHEDULES: readonly Rule[] = [
         'ledger-hold.spec.ts',
         'holds its successor back until it ends',
         ['memory-runs.ts', 'record.holdEnd = 0;', ''],
-        ['finish.lua.ts', `call('HDEL', key, 'h', 'k')`, `call('HDEL', key, 'k')`],
+        ['finish.lua.ts', 'record.holdEnd, record.abort = nil, nil', 'record.abort = nil'],
       ),
       ...contract(
         'ledger-hold.spec.ts',
@@ -156,7 +156,7 @@ export const SCHEDULES: readonly Rule[] = [
         ],
         [
           'claim.lua.ts',
-          'if generation <= record.floor and not (current and record.running) then return GONE, 0, 0, 0 end',
+          'if generation <= record.floor and not (current and running) then return GONE, 0, 0, 0 end',
           '',
         ],
       ),

@@ -1,6 +1,7 @@
 import type { Cluster } from './cluster/cluster.js';
 import { isCopy } from './envelope.js';
-import type { DeletedCopy, SettleQueue } from './ledger/settle-queue.js';
+import type { DeletedCopy } from './ledger/deleted-copies.js';
+import type { SettleQueue } from './ledger/settle-queue.js';
 import { hasUnknown, isUnknown, type Place } from './location.js';
 
 /** One generation of a job. */

@@ -13,6 +13,7 @@ import type { Place } from './location.js';
 import { FIRST_TIMESTAMP, type ResolvedBackoff } from './time.js';
 
 const MARK = 'dq1 ';
+const MARK_BYTES = Buffer.from(MARK).readUInt32BE();
 const LINE_FEED = 0x0a;
 
 /** What all copies of a job have in common. */
@@ -187,7 +188,7 @@ function asciiJson(value: unknown): string {
 
 /** Takes a body apart. A text is the reason why the body is no envelope. */
 export function unwrap(body: Buffer): Envelope | string {
-  if (body.length < MARK.length || body.toString('latin1', 0, MARK.length) !== MARK) {
+  if (body.length < MARK.length || body.readUInt32BE() !== MARK_BYTES) {
     return `it does not begin with ${JSON.stringify(MARK)} but with ${show(body.toString('latin1', 0, 20))}`;
   }
   const end = body.indexOf(LINE_FEED, MARK.length);
@@ -198,8 +199,9 @@ export function unwrap(body: Buffer): Envelope | string {
   } catch (error) {
     return `its header is no JSON: ${String(error)}`;
   }
-  const wrong = whatIsWrong(wire);
-  if (wrong) return wrong;
+  if (typeof wire !== 'object' || wire === null) return 'its header is no object';
+  const bad = badField(wire);
+  if (bad) return `its header's field "${bad}" is ${show(wire[bad])}`;
   return {
     header: {
       id: wire.id,
@@ -240,25 +242,21 @@ function wireBackoff(plan: ResolvedBackoff): WireHeader['b'] {
 }
 
 /** Somebody else's program may write into our tubes, so nothing of a header is taken for granted. */
-function whatIsWrong(wire: WireHeader): string | undefined {
-  if (typeof wire !== 'object' || wire === null) return 'its header is no object';
-  const fields: [keyof WireHeader, boolean][] = [
-    ['id', isJobId(wire.id)],
-    ['due', isTime(wire.due)],
-    ['n', isCount(wire.n, 1, 31)],
-    ['i', isCount(wire.i, 0, 30)],
-    ['g', wire.g === undefined || isTime(wire.g)],
-    ['o', wire.o === undefined || isTime(wire.o)],
-    ['k', wire.k === undefined || typeof wire.k === 'string'],
-    ['p', wire.p === undefined || isCount(wire.p, 0, 2)],
-    ['a', wire.a === undefined || isCount(wire.a, 1, Number.MAX_SAFE_INTEGER)],
-    ['b', wire.b === undefined || isBackoff(wire.b)],
-    ['h', wire.h === undefined || isTexts(wire.h)],
-    ['t', wire.t === undefined || wire.t === 'bytes' || wire.t === 'text' || wire.t === 'void'],
-    ['l', wire.l === undefined || isSiblings(wire.l)],
-  ];
-  const bad = fields.find(([, right]) => !right);
-  return bad && `its header's field "${bad[0]}" is ${show(wire[bad[0]])}`;
+function badField({ id, due, n, i, g, o, k, p, a, b, h, t, l }: WireHeader): keyof WireHeader | undefined {
+  if (!isJobId(id)) return 'id';
+  if (!isTime(due)) return 'due';
+  if (!isCount(n, 1, 31)) return 'n';
+  if (!isCount(i, 0, 30)) return 'i';
+  if (g !== undefined && !isTime(g)) return 'g';
+  if (o !== undefined && !isTime(o)) return 'o';
+  if (k !== undefined && typeof k !== 'string') return 'k';
+  if (p !== undefined && !isCount(p, 0, 2)) return 'p';
+  if (a !== undefined && !isCount(a, 1, Number.MAX_SAFE_INTEGER)) return 'a';
+  if (b !== undefined && !isBackoff(b)) return 'b';
+  if (h !== undefined && !isTexts(h)) return 'h';
+  if (t !== undefined && t !== 'bytes' && t !== 'text' && t !== 'void') return 't';
+  if (l !== undefined && !isSiblings(l)) return 'l';
+  return undefined;
 }
 
 /** What may be part of a key of the ledger, and is none of those that stand beside the records. */

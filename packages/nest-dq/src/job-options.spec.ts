@@ -65,7 +65,7 @@ describe('resolveJobOptions', () => {
     [{ key: 'k', onDuplicate: 'drop' }, '`onDuplicate` is "drop"'],
     [{ key: 'k', onDuplicate: null }, '`onDuplicate` is null'],
     [{ onDuplicate: 'keep' }, '`onDuplicate` is "keep": expected a `key` beside it'],
-    [{ cluster: 'second' }, '`cluster` is not available in this version'],
+    [{ cluster: 'second' }, 'there is no job option `cluster`'],
     [{ timeout: '5s' }, 'there is no job option `timeout`'],
     [{ prioritiy: 'high' }, 'there is no job option `prioritiy`'],
   ])('refuses %p by name', (options, text) => {

@@ -18,8 +18,6 @@ const PRIORITIES = ['high', 'normal', 'low'];
 const ON_DUPLICATE = ['replace', 'keep', 'reject'];
 const LONGEST_KEY = 500;
 const KNOWN = new Set(['key', 'onDuplicate', 'priority', 'attempts', 'backoff', 'headers', 'allowPast']);
-/** Planned, and refused by name rather than ignored. */
-const NOT_YET = new Set(['cluster']);
 const DEFAULTS: ResolvedJobOptions = { onDuplicate: 'replace', priority: 1, allowPast: false };
 
 /** Checks what a producer says of one job; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` inside `backoff`. */
@@ -75,13 +73,10 @@ export function checkCount(name: string, value: unknown): number {
   return value as number;
 }
 
-/** Refuses options by name: those that are planned, and those that are misspelt. */
+/** Refuses what is misspelt. */
 export function refuseUnknown(options: object, known: ReadonlySet<string>, what: string): void {
   for (const [name, value] of Object.entries(options)) {
     if (known.has(name) || value === undefined) continue;
-    if (NOT_YET.has(name)) {
-      throw new DqError('DQ_BAD_OPTION', `the ${what} option \`${name}\` is not available in this version`);
-    }
     throw new DqError(
       'DQ_BAD_OPTION',
       `there is no ${what} option \`${name}\` (given ${show(value)}); there are ${[...known].join(', ')}`,

@@ -119,6 +119,8 @@ export type HandlerMethod<Out = any> = (payload: Out, job: DelayedJob<Out>) => H
 
 /** How the jobs of one handler are run in this process. */
 export interface HandlerOptions {
+  /** The name of the cluster whose jobs it runs, as given to `DqModule.forRoot`. @default the one without a name */
+  cluster?: string;
   /** Runs at once in this process. @default 10 */
   concurrency?: number;
   /** Runs at most, the first and crashed ones included; then a dead letter. A run ended by shutdown does not count. @default 10 */

@@ -33,7 +33,8 @@ describe('a location', () => {
     'a#b:x',
     'a#b:1 ',
     'a#b:-1',
-    'a#b#c:1:2',
+    'a#b#c:1',
+    'a#b:1:2',
     'a#b:??',
     `a#b:${'1'.repeat(21)}`,
   ])('is not %p', (text) => {

@@ -7,6 +7,8 @@ export interface Location {
 }
 
 export const UNKNOWN_COPY = '?';
+const UNKNOWN_END = `:${UNKNOWN_COPY}`;
+const COPY_ID = /^(\d{1,20}|\?)$/;
 
 export function formatLocation(endpoint: string, instance: string, copyId: string): string {
   return `${endpoint}#${instance}:${copyId}`;
@@ -14,13 +16,17 @@ export function formatLocation(endpoint: string, instance: string, copyId: strin
 
 /** Undefined when the text is no location. */
 export function parseLocation(text: string): Location | undefined {
-  const match = /^([^#]+)#([^#:]*):(\d{1,20}|\?)$/.exec(text);
-  return match ? { endpoint: match[1]!, instance: match[2]!, copyId: match[3]! } : undefined;
+  const hash = text.indexOf('#');
+  const colon = text.indexOf(':', hash);
+  if (hash < 1 || colon < 0 || text.lastIndexOf('#') > hash) return undefined;
+  const copyId = text.slice(colon + 1);
+  if (!COPY_ID.test(copyId)) return undefined;
+  return { endpoint: text.slice(0, hash), instance: text.slice(hash + 1, colon), copyId };
 }
 
 /** True when the copy's put got no answer, so that nobody knows whether and where it is. */
 export function isUnknown(location: string): boolean {
-  return location.endsWith(`:${UNKNOWN_COPY}`);
+  return location.endsWith(UNKNOWN_END);
 }
 
 /** One copy of a job and where it is; `location` as `formatLocation` writes it. */

@@ -70,9 +70,7 @@ export class Cluster {
 
   /** By the instance first: two processes may know one node by two names. */
   private find(endpoint: string, instance: string): ClusterNode | undefined {
-    return (
-      this.nodes.find((node) => node.instance === instance) ??
-      this.nodes.find((node) => node.endpoint === endpoint)
-    );
+    for (const node of this.nodes) if (node.instance === instance) return node;
+    return this.nodes.find((node) => node.endpoint === endpoint);
   }
 }

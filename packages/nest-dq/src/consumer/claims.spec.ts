@@ -88,6 +88,16 @@ describe('Claims', () => {
       expect(claims.size).toBe(1);
     });
 
+    it('in several calls for many, first come first, and about no more than there are slots', () => {
+      free = 150;
+      const all = Array.from({ length: 160 }, (_, i) => waiting({ id: `job-${i}`, due: T + i * 1_000 }));
+      claims.claim();
+      const asked = ledger.claims.map(({ requests }) => requests.map(({ id }) => id));
+      expect(asked.map(({ length }) => length)).toEqual([64, 64, 22]);
+      expect(asked.flat()).toEqual(all.slice(0, 150).map(({ header }) => header.id));
+      expect([claims.pending, claims.size]).toEqual([150, 10]);
+    });
+
     it('nothing without a slot, or without a copy', () => {
       free = 0;
       waiting({});

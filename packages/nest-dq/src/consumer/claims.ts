@@ -19,6 +19,11 @@ const LEASE_RESERVE = 1_000;
 /** Seconds. How long a copy goes whose claim the ledger fails at. */
 const TROUBLE_PAUSE = 10;
 const NOTHING_SETTLED: readonly SettledCopies[] = [];
+/**
+ * Claims of one call. With several calls under way the ledger works on one while we run what another granted; and no call
+ * keeps the ledger from others for long.
+ */
+const MOST_CLAIMED = 64;
 
 /** What a claim may lead to, besides letting go of the copy. */
 export interface ClaimTaker {
@@ -95,14 +100,10 @@ export class Claims {
   /** Claims as many as there are slots. */
   claim(): void {
     if (this.pause) return;
-    const batch: Delivery[] = [];
-    const free = this.taker.freeSlots();
-    for (let next = this.waiting.peek(); next && batch.length < free; next = this.waiting.peek()) {
-      this.waiting.remove(next);
-      if (this.taker.ours(next)) this.letRunEnd(next);
-      else batch.push(next);
+    for (let free = this.taker.freeSlots(); free > 0 && this.waiting.size > 0; free -= MOST_CLAIMED) {
+      const batch = this.next(Math.min(free, MOST_CLAIMED));
+      if (batch.length > 0) this.ask(batch, this.settleQueue.take(this.settings.tube));
     }
-    if (batch.length > 0) this.ask(batch, this.settleQueue.take(this.settings.tube));
   }
 
   /** No more questions. */
@@ -129,12 +130,22 @@ export class Claims {
   /** Gives to others what has waited too long beyond the first `keep`. */
   releaseSurplus(keep: number): void {
     if (this.waiting.size <= keep) return;
-    const now = this.clock.now();
-    const all = this.takeAll();
-    all.forEach((delivery, position) => {
-      if (position < keep || now - delivery.waitingSince <= PATIENCE) this.waiting.add(delivery);
+    const before = this.clock.now() - PATIENCE;
+    this.takeAll().forEach((delivery, position) => {
+      if (position < keep || delivery.waitingSince >= before) this.waiting.add(delivery);
       else delivery.release(0);
     });
+  }
+
+  /** Takes the first ones, but for copies of jobs that this process runs. */
+  private next(most: number): Delivery[] {
+    const batch: Delivery[] = [];
+    for (let next = this.waiting.peek(); next && batch.length < most; next = this.waiting.peek()) {
+      this.waiting.remove(next);
+      if (this.taker.ours(next)) this.letRunEnd(next);
+      else batch.push(next);
+    }
+    return batch;
   }
 
   private ask(batch: readonly Delivery[], settled: readonly SettledCopies[]): void {

@@ -21,7 +21,7 @@ export abstract class DqConsumer {
   abstract consume<Out = unknown>(
     tube: string | Tube<any, Out>,
     handler: HandlerMethod<Out>,
-    options?: HandlerOptions,
+    options?: Omit<HandlerOptions, 'cluster'>,
   ): Promise<Consumption>;
 }
 
@@ -50,7 +50,7 @@ export class ClusterConsumer extends DqConsumer {
   override async consume(
     tube: string | Tube,
     handler: HandlerMethod,
-    options?: HandlerOptions,
+    options?: Omit<HandlerOptions, 'cluster'>,
   ): Promise<Consumption> {
     const name = tubeName(tube, this.settings.prefix);
     if (this.stopping)

@@ -75,6 +75,28 @@ describe('Deletions', () => {
     expect(settled.map(({ unknown }) => unknown)).toEqual([true, false]);
   });
 
+  it('waits for the copy in hand where the nodes of all others are known to be away', () => {
+    const cluster = {
+      delete: (_location: string, _isSame: unknown, answer: Answer) => answer('away'),
+    } as unknown as Cluster;
+    const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
+    deletions = new Deletions(cluster, settleQueue, 'tube', () => answered++);
+    deletions.delete(held(), true);
+    expect([deletions.pending, settled]).toEqual([1, []]);
+    connection.answer('DELETED');
+    expect([deletions.pending, answered, settled.map(({ copies }) => copies.length)]).toEqual([0, 1, [1]]);
+  });
+
+  it('settles jobs whose copies were deleted alike as such', () => {
+    for (const at of [0, 1]) {
+      deletions.delete(held({ id: `job-${at}` }), true);
+      asked[at]!.answer('deleted', elsewhere);
+      connection.answer('NOT_FOUND');
+    }
+    expect(settled.map(({ id }) => id)).toEqual(['job-0', 'job-1']);
+    expect(settled[1]!.copies).toBe(settled[0]!.copies);
+  });
+
   it('leaves the siblings of a job that was ended elsewhere to whoever ended it', () => {
     deletions.delete(held(), false);
     expect(asked).toEqual([]);

@@ -1,12 +1,14 @@
 import type { Cluster } from '../cluster/cluster.js';
 import { deleteCopies, deleteCopy, type JobGeneration } from '../copy-deletion.js';
-import { hasUnknown, isUnknown, type Place } from '../location.js';
-import type { DeletedCopy, SettleQueue } from '../ledger/settle-queue.js';
+import { isUnknown, type Place } from '../location.js';
+import { DeletedCopies, type DeletedCopy } from '../ledger/deleted-copies.js';
+import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Delivery } from './delivery.js';
 
 /** Deletes the copies of a job that is over: the one in hand on its lane, its sleeping siblings wherever they are. */
 export class Deletions {
   private open = 0;
+  private readonly none = new DeletedCopies();
 
   constructor(
     private readonly cluster: Cluster,
@@ -24,24 +26,32 @@ export class Deletions {
   /** `siblings` false: only the copy in hand, as when the others were dealt with by whoever ended the job. */
   delete(delivery: Delivery, siblings: boolean): void {
     const { header, node, lane } = delivery;
-    const others = siblings ? header.siblings.filter(({ location }) => !isUnknown(location)) : [];
-    const deleted: DeletedCopy[] = [];
-    let left = others.length + 1;
+    let deleted = this.none;
+    let left = 1; // until all are asked for
     this.open++;
     const answered = (copy: DeletedCopy | undefined) => {
-      if (copy) deleted.push(copy);
+      if (copy) deleted = deleted.with(copy);
       if (--left > 0) return;
       this.open--;
       const { id, generation } = header;
-      const unknown = hasUnknown(header.siblings);
-      this.settleQueue.add({ tube: this.tube, id, generation, copies: deleted, unknown });
+      const { copies } = deleted;
+      this.settleQueue.add({ tube: this.tube, id, generation, copies, unknown: delivery.unknown });
       this.onAnswered();
     };
-    const own = (result: boolean) =>
-      answered(result ? { index: header.index, node, instance: lane.instance } : undefined);
-    if (delivery.held) lane.delete(delivery, own);
-    else others.push({ index: header.index, location: delivery.location });
-    for (const place of others) deleteCopy(this.cluster, header, place, answered);
+    const ask = (place: Place) => {
+      left++;
+      deleteCopy(this.cluster, header, place, answered);
+    };
+    const { index } = header;
+    if (delivery.held) {
+      left++;
+      const { instance } = lane;
+      lane.delete(delivery, (gone) => answered(gone ? { index, node, instance } : undefined));
+    } else {
+      ask({ index, location: delivery.location });
+    }
+    if (siblings) for (const place of header.siblings) if (!isUnknown(place.location)) ask(place);
+    answered(undefined);
   }
 
   /** The same for a generation that was stored and does not count. */

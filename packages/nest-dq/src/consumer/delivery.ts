@@ -12,14 +12,17 @@ const PROCESS = `${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 4
 export class Delivery {
   readonly header: CopyHeader;
   readonly content: Content;
-  /** The claim's, kept over repeats of the call, so that the ledger knows that it is the same question. */
-  readonly token = `${PROCESS}-${(made++).toString(36)}`;
+  /** Its place in beanstalkd's order: the user's priority, then the due time, backups after the primaries of their time. */
+  readonly priority: number;
+  /** As far as this copy knows, a put got no answer, so that one more copy may be somewhere. */
+  readonly unknown: boolean;
   /** Ledger time, ms: not before this. */
   due: number;
   /** Since when it has been due without a slot, by the clock. */
   waitingSince = 0;
   /** Where the due buffer and the waiting list keep it. */
   heapIndex = -1;
+  private readonly number = made++;
 
   constructor(
     readonly node: ClusterNode,
@@ -27,9 +30,17 @@ export class Delivery {
     readonly copyId: string,
     envelope: Envelope,
   ) {
-    this.header = envelope.header;
-    this.content = envelope.content;
-    this.due = envelope.header.due;
+    const { header, content } = envelope;
+    this.header = header;
+    this.content = content;
+    this.priority = copyPriority(header.priority, header.due, header.index);
+    this.unknown = hasUnknown(header.siblings);
+    this.due = header.due;
+  }
+
+  /** The claim's, the same over repeats of the call, so that the ledger knows that it is the same question. */
+  get token(): string {
+    return `${PROCESS}-${this.number.toString(36)}`;
   }
 
   /** The copy that surfaces first, and is held until the millisecond. */
@@ -46,16 +57,11 @@ export class Delivery {
     return this.lane.holds(this);
   }
 
-  /** Its place in beanstalkd's order: the user's priority, then the due time, backups after the primaries of their time. */
-  get priority(): number {
-    return copyPriority(this.header.priority, this.header.due, this.header.index);
-  }
-
   /** The copies that may exist, as this one knows: a primary knows all, a backup only how many were meant. */
   get owed(): OwedCopies {
     const { copies, siblings } = this.header;
     if (!this.primary) return { mask: 2 ** copies - 1, unknown: false };
-    return { mask: maskOf(siblings) | 1, unknown: hasUnknown(siblings) };
+    return { mask: maskOf(siblings) | 1, unknown: this.unknown };
   }
 
   /** Where copies of the job are, as this one knows: itself, and in a primary the others that were confirmed. */

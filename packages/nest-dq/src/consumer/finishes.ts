@@ -28,7 +28,12 @@ export class Finishes extends InsistentCalls<Finish, FinishAnswer> {
 }
 
 function requestOf({ run, ending, retryDue }: Finish): FinishRequest {
-  return { ...run.ref, owed: run.delivery.owed, outcome: outcomeOf(run, ending, retryDue) };
+  const { delivery, grant, lastOk } = run;
+  const { id, generation, born } = delivery.header;
+  const { fence, attempt, due } = grant;
+  const outcome = outcomeOf(run, ending, retryDue);
+  // Field by field: a spread of `run.ref` costs ten times as much.
+  return { id, generation, born, due, fence, attempt, lastOk, owed: delivery.owed, outcome };
 }
 
 function outcomeOf(run: Run, ending: Ending, retryDue: number): FinishRequest['outcome'] {
@@ -42,6 +47,6 @@ function outcomeOf(run: Run, ending: Ending, retryDue: number): FinishRequest['o
       return { kind: 'again', generation, due, owed, places };
     }
     default:
-      return { kind: ending.kind };
+      return ending;
   }
 }

@@ -60,7 +60,7 @@ describe('resolveHandlerOptions', () => {
     [{ timeout: '0s' }, 'DQ_BAD_OPTION', '`timeout` is "0s"'],
     [{ timeout: '5' }, 'DQ_BAD_DURATION', '`timeout` is "5"'],
     [{ timeout: -1 }, 'DQ_BAD_DURATION', '`timeout` is -1'],
-    [{ cluster: 'orders' }, 'DQ_BAD_OPTION', '`cluster` is not available in this version'],
+    [{ cluster: 'orders' }, 'DQ_BAD_OPTION', 'there is no handler option `cluster`'],
     [{ concurency: 5 }, 'DQ_BAD_OPTION', 'there is no handler option `concurency` (given 5)'],
     [null, 'DQ_BAD_OPTION', 'the handler options are null'],
     [5, 'DQ_BAD_OPTION', 'the handler options are 5'],

@@ -28,7 +28,7 @@ export const DEFAULT_HANDLER_SETTINGS: HandlerSettings = {
 
 /** Checks what a handler says of itself; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for its durations. */
 export function resolveHandlerOptions(
-  options: HandlerOptions = {},
+  options: Omit<HandlerOptions, 'cluster'> = {},
   defaults: HandlerSettings = DEFAULT_HANDLER_SETTINGS,
 ): HandlerSettings {
   if (typeof options !== 'object' || options === null) {

@@ -45,6 +45,8 @@ export class Intake implements Taker, ClaimTaker {
   private readonly claims: Claims;
   private turn = 0;
   private turnScheduled = false;
+  /** Handlers that ended in this turn. */
+  private ended = 0;
   private surplusTimer: Timer | undefined;
 
   constructor(
@@ -107,7 +109,8 @@ export class Intake implements Taker, ClaimTaker {
 
   /** A handler ended, which makes room. */
   completed(): void {
-    this.space.completed();
+    this.ended++;
+    this.schedule();
   }
 
   /** Keeps a copy for a later time, `due` by the ledger. */
@@ -126,6 +129,8 @@ export class Intake implements Taker, ClaimTaker {
     this.turnScheduled = true;
     this.parts.clock.soon(() => {
       this.turnScheduled = false;
+      if (this.ended > 0) this.space.completed(this.ended);
+      this.ended = 0;
       if (!this.host.open) return;
       this.claims.claim();
       this.turn++;

@@ -17,9 +17,9 @@ describe('Room', () => {
   });
 
   it('grows by what was completed in the last 100 ms, and shrinks again as that passes', async () => {
-    for (let i = 0; i < 5; i++) room.completed();
+    room.completed(5);
     await clock.advance(50);
-    for (let i = 0; i < 7; i++) room.completed();
+    room.completed(7);
     expect(room.window(1)).toBe(22);
     await clock.advance(40);
     expect(room.window(1)).toBe(22);
@@ -32,10 +32,10 @@ describe('Room', () => {
   });
 
   it('forgets everything in a pause of any length', async () => {
-    for (let i = 0; i < 5; i++) room.completed();
+    room.completed(5);
     await clock.advance(123_456);
     expect(room.window(1)).toBe(10);
-    room.completed();
+    room.completed(1);
     expect(room.window(1)).toBe(11);
   });
 
@@ -61,7 +61,7 @@ describe('Room', () => {
     room.window(1);
     await clock.advance(60_000);
     expect(room.window(0)).toBe(0);
-    room.completed();
+    room.completed(1);
     expect(room.window(0)).toBe(11);
     await clock.advance(1_000);
     expect(room.window(0)).toBe(0);

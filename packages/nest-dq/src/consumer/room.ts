@@ -26,11 +26,11 @@ export class Room {
     this.movedAt = clock.now();
   }
 
-  /** A handler ended. */
-  completed(): void {
+  /** So many handlers ended. */
+  completed(count: number): void {
     this.roll();
-    this.counts[this.slice % SLICES]!++;
-    this.recent++;
+    this.counts[this.slice % SLICES]! += count;
+    this.recent += count;
     this.movedAt = this.clock.now();
   }
 

@@ -7,9 +7,10 @@ import type { Delivery } from './delivery.js';
 /** The ledger's permission for one run. */
 export type Grant = Extract<ClaimAnswer, { kind: 'run' }>;
 
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+
 /** One run of one job, from its claim until the ledger has taken its outcome. */
 export class Run {
-  readonly abort = new AbortController();
   /** What its handler sees; undefined if that could not be read. */
   job: DelayedJob | undefined;
   /** Ledger time of the ledger's last OK, in ms. */
@@ -22,6 +23,7 @@ export class Run {
   lost = false;
   /** Revoked while it runs: nothing follows it. */
   revoked = false;
+  private controller: AbortController | undefined;
 
   constructor(
     readonly delivery: Delivery,
@@ -33,6 +35,11 @@ export class Run {
 
   get id(): string {
     return this.delivery.header.id;
+  }
+
+  /** Made when it is first asked for: few handlers look at their signal, and it is the largest part of a run. */
+  get abort(): AbortController {
+    return (this.controller ??= new AbortController());
   }
 
   /** What each call to the ledger about this run carries. */
@@ -64,7 +71,7 @@ export class RunningJob extends DelayedJob {
   ) {
     super();
     this.payload = decodePayload(run.delivery.content);
-    this.headers = run.delivery.header.headers ?? {};
+    this.headers = run.delivery.header.headers ?? NO_HEADERS;
   }
 
   get id(): string {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DqError } from '../errors.js';
 import { type Call, ScriptedLedger } from '../testing/scripted-ledger.js';
 import { VirtualClock } from '../testing/virtual-clock.js';
-import { packRuns, type KeeperMessage, type KeptRun } from './kept-run.js';
+import { packIds, packRuns, type KeptRun } from './kept-run.js';
 import { KeptRuns } from './kept-runs.js';
 import type { ExtendAnswer, ExtendRequest, Ledger } from './ledger.js';
 
@@ -71,11 +71,9 @@ describe('KeptRuns', () => {
     });
   });
 
-  const tell = ({
-    granted = [],
-    ...message
-  }: Partial<Omit<KeeperMessage, 'granted'>> & { granted?: KeptRun[] }) =>
-    kept.take({ tube: 't', over: [], granted: packRuns(granted), beat: false, ...message });
+  type Told = { tube?: string; over?: string[]; granted?: KeptRun[]; beat?: boolean };
+  const tell = ({ granted = [], over = [], ...message }: Told) =>
+    kept.take({ tube: 't', over: packIds(over), granted: packRuns(granted), beat: false, ...message });
   const asked = (tube = 't'): Call<ExtendRequest, ExtendAnswer>[] =>
     opened.flatMap((ledger) => ledger.tube(tube).extends);
   const askedFor = (tube = 't') => asked(tube).map(({ requests }) => requests.map(({ id }) => id));

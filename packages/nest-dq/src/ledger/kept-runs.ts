@@ -1,6 +1,6 @@
 import { DqError } from '../errors.js';
 import type { Clock, Timer } from '../time.js';
-import { unpackRuns, type KeeperMessage, type KeptRun } from './kept-run.js';
+import { unpackIds, unpackRuns, type KeeperMessage, type KeptRun } from './kept-run.js';
 import type { Ledger, RunRef, TubeLedger } from './ledger.js';
 
 const BATCH = 1_000;
@@ -50,7 +50,7 @@ export class KeptRuns {
     const now = this.clock.now();
     let tube = this.tubes.get(name);
     if (!tube) this.tubes.set(name, (tube = { runs: new Map(), beatAt: now }));
-    for (const id of over) tube.runs.delete(id);
+    for (const id of unpackIds(over)) tube.runs.delete(id);
     for (const run of unpackRuns(granted)) {
       tube.runs.set(run.id, { run, grantedAt: now, renewedAt: now, lastOk: run.lastOk, asked: false });
     }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
-import { packRuns, type KeeperMessage, type KeeperThreadData, type KeptRun } from './kept-run.js';
+import { packIds, packRuns, type KeeperMessage, type KeeperThreadData, type KeptRun } from './kept-run.js';
 import { type KeeperThread, LeaseKeeper } from './lease-keeper.js';
 
 const settings = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };
@@ -39,10 +39,10 @@ const run = (id: string, fence = 9): KeptRun => ({
   lastOk: 800,
   timeout: Infinity,
 });
-type Told = Partial<Omit<KeeperMessage, 'granted'>> & { granted?: KeptRun[] };
-const message = ({ granted = [], ...of }: Told): KeeperMessage => ({
+type Told = { tube?: string; over?: string[]; granted?: KeptRun[]; beat?: boolean };
+const message = ({ granted = [], over = [], ...of }: Told): KeeperMessage => ({
   tube: 't',
-  over: [],
+  over: packIds(over),
   granted: packRuns(granted),
   beat: false,
   ...of,

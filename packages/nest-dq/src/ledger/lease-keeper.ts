@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { toError } from '../errors.js';
-import { packRuns, type KeeperMessage, type KeeperThreadData, type KeptRun } from './kept-run.js';
+import { packIds, packRuns, type KeeperMessage, type KeeperThreadData, type KeptRun } from './kept-run.js';
 import type { LedgerSettings, RunRef } from './ledger.js';
 import type { ThreadSource } from './thread-source.js';
 
@@ -132,7 +132,7 @@ export class TubeKeeper {
   }
 
   private send(granted: readonly KeptRun[], beat: boolean): void {
-    const over = this.ended;
+    const over = packIds(this.ended);
     this.ended = [];
     this.tell({ tube: this.tube, over, granted: packRuns(granted), beat });
   }

@@ -7,15 +7,15 @@ import type { ScriptArguments, ScriptReply, ScriptWire } from './script-wire.js'
 export const letterWire: ScriptWire<LetterRef, Letter | undefined> = {
   write(to, { id, born }) {
     to.job(id);
-    to.text(born === undefined ? '' : String(born));
+    to.optional(born);
   },
   read: readLetter,
 };
 
 export function writePage(to: ScriptArguments, { limit, after }: LetterPage): void {
   to.number(limit);
-  if (after) to.text(String(after.died), letterName(after.id, after.born));
-  else to.text('', '');
+  to.text(after ? String(after.died) : '');
+  to.text(after ? letterName(after.id, after.born) : '');
 }
 
 /** Has no answer. */

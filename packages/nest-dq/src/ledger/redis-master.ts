@@ -94,17 +94,17 @@ export class RedisMaster {
   }
 
   /**
-   * Calls a script, and gives its reply. Nothing is sent while the server is away.
+   * Calls a script, and gives its reply; `json` is a list of what it is told of the jobs. Nothing is sent while the server is away.
    * The time of every reply is learned, and a call that came too late is repeated. An error about what is stored
    * rejects like any other, but does not make the server away.
    */
-  async call(script: ScriptName, keys: string[], args: string[]): Promise<RawReply> {
+  async call(script: ScriptName, keys: string[], json: string): Promise<RawReply> {
     if (this.state !== 'answers') await this.readTime();
     if (this.away) throw downError(this.reason);
     const { clock } = this.options;
     const began = clock.now();
     do {
-      const answer = await this.send(script, keys, args);
+      const answer = await this.send(script, keys, json);
       this.answered(answer);
       if (answer.reply[0] === 1) return answer.reply;
     } while (clock.now() - began < GIVE_UP_LATE);
@@ -130,13 +130,13 @@ export class RedisMaster {
     this.probe();
   }
 
-  private async send(script: ScriptName, keys: string[], args: string[]): Promise<Answer> {
+  private async send(script: ScriptName, keys: string[], json: string): Promise<Answer> {
     if (this.state === 'closed') throw closedError();
     const { clock, connection } = this.options;
     const sent = clock.now();
     const actUntil = String(Math.floor(this.time.now() + CALL_LIMIT));
     try {
-      const call = connection[script](keys.length, keys, [actUntil, ...this.common, ...args]);
+      const call = connection[script](keys.length, keys, [actUntil, ...this.common, json]);
       const reply = await withinLimit(clock, CALL_LIMIT, call);
       return { reply, sent, received: clock.now() };
     } catch (thrown) {
@@ -195,7 +195,7 @@ export class RedisMaster {
   }
 
   private async ask(): Promise<void> {
-    const probe = () => this.send('dqProbe', [this.options.probeKey], []);
+    const probe = () => this.send('dqProbe', [this.options.probeKey], '[]');
     let answer = await probe();
     // It may have waited until a connection stood, and then says little about the time.
     if (answer.received - answer.sent > SLOW) answer = await probe();

@@ -17,13 +17,17 @@ const EXTEND_ANSWERS: readonly ExtendAnswer[] = ['refused', 'ok', 'abort'];
 export const claimWire: ScriptWire<ClaimRequest, ClaimAnswer> = {
   write(to, { id, generation, born, due, token, attempts }) {
     to.job(id);
-    to.number(generation, born);
+    to.number(generation);
+    to.number(born);
     to.time(due);
     to.text(token);
     to.number(attempts);
   },
   read(from) {
-    const [kind, first, second, third] = [from.number(), from.number(), from.number(), from.number()];
+    const kind = from.number();
+    const first = from.number();
+    const second = from.number();
+    const third = from.number();
     switch (kind) {
       case 0:
         return { kind: 'gone' };
@@ -59,7 +63,10 @@ export const finishWire: ScriptWire<FinishRequest, FinishAnswer> = {
         return to.time(outcome.due);
       case 'dead': {
         const { why, error } = outcome.death;
-        return to.text('x', why, error ? JSON.stringify(error) : '', formatPlaces(outcome.places));
+        to.text('x');
+        to.text(why);
+        to.text(error ? JSON.stringify(error) : '');
+        return to.text(formatPlaces(outcome.places));
       }
       case 'again':
         to.text('g');
@@ -81,7 +88,8 @@ export const extendWire: ScriptWire<ExtendRequest, ExtendAnswer> = {
 /** Has no answer. */
 export function writeSettled(to: ScriptArguments, { id, generation, mask, unknown }: SettledCopies): void {
   to.job(id);
-  to.number(generation, mask);
+  to.number(generation);
+  to.number(mask);
   to.flag(unknown);
 }
 
@@ -92,7 +100,10 @@ function writeRun(to: ScriptArguments, run: RunRef): void {
 
 /** What a record that was lost is made anew from. */
 export function writeRunFields(to: ScriptArguments, run: RunRef): void {
-  to.number(run.generation, run.born);
+  to.number(run.generation);
+  to.number(run.born);
   to.time(run.due);
-  to.number(run.fence, run.attempt, Math.floor(run.lastOk));
+  to.number(run.fence);
+  to.number(run.attempt);
+  to.number(Math.floor(run.lastOk));
 }

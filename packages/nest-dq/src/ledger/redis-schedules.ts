@@ -33,8 +33,9 @@ export const openWire: ScriptWire<OpenRequest, OpenAnswer> = {
     writeOpening(to, opening);
     to.time(due);
     writeOwed(to, owed);
-    if (!known) return to.text('');
-    to.number(known.generation, known.born);
+    to.optional(known?.generation);
+    if (!known) return;
+    to.number(known.born);
     to.time(known.due);
     writeOwed(to, known.owed);
     to.text(formatPlaces(known.places));
@@ -53,7 +54,8 @@ export const commitWire: ScriptWire<CommitRequest, CommitAnswer> = {
   write(to, { id, opening, generation, born, due, owed, places }) {
     to.job(id);
     writeOpening(to, opening);
-    to.number(generation, born);
+    to.number(generation);
+    to.number(born);
     to.time(due);
     writeOwed(to, owed);
     to.text(formatPlaces(places));
@@ -80,7 +82,7 @@ export const abortWire: ScriptWire<AbortRequest, AbortAnswer> = {
 export const revokeWire: ScriptWire<RevokeRequest, RevokeAnswer> = {
   write(to, { id, born, due, owed, abort }) {
     to.job(id);
-    to.text(born === undefined ? '' : String(born));
+    to.optional(born);
     to.time(due);
     writeOwed(to, owed);
     to.flag(abort);
@@ -99,7 +101,8 @@ export const findWire: ScriptWire<string, Schedule | undefined> = {
 function writeOpening(to: ScriptArguments, opening: Opening): void {
   switch (opening.by) {
     case 'add':
-      return to.text('a', opening.onDuplicate);
+      to.text('a');
+      return to.text(opening.onDuplicate);
     case 'move':
       to.text('m');
       return to.number(opening.expected);

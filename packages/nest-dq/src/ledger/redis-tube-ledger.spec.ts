@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { packRuns, type KeeperMessage } from './kept-run.js';
+import { packIds, packRuns, type KeeperMessage } from './kept-run.js';
 import { TubeKeeper } from './lease-keeper.js';
 import type { RunRef } from './ledger.js';
 import type { RedisMaster } from './redis-master.js';
@@ -42,8 +42,8 @@ describe('RedisTubeLedger with a keeper of leases', () => {
     );
   const message = (of: Partial<KeeperMessage>): KeeperMessage => ({
     tube: 't',
-    over: [],
-    granted: [],
+    over: '',
+    granted: packRuns([]),
     beat: false,
     ...of,
   });
@@ -76,7 +76,7 @@ describe('RedisTubeLedger with a keeper of leases', () => {
     expect(toldBefore).toBe(2);
     expect(told[1]).toEqual(message({ beat: true }));
     await ledger.extend([run('b')]);
-    expect(told[2]).toEqual(message({ beat: true, over: ['a'] }));
+    expect(told[2]).toEqual(message({ beat: true, over: 'a' }));
   });
 
   it('tells it of what is finished, whatever the answer', async () => {
@@ -88,6 +88,6 @@ describe('RedisTubeLedger with a keeper of leases', () => {
     });
     answers = [1, 0];
     await ledger.finish([finish('a'), finish('b')]);
-    expect(told.slice(1)).toEqual([message({ over: ['a', 'b'] })]);
+    expect(told.slice(1)).toEqual([message({ over: packIds(['a', 'b']) })]);
   });
 });

@@ -148,7 +148,7 @@ export class RedisTubeLedger implements TubeLedger {
   private async call(script: ScriptName, write: (to: ScriptArguments) => void): Promise<ScriptReply> {
     const to = new ScriptArguments(this.base);
     write(to);
-    return new ScriptReply(await this.master.call(script, to.keys, to.values));
+    return new ScriptReply(await this.master.call(script, to.keys, to.json));
   }
 }
 

@@ -1,34 +1,44 @@
 import type { RawReply } from './redis-connection.js';
 
-/** The keys and arguments of one script call, which acts on one tube. Redis knows only texts. */
+/** The keys of one script call, which acts on one tube, and what is said of the jobs. */
 export class ScriptArguments {
   readonly keys: string[];
-  readonly values: string[] = [];
+  private readonly values: (string | number)[] = [];
 
   /** `base`: what the tube's keys begin with. No job has the ids of the dead letters: see `isJobId`. */
   constructor(private readonly base: string) {
     this.keys = [`${base}:dead`, `${base}:letters`];
   }
 
+  /** One JSON list: written and read at once, it costs client and server far less than an argument for each value. */
+  get json(): string {
+    return JSON.stringify(this.values);
+  }
+
   job(id: string): void {
     this.keys.push(this.base + id);
   }
 
-  text(...values: readonly string[]): void {
-    this.values.push(...values);
+  text(value: string): void {
+    this.values.push(value);
   }
 
-  number(...values: readonly number[]): void {
-    for (const value of values) this.values.push(String(value));
+  number(value: number): void {
+    this.values.push(value);
+  }
+
+  /** The scripts read an empty text as none. */
+  optional(value: number | undefined): void {
+    this.values.push(value ?? '');
   }
 
   /** Whole milliseconds, rounded up: nothing is due before its time. */
   time(value: number): void {
-    this.values.push(String(Math.ceil(value)));
+    this.values.push(Math.ceil(value));
   }
 
   flag(value: boolean): void {
-    this.values.push(value ? '1' : '0');
+    this.values.push(value ? 1 : 0);
   }
 }
 

@@ -3,7 +3,8 @@ import { VirtualClock } from '../testing/virtual-clock.js';
 import type { SettledCopies } from './ledger.js';
 import { MemoryLedger } from './memory-ledger.js';
 import type { MemoryTubeLedger } from './memory-tube-ledger.js';
-import { SettleQueue, type DeletedCopy, type Deletion } from './settle-queue.js';
+import type { DeletedCopy } from './deleted-copies.js';
+import { SettleQueue, type Deletion } from './settle-queue.js';
 
 const SETTINGS = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };
 
@@ -80,6 +81,28 @@ describe('SettleQueue', () => {
     expect(queue.take('two').map(({ id }) => id)).toEqual(['b']);
     expect(queue.take('three')).toEqual([]);
     expect(queue.take('one').map(({ id }) => id)).toEqual(['a']);
+  });
+
+  it('holds what was deleted alike within a second together, and none for less than its minute', async () => {
+    const { clock, queue } = setup();
+    const copies = [copy(0), copy(1)];
+    queue.add(deletion('a', copies));
+    await clock.advance(500);
+    queue.add({ ...deletion('b', copies), generation: 7 });
+    queue.add(deletion('d', copies, 'two'));
+    queue.add({ ...deletion('c', copies), unknown: true });
+    await clock.advance(500);
+    queue.add(deletion('e', copies));
+    await clock.advance(59_499);
+    expect(queue.take('t')).toEqual([]);
+    await clock.advance(501);
+    expect(queue.take('t')).toEqual([
+      { id: 'a', generation: 0, mask: 3, unknown: false },
+      { id: 'b', generation: 7, mask: 3, unknown: false },
+      { id: 'c', generation: 0, mask: 3, unknown: true },
+      { id: 'e', generation: 0, mask: 3, unknown: false },
+    ]);
+    expect(queue.take('two').map(({ id }) => id)).toEqual(['d']);
   });
 
   it('sends alone after 5 s what no call took along', async () => {

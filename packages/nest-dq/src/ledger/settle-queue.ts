@@ -1,41 +1,35 @@
 import { maskOf } from '../location.js';
 import type { Clock, Timer } from '../time.js';
+import type { DeletedCopy } from './deleted-copies.js';
 import type { Ledger, SettledCopies } from './ledger.js';
 
 /** Milliseconds. A node may forget its last minute, so a deletion is certain only after that. */
 const CERTAIN_AFTER = 60_000;
+/** What was deleted alike within this time is held, and ripens, together. */
+const TOGETHER = 1_000;
 /** What no claim took along by then goes alone. */
 const SEND_AFTER = 5_000;
 /** Beyond this no more are taken: their records then stay for the longest time, which is safe. */
 const MOST_HELD = 500_000;
 const BATCH = 1_000;
 
-/** A server whose restart would bring a deleted copy back. */
-export interface Witness {
-  readonly instance: string | undefined;
-  /** It deletes without noting it on disk. */
-  readonly logStopped: boolean;
-}
-
-export interface DeletedCopy {
-  readonly index: number;
-  readonly node: Witness;
-  /** The instance that answered DELETED. */
-  readonly instance: string;
-}
-
 /** The copies of one job that one process deleted. */
 export interface Deletion {
   readonly tube: string;
   readonly id: string;
   readonly generation: number;
+  /** The same array for jobs whose copies were deleted alike: they are held together. */
   readonly copies: readonly DeletedCopy[];
   /** Their header knows of a put of unknown outcome. */
   readonly unknown: boolean;
 }
 
-interface Waiting extends Deletion {
-  readonly certainAt: number;
+/** Jobs whose copies were deleted alike: a process that drains a backlog holds hundreds of thousands. */
+interface Group extends Pick<Deletion, 'tube' | 'copies' | 'unknown'> {
+  readonly ids: string[];
+  readonly generations: number[];
+  /** Of the last of them. */
+  certainAt: number;
 }
 
 /**
@@ -43,8 +37,11 @@ interface Waiting extends Deletion {
  * lost when this is: the ledger then remembers longer.
  */
 export class SettleQueue {
-  private waiting: Waiting[] = [];
-  private head = 0;
+  /** Oldest first. */
+  private waiting: Group[] = [];
+  /** Those of `waiting` that still grow. */
+  private readonly growing = new Map<readonly DeletedCopy[], Group>();
+  private growUntil = 0;
   /** Waiting and certain ones. */
   private held = 0;
   private readonly certain = new Map<string, SettledCopies[]>();
@@ -57,10 +54,23 @@ export class SettleQueue {
     private readonly clock: Clock,
   ) {}
 
-  add(deletion: Deletion): void {
-    if (this.closed || deletion.copies.length === 0 || this.held >= MOST_HELD) return;
+  add({ tube, id, generation, copies, unknown }: Deletion): void {
+    if (this.closed || copies.length === 0 || this.held >= MOST_HELD) return;
     this.held++;
-    this.waiting.push({ ...deletion, certainAt: this.clock.now() + CERTAIN_AFTER });
+    const now = this.clock.now();
+    if (now >= this.growUntil) {
+      this.growing.clear();
+      this.growUntil = now + TOGETHER;
+    }
+    let group = this.growing.get(copies);
+    if (!group || group.tube !== tube || group.unknown !== unknown) {
+      group = { tube, copies, unknown, ids: [], generations: [], certainAt: 0 };
+      this.growing.set(copies, group);
+      this.waiting.push(group);
+    }
+    group.ids.push(id);
+    group.generations.push(generation);
+    group.certainAt = now + CERTAIN_AFTER;
     this.certainTimer ??= this.clock.after(CERTAIN_AFTER, () => this.ripen());
   }
 
@@ -83,30 +93,28 @@ export class SettleQueue {
 
   private ripen(): void {
     const now = this.clock.now();
-    while (this.head < this.waiting.length && this.waiting[this.head]!.certainAt <= now) {
-      const { tube, id, generation, copies, unknown } = this.waiting[this.head++]!;
-      const mask = maskOf(
-        copies.filter(({ node, instance }) => node.instance === instance && !node.logStopped),
-      );
-      if (mask === 0) {
-        this.held--;
-        continue;
-      }
-      const certain = this.certain.get(tube);
-      if (certain) certain.push({ id, generation, mask, unknown });
-      else this.certain.set(tube, [{ id, generation, mask, unknown }]);
-    }
-    if (this.head === this.waiting.length) {
-      this.waiting = [];
-      this.head = 0;
-    } else if (this.head > 10_000) {
-      this.waiting.splice(0, this.head);
-      this.head = 0;
-    }
-    const next = this.waiting[this.head];
+    const growing = this.waiting.findIndex(({ certainAt }) => certainAt > now);
+    const ripe = this.waiting.splice(0, growing < 0 ? this.waiting.length : growing);
+    for (const group of ripe) this.settle(group);
+    const [next] = this.waiting;
     // Not for each job by itself: what ripens within a second goes together.
     this.certainTimer = next && this.clock.after(Math.max(1_000, next.certainAt - now), () => this.ripen());
     if (this.certain.size > 0) this.sendTimer ??= this.clock.after(SEND_AFTER, () => this.send());
+  }
+
+  private settle({ tube, copies, unknown, ids, generations }: Group): void {
+    const mask = maskOf(
+      copies.filter(({ node, instance }) => node.instance === instance && !node.logStopped),
+    );
+    if (mask === 0) {
+      this.held -= ids.length;
+      return;
+    }
+    let certain = this.certain.get(tube);
+    if (!certain) this.certain.set(tube, (certain = []));
+    for (let i = 0; i < ids.length; i++) {
+      certain.push({ id: ids[i]!, generation: generations[i]!, mask, unknown });
+    }
   }
 
   private send(): void {

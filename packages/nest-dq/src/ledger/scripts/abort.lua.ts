@@ -1,7 +1,7 @@
 import { SCHEDULES } from './schedules.lua.js';
 
 /**
- * Takes opened generations back. KEYS: dead letters, the records. ARGV after the common ones, four for each: generation, due,
+ * Takes opened generations back. KEYS: dead letters, the records. Arguments, four for each: generation, due,
  * mask, unknown. Reply, one integer each: 0 aborted, 1 started.
  */
 export const ABORT: string = `${SCHEDULES}
@@ -9,7 +9,7 @@ local ABORTED, STARTED = 0, 1
 
 local function abort(key)
   local generation, due, mask, unknown = number(), number(), number(), number()
-  local record = readRecord(key) or newRecord()
+  local record = readRecord(key) or emptyRecord()
   if record.committed == generation then return STARTED end
   giveUp(record, generation, due, mask, unknown)
   writeRecord(key, record)

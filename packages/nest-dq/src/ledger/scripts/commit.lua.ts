@@ -1,7 +1,7 @@
 import { SCHEDULES } from './schedules.lua.js';
 
 /**
- * Decides that opened generations are the jobs from now on. KEYS: dead letters, the records. ARGV after the common ones, for
+ * Decides that opened generations are the jobs from now on. KEYS: dead letters, the records. Arguments, for
  * each: the opening; generation, born, due, mask, unknown, places.
  * Reply for each: why it is refused and the present schedule, or an empty text and the replaced one.
  */
@@ -10,7 +10,7 @@ local function commit(key)
   local opening = readOpening()
   local generation, born, due, mask, unknown = number(), number(), number(), number(), number()
   local places = text()
-  local record = readRecord(key) or newRecord()
+  local record = readRecord(key) or emptyRecord()
   if record.committed == generation then
     -- A repeat, or a claim has adopted it.
     confirm(record, generation, due, mask, unknown, places)
@@ -26,11 +26,11 @@ local function commit(key)
     return why, present
   end
   local replaced = isLive(record) and present or nil
-  if record.running and record.leaseEnd > now then record.holdEnd = max(record.holdEnd, record.leaseEnd) end
+  if isRunning(record) and record.leaseEnd > now then record.holdEnd = max(record.holdEnd, record.leaseEnd) end
   if opening.by == 'v' then dropLetter(letterName(key, record.born)) end
   local abort = record.abort
   swap(record, born, generation, due, places)
-  record.abort = abort and record.holdEnd > now
+  record.abort = record.holdEnd > now and abort or nil
   narrow(record, generation, due, mask, unknown)
   writeRecord(key, record)
   return '', replaced

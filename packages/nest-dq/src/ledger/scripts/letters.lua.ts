@@ -14,7 +14,7 @@ end
 `;
 
 /**
- * A page of dead letters, newest first. KEYS: dead letters. ARGV after the common ones: limit; time of death and name of the
+ * A page of dead letters, newest first. KEYS: dead letters. Arguments: limit; time of death and name of the
  * letter behind which it begins, or empty texts. Reply: 1 if there are more, the letters.
  */
 export const LETTERS: string = `${PRELUDE}${READ}
@@ -38,8 +38,8 @@ local function ranksBefore(died, name)
   return low
 end
 
-local limit = tonumber(ARGV[5])
-local first = ARGV[6] == '' and 0 or ranksBefore(ARGV[6], ARGV[7])
+local limit, died, name = args[1], args[2], args[3]
+local first = died == '' and 0 or ranksBefore(died, name)
 local names = call('ZREVRANGE', KEYS[1], first, first + limit)
 reply[3] = #names > limit and 1 or 0
 for i = 1, math.min(limit, #names) do push(names[i]) end
@@ -50,21 +50,21 @@ const NAMED = `${READ}
 -- The letter of this generation, or of the present one if that is dead; nil if there is none.
 local function nameOf(key, born)
   if born == '' then
-    local field = call('HMGET', key, 's', 'b')
-    if field[1] ~= 'x' then return nil end
-    born = field[2]
+    local record = readRecord(key)
+    if not record or record.state ~= 'x' then return nil end
+    born = record.born
   end
   return letterName(key, born)
 end
 `;
 
-/** Dead letters. KEYS: dead letters, the records. ARGV after the common ones, one each: born or an empty text. Reply: the letters. */
+/** Dead letters. KEYS: dead letters, the records. Arguments, one each: born or an empty text. Reply: the letters. */
 export const LETTER: string = `${PRELUDE}${NAMED}
-for i = 3, #KEYS do push(nameOf(KEYS[i], ARGV[i + 2])) end
+for i = 3, #KEYS do push(nameOf(KEYS[i], args[i - 2])) end
 return reply
 `;
 
-/** Takes dead letters away. KEYS, ARGV and reply as of LETTER. */
+/** Takes dead letters away. KEYS, arguments and reply as of LETTER. */
 export const DISCARD: string = `${GENERATIONS}${NAMED}
 local function oweAll(record, places)
   local mask, unknown = 0, 0
@@ -72,12 +72,12 @@ local function oweAll(record, places)
     mask = bit.bor(mask, bit.lshift(1, index))
     if string.sub(location, -2) == ':?' then unknown = 1 end
   end
-  record.owed = owe(record.owed, record.committed, record.due, mask, unknown)
+  owe(record, record.committed, record.due, mask, unknown)
 end
 
 for i = 3, #KEYS do
   local key = KEYS[i]
-  local name = nameOf(key, ARGV[i + 2])
+  local name = nameOf(key, args[i - 2])
   local letter, places = push(name)
   if letter then
     dropLetter(name)
@@ -92,14 +92,14 @@ end
 return reply
 `;
 
-/** Where copies of dead jobs are. KEYS: dead letters, the records. ARGV after the common ones, two each: born, places. */
+/** Where copies of dead jobs are. KEYS: dead letters, the records. Arguments, two each: born, places. */
 export const BURIED: string = `${PRELUDE}
 for i = 3, #KEYS do
-  local a = 5 + (i - 3) * 2
-  local name = letterName(KEYS[i], ARGV[a])
+  local a = i * 2 - 5
+  local name = letterName(KEYS[i], args[a])
   if call('HEXISTS', KEYS[2], name) == 1 then
     local places = call('HGET', KEYS[2], name .. ':l') or ''
-    for index, location in string.gmatch(ARGV[a + 1], ' (%d+)=(%S+)') do
+    for index, location in string.gmatch(args[a + 1], ' (%d+)=(%S+)') do
       if not string.find(places, ' ' .. index .. '=', 1, true) then
         places = places .. ' ' .. index .. '=' .. location
       end

@@ -1,7 +1,7 @@
 import { SCHEDULES } from './schedules.lua.js';
 
 /**
- * Asks for next generations. KEYS: dead letters, the records. ARGV after the common ones, for each: the opening; due, mask,
+ * Asks for next generations. KEYS: dead letters, the records. Arguments, for each: the opening; due, mask,
  * unknown; the present generation or an empty text, and with it born, due, mask, unknown, places.
  * Reply for each: why it is refused, or an empty text, and the present schedule; the generation, or 0.
  */
@@ -21,10 +21,9 @@ local function open(key)
       record.places = places
     end
   end
-  if not record and by == 'a' then record = newRecord() end
+  if not record and by == 'a' then record = emptyRecord() end
   if not record and by == 'g' and now - opening.lastOk < DONE_TTL then
-    record = newRecord(opening.generation, opening.born, opening.due)
-    record.state, record.running, record.attempt, record.fence = 'r', true, opening.attempt, opening.fence
+    record = madeAnew(opening.generation, opening.born, opening.due, opening.fence, opening.attempt)
   end
   if not record then return 'unknown', nil, 0 end
   local present = scheduleOf(record)
@@ -34,10 +33,8 @@ local function open(key)
   record.opened = generation
   -- A sign of life: the copies are about to be stored, and meanwhile nobody else may start.
   if by == 'g' then record.leaseEnd = now + LEASE end
-  if known == record.committed then
-    record.owed = owe(record.owed, known, knownDue, knownMask, knownUnknown)
-  end
-  record.owed = owe(record.owed, generation, due, mask, unknown)
+  if known == record.committed then owe(record, known, knownDue, knownMask, knownUnknown) end
+  owe(record, generation, due, mask, unknown)
   local live = isLive(record)
   writeRecord(key, record)
   return '', live and present or nil, generation

@@ -1,28 +1,33 @@
 /**
  * What every script of the ledger begins with: the time, the latest acting time, and the record of a job.
  *
- * The record is a hash at `{<tube>}:<id>`. Numbers are decimal texts, times are ledger milliseconds; the value
- * in brackets is that of an absent field.
+ * The record is one text at `{<tube>}:<id>`, a map in MessagePack. Times are ledger milliseconds; the value in brackets is
+ * that of an absent field.
  *
- *  1. `s`  state: w waiting, r running, l running for the last time (revoked meanwhile: no further start), d done,
- *          v revoked, u revoked when nothing was known of it (its end may be long over), x dead
- *  2. `g`  the committed generation [-1: none]
- *  3. `d`  when it is due: the retry's own time while it waits for one
- *  4. `n`  attempt: how many runs were begun and count [0]
- *  5. `c`  fence of the last run [0]
- *  6. `e`  end of the lease; only while it runs
- *  7. `t`  token of the claim that was given the run; only while it runs, and not in a record that was made anew
- *  8. `w`  owed copies: `generation:due:mask:unknown` for each generation that has some, joined by commas
- *  9. `b`  born: the generation of the add [-1]
- * 10. `f`  floor: this generation and all older ones are void [-1]
- * 11. `o`  the opened generation [-1]
- * 12. `a`  aborted generations above the floor, joined by commas
- * 13. `h`  hold: until then a replaced run goes on, under the fence [0]
- * 14. `l`  places of the copies, as formatPlaces writes them; of keyed and moved jobs, until they end
- * 15. `k`  1 while the run of state l, or the one that holds, is asked to stop
+ *  1. `state`      w waiting, r running, l running for the last time (revoked meanwhile: no further start), d done,
+ *                  v revoked, u revoked when nothing was known of it (its end may be long over), x dead
+ *  2. `committed`  the committed generation, -1 for none [0]
+ *  3. `born`       the generation of the add, -1 for none [0]
+ *  4. `due`        when it is due: the retry's own time while it waits for one [0]
+ *  5. `attempt`    how many runs were begun and count [0]
+ *  6. `fence`      of the last run, in microseconds [0]
+ *  7. `leaseEnd`   only while it runs [0]
+ *  8. `token`      of the claim that was given the run; only while it runs, and not in a record that was made anew
+ *  9. `owed`       copies that may exist: generation, due, mask and unknown (0 or 1) of each generation that has some, in
+ *                  one list
+ * 10. `floor`      this generation and all older ones are void [-1]
+ * 11. `opened`     the opened generation [-1]
+ * 12. `aborted`    the aborted generations above the floor, a list
+ * 13. `holdEnd`    until then a replaced run goes on, under the fence [0]
+ * 14. `places`     of the copies, as formatPlaces writes them; of keyed and moved jobs, until they end ['']
+ * 15. `abort`      true while the run of state l, or the one that holds, is asked to stop
  *
- * 9 to 15 are read only where a generation other than 0 is involved, for they say nothing about generation 0 that its
- * state does not say (k aside), and reading them takes as long as reading the others.
+ * It is read and written as a whole: two calls of Redis are what a script costs most. To look at one:
+ * `redis-cli EVAL "return cjson.encode(cmsgpack.unpack(redis.call('GET', KEYS[1])))" 1 '{<tube>}:<id>'`.
+ *
+ * How long it is kept is decided at each write. A dead one for good; an ended one that owes no copy for DONE_TTL; any other
+ * until STALE_AFTER and a minute after the last time that it names, for by then a copy that comes is stale without it. Later
+ * does no harm: a run's end leaves the expiry as it is where the run's lease has set one that is late enough.
  *
  * Beside the records of a tube stand its dead letters, each named `<id>:<born>`:
  *  - `{<tube>}::dead`, a sorted set: their names by time of death
@@ -31,119 +36,162 @@
  * To change this: a field that is only added needs a value for its absence, and nothing else. A field that changes its
  * meaning gets a new name, and for one minor version the scripts read both: processes of two versions share the records.
  *
- * A fence has 16 digits, and tostring, `..` and cjson keep 14: write it only as an argument of redis.call, which keeps
- * all, or by string.format('%.0f', fence). Generations and times have 13.
- * Scripts touch KEYS only: the first two are the tube's dead letters, then come the records. Every reply is a flat list of
- * integers and texts; the first is 1 if the script acted and 0 if it came too late, the second the server's time in
- * microseconds.
+ * A fence has 16 digits, and tostring, `..` and cjson.encode keep 14: it is written by cmsgpack only, which keeps all.
+ * Generations and times have 13.
+ * Scripts touch KEYS only: the first two are the tube's dead letters, then come the records. ARGV: the latest acting time,
+ * the three settings, and a JSON list with all that is said of the jobs, which is read from the front: as one argument it
+ * costs a third of what it costs as many. Every reply is a flat list of integers and texts; the first is 1 if the script
+ * acted and 0 if it came too late, the second the server's time in microseconds.
  */
 export const PRELUDE: string = `
-local call, tonumber, max = redis.call, tonumber, math.max
+local call, max = redis.call, math.max
 local time = call('TIME')
 local us = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local now = math.floor(us / 1000)
 if now > tonumber(ARGV[1]) then return { 0, us } end
 local LEASE, DONE_TTL, STALE_AFTER = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local args = cjson.decode(ARGV[5])
 
--- Owed copies are kept as their text, and taken apart only where it must change.
-local function owedAs(generation, due, mask, unknown)
-  return generation .. ':' .. due .. ':' .. mask .. ':' .. unknown
+local ABSENT = {
+  __index = {
+    committed = 0, born = 0, due = 0, attempt = 0, fence = 0, leaseEnd = 0, floor = -1, opened = -1, holdEnd = 0, places = '',
+  },
+}
+
+-- Of a generation that was never claimed nor revoked. Of a plain job's first, 0, it is nothing to write.
+local function newRecord(generation, born, due)
+  return setmetatable({
+    state = 'w', due = due, committed = generation ~= 0 and generation or nil, born = born ~= 0 and born or nil,
+  }, ABSENT)
 end
 
--- Calls change(due, mask, unknown) for the generation (with nothing if it owes nothing yet), which returns the new
--- three, or nothing to leave it as it is; what is neither in the mask nor unknown is dropped.
-local function changeOwed(owed, generation, change)
-  local entries, found = {}, false
-  local function add(g, due, mask, unknown)
-    if mask ~= 0 or unknown ~= 0 then entries[#entries + 1] = owedAs(g, due, mask, unknown) end
-  end
-  for g, due, mask, unknown in string.gmatch(owed, '(%d+):(%d+):(%d+):(%d)') do
-    g, due, mask, unknown = tonumber(g), tonumber(due), tonumber(mask), tonumber(unknown)
-    if g == generation then
-      found = true
-      due, mask, unknown = change(due, mask, unknown)
-    end
-    add(g, due, mask, unknown)
-  end
-  if not found then
-    local due, mask, unknown = change()
-    if due then add(generation, due, mask, unknown) end
-  end
-  return table.concat(entries, ',')
+-- Of a job of which nothing is committed yet.
+local function emptyRecord()
+  return newRecord(-1, -1, 0)
 end
 
--- What is settled already stays settled, although a header goes on naming every copy.
-local function owe(owed, generation, due, mask, unknown)
-  if owed == '' then return (mask ~= 0 or unknown ~= 0) and owedAs(generation, due, mask, unknown) or '' end
-  return changeOwed(owed, generation, function(oldDue, oldMask, oldUnknown)
-    if not oldDue then return due, mask, unknown end
-    return max(oldDue, due), oldMask == 0 and mask or oldMask, max(oldUnknown, unknown)
-  end)
-end
-
-local function isAborted(record, generation)
-  return record.aborted ~= '' and string.find(',' .. record.aborted .. ',', ',' .. generation .. ',', 1, true)
-end
-
-local function abortedAlso(record, generation)
-  return record.aborted == '' and tostring(generation) or record.aborted .. ',' .. generation
-end
-
-local function abortedAbove(record, generation)
-  local above = {}
-  for each in string.gmatch(record.aborted, '%d+') do
-    if tonumber(each) > generation then above[#above + 1] = each end
-  end
-  return table.concat(above, ',')
-end
-
--- The record as the generation (of a copy or a run) needs it, the whole one without; nil if there is none.
-local function readRecord(key, generation)
-  local field = call('HMGET', key, 's', 'g', 'd', 'n', 'c', 'e', 't', 'w')
-  if not field[1] then return nil end
-  local record = {
-    state = field[1],
-    running = field[1] == 'r' or field[1] == 'l',
-    committed = tonumber(field[2]) or -1,
-    due = tonumber(field[3]) or 0,
-    attempt = tonumber(field[4]) or 0,
-    fence = tonumber(field[5]) or 0,
-    leaseEnd = tonumber(field[6]) or 0,
-    token = field[7],
-    owed = field[8] or '',
-    abort = false, born = 0, floor = -1, opened = -1, aborted = '', holdEnd = 0, places = '',
-  }
-  if record.committed ~= 0 or generation ~= 0 then
-    field = call('HMGET', key, 'b', 'f', 'o', 'a', 'h', 'l', 'k')
-    record.born = tonumber(field[1]) or -1
-    record.floor = tonumber(field[2]) or -1
-    record.opened = tonumber(field[3]) or -1
-    record.aborted = field[4] or ''
-    record.holdEnd = tonumber(field[5]) or 0
-    record.places = field[6] or ''
-    record.abort = field[7] == '1'
-  elseif record.state == 'l' then
-    record.abort = call('HGET', key, 'k') == '1'
-  end
+-- Of a run that was lost, from what its runner knows.
+local function madeAnew(generation, born, due, fence, attempt)
+  local record = newRecord(generation, born, due)
+  record.state, record.fence, record.attempt = 'r', fence, attempt
   return record
 end
 
-local function expire(key, record)
-  local state = record.state
+-- nil if there is none
+local function readRecord(key)
+  local packed = call('GET', key)
+  return packed and setmetatable(cmsgpack.unpack(packed), ABSENT) or nil
+end
+
+-- Of a run that ends, leaseUntil says what its leaseEnd was: no expiry is set where that one's is late enough.
+local function writeRecord(key, record, leaseUntil)
+  local state, packed = record.state, cmsgpack.pack(record)
   if state == 'x' then
-    call('PERSIST', key)
+    call('SET', key, packed)
     return
   end
+  local owed = record.owed
   local ended = state == 'd' or state == 'v' or state == 'u' or record.committed == -1
-  if ended and record.owed == '' and record.holdEnd <= now then
-    call('PEXPIREAT', key, now + DONE_TTL)
+  if ended and not owed and record.holdEnd <= now then
+    call('SET', key, packed, 'PX', DONE_TTL)
     return
   end
   local last = max(now, record.due, record.leaseEnd, record.holdEnd)
-  for due in string.gmatch(record.owed, '%d+:(%d+):%d+:%d') do
-    last = max(last, tonumber(due))
+  if owed then
+    for i = 2, #owed, 4 do last = max(last, owed[i]) end
   end
-  call('PEXPIREAT', key, last + STALE_AFTER + 60000)
+  if leaseUntil and last <= leaseUntil then
+    call('SET', key, packed, 'KEEPTTL')
+  else
+    call('SET', key, packed, 'PX', last - now + STALE_AFTER + 60000)
+  end
+end
+
+local function isRunning(record)
+  return record.state == 'r' or record.state == 'l'
+end
+
+-- Ends whatever run there was. The fence stays, for it only grows.
+local function endRun(record, state)
+  record.state, record.leaseEnd, record.token, record.abort = state, nil, nil, nil
+end
+
+local function isAborted(record, generation)
+  for _, each in ipairs(record.aborted or {}) do
+    if each == generation then return true end
+  end
+  return false
+end
+
+local function addAborted(record, generation)
+  local aborted = record.aborted or {}
+  aborted[#aborted + 1] = generation
+  record.aborted = aborted
+end
+
+local function keepAbortedAbove(record, generation)
+  if not record.aborted then return end
+  local above = {}
+  for _, each in ipairs(record.aborted) do
+    if each > generation then above[#above + 1] = each end
+  end
+  record.aborted = above[1] and above or nil
+end
+
+-- Makes a generation the job: it waits, and its attempts begin anew.
+local function swap(record, born, generation, due, places)
+  endRun(record, 'w')
+  keepAbortedAbove(record, generation)
+  record.born, record.committed, record.due, record.attempt, record.places = born, generation, due, 0, places
+end
+
+-- Where the copies stand that a generation owes, or would stand, and their due, mask and unknown if it owes any.
+local function owedOf(record, generation)
+  local owed = record.owed
+  if not owed then return 1 end
+  for i = 1, #owed, 4 do
+    if owed[i] == generation then return i, owed[i + 1], owed[i + 2], owed[i + 3] end
+  end
+  return #owed + 1
+end
+
+-- What is neither in the mask nor unknown is dropped.
+local function setOwed(record, i, generation, due, mask, unknown)
+  local owed = record.owed
+  if mask ~= 0 or unknown ~= 0 then
+    if not owed then
+      record.owed = { generation, due, mask, unknown }
+    else
+      owed[i], owed[i + 1], owed[i + 2], owed[i + 3] = generation, due, mask, unknown
+    end
+  elseif owed and owed[i] then
+    for _ = 1, 4 do table.remove(owed, i) end
+    if not owed[1] then record.owed = nil end
+  end
+end
+
+-- What is settled already stays settled, although a header goes on naming every copy.
+local function owe(record, generation, due, mask, unknown)
+  local i, oldDue, oldMask, oldUnknown = owedOf(record, generation)
+  if oldDue then
+    due, mask, unknown = max(oldDue, due), oldMask == 0 and mask or oldMask, max(oldUnknown, unknown)
+  end
+  setOwed(record, i, generation, due, mask, unknown)
+end
+
+-- The copies of the mask are gone for good. That a copy of unknown fate may exist is learned and never forgotten.
+local function settle(key, generation, mask, unknown)
+  local record = readRecord(key)
+  if not record then return end
+  local i, due, oldMask, oldUnknown = owedOf(record, generation)
+  if due then
+    setOwed(record, i, generation, due, bit.band(oldMask, bit.bnot(mask)), max(oldUnknown, unknown))
+  elseif unknown == 1 then
+    setOwed(record, i, generation, record.due, 0, 1)
+  else
+    return
+  end
+  writeRecord(key, record)
 end
 
 local function newFence(record)
@@ -155,10 +203,10 @@ local function letterName(key, born)
   return string.sub(key, #KEYS[1] - 4) .. ':' .. born
 end
 
-local function addLetter(key, born, generation, due, attempts, why, err, places)
-  local name = letterName(key, born)
-  local letter = '{"why":"' .. why .. '","generation":' .. generation .. ',"due":' .. due ..
-    ',"attempts":' .. attempts .. ',"died":' .. now .. (err == '' and '' or ',"error":' .. err) .. '}'
+local function addLetter(key, record, why, err, places)
+  local name = letterName(key, record.born)
+  local letter = '{"why":"' .. why .. '","generation":' .. record.committed .. ',"due":' .. record.due ..
+    ',"attempts":' .. record.attempt .. ',"died":' .. now .. (err == '' and '' or ',"error":' .. err) .. '}'
   call('ZADD', KEYS[1], now, name)
   call('HSET', KEYS[2], name, letter, name .. ':l', places)
 end
@@ -166,19 +214,5 @@ end
 local function dropLetter(name)
   call('ZREM', KEYS[1], name)
   call('HDEL', KEYS[2], name, name .. ':l')
-end
-
--- The copies of the mask are gone for good. That a copy of unknown fate may exist is learned and never forgotten.
-local function settle(key, generation, mask, unknown)
-  local record = readRecord(key, generation)
-  if not record then return end
-  local owed = changeOwed(record.owed, generation, function(due, oldMask, oldUnknown)
-    if due then return due, bit.band(oldMask, bit.bnot(mask)), max(oldUnknown, unknown) end
-    if unknown == 1 then return record.due, 0, 1 end
-  end)
-  if owed == record.owed then return end
-  record.owed = owed
-  if owed == '' then call('HDEL', key, 'w') else call('HSET', key, 'w', owed) end
-  expire(key, record)
 end
 `;

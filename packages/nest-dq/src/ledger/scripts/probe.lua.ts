@@ -5,6 +5,6 @@ import { PRELUDE } from './prelude.lua.js';
  * nothing: SETRANGE of an empty text. KEYS: a key of the tube that is no record.
  */
 export const PROBE: string = `${PRELUDE}
-redis.call('SETRANGE', KEYS[1], 0, '')
+call('SETRANGE', KEYS[1], 0, '')
 return { 1, us }
 `;

@@ -1,7 +1,7 @@
 import { SCHEDULES } from './schedules.lua.js';
 
 /**
- * Forbids further starts. KEYS: dead letters, the records. ARGV after the common ones, five for each: born or an empty text,
+ * Forbids further starts. KEYS: dead letters, the records. Arguments, five for each: born or an empty text,
  * due, mask, unknown, abort. Reply for each: 0 unknown, 1 revoked, 2 running, 3 done, 4 dead; what was revoked and has
  * no run.
  */
@@ -9,16 +9,16 @@ export const REVOKE: string = `${SCHEDULES}
 local UNKNOWN, REVOKED, RUNNING, DONE, DEAD = 0, 1, 2, 3, 4
 
 local function revoke(key)
-  local born, due, mask, unknown, abort = number(), number(), number(), number(), text() == '1'
+  local born, due, mask, unknown, abort = number(), number(), number(), number(), number() == 1
   local known = readRecord(key)
-  local record = known or born and newRecord(born, born, due) or newRecord()
+  local record = known or born and newRecord(born, born, due) or emptyRecord()
   if born and record.born ~= born then return UNKNOWN, nil end
   local state, committed, opened = record.state, record.committed, record.opened
   local isPending = not born and opened > committed and not voided(record, opened)
   -- A revoke by key covers every add that was opened before now; one by a reference none but its own, of which nothing that
   -- is opened comes about once the job is revoked. A run that goes on is not asked for the floor.
   record.floor = born and max(record.floor, committed) or max(committed, opened, record.floor, now)
-  record.aborted = abortedAbove(record, record.floor)
+  keepAbortedAbove(record, record.floor)
   if state == 'd' or state == 'x' then
     writeRecord(key, record)
     return isPending and REVOKED or state == 'd' and DONE or DEAD, nil
@@ -33,17 +33,17 @@ local function revoke(key)
   elseif not known and due + DONE_TTL <= now then
     ended = 'u'
   end
-  local running, held = record.running and record.leaseEnd > now, record.holdEnd > now
+  local running, held = isRunning(record) and record.leaseEnd > now, record.holdEnd > now
   local wasAsked, revoked = record.abort, nil
   if running then
     record.state = 'l'
   else
     revoked = scheduleOf(record)
     endRun(record, ended)
-    record.places = ''
+    record.places = nil
   end
-  record.abort = (running or held) and (wasAsked or abort)
-  if committed == born then record.owed = owe(record.owed, committed, due, mask, unknown) end
+  record.abort = (running or held) and (wasAsked or abort) or nil
+  if committed == born then owe(record, committed, due, mask, unknown) end
   writeRecord(key, record)
   if running or held then return RUNNING, revoked end
   return ended == 'u' and UNKNOWN or REVOKED, revoked

@@ -2,11 +2,11 @@ import { GENERATIONS } from './generations.lua.js';
 
 /** For the scripts that tell what a job is; they take their arguments one by one. */
 export const SCHEDULES: string = `${GENERATIONS}
-local at = 4
+local at = 0
 
 local function text()
   at = at + 1
-  return ARGV[at]
+  return args[at]
 end
 
 -- nil for an empty text
@@ -18,7 +18,7 @@ end
 local function scheduleOf(record)
   if not record or record.committed == -1 then return nil end
   local state = record.state
-  if record.running and record.leaseEnd <= now then
+  if isRunning(record) and record.leaseEnd <= now then
     state = state == 'l' and 'v' or 'w'
   elseif state == 'l' then
     state = 'r'
@@ -68,7 +68,7 @@ local function refusal(record, opening)
   local by = opening.by
   if by == 'a' then return opening.onDuplicate ~= 'replace' and isLive(record) and 'taken' or nil end
   if by == 'g' then
-    if record.fence ~= opening.fence or not record.running then return 'lost' end
+    if record.fence ~= opening.fence or not isRunning(record) then return 'lost' end
     if record.committed ~= opening.generation then return 'changed' end
     return record.state == 'l' and 'revoked' or nil
   end
