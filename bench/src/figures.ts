@@ -1,10 +1,47 @@
+// Pure functions of what was measured.
+import type { Figure, Row, Target, Unit } from './measure.js';
+
 /** The value below which `part` (0 to 1) of the samples are; NaN without samples. */
-export function percentile(samples: readonly number[], part: number): number {
-  if (samples.length === 0) return NaN;
-  const sorted = samples.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!;
+export function percentile(samples: Iterable<number>, part: number): number {
+  const sorted = Float64Array.from(samples).sort();
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
 }
 
-export function ms(value: number): string {
-  return `${value.toFixed(2)} ms`;
+/** Of an even number of values the mean of the middle two; NaN without values. */
+export function figure(values: readonly number[]): Figure {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const median = (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle) - 1]!) / 2;
+  return { median, low: sorted[0] ?? NaN, high: sorted.at(-1) ?? NaN };
+}
+
+export interface Measured {
+  readonly what: string;
+  readonly unit: Unit;
+  /** One value a round. */
+  readonly ours: readonly number[];
+  readonly beside?: readonly number[];
+  /** @default 'BullMQ' */
+  readonly besideName?: string;
+  readonly target?: Target;
+}
+
+export function row({ what, unit, ours, beside, besideName = 'BullMQ', target }: Measured): Row {
+  const own = figure(ours);
+  const other = beside && { name: besideName, ...figure(beside) };
+  const ratio = other && other.median !== 0 ? own.median / other.median : undefined;
+  return {
+    what,
+    unit,
+    ours: own,
+    ...(other && { beside: other }),
+    ...(ratio !== undefined && { ratio }),
+    ...(target && { target, met: isMet(target, own.median, ratio) }),
+  };
+}
+
+/** Not met where there is nothing to compare with. */
+function isMet({ of, least = -Infinity, most = Infinity }: Target, ours: number, ratio = NaN): boolean {
+  const value = of === 'ours' ? ours : ratio;
+  return value >= least && value <= most;
 }

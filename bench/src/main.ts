@@ -1,20 +1,104 @@
-import { pickup } from './pickup.js';
+// npm run bench: how fast, how punctual and how large, with BullMQ beside it.
+// Exit status: 0 all measured, 1 one could not be, 2 wrong arguments.
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { chart, CHARTED } from './chart.js';
+import { machine } from './machine.js';
+import type { Measure, Result, Settings } from './measure.js';
+import { MEASURES } from './measures.js';
+import { table } from './table.js';
 
-/** Each bench starts its own servers, prints its table, and ends. */
-const BENCHES: Readonly<Record<string, (json: boolean) => Promise<void>>> = { pickup };
+const USAGE = `npm run bench [-- OPTIONS] [-- MEASURE…]
 
-const USAGE = `npm run bench [-- NAME…] [-- --json]
+  MEASURE       only these, of the list below
+  --rounds N    how often each contender runs (by default 3 times or 5, and once what takes minutes)
+  --quick       smaller numbers and one round, for a look: its figures are rough
+  --json        one JSON object a line for each measure, and nothing else
+  --svg FILE    also write a chart of schedule, drain and lateness
+  --help        this text
 
-  pickup   time from an add to the start of its handler, with 46 of 50 slots taken by long handlers
+${MEASURES.map(({ name, title }) => `  ${name.padEnd(12)}  ${title}`).join('\n')}
 `;
 
-const args = process.argv.slice(2);
-const json = args.includes('--json');
-const names = args.filter((arg) => arg !== '--json');
-const unknown = names.filter((name) => !(name in BENCHES));
-if (unknown.length > 0) {
-  process.stderr.write(`There is no bench ${unknown.join(', ')}.\n\n${USAGE}`);
-  process.exitCode = 2;
-} else {
-  for (const name of names.length > 0 ? names : Object.keys(BENCHES)) await BENCHES[name]!(json);
+interface Flags {
+  readonly wanted: readonly Measure[];
+  readonly rounds?: number;
+  readonly quick: boolean;
+  readonly json: boolean;
+  readonly svg?: string;
+  readonly help: boolean;
 }
+
+/** Throws an Error for the user. */
+function readFlags(): Flags {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      rounds: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      svg: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { rounds, quick, json, svg, help } = values;
+  const unknown = positionals.find((name) => !MEASURES.some((measure) => measure.name === name));
+  if (unknown !== undefined) throw new Error(`There is no measure ${unknown}.`);
+  if (rounds !== undefined && !/^[1-9]\d*$/.test(rounds)) {
+    throw new Error(`--rounds was given ${rounds}: expected a number of 1 or more.`);
+  }
+  const wanted =
+    positionals.length === 0 ? MEASURES : MEASURES.filter(({ name }) => positionals.includes(name));
+  const uncharted = CHARTED.find((name) => !wanted.some((measure) => measure.name === name));
+  if (svg !== undefined && uncharted !== undefined)
+    throw new Error(`--svg needs the measure ${uncharted}, too.`);
+  return { wanted, quick, json, help, ...(rounds && { rounds: Number(rounds) }), ...(svg && { svg }) };
+}
+
+function settingsOf({ rounds, quick }: Flags): Settings {
+  return {
+    rounds: (usual) => rounds ?? (quick ? 1 : usual),
+    pick: (full, small) => (quick ? small : full),
+  };
+}
+
+async function runMeasure({ name, title, run }: Measure, settings: Settings): Promise<Result> {
+  const from = performance.now();
+  const rows = await run(settings);
+  return { measure: name, title, took: (performance.now() - from) / 1000, rows };
+}
+
+async function main(): Promise<number> {
+  let flags: Flags;
+  try {
+    flags = readFlags();
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
+    return 2;
+  }
+  if (flags.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const { wanted, json, svg } = flags;
+  const here = machine();
+  const results: Result[] = [];
+  let failed = false;
+  if (!json) process.stdout.write(`${here}\n\n`);
+  for (const measure of wanted) {
+    try {
+      const result = await runMeasure(measure, settingsOf(flags));
+      results.push(result);
+      process.stdout.write(json ? `${JSON.stringify({ ...result, machine: here })}\n` : `${table(result)}\n`);
+    } catch (error) {
+      failed = true;
+      process.stderr.write(`${measure.name} could not be measured: ${(error as Error).stack}\n\n`);
+    }
+  }
+  // npm changes into its workspace's folder; the user means a file of where the command was given.
+  if (svg !== undefined) await writeFile(resolve(process.env.INIT_CWD ?? '', svg), chart(results, here));
+  return failed ? 1 : 0;
+}
+
+process.exit(await main());

@@ -1,0 +1,23 @@
+/** What to add to the monotonic clock, in ms. */
+let offset = align();
+
+/**
+ * Milliseconds since 1970 by the machine's clock, with fractions: Date.now alone gives whole ones. Every process of this
+ * machine reads the same.
+ */
+export function machineTime(): number {
+  return performance.now() + offset;
+}
+
+/** To be called before a round: the machine's clock is slewed against the monotonic one. */
+export function alignClock(): void {
+  offset = align();
+}
+
+/** Spins for a millisecond at most, to the moment at which Date.now moves on. */
+function align(): number {
+  const before = Date.now();
+  let now = before;
+  while (now === before) now = Date.now();
+  return now - performance.now();
+}

@@ -1,0 +1,31 @@
+import type { Measure } from './measure.js';
+import { backlog } from './measures/backlog.js';
+import { bulk } from './measures/bulk.js';
+import { cpu } from './measures/cpu.js';
+import { drain } from './measures/drain.js';
+import { growth } from './measures/growth.js';
+import { idleJob } from './measures/idle-job.js';
+import { immediate } from './measures/immediate.js';
+import { lateness } from './measures/lateness.js';
+import { memory } from './measures/memory.js';
+import { processes } from './measures/processes.js';
+import { raw } from './measures/raw.js';
+import { recovery } from './measures/recovery.js';
+import { schedule } from './measures/schedule.js';
+
+/** In the order in which they run. */
+export const MEASURES: readonly Measure[] = [
+  schedule,
+  bulk,
+  drain,
+  processes,
+  lateness,
+  idleJob,
+  immediate,
+  memory,
+  growth,
+  backlog,
+  recovery,
+  raw,
+  cpu,
+];

@@ -1,0 +1,54 @@
+import { row } from '../figures.js';
+import type { Measure } from '../measure.js';
+import { payloads } from '../payload.js';
+import { alternate } from '../rounds.js';
+import { FAR } from '../schedule-round.js';
+import { bullMq } from '../systems/bullmq.js';
+import { nestDq } from '../systems/nest-dq.js';
+import { withSystem, type Product } from '../systems/system.js';
+
+/** Jobs in one call. */
+const IN_CALL = 1_000;
+
+export const bulk: Measure = {
+  name: 'bulk',
+  title: `adds in calls of ${IN_CALL.toLocaleString('en-US')} jobs, one call after the other, against addBulk; with keys, and jobId there`,
+  run: async ({ rounds, pick }) => {
+    const jobs = pick(30_000, 6_000);
+    const plain = (product: Product) => () => bulkRate(product, jobs, false);
+    const keyed = (product: Product) => () => bulkRate(product, jobs, true);
+    const values = await alternate(rounds(3), {
+      plain: plain(nestDq),
+      keyed: keyed(nestDq),
+      peerPlain: plain(bullMq),
+      peerKeyed: keyed(bullMq),
+    });
+    return [
+      row({
+        what: '3 copies',
+        unit: 'jobs/s',
+        ours: values.plain,
+        beside: values.peerPlain,
+        target: { of: 'ratio', least: 1.5 },
+      }),
+      row({ what: '3 copies, keyed', unit: 'jobs/s', ours: values.keyed, beside: values.peerKeyed }),
+    ];
+  },
+};
+
+/** From the first call to the end of the last, in jobs a second. */
+function bulkRate(product: Product, jobs: number, keyed: boolean): Promise<number> {
+  return withSystem(product, async ({ client, newQueue }) => {
+    const all = payloads(jobs).map((payload) => ({
+      payload,
+      delay: FAR,
+      ...(keyed && { key: `order-${payload.n}` }),
+    }));
+    const queue = newQueue();
+    const from = performance.now();
+    for (let begin = 0; begin < jobs; begin += IN_CALL) {
+      await client.delayMany(queue, all.slice(begin, begin + IN_CALL));
+    }
+    return (1000 * jobs) / (performance.now() - from);
+  });
+}

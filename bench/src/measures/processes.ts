@@ -1,0 +1,142 @@
+import { alignClock } from '../clock.js';
+import { ConsumerProcess } from '../consumer-process.js';
+import { addBeforeDue, CONCURRENCY, dueAfterAdding } from '../drain-round.js';
+import { row } from '../figures.js';
+import type { Measure, Row, Settings } from '../measure.js';
+import { nodeStats } from '../node-stats.js';
+import { payloads } from '../payload.js';
+import { alternate } from '../rounds.js';
+import { bullMq } from '../systems/bullmq.js';
+import { nestDq } from '../systems/nest-dq.js';
+import { withSystem, type Product, type System } from '../systems/system.js';
+import { pause } from '../waiting.js';
+
+const QUEUE = 'processes';
+/** Milliseconds between two looks. */
+const LOOK_EVERY = 20;
+/** Milliseconds in which all jobs must have run. */
+const LIMIT = 60_000;
+
+export const processes: Measure = {
+  name: 'processes',
+  title: 'drain by several consumer processes; and two with 50 slots each, handlers of 100 and of 200 ms',
+  run: async (settings) => [...(await drains(settings)), ...(await unequal(settings))],
+};
+
+async function drains({ rounds, pick }: Settings): Promise<Row[]> {
+  const jobs = pick(20_000, 4_000);
+  const rows: Row[] = [];
+  for (const count of [1, 2, 4]) {
+    const rate = (product: Product) => () =>
+      withSystem(product, async (system) => {
+        const handlers = Array.from({ length: count }, () => 0);
+        const { due, consumers } = await runJobs(system, handlers, CONCURRENCY, jobs);
+        const last = Math.max(...consumers.map(({ reports }) => reports.at(-1)!.lastAt));
+        return (1000 * jobs) / (last - due);
+      });
+    const { ours, peer } = await alternate(rounds(2), { ours: rate(nestDq), peer: rate(bullMq) });
+    rows.push(row({ what: `${count} process${count > 1 ? 'es' : ''}`, unit: 'jobs/s', ours, beside: peer }));
+  }
+  return rows;
+}
+
+/** Slots of each of the unequal ones. */
+const SLOTS = 50;
+/** What their handlers take, in ms: together 750 jobs a second. */
+const HANDLERS = [100, 200];
+/** Milliseconds after the due time from which on, and the part of the jobs up to which, both have enough to do. */
+const FROM = 1_000;
+const UP_TO = 0.85;
+
+/** How the jobs of the unequal ones come due: all at one moment, and a quarter faster than both can run them. */
+const ARRIVALS = [
+  { name: 'due at once', faster: Infinity },
+  { name: 'due by and by', faster: 1.25 },
+];
+
+async function unequal(settings: Settings): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { name, faster } of ARRIVALS) {
+    const { shares, releases } = await withSystem(nestDq, (system) => unequalRound(system, settings, faster));
+    rows.push(
+      ...HANDLERS.map((ms, index) =>
+        row({
+          what: `${name}, handlers of ${ms} ms: busy`,
+          unit: '%',
+          ours: [shares[index]!],
+          target: { of: 'ours', least: 80 },
+        }),
+      ),
+      row({
+        what: `${name}: releases`,
+        unit: 'a job',
+        ours: [releases],
+        target: { of: 'ours', most: 0.5 },
+      }),
+    );
+  }
+  return rows;
+}
+
+/** How busy each was, in percent of its slots, and the releases for each job. */
+async function unequalRound(
+  system: System,
+  { pick }: Settings,
+  faster: number,
+): Promise<{ shares: number[]; releases: number }> {
+  const jobs = pick(7_500, 3_000);
+  const perSecond = HANDLERS.reduce((rate, ms) => rate + (1000 * SLOTS) / ms, 0);
+  const takes = (1000 * jobs) / perSecond;
+  const releasesBefore = await releasesOf(system);
+  const { due, consumers } = await runJobs(system, HANDLERS, SLOTS, jobs, takes / faster);
+  const shares = consumers.map((consumer) => {
+    const first = consumer.reportAt(due + FROM);
+    const last = consumer.reportAt(due + UP_TO * takes);
+    return (100 * (last.busy - first.busy)) / (SLOTS * (last.at - first.at));
+  });
+  return { shares, releases: ((await releasesOf(system)) - releasesBefore) / jobs };
+}
+
+async function releasesOf({ servers }: System): Promise<number> {
+  const stats = await Promise.all(servers.beanstalkds.map(nodeStats));
+  return stats.reduce((sum, stat) => sum + stat('cmd-release'), 0);
+}
+
+/** One process for each of the handler times, there before the jobs come due, evenly over `over` ms; ends when all ran. */
+async function runJobs(
+  system: System,
+  handlers: readonly number[],
+  concurrency: number,
+  jobs: number,
+  over = 0,
+): Promise<{ due: number; consumers: ConsumerProcess[] }> {
+  const { product, servers } = system;
+  const { places } = servers;
+  const consumers: ConsumerProcess[] = [];
+  alignClock();
+  try {
+    for (const handler of handlers) {
+      const given = { product: product.name, places, queue: QUEUE, concurrency, handler };
+      consumers.push(await ConsumerProcess.start(given));
+    }
+    const due = dueAfterAdding(jobs, system);
+    await addBeforeDue(
+      system,
+      QUEUE,
+      payloads(jobs, (n) => due + Math.floor((over * n) / jobs)),
+    );
+    await allRan(consumers, jobs, due + LIMIT);
+    return { due, consumers };
+  } finally {
+    await Promise.all(consumers.map((consumer) => consumer.stop()));
+  }
+}
+
+async function allRan(consumers: readonly ConsumerProcess[], jobs: number, limit: number): Promise<void> {
+  const count = () => consumers.reduce((sum, consumer) => sum + consumer.count, 0);
+  while (count() < jobs) {
+    if (Date.now() > limit) throw new Error(`only ${count()} of ${jobs} jobs ran within a minute`);
+    await pause(LOOK_EVERY);
+  }
+  if (count() > jobs) throw new Error(`${count()} runs of ${jobs} jobs`);
+}

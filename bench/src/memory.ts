@@ -1,0 +1,33 @@
+// What servers hold in memory. Linux only: it reads /proc.
+import { readFile } from 'node:fs/promises';
+import { Redis } from 'ioredis';
+import type { Servers } from './servers.js';
+
+export interface Memory {
+  /** What Redis counts as its data and what belongs to them, in bytes. */
+  readonly redis: number;
+  /** In Redis. */
+  readonly keys: number;
+  /** Resident, of all beanstalkds together, in bytes. */
+  readonly beanstalkds: number;
+}
+
+export async function memoryOf({ beanstalkds, redis }: Servers): Promise<Memory> {
+  const resident = await Promise.all(beanstalkds.map(({ pid }) => residentSize(pid)));
+  return { ...(await redisMemory(redis)), beanstalkds: resident.reduce((sum, size) => sum + size, 0) };
+}
+
+async function residentSize(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
+}
+
+async function redisMemory(url: string): Promise<{ redis: number; keys: number }> {
+  const redis = new Redis(url);
+  try {
+    const used = /^used_memory:(\d+)/m.exec(await redis.info('memory'))!;
+    return { redis: Number(used[1]), keys: await redis.dbsize() };
+  } finally {
+    redis.disconnect();
+  }
+}

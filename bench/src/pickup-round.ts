@@ -1,0 +1,86 @@
+import { nodeStats } from './node-stats.js';
+import { payloadOf, type Payload } from './payload.js';
+import type { System } from './systems/system.js';
+import { pause } from './waiting.js';
+
+const SLOTS = 50;
+const TAKEN = 46;
+/** Milliseconds. The long handlers come up again and again while new jobs are measured. */
+const LONG = 10_000;
+/** Milliseconds between two new jobs, at most. */
+const BETWEEN = 50;
+/** Jobs between two looks at the connections. */
+const LOOK_EVERY = 50;
+
+export interface Pickup {
+  /** Milliseconds to the start of each new job, from the call of its add. */
+  readonly fromCall: readonly number[];
+  /** And from its acknowledgement; 0 where it started before. */
+  readonly fromReceipt: readonly number[];
+  /** The most that one node had of this process. */
+  readonly connections: number;
+}
+
+/**
+ * How soon a new job starts while most slots hold long handlers: a lane that holds deliveries cannot wait for new ones,
+ * so this is where a consumer would fall back to polling.
+ */
+export async function pickupRound({ client, servers, newQueue }: System, samples: number): Promise<Pickup> {
+  const queue = newQueue();
+  const fromCall: number[] = [];
+  const fromReceipt: number[] = [];
+  let connections = 0;
+  let onStart: () => void = () => undefined;
+  const long = new LongHandlers((payload) => client.now(queue, payload));
+  await client.consume(queue, (payload) => (payload.n < TAKEN ? long.handle(payload) : onStart()), SLOTS);
+  await Promise.all(Array.from({ length: TAKEN }, (_, n) => client.now(queue, payloadOf(n))));
+  await long.allRun;
+  for (let sample = 0; sample < samples; sample++) {
+    const from = performance.now();
+    const start = new Promise<number>((resolve) => (onStart = () => resolve(performance.now())));
+    await client.now(queue, payloadOf(TAKEN + sample));
+    const acknowledged = performance.now();
+    const started = await start;
+    fromCall.push(started - from);
+    fromReceipt.push(Math.max(0, started - acknowledged));
+    if (sample % LOOK_EVERY === 0) {
+      const stats = await Promise.all(servers.beanstalkds.map(nodeStats));
+      // Without the one that asks.
+      connections = Math.max(connections, ...stats.map((stat) => stat('current-connections') - 1));
+    }
+    await pause(Math.random() * BETWEEN);
+  }
+  long.end();
+  return { fromCall, fromReceipt, connections };
+}
+
+/** Each is followed by another one of the same job number. */
+class LongHandlers {
+  /** Resolves when all slots are taken that should be. */
+  readonly allRun: Promise<void>;
+  private readonly ended: Promise<void>;
+  private readonly begun = new Set<number>();
+  private taken!: () => void;
+  private over = false;
+  private release!: () => void;
+
+  constructor(private readonly add: (payload: Payload) => Promise<unknown>) {
+    this.allRun = new Promise((resolve) => (this.taken = resolve));
+    this.ended = new Promise((resolve) => (this.release = resolve));
+  }
+
+  async handle({ n }: Payload): Promise<void> {
+    // The first runs end one after the other, so that the next ones do not all come up at one moment.
+    const time = this.begun.has(n) ? LONG : (LONG * (n + 1)) / TAKEN;
+    this.begun.add(n);
+    if (this.begun.size === TAKEN) this.taken();
+    await Promise.race([pause(time), this.ended]);
+    if (!this.over) await this.add(payloadOf(n));
+  }
+
+  /** Those that run end, and none follows. */
+  end(): void {
+    this.over = true;
+    this.release();
+  }
+}

@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** The reply's first line, and the body of a job that came with it. */
+export type OnReply = (line: string, body: string | undefined) => void;
+
+const RESERVED = 'RESERVED ';
+/** What was answered leaves the queue by so many at once, as that moves all behind it. */
+const ANSWERED_KEPT = 10_000;
+
+/**
+ * One connection to a beanstalkd with nothing that a client can do without: no deadlines, no errors, no reconnecting, and
+ * texts of one byte a character. One write a tick, and replies in order.
+ */
+export class RawConnection {
+  private unsent = '';
+  private unread = '';
+  private readonly waiting: OnReply[] = [];
+  private next = 0;
+
+  private constructor(private readonly socket: Socket) {
+    socket.setNoDelay();
+    socket.setEncoding('latin1');
+    socket.on('data', (text: string) => this.read(text));
+  }
+
+  static async open(endpoint: string): Promise<RawConnection> {
+    const [host, port] = endpoint.split(':');
+    const socket = connect({ host, port: Number(port) });
+    await once(socket, 'connect');
+    return new RawConnection(socket);
+  }
+
+  /** `command` ends with CRLF, a body included. */
+  send(command: string, onReply: OnReply): void {
+    if (this.unsent === '') process.nextTick(this.flush);
+    this.unsent += command;
+    this.waiting.push(onReply);
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  private readonly flush = (): void => {
+    this.socket.write(this.unsent, 'latin1');
+    this.unsent = '';
+  };
+
+  private read(text: string): void {
+    const all = this.unread + text;
+    let from = 0;
+    for (;;) {
+      const end = all.indexOf('\r\n', from);
+      if (end < 0) break;
+      const line = all.slice(from, end);
+      if (line.startsWith(RESERVED)) {
+        const size = Number(line.slice(line.lastIndexOf(' ') + 1));
+        const after = end + 2 + size + 2;
+        if (all.length < after) break;
+        from = after;
+        this.waiting[this.next++]!(line, all.slice(end + 2, after - 2));
+      } else {
+        from = end + 2;
+        this.waiting[this.next++]!(line, undefined);
+      }
+    }
+    this.unread = all.slice(from);
+    if (this.next >= ANSWERED_KEPT) {
+      this.waiting.splice(0, this.next);
+      this.next = 0;
+    }
+  }
+}

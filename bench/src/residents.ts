@@ -1,0 +1,25 @@
+import { inFlight } from './in-flight.js';
+import { payloadOf } from './payload.js';
+import { FAR } from './schedule-round.js';
+import type { Client } from './systems/system.js';
+
+/** Jobs in one call, and calls in flight. */
+const IN_CALL = 500;
+const CALLS = 4;
+
+/** Adds jobs that wait in a queue of their own, and come due in an hour at the earliest. */
+export async function addResidents(client: Client, jobs: number): Promise<void> {
+  const begins = Array.from({ length: Math.ceil(jobs / IN_CALL) }, (_, call) => call * IN_CALL);
+  await inFlight(
+    begins,
+    (begin) => {
+      const length = Math.min(IN_CALL, jobs - begin);
+      const call = Array.from({ length }, (_, index) => ({
+        payload: payloadOf(begin + index),
+        delay: FAR + begin + index,
+      }));
+      return client.delayMany('residents', call);
+    },
+    CALLS,
+  );
+}

@@ -1,0 +1,17 @@
+/**
+ * Runs each contender once a round, in turn, and the other way round in every second round, so that a machine that
+ * grows slower or faster shifts all of them. The values are in the order of the rounds.
+ */
+export async function alternate<const C extends Readonly<Record<string, () => Promise<unknown>>>>(
+  rounds: number,
+  contenders: C,
+): Promise<{ [K in keyof C]: Awaited<ReturnType<C[K]>>[] }> {
+  const names: (keyof C)[] = Object.keys(contenders);
+  const values = Object.fromEntries(names.map((name) => [name, [] as unknown[]]));
+  for (let round = 0; round < rounds; round++) {
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      values[name as string]!.push(await contenders[name]!());
+    }
+  }
+  return values as { [K in keyof C]: Awaited<ReturnType<C[K]>>[] };
+}

@@ -1,0 +1,52 @@
+import 'reflect-metadata';
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { DqConsumer, DqModule, DqProducer } from 'nest-dq';
+import type { Payload } from '../payload.js';
+import { stderrLogger } from '../stderr-logger.js';
+import type { BulkJob, Client, Handle, Product } from './system.js';
+
+/** A Nest application like any user's, with the defaults of the library. */
+export const nestDq: Product = {
+  name: 'nest-dq',
+  nodes: 3,
+  connect: async ({ beanstalks, redis }, options = {}) => {
+    const module = DqModule.forRoot({ beanstalks: [...beanstalks], redis, ...options });
+    return new NestDqClient(await NestFactory.createApplicationContext(module, { logger: stderrLogger }));
+  },
+};
+
+class NestDqClient implements Client {
+  private readonly producer: DqProducer;
+
+  constructor(private readonly app: INestApplicationContext) {
+    this.producer = app.get(DqProducer);
+  }
+
+  now(queue: string, payload: Payload): Promise<unknown> {
+    return this.producer.now(queue, payload);
+  }
+
+  delay(queue: string, payload: Payload, delay: number): Promise<unknown> {
+    return this.producer.delay(queue, payload, delay);
+  }
+
+  at(queue: string, payload: Payload): Promise<unknown> {
+    return this.producer.at(queue, payload, payload.due);
+  }
+
+  async delayMany(queue: string, jobs: readonly BulkJob[]): Promise<void> {
+    const results = await this.producer.delayMany(queue, jobs);
+    const failed = results.find(({ error }) => error);
+    if (failed) throw failed.error;
+  }
+
+  async consume(queue: string, handle: Handle, concurrency: number): Promise<() => Promise<void>> {
+    const consumption = await this.app.get(DqConsumer).consume<Payload>(queue, handle, { concurrency });
+    return () => consumption.stop();
+  }
+
+  async close(): Promise<void> {
+    await this.app.close();
+  }
+}

@@ -1,0 +1,73 @@
+// The results as text: one block a measure.
+import type { Figure, Result, Row, Target, Unit } from './measure.js';
+
+const DECIMALS: Readonly<Record<Unit, number>> = {
+  'jobs/s': 0,
+  ms: 2,
+  s: 2,
+  'µs/job': 1,
+  'bytes/job': 0,
+  jobs: 0,
+  '%': 2,
+  'a job': 3,
+  connections: 0,
+};
+
+interface Column {
+  readonly title: string;
+  readonly cell: (row: Row) => string;
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'nest-dq', cell: ({ ours, unit }) => number(ours.median, unit) },
+  { title: 'range', cell: ({ ours, unit }) => range(ours, unit) },
+  { title: 'beside', cell: ({ beside, unit }) => (beside ? number(beside.median, unit) : '') },
+  { title: 'range', cell: ({ beside, unit }) => (beside ? range(beside, unit) : '') },
+  { title: '', cell: ({ beside }) => beside?.name ?? '' },
+  { title: 'ratio', cell: ({ ratio }) => (ratio === undefined ? '' : times(ratio)) },
+  { title: 'target', cell: ({ target, unit }) => (target ? targetText(target, unit) : '') },
+  { title: 'met', cell: ({ met }) => (met === undefined ? '' : met ? 'yes' : 'NO') },
+];
+
+/** A title, a heading, and a line for each row; columns are as wide as they need to be. */
+export function table({ measure, title, took, rows }: Result): string {
+  const lines = [
+    ['', ...COLUMNS.map((column) => column.title)],
+    ...rows.map((row) => [`${row.what}, ${row.unit}`, ...COLUMNS.map(({ cell }) => cell(row))]),
+  ];
+  const widths = lines[0]!.map((_, index) => Math.max(...lines.map((line) => line[index]!.length)));
+  const text = lines.map((line) =>
+    line
+      .map((cell, index) => (index === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[index]!)))
+      .join('  ')
+      .trimEnd(),
+  );
+  return [`${measure}: ${title} (${took.toFixed(0)} s)`, ...text.map((line) => `  ${line}`), ''].join('\n');
+}
+
+/** A number with as many digits as its unit deserves, and thousands apart. */
+export function number(value: number, unit: Unit): string {
+  if (Number.isNaN(value)) return '–';
+  const decimals = DECIMALS[unit];
+  const rounded = Number(value.toFixed(decimals)) + 0; // -0 is 0
+  return rounded.toLocaleString('en-US', {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+}
+
+function range({ low, high }: Figure, unit: Unit): string {
+  return low === high ? '' : `${number(low, unit)}–${number(high, unit)}`;
+}
+
+function times(ratio: number): string {
+  return `${ratio.toFixed(ratio < 0.1 ? 3 : 2)}×`;
+}
+
+function targetText({ of, least, most }: Target, unit: Unit): string {
+  const text = (limit: number) => (of === 'ratio' ? `${Number(limit.toFixed(2))}×` : `${limit} ${unit}`);
+  return [
+    ...(least === undefined ? [] : [`≥ ${text(least)}`]),
+    ...(most === undefined ? [] : [`≤ ${text(most)}`]),
+  ].join(', ');
+}

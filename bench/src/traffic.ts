@@ -1,0 +1,83 @@
+import type { JobReceipt } from 'nest-dq';
+import { machineTime } from './clock.js';
+import { payloadOf, type Payload } from './payload.js';
+import type { Client } from './systems/system.js';
+import { pause } from './waiting.js';
+
+export interface TrafficSettings {
+  readonly queue: string;
+  /** Adds a second. */
+  readonly rate: number;
+  /** Milliseconds from an add to its due time. */
+  readonly ahead: number;
+  /** Copies of a job when all is well. */
+  readonly copies: number;
+}
+
+/** Adds and runs jobs at a steady rate, while something happens. */
+export class Traffic {
+  /** How long each add took that did not fail, in ms. */
+  readonly adds: number[] = [];
+  /** How late each job was started for the first time, in ms. */
+  readonly lates: number[] = [];
+  /** Adds that were refused. */
+  failed = 0;
+  /** When an add was stored in full for the first time after the last that was not, in ms since 1970; NaN if all were. */
+  fullAgain = NaN;
+  private short = false;
+  private added = 0;
+  private readonly ran = new Set<number>();
+  private readonly pending = new Set<Promise<void>>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly client: Client,
+    private readonly settings: TrafficSettings,
+  ) {}
+
+  async start(concurrency: number): Promise<void> {
+    const { queue, rate } = this.settings;
+    await this.client.consume(queue, (payload) => this.run(payload), concurrency);
+    this.timer = setInterval(() => this.track(this.add(this.added++)), 1000 / rate);
+  }
+
+  /** Waits for the last adds, and `time` ms more for their runs. */
+  async stop(time: number): Promise<void> {
+    clearInterval(this.timer);
+    await Promise.all(this.pending);
+    await pause(time);
+  }
+
+  /** Jobs that were stored and did not run. */
+  get notRun(): number {
+    return this.adds.length - this.ran.size;
+  }
+
+  private run({ n, due }: Payload): void {
+    if (!this.ran.has(n)) this.lates.push(machineTime() - due);
+    this.ran.add(n);
+  }
+
+  private async add(n: number): Promise<void> {
+    const { queue, ahead, copies } = this.settings;
+    const from = performance.now();
+    try {
+      const payload = payloadOf(n, Math.ceil(machineTime() + ahead));
+      const receipt = (await this.client.at(queue, payload)) as JobReceipt;
+      this.adds.push(performance.now() - from);
+      this.noteCopies(receipt.copies === copies);
+    } catch {
+      this.failed++; // and so the row says
+    }
+  }
+
+  private noteCopies(full: boolean): void {
+    if (full && this.short) this.fullAgain = machineTime();
+    this.short = !full;
+  }
+
+  private track(add: Promise<void>): void {
+    this.pending.add(add);
+    void add.finally(() => this.pending.delete(add));
+  }
+}
