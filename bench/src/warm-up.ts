@@ -3,7 +3,7 @@ import { payloads } from './payload.js';
 import { RunCount } from './run-count.js';
 import type { Client } from './systems/system.js';
 
-const JOBS = 2_000;
+const JOBS = 10_000;
 const CONCURRENCY = 256;
 const HOUR = 3_600_000;
 

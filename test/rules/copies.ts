@@ -59,13 +59,18 @@ export const COPIES: readonly Rule[] = [
         'never deletes the innocent job that has the id now',
         [
           'cluster/cluster-node.ts',
-          'if (location.instance === this.instance) return remove();',
-          'return remove();',
+          'if (this.control && instance === this.instance) return',
+          'if (this.control) return',
         ],
         [
           'cluster/cluster-node.ts',
-          `reply === 'NOT_FOUND' || !isSame(reply.body)) done('missing')`,
-          `reply === 'NOT_FOUND') done('missing')`,
+          'if (instance === this.instance) return this.remove(',
+          'return this.remove(',
+        ],
+        [
+          'cluster/cluster-node.ts',
+          `reply === 'NOT_FOUND' || !isSame(reply.body)) done('missing'`,
+          `reply === 'NOT_FOUND') done('missing'`,
         ],
       ),
       ...unit(

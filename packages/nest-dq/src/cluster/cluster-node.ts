@@ -85,9 +85,10 @@ export class ClusterNode {
     return this.health.logStopped;
   }
 
-  /** Why it is down, for people. */
+  /** `up`, or why it is down or no good for storing: for people. */
   get reason(): string {
-    return this.lastError?.message ?? (this.up ? 'up' : 'not connected yet');
+    if (this.up) return this.health.problem ?? 'up';
+    return this.lastError?.message ?? 'not connected yet';
   }
 
   private get tried(): boolean {
@@ -128,20 +129,22 @@ export class ClusterNode {
    * Deletes the copy at a place. Ids begin again when a server loses its log, so with another instance than the
    * location's the copy is looked at first, on the same connection, and deleted only if `isSame` knows it.
    */
-  delete(location: Location, isSame: (body: Buffer) => boolean, done: (result: DeleteResult) => void): void {
-    if (location.copyId === UNKNOWN_COPY || (!this.up && this.tried)) return done('away');
+  delete(
+    location: Location,
+    isSame: (body: Buffer) => boolean,
+    done: (result: DeleteResult, node: ClusterNode) => void,
+  ): void {
+    const { instance, copyId } = location;
+    if (copyId === UNKNOWN_COPY || (!this.up && this.tried)) return done('away', this);
+    // The way of nearly all: no closures but one.
+    if (this.control && instance === this.instance) return this.remove(this.control, copyId, done);
     this.whenUp((connection) => {
-      if (!connection) return done('away');
-      const remove = () =>
-        connection.delete(location.copyId, (error, reply) => {
-          if (error?.code === 'INTERNAL_ERROR') this.health.doubtLog();
-          done(error || this.logStopped ? 'away' : reply === 'DELETED' ? 'deleted' : 'missing');
-        });
-      if (location.instance === this.instance) return remove();
-      connection.peek(location.copyId, (error, reply) => {
-        if (error) done('away');
-        else if (reply === 'NOT_FOUND' || !isSame(reply.body)) done('missing');
-        else remove();
+      if (!connection) return done('away', this);
+      if (instance === this.instance) return this.remove(connection, copyId, done);
+      connection.peek(copyId, (error, reply) => {
+        if (error) done('away', this);
+        else if (reply === 'NOT_FOUND' || !isSame(reply.body)) done('missing', this);
+        else this.remove(connection, copyId, done);
       });
     });
   }
@@ -174,6 +177,17 @@ export class ClusterNode {
     });
     connection.maxJobSize = this.maxJobSize;
     return connection;
+  }
+
+  private remove(
+    connection: Connection,
+    copyId: string,
+    done: (result: DeleteResult, node: ClusterNode) => void,
+  ): void {
+    connection.delete(copyId, (error, reply) => {
+      if (error?.code === 'INTERNAL_ERROR') this.health.doubtLog();
+      done(error || this.logStopped ? 'away' : reply === 'DELETED' ? 'deleted' : 'missing', this);
+    });
   }
 
   /** Calls back with the control connection, at the latest after one command's deadline, then without. */

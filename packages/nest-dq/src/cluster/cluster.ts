@@ -57,7 +57,7 @@ export class Cluster {
     const place = parseLocation(location);
     const node = place && this.find(place.endpoint, place.instance);
     if (!place || !node) return done('away');
-    node.delete(place, isSame, (result) => done(result, node));
+    node.delete(place, isSame, done);
   }
 
   /** Reads whatever is at a location now; undefined when nothing is, or its node is away. */

@@ -10,6 +10,7 @@ export class StoreHealth {
   private binlog = new BinlogWatch();
   private instance: string | undefined;
   private refusedUntil = -Infinity;
+  private refusal = '';
 
   constructor(
     private readonly clock: Clock,
@@ -18,7 +19,13 @@ export class StoreHealth {
   ) {}
 
   get good(): boolean {
-    return !this.logStopped && this.clock.now() >= this.refusedUntil;
+    return this.problem === undefined;
+  }
+
+  /** Why it is not good, in a few words. */
+  get problem(): string | undefined {
+    if (this.logStopped) return 'its binlog has stopped';
+    return this.clock.now() < this.refusedUntil ? `it refuses to store (${this.refusal})` : undefined;
   }
 
   get hasLog(): boolean {
@@ -49,6 +56,7 @@ export class StoreHealth {
     const now = this.clock.now();
     const before = this.refusedUntil;
     this.refusedUntil = now + REFUSAL_PAUSE;
+    this.refusal = word;
     if (before <= now) {
       this.trouble(`it refuses to store (${word}), so copies go to other nodes; look at its disk and memory`);
     }
