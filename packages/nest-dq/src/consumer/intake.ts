@@ -123,20 +123,24 @@ export class Intake implements Taker, ClaimTaker {
     this.claims.letRunEnd(delivery);
   }
 
-  /** One claim call and one look at the nodes for all that happens in a turn of the event loop. */
+  /** One round of claims and one look at the nodes for all that happens in a turn of the event loop. */
   schedule(): void {
     if (this.turnScheduled) return;
     this.turnScheduled = true;
-    this.parts.clock.soon(() => {
-      this.turnScheduled = false;
-      if (this.ended > 0) this.space.completed(this.ended);
-      this.ended = 0;
-      if (!this.host.open) return;
-      this.claims.claim();
-      this.turn++;
-      for (let i = 0; i < this.nodes.length; i++) this.nodes[(this.turn + i) % this.nodes.length]!.advance();
-    });
+    // Where nothing runs, there is nothing to wait for: a job that comes alone starts a tenth of a millisecond sooner.
+    if (this.freeSlots() === this.handling.concurrency) process.nextTick(this.takeTurn);
+    else this.parts.clock.soon(this.takeTurn);
   }
+
+  private readonly takeTurn = (): void => {
+    this.turnScheduled = false;
+    if (this.ended > 0) this.space.completed(this.ended);
+    this.ended = 0;
+    if (!this.host.open) return;
+    this.claims.claim();
+    this.turn++;
+    for (let i = 0; i < this.nodes.length; i++) this.nodes[(this.turn + i) % this.nodes.length]!.advance();
+  };
 
   // ── what the nodes ask and bring ──
 
