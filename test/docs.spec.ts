@@ -26,7 +26,15 @@ describe('the documentation', () => {
       'CONTRIBUTING.md',
       'docs/architecture.md',
       'docs/errors.md',
+      'docs/clusters.md',
+      'docs/enhancers.md',
+      'docs/events.md',
       'docs/guarantees.md',
+      'docs/health.md',
+      'docs/observability.md',
+      'docs/schemas.md',
+      'docs/scopes.md',
+      'docs/testing.md',
     ]) {
       for (const [, target] of read(page).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
         expect(() => readFileSync(new URL(target!, new URL(`../${page}`, import.meta.url)))).not.toThrow();

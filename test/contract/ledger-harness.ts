@@ -4,7 +4,7 @@ import type { JobRecord } from 'nest-dq/src/ledger/job-record.js';
 import type { Ledger, LedgerSettings, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
-import { VirtualClock } from 'nest-dq/src/testing/virtual-clock.js';
+import { VirtualClock } from 'nest-dq/src/test-kit/virtual-clock.js';
 import { systemClock } from 'nest-dq/src/time.js';
 import { startRedis } from 'test-servers';
 

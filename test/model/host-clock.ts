@@ -54,6 +54,10 @@ export class HostClock implements Clock {
     };
   }
 
+  next(callback: () => void): void {
+    process.nextTick(() => this.enter(callback));
+  }
+
   soon(callback: () => void): void {
     const latency = this.options.latency?.() ?? 0;
     const arrive = () => this.enter(callback);

@@ -2,6 +2,7 @@ import { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { Cluster } from 'nest-dq/src/cluster/cluster.js';
 import { ClusterConsumer } from 'nest-dq/src/consumer/consumer.js';
 import type { ConsumerReport } from 'nest-dq/src/consumer/report.js';
+import { EventHub } from 'nest-dq/src/events/event-hub.js';
 import type { DelayedJob } from 'nest-dq/src/job.js';
 import type { LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
 import { SettleQueue } from 'nest-dq/src/ledger/settle-queue.js';
@@ -48,7 +49,8 @@ export class SimulatedProcess {
     const settleQueue = new SettleQueue(this.ledger, clock);
     const { backupDelay, concurrency, lease } = settings;
     const producing = { prefix: '', backupDelay };
-    const parts = { cluster, ledger: this.ledger, settleQueue, clock };
+    const events = new EventHub({ lateAfter: 1_000, listenerFailed: () => undefined });
+    const parts = { cluster, ledger: this.ledger, settleQueue, clock, events };
     this.producer = new ClusterProducer({ ...parts, settings: producing });
     this.deadLetters = new ClusterDeadLetters({ ...parts, settings: producing });
     const backoff = { type: 'fixed', delay: 1_000, max: 1_000, jitter: 0.2 } as const;

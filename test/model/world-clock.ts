@@ -43,6 +43,10 @@ export class WorldClock implements Clock {
     return { cancel: () => this.timers.remove(timer) };
   }
 
+  next(callback: () => void): void {
+    process.nextTick(callback);
+  }
+
   soon(callback: () => void): void {
     this.underWay++;
     setImmediate(() => {

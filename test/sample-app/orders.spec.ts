@@ -2,29 +2,35 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Again, DqProducer, type DelayedJob } from 'nest-dq';
+import { DqTestKit } from 'nest-dq/testing';
 import type { Mail } from '../../sample-app/src/mail/mailer.js';
 import { OrdersService } from '../../sample-app/src/orders/orders.service.js';
 import { ResourcesService } from '../../sample-app/src/resources/resources.service.js';
 import { OrderUnpaid, ResourceDeletion } from '../../sample-app/src/tubes.js';
-import { eventually } from '../support/waiting.js';
 import { RunningApp } from './running-app.js';
 
 const TEA = { product: 'tea', quantity: 2 };
 const PHOTOS = { name: 'photos', owner: 'ann@example.com' };
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const JOB = {} as DelayedJob;
+const DAY = 86_400_000;
 
-/** In one all is due within a second; in the other nothing is due before the test is over. */
-let hurried: RunningApp;
+/** In one the time of jobs is the kit's; in the other nothing is due before the test is over. */
+let travelling: RunningApp;
 let patient: RunningApp;
+const kit = new DqTestKit();
 
 beforeAll(async () => {
-  hurried = await RunningApp.start({ PAY_SECONDS: '0.3', WELCOME_SECONDS: '0.1', DAY_SECONDS: '0.03' });
+  travelling = await RunningApp.start(
+    { PAY_SECONDS: '900', WELCOME_SECONDS: '60', DAY_SECONDS: '86400' },
+    kit,
+  );
   patient = await RunningApp.start({ PAY_SECONDS: '600', WELCOME_SECONDS: '600', DAY_SECONDS: '60' });
 }, 30_000);
 
 afterAll(async () => {
-  await Promise.all([hurried, patient].map((app) => app?.close()));
+  await Promise.all([travelling, patient].map((app) => app?.close()));
+  await kit.close();
 });
 
 afterEach(() => {
@@ -36,7 +42,7 @@ async function stockOf(app: RunningApp, product: string): Promise<number> {
 }
 
 async function subjectsTo(address: string): Promise<string[]> {
-  const { body } = await hurried.get('/mails');
+  const { body } = await travelling.get('/mails');
   return (body as Mail[]).filter(({ to }) => to === address).map(({ subject }) => subject);
 }
 
@@ -50,13 +56,16 @@ describe('an order', () => {
   });
 
   it('is cancelled when it is not paid in time, and its goods are back', async () => {
-    const before = await stockOf(hurried, 'mug');
-    const { body: order } = await hurried.post('/orders', { product: 'mug', quantity: 1 });
-    const status = async () => (await hurried.get(`/orders/${order.id}`)).body.status;
-    await eventually('the order is cancelled', async () => (await status()) === 'cancelled');
-    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(order.payBy));
-    expect(await stockOf(hurried, 'mug')).toBe(before);
-    expect((await hurried.post(`/orders/${order.id}/pay`)).status).toBe(409);
+    const before = await stockOf(travelling, 'mug');
+    const { body: order } = await travelling.post('/orders', { product: 'mug', quantity: 1 });
+    const status = async () => (await travelling.get(`/orders/${order.id}`)).body.status;
+    expect(kit.scheduled(OrderUnpaid)).toMatchObject([{ key: order.id, dueAt: new Date(order.payBy) }]);
+    await kit.advance('14m');
+    expect(await status()).toBe('placed');
+    await kit.advance('1m');
+    expect(await status()).toBe('cancelled');
+    expect(await stockOf(travelling, 'mug')).toBe(before);
+    expect((await travelling.post(`/orders/${order.id}/pay`)).status).toBe(409);
   });
 
   it('is paid, and its cancellation is revoked', async () => {
@@ -112,15 +121,18 @@ describe('an order', () => {
 
 describe('a registration', () => {
   it('brings a welcome mail, and only one', async () => {
-    await hurried.post('/users', { name: 'Ann', email: 'ann@once.example' });
-    await eventually('the mail is there', async () => (await subjectsTo('ann@once.example')).length > 0);
+    await travelling.post('/users', { name: 'Ann', email: 'ann@once.example' });
+    await kit.advance('1h');
     expect(await subjectsTo('ann@once.example')).toEqual(['Welcome, Ann!']);
   });
 
   it('brings it later when the mail server is busy, and goes without it when there is no mailbox', async () => {
-    await hurried.post('/users', { name: 'Cy', email: 'cy@gone.example' });
-    await hurried.post('/users', { name: 'Bob', email: 'bob@busy.example' });
-    await eventually('the mail is there', async () => (await subjectsTo('bob@busy.example')).length > 0);
+    await travelling.post('/users', { name: 'Cy', email: 'cy@gone.example' });
+    await travelling.post('/users', { name: 'Bob', email: 'bob@busy.example' });
+    await kit.advance('1m');
+    expect(await subjectsTo('bob@busy.example')).toEqual([]);
+    await kit.advance('1h');
+    expect(await subjectsTo('bob@busy.example')).toEqual(['Welcome, Bob!']);
     expect(await subjectsTo('cy@gone.example')).toEqual([]);
   });
 });
@@ -128,19 +140,23 @@ describe('a registration', () => {
 describe('a resource', () => {
   it('is deleted on day 30, after three notices', async () => {
     const owner = 'owner@example.com';
-    const { body: resource } = await hurried.post('/resources', { ...PHOTOS, owner });
-    const planned = await hurried.delete(`/resources/${resource.id}`);
+    const { body: resource } = await travelling.post('/resources', { ...PHOTOS, owner });
+    const planned = await travelling.delete(`/resources/${resource.id}`);
     expect(planned.status).toBe(202);
     const dues = [...planned.body.deletion.notices, planned.body.deletion.at].map((due) => Date.parse(due));
-    expect(dues.map((due) => due - Math.min(...dues))).toEqual([0, 5, 6, 7].map((days) => days * 30));
-    const shown = () => hurried.get(`/resources/${resource.id}`);
-    await eventually('the resource is gone', async () => (await shown()).status === 404);
-    await eventually('the notices are there', async () => (await subjectsTo(owner)).length === 3);
-    expect((await subjectsTo(owner)).sort()).toEqual([
-      'photos will be deleted in 2 days',
+    expect(dues.map((due) => due - Math.min(...dues))).toEqual([0, 5, 6, 7].map((days) => days * DAY));
+    const shown = () => travelling.get(`/resources/${resource.id}`);
+    await kit.advance('23 days');
+    expect(await subjectsTo(owner)).toEqual(['photos will be deleted in 7 days']);
+    await kit.advance('6 days');
+    expect(await subjectsTo(owner)).toEqual([
       'photos will be deleted in 7 days',
+      'photos will be deleted in 2 days',
       'photos will be deleted in a day',
     ]);
+    expect((await shown()).status).toBe(200);
+    await kit.advance('1 day');
+    expect((await shown()).status).toBe(404);
   });
 
   it('stays when its deletion is undone, and can be deleted anew', async () => {

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
+import type { DqTestKit } from 'nest-dq/testing';
 import { AppModule } from '../../sample-app/src/app.module.js';
 import { Settings } from '../../sample-app/src/settings.js';
 
@@ -9,17 +10,16 @@ export interface Answer {
   readonly body: any;
 }
 
-/** The sample application on a free port, as an operator would set it, and its clients. */
+/** The sample application on a free port, as an operator would set it, and its clients; its jobs under a kit, if one is given. */
 export class RunningApp {
   private constructor(
     readonly nest: INestApplication,
     private readonly url: string,
   ) {}
 
-  static async start(env: NodeJS.ProcessEnv): Promise<RunningApp> {
-    const module = await Test.createTestingModule({
-      imports: [AppModule.forRoot(new Settings(env))],
-    }).compile();
+  static async start(env: NodeJS.ProcessEnv, kit?: DqTestKit): Promise<RunningApp> {
+    const builder = Test.createTestingModule({ imports: [AppModule.forRoot(new Settings(env))] });
+    const module = await (kit?.override(builder) ?? builder).compile();
     const nest = module.createNestApplication({ logger: false, forceCloseConnections: true });
     await nest.listen(0, '127.0.0.1');
     const { port } = nest.getHttpServer().address() as AddressInfo;

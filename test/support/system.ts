@@ -5,6 +5,7 @@ import { ClusterConsumer } from 'nest-dq/src/consumer/consumer.js';
 import { DEFAULT_HANDLER_SETTINGS } from 'nest-dq/src/consumer/handler-settings.js';
 import type { ConsumerReport } from 'nest-dq/src/consumer/report.js';
 import { EmbeddedNode } from 'nest-dq/src/embedded/embedded-node.js';
+import { EventHub } from 'nest-dq/src/events/event-hub.js';
 import type { Ledger, LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
@@ -103,17 +104,22 @@ function assemble(
     back: () => reports.push('ledger back'),
   });
   const settleQueue = new SettleQueue(ledger, clock);
+  const events = new EventHub({
+    lateAfter: 1_000,
+    listenerFailed: (who, { message }) => reports.push(`listener failed ${who} ${message}`),
+  });
   const producer = new ClusterProducer({
     cluster,
     ledger,
     settleQueue,
     clock,
+    events,
     settings: { prefix, backupDelay },
   });
   const { lease } = ledgerSettings(options);
   const consumer = new ClusterConsumer(
     { prefix, backupDelay, lease, drainLimit, handlers: DEFAULT_HANDLER_SETTINGS, consume: true },
-    { cluster, ledger, settleQueue, clock, report: reportTo(reports) },
+    { cluster, ledger, settleQueue, clock, events, report: reportTo(reports) },
   );
   ledger.start();
   cluster.start();

@@ -2,23 +2,49 @@
  * What must compile and what must not, checked by `tsc` alone. A line below `@ts-expect-error` that compiles is an
  * error itself.
  */
-import { Controller, Injectable, Module, type ConfigurableModuleOptionsFactory } from '@nestjs/common';
+import {
+  Controller,
+  Injectable,
+  Module,
+  ParseIntPipe,
+  createParamDecorator,
+  type ArgumentsHost,
+  type ConfigurableModuleOptionsFactory,
+  type ExecutionContext,
+} from '@nestjs/common';
+import type { HealthIndicatorResult } from '@nestjs/terminus';
+import type { TestingModuleBuilder } from '@nestjs/testing';
+import { type } from 'arktype';
 import { Cluster, Redis } from 'ioredis';
 import {
   Again,
+  DelayedContext,
   DelayedHandler,
   DelayedJob,
+  DelayedPayload,
   Discard,
   DqConsumer,
   DqDeadLetters,
+  DqEvents,
+  DqHealth,
   DqModule,
   DqProducer,
+  OnDq,
+  InjectDq,
   Retry,
   defineTube,
+  getDqToken,
+  isDqContext,
   type AsJson,
   type DeadLetter,
+  type DqClusterView,
   type DqError,
   type DqErrorCode,
+  type DqEventMap,
+  type DqEventName,
+  type DqHealthState,
+  type DqHooks,
+  type DqLoad,
   type DqOptions,
   type JobReceipt,
   type JobView,
@@ -26,7 +52,12 @@ import {
   type RescheduleResult,
   type RevokeResult,
   type Tube,
+  type TubeProducer,
 } from 'nest-dq';
+import { DqTestKit, type RunCounts, type ScheduledJob } from 'nest-dq/testing';
+import * as v from 'valibot';
+import { z } from 'zod';
+import { openTelemetry } from 'nest-dq/opentelemetry';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const holds = <_T extends true>() => undefined;
@@ -58,8 +89,6 @@ holds<Equal<AsJson<{ when: Date; run(): void; list: Date[] }>, { when: string; l
 holds<Equal<AsJson<[Date, number]>, [string, number]>>();
 holds<Equal<AsJson<{ nested: { map: Map<string, number> } }>, { nested: { map: {} } }>>();
 holds<Equal<AsJson<any>, any>>();
-// @ts-expect-error options, such as a schema, are not available yet
-defineTube('with.schema', { schema: {} });
 
 // ── producing ──
 
@@ -207,13 +236,207 @@ export const fake: DqProducer = {
   revoke: async () => 'revoked',
   reschedule: async () => 'rescheduled',
   find: async () => undefined,
+  tube: () => fakeOrders,
 };
+
+/** The same for one tube. */
+export const fakeOrders: TubeProducer<any> = {
+  now: async () => ({}) as JobReceipt,
+  delay: async () => ({}) as JobReceipt,
+  at: async () => ({}) as JobReceipt,
+  delayMany: async () => [],
+  atMany: async () => [],
+  revoke: async () => 'revoked',
+  reschedule: async () => 'rescheduled',
+  find: async () => undefined,
+};
+
+export async function bound(dq: DqProducer): Promise<void> {
+  const orders: TubeProducer<Order> = dq.tube(OrderCancel);
+  const order: Order = { id: '42', count: 1 };
+  await orders.now(order);
+  await orders.delay(order, '15m', { key: '42' });
+  await orders.at(order, new Date());
+  await orders.delayMany([{ payload: order, delay: '15m' }]);
+  await orders.atMany([{ payload: order, at: new Date() }]);
+  await orders.revoke({ key: '42' }, { abort: true });
+  await orders.reschedule({ key: '42' }, { delay: '1h' }, { payload: order });
+  await orders.find({ key: '42' });
+  await dq.tube('any').now({ whatever: true });
+  // @ts-expect-error a property is missing
+  await orders.now({ id: '42' });
+  // @ts-expect-error the tube is known already
+  await orders.delay(OrderCancel, order, '15m');
+  // @ts-expect-error a payload of another type
+  await orders.reschedule({ key: '42' }, { delay: '1h' }, { payload: 42 });
+  // @ts-expect-error a job of another tube may have these ids
+  await orders.revoke('ids');
+  // @ts-expect-error the producer of another tube
+  const uploads: TubeProducer<Uint8Array> = orders;
+  return void uploads;
+}
+
+// ── schemas ──
+
+const Zod = defineTube('zod', { schema: z.object({ id: z.string(), at: z.string().transform(Number) }) });
+const Valibot = defineTube('valibot', { schema: v.object({ id: v.pipe(v.string(), v.transform(Number)) }) });
+const ArkType = defineTube('arktype', { schema: type({ id: 'string.integer.parse' }) });
+holds<Equal<PayloadOf<typeof Zod>, { id: string; at: number }>>();
+holds<Equal<PayloadOf<typeof Valibot>, { id: number }>>();
+holds<Equal<PayloadOf<typeof ArkType>, { id: number }>>();
+
+export async function withSchemas(dq: DqProducer, consumer: DqConsumer): Promise<void> {
+  await dq.now(Zod, { id: '1', at: '5' });
+  await dq.tube(Valibot).now({ id: '1' });
+  await dq.delay(ArkType, { id: '1' }, '1s');
+  await consumer.consume(Zod, ({ at }) => at + 1);
+  // @ts-expect-error what the handler gets is not what the producer gives
+  await dq.now(Zod, { id: '1', at: 5 });
+  // @ts-expect-error a property of another type
+  await dq.now(Valibot, { id: 1 });
+  // @ts-expect-error a property is missing
+  await dq.now(ArkType, {});
+  // @ts-expect-error what the producer gives is not what the handler gets
+  await consumer.consume(ArkType, ({ id }: { id: string }) => id);
+  // @ts-expect-error no schema
+  defineTube('no.schema', { schema: {} });
+  // @ts-expect-error no such option
+  defineTube('more', { schema: z.string(), more: true });
+}
+
+export class SchemaHandlers {
+  @DelayedHandler(Valibot)
+  number({ id }: { id: number }): number {
+    return id;
+  }
+
+  // @ts-expect-error a property of another type
+  @DelayedHandler(Valibot)
+  text(_payload: { id: string }): void {}
+}
+
+// ── the test kit ──
+
+export async function travel(kit: DqTestKit, builder: TestingModuleBuilder): Promise<RunCounts> {
+  await kit.override(builder).compile();
+  await kit.producer.now(OrderCancel, { id: '42', count: 1 });
+  await kit.consumer.consume(OrderCancel, ({ count }) => count);
+  const [job] = kit.scheduled(Reminder);
+  holds<Equal<NonNullable<typeof job>['payload'], { at: string; note?: string }>>();
+  const [transformed]: ScheduledJob<{ id: string }>[] = kit.scheduled(Valibot, 'second');
+  // @ts-expect-error stored is what was given, not what the schema makes of it
+  const id: number = transformed!.payload.id;
+  kit.sleepNode(id);
+  kit.wakeNode(0);
+  // @ts-expect-error the present is not to be set
+  kit.now = new Date();
+  // @ts-expect-error an instant is no duration
+  await kit.advance(new Date());
+  await kit.advanceTo(new Date());
+  await kit.drain();
+  const { started, completed, failed, dead } = await kit.advance('15m');
+  return { started, completed, failed, dead };
+}
+export const kits = [
+  new DqTestKit(),
+  new DqTestKit({ now: new Date(), nodes: 5, patience: '500ms' }),
+  // @ts-expect-error no such option
+  new DqTestKit({ node: 5 }),
+];
+
+// ── operating ──
+
+export class Watching {
+  @OnDq('failed')
+  failed({ error, retryAt }: { error: Error; retryAt?: Date }): string {
+    return error.message + String(retryAt?.getTime());
+  }
+
+  @OnDq('dead', { cluster: 'mails' })
+  async dead({ letter }: DqEventMap['dead']): Promise<string> {
+    return letter.why;
+  }
+
+  @OnDq('started')
+  none(): void {}
+
+  // @ts-expect-error another event's
+  @OnDq('scheduled')
+  another(_event: DqEventMap['started']): void {}
+
+  // @ts-expect-error no such event
+  @OnDq('finished')
+  unknown(): void {}
+
+  // @ts-expect-error no such option
+  @OnDq('dead', { tube: 'order.cancel' })
+  option(): void {}
+}
+
+export function watch(events: DqEvents): void {
+  events.on('completed').subscribe(({ job, took, result }) => {
+    holds<Equal<typeof took, number>>();
+    holds<Equal<typeof result, unknown>>();
+    return job.id;
+  });
+  const name = 'late' as DqEventName;
+  events.on(name).subscribe();
+  // @ts-expect-error no such event
+  events.on('finished');
+}
+
+export async function healthOf(health: DqHealth): Promise<DqHealthState> {
+  const { dq } = await health.check();
+  const { jobs } = await health.check('jobs');
+  // @ts-expect-error another key
+  const { queue } = await health.check('jobs');
+  // @ts-expect-error no such status
+  return dq.status === 'degraded' ? (queue as DqHealthState) : jobs;
+}
+/** Terminus takes it, without an import of ours. */
+export const indicator = (health: DqHealth): Promise<HealthIndicatorResult> => health.check();
+
+export const hooks: DqHooks[] = [
+  openTelemetry(),
+  {
+    onSchedule: (headers, { tube, key }) => {
+      headers['tenant'] = `${tube} ${key}`;
+    },
+    aroundHandler: (job, next) => (job.headers['tenant'] ? next() : undefined),
+    onStart: ({ load }: DqClusterView) => {
+      const { owed }: DqLoad = load();
+      return () => void owed;
+    },
+  },
+  {
+    // @ts-expect-error headers are texts
+    onSchedule: (headers) => (headers['tenant'] = 5),
+  },
+  {
+    // @ts-expect-error misspelt
+    onschedule: () => undefined,
+  },
+];
 
 // ── handling ──
 
+const User = createParamDecorator((_data: undefined, context: ExecutionContext) =>
+  isDqContext(context) ? context.getArgByIndex<DelayedJob>(1).headers['user'] : undefined,
+);
+export const isJob = (host: ArgumentsHost): boolean => isDqContext(host);
+// @ts-expect-error a job is no context
+export const isNone = (job: DelayedJob): boolean => isDqContext(job);
+
 @Injectable()
 export class Handlers {
-  constructor(readonly dq: DqProducer) {}
+  @InjectDq('mails', DqDeadLetters)
+  readonly ofProperty!: DqDeadLetters;
+
+  constructor(
+    readonly dq: DqProducer,
+    @InjectDq('mails') readonly mails: DqProducer,
+    @InjectDq('mails', DqConsumer) readonly consumer: DqConsumer,
+  ) {}
 
   @DelayedHandler(OrderCancel)
   whole(order: Order, job: DelayedJob<Order>): string {
@@ -277,9 +500,23 @@ export class Handlers {
   @DelayedHandler(OrderCancel)
   otherJob(_order: Order, _job: DelayedJob<{ id: number }>): void {}
 
-  // @ts-expect-error nothing comes as a third argument
   @DelayedHandler(OrderCancel)
-  third(_order: Order, _job: DelayedJob, _user: string): void {}
+  decorated(
+    @DelayedPayload() _order: Order,
+    @DelayedContext() _job: DelayedJob,
+    @User() _user: string,
+  ): void {}
+
+  @DelayedHandler('any.tube')
+  moved(@DelayedContext() _job: DelayedJob, @DelayedPayload(ParseIntPipe) _count: number): void {}
+
+  // @ts-expect-error a tube with a type has its payload first
+  @DelayedHandler(OrderCancel)
+  movedOfTyped(@DelayedContext() _job: DelayedJob, @DelayedPayload() _order: Order): void {}
+
+  @DelayedHandler(OrderCancel)
+  // @ts-expect-error what is no pipe
+  noPipe(@DelayedPayload(42) _order: Order): void {}
 
   // @ts-expect-error a property is no method
   @DelayedHandler(OrderCancel)
@@ -297,9 +534,12 @@ export class Handlers {
   @DelayedHandler(OrderCancel, { timeout: new Date() })
   noTimeout(): void {}
 
-  // @ts-expect-error named clusters are not available yet
   @DelayedHandler(OrderCancel, { cluster: 'second' })
   cluster(): void {}
+
+  // @ts-expect-error the name of a cluster is a text
+  @DelayedHandler(OrderCancel, { cluster: DqProducer })
+  noCluster(): void {}
 }
 
 @Controller()
@@ -315,6 +555,8 @@ export async function consume(consumer: DqConsumer): Promise<void> {
   await consumer.consume('any.tube', () => Retry.after(1_000));
   // @ts-expect-error a wrong payload
   await consumer.consume(OrderCancel, (_order: { id: number }) => undefined);
+  // @ts-expect-error a consumer is of one cluster already
+  await consumer.consume(OrderCancel, () => undefined, { cluster: 'mails' });
   await consumption.stop();
 }
 
@@ -348,8 +590,12 @@ class Config implements ConfigurableModuleOptionsFactory<DqOptions, 'createDqOpt
     DqModule.forRootAsync({ useFactory: async () => ({ prefix: 'a' }) }),
     // @ts-expect-error there is no such option
     DqModule.forRoot({ replica: 2 }),
-    // @ts-expect-error named clusters are not available yet
     DqModule.forRoot({ name: 'second' }),
+    DqModule.forRootAsync({ name: 'third', useFactory: () => ({}) }),
+    // @ts-expect-error handlers name their cluster themselves
+    DqModule.forRoot({ handlers: { cluster: 'second' } }),
+    // @ts-expect-error the name is told beside the factory
+    DqModule.forRootAsync({ useFactory: () => ({ name: 'fourth' }) }),
     // @ts-expect-error a folder for the embedded node is not available yet
     DqModule.forRoot({ embedded: { dir: '/var/lib/dq' } }),
     // @ts-expect-error options belong in what the factory returns
@@ -372,6 +618,12 @@ class AnotherRedis {
   }
 }
 DqModule.forRoot({ beanstalks: ['a:1'], redis: new AnotherRedis() });
+
+export const tokens = [getDqToken(), getDqToken('mails'), getDqToken('mails', DqConsumer)];
+// @ts-expect-error nothing that is injected
+getDqToken('mails', DelayedJob);
+// @ts-expect-error a cluster without a name needs no decorator
+InjectDq();
 
 // ── errors ──
 

@@ -6,6 +6,8 @@ import { describe, expect, it } from '@jest/globals';
 /** Which rooms of src each may import; a file at the root of src is a room of its own. `nest` may import all but index. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   errors: [],
+  thenable: [],
+  schema: ['errors', 'thenable'],
   time: ['errors'],
   heap: [],
   job: ['errors', 'time', 'tube'],
@@ -15,10 +17,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'job-options': ['errors', 'time', 'job'],
   'job-ids': ['errors', 'job', 'location', 'envelope', 'job-options', 'tube'],
   beanstalk: ['errors', 'time'],
-  tube: ['errors', 'beanstalk'],
+  tube: ['errors', 'beanstalk', 'schema'],
   embedded: ['errors', 'time', 'heap', 'beanstalk'],
   cluster: ['errors', 'time', 'location', 'beanstalk'],
   ledger: ['errors', 'time', 'job', 'location'],
+  'dead-letter': ['errors', 'envelope', 'job-ids', 'ledger'],
+  events: ['errors', 'job', 'dead-letter', 'thenable'],
+  hooks: ['errors', 'job', 'events'],
   'copy-storing': ['errors', 'location', 'envelope', 'copy-timing', 'cluster', 'ledger'],
   'copy-reading': ['location', 'envelope', 'cluster'],
   'copy-deletion': ['location', 'envelope', 'cluster', 'ledger'],
@@ -28,11 +33,18 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ...MAY_IMPORT,
   producer: LEAVES_AND_LOWER,
   consumer: LEAVES_AND_LOWER,
-  nest: [...Object.keys(MAY_IMPORT), 'producer', 'consumer'],
-  index: [...Object.keys(MAY_IMPORT), 'producer', 'consumer', 'nest'],
+  health: ['cluster'],
+  // Its own entry: only those who have OpenTelemetry load it.
+  telemetry: ['errors', 'job', 'thenable', 'events', 'hooks', 'consumer'],
+  nest: [...Object.keys(MAY_IMPORT), 'producer', 'consumer', 'health'],
+  // Its own entry, for tests: an environment for the module, of which it replaces the servers and the time.
+  'test-kit': [...Object.keys(MAY_IMPORT), 'producer', 'consumer', 'nest'],
+  index: [...Object.keys(MAY_IMPORT), 'producer', 'consumer', 'health', 'nest'],
 };
 /** Of the protocol the embedded node may know the words, not the client. */
 const CODEC = ['beanstalk/commands', 'beanstalk/reply-parser', 'beanstalk/yaml', 'beanstalk/beanstalk-error'];
+/** Who may ask the machine for the time and for turns of the event loop; all others have a Clock. */
+const CLOCKS = ['time', 'test-kit/real-time'];
 /** Who may use which package at run time; node: is for all. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ms: ['time'],
@@ -40,6 +52,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['ledger'],
   '@nestjs/common': ['nest'],
   '@nestjs/core': ['nest'],
+  rxjs: ['nest', 'events'],
+  '@opentelemetry/api': ['telemetry'],
 };
 
 interface Import {
@@ -102,8 +116,8 @@ function problems(sources: readonly Source[]): string[] {
       if (!inside && !(ALLOWED[room]?.includes(target) && codecOnly)) found.push(line(each));
     }
     const time =
-      /\b(?:Date\.now|performance\.now|new Date\(\s*\)|Date\(\s*\)|setTimeout|setInterval|setImmediate)\b|\bnew Date\(\s*\)/;
-    if (file !== 'time') {
+      /\b(?:Date\.now|performance\.now|new Date\(\s*\)|Date\(\s*\)|setTimeout|setInterval|setImmediate|nextTick|queueMicrotask)\b|\bnew Date\(\s*\)/;
+    if (!CLOCKS.includes(file)) {
       const use = time.exec(code)?.[0];
       if (use) found.push(`${file} uses ${use}`);
     }
@@ -172,6 +186,8 @@ describe('the rules', () => {
     ['consumer/x', 'setTimeout(f, 5)', 'consumer/x uses setTimeout'],
     ['consumer/x', 'globalThis.setInterval(f, 5)', 'consumer/x uses setInterval'],
     ['consumer/x', 'setImmediate(f)', 'consumer/x uses setImmediate'],
+    ['consumer/x', 'process.nextTick(f)', 'consumer/x uses nextTick'],
+    ['consumer/x', 'queueMicrotask(f)', 'consumer/x uses queueMicrotask'],
     ['consumer/x', 'console.log(5)', 'consumer/x uses console'],
   ])('find in %s: %s', (file, text, problem) => {
     expect(check(file, text)).toEqual([problem]);
@@ -187,6 +203,7 @@ describe('the rules', () => {
     ['consumer/x', '// setTimeout alone wraps, see console\n/* Date.now() */'],
     ['consumer/x', "throw new Error('not setTimeout');"],
     ['time', 'setTimeout(f, Date.now())'],
+    ['test-kit/real-time', 'setTimeout(f, Date.now())'],
   ])('find nothing in %s: %s', (file, text) => {
     expect(check(file, text)).toEqual([]);
   });

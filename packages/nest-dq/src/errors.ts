@@ -4,7 +4,7 @@ import { types } from 'node:util';
 const CODES = {
   DQ_CONFIG: 'the module is configured wrongly; the application does not start',
   DQ_BAD_TUBE: 'no valid tube name',
-  DQ_BAD_PAYLOAD: 'the payload cannot be stored',
+  DQ_BAD_PAYLOAD: "the payload cannot be stored, or its tube's schema refuses it",
   DQ_BAD_DURATION: 'no valid duration',
   DQ_BAD_TIME: 'no valid instant',
   DQ_BAD_OPTION: 'a job or handler option is wrong, or not available yet',
@@ -28,11 +28,19 @@ export type DqErrorCode = keyof typeof CODES;
 /** Every code there is; the documentation is checked against it. */
 export const DQ_ERROR_CODES = Object.keys(CODES) as readonly DqErrorCode[];
 
+/** One thing that a tube's schema finds wrong with a payload. */
+export interface PayloadIssue {
+  readonly message: string;
+  /** Where in the payload, from the outside in; empty: the payload as a whole. */
+  readonly path: readonly PropertyKey[];
+}
+
 export interface DqErrorDetails {
   cause?: unknown;
   /** @default false */
   indeterminate?: boolean;
   nodes?: Readonly<Record<string, string>>;
+  issues?: readonly PayloadIssue[];
 }
 
 /** The one error class of this library. Match on `code`; the message is for people. */
@@ -42,6 +50,8 @@ export class DqError extends Error {
   readonly indeterminate: boolean;
   /** Each node's reason, by endpoint, where nodes were asked. */
   readonly nodes?: Readonly<Record<string, string>>;
+  /** What the tube's schema finds wrong, where it was asked. */
+  readonly issues?: readonly PayloadIssue[];
 
   constructor(code: DqErrorCode, message: string, details: DqErrorDetails = {}) {
     super(`${code}: ${message}`, details.cause === undefined ? undefined : { cause: details.cause });
@@ -49,6 +59,7 @@ export class DqError extends Error {
     this.code = code;
     this.indeterminate = details.indeterminate ?? false;
     if (details.nodes) this.nodes = details.nodes;
+    if (details.issues) this.issues = details.issues;
   }
 }
 

@@ -2,6 +2,7 @@ export { DqModule, type DqExtras } from './nest/dq-module.js';
 export type { DqOptions, RedisClient } from './nest/options.js';
 export { defineTube, type AsJson, type PayloadOf, type Tube } from './tube.js';
 export { DqProducer } from './producer/producer.js';
+export { TubeProducer } from './producer/tube-producer.js';
 export type {
   AddResult,
   JobOptions,
@@ -14,7 +15,10 @@ export type {
   RevokeResult,
 } from './job.js';
 export type { Backoff, BackoffPlan, Duration, When } from './time.js';
-export { DelayedHandler } from './nest/delayed-handler.js';
+export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js';
+export { DelayedContext, DelayedPayload } from './nest/parameters.js';
+export { isDqContext } from './nest/dq-context.js';
+export { InjectDq, getDqToken, type DqInjectable } from './nest/tokens.js';
 export {
   Again,
   DelayedJob,
@@ -26,5 +30,10 @@ export {
   type HandlerResult,
 } from './job.js';
 export { DqConsumer, type Consumption } from './consumer/consumer.js';
-export { DqDeadLetters, type DeadLetter } from './producer/dead-letters.js';
-export { DqError, type DqErrorCode } from './errors.js';
+export { DqDeadLetters } from './producer/dead-letters.js';
+export type { DeadLetter } from './dead-letter.js';
+export { DqEvents, type DqEventMap, type DqEventName } from './events/events.js';
+export { OnDq } from './nest/on-dq.js';
+export { DqHealth, type DqHealthState } from './health/health.js';
+export type { DqClusterView, DqHooks, DqLoad, ScheduledTo } from './hooks.js';
+export { DqError, type DqErrorCode, type PayloadIssue } from './errors.js';

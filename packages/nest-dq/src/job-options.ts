@@ -50,6 +50,15 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
   };
 }
 
+/** The same options with other headers, which somebody else made; `DQ_BAD_OPTION`. */
+export function withHeaders(
+  options: ResolvedJobOptions,
+  headers: Record<string, string>,
+): ResolvedJobOptions {
+  checkHeaders(headers);
+  return { ...options, headers: Object.keys(headers).length > 0 ? headers : undefined };
+}
+
 /** A text of 1 to 500 characters. */
 export function checkKey(key: unknown, what: string, code: 'DQ_BAD_OPTION' | 'DQ_BAD_REF'): string {
   if (typeof key === 'string' && key.length > 0 && key.length <= LONGEST_KEY) return key;

@@ -9,6 +9,8 @@ export interface Clock {
   now(): number;
   /** Calls back once, not before `delay` milliseconds are over; any delay is fine (setTimeout alone wraps at 24.8 days). */
   after(delay: number, callback: () => void): Timer;
+  /** Calls back once the code that runs now, and what it has made ready, is done; before any input: process.nextTick. */
+  next(callback: () => void): void;
   /** Calls back once all input that is waiting now was read: setImmediate. */
   soon(callback: () => void): void;
 }
@@ -53,6 +55,7 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
   now: () => performance.now(),
   after: (delay, callback) => new SystemTimer(Math.max(0, delay), callback),
+  next: (callback) => process.nextTick(callback),
   soon: (callback) => void setImmediate(callback),
 };
 

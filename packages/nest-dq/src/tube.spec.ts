@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { defineTube, tubeName, type AsJson, type PayloadOf, type Tube } from './tube.js';
+import { dated, schemaBy } from './testing/schemas.js';
+import { defineTube, schemaOf, tubeName, type AsJson, type PayloadOf, type Tube } from './tube.js';
 
 describe('tubeName', () => {
   it('takes a name, or a token', () => {
@@ -41,6 +42,28 @@ describe('tubeName', () => {
 
   it('refuses an empty name behind a prefix too', () => {
     expect(() => tubeName('', 'app.')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
+  });
+});
+
+describe('defineTube', () => {
+  it('carries a schema, which a plain name has not', () => {
+    const schema = schemaBy(dated);
+    expect(schemaOf(defineTube('dated', { schema }))).toBe(schema);
+    expect(schemaOf(defineTube('plain'))).toBeUndefined();
+    expect(schemaOf('dated')).toBeUndefined();
+  });
+
+  it.each<unknown>([
+    {},
+    null,
+    'schema',
+    { schema: undefined },
+    { schema: {} },
+    { schema: schemaBy(dated), more: 1 },
+  ])('refuses the options %p', (options) => {
+    expect(() => defineTube('x', options as { schema: ReturnType<typeof schemaBy> })).toThrow(
+      expect.objectContaining({ code: 'DQ_BAD_OPTION' }),
+    );
   });
 });
 

@@ -1,9 +1,13 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { isTubeName } from './beanstalk/commands.js';
 import { DqError, show } from './errors.js';
+import { checkSchema } from './schema.js';
 
 /** A name with a payload type: `In` is what a producer gives, `Out` what a handler gets. Made by `defineTube`. */
 export interface Tube<In = any, Out = any> {
   readonly name: string;
+  /** What a payload is checked with, on adding and on running. */
+  readonly schema?: StandardSchemaV1<unknown, Out>;
   /** Carries the types only; absent at run time. */
   readonly '~in'?: (payload: In) => void;
   /** Carries the types only; absent at run time. */
@@ -11,21 +15,33 @@ export interface Tube<In = any, Out = any> {
 }
 
 /**
+ * Names a tube whose payloads a schema checks: any Standard Schema, as of Zod, Valibot or ArkType, also an asynchronous
+ * one. It is asked about the payload as the handler will read it, after JSON: on adding, where what it refuses is
+ * `DQ_BAD_PAYLOAD` with its issues, and what it returns is not stored; and on running, where its output is the payload,
+ * and what it refuses is a dead letter at once. A handler of the tube's plain name gets what is stored, unchecked.
+ * `DQ_BAD_OPTION`: it is no such schema.
+ */
+export function defineTube<S extends StandardSchemaV1>(
+  name: string,
+  options: { schema: S },
+): Tube<StandardSchemaV1.InferInput<S>, StandardSchemaV1.InferOutput<S>>;
+/**
  * Names a tube and says what its payloads are, for producer and handler alike:
  * `const OrderCancel = defineTube<{ id: string }>('order.cancel')`.
  * The name is 1 to 200 bytes of `A-Z a-z 0-9 - + / ; . $ _ ( )`, a configured prefix included; otherwise
  * the first use throws `DQ_BAD_TUBE`. A handler gets the payload as JSON leaves it (a Date arrives as a string);
  * give `Out` to say otherwise.
  */
-export function defineTube<In = unknown, Out = AsJson<In>>(name: string): Tube<In, Out> {
-  const options: unknown = arguments[1];
-  if (typeof options === 'object') {
-    throw new DqError(
-      'DQ_BAD_OPTION',
-      `defineTube(${show(name)}) was given ${show(options)}: options, such as \`schema\`, are not available in this version`,
-    );
-  }
-  return { name };
+export function defineTube<In = unknown, Out = AsJson<In>>(name: string): Tube<In, Out>;
+export function defineTube(name: string, options?: { schema: StandardSchemaV1 }): Tube {
+  if (options === undefined) return { name };
+  const fields: unknown =
+    typeof options === 'object' && options !== null ? Object.keys(options).join() : options;
+  if (fields === 'schema') return { name, schema: checkSchema(options.schema, name) };
+  throw new DqError(
+    'DQ_BAD_OPTION',
+    `defineTube(${show(name)}) was given ${show(options)}: expected { schema }`,
+  );
 }
 
 /** The name of a tube or token, checked together with the prefix that will stand before it; `DQ_BAD_TUBE`. */
@@ -37,6 +53,11 @@ export function tubeName(tube: string | Tube, prefix: string): string {
     'DQ_BAD_TUBE',
     `the tube is ${given}: expected 1 to 200 of A-Z a-z 0-9 - + / ; . $ _ ( ), not beginning with -, prefix included`,
   );
+}
+
+/** The schema of a tube, if it has one; a plain name has none. */
+export function schemaOf(tube: string | Tube): StandardSchemaV1 | undefined {
+  return typeof tube === 'object' ? tube.schema : undefined;
 }
 
 /** What a handler of the tube gets. */

@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { systemClock } from '../time.js';
 import type { BeanstalkError } from './beanstalk-error.js';
 import { Connection, type Done } from './connection.js';
 
@@ -141,23 +142,21 @@ describe('Connection: answers', () => {
   );
 
   it('lets what a callback throws surface, and serves the callbacks behind it', async () => {
-    const { wire, connection, results, note } = setup();
+    const { wire, clock, connection, results, note } = setup();
     connection.touch('1', () => {
       throw new Error('a broken callback');
     });
     connection.touch('2', note('second'));
     await turn();
     const surfaced: unknown[] = [];
-    const nextTick = process.nextTick.bind(process);
-    jest.spyOn(process, 'nextTick').mockImplementation((callback, ...args) =>
-      nextTick(() => {
+    clock.next = (callback) =>
+      systemClock.next(() => {
         try {
-          callback(...args);
+          callback();
         } catch (error) {
           surfaced.push(error);
         }
-      }),
-    );
+      });
     await wire.say('TOUCHED\r\nNOT_FOUND\r\n');
     expect(surfaced).toEqual([new Error('a broken callback')]);
     expect(results).toEqual([['second', 'NOT_FOUND']]);
@@ -290,7 +289,8 @@ describe('Connection: closing', () => {
   );
 
   it('closes when something is said although nothing was asked', async () => {
-    const { wire, connection, closes, results, note } = setup();
+    const { wire, clock, connection, closes, results, note } = setup();
+    clock.next = (callback) => systemClock.next(callback); // a real tick, before which the wire says something
     connection.touch('1', note('unsent'));
     wire.push('TOUCHED\r\n');
     await turn();

@@ -87,15 +87,15 @@ export class Pipeline {
     body?: Uint8Array,
     head = '',
   ): void {
-    if (typeof command !== 'string') return failLater(done, command);
+    if (typeof command !== 'string') return this.failLater(done, command);
     if (this.reason !== undefined || this.quitting) {
-      return failLater(done, closedBy(this.reason ?? new BeanstalkError('CLOSED', 'quit'), false));
+      return this.failLater(done, closedBy(this.reason ?? new BeanstalkError('CLOSED', 'quit'), false));
     }
     const awaited = new Awaited(command, answer, done, allowance);
     if (this.tail === undefined) this.head = awaited;
     else this.tail.next = awaited;
     this.tail = awaited;
-    if (this.unsent++ === 0) process.nextTick(this.flush);
+    if (this.unsent++ === 0) this.options.clock.next(this.flush);
     this.outbox.addLine(command);
     if (body !== undefined) this.outbox.addBody(head, body);
   }
@@ -150,7 +150,7 @@ export class Pipeline {
     const value = awaited.answer(reply);
     if (value === undefined) return this.refuse(awaited, reply.word);
     this.shift(awaited);
-    call(awaited.done, undefined, value);
+    this.call(awaited.done, undefined, value);
   }
 
   private refuse(awaited: Awaited, word: ReplyWord): void {
@@ -161,7 +161,7 @@ export class Pipeline {
       return this.giveUp(new BeanstalkError('BAD_REPLY', `${word} to \`${command}\``, { unknown: true }));
     }
     this.shift(awaited);
-    call(awaited.done, refused(word as Refusal, command));
+    this.call(awaited.done, refused(word as Refusal, command));
   }
 
   private shift(awaited: Awaited): void {
@@ -196,10 +196,29 @@ export class Pipeline {
     const never = closedBy(reason, false);
     let place = 0;
     for (let awaited = first; awaited !== undefined; awaited = awaited.next, place++) {
-      call(awaited.done, awaited === culprit ? reason : place < transmitted ? maybe : never);
+      this.call(awaited.done, awaited === culprit ? reason : place < transmitted ? maybe : never);
     }
     const { onClose } = this.options;
-    if (onClose !== undefined) call(onClose, reason);
+    if (onClose !== undefined) this.call(onClose, reason);
+  }
+
+  private failLater<T>(done: Done<T>, error: BeanstalkError): void {
+    this.options.clock.next(() => (done as (error: BeanstalkError) => void)(error));
+  }
+
+  /** What a callback throws is an uncaught exception, as it would be anywhere; the replies behind it still go out. */
+  private call<E extends BeanstalkError | undefined>(
+    done: (error: E, value: never) => void,
+    error: E,
+    value?: unknown,
+  ): void {
+    try {
+      done(error, value as never);
+    } catch (thrown) {
+      this.options.clock.next(() => {
+        throw thrown;
+      });
+    }
   }
 
   private readonly deadline = (): number =>
@@ -228,25 +247,6 @@ function closedBy(reason: BeanstalkError, unknown: boolean): BeanstalkError {
     cause: reason,
     unknown,
   });
-}
-
-function failLater<T>(done: Done<T>, error: BeanstalkError): void {
-  process.nextTick(done, error);
-}
-
-/** What a callback throws is an uncaught exception, as it would be anywhere; the replies behind it still go out. */
-function call<E extends BeanstalkError | undefined>(
-  done: (error: E, value: never) => void,
-  error: E,
-  value?: unknown,
-): void {
-  try {
-    done(error, value as never);
-  } catch (thrown) {
-    process.nextTick(() => {
-      throw thrown;
-    });
-  }
 }
 
 /** A quit cannot fail in a way that matters to anyone: `onClose` tells how it ended. */

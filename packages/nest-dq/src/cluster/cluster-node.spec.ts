@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { EmbeddedNode } from '../embedded/embedded-node.js';
 import { ScriptedNode } from '../testing/scripted-node.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import type { Timer } from '../time.js';
 import { ClusterNode, type DeleteResult } from './cluster-node.js';
 import type { PutFailure } from './node-put.js';

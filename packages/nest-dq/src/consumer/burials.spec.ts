@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { BuriedRequest } from '../ledger/ledger.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { Call, ScriptedLedger, turn } from '../testing/scripted-ledger.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { Burials } from './burials.js';
 
 describe('Burials', () => {

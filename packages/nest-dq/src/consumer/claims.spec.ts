@@ -4,7 +4,7 @@ import type { ClaimAnswer, SettledCopies } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger } from '../testing/scripted-ledger.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { Claims, type ClaimTaker } from './claims.js';
 import type { Delivery } from './delivery.js';
 

@@ -5,7 +5,7 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { EmbeddedNode } from '../embedded/embedded-node.js';
 import { JobEnvelope } from '../envelope.js';
 import { copyBody } from '../testing/copy-body.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { ConsumerNode, type Taker } from './consumer-node.js';
 import type { Delivery } from './delivery.js';
 

@@ -1,4 +1,6 @@
 import type { Cluster } from '../cluster/cluster.js';
+import type { EventHub } from '../events/event-hub.js';
+import type { HandlerMethod } from '../job.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from '../time.js';
@@ -11,6 +13,9 @@ export interface ConsumerParts {
   readonly settleQueue: SettleQueue;
   readonly clock: Clock;
   readonly report: ConsumerReport;
+  readonly events: EventHub;
+  /** What is put around each handler. */
+  readonly around?: (handler: HandlerMethod) => HandlerMethod;
 }
 
 /** What all processes should agree on. */

@@ -5,7 +5,8 @@ import { EmbeddedNode } from '../embedded/embedded-node.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { ClusterProducer } from '../producer/producer.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { CollectingHub } from '../testing/collecting-hub.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { defineTube } from '../tube.js';
 import { ClusterConsumer, type ClusterConsumerSettings } from './consumer.js';
 import { DEFAULT_HANDLER_SETTINGS } from './handler-settings.js';
@@ -36,11 +37,12 @@ describe('ClusterConsumer', () => {
       clock,
     });
     const settleQueue = new SettleQueue(ledger, clock);
-    producer = new ClusterProducer({ cluster, ledger, settleQueue, clock, settings: SETTINGS });
+    const events = new CollectingHub();
+    producer = new ClusterProducer({ cluster, ledger, settleQueue, clock, events, settings: SETTINGS });
     make = (settings) =>
       new ClusterConsumer(
         { ...SETTINGS, ...settings },
-        { cluster, ledger, settleQueue, clock, report: SILENT },
+        { cluster, ledger, settleQueue, clock, report: SILENT, events },
       );
   });
 
@@ -66,6 +68,26 @@ describe('ClusterConsumer', () => {
     await clock.advance(1_000);
     expect(ran).toEqual(['a']);
     expect(most).toBe(2);
+    await Promise.all([consumer.stop(), clock.advance(5_000)]);
+  });
+
+  it('knows what each tube has at hand', async () => {
+    const consumer = make();
+    await consumer.consume('busy', () => new Promise<void>((resolve) => clock.after(1_000, resolve)), {
+      concurrency: 3,
+    });
+    await consumer.consume('early', () => undefined);
+    consumer.start();
+    await clock.advance(0);
+    for (let i = 0; i < 3; i++) await producer.now('busy', i);
+    for (let i = 0; i < 2; i++) await producer.delay('early', i, 900); // surfaces at once, and is held
+    await clock.advance(500);
+    expect(consumer.load()).toEqual([
+      { tube: 'busy', running: 3, held: 0 },
+      { tube: 'early', running: 0, held: 2 },
+    ]);
+    await clock.advance(1_000);
+    expect(consumer.load().every(({ running, held }) => running + held === 0)).toBe(true);
     await Promise.all([consumer.stop(), clock.advance(5_000)]);
   });
 

@@ -1,6 +1,6 @@
 import { DqError, show } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../job.js';
-import { tubeName, type Tube } from '../tube.js';
+import { schemaOf, tubeName, type Tube } from '../tube.js';
 import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
 import { resolveHandlerOptions, type HandlerSettings } from './handler-settings.js';
 import { TubeConsumer } from './tube-consumer.js';
@@ -73,8 +73,13 @@ export class ClusterConsumer extends DqConsumer {
         `the tube ${show(name)} has a handler in this process already; one tube, one handler`,
       );
     }
-    const handling = resolveHandlerOptions(options, this.settings.handlers);
-    const consumer = new TubeConsumer(name, handler, handling, this.settings, this.parts);
+    const handling = {
+      ...resolveHandlerOptions(options, this.settings.handlers),
+      schema: schemaOf(tube),
+    };
+    const { around } = this.parts;
+    const surrounded = around ? around(handler) : handler;
+    const consumer = new TubeConsumer(name, surrounded, handling, this.settings, this.parts);
     this.tubes.set(name, consumer);
     if (this.started) consumer.start();
     return {
@@ -83,6 +88,11 @@ export class ClusterConsumer extends DqConsumer {
         if (this.tubes.get(name) === consumer) this.tubes.delete(name);
       },
     };
+  }
+
+  /** What each tube has at hand. */
+  load(): { readonly tube: string; readonly running: number; readonly held: number }[] {
+    return Array.from(this.tubes.values(), ({ tube, running, held }) => ({ tube, running, held }));
   }
 
   /** Begins to reserve for all handlers, and for those to come. Idempotent, and nothing after `stop`. */

@@ -8,7 +8,7 @@ import type { OpenAnswer, StoredGeneration } from '../ledger/ledger.js';
 import type { Place } from '../location.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { Continuations } from './continuations.js';
 import type { Deletions } from './deletions.js';
 import { Run } from './run.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import type { Delivery } from './delivery.js';
 import { DueBuffer } from './due-buffer.js';
 

@@ -1,4 +1,4 @@
-import type { FinishAnswer, TubeLedger } from '../ledger/ledger.js';
+import type { Death, FinishAnswer, TubeLedger } from '../ledger/ledger.js';
 import { Burials } from './burials.js';
 import type { Changes } from './changes.js';
 import type { ConsumerParts } from './consumer-parts.js';
@@ -8,6 +8,7 @@ import type { Delivery } from './delivery.js';
 import type { Executor } from './executor.js';
 import { Finishes, type Finish } from './finishes.js';
 import type { Intake } from './intake.js';
+import { letterOf } from './letter-of.js';
 import type { Verdict } from './outcome.js';
 import type { AfterFailure } from './report.js';
 import type { Run, TubeNames } from './run.js';
@@ -30,7 +31,7 @@ export class Endings {
 
   constructor(
     private readonly names: TubeNames,
-    ledger: TubeLedger,
+    private readonly ledger: TubeLedger,
     backupDelay: number,
     private readonly parts: ConsumerParts,
     private readonly host: EndingsHost,
@@ -107,6 +108,8 @@ export class Endings {
     if (ending.kind === 'retry' || ending.kind === 'dead') {
       const next = ending.kind === 'retry' ? new Date(retryDue) : 'dead';
       this.failed(run, ending.error, answer === 'over' ? 'over' : next);
+    } else if (ending.kind !== 'back') {
+      this.completed(run);
     }
     if (answer === 'over' || ending.kind === 'done' || ending.kind === 'again') {
       this.deletions.delete(delivery, true);
@@ -116,14 +119,35 @@ export class Endings {
       delivery.release(0);
     } else {
       delivery.bury();
-      this.parts.report.dead(this.names.tube, run.id, ending.death);
+      this.died(run, ending.death);
     }
     this.changed();
   }
 
-  private failed({ job, revoked }: Run, error: Error, next: AfterFailure): void {
+  private failed(run: Run, error: Error, next: AfterFailure): void {
+    const { job } = run;
     // One that never began is told as dead; and what a raised signal ended is no failure.
-    if (job && !revoked) this.parts.report.failed(job, error, next);
+    if (!job || run.revoked) return;
+    const { report, events } = this.parts;
+    report.failed(job, error, next);
+    if (!events.heard('failed')) return;
+    const retry = next instanceof Date ? { retryAt: next } : {};
+    events.tell('failed', { job, error, took: tookOf(run), ...retry });
+  }
+
+  private completed(run: Run): void {
+    const { events } = this.parts;
+    if (run.job && events.heard('completed')) {
+      events.tell('completed', { job: run.job, took: tookOf(run), result: run.result });
+    }
+  }
+
+  private died({ id, delivery, grant }: Run, death: Death): void {
+    const { report, events } = this.parts;
+    report.dead(this.names.tube, id, death);
+    if (!events.heard('dead')) return;
+    const end = { ...death, due: grant.due, attempts: grant.attempt, died: this.ledger.now() };
+    events.tell('dead', { letter: letterOf(this.names, delivery, end) });
   }
 
   private lose(run: Run): void {
@@ -137,4 +161,9 @@ export class Endings {
     this.host.intake.schedule();
     this.host.changes.tell();
   }
+}
+
+/** Milliseconds. */
+function tookOf({ startedAt, endedAt }: Run): number {
+  return endedAt - startedAt;
 }

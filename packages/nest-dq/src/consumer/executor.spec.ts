@@ -1,11 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DqError } from '../errors.js';
 import { Again, Discard, Retry, type DelayedJob, type HandlerMethod } from '../job.js';
-import type { CopyHeader } from '../envelope.js';
+import { encodePayload, type CopyHeader } from '../envelope.js';
 import { parseRef } from '../job-ids.js';
+import { CollectingHub } from '../testing/collecting-hub.js';
+import { dated, datedLater, schemaBy } from '../testing/schemas.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { Delivery } from './delivery.js';
 import { Executor } from './executor.js';
 import { DEFAULT_HANDLER_SETTINGS, type HandlerSettings } from './handler-settings.js';
@@ -47,7 +49,7 @@ describe('Executor', () => {
         backoff: { type: 'fixed', delay: 400, max: 400, jitter: 0 },
         ...settings,
       },
-      { ledger: new ScriptedLedger(clock), clock, report },
+      { ledger: new ScriptedLedger(clock), clock, report, events: new CollectingHub() },
       { ended: (run, verdict) => verdicts.push([run, verdict]), freed: () => freed++ },
     );
   }
@@ -143,6 +145,82 @@ describe('Executor', () => {
     expect(started).toBe(false);
     expect(verdicts[0]![1]).toMatchObject({ kind: 'dead', death: { why: 'invalid' } });
     expect(executor.handling).toBe(0);
+  });
+
+  describe.each([
+    ['a schema that answers at once', dated],
+    ['a schema that answers later', datedLater],
+  ])('with %s', (_which, validate) => {
+    let seen: unknown[];
+    beforeEach(() => {
+      seen = [];
+      handler = (payload, job) => void seen.push(payload, job.payload);
+      executor = make({ schema: schemaBy(validate) });
+    });
+
+    async function startWith(payload: unknown): Promise<void> {
+      const { header, node, copyId } = heldDelivery(lane);
+      const delivery = new Delivery(node, lane, copyId, { header, content: encodePayload(payload) });
+      executor.start(delivery, { kind: 'run', fence: 1, attempt: 1, due: 0 }, 0);
+      await clock.advance(0);
+    }
+
+    it('gives the handler, and its job, what the schema makes of the payload', async () => {
+      await startWith({ at: '2030-01-01' });
+      const payload = { at: new Date('2030-01-01') };
+      expect(seen).toEqual([payload, payload]);
+      expect(kinds()).toEqual(['done']);
+    });
+
+    it('never starts what the schema refuses: it is dead as invalid, with the issues', async () => {
+      await startWith({ at: 5 });
+      expect(seen).toEqual([]);
+      expect(verdicts[0]![0].job).toBeUndefined();
+      expect(verdicts[0]![1]).toMatchObject({
+        kind: 'dead',
+        death: { why: 'invalid', error: { message: expect.stringMatching(/at: expected a text/) } },
+        error: { code: 'DQ_BAD_PAYLOAD' },
+      });
+      expect(executor.handling).toBe(0);
+    });
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('slip');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('slip'))],
+  ])('fails a run whose schema %s, as the handler would', async (_how, validate) => {
+    executor = make({ schema: schemaBy(validate) });
+    start();
+    await turn();
+    expect(verdicts[0]).toMatchObject([
+      { job: { id: 'a', payload: undefined } },
+      { kind: 'retry', error: { message: 'slip' } },
+    ]);
+    expect(executor.handling).toBe(0);
+  });
+
+  it('starts no handler once its schema answers after a shutdown, or after the timeout', async () => {
+    const answers: (() => void)[] = [];
+    const validate = () => new Promise<{ value: unknown }>((done) => answers.push(() => done({ value: 1 })));
+    let started = false;
+    handler = () => void (started = true);
+    executor = make({ schema: schemaBy(validate), timeout: 1_000 });
+    start({ id: 'late' });
+    await clock.advance(1_000);
+    expect(kinds()).toEqual(['retry']);
+    expect(verdicts[0]![0].job).toBeDefined();
+    start({ id: 'shut down' });
+    executor.abortAll(SHUTDOWN);
+    for (const answer of answers) answer();
+    await turn();
+    expect(kinds()).toEqual(['retry', 'back']);
+    expect(executor.handling).toBe(0);
+    expect(started).toBe(false);
   });
 
   it('ends a run that was revoked without a failure, in its last attempt too, unless its handler says more', async () => {

@@ -1,6 +1,11 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { decodePayload } from '../envelope.js';
 import { DqError, toError } from '../errors.js';
+import type { EventHub } from '../events/event-hub.js';
 import type { HandlerMethod } from '../job.js';
 import type { TubeLedger } from '../ledger/ledger.js';
+import { checkPayload, type Checked } from '../schema.js';
+import { isThenable } from '../thenable.js';
 import type { Clock } from '../time.js';
 import type { Delivery } from './delivery.js';
 import type { HandlerSettings } from './handler-settings.js';
@@ -13,6 +18,7 @@ export interface ExecutorParts {
   readonly ledger: TubeLedger;
   readonly clock: Clock;
   readonly report: ConsumerReport;
+  readonly events: EventHub;
 }
 
 export interface ExecutorEvents {
@@ -66,30 +72,17 @@ export class Executor {
     const run = new Run(delivery, grant, claimedAt);
     this.runs.set(run.id, run);
     this.slots++;
-    let job: RunningJob;
+    let payload: unknown;
     try {
-      const lateness = this.parts.ledger.now() - grant.due;
-      run.job = job = new RunningJob(run, this.names, this.attemptsOf(run), lateness);
+      payload = decodePayload(delivery.content); // first: what cannot be read never starts
     } catch (unreadable) {
-      const error = toError(unreadable);
-      this.end(run, { kind: 'dead', death: deathOf('invalid', error), error });
-      return this.free(run);
+      return this.refuse(run, toError(unreadable));
     }
+    run.startedAt = this.parts.clock.now();
     this.timeouts?.begin(run);
-    let result: unknown;
-    try {
-      result = this.handler(job.payload, job);
-      // A promise costs a turn; a plain value is taken at once.
-      if (isThenable(result)) {
-        return void result.then(
-          (value) => this.returned(run, value),
-          (error: unknown) => this.threw(run, error),
-        );
-      }
-    } catch (error) {
-      return this.threw(run, error);
-    }
-    this.returned(run, result);
+    const { schema } = this.settings;
+    if (schema) this.check(run, schema, payload);
+    else this.handle(run, payload);
   }
 
   /** A run is a failure, whatever its handler said or will say. */
@@ -118,13 +111,72 @@ export class Executor {
     }
   }
 
+  /** An invalid payload is dead at once; where the schema itself fails, that is the run's failure. */
+  private check(run: Run, schema: StandardSchemaV1, stored: unknown): void {
+    run.job = this.jobOf(run, stored); // whose failure is told
+    let checked: Checked | PromiseLike<Checked>;
+    try {
+      checked = checkPayload(schema, stored, this.names.tube);
+    } catch (error) {
+      return this.threw(run, error);
+    }
+    if (!isThenable(checked)) return this.checked(run, checked);
+    checked.then(
+      (later) => this.checked(run, later),
+      (error: unknown) => this.threw(run, error),
+    );
+  }
+
+  private checked(run: Run, checked: Checked): void {
+    if (checked instanceof DqError) return this.refuse(run, checked);
+    if (run.handling && !this.shuttingDown) return this.handle(run, checked.payload);
+    this.threw(run, run.abort.signal.reason); // too late to begin
+  }
+
+  /** Its handler never sees it. */
+  private refuse(run: Run, error: Error): void {
+    run.job = undefined;
+    if (run.handling) this.end(run, { kind: 'dead', death: deathOf('invalid', error), error });
+    this.free(run);
+  }
+
+  private handle(run: Run, payload: unknown): void {
+    const job = (run.job = this.jobOf(run, payload));
+    this.parts.events.started(job);
+    let result: unknown;
+    try {
+      result = this.handler(job.payload, job);
+      // A promise costs a turn; a plain value is taken at once.
+      if (isThenable(result)) {
+        return void result.then(
+          (value) => this.returned(run, value),
+          (error: unknown) => this.threw(run, error),
+        );
+      }
+    } catch (error) {
+      return this.threw(run, error);
+    }
+    this.returned(run, result);
+  }
+
+  private jobOf(run: Run, payload: unknown): RunningJob {
+    const lateness = this.parts.ledger.now() - run.grant.due;
+    return new RunningJob(run, this.names, this.attemptsOf(run), lateness, payload);
+  }
+
   private returned(run: Run, result: unknown): void {
-    if (run.handling) this.end(run, isOutcome(result) ? this.judge(run, result) : DONE);
+    if (run.handling) {
+      run.result = result;
+      this.end(run, isOutcome(result) ? this.judge(run, result) : DONE);
+    }
     this.free(run);
   }
 
   private threw(run: Run, error: unknown): void {
-    if (run.handling) this.end(run, this.judge(run, error));
+    if (run.handling) {
+      run.result = error; // an outcome may be thrown, too
+      this.end(run, this.judge(run, error));
+    }
     this.free(run);
   }
 
@@ -142,6 +194,7 @@ export class Executor {
 
   private end(run: Run, verdict: Verdict): void {
     run.handling = false;
+    run.endedAt = this.parts.clock.now();
     this.events.ended(run, verdict);
   }
 
@@ -164,8 +217,4 @@ export class Executor {
   private attemptsOf({ delivery }: Run): number {
     return delivery.header.attempts ?? this.settings.attempts;
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function';
 }

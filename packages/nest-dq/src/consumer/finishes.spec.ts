@@ -3,7 +3,7 @@ import type { CopyHeader } from '../envelope.js';
 import type { StoredGeneration } from '../ledger/ledger.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { Finishes } from './finishes.js';
 import { deathOf } from './outcome.js';
 import { Run } from './run.js';

@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { DqError, show } from '../errors.js';
 import { checkAttempts, checkCount, refuseUnknown } from '../job-options.js';
 import type { HandlerOptions } from '../job.js';
@@ -17,6 +18,8 @@ export interface HandlerSettings {
   readonly backoff: ResolvedBackoff | BackoffFunction;
   /** Milliseconds. */
   readonly timeout?: number;
+  /** The tube's, with which payloads are checked before the handler gets them. */
+  readonly schema?: StandardSchemaV1;
 }
 
 const KNOWN = new Set(['concurrency', 'attempts', 'backoff', 'timeout']);

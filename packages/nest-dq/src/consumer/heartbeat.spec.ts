@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger } from '../testing/scripted-ledger.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { Heartbeat } from './heartbeat.js';
 import { Run } from './run.js';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Call, ScriptedLedger, turn } from '../testing/scripted-ledger.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { InsistentCalls } from './insistent-calls.js';
 
 describe('InsistentCalls', () => {

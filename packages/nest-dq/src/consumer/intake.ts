@@ -8,6 +8,7 @@ import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
 import type { Delivery } from './delivery.js';
 import { DueBuffer } from './due-buffer.js';
 import type { HandlerSettings } from './handler-settings.js';
+import { letterOf } from './letter-of.js';
 import { Room } from './room.js';
 import type { Grant } from './run.js';
 
@@ -72,6 +73,11 @@ export class Intake implements Taker, ClaimTaker {
     this.nodes = cluster.nodes.map((node) => new ConsumerNode(node, storedAs, clock, this));
   }
 
+  /** Copies that are early, or due without a slot. */
+  get held(): number {
+    return this.dueBuffer.size + this.claims.size;
+  }
+
   /** Claims without an answer. */
   get claiming(): number {
     return this.claims.pending;
@@ -128,7 +134,7 @@ export class Intake implements Taker, ClaimTaker {
     if (this.turnScheduled) return;
     this.turnScheduled = true;
     // Where nothing runs, there is nothing to wait for: a job that comes alone starts a tenth of a millisecond sooner.
-    if (this.freeSlots() === this.handling.concurrency) process.nextTick(this.takeTurn);
+    if (this.freeSlots() === this.handling.concurrency) this.parts.clock.next(this.takeTurn);
     else this.parts.clock.soon(this.takeTurn);
   }
 
@@ -209,7 +215,10 @@ export class Intake implements Taker, ClaimTaker {
   }
 
   buried(delivery: Delivery, why?: 'attempts' | 'stale'): void {
-    if (why) this.parts.report.dead(this.tube, delivery.header.id, { why });
+    if (why) {
+      this.parts.report.dead(this.tube, delivery.header.id, { why });
+      if (this.parts.events.heard('dead')) this.tellDead(delivery, why);
+    }
     this.host.buried(delivery);
   }
 
@@ -221,6 +230,13 @@ export class Intake implements Taker, ClaimTaker {
     // What got no answer is not kept from others that may reach the ledger.
     if (this.host.lettingGo) this.letGoUnclaimed();
     this.host.changed();
+  }
+
+  private tellDead(delivery: Delivery, why: 'attempts' | 'stale'): void {
+    const { due, attempts = this.handling.attempts } = delivery.header;
+    const names = { tube: this.tube, storedAs: this.settings.prefix + this.tube };
+    const end = { why, due, died: this.ledger.now(), attempts: why === 'stale' ? 0 : attempts };
+    this.parts.events.tell('dead', { letter: letterOf(names, delivery, end) });
   }
 
   private cameDue(deliveries: readonly Delivery[]): void {

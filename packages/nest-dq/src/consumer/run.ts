@@ -1,4 +1,3 @@
-import { decodePayload } from '../envelope.js';
 import { formatIds } from '../job-ids.js';
 import { DelayedJob } from '../job.js';
 import type { ClaimAnswer, RunRef } from '../ledger/ledger.js';
@@ -23,6 +22,11 @@ export class Run {
   lost = false;
   /** Revoked while it runs: nothing follows it. */
   revoked = false;
+  /** By the clock, in ms: when it began, and when its handler, or a timeout, said what becomes of it. */
+  startedAt = 0;
+  endedAt = 0;
+  /** What its handler returned. */
+  result: unknown;
   private controller: AbortController | undefined;
 
   constructor(
@@ -58,9 +62,8 @@ export interface TubeNames {
   readonly storedAs: string;
 }
 
-/** What the handler sees of a run. The payload is read first, so that one which cannot be read never starts. */
+/** What the handler sees of a run. */
 export class RunningJob extends DelayedJob {
-  readonly payload: unknown;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
@@ -68,9 +71,9 @@ export class RunningJob extends DelayedJob {
     private readonly names: TubeNames,
     readonly attempts: number,
     readonly lateness: number,
+    readonly payload: unknown,
   ) {
     super();
-    this.payload = decodePayload(run.delivery.content);
     this.headers = run.delivery.header.headers ?? NO_HEADERS;
   }
 

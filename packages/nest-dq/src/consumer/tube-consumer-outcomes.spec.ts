@@ -7,7 +7,7 @@ import type { FinishRequest, Letter } from '../ledger/ledger.js';
 import { parseLocation, type Place } from '../location.js';
 import { copyBody } from '../testing/copy-body.js';
 import { Consuming, NONE, forEver, type ConsumingProcess } from '../testing/consuming.js';
-import type { VirtualClock } from '../testing/virtual-clock.js';
+import type { VirtualClock } from '../test-kit/virtual-clock.js';
 
 const LEASE = 15_000;
 
@@ -569,6 +569,7 @@ describe('a dead letter', () => {
     ['long overdue', -604_900_000, { why: 'stale', attempts: 0 }],
   ] as const)('of what is %s names the copy', async (_what, late, what) => {
     const worker = world.process();
+    const dead = worker.events.collect('dead');
     let starts = 0;
     await worker.consume(() => void starts++);
     const job = { id: 'odd', due: clock.wall() + late, generation: 0, copies: 1, priority: 1 };
@@ -578,6 +579,8 @@ describe('a dead letter', () => {
     await clock.advance(1_000);
     expect(await letters()).toMatchObject([{ id: 'odd', born: 0, ...what, places: [place] }]);
     expect([starts, worker.reports]).toEqual([0, [`dead ${what.why}`]]);
+    expect(dead).toMatchObject([{ letter: { id: 'odd', tube: 'tube', ...what } }]);
+    expect(dead[0]!.letter).not.toHaveProperty('payload');
     expect(await world.copies()).toEqual({ ...NONE, buried: 1 });
   });
 

@@ -4,7 +4,7 @@ import type { DqError } from '../errors.js';
 import { Discard, type DelayedJob } from '../job.js';
 import { copyBody } from '../testing/copy-body.js';
 import { BACKUP_DELAY, Consuming, NONE, forEver } from '../testing/consuming.js';
-import type { VirtualClock } from '../testing/virtual-clock.js';
+import type { VirtualClock } from '../test-kit/virtual-clock.js';
 
 const LEASE = 15_000;
 

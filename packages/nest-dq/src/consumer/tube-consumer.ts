@@ -35,7 +35,7 @@ export class TubeConsumer implements IntakeHost {
     settings: ConsumerSettings,
     parts: ConsumerParts,
   ) {
-    const { clock, report } = parts;
+    const { clock, report, events } = parts;
     const { backupDelay, lease } = settings;
     const names = { tube, storedAs: settings.prefix + tube };
     const ledger = parts.ledger.tube(names.storedAs);
@@ -46,7 +46,7 @@ export class TubeConsumer implements IntakeHost {
       names,
       handler,
       handling,
-      { ledger, clock, report },
+      { ledger, clock, report, events },
       {
         ended: (run, verdict) => this.endings.ended(run, verdict),
         freed: () => {
@@ -104,6 +104,11 @@ export class TubeConsumer implements IntakeHost {
 
   get running(): number {
     return this.executor.handling;
+  }
+
+  /** Copies in hand that are early, or due without a slot. */
+  get held(): number {
+    return this.intake.held;
   }
 
   runs(job: { readonly id: string; readonly generation: number }): boolean {

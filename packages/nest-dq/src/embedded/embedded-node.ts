@@ -59,6 +59,20 @@ export class EmbeddedNode {
     return client;
   }
 
+  /**
+   * When the first of the jobs changes its state by itself, by `Clock.now`: -Infinity while a client holds one, Infinity
+   * if none ever does.
+   */
+  get nextChange(): number {
+    const { tubes, store } = this.shared;
+    return tubes.all.some(({ reserved }) => reserved > 0) ? -Infinity : store.nextEvent;
+  }
+
+  /** The bodies of all jobs of a tube, in whatever state. */
+  bodies(tube: string): Buffer[] {
+    return this.shared.store.ofTube(tube).map(({ body }) => Buffer.from(body, 'latin1'));
+  }
+
   /** Cuts all connections and stops all timers. Idempotent. */
   close(): void {
     this.isClosed = true;
@@ -71,7 +85,7 @@ export class EmbeddedNode {
     this.toRun.add(session);
     if (this.isTurnComing) return;
     this.isTurnComing = true;
-    queueMicrotask(() => this.turn());
+    this.clock.next(() => this.turn());
   }
 
   private turn(): void {

@@ -67,6 +67,10 @@ export class JobStore {
     return this.jobs.get(id);
   }
 
+  ofTube(name: string): Job[] {
+    return [...this.jobs.values()].filter(({ tube }) => tube.name === name);
+  }
+
   /** Announces a job. Its body follows by `put`, or else `discard`. */
   announce(tube: Tube, pri: number, delay: number, ttr: number): Job {
     tube.jobs++;

@@ -19,6 +19,7 @@ describe('withinLimit', () => {
         after.push(callback);
         return { cancel: () => void cancelled++ };
       },
+      next: () => undefined,
       soon: (callback) => void soon.push(callback),
     };
   });

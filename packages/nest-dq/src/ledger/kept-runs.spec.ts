@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DqError } from '../errors.js';
 import { type Call, ScriptedLedger } from '../testing/scripted-ledger.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { packIds, packRuns, type KeptRun } from './kept-run.js';
 import { KeptRuns } from './kept-runs.js';
 import type { ExtendAnswer, ExtendRequest, Ledger } from './ledger.js';

@@ -90,6 +90,11 @@ export class MemoryTubeLedger implements TubeLedger {
     return this.each(ids, find);
   }
 
+  /** What `find` answers, at once. */
+  look(id: string): Schedule | undefined {
+    return this.each([id], find)[0];
+  }
+
   async settle(settled: readonly SettledCopies[]): Promise<void> {
     this.each(settled, settleCopies);
   }

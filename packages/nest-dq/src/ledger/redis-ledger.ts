@@ -78,6 +78,13 @@ export class RedisLedger implements Ledger {
     return () => void this.listeners.delete(listener);
   }
 
+  /** Asks now whether all servers answer: of a cluster those that were used. Takes as long as a call at most. */
+  async ping(): Promise<boolean> {
+    if (this.connection.status !== 'ready') return false;
+    const answers = await Promise.all(Array.from(this.masters.values(), (master) => master.ping()));
+    return answers.every(Boolean);
+  }
+
   close(): Promise<void> {
     this.closing ??= this.end();
     return this.closing;

@@ -93,6 +93,16 @@ export class RedisMaster {
     return new Promise((resolve, reject) => this.awaited.push({ resolve, reject }));
   }
 
+  /** Asks now whether the server answers, which takes as long as a call at most. */
+  async ping(): Promise<boolean> {
+    try {
+      await this.ask();
+      return true;
+    } catch {
+      return false; // told of where it happened
+    }
+  }
+
   /**
    * Calls a script, and gives its reply; `json` is a list of what it is told of the jobs. Nothing is sent while the server is away.
    * The time of every reply is learned, and a call that came too late is repeated. An error about what is stored

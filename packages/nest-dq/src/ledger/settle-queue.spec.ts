@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import type { SettledCopies } from './ledger.js';
 import { MemoryLedger } from './memory-ledger.js';
 import type { MemoryTubeLedger } from './memory-tube-ledger.js';

@@ -54,6 +54,11 @@ export class SettleQueue {
     private readonly clock: Clock,
   ) {}
 
+  /** Jobs whose deletions the ledger was not told of. */
+  get size(): number {
+    return this.held;
+  }
+
   add({ tube, id, generation, copies, unknown }: Deletion): void {
     if (this.closed || copies.length === 0 || this.held >= MOST_HELD) return;
     this.held++;

@@ -1,7 +1,17 @@
 import { Reflector } from '@nestjs/core';
 import { DqError, show } from '../errors.js';
-import type { HandlerMethod, HandlerOptions } from '../job.js';
+import type { DelayedJob, HandlerOptions, HandlerResult } from '../job.js';
 import type { Tube } from '../tube.js';
+
+/**
+ * A method that `@DelayedHandler` takes: `(payload, job, ...decorated)`, and what comes third and later has a parameter
+ * decorator. Where the tube is a text, and so without a type, payload and job may have one too, and be elsewhere.
+ */
+export type DecoratedHandler<Out = any> = (
+  payload: Out,
+  job: 0 extends 1 & Out ? any : DelayedJob<Out>,
+  ...decorated: any[]
+) => HandlerResult;
 
 /** What a `@DelayedHandler` says; checked at the start of the application. */
 export interface HandlerMark {
@@ -9,18 +19,21 @@ export interface HandlerMark {
   readonly options?: HandlerOptions;
 }
 
+/** By this Nest knows that a class handles something, and gives it what is global and request-scoped, too. */
+const HANDLES = '__entryProvider__';
 const Marks = Reflector.createDecorator<readonly HandlerMark[]>({ key: 'nest-dq:handlers' });
 const reflector = new Reflector();
 
 /**
  * Runs a tube's jobs by this method `(payload, job)` of a provider or controller. A process has one handler for each
- * tube; two, or wrong options, are `DQ_CONFIG` at the start of the application.
- * Returning `Retry` or `Discard` does that, throwing is a failure, anything else means done.
+ * tube of a cluster; two, wrong options, or a `cluster` that no module registers, are `DQ_CONFIG` at the start of the
+ * application. Returning `Retry`, `Again` or `Discard` does that, throwing is a failure, anything else means done; of an
+ * Observable the last value counts. Guards, pipes, interceptors and exception filters apply, the global ones too.
  */
 export function DelayedHandler<Out = any>(
   tube: string | Tube<any, Out>,
   options?: HandlerOptions,
-): <M extends HandlerMethod<Out>>(
+): <M extends DecoratedHandler<Out>>(
   target: object,
   method: string | symbol,
   descriptor: TypedPropertyDescriptor<M>,
@@ -34,6 +47,7 @@ export function DelayedHandler<Out = any>(
     }
     const marks = [{ tube, options }, ...handlerMarks(descriptor.value)];
     Marks(marks)(target, method, descriptor);
+    Reflect.defineMetadata(HANDLES, true, target.constructor);
   };
 }
 

@@ -6,7 +6,6 @@ import { DqError } from '../errors.js';
 import type { DelayedJob } from '../job.js';
 import { DqProducer } from '../producer/producer.js';
 import { CollectingLogger } from '../testing/collecting-logger.js';
-import { defineTube } from '../tube.js';
 import { DelayedHandler } from './delayed-handler.js';
 import { DqModule } from './dq-module.js';
 import type { DqOptions } from './options.js';
@@ -135,7 +134,7 @@ describe('DqModule', () => {
       imports: [DqModule.forRoot({ logger }), Feature],
     }).compile();
     await expect(app.init()).rejects.toThrow(
-      /DQ_CONFIG: DqModule.forRoot or forRootAsync is imported 2 times/,
+      /DQ_CONFIG: DqModule.forRoot or forRootAsync is imported 2 times without a name/,
     );
     await app.close();
   });
@@ -154,23 +153,10 @@ describe('DqModule', () => {
   });
 
   it('refuses what it cannot take where it is written', () => {
-    const named = { name: 'second', useFactory: () => ({}) };
-    const message =
-      /DQ_CONFIG: the cluster's `name` is "second": named clusters are not available in this version/;
-    expect(refusal(() => DqModule.forRoot(named as DqOptions)).message).toMatch(message);
-    expect(refusal(() => DqModule.forRootAsync(named)).message).toMatch(message);
     const besides = { useFactory: () => ({}), lease: '5s' };
     expect(refusal(() => DqModule.forRootAsync(besides)).message).toMatch(
       /`lease`, which belongs in what its factory/,
     );
     expect(refusal(() => DqModule.forRoot(null as unknown as DqOptions)).message).toMatch(/was given null/);
-  });
-
-  it('refuses options of a tube, which are for later versions', () => {
-    const define = defineTube as (name: string, options: unknown) => unknown;
-    expect(refusal(() => define('order.cancel', { schema: {} })).message).toMatch(
-      /DQ_BAD_OPTION: defineTube\("order.cancel"\) .*`schema`, are not available in this version/,
-    );
-    expect(['a', 'b'].map(defineTube)).toEqual([{ name: 'a' }, { name: 'b' }]);
   });
 });

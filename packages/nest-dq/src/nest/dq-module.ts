@@ -5,27 +5,32 @@ import {
   type DynamicModule,
   type Provider,
 } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { ApplicationConfig, DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { DqConsumer } from '../consumer/consumer.js';
 import { DqError, show } from '../errors.js';
+import { DqEvents } from '../events/events.js';
+import { DqHealth } from '../health/health.js';
 import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
-import { systemClock, type Clock } from '../time.js';
+import type { Clock } from '../time.js';
+import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
 import { HandlerExplorer } from './handler-explorer.js';
+import { HandlerInvoker } from './handler-invoker.js';
 import { DqLifecycle } from './lifecycle.js';
-import { OPTION_NAMES, resolveOptions, type DqOptions, type ResolvedOptions } from './options.js';
+import { ListenerExplorer } from './listener-explorer.js';
+import { OPTION_NAMES, type DqOptions, type ResolvedOptions } from './options.js';
 import { DqRuntime } from './runtime.js';
-import { dqToken } from './tokens.js';
+import { INJECTABLES, checkClusterName, dqToken } from './tokens.js';
 
 /** What is said of the module itself, beside its options. */
 export interface DqExtras {
+  /**
+   * Of a cluster beside the one without a name: `@InjectDq(name)` injects its producer, and handlers choose it by
+   * `{ cluster: name }`. @default the one without a name
+   */
+  name?: string;
   /** Whether every module can inject the producer without importing this one. @default true */
   isGlobal?: boolean;
-}
-
-interface Extras extends DqExtras {
-  /** Of the cluster; undefined is the default one. */
-  name?: string;
 }
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<DqOptions>({
@@ -33,16 +38,16 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 })
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createDqOptions')
-  .setExtras<Extras>({ isGlobal: true, name: undefined }, (definition, { isGlobal, name }) => ({
+  .setExtras<DqExtras>({ isGlobal: true, name: undefined }, (definition, { isGlobal, name }) => ({
     ...definition,
     global: isGlobal,
     imports: [...(definition.imports ?? []), DiscoveryModule],
     providers: [...(definition.providers ?? []), ...clusterProviders(name)],
-    exports: [DqProducer, DqConsumer, DqDeadLetters].map((what) => dqToken(what, name)),
+    exports: INJECTABLES.map((what) => dqToken(what, name)),
   }))
   .build();
 
-/** Delayed jobs: import it once, then inject `DqProducer` and decorate methods with `@DelayedHandler`. */
+/** Delayed jobs: import it once for each cluster, then inject `DqProducer` and decorate methods with `@DelayedHandler`. */
 @Module({})
 export class DqModule extends ConfigurableModuleClass {
   /** With nothing: an embedded node and ledger in memory, with a warning at each start. `DQ_CONFIG`: see `DqOptions`. */
@@ -53,7 +58,7 @@ export class DqModule extends ConfigurableModuleClass {
         `DqModule.forRoot was given ${show(options)}: expected options, or nothing`,
       );
     }
-    refuseName(options);
+    checkName(options);
     return super.forRoot(options);
   }
 
@@ -61,7 +66,7 @@ export class DqModule extends ConfigurableModuleClass {
   static override forRootAsync(
     options: ConfigurableModuleAsyncOptions<DqOptions, 'createDqOptions'> & DqExtras,
   ): DynamicModule {
-    refuseName(options);
+    checkName(options);
     for (const name of OPTION_NAMES) {
       if (name in options) {
         throw new DqError(
@@ -78,12 +83,22 @@ export class DqModule extends ConfigurableModuleClass {
 function clusterProviders(cluster: string | undefined): Provider[] {
   const token = (...[what]: Parameters<typeof dqToken>) => dqToken(what, cluster);
   return [
-    { provide: token('options'), useFactory: resolveOptions, inject: [MODULE_OPTIONS_TOKEN] },
-    { provide: token('clock'), useValue: systemClock },
+    {
+      provide: token('options'),
+      useFactory: (options: DqOptions, environment: Environment) => environment.resolve(options, cluster),
+      inject: [MODULE_OPTIONS_TOKEN, ENVIRONMENT],
+    },
+    { provide: ENVIRONMENT, useValue: realEnvironment },
+    {
+      provide: token('clock'),
+      useFactory: ({ clock }: Environment) => clock,
+      inject: [ENVIRONMENT],
+    },
     {
       provide: token('runtime'),
-      useFactory: (options: ResolvedOptions, clock: Clock) => new DqRuntime(options, clock),
-      inject: [token('options'), token('clock')],
+      useFactory: (options: ResolvedOptions, clock: Clock, environment: Environment) =>
+        new DqRuntime(options, clock, environment, cluster),
+      inject: [token('options'), token('clock'), ENVIRONMENT],
     },
     {
       provide: token(DqProducer),
@@ -101,24 +116,49 @@ function clusterProviders(cluster: string | undefined): Provider[] {
       inject: [token('runtime')],
     },
     {
+      provide: token(DqEvents),
+      useFactory: ({ events }: DqRuntime) => events,
+      inject: [token('runtime')],
+    },
+    {
+      provide: token(DqHealth),
+      useFactory: ({ health }: DqRuntime) => health,
+      inject: [token('runtime')],
+    },
+    {
+      provide: token('listeners'),
+      useFactory: (discovery: DiscoveryService, { events }: DqRuntime) =>
+        new ListenerExplorer(discovery, events, cluster),
+      inject: [DiscoveryService, token('runtime')],
+    },
+    {
       provide: token('explorer'),
-      useFactory: (discovery: DiscoveryService, options: ResolvedOptions) =>
-        new HandlerExplorer(discovery, options),
-      inject: [DiscoveryService, token('options')],
+      useFactory: (discovery: DiscoveryService, config: ApplicationConfig, options: ResolvedOptions) =>
+        new HandlerExplorer(discovery, new HandlerInvoker(config, options.logger), options, cluster),
+      inject: [DiscoveryService, ApplicationConfig, token('options')],
     },
     {
       provide: token('lifecycle'),
-      useFactory: (...parts: ConstructorParameters<typeof DqLifecycle>) => new DqLifecycle(...parts),
-      inject: [token('runtime'), token('explorer'), DiscoveryService, token('options'), token('clock')],
+      useFactory: (
+        runtime: DqRuntime,
+        explorer: HandlerExplorer,
+        listeners: ListenerExplorer,
+        discovery: DiscoveryService,
+        options: ResolvedOptions,
+        clock: Clock,
+      ) => new DqLifecycle(runtime, explorer, listeners, discovery, options, clock, cluster),
+      inject: [
+        token('runtime'),
+        token('explorer'),
+        token('listeners'),
+        DiscoveryService,
+        token('options'),
+        token('clock'),
+      ],
     },
   ];
 }
 
-/** Planned, and refused rather than ignored. */
-function refuseName(extras: Extras): void {
-  if (extras.name === undefined) return;
-  throw new DqError(
-    'DQ_CONFIG',
-    `the cluster's \`name\` is ${show(extras.name)}: named clusters are not available in this version`,
-  );
+function checkName({ name }: DqExtras): void {
+  if (name !== undefined) checkClusterName(name);
 }

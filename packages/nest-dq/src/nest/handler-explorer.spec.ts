@@ -1,11 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { Controller, Injectable, Module, Scope, type ModuleMetadata } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { ApplicationConfig, DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import type { DelayedJob } from '../job.js';
+import { CollectingLogger } from '../testing/collecting-logger.js';
 import { defineTube } from '../tube.js';
 import { DelayedHandler } from './delayed-handler.js';
+import type { ClusterNames } from './found-methods.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
+import { HandlerInvoker } from './handler-invoker.js';
 import { resolveOptions, type DqOptions } from './options.js';
 
 @Injectable()
@@ -19,13 +22,19 @@ class Orders {
   }
 }
 
-async function explore(metadata: ModuleMetadata, options: DqOptions = {}): Promise<FoundHandler[]> {
+async function explore(
+  metadata: ModuleMetadata,
+  options: DqOptions = {},
+  cluster?: string,
+  clusters: ClusterNames = [cluster],
+): Promise<FoundHandler[]> {
   const module = await Test.createTestingModule({
     ...metadata,
     imports: [...(metadata.imports ?? []), DiscoveryModule],
   }).compile();
-  const explorer = new HandlerExplorer(module.get(DiscoveryService), resolveOptions(options));
-  return explorer.explore();
+  const invoker = new HandlerInvoker(module.get(ApplicationConfig), new CollectingLogger());
+  const discovery = module.get(DiscoveryService);
+  return new HandlerExplorer(discovery, invoker, resolveOptions(options), cluster).explore(clusters);
 }
 
 const tubes = (handlers: FoundHandler[]) => handlers.map(({ tube }) => tube).sort();
@@ -152,26 +161,21 @@ describe('the discovery of handlers', () => {
     await expect(explore({ providers: [Shoes, Hats] })).rejects.toThrow(/Shoes\.cancel .* and Hats\.cancel /);
   });
 
-  it('refuses a request-scoped class', async () => {
-    @Injectable({ scope: Scope.REQUEST })
-    class PerRequest extends Orders {}
-    await expect(explore({ providers: [PerRequest] })).rejects.toThrow(
-      /DQ_CONFIG: PerRequest\.cancel .*request-scoped.*not supported in this version/,
-    );
-  });
-
-  it('refuses a class that depends on a request-scoped one', async () => {
+  it('takes request-scoped classes, and those that depend on one', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class User {}
     @Injectable()
-    class Dependent extends Orders {
-      constructor(readonly user: User) {
-        super();
-      }
+    class Dependent {
+      constructor(readonly user: User) {}
+      @DelayedHandler('dependent')
+      run(): void {}
     }
-    await expect(explore({ providers: [User, Dependent] })).rejects.toThrow(
-      /Dependent\.cancel .*request-scoped/,
-    );
+    @Injectable({ scope: Scope.REQUEST })
+    class PerRequest extends Orders {}
+    expect(tubes(await explore({ providers: [User, Dependent, PerRequest] }))).toEqual([
+      'dependent',
+      'order.cancel',
+    ]);
   });
 
   it('refuses a transient class, of which no instance is the one', async () => {
@@ -191,15 +195,40 @@ describe('the discovery of handlers', () => {
     await expect(found).rejects.toThrow(/Wrong\.run .*`concurrency` is 0/);
   });
 
-  it.each(['cluster'])('refuses the option %s by name', async (option) => {
+  it('finds what names its cluster, and the same tube once in each', async () => {
     @Injectable()
-    class Early {
-      @DelayedHandler('early', { [option]: 'x' })
+    class Mails {
+      @DelayedHandler('order.cancel', { cluster: 'mails', concurrency: 2 })
+      @DelayedHandler('welcome', { cluster: 'mails' })
+      send(): void {}
+    }
+    const metadata = { providers: [Orders, Mails] };
+    const clusters = [undefined, 'mails', 'idle'];
+    expect(tubes(await explore(metadata, {}, undefined, clusters))).toEqual(['order.cancel']);
+    const mails = await explore(metadata, {}, 'mails', clusters);
+    expect(tubes(mails)).toEqual(['order.cancel', 'welcome']);
+    expect(mails.find(({ tube }) => tube === 'order.cancel')?.options).toEqual({ concurrency: 2 });
+    expect(await explore(metadata, {}, 'idle', clusters)).toEqual([]);
+  });
+
+  it.each<[string | undefined, ClusterNames, RegExp]>([
+    [
+      'mials',
+      [undefined, 'mails'],
+      /"mials", which no .* registers; there are the one without a name, "mails"/,
+    ],
+    [undefined, ['mails'], /is the one without a name, which no .* registers; there is "mails"/],
+    ['', [undefined], /the name of a cluster is "": expected a text that is not empty/],
+  ])('refuses a handler of the cluster %p where there are %p', async (cluster, clusters, message) => {
+    @Injectable()
+    class Lost {
+      @DelayedHandler('lost', { cluster })
       run(): void {}
     }
-    await expect(explore({ providers: [Early] })).rejects.toThrow(
-      `\`${option}\` is not available in this version`,
-    );
+    const found = explore({ providers: [Lost] }, {}, clusters[0], clusters);
+    await expect(found).rejects.toMatchObject({ code: 'DQ_CONFIG' });
+    await expect(found).rejects.toThrow(/Lost\.run \(in /);
+    await expect(found).rejects.toThrow(message);
   });
 
   it('refuses a wrong name of a tube, with the prefix', async () => {

@@ -1,7 +1,95 @@
+import type { LoggerService } from '@nestjs/common';
+import type { ApplicationConfig } from '@nestjs/core';
+import { isObservable, lastValueFrom } from 'rxjs';
+import { DqError } from '../errors.js';
 import type { HandlerMethod } from '../job.js';
+import { enhancersOf, isEmpty, scopedGlobals, type Wrapper } from './enhancers.js';
+import type { Found } from './found-methods.js';
+import { HandlerContext } from './handler-context.js';
+import { JobScope } from './job-scope.js';
+import { Misfits } from './misfits.js';
+import { hasDecoratedParameters, noteParameters } from './parameters.js';
 
-/** Calls a method that was found. It is looked up at each call, so that one replaced later, as by a spy, is called. */
-export function invoker(instance: object, method: string | symbol): HandlerMethod {
-  const methods = instance as Record<string | symbol, HandlerMethod>;
-  return (payload, job) => methods[method]!(payload, job);
+type Methods = Readonly<Record<string | symbol, HandlerMethod>>;
+
+/** Makes the function that runs a job by a method: the bare method wherever nothing stands around it. */
+export class HandlerInvoker {
+  constructor(
+    private readonly config: ApplicationConfig,
+    private readonly logger: LoggerService,
+  ) {}
+
+  /**
+   * As things are now: global enhancers that are set later do not apply. `DQ_CONFIG`: see `handler-explorer.ts`.
+   * The method is looked up at each call, so that one replaced later, as by a spy, is called.
+   */
+  bind(found: Found): HandlerMethod {
+    const { wrapper, instance, key, name } = found;
+    const context = this.contextOf(found);
+    if (!wrapper.isDependencyTreeStatic()) return perJob(new JobScope(wrapper, name), found, context);
+    return context ? enhanced(instance, found, context) : bare(instance as Methods, key);
+  }
+
+  private contextOf({ wrapper, instance, key, method, name }: Found): HandlerContext | undefined {
+    const type = instance.constructor;
+    const enhancers = enhancersOf(type, method, this.config);
+    if (isEmpty(enhancers) && !hasDecoratedParameters(type, key)) return undefined;
+    if (typeof key === 'symbol') {
+      throw new DqError(
+        'DQ_CONFIG',
+        `${name} has guards, pipes, interceptors, filters or decorated parameters, which Nest keeps by the name of a ` +
+          'method, and its name is a symbol: expected a text',
+      );
+    }
+    this.refusePassedOver(wrapper, name);
+    noteParameters(type, key, name);
+    const misfits = new Misfits(this.logger, enhancers, type.name, key);
+    return new HandlerContext(wrapper, key, enhancers.filters.length > 0, misfits, this.config);
+  }
+
+  /** Nest gives a scoped global enhancer only to classes it knows by their decorator; others would run without it. */
+  private refusePassedOver(wrapper: Wrapper, name: string): void {
+    const known = wrapper.getEnhancersMetadata() ?? [];
+    const missing = scopedGlobals(this.config).find((enhancer) => !known.includes(enhancer));
+    if (missing === undefined) return;
+    throw new DqError(
+      'DQ_CONFIG',
+      `${name} would run without the global ${String(missing.name)}, which is not a singleton: Nest makes it for ` +
+        'providers given as a class only; expected such a provider',
+    );
+  }
+}
+
+function bare(methods: Methods, key: string | symbol): HandlerMethod {
+  return (payload, job) => {
+    const result = methods[key]!(payload, job);
+    return result instanceof Promise ? result.then(lastValue) : lastValue(result);
+  };
+}
+
+/** As Nest does behind enhancers: an Observable that nobody subscribed to would do nothing. */
+function lastValue(result: unknown): unknown {
+  return isObservable(result) ? lastValueFrom(result) : result;
+}
+
+function enhanced(instance: object, { key, method }: Found, context: HandlerContext): HandlerMethod {
+  const methods = instance as Methods;
+  let current = methods[key]!;
+  let run = context.around(instance, { decorated: method, current });
+  return (payload, job) => {
+    if (methods[key] !== current) {
+      current = methods[key]!;
+      run = context.around(instance, { decorated: method, current });
+    }
+    return run(payload, job);
+  };
+}
+
+function perJob(scope: JobScope, { key, method }: Found, context: HandlerContext | undefined): HandlerMethod {
+  return async (payload, job) => {
+    const { instance, contextId } = await scope.open(job);
+    const current = (instance as Methods)[key]!;
+    if (!context) return bare(instance as Methods, key)(payload, job);
+    return context.around(instance, { decorated: method, current }, contextId)(payload, job);
+  };
 }

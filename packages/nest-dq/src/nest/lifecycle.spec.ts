@@ -15,7 +15,7 @@ import { DqConsumer } from '../consumer/consumer.js';
 import type { DelayedJob } from '../job.js';
 import { DqProducer } from '../producer/producer.js';
 import { CollectingLogger } from '../testing/collecting-logger.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { DelayedHandler } from './delayed-handler.js';
 import { DqModule } from './dq-module.js';
 import type { DqOptions } from './options.js';

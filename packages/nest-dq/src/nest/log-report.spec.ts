@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream';
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Discard, Retry, type DelayedJob } from '../job.js';
 import { CollectingLogger } from '../testing/collecting-logger.js';
-import { VirtualClock } from '../testing/virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { LogReport } from './log-report.js';
 
 const clock = new VirtualClock();

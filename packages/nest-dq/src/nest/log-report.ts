@@ -31,6 +31,11 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.logger.warn(message);
   }
 
+  /** A listener of events, for which nothing else stops. */
+  listenerFailed(who: string, { message, stack }: Error): void {
+    this.logger.error(`${who}, failed: ${message}`, stack);
+  }
+
   // ── jobs ──
 
   failed(job: DelayedJob, error: Error, next: AfterFailure): void {

@@ -22,6 +22,7 @@ function refusal(options: unknown): string {
 describe('the options', () => {
   it('need not be given: one embedded node, and the defaults', () => {
     expect(resolveOptions({})).toEqual({
+      advise: true,
       servers: undefined,
       replicas: 1,
       minWritten: 1,
@@ -37,6 +38,8 @@ describe('the options', () => {
       lease: 15_000,
       doneTtl: 600_000,
       staleAfter: 604_800_000,
+      lateAfter: 1_000,
+      hooks: [],
       logger: expect.any(Logger),
     });
   });
@@ -153,6 +156,18 @@ describe('the options', () => {
       { lease: '20s', doneTtl: '79s' },
       /`doneTtl` is 79000 ms: expected 80000 ms or more, four leases of 20000 ms/,
     ],
+    ['a lateAfter without a unit', { lateAfter: '5' }, /`lateAfter` is "5": no unit/],
+    [
+      'hooks that are no list',
+      { hooks: {} },
+      /`hooks` is \{\}: expected a list of objects with the methods onSchedule/,
+    ],
+    ['an empty hook', { hooks: [{}] }, /`hooks\[0\]` is \{\}: expected a list of objects/],
+    [
+      'a hook that is no function',
+      { hooks: [{ onSchedule: 5 }] },
+      /`hooks\[0\]` is \{"onSchedule":5\}: expected/,
+    ],
     ['a short staleAfter', { staleAfter: 1 }, /`staleAfter` is 1: expected 60000 ms or more/],
     ['a negative drain limit', { drainLimit: -1 }, /`drainLimit` is -1: negative/],
     ['a prefix with a brace', { prefix: 'shop{1}' }, /`prefix` is "shop\{1\}": expected up to 199 of/],
@@ -169,7 +184,7 @@ describe('the options', () => {
     [
       'a cluster of handlers',
       { handlers: { cluster: 'x' } },
-      /`handlers`: .*`cluster` is not available in this version/,
+      /`handlers`: there is no handler option `cluster`/,
     ],
     [
       'a logger that cannot log',
@@ -177,7 +192,7 @@ describe('the options', () => {
       /`logger` is .*: expected an object with the methods/,
     ],
     ['an embedded folder', { embedded: { dir: '/tmp/x' } }, /`embedded` is not available in this version/],
-    ['a name', { name: 'second' }, /`name` is not available in this version/],
+    ['a name', { name: 'second' }, /`name` says which cluster it is, so it stands beside `useFactory`/],
     [
       'a misspelt option',
       { replica: 2 },

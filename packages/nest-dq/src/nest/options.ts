@@ -3,9 +3,11 @@ import type { RedisOptions } from 'ioredis';
 import { isTubeName } from '../beanstalk/commands.js';
 import { resolveHandlerOptions, type HandlerSettings } from '../consumer/handler-settings.js';
 import { DqError, show } from '../errors.js';
+import { checkHooks, type DqHooks } from '../hooks.js';
 import type { HandlerOptions } from '../job.js';
 import type { RedisSource } from '../ledger/redis-connection.js';
 import { parseDuration, type Duration } from '../time.js';
+import { clusterLogger } from './cluster-logger.js';
 import { parseEndpoint, type Endpoint } from './endpoint.js';
 
 /** A client of ioredis 5 or 6, of one server or of a Redis Cluster; taken by its shape, so it may be another copy of ioredis. */
@@ -39,7 +41,7 @@ export interface DqOptions {
   /** False: this process only produces; its handlers are checked but not run. @default true */
   consume?: boolean;
   /** What each handler starts from. @default concurrency 10, attempts 10, backoff exponential from 2 s to 1 h, jitter 0.2 */
-  handlers?: HandlerOptions;
+  handlers?: Omit<HandlerOptions, 'cluster'>;
   /** How long a shutdown waits for running handlers before their signals abort and their jobs are given back. @default '10s' */
   drainLimit?: Duration;
   /**
@@ -56,7 +58,15 @@ export interface DqOptions {
   doneTtl?: Duration;
   /** A copy of which nothing is known and that is overdue by more than this becomes a dead letter; at least a minute. @default '7d' */
   staleAfter?: Duration;
-  /** Where warnings and failures go. @default Nest's logger with the context 'Dq' */
+  /**
+   * How much later than due a run starts before `late` is told. An idle cluster takes some milliseconds, and waits for two
+   * seconds or more where the primary's node is away: so the default tells of both a backlog and a node that is missed.
+   * @default '1s'
+   */
+  lateAfter?: Duration;
+  /** What carries contexts from where jobs are scheduled to where they run, the first outermost. @default none */
+  hooks?: readonly DqHooks[];
+  /** Where warnings and failures go; those of a cluster with a name begin with it. @default Nest's logger with the context 'Dq' */
   logger?: LoggerService;
 }
 
@@ -74,7 +84,11 @@ export interface ResolvedOptions {
   readonly lease: number;
   readonly doneTtl: number;
   readonly staleAfter: number;
+  readonly lateAfter: number;
+  readonly hooks: readonly DqHooks[];
   readonly logger: LoggerService;
+  /** Whether to warn of how the application is run: not in a test, which is run as it should be. */
+  readonly advise: boolean;
 }
 
 const DEFAULTS = {
@@ -88,14 +102,16 @@ const DEFAULTS = {
   lease: '15s',
   doneTtl: '10m',
   staleAfter: '7d',
+  lateAfter: '1s',
+  hooks: [],
 } satisfies DqOptions;
 
 /** Every option there is. */
 export const OPTION_NAMES: readonly string[] = ['beanstalks', 'redis', ...Object.keys(DEFAULTS), 'logger'];
 
-/** Planned, and refused by name rather than ignored. */
-const NOT_YET: Readonly<Record<string, string>> = {
-  name: '`name` is not available in this version: an application has one cluster',
+/** Refused by name rather than ignored. */
+const REFUSED: Readonly<Record<string, string>> = {
+  name: '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
   embedded: '`embedded` is not available in this version: without `beanstalks` jobs are kept in memory',
 };
 
@@ -105,12 +121,12 @@ const MINUTE = 60 * SECOND;
 const MOST_REPLICAS = 16;
 
 /** Checks what the user gave, all of it, and fills the rest; `DQ_CONFIG`. */
-export function resolveOptions(options: DqOptions): ResolvedOptions {
+export function resolveOptions(options: DqOptions, cluster?: string, embeddedNodes = 1): ResolvedOptions {
   if (typeof options !== 'object' || options === null)
     throw wrong('what DqModule was given', options, 'an object');
   refuseUnknown(options);
   const servers = resolveServers(options);
-  const nodes = servers?.beanstalks.length ?? 1;
+  const nodes = servers?.beanstalks.length ?? embeddedNodes;
   const given = { ...DEFAULTS, ...withoutUndefined(options) };
 
   const mostReplicas = Math.min(nodes, MOST_REPLICAS);
@@ -141,7 +157,13 @@ export function resolveOptions(options: DqOptions): ResolvedOptions {
     lease,
     doneTtl: checkDoneTtl(duration('doneTtl', given.doneTtl, MINUTE), lease),
     staleAfter: duration('staleAfter', given.staleAfter, MINUTE),
-    logger: options.logger === undefined ? new Logger('Dq') : checkLogger(options.logger),
+    lateAfter: duration('lateAfter', given.lateAfter, 0),
+    hooks: checkHooks(given.hooks),
+    advise: true,
+    logger: clusterLogger(
+      options.logger === undefined ? new Logger('Dq') : checkLogger(options.logger),
+      cluster,
+    ),
   };
 }
 
@@ -160,7 +182,7 @@ function refuseUnknown(options: object): void {
     if (OPTION_NAMES.includes(name) || value === undefined) continue;
     throw new DqError(
       'DQ_CONFIG',
-      NOT_YET[name] ??
+      REFUSED[name] ??
         `there is no option \`${name}\` (given ${show(value)}); there are ${OPTION_NAMES.join(', ')}`,
     );
   }

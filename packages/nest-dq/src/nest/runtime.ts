@@ -1,75 +1,96 @@
-import { ClusterNode } from '../cluster/cluster-node.js';
-import { Cluster } from '../cluster/cluster.js';
+import type { NodeListener } from '../cluster/cluster-node.js';
+import type { Cluster } from '../cluster/cluster.js';
 import { ClusterConsumer } from '../consumer/consumer.js';
-import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { EventHub } from '../events/event-hub.js';
+import { ClusterHealth } from '../health/cluster-health.js';
 import type { Ledger } from '../ledger/ledger.js';
-import { startKeeperThread } from '../ledger/lease-keeper.js';
-import { MemoryLedger } from '../ledger/memory-ledger.js';
-import { RedisLedger } from '../ledger/redis-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
+import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../hooks.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/producer.js';
 import type { Clock } from '../time.js';
-import { dialTcp } from './endpoint.js';
+import type { Backend, Environment } from './environment.js';
 import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';
-
-const EMBEDDED_ENDPOINT = 'embedded';
 
 /** All parts of one cluster in one application: puts them together, starts them, and closes them in order. */
 export class DqRuntime {
   readonly producer: ClusterProducer;
   readonly consumer: ClusterConsumer;
   readonly deadLetters: ClusterDeadLetters;
+  readonly events: EventHub;
+  readonly health: ClusterHealth;
 
-  private readonly embedded: EmbeddedNode | undefined;
+  private readonly backend: Backend;
   private readonly cluster: Cluster;
   private readonly ledger: Ledger;
   private readonly settleQueue: SettleQueue;
+  private readonly hooksToStart: DqHooks[];
+  private readonly unhook: (() => void)[] = [];
   private closing: Promise<void> | undefined;
 
-  constructor(options: ResolvedOptions, clock: Clock) {
+  constructor(
+    options: ResolvedOptions,
+    clock: Clock,
+    environment: Environment,
+    private readonly name?: string,
+  ) {
     const report = new LogReport(options.logger, clock);
-    const { servers } = options;
-    if (servers) {
-      const nodes = servers.beanstalks.map(
-        (endpoint) => new ClusterNode(endpoint.text, dialTcp(endpoint), clock),
-      );
-      this.cluster = new Cluster(nodes, options);
-      const warn = (message: string) => report.warn(message);
-      this.ledger = new RedisLedger({
-        redis: servers.redis,
-        settings: options,
-        clock,
-        warn,
-        startKeeper: startKeeperThread,
-      });
-    } else {
-      const embedded = new EmbeddedNode(clock);
-      this.embedded = embedded;
-      this.cluster = new Cluster([new ClusterNode(EMBEDDED_ENDPOINT, () => embedded.dial(), clock)], options);
-      this.ledger = new MemoryLedger({ settings: options, clock });
+    const { hooks, lateAfter } = options;
+    const listenerFailed = (who: string, error: Error) => report.listenerFailed(who, error);
+    this.hooksToStart = [...hooks];
+    const events = (this.events = new EventHub({ lateAfter, listenerFailed }));
+    const warn = (message: string) => report.warn(message);
+    const backend = (this.backend = environment.open(options, { clock, warn, name }));
+    this.cluster = backend.cluster;
+    this.ledger = backend.ledger;
+    this.health = new ClusterHealth(this.cluster, backend.askRedis);
+    for (const node of this.cluster.nodes) {
+      node.listen(report);
+      node.listen(nodeEvents(events));
     }
-    for (const node of this.cluster.nodes) node.listen(report);
     this.ledger.listen(report);
     const { cluster, ledger } = this;
     const settleQueue = new SettleQueue(ledger, clock);
     this.settleQueue = settleQueue;
-    const producing = { cluster, ledger, settleQueue, clock, settings: options };
+    const onSchedule = scheduleHook(hooks);
+    const producing = { cluster, ledger, settleQueue, clock, settings: options, events, onSchedule };
     this.producer = new ClusterProducer(producing);
     this.deadLetters = new ClusterDeadLetters(producing);
-    this.consumer = new ClusterConsumer(options, { cluster, ledger, settleQueue, clock, report });
+    this.consumer = new ClusterConsumer(options, {
+      cluster,
+      ledger,
+      settleQueue,
+      clock,
+      report,
+      events,
+      around: handlerHook(hooks),
+    });
   }
 
   /** Connects in the background, and goes on trying. Idempotent. */
   start(): void {
+    for (const hook of this.hooksToStart.splice(0)) {
+      const stop = hook.onStart?.({ name: this.name, events: this.events, load: () => this.load() });
+      if (stop) this.unhook.push(stop);
+    }
     this.cluster.start();
     this.ledger.start();
   }
 
-  /** After the consumer has stopped. Idempotent. */
+  /** Drains the consumer. Idempotent. */
+  stop(): Promise<void> {
+    return this.backend.stopped(this.consumer.stop());
+  }
+
+  /** After `stop`. Idempotent. */
   close(): Promise<void> {
     return (this.closing ??= this.end());
+  }
+
+  private load(): DqLoad {
+    const nodes = Object.fromEntries(this.cluster.nodes.map(({ endpoint, up }) => [endpoint, up]));
+    return { nodes, tubes: this.consumer.load(), owed: this.settleQueue.size };
   }
 
   private async end(): Promise<void> {
@@ -80,7 +101,17 @@ export class DqRuntime {
       await this.ledger.close();
     } finally {
       this.cluster.close();
-      this.embedded?.close();
+      this.backend.close();
+      this.events.close();
+      for (const stop of this.unhook) stop();
     }
   }
+}
+
+function nodeEvents(events: EventHub): NodeListener {
+  return {
+    up: ({ endpoint }) => events.heard('nodeUp') && events.tell('nodeUp', { node: endpoint }),
+    down: ({ endpoint }, error) =>
+      events.heard('nodeDown') && events.tell('nodeDown', { node: endpoint, error }),
+  };
 }

@@ -1,16 +1,58 @@
-import type { InjectionToken } from '@nestjs/common';
+import { Inject, type InjectionToken } from '@nestjs/common';
 import { DqConsumer } from '../consumer/consumer.js';
+import { DqError, show } from '../errors.js';
+import { DqEvents } from '../events/events.js';
+import { DqHealth } from '../health/health.js';
 import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
 
-/** What an application injects; of the default cluster by the class itself. */
-export type DqInjectable = typeof DqProducer | typeof DqConsumer | typeof DqDeadLetters;
+/** What an application injects of each cluster. */
+export const INJECTABLES = [DqProducer, DqConsumer, DqDeadLetters, DqEvents, DqHealth] as const;
+
+/** What an application injects; of the cluster without a name by the class itself. */
+export type DqInjectable = (typeof INJECTABLES)[number];
 
 /** What only the module itself injects. */
-export type DqPart = 'options' | 'clock' | 'runtime' | 'explorer' | 'lifecycle';
+export type DqPart = 'options' | 'clock' | 'runtime' | 'explorer' | 'listeners' | 'lifecycle';
 
 /** The token of one thing of one cluster, so that two clusters in an application never share a token. */
 export function dqToken(what: DqInjectable | DqPart, cluster?: string): InjectionToken {
   if (typeof what === 'string') return `nest-dq:${what}:${cluster ?? ''}`;
   return cluster === undefined ? what : `nest-dq:${what.name}:${cluster}`;
+}
+
+/**
+ * The injection token of what belongs to a cluster, for `app.get` and for providers made by a factory. Without a name it
+ * is the class itself. `DQ_CONFIG`: no name of a cluster, or nothing that is injected.
+ * @param type What of it. Default: `DqProducer`.
+ */
+export function getDqToken(cluster?: string, type: DqInjectable = DqProducer): InjectionToken {
+  if (!INJECTABLES.includes(type)) {
+    const known = INJECTABLES.map(({ name }) => name).join(', ');
+    throw new DqError(
+      'DQ_CONFIG',
+      `${show(type)} is not what a cluster has to inject: expected one of ${known}`,
+    );
+  }
+  return dqToken(type, cluster === undefined ? undefined : checkClusterName(cluster));
+}
+
+/**
+ * Injects what belongs to the cluster of that name: `@InjectDq('mails') mails: DqProducer`,
+ * `@InjectDq('mails', DqConsumer) consumer: DqConsumer`. That of the cluster without a name needs no decorator.
+ * @param type What of it. Default: `DqProducer`.
+ */
+export function InjectDq(cluster: string, type?: DqInjectable): ParameterDecorator & PropertyDecorator {
+  return Inject(getDqToken(cluster, type));
+}
+
+/** `DQ_CONFIG` unless it is a text that says something. */
+export function checkClusterName(name: unknown): string {
+  if (typeof name === 'string' && name.trim() !== '') return name;
+  throw new DqError('DQ_CONFIG', `the name of a cluster is ${show(name)}: expected a text that is not empty`);
+}
+
+/** A cluster as messages call it. */
+export function showCluster(name: string | undefined): string {
+  return name === undefined ? 'the one without a name' : show(name);
 }

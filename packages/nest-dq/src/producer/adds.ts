@@ -104,7 +104,7 @@ export class Adds {
   private schedulesOf(tube: string, ledger: TubeLedger): BatchedSchedules {
     const known = this.schedules.get(tube);
     if (known) return known;
-    const made = new BatchedSchedules(ledger);
+    const made = new BatchedSchedules(ledger, this.parts.clock);
     this.schedules.set(tube, made);
     return made;
   }

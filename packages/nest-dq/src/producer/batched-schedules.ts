@@ -1,5 +1,6 @@
 import { toError } from '../errors.js';
 import type { CommitAnswer, CommitRequest, OpenAnswer, OpenRequest, TubeLedger } from '../ledger/ledger.js';
+import type { Clock } from '../time.js';
 
 /** A script blocks Redis while it runs. */
 const LARGEST_BATCH = 256;
@@ -9,9 +10,9 @@ export class BatchedSchedules implements Pick<TubeLedger, 'open' | 'commit'> {
   private readonly openings: Batch<OpenRequest, OpenAnswer>;
   private readonly commits: Batch<CommitRequest, CommitAnswer>;
 
-  constructor(ledger: TubeLedger) {
-    this.openings = new Batch((requests) => ledger.open(requests), ledger);
-    this.commits = new Batch((requests) => ledger.commit(requests), ledger);
+  constructor(ledger: TubeLedger, clock: Clock) {
+    this.openings = new Batch((requests) => ledger.open(requests), ledger, clock);
+    this.commits = new Batch((requests) => ledger.commit(requests), ledger, clock);
   }
 
   open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]> {
@@ -35,6 +36,7 @@ class Batch<Request, Answer> {
   constructor(
     private readonly send: (requests: Request[]) => Promise<Answer[]>,
     private readonly ledger: { readonly away: boolean },
+    private readonly clock: Clock,
   ) {}
 
   add(requests: readonly Request[]): Promise<Answer[]> {
@@ -43,7 +45,7 @@ class Batch<Request, Answer> {
 
   private addOne(request: Request): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      if (this.waiting.push({ request, resolve, reject }) === 1) process.nextTick(this.flush);
+      if (this.waiting.push({ request, resolve, reject }) === 1) this.clock.next(this.flush);
     });
   }
 

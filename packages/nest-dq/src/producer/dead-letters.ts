@@ -1,39 +1,16 @@
 import { deleteCopies } from '../copy-deletion.js';
 import { readCopy } from '../copy-reading.js';
-import { decodePayload, type Envelope } from '../envelope.js';
+import { deadLetter, type DeadLetter } from '../dead-letter.js';
 import { DqError, show } from '../errors.js';
-import { formatIds, parseRef } from '../job-ids.js';
+import { parseRef } from '../job-ids.js';
 import type { JobRef } from '../job.js';
 import type { Letter, LetterPage } from '../ledger/ledger.js';
 import type { Duration } from '../time.js';
-import { tubeName, type Tube } from '../tube.js';
+import { tubeName, type AsJson, type Tube } from '../tube.js';
 import { checkBetween, checkObject } from './call-options.js';
 import { dueAfter, dueNow } from './due.js';
 import { Moves } from './moves.js';
 import type { ProducerParts } from './producer-parts.js';
-
-/** A job that will not run any more, until it is revived. */
-export interface DeadLetter<P = unknown> {
-  readonly id: string;
-  readonly ids: string;
-  /** Without the prefix. */
-  readonly tube: string;
-  /** Absent for a plain job, and while no copy is in reach. */
-  readonly key?: string;
-  /** Absent while no copy is in reach, and when it cannot be read. */
-  readonly payload?: P;
-  readonly dueAt: Date;
-  readonly diedAt: Date;
-  /** Runs begun. */
-  readonly attempts: number;
-  /**
-   * `attempts`: used up. `discarded`: by its handler. `invalid`: the payload cannot be read. `stale`: nothing is known of
-   * it, and it is overdue by more than `staleAfter`: a copy from a node that was away, done long ago or never run.
-   */
-  readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale';
-  /** What the last run threw, with the first lines of its stack; absent when a crash used up the last attempt. */
-  readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
-}
 
 /**
  * The dead letters of a tube: their copies stay buried on the nodes, and Redis has the list. They never expire. Inject it.
@@ -41,10 +18,10 @@ export interface DeadLetter<P = unknown> {
  */
 export abstract class DqDeadLetters {
   /** Newest first, `limit` of them [50, at most 1000]; `cursor` of one page asks for the next. `DQ_BAD_OPTION`. */
-  abstract list<Out = unknown>(
-    tube: string | Tube<any, Out>,
+  abstract list<In = unknown>(
+    tube: string | Tube<In>,
     page?: { limit?: number; cursor?: string },
-  ): Promise<{ letters: DeadLetter<Out>[]; cursor?: string }>;
+  ): Promise<{ letters: DeadLetter<AsJson<In>>[]; cursor?: string }>;
 
   /** Undefined: it is no dead letter. A reference by key means the job that is scheduled under it now. */
   abstract get(ref: JobRef): Promise<DeadLetter | undefined>;
@@ -70,10 +47,10 @@ export class ClusterDeadLetters extends DqDeadLetters {
     this.moves = new Moves(parts);
   }
 
-  override async list<Out>(
-    tube: string | Tube<any, Out>,
+  override async list<In>(
+    tube: string | Tube<In>,
     page?: { limit?: number; cursor?: string },
-  ): Promise<{ letters: DeadLetter<Out>[]; cursor?: string }> {
+  ): Promise<{ letters: DeadLetter<AsJson<In>>[]; cursor?: string }> {
     this.refuseIfClosed();
     const { limit = 50, cursor } = checkObject('the page', page, ['limit', 'cursor']);
     checkBetween('limit', limit, 1, LARGEST_PAGE);
@@ -84,7 +61,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const letters = await Promise.all(found.letters.map((letter) => this.opened(storedAs, letter)));
     const last = found.letters.at(-1);
     return {
-      letters: letters as DeadLetter<Out>[],
+      letters: letters as DeadLetter<AsJson<In>>[],
       ...(found.more && last ? { cursor: formatCursor(last) } : {}),
     };
   }
@@ -126,38 +103,16 @@ export class ClusterDeadLetters extends DqDeadLetters {
   }
 
   /** The payload, and the key, are in the copies only. */
-  private async opened(tube: string, letter: Letter): Promise<DeadLetter> {
-    const { id, born, due, attempts, died, why, error, places } = letter;
+  private async opened(storedAs: string, letter: Letter): Promise<DeadLetter> {
+    const copy = await readCopy(this.parts.cluster, letter, letter.places);
     const { prefix } = this.parts.settings;
-    const envelope = await readCopy(this.parts.cluster, letter, places);
-    const key = envelope?.header.key;
-    const copies = envelope?.header.copies ?? places.length;
-    return {
-      id,
-      ids: formatIds({ tube, id, key, born, due, copies, places }),
-      tube: tube.startsWith(prefix) ? tube.slice(prefix.length) : tube,
-      ...(key === undefined ? {} : { key }),
-      ...(envelope ? payloadOf(envelope) : {}),
-      dueAt: new Date(due),
-      diedAt: new Date(died),
-      attempts,
-      why,
-      ...(error ? { error } : {}),
-    };
+    const tube = storedAs.startsWith(prefix) ? storedAs.slice(prefix.length) : storedAs;
+    return deadLetter({ tube, storedAs, letter, copy });
   }
 
   private refuseIfClosed(): void {
     if (this.closed)
       throw new DqError('DQ_CLOSED', 'the module is closed, so dead letters cannot be reached');
-  }
-}
-
-function payloadOf({ content }: Envelope): { payload?: unknown } {
-  try {
-    return { payload: decodePayload(content) };
-  } catch (error) {
-    if (error instanceof DqError) return {}; // that is why it is dead
-    throw error;
   }
 }
 

@@ -1,4 +1,6 @@
 import type { Cluster } from '../cluster/cluster.js';
+import type { EventHub } from '../events/event-hub.js';
+import type { DqHooks } from '../hooks.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from '../time.js';
@@ -10,6 +12,9 @@ export interface ProducerParts {
   readonly settleQueue: SettleQueue;
   readonly clock: Clock;
   readonly settings: ProducerSettings;
+  readonly events: EventHub;
+  /** Adds to the headers of each job. */
+  readonly onSchedule?: DqHooks['onSchedule'];
 }
 
 export interface ProducerSettings {

@@ -2,9 +2,9 @@ import { encodePayload, type Content } from '../envelope.js';
 import { deleteCopies } from '../copy-deletion.js';
 import { readCopy } from '../copy-reading.js';
 import { owedAt } from '../copy-storing.js';
-import { DqError, show } from '../errors.js';
+import { DqError, show, toError } from '../errors.js';
 import { formatIds, parseRef, type JobTarget } from '../job-ids.js';
-import { resolveJobOptions, type ResolvedJobOptions } from '../job-options.js';
+import { resolveJobOptions, withHeaders, type ResolvedJobOptions } from '../job-options.js';
 import type {
   AddResult,
   JobOptions,
@@ -16,12 +16,14 @@ import type {
 } from '../job.js';
 import type { RevokeAnswer, Schedule } from '../ledger/ledger.js';
 import type { Duration, When } from '../time.js';
-import { tubeName, type Tube } from '../tube.js';
+import { schemaOf, tubeName, type Tube } from '../tube.js';
 import { Adds, type AddDone } from './adds.js';
 import { checkBoolean, checkObject } from './call-options.js';
 import { dueAfter, dueAt, dueNow, type Due } from './due.js';
 import { Moves } from './moves.js';
+import { refuseInvalid } from './payload-check.js';
 import type { ProducerParts } from './producer-parts.js';
+import { BoundProducer, type TubeProducer } from './tube-producer.js';
 
 /**
  * Schedules, moves and revokes jobs. Inject it.
@@ -96,6 +98,9 @@ export abstract class DqProducer {
    * of that key, or its end is longer ago than is remembered. `DQ_LEDGER_DOWN`, `DQ_BAD_REF`, `DQ_CLOSED`.
    */
   abstract find(ref: JobRef): Promise<JobView | undefined>;
+
+  /** The same calls bound to one tube. `DQ_BAD_TUBE`. */
+  abstract tube<In = unknown>(tube: string | Tube<In>): TubeProducer<In>;
 }
 
 /** Milliseconds. How long a first add waits for ledger time. */
@@ -161,13 +166,13 @@ export class ClusterProducer extends DqProducer {
     const { cluster, ledger, settleQueue } = this.parts;
     const [answer] = await ledger.tube(tube).revoke([{ id, born, due, owed: owedAt(places), abort }]);
     const { result, revoked } = answer as RevokeAnswer;
-    if (!revoked) return result;
+    if (!revoked) return this.ended(target, result);
     // The record's places go before the reference's: the job may have been moved since.
     const known = revoked.places.length > 0 ? revoked.places : revoked.generation === born ? places : [];
     const job = { id, generation: revoked.generation };
     const everywhere = await deleteCopies(cluster, settleQueue, tube, job, known);
     // Nobody had one reserved, and the tombstone stood before: an overdue job in a backlog is revoked in time.
-    return result === 'unknown' && everywhere ? 'revoked' : result;
+    return this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
   }
 
   override async reschedule(
@@ -185,6 +190,7 @@ export class ClusterProducer extends DqProducer {
     const target = this.parse(ref);
     const due = rescheduleDue(when, allowPast);
     const content: Content | undefined = payload === undefined ? undefined : encodePayload(payload);
+    if (content) await checkFor(ref, content);
     return this.moves.reschedule(target, await this.dueIn(target.tube, due, calledAt), content);
   }
 
@@ -199,6 +205,11 @@ export class ClusterProducer extends DqProducer {
     if (!copy) return undefined;
     const { due } = copy.header;
     return this.view(target, { state: 'waiting', born, generation: born, due, attempt: 0, places });
+  }
+
+  override tube(tube: string | Tube): TubeProducer<any> {
+    tubeName(tube, this.parts.settings.prefix);
+    return new BoundProducer(this, tube);
   }
 
   /** Everything fails from now on. Idempotent. */
@@ -236,12 +247,58 @@ export class ClusterProducer extends DqProducer {
     const storedAs = prefix + name;
     const dueGiven = when(resolved);
     const content = encodePayload(payload);
+    const schema = schemaOf(tube);
+    const checking = schema && refuseInvalid(schema, content, name);
+    const learning = this.timeKnown.has(storedAs) ? undefined : this.learnTime(storedAs);
+    const carrying = this.carrying(resolved, name);
+    const told = this.parts.events.heard('scheduled') ? this.telling(done) : done;
     const add = () => {
       const due = this.dueOf(storedAs, dueGiven, calledAt);
-      this.adds.add({ name, tube: storedAs, content, options: resolved, due }, done);
+      this.adds.add({ name, tube: storedAs, content, options: carrying, due }, told);
     };
-    if (this.timeKnown.has(storedAs)) add();
-    else this.learnTime(storedAs).then(add).catch(done);
+    if (checking || learning) Promise.all([checking, learning]).then(add).catch(done);
+    else add();
+  }
+
+  /** With what the hooks add to the headers, in the context of the call. */
+  private carrying(options: ResolvedJobOptions, tube: string): ResolvedJobOptions {
+    const { onSchedule } = this.parts;
+    if (!onSchedule) return options;
+    const headers = { ...options.headers };
+    try {
+      onSchedule(headers, { tube, key: options.key });
+    } catch (cause) {
+      const fact = `the \`onSchedule\` of a hook failed: ${toError(cause).message}`;
+      throw new DqError('DQ_BAD_OPTION', fact, { cause });
+    }
+    return withHeaders(options, headers);
+  }
+
+  private telling(done: AddDone): AddDone {
+    return (error, receipt) => {
+      if (receipt && receipt.status !== 'kept') this.parts.events.tell('scheduled', { receipt });
+      done(error, receipt);
+    };
+  }
+
+  private ended(target: JobTarget, result: RevokeResult, revoked?: Schedule): RevokeResult {
+    const { events } = this.parts;
+    if (result === 'revoked' && events.heard('revoked')) {
+      const { id, key } = target;
+      const ids = idsOf(target, revoked);
+      events.tell('revoked', {
+        id,
+        ...(ids === undefined ? {} : { ids }),
+        tube: this.withoutPrefix(target.tube),
+        ...(key === undefined ? {} : { key }),
+      });
+    }
+    return result;
+  }
+
+  private withoutPrefix(tube: string): string {
+    const { prefix } = this.parts.settings;
+    return tube.startsWith(prefix) ? tube.slice(prefix.length) : tube;
   }
 
   private async addMany<Job>(
@@ -268,7 +325,7 @@ export class ClusterProducer extends DqProducer {
           add(all[place]!, calledAt, done);
         } catch (error) {
           // Later, or many wrong ones would call each other until the stack is full.
-          queueMicrotask(() => done(error));
+          this.parts.clock.next(() => done(error));
         }
       };
       if (all.length === 0) resolve(results);
@@ -313,14 +370,13 @@ export class ClusterProducer extends DqProducer {
 
   private view({ tube, id, key, copies, places }: JobTarget, found: Schedule): JobView {
     const { state, attempt, due, born } = found;
-    const { prefix } = this.parts.settings;
     const known = found.places.length > 0 ? found.places : places;
     const ids = formatIds({ tube, id, key, born, due, copies: copies || known.length, places: known });
     return {
       state: state === 'waiting' && attempt > 0 ? 'retrying' : state,
       id,
       ids,
-      tube: tube.startsWith(prefix) ? tube.slice(prefix.length) : tube,
+      tube: this.withoutPrefix(tube),
       ...(key === undefined ? {} : { key }),
       dueAt: new Date(due),
       attempt,
@@ -333,6 +389,13 @@ export class ClusterProducer extends DqProducer {
   }
 }
 
+/** The text of the reference itself; of one by key, what the ledger knew. */
+function idsOf(target: JobTarget, known: Schedule | undefined): string | undefined {
+  const { born } = target;
+  if (born !== undefined) return formatIds({ ...target, born });
+  return known && formatIds({ ...target, ...known, copies: known.places.length });
+}
+
 function rescheduleDue(when: When | { readonly delay: Duration }, allowPast: boolean): Due {
   if (typeof when === 'string') {
     throw new DqError(
@@ -343,6 +406,13 @@ function rescheduleDue(when: When | { readonly delay: Duration }, allowPast: boo
   return isDelay(when)
     ? dueAfter(checkObject('the new time', when, ['delay']).delay)
     : dueAt(when, allowPast);
+}
+
+/** Only a reference by key knows its token, and so its schema; what others bring is checked when it runs. */
+async function checkFor(ref: JobRef, content: Content): Promise<void> {
+  if (typeof ref !== 'object' || !('tube' in ref)) return;
+  const schema = schemaOf(ref.tube);
+  if (schema) await refuseInvalid(schema, content, tubeName(ref.tube, ''));
 }
 
 function isDelay(when: When | { readonly delay: Duration }): when is { readonly delay: Duration } {

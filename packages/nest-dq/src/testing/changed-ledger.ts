@@ -1,7 +1,7 @@
 import { DqError } from '../errors.js';
 import type { Ledger, LedgerListener, RevokeRequest, SettledCopies, TubeLedger } from '../ledger/ledger.js';
 import type { MemoryLedger } from '../ledger/memory-ledger.js';
-import type { VirtualClock } from './virtual-clock.js';
+import type { VirtualClock } from '../test-kit/virtual-clock.js';
 
 const CALLS = [
   'open',

@@ -9,8 +9,9 @@ import type { HandlerMethod, HandlerOptions, JobOptions, JobReceipt } from '../j
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { ClusterProducer } from '../producer/producer.js';
+import { CollectingHub } from './collecting-hub.js';
 import { SwitchableLedger } from './switchable-ledger.js';
-import { VirtualClock } from './virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 
 export const BACKUP_DELAY = 2_000;
 
@@ -114,6 +115,7 @@ export class ConsumingProcess {
   readonly cluster: Cluster;
   readonly ledger: SwitchableLedger;
   readonly settleQueue: SettleQueue;
+  readonly events = new CollectingHub();
   readonly producer: ClusterProducer;
   /** What was reported, a text each. */
   readonly reports: string[] = [];
@@ -126,7 +128,14 @@ export class ConsumingProcess {
     this.ledger = new SwitchableLedger(ledger);
     const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock));
     const settings = { prefix: '', backupDelay: BACKUP_DELAY };
-    this.producer = new ClusterProducer({ cluster, ledger, settleQueue, clock, settings });
+    this.producer = new ClusterProducer({
+      cluster,
+      ledger,
+      settleQueue,
+      clock,
+      settings,
+      events: this.events,
+    });
     cluster.start();
   }
 
@@ -144,14 +153,14 @@ export class ConsumingProcess {
       stoodStill: (_tube, ms) => this.reports.push(`stood still ${ms}`),
       nodeTrouble: (node) => this.reports.push(`trouble ${node}`),
     };
-    const { cluster, ledger, settleQueue } = this;
+    const { cluster, ledger, settleQueue, events } = this;
     const { clock, lease } = this.world;
     this.consumer = new TubeConsumer(
       'tube',
       handler,
       resolveHandlerOptions(options),
       { prefix: '', backupDelay: BACKUP_DELAY, lease },
-      { cluster, ledger, settleQueue, clock, report },
+      { cluster, ledger, settleQueue, clock, report, events },
     );
     return this.consumer;
   }

@@ -11,8 +11,9 @@ import { SettleQueue } from '../ledger/settle-queue.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/producer.js';
 import { ChangedLedger } from './changed-ledger.js';
+import { CollectingHub } from './collecting-hub.js';
 import { ScriptedNode } from './scripted-node.js';
-import { VirtualClock } from './virtual-clock.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 
 export const LEDGER_SETTINGS = { lease: 15_000, doneTtl: 60_000, staleAfter: 604_800_000 };
 
@@ -92,10 +93,12 @@ export class Producing<S extends Server> {
     const { clock, cluster, prefix } = this;
     const ledger = new ChangedLedger(this.memory, clock);
     const settleQueue = new SettleQueue(ledger, clock);
-    const parts = { cluster, ledger, settleQueue, clock, settings: { prefix, backupDelay: 2_000 } };
+    const events = new CollectingHub();
+    const parts = { cluster, ledger, settleQueue, clock, events, settings: { prefix, backupDelay: 2_000 } };
     return {
       ledger,
       settleQueue,
+      events,
       producer: new ClusterProducer(parts),
       deadLetters: new ClusterDeadLetters(parts),
     };

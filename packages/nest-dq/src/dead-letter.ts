@@ -1,0 +1,66 @@
+import { decodePayload, type Envelope } from './envelope.js';
+import { DqError } from './errors.js';
+import { formatIds } from './job-ids.js';
+import type { Letter } from './ledger/ledger.js';
+
+/** A job that will not run any more, until it is revived. */
+export interface DeadLetter<P = unknown> {
+  readonly id: string;
+  readonly ids: string;
+  /** Without the prefix. */
+  readonly tube: string;
+  /** Absent for a plain job, and while no copy is in reach. */
+  readonly key?: string;
+  /** Absent while no copy is in reach, and when it cannot be read. */
+  readonly payload?: P;
+  readonly dueAt: Date;
+  readonly diedAt: Date;
+  /** Runs begun. */
+  readonly attempts: number;
+  /**
+   * `attempts`: used up. `discarded`: by its handler. `invalid`: the payload cannot be read. `stale`: nothing is known of
+   * it, and it is overdue by more than `staleAfter`: a copy from a node that was away, done long ago or never run.
+   */
+  readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale';
+  /** What the last run threw, with the first lines of its stack; absent when a crash used up the last attempt. */
+  readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
+}
+
+/** What the ledger knows of a letter, and a copy of it: only there are the payload and the key. */
+export interface LetterParts {
+  /** Without the prefix. */
+  readonly tube: string;
+  /** As nodes and ledger know it. */
+  readonly storedAs: string;
+  readonly letter: Letter;
+  /** Undefined while none is in reach. */
+  readonly copy: Envelope | undefined;
+}
+
+/** A letter as users see it. */
+export function deadLetter({ tube, storedAs, letter, copy }: LetterParts): DeadLetter {
+  const { id, born, due, attempts, died, why, error, places } = letter;
+  const key = copy?.header.key;
+  const copies = copy?.header.copies ?? places.length;
+  return {
+    id,
+    ids: formatIds({ tube: storedAs, id, key, born, due, copies, places }),
+    tube,
+    ...(key === undefined ? {} : { key }),
+    ...(copy ? payloadOf(copy) : {}),
+    dueAt: new Date(due),
+    diedAt: new Date(died),
+    attempts,
+    why,
+    ...(error ? { error } : {}),
+  };
+}
+
+function payloadOf({ content }: Envelope): { payload?: unknown } {
+  try {
+    return { payload: decodePayload(content) };
+  } catch (error) {
+    if (error instanceof DqError) return {}; // that is why it is dead
+    throw error;
+  }
+}

@@ -1,0 +1,69 @@
+import { Subject, type Observable } from 'rxjs';
+import { DqError, show } from '../errors.js';
+import type { DelayedJob } from '../job.js';
+import { DqEvents, type DqEventMap, type DqEventName } from './events.js';
+import { GuardedObservable, guarded } from './guarded-observable.js';
+
+export interface EventHubOptions {
+  /** Milliseconds of lateness above which a start is told as `late`. */
+  readonly lateAfter: number;
+  /** `who` is for people: what failed, and at which event. */
+  readonly listenerFailed: (who: string, error: Error) => void;
+}
+
+/** Brings events from where they happen to who listens. Who tells one asks first whether anybody does: `heard`. */
+export class EventHub extends DqEvents {
+  private readonly subjects: { readonly [N in DqEventName]: Subject<DqEventMap[N]> } = {
+    scheduled: new Subject(),
+    started: new Subject(),
+    completed: new Subject(),
+    failed: new Subject(),
+    dead: new Subject(),
+    revoked: new Subject(),
+    late: new Subject(),
+    nodeDown: new Subject(),
+    nodeUp: new Subject(),
+  };
+
+  constructor(private readonly options: EventHubOptions) {
+    super();
+  }
+
+  override on<N extends DqEventName>(name: N): Observable<DqEventMap[N]> {
+    const subject = this.subjects[this.check(name)];
+    const failed = (error: Error) => this.options.listenerFailed(`a subscriber of \`${name}\``, error);
+    return new GuardedObservable((subscriber) => subject.subscribe(subscriber), failed);
+  }
+
+  /** A listener that has a name. `DQ_BAD_OPTION`: no such event. */
+  listen<N extends DqEventName>(name: N, listener: (event: DqEventMap[N]) => unknown, who: string): void {
+    const failed = (error: Error) => this.options.listenerFailed(`${who}, at \`${name}\``, error);
+    this.subjects[this.check(name)].subscribe((event) => guarded(() => listener(event), failed));
+  }
+
+  /** Whether anybody listens. */
+  heard(name: DqEventName): boolean {
+    return this.subjects[name].observed;
+  }
+
+  tell<N extends DqEventName>(name: N, event: DqEventMap[N]): void {
+    this.subjects[name].next(event);
+  }
+
+  /** A run begins. */
+  started(job: DelayedJob): void {
+    if (this.heard('started')) this.tell('started', { job });
+    if (job.lateness > this.options.lateAfter && this.heard('late')) this.tell('late', { job });
+  }
+
+  /** Nothing is told from now on, and all observables complete. Idempotent. */
+  close(): void {
+    for (const subject of Object.values(this.subjects)) subject.complete();
+  }
+
+  private check<N extends DqEventName>(name: N): N {
+    if (Object.hasOwn(this.subjects, name)) return name;
+    const known = Object.keys(this.subjects).join(', ');
+    throw new DqError('DQ_BAD_OPTION', `there is no event ${show(name)}; there are ${known}`);
+  }
+}

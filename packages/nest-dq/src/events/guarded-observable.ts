@@ -1,0 +1,65 @@
+import {
+  Observable,
+  Subscriber,
+  type Observer,
+  type Operator,
+  type Subscription,
+  type TeardownLogic,
+} from 'rxjs';
+import { toError } from '../errors.js';
+import { isThenable } from '../thenable.js';
+
+/** Is told what a listener threw, or its promise rejected with. */
+export type ListenerFailed = (error: Error) => void;
+
+/**
+ * rxjs throws what a subscriber throws again where nobody can catch it, which ends the process. Here it is told instead,
+ * and so are rejections, and errors that no subscriber takes; behind operators, too.
+ */
+export class GuardedObservable<T> extends Observable<T> {
+  constructor(
+    begin: (subscriber: Subscriber<T>) => TeardownLogic,
+    private readonly failed: ListenerFailed,
+  ) {
+    super(begin);
+  }
+
+  /** What operators make of this is guarded, as this is. */
+  override lift<R>(operator: Operator<T, R>): Observable<R> {
+    return new GuardedObservable<R>(
+      (subscriber) => operator.call(subscriber, this) as TeardownLogic,
+      this.failed,
+    );
+  }
+
+  override subscribe(
+    observerOrNext?: Partial<Observer<T>> | ((value: T) => void) | null,
+    error?: ((error: unknown) => void) | null,
+    complete?: (() => void) | null,
+  ): Subscription {
+    // An operator's own: what it does with an error is seen at its other end.
+    if (observerOrNext instanceof Subscriber) return super.subscribe(observerOrNext);
+    const observer: Partial<Observer<T>> =
+      typeof observerOrNext === 'object' && observerOrNext !== null
+        ? observerOrNext
+        : { next: observerOrNext ?? undefined, error: error ?? undefined, complete: complete ?? undefined };
+    const { failed } = this;
+    return super.subscribe({
+      next: (value) => guarded(() => observer.next?.(value), failed),
+      error: (thrown: unknown) =>
+        observer.error ? guarded(() => observer.error!(thrown), failed) : failed(toError(thrown)),
+      complete: () => guarded(() => observer.complete?.(), failed),
+    });
+  }
+}
+
+/** Calls a listener. What it throws, or rejects with later, is told. */
+export function guarded(listener: () => unknown, failed: ListenerFailed): void {
+  const tell = (thrown: unknown) => failed(toError(thrown));
+  try {
+    const result = listener();
+    if (isThenable(result)) result.then(undefined, tell);
+  } catch (thrown) {
+    tell(thrown);
+  }
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import { ClusterNode } from '../cluster/cluster-node.js';
+import { Cluster } from '../cluster/cluster.js';
+import { scripted } from '../testing/producing.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { ClusterHealth } from './cluster-health.js';
+
+const yes = () => Promise.resolve(true);
+const no = () => Promise.resolve(false);
+const dialNothing = () => {
+  throw new Error('it was not started');
+};
+
+describe('ClusterHealth', () => {
+  it('is up with all nodes and Redis, under the key it is asked for', async () => {
+    const { cluster } = await scripted();
+    const nodes = { 'n0:1': 'up', 'n1:1': 'up', 'n2:1': 'up' };
+    const health = new ClusterHealth(cluster, yes);
+    expect(await health.check()).toEqual({ dq: { status: 'up', nodes, redis: 'up' } });
+    expect(await health.check('jobs')).toEqual({ jobs: { status: 'up', nodes, redis: 'up' } });
+    expect((await new ClusterHealth(cluster, undefined).check()).dq).toEqual({
+      status: 'up',
+      nodes,
+      redis: 'none',
+    });
+  });
+
+  it('is down without Redis', async () => {
+    const { cluster } = await scripted();
+    const { dq } = await new ClusterHealth(cluster, no).check();
+    expect(dq).toMatchObject({ status: 'down', redis: 'down' });
+  });
+
+  it('is up, with the reason, while enough nodes are there, and down below that', async () => {
+    const { cluster, cut, restore } = await scripted();
+    const health = new ClusterHealth(cluster, yes);
+    await cut(1);
+    const one = (await health.check()).dq;
+    expect(one).toMatchObject({ status: 'up', nodes: { 'n0:1': 'up', 'n2:1': 'up' } });
+    expect(one.nodes['n1:1']).toMatch(/closed|ECONNREFUSED/);
+    await cut(2);
+    expect((await health.check()).dq.status).toBe('down');
+    await restore();
+    expect((await health.check()).dq.status).toBe('up');
+  });
+
+  it('counts no node that answers but does not store', async () => {
+    const { cluster, producer, after } = await scripted(3, '', (server, i) => {
+      if (i > 0) server.answers['put'] = () => 'OUT_OF_MEMORY';
+    });
+    const health = new ClusterHealth(cluster, yes);
+    await after(2_000, producer.now('t', {})).catch(() => undefined);
+    expect((await health.check()).dq).toEqual({
+      status: 'down',
+      nodes: {
+        'n0:1': 'up',
+        'n1:1': 'it refuses to store (OUT_OF_MEMORY)',
+        'n2:1': 'it refuses to store (OUT_OF_MEMORY)',
+      },
+      redis: 'up',
+    });
+  });
+
+  it('is down before the first connection', async () => {
+    const clock = new VirtualClock();
+    const node = new ClusterNode('n0:1', dialNothing, clock);
+    const cluster = new Cluster([node], { replicas: 1, minWritten: 1 });
+    const { dq } = await new ClusterHealth(cluster, undefined).check();
+    expect(dq).toEqual({ status: 'down', nodes: { 'n0:1': 'not connected yet' }, redis: 'none' });
+  });
+});

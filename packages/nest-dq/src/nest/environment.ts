@@ -1,0 +1,79 @@
+import { ClusterNode } from '../cluster/cluster-node.js';
+import { Cluster } from '../cluster/cluster.js';
+import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { startKeeperThread } from '../ledger/lease-keeper.js';
+import type { Ledger } from '../ledger/ledger.js';
+import { MemoryLedger } from '../ledger/memory-ledger.js';
+import { RedisLedger } from '../ledger/redis-ledger.js';
+import { systemClock, type Clock } from '../time.js';
+import { dialTcp } from './endpoint.js';
+import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.js';
+
+/** What keeps a cluster's jobs and decides who runs them, as one application reaches it. */
+export interface Backend {
+  readonly cluster: Cluster;
+  readonly ledger: Ledger;
+  /** Whether Redis answers now; absent where there is none. */
+  readonly askRedis?: () => Promise<boolean>;
+  /** Awaits a stop of the consumer, which may take some of the clock's time. */
+  stopped(stop: Promise<void>): Promise<void>;
+  /** After the cluster and the ledger were closed. Idempotent. */
+  close(): void;
+}
+
+export interface BackendParts {
+  readonly clock: Clock;
+  readonly warn: (message: string) => void;
+  /** Of the cluster; undefined is that of the one without a name. */
+  readonly name: string | undefined;
+}
+
+/** What every cluster of an application stands on. The test kit puts another one in its place. */
+export interface Environment {
+  readonly clock: Clock;
+  /** `DQ_CONFIG`. */
+  resolve(options: DqOptions, name: string | undefined): ResolvedOptions;
+  open(options: ResolvedOptions, parts: BackendParts): Backend;
+}
+
+/** The same for all clusters: each module has its own provider of it. */
+export const ENVIRONMENT = 'nest-dq:environment';
+
+const EMBEDDED_ENDPOINT = 'embedded';
+
+/** The machine's time, and the servers that the options name; without any, a node and a ledger in this process. */
+export const realEnvironment: Environment = {
+  clock: systemClock,
+  resolve: resolveOptions,
+  open: (options, parts) =>
+    options.servers ? onServers(options.servers, options, parts) : inMemory(options, parts),
+};
+
+type Servers = NonNullable<ResolvedOptions['servers']>;
+
+function onServers(
+  { beanstalks, redis }: Servers,
+  settings: ResolvedOptions,
+  { clock, warn }: BackendParts,
+): Backend {
+  const nodes = beanstalks.map((endpoint) => new ClusterNode(endpoint.text, dialTcp(endpoint), clock));
+  const ledger = new RedisLedger({ redis, settings, clock, warn, startKeeper: startKeeperThread });
+  return {
+    cluster: new Cluster(nodes, settings),
+    ledger,
+    askRedis: () => ledger.ping(),
+    stopped: (stop) => stop,
+    close: () => undefined,
+  };
+}
+
+function inMemory(settings: ResolvedOptions, { clock }: BackendParts): Backend {
+  const embedded = new EmbeddedNode(clock);
+  const node = new ClusterNode(EMBEDDED_ENDPOINT, () => embedded.dial(), clock);
+  return {
+    cluster: new Cluster([node], settings),
+    ledger: new MemoryLedger({ settings, clock }),
+    stopped: (stop) => stop,
+    close: () => embedded.close(),
+  };
+}

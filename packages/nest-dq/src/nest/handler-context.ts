@@ -1,0 +1,110 @@
+import {
+  ExternalContextCreator,
+  type ApplicationConfig,
+  type ContextId,
+  type NestContainer,
+} from '@nestjs/core';
+import { isOutcome } from '../consumer/outcome.js';
+import type { DelayedJob, HandlerMethod } from '../job.js';
+import { DQ_CONTEXT } from './dq-context.js';
+import type { Wrapper } from './enhancers.js';
+import type { Misfits } from './misfits.js';
+import { PARAMETERS, parametersFactory } from './parameters.js';
+
+/** The method that is found when the handler is looked up, and the one that runs: another only when it was replaced. */
+export interface Callback {
+  readonly decorated: Function;
+  readonly current: Function;
+}
+
+type Run = (payload: unknown, job: DelayedJob) => Promise<unknown>;
+
+/** Puts the guards, interceptors, pipes and filters around a handler's method, in the same order as around a route. */
+export class HandlerContext {
+  private readonly creator: ExternalContextCreator;
+
+  constructor(
+    private readonly wrapper: Wrapper,
+    private readonly method: string,
+    private readonly hasFilters: boolean,
+    private readonly misfits: Misfits,
+    config: ApplicationConfig,
+  ) {
+    this.creator = creatorFor(wrapper, config);
+  }
+
+  /** The handler of one instance; `contextId` when that was made for one job. */
+  around(instance: object, { decorated, current }: Callback, contextId?: ContextId): HandlerMethod {
+    const callback = current === decorated ? decorated : inheriting(decorated, current);
+    const run = this.create(instance, callback, this.method, contextId, { filters: false });
+    return async (payload: unknown, job: DelayedJob) => {
+      try {
+        return await run(payload, job);
+      } catch (thrown) {
+        if (isOutcome(thrown)) throw thrown;
+        this.misfits.attemptFailed(thrown);
+        if (!this.hasFilters) throw thrown;
+        const failing = inheriting(decorated, () => {
+          throw thrown;
+        });
+        const filters = this.create(instance, failing, '', contextId, { filters: true });
+        return this.filtered(thrown, () => filters(payload, job));
+      }
+    };
+  }
+
+  /** A filter has its say by an Outcome; else the failure stays what it is. */
+  private async filtered(thrown: unknown, filter: () => Promise<unknown>): Promise<unknown> {
+    let said: unknown;
+    try {
+      said = await filter();
+    } catch (error) {
+      if (isOutcome(error)) throw error;
+      if (error !== thrown) this.misfits.filterThrew(error);
+    }
+    if (isOutcome(said)) return said;
+    throw thrown;
+  }
+
+  /** Either all but the filters, or the filters alone: an Outcome that is thrown must not get to them. */
+  private create(
+    instance: object,
+    callback: Function,
+    method: string,
+    contextId: ContextId | undefined,
+    { filters }: { filters: boolean },
+  ): Run {
+    const rest = { guards: !filters, interceptors: !filters, filters };
+    return this.creator.create(
+      instance as Record<string, unknown>,
+      callback as (...args: unknown[]) => unknown,
+      method,
+      filters ? '' : PARAMETERS,
+      filters ? undefined : parametersFactory,
+      contextId,
+      this.wrapper.id,
+      rest,
+      DQ_CONTEXT,
+    ) as Run;
+  }
+}
+
+/** Runs one function under the decorators of another. */
+function inheriting(decorated: Function, run: Function): Function {
+  const callback = function (this: unknown, ...args: unknown[]): unknown {
+    return run.apply(this, args);
+  };
+  Object.defineProperty(callback, 'name', { value: decorated.name });
+  return Object.setPrototypeOf(callback, decorated) as Function;
+}
+
+/**
+ * Nest's creator, looking at one module only. By itself it looks for a handler's module among all, by class (Nest 11)
+ * and among providers only, so that it would pass over a guard of a controller, or of the second module with a class.
+ */
+function creatorFor({ host }: Wrapper, config: ApplicationConfig): ExternalContextCreator {
+  const modules = new Map<string, object>();
+  if (host) modules.set(host.id, Object.create(host, { hasProvider: { value: () => true } }) as object);
+  const container = { applicationConfig: config, getModules: () => modules };
+  return ExternalContextCreator.fromContainer(container as unknown as NestContainer);
+}

@@ -1,0 +1,36 @@
+import { ContextIdFactory, ModuleRef, type ContextId } from '@nestjs/core';
+import { DqError } from '../errors.js';
+import type { DelayedJob } from '../job.js';
+import type { Wrapper } from './enhancers.js';
+
+/**
+ * Makes the instance of a handler's class for one job, with all it depends on that is request-scoped. The job is the
+ * request. Nothing is kept here: Nest holds what it makes by the context's id, weakly, so it goes when the run does.
+ */
+export class JobScope {
+  private readonly moduleRef: ModuleRef;
+
+  constructor(
+    private readonly wrapper: Wrapper,
+    name: string,
+  ) {
+    // Its own module's, because another module may have a provider of the same token.
+    const moduleRef: unknown = wrapper.host?.getProviderByKey(ModuleRef)?.instance;
+    if (!(moduleRef instanceof ModuleRef)) {
+      throw new DqError(
+        'DQ_CONFIG',
+        `${name} is request-scoped, but belongs to no module that could make it`,
+      );
+    }
+    this.moduleRef = moduleRef;
+  }
+
+  async open(job: DelayedJob): Promise<{ instance: object; contextId: ContextId }> {
+    const contextId = ContextIdFactory.getByRequest(job);
+    // As Nest does for requests: a durable tree outlives the job, so it gets what the strategy gives instead.
+    const isShared = contextId.getParent !== undefined && this.wrapper.isDependencyTreeDurable();
+    this.moduleRef.registerRequestByContextId(isShared ? contextId.payload : job, contextId);
+    const instance: object = await this.moduleRef.resolve(this.wrapper.token, contextId, { strict: true });
+    return { instance, contextId };
+  }
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import { ForbiddenException, UnauthorizedException } from '@nestjs/common';
+import { CollectingLogger } from '../testing/collecting-logger.js';
+import type { Enhancers } from './enhancers.js';
+import { Misfits } from './misfits.js';
+
+const NONE: Enhancers = { guards: [], interceptors: [], pipes: [], filters: [] };
+
+function told(enhancers: Partial<Enhancers>, tell: (misfits: Misfits) => void): string[] {
+  const logger = new CollectingLogger();
+  tell(new Misfits(logger, { ...NONE, ...enhancers }, 'Orders', 'cancel'));
+  return logger.lines.map(({ message }) => message);
+}
+
+function slip(...frames: string[]): TypeError {
+  const error = new TypeError('there is no request');
+  error.stack = ['TypeError: there is no request', ...frames.map((each) => `    at ${each} (x.js:1:1)`)].join(
+    '\n',
+  );
+  return error;
+}
+
+describe('what is made for requests', () => {
+  it.each<[string, Partial<Enhancers>, string[], string]>([
+    [
+      'a guard',
+      { guards: ['A', 'B'] },
+      ['B.canActivate', 'target'],
+      'the guard B failed at a job of Orders.cancel: ',
+    ],
+    ['an async guard', { guards: ['A'] }, ['readToken', 'async A.canActivate'], 'the guard A failed'],
+    ['an interceptor', { interceptors: ['Cache'] }, ['Cache.intercept'], 'the interceptor Cache failed'],
+  ])('is named by the stack: %s', (_what, enhancers, frames, message) => {
+    const lines = told(enhancers, (misfits) => misfits.attemptFailed(slip(...frames)));
+    expect(lines).toEqual([expect.stringContaining(message)]);
+    expect(lines[0]).toContain('there is no request. ');
+    expect(lines[0]).toContain('isDqContext(context)');
+  });
+
+  it.each<[string, unknown]>([
+    ['the handler’s own slip', slip('Orders.cancel', 'async Cache.intercept')],
+    ['a slip that went through no enhancer', slip('Repo.find')],
+    ['what a guard throws on purpose', new UnauthorizedException()],
+    ['a refusal in other words', new ForbiddenException('not today')],
+    ['what is no error', 'text'],
+  ])('is not blamed for %s', (_what, thrown) => {
+    const enhancers = { guards: ['A'], interceptors: ['Cache'] };
+    expect(told(enhancers, (misfits) => misfits.attemptFailed(thrown))).toEqual([]);
+  });
+
+  it('is named when a guard refuses, as far as can be known', () => {
+    const refused = (misfits: Misfits) => misfits.attemptFailed(new ForbiddenException('Forbidden resource'));
+    expect(told({ guards: ['A'] }, refused)).toEqual([
+      expect.stringContaining('the guard A refused a job of Orders.cancel'),
+    ]);
+    expect(told({ guards: ['A', 'B'] }, refused)).toEqual([expect.stringContaining('one of A, B refused')]);
+    expect(told({}, refused)).toEqual([]);
+  });
+
+  it('is named when a filter fails: by the stack, or all that apply', () => {
+    const filters = ['A', 'B'];
+    const threw = (error: unknown) => (misfits: Misfits) => misfits.filterThrew(error);
+    expect(told({ filters }, threw(slip('BaseFilter.reply', 'B.catch')))).toEqual([
+      expect.stringMatching(
+        /^the exception filter B failed at a job of Orders\.cancel, whose own error is kept: /,
+      ),
+    ]);
+    expect(told({ filters }, threw(5))).toEqual([expect.stringContaining('filter A or B failed')]);
+  });
+
+  it('is named once', () => {
+    const lines = told({ guards: ['A', 'B'], filters: ['F'] }, (misfits) => {
+      for (const guard of ['A', 'B', 'A']) misfits.attemptFailed(slip(`${guard}.canActivate`));
+      for (let i = 0; i < 2; i++) misfits.filterThrew(slip('F.catch'));
+    });
+    expect(lines).toHaveLength(3);
+  });
+});

@@ -1,0 +1,66 @@
+import { ForbiddenException, type LoggerService } from '@nestjs/common';
+import { toError } from '../errors.js';
+import type { Enhancers } from './enhancers.js';
+
+/** What Nest says when a guard returned false. */
+const REFUSED = 'Forbidden resource';
+
+/**
+ * Guards, interceptors and filters that are made for requests fail at jobs, and their errors do not say why. This tells
+ * it, once for each of them and handler.
+ */
+export class Misfits {
+  private readonly told = new Set<string>();
+
+  constructor(
+    private readonly logger: LoggerService,
+    private readonly enhancers: Enhancers,
+    /** Of the handler, as the name of its class, and its own. */
+    private readonly type: string,
+    private readonly method: string,
+  ) {}
+
+  /** A filter threw something else than what it was given. */
+  filterThrew(thrown: unknown): void {
+    const { message, stack = '' } = toError(thrown);
+    const { filters } = this.enhancers;
+    const who = filters.find((name) => passed(name, stack)) ?? filters.join(' or ');
+    this.tell(
+      `the exception filter ${who} failed at a job`,
+      `, whose own error is kept: ${message}. Let it rethrow what it is given when isDqContext(host)`,
+    );
+  }
+
+  /** An attempt failed, perhaps because a guard or an interceptor looked for a request. */
+  attemptFailed(thrown: unknown): void {
+    const { guards, interceptors } = this.enhancers;
+    if (guards.length > 0 && thrown instanceof ForbiddenException && thrown.message === REFUSED) {
+      const who = guards.length === 1 ? guards[0] : `one of ${guards.join(', ')}`;
+      return this.tell(
+        `the guard ${who} refused a job`,
+        '. Guards that are set globally stand before jobs, too: isDqContext(context) tells them',
+      );
+    }
+    if (!(thrown instanceof Error) || thrown.name !== 'TypeError') return;
+    const { message, stack = '' } = thrown;
+    if (passed(this.type, stack)) return; // the handler's own slip
+    const guard = guards.find((name) => passed(name, stack));
+    const interceptor = interceptors.find((name) => passed(name, stack));
+    if (guard === undefined && interceptor === undefined) return;
+    this.tell(
+      `the ${guard ? `guard ${guard}` : `interceptor ${interceptor}`} failed at a job`,
+      `: ${message}. If it looked for a request, isDqContext(context) tells that there is none`,
+    );
+  }
+
+  private tell(what: string, more: string): void {
+    if (this.told.has(what)) return;
+    this.told.add(what);
+    this.logger.warn(`${what} of ${this.type}.${this.method}${more}`);
+  }
+}
+
+/** Whether a stack goes through a class. Not by the method's name, which source maps may put wrong. */
+function passed(type: string, stack: string): boolean {
+  return stack.includes(`at ${type}.`) || stack.includes(`at async ${type}.`);
+}

@@ -1,0 +1,81 @@
+import {
+  Body,
+  createParamDecorator,
+  type ExecutionContext,
+  type PipeTransform,
+  type Type,
+} from '@nestjs/common';
+import { DqError } from '../errors.js';
+
+const jobParameter = createParamDecorator((_data: undefined, context: ExecutionContext) =>
+  context.getArgByIndex<unknown>(1),
+);
+
+/**
+ * The payload, after these pipes. The first parameter is it without a decorator, too: this is to run pipes on it, or to
+ * have it elsewhere.
+ */
+export function DelayedPayload(...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator {
+  // As a body, because pipes such as ValidationPipe look at no other kind of parameter.
+  return Body(...pipes);
+}
+
+/** The `DelayedJob`. The second parameter is it without a decorator, too: this is to have it elsewhere. */
+export function DelayedContext(): ParameterDecorator {
+  return jobParameter();
+}
+
+/** Nest's notes of a method's decorated parameters, by the kind and index of each: `3:0`. */
+type Parameters = Readonly<Record<string, { readonly index: number }>>;
+
+/** What a method without decorators is taken for. */
+class Plain {
+  run(@DelayedPayload() _payload: unknown, @DelayedContext() _job: unknown): void {}
+}
+
+// Nest exports neither the key of its notes nor the number of a kind: they are read off a class that has both.
+const [NOTES] = Reflect.getMetadataKeys(Plain, 'run') as string[];
+const PLAIN = Reflect.getMetadata(NOTES, Plain, 'run') as Parameters;
+const kindOf = (note: string): string => note.split(':', 1)[0]!;
+const PAYLOAD = kindOf(Object.keys(PLAIN).find((note) => PLAIN[note]!.index === 0)!);
+
+/** Under this key are the parameters of a handler as it runs for jobs; what it has as a route stays as it is. */
+export const PARAMETERS = 'nest-dq:parameters';
+
+/** Whether a method says of itself what its parameters are. */
+export function hasDecoratedParameters(type: Function, method: string | symbol): boolean {
+  return notesOf(type, method) !== undefined;
+}
+
+/** Notes the parameters of a handler, the first two being payload and job unless they are decorated. `DQ_CONFIG`: see below. */
+export function noteParameters(type: Function, method: string, name: string): void {
+  const declared = notesOf(type, method) ?? {};
+  const taken = new Set(Object.values(declared).map(({ index }) => index));
+  for (const note of Object.keys(declared)) {
+    const kind = kindOf(note);
+    if (Number.isNaN(Number(kind)) || kind === PAYLOAD) continue;
+    throw new DqError(
+      'DQ_CONFIG',
+      `${name}: the parameter ${declared[note]!.index + 1} has a decorator that reads a request, and a job has none: ` +
+        'expected @DelayedPayload(), @DelayedContext() or one made with createParamDecorator',
+    );
+  }
+  const missing = Object.entries(PLAIN).filter(([, { index }]) => !taken.has(index));
+  // Their pipes run in this order.
+  const parameters = [...Object.entries(declared), ...missing].sort(([, a], [, b]) => a.index - b.index);
+  Reflect.defineMetadata(PARAMETERS, Object.fromEntries(parameters), type, method);
+}
+
+/** How Nest reads a parameter that is no custom one: there is only the payload, or one field of it. */
+export const parametersFactory = {
+  exchangeKeyForValue(_kind: number, field: unknown, [payload]: readonly unknown[]): unknown {
+    if (typeof field !== 'string') return payload;
+    return Object(payload) === payload && Object.hasOwn(payload as object, field)
+      ? (payload as Record<string, unknown>)[field]
+      : undefined;
+  },
+};
+
+function notesOf(type: Function, method: string | symbol): Parameters | undefined {
+  return Reflect.getMetadata(NOTES, type, method) as Parameters | undefined;
+}

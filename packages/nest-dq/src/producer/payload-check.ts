@@ -1,0 +1,35 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { decodePayload, type Content } from '../envelope.js';
+import { DqError, show, toError } from '../errors.js';
+import { checkPayload, type Checked } from '../schema.js';
+import { isThenable } from '../thenable.js';
+
+/**
+ * Throws `DQ_BAD_PAYLOAD` where the tube's schema refuses what a handler would read, or fails itself; a promise of that
+ * only for a schema that answers later. What the schema returns is not stored.
+ */
+export function refuseInvalid(
+  schema: StandardSchemaV1,
+  content: Content,
+  tube: string,
+): PromiseLike<void> | undefined {
+  let checked: Checked | PromiseLike<Checked>;
+  try {
+    checked = checkPayload(schema, decodePayload(content), tube);
+  } catch (thrown) {
+    throw failed(tube, thrown);
+  }
+  if (!isThenable(checked)) return refuse(checked);
+  return checked.then(refuse, (thrown: unknown) => {
+    throw failed(tube, thrown);
+  });
+}
+
+function refuse(checked: Checked): undefined {
+  if (checked instanceof DqError) throw checked;
+}
+
+function failed(tube: string, thrown: unknown): DqError {
+  const cause = toError(thrown);
+  return new DqError('DQ_BAD_PAYLOAD', `the schema of ${show(tube)} failed: ${cause.message}`, { cause });
+}

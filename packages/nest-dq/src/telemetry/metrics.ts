@@ -1,0 +1,90 @@
+import { metrics, type Attributes, type BatchObservableCallback } from '@opentelemetry/api';
+import type { DqEventMap, DqEventName } from '../events/events.js';
+import type { DqClusterView } from '../hooks.js';
+import { SCOPE, tubeAttributes } from './names.js';
+
+/** Seconds. */
+const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+/** Seconds: from what an idle cluster takes to a day of downtime. */
+const LATENESSES = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 86_400,
+];
+
+/** Counts what happens in this process, and tells what it has at hand whenever a reader asks. Returns how to stop. */
+export function recordMetrics({ name, events, load }: DqClusterView): () => void {
+  const meter = metrics.getMeter(SCOPE);
+  const ofCluster: Attributes = name === undefined ? {} : { 'dq.cluster': name };
+  const of = (tube: string, operation: 'schedule' | 'process', more?: Attributes): Attributes => ({
+    ...tubeAttributes(tube, operation),
+    ...ofCluster,
+    ...more,
+  });
+  const counter = (metric: string, unit: string, description: string) =>
+    meter.createCounter(metric, { unit, description });
+  const seconds = (metric: string, description: string, explicitBucketBoundaries: number[]) =>
+    meter.createHistogram(metric, { unit: 's', description, advice: { explicitBucketBoundaries } });
+
+  const sent = counter('messaging.client.sent.messages', '{message}', 'Jobs scheduled by this process');
+  const consumed = counter('messaging.client.consumed.messages', '{message}', 'Runs of handlers begun');
+  const duration = seconds('messaging.process.duration', 'How long handlers took', DURATIONS);
+  const lateness = seconds('dq.job.lateness', 'From when a run was due to its start', LATENESSES);
+  const completed = counter('dq.job.completed', '{job}', 'Runs that went well');
+  const failed = counter('dq.job.failed', '{job}', 'Runs that failed');
+  const dead = counter('dq.job.dead', '{job}', 'Jobs that became dead letters');
+  const subscriptions = [
+    on('scheduled', ({ receipt }) => sent.add(1, of(receipt.tube, 'schedule'))),
+    on('started', ({ job }) => {
+      const attributes = of(job.tube, 'process');
+      consumed.add(1, attributes);
+      lateness.record(Math.max(0, job.lateness) / 1_000, attributes);
+    }),
+    on('completed', ({ job, took }) => {
+      const attributes = of(job.tube, 'process');
+      completed.add(1, attributes);
+      duration.record(took / 1_000, attributes);
+    }),
+    on('failed', ({ job, took, error }) => {
+      const attributes = of(job.tube, 'process', { 'error.type': error.name });
+      failed.add(1, attributes);
+      duration.record(took / 1_000, attributes);
+    }),
+    on('dead', ({ letter }) => dead.add(1, of(letter.tube, 'process', { 'dq.job.why': letter.why }))),
+  ];
+
+  const sum = (metric: string, unit: string, description: string) =>
+    meter.createObservableUpDownCounter(metric, { unit, description });
+  const running = sum('dq.job.running', '{job}', 'Handlers of this process that have not returned');
+  const held = sum('dq.job.held', '{job}', 'Copies in hand that are early, or due without a slot');
+  const owed = sum(
+    'dq.job.owed',
+    '{job}',
+    'Jobs whose copies were deleted too lately for the ledger to forget them',
+  );
+  const up = meter.createObservableGauge('dq.node.up', {
+    unit: '1',
+    description: 'Whether a node answers: 1 or 0',
+  });
+  const observed = [running, held, owed, up];
+  const observe: BatchObservableCallback = (result) => {
+    const { nodes, tubes, owed: jobs } = load();
+    for (const each of tubes) {
+      const attributes = { ...ofCluster, 'messaging.destination.name': each.tube };
+      result.observe(running, each.running, attributes);
+      result.observe(held, each.held, attributes);
+    }
+    result.observe(owed, jobs, ofCluster);
+    for (const [node, answers] of Object.entries(nodes)) {
+      result.observe(up, answers ? 1 : 0, { ...ofCluster, 'dq.node': node });
+    }
+  };
+  meter.addBatchObservableCallback(observe, observed);
+
+  return () => {
+    for (const subscription of subscriptions) subscription.unsubscribe();
+    meter.removeBatchObservableCallback(observe, observed);
+  };
+
+  function on<N extends DqEventName>(event: N, listener: (event: DqEventMap[N]) => void) {
+    return events.on(event).subscribe(listener);
+  }
+}

@@ -1,0 +1,13 @@
+/** The entry `nest-dq/opentelemetry`. It needs the package `@opentelemetry/api`, which nothing else here does. */
+import type { DqHooks } from '../hooks.js';
+import { recordMetrics } from './metrics.js';
+import { carryTrace, spanAround } from './tracing.js';
+
+/**
+ * Metrics, spans and the context of traces, by whatever providers and propagator are registered with OpenTelemetry before
+ * the application starts: `DqModule.forRoot({ hooks: [openTelemetry()] })`. Where none is registered, it does nothing.
+ * docs/observability.md lists all names.
+ */
+export function openTelemetry(): DqHooks {
+  return { onSchedule: carryTrace, aroundHandler: spanAround, onStart: recordMetrics };
+}

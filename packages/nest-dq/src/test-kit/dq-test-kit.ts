@@ -1,0 +1,225 @@
+import type { TestingModuleBuilder } from '@nestjs/testing';
+import type { DqConsumer } from '../consumer/consumer.js';
+import { DqError, show } from '../errors.js';
+import { ENVIRONMENT, type Backend, type BackendParts, type Environment } from '../nest/environment.js';
+import { resolveOptions, type DqOptions, type ResolvedOptions } from '../nest/options.js';
+import { DqRuntime } from '../nest/runtime.js';
+import type { DqProducer } from '../producer/producer.js';
+import { parseDuration, parseWhen, type Duration, type When } from '../time.js';
+import { tubeName, type AsJson, type Tube } from '../tube.js';
+import { KitCluster, type ScheduledJob } from './kit-cluster.js';
+import { Gate, KitLedger } from './kit-ledger.js';
+import { present } from './real-time.js';
+import { RunTally, type RunCounts } from './run-tally.js';
+import { TimeTravel } from './time-travel.js';
+import { VirtualClock } from './virtual-clock.js';
+
+export type { RunCounts, ScheduledJob };
+
+/** How a test kit is made. */
+export interface DqTestKitOptions {
+  /** The time at the beginning. @default the present, by fake timers if there are any */
+  now?: When;
+  /** Nodes of each cluster, 1 to 16. @default 3 */
+  nodes?: number;
+  /**
+   * How long, in real time, a run is waited for before the kit's time goes on without it: for a handler that waits for
+   * its own timeout, or for ever. @default '2s'
+   */
+  patience?: Duration;
+}
+
+const MOST_NODES = 16;
+
+/**
+ * Embedded nodes, a ledger in memory and a clock that stands still, under an application's own module, or alone for a
+ * unit test. All the rest is real: producer, consumer, executor, retries, dead letters. Handlers run only inside of
+ * `advance`, `advanceTo` and `drain`.
+ */
+export class DqTestKit {
+  private readonly clock: VirtualClock;
+  private readonly nodes: number;
+  private readonly tally = new RunTally();
+  private readonly gates = new Set<Gate>();
+  /** By their names; undefined is that of the one without a name. */
+  private readonly clusters = new Map<string | undefined, KitCluster>();
+  private readonly asleep = new Set<number>();
+  private readonly travel: TimeTravel;
+  private readonly environment: Environment;
+  private own: DqRuntime | undefined;
+  /** One journey at a time. */
+  private journey: Promise<unknown> = Promise.resolve();
+  private closed = false;
+
+  /** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
+  constructor(options: DqTestKitOptions = {}) {
+    const { now = present(), nodes = 3, patience = '2s' } = options;
+    if (!Number.isInteger(nodes) || nodes < 1 || nodes > MOST_NODES) {
+      throw new DqError('DQ_BAD_OPTION', `\`nodes\` is ${show(nodes)}: expected 1 to ${MOST_NODES}`);
+    }
+    this.nodes = nodes;
+    this.clock = new VirtualClock(parseWhen(now));
+    this.travel = new TimeTravel({
+      clock: this.clock,
+      tally: this.tally,
+      patience: parseDuration(patience, '`patience`'),
+      nextChange: () => Math.min(...[...this.clusters.values()].map(({ nextChange }) => nextChange)),
+    });
+    this.environment = {
+      clock: this.clock,
+      resolve: (given, name) => this.resolve(given, name),
+      open: (settings, parts) => this.open(settings, parts),
+    };
+  }
+
+  /**
+   * Replaces the nodes, the ledger and the clock of every DqModule in the module under test; its other options stay, and
+   * `beanstalks` and `redis` are not looked at. Modules under one kit are processes on the same servers, as far as their
+   * clusters have the same name.
+   */
+  override(builder: TestingModuleBuilder): TestingModuleBuilder {
+    return builder.overrideProvider(ENVIRONMENT).useValue(this.environment);
+  }
+
+  /** For unit tests without Nest: on the cluster without a name, with that one's `prefix` if a module has set it up. */
+  get producer(): DqProducer {
+    return this.runtime.producer;
+  }
+
+  /** The same for handlers. */
+  get consumer(): DqConsumer {
+    return this.runtime.consumer;
+  }
+
+  /** The time as the module under test has it. */
+  get now(): Date {
+    return new Date(this.clock.wall());
+  }
+
+  /**
+   * Moves the clock, running all that comes due on the way, retries too. Resolves when all handlers have ended, but for
+   * those that take longer than `patience`. Fake timers of Jest and Vitest move along. `DQ_BAD_DURATION`, `DQ_CLOSED`.
+   */
+  async advance(by: Duration): Promise<RunCounts> {
+    const ms = parseDuration(by, 'the time to advance by');
+    return this.go(() => this.clock.now() + ms);
+  }
+
+  /** The same up to an instant. `DQ_PAST_TIME`: it is before `now`. */
+  async advanceTo(when: When): Promise<RunCounts> {
+    const instant = parseWhen(when);
+    return this.go(() => {
+      const ms = instant - this.clock.wall();
+      if (ms >= 0) return this.clock.now() + ms;
+      const times = `${new Date(instant).toISOString()}, and it is ${this.now.toISOString()}`;
+      throw new DqError('DQ_PAST_TIME', `the time to advance to is ${times}: expected one to come`);
+    });
+  }
+
+  /** Runs what is due now. The clock stands still. */
+  async drain(): Promise<RunCounts> {
+    return this.go(() => this.clock.now());
+  }
+
+  /**
+   * The jobs of a tube that wait for their time, for a retry, or for `drain`; the soonest first.
+   * @param cluster Its name. Default: the cluster without a name.
+   */
+  scheduled<In = unknown>(tube: string | Tube<In>, cluster?: string): ScheduledJob<AsJson<In>>[] {
+    const known = this.clusters.get(cluster);
+    const name = tubeName(tube, known?.settings.prefix ?? '');
+    return (known?.scheduled(name) ?? []) as ScheduledJob<AsJson<In>>[];
+  }
+
+  /** A node is out of reach from now on, in every cluster, and keeps what it has. The first has the index 0. Idempotent. */
+  sleepNode(index: number): void {
+    this.checkIndex(index);
+    this.asleep.add(index);
+    for (const { nodes } of this.clusters.values()) nodes[index]!.sleep();
+  }
+
+  /** It is in reach again; it takes part two seconds later at most, by the kit's time. Idempotent. */
+  wakeNode(index: number): void {
+    this.checkIndex(index);
+    this.asleep.delete(index);
+    for (const { nodes } of this.clusters.values()) nodes[index]!.wake();
+  }
+
+  /** After the application was closed. Nothing runs any more. Idempotent. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    await this.own?.stop();
+    this.closed = true;
+    await this.own?.close();
+    for (const cluster of this.clusters.values()) cluster.close();
+  }
+
+  private get runtime(): DqRuntime {
+    if (this.own) return this.own;
+    const prefix = this.clusters.get(undefined)?.settings.prefix;
+    this.own = new DqRuntime(this.resolve({ prefix }, undefined), this.clock, this.environment);
+    this.own.start();
+    this.own.consumer.start();
+    return this.own;
+  }
+
+  private resolve(options: DqOptions, name: string | undefined): ResolvedOptions {
+    const { beanstalks: _nodes, redis: _ledger, replicas, minWritten, ...rest } = options;
+    const fitting = {
+      ...rest,
+      ...(replicas === undefined ? {} : { replicas: Math.min(replicas, this.nodes) }),
+      ...(minWritten === undefined ? {} : { minWritten: Math.min(minWritten, replicas ?? 3, this.nodes) }),
+    };
+    return { ...resolveOptions(fitting, name, this.nodes), advise: false };
+  }
+
+  private open(settings: ResolvedOptions, { name }: BackendParts): Backend {
+    let shared = this.clusters.get(name);
+    if (!shared) {
+      shared = new KitCluster(this.nodes, settings, this.clock);
+      this.clusters.set(name, shared);
+      for (const index of this.asleep) shared.nodes[index]!.sleep();
+    }
+    const gate = new Gate();
+    this.gates.add(gate);
+    return {
+      cluster: shared.reach(settings),
+      ledger: new KitLedger(shared.ledger, gate, this.tally),
+      stopped: (stop) => this.stopped(stop, gate),
+      close: () => undefined,
+    };
+  }
+
+  /** What a drain waits for takes time, which nobody else lets pass: claims are answered, and their jobs given back. */
+  private async stopped(stop: Promise<void>, gate: Gate): Promise<void> {
+    this.gates.delete(gate);
+    gate.open();
+    await this.next(() => this.travel.until(stop));
+    await stop;
+  }
+
+  private go(end: () => number): Promise<RunCounts> {
+    if (this.closed) throw new DqError('DQ_CLOSED', 'the test kit is closed');
+    return this.next(async () => {
+      const to = end();
+      for (const gate of this.gates) gate.open();
+      try {
+        await this.travel.to(to);
+      } finally {
+        for (const gate of this.gates) gate.close();
+      }
+      return this.tally.take();
+    });
+  }
+
+  private next<T>(journey: () => Promise<T>): Promise<T> {
+    const next = this.journey.then(journey, journey);
+    this.journey = next;
+    return next;
+  }
+
+  private checkIndex(index: number): void {
+    if (Number.isInteger(index) && index >= 0 && index < this.nodes) return;
+    throw new DqError('DQ_BAD_OPTION', `the node is ${show(index)}: expected 0 to ${this.nodes - 1}`);
+  }
+}

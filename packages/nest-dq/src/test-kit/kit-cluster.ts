@@ -1,0 +1,95 @@
+import { ClusterNode } from '../cluster/cluster-node.js';
+import { Cluster, type ClusterSettings } from '../cluster/cluster.js';
+import { decodePayload, unwrap, type CopyHeader, type Envelope } from '../envelope.js';
+import type { JobOptions, Priority } from '../job.js';
+import type { LedgerSettings } from '../ledger/ledger.js';
+import { MemoryLedger } from '../ledger/memory-ledger.js';
+import type { Clock } from '../time.js';
+import { KitNode } from './kit-node.js';
+
+/** A job that waits for its time, or for its next attempt. */
+export interface ScheduledJob<P = unknown> {
+  readonly id: string;
+  /** Without the prefix. */
+  readonly tube: string;
+  readonly key?: string;
+  /** As it is stored: after JSON, and before the tube's schema makes something of it. */
+  readonly payload: P;
+  readonly dueAt: Date;
+  /** What was said of it on adding. */
+  readonly options: JobOptions;
+}
+
+export interface KitClusterSettings extends LedgerSettings {
+  readonly prefix: string;
+}
+
+const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
+
+/** What stands for the servers of one cluster: every application under the kit that has a cluster of its name shares it. */
+export class KitCluster {
+  readonly nodes: readonly KitNode[];
+  readonly ledger: MemoryLedger;
+
+  constructor(
+    count: number,
+    readonly settings: KitClusterSettings,
+    clock: Clock,
+  ) {
+    this.nodes = Array.from({ length: count }, () => new KitNode(clock));
+    this.ledger = new MemoryLedger({ settings, clock });
+  }
+
+  /** One application's way to the nodes. */
+  reach(settings: ClusterSettings): Cluster {
+    const nodes = this.nodes.map(
+      (node, index) => new ClusterNode(`node-${index}`, () => node.dial(), node.clock),
+    );
+    return new Cluster(nodes, settings);
+  }
+
+  /** When something happens here without anybody's doing, by `Clock.now`; -Infinity while a job is in somebody's hand. */
+  get nextChange(): number {
+    return Math.min(...this.nodes.map(({ node }) => node.nextChange));
+  }
+
+  /** The soonest first. */
+  scheduled(tube: string): ScheduledJob[] {
+    const storedAs = this.settings.prefix + tube;
+    const ledger = this.ledger.tube(storedAs);
+    const waiting = new Map<string, ScheduledJob>();
+    for (const { header, content } of this.envelopes(storedAs)) {
+      const { id, generation, key, due } = header;
+      const known = ledger.look(id);
+      if (known && (known.state !== 'waiting' || known.generation !== generation)) continue;
+      waiting.set(id, {
+        id,
+        tube,
+        ...(key === undefined ? {} : { key }),
+        payload: decodePayload(content),
+        dueAt: new Date(known?.due ?? due),
+        options: optionsOf(header),
+      });
+    }
+    return [...waiting.values()].sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime());
+  }
+
+  close(): void {
+    for (const { node } of this.nodes) node.close();
+  }
+
+  private envelopes(storedAs: string): Envelope[] {
+    const bodies = this.nodes.flatMap(({ node }) => node.bodies(storedAs));
+    return bodies.map(unwrap).filter((envelope) => typeof envelope !== 'string');
+  }
+}
+
+function optionsOf({ key, priority, attempts, backoff, headers }: CopyHeader): JobOptions {
+  return {
+    ...(key === undefined ? {} : { key }),
+    ...(priority === 1 ? {} : { priority: PRIORITIES[priority]! }),
+    ...(attempts === undefined ? {} : { attempts }),
+    ...(backoff === undefined ? {} : { backoff }),
+    ...(headers === undefined ? {} : { headers: { ...headers } }),
+  };
+}

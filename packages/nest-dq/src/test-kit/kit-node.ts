@@ -1,0 +1,53 @@
+import type { Duplex } from 'node:stream';
+import { EmbeddedNode } from '../embedded/embedded-node.js';
+import type { Clock, Timer } from '../time.js';
+
+/** Milliseconds. What takes no longer is a pause before the next try, or the patience with a node that does not answer. */
+const SHORT = 500;
+
+/** An embedded node that can be out of reach: its time goes on then, and it keeps what it has. */
+export class KitNode {
+  readonly node: EmbeddedNode;
+  /** For those who reach it: the same time, of which none is spent on a node that sleeps, or an add would wait for a test. */
+  readonly clock: Clock;
+  private asleep = false;
+  private readonly streams = new Set<Duplex>();
+
+  constructor(clock: Clock) {
+    this.node = new EmbeddedNode(clock);
+    this.clock = {
+      wall: () => clock.wall(),
+      now: () => clock.now(),
+      next: (callback) => clock.next(callback),
+      soon: (callback) => clock.soon(callback),
+      after: (delay, callback) =>
+        this.asleep && delay <= SHORT ? atOnce(clock, callback) : clock.after(delay, callback),
+    };
+  }
+
+  dial(): Duplex {
+    const stream = this.node.dial();
+    if (this.asleep) return stream.destroy(new Error('the node sleeps'));
+    this.streams.add(stream);
+    stream.once('close', () => this.streams.delete(stream));
+    return stream;
+  }
+
+  /** Cuts all connections; whoever held a job there holds it no longer. Idempotent. */
+  sleep(): void {
+    this.asleep = true;
+    for (const stream of this.streams) stream.destroy();
+  }
+
+  wake(): void {
+    this.asleep = false;
+  }
+}
+
+function atOnce(clock: Clock, callback: () => void): Timer {
+  let cancelled = false;
+  clock.soon(() => {
+    if (!cancelled) callback();
+  });
+  return { cancel: () => void (cancelled = true) };
+}

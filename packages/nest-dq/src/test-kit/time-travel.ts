@@ -1,0 +1,102 @@
+import { fakeTimers, within } from './real-time.js';
+import type { RunTally } from './run-tally.js';
+import type { VirtualClock } from './virtual-clock.js';
+
+/** Milliseconds of virtual time. For so long before something happens, and after it, no time is leapt over. */
+const AROUND = 10_000;
+/** How often a run is looked at, a real millisecond each time, that may wait for a fake timer or for something real. */
+const GLANCES = 10;
+
+export interface TravelParts {
+  readonly clock: VirtualClock;
+  readonly tally: RunTally;
+  /** Real milliseconds. How long a run is waited for before time goes on without it. */
+  readonly patience: number;
+  /** When the next job changes its state by itself, by `clock.now`. */
+  readonly nextChange: () => number;
+}
+
+/**
+ * Moves the virtual clock from timer to timer, each time until all that follows has happened and the runs that began
+ * have ended. Long stretches in which nothing is due are leapt over: what only looks whether something is to be done
+ * looks once, as on a machine that was asleep. Fake timers of Jest or Vitest move along.
+ */
+export class TimeTravel {
+  /** When something was going on last, by `clock.now`. */
+  private stirred = 0;
+  /** How many fake timers there were before the present step. */
+  private fakesBefore = 0;
+
+  constructor(private readonly parts: TravelParts) {}
+
+  /** Until `end`, by `clock.now`. */
+  async to(end: number): Promise<void> {
+    const { clock } = this.parts;
+    this.stirred = clock.now();
+    this.fakesBefore = fakeTimers()?.countTimers() ?? 0;
+    await this.calm();
+    while (clock.nextTimer <= end) {
+      await this.leap(end);
+      await this.step();
+    }
+    await this.pass(end - clock.now());
+    await this.calm();
+  }
+
+  /** As long as it takes until a promise is settled. */
+  async until(ending: Promise<unknown>): Promise<void> {
+    let settled = false;
+    const done = () => void (settled = true);
+    void ending.then(done, done);
+    await this.calm();
+    while (!settled && this.parts.clock.nextTimer < Infinity) await this.step();
+  }
+
+  /** To the next timer, and all that follows from it. */
+  private async step(): Promise<void> {
+    const { clock } = this.parts;
+    await this.pass(clock.nextTimer - clock.now());
+    this.fakesBefore = fakeTimers()?.countTimers() ?? 0;
+    clock.runTimer();
+    await this.calm();
+  }
+
+  private async leap(end: number): Promise<void> {
+    const { clock, tally, nextChange } = this.parts;
+    const now = clock.now();
+    const target = Math.min(end, nextChange() - AROUND);
+    if (tally.busy || target <= now) this.stirred = now;
+    else if (now - this.stirred > AROUND) await this.pass(target - now);
+  }
+
+  private async pass(ms: number): Promise<void> {
+    if (ms <= 0) return;
+    this.parts.clock.stall(ms);
+    const fakes = fakeTimers();
+    if (fakes && fakes.countTimers() > 0) await fakes.tickAsync(ms);
+    else fakes?.tick(ms);
+  }
+
+  /** Until nothing goes on that needs no time, and no run that is still waited for. */
+  private async calm(): Promise<void> {
+    const { clock, tally } = this.parts;
+    for (await clock.quiet(); tally.awaited; await clock.quiet()) {
+      if (!(await this.anEnd())) tally.giveUp();
+    }
+  }
+
+  /** Whether a run ends before long. */
+  private async anEnd(): Promise<boolean> {
+    const { clock, tally, patience } = this.parts;
+    const end = tally.nextEnd();
+    const fakes = fakeTimers();
+    let glances = 0;
+    // Whoever began a fake timer probably waits for it: that takes virtual time, and little of ours.
+    for (; fakes && fakes.countTimers() > this.fakesBefore && glances < GLANCES; glances++) {
+      await fakes.tickAsync(0);
+      await clock.quiet();
+      if (await within(1, end)) return true;
+    }
+    return glances < GLANCES && within(patience, end);
+  }
+}

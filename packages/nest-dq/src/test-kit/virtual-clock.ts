@@ -1,0 +1,95 @@
+import { Heap, type HeapItem } from '../heap.js';
+import type { Clock, Timer } from '../time.js';
+import { soon, turn } from './real-time.js';
+
+class Waiting implements HeapItem {
+  heapIndex = -1;
+
+  constructor(
+    readonly at: number,
+    readonly order: number,
+    readonly callback: () => void,
+  ) {}
+}
+
+const KEPT = Promise.resolve();
+
+/** A clock that stands still until a test moves it. Timers run in the order of their time, then of their making. */
+export class VirtualClock implements Clock {
+  private elapsed = 0;
+  private made = 0;
+  /** Callbacks of `soon` that have not run. */
+  private underWay = 0;
+  private readonly waiting = new Heap<Waiting>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
+
+  constructor(private readonly start = Date.UTC(2030, 0, 1)) {}
+
+  wall(): number {
+    return this.start + this.elapsed;
+  }
+
+  now(): number {
+    return this.elapsed;
+  }
+
+  after(delay: number, callback: () => void): Timer {
+    const timer = new Waiting(this.elapsed + Math.max(0, delay), this.made++, callback);
+    this.waiting.add(timer);
+    return { cancel: () => this.waiting.remove(timer) };
+  }
+
+  /** Real: what is read next is not a matter of time. */
+  soon(callback: () => void): void {
+    this.underWay++;
+    soon(() => {
+      this.underWay--;
+      callback();
+    });
+  }
+
+  /** No tick, which fake timers may hold back. */
+  next(callback: () => void): void {
+    void KEPT.then(callback);
+  }
+
+  /** By `now`, when the first timer is due: not after it, if time was stalled. Infinity: there is none. */
+  get nextTimer(): number {
+    return this.waiting.peek()?.at ?? Infinity;
+  }
+
+  /** Time passes in which nothing runs, as in a blocked event loop: what came due is late. */
+  stall(by: number): void {
+    this.elapsed += by;
+  }
+
+  /** Runs the first timer, at its time, or now if that is over. */
+  runTimer(): void {
+    const first = this.waiting.peek();
+    if (!first) return;
+    this.waiting.remove(first);
+    this.elapsed = Math.max(this.elapsed, first.at);
+    first.callback();
+  }
+
+  /** Moves the time, stopping at each timer on the way and letting everything that follows from it happen. */
+  async advance(by: number): Promise<void> {
+    const end = this.elapsed + by;
+    await settled();
+    while (this.nextTimer <= end) {
+      this.runTimer();
+      await settled();
+    }
+    this.elapsed = Math.max(this.elapsed, end);
+    await settled();
+  }
+
+  /** Until nothing of what the library does goes on any more, which is known and not waited for. */
+  async quiet(): Promise<void> {
+    for (let calm = 0; calm < 2; calm = this.underWay > 0 ? 0 : calm + 1) await turn();
+  }
+}
+
+/** All promises, and all immediates that follow from each other within this many turns, are done. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 10; turns++) await turn();
+}

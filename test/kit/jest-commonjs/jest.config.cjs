@@ -1,0 +1,23 @@
+// A CommonJS project's Jest, as docs/testing.md says, with fake timers on from before anything is loaded.
+module.exports = {
+  testMatch: ['**/*.test.cts'],
+  moduleFileExtensions: ['cts', 'ts', 'js', 'cjs', 'json'],
+  setupFiles: ['reflect-metadata'],
+  fakeTimers: { enableGlobally: true },
+  transform: {
+    '^.+\\.(cts|[tj]s)$': [
+      '@swc/jest',
+      {
+        swcrc: false,
+        jsc: {
+          target: 'es2023',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+          keepClassNames: true,
+        },
+        module: { type: 'commonjs' },
+      },
+    ],
+  },
+  transformIgnorePatterns: ['/node_modules/(?!(nest-dq|@nestjs|ulid)/)'],
+};

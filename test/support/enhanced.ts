@@ -1,0 +1,64 @@
+import type { Abstract, INestApplication, ModuleMetadata, Type } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { DqDeadLetters, DqModule, DqProducer, type DeadLetter } from 'nest-dq';
+import { eventually } from './waiting.js';
+
+/** An application with a web server, whose jobs are tried once. */
+export class EnhancedApp {
+  readonly lines: string[] = [];
+  private started?: INestApplication;
+  private sent = 0;
+
+  get app(): INestApplication {
+    if (!this.started) throw new Error('the application was not made');
+    return this.started;
+  }
+
+  get<T>(type: Type<T> | Abstract<T>): T {
+    return this.app.get(type);
+  }
+
+  async start(metadata: ModuleMetadata, before?: (app: INestApplication) => void): Promise<this> {
+    const log = (message: string) => void this.lines.push(message);
+    const dq = DqModule.forRoot({ logger: { log, warn: log, error: log }, handlers: { attempts: 1 } });
+    const module = await Test.createTestingModule({ ...metadata, imports: [dq, ...(metadata.imports ?? [])] })
+      .setLogger({ log() {}, warn() {}, error() {} })
+      .compile();
+    this.started = module.createNestApplication();
+    before?.(this.app);
+    await this.app.init();
+    return this;
+  }
+
+  /** Runs one job to its end: undefined when it is done, or its dead letter. */
+  async run(
+    tube: string,
+    payload: unknown,
+    headers?: Record<string, string>,
+  ): Promise<DeadLetter | undefined> {
+    const dq = this.app.get(DqProducer);
+    const key = `run ${++this.sent}`;
+    const { ids } = await dq.now(tube, payload, { key, headers });
+    let state: string | undefined;
+    await eventually('it ended', async () => {
+      state = (await dq.find(ids))?.state;
+      return state === 'done' || state === 'dead';
+    });
+    return state === 'dead' ? this.app.get(DqDeadLetters).get(ids) : undefined;
+  }
+
+  /** Why one job became a dead letter. */
+  async failure(tube: string, payload: unknown): Promise<{ name: string; message: string } | undefined> {
+    const error = (await this.run(tube, payload))?.error;
+    return error && { name: error.name, message: error.message };
+  }
+
+  /** Also after a start that was refused. */
+  async close(): Promise<void> {
+    await this.started?.close();
+  }
+
+  about(text: string): string[] {
+    return this.lines.filter((line) => line.includes(text));
+  }
+}
