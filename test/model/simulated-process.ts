@@ -7,7 +7,7 @@ import type { DelayedJob } from 'nest-dq/src/job.js';
 import type { LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
 import { SettleQueue } from 'nest-dq/src/ledger/settle-queue.js';
 import { ClusterDeadLetters } from 'nest-dq/src/producer/dead-letters.js';
-import { ClusterProducer } from 'nest-dq/src/producer/producer.js';
+import { ClusterProducer } from 'nest-dq/src/producer/cluster-producer.js';
 import type { Clock } from 'nest-dq/src/time.js';
 import { HostClock } from './host-clock.js';
 import { TUBE } from './plan.js';

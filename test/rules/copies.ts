@@ -16,7 +16,7 @@ export const COPIES: readonly Rule[] = [
         'if (!this.time.known) this.time.observe(sent, received, reply[1] / 1_000);',
       ]),
       ...unit('producer/producer.spec.ts', 'is due by ledger time, to the millisecond', [
-        'producer/producer.ts',
+        'producer/cluster-producer.ts',
         'return due(ledger.tube(tube).now() - (clock.now() - calledAt));',
         'return due(clock.wall() - (clock.now() - calledAt));',
       ]),

@@ -10,7 +10,7 @@ import type { Ledger, LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
 import { SettleQueue } from 'nest-dq/src/ledger/settle-queue.js';
-import { ClusterProducer } from 'nest-dq/src/producer/producer.js';
+import { ClusterProducer } from 'nest-dq/src/producer/cluster-producer.js';
 import { systemClock } from 'nest-dq/src/time.js';
 import { startBeanstalkd, startRedis, type BeanstalkdServer, type RedisServer } from 'test-servers';
 

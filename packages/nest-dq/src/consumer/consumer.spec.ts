@@ -4,7 +4,7 @@ import { Cluster } from '../cluster/cluster.js';
 import { EmbeddedNode } from '../embedded/embedded-node.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
-import { ClusterProducer } from '../producer/producer.js';
+import { ClusterProducer } from '../producer/cluster-producer.js';
 import { CollectingHub } from '../testing/collecting-hub.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { defineTube } from '../tube.js';

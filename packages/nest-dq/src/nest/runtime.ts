@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../hooks.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
-import { ClusterProducer } from '../producer/producer.js';
+import { ClusterProducer } from '../producer/cluster-producer.js';
 import type { Clock } from '../time.js';
 import type { Backend, Environment } from './environment.js';
 import { LogReport } from './log-report.js';

@@ -3,7 +3,7 @@ import { parseRef } from '../job-ids.js';
 import type { JobReceipt } from '../job.js';
 import { failure, scripted } from '../testing/producing.js';
 import type { When } from '../time.js';
-import type { ClusterProducer } from './producer.js';
+import type { ClusterProducer } from './cluster-producer.js';
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 

@@ -8,7 +8,7 @@ import { EmbeddedNode } from '../embedded/embedded-node.js';
 import type { HandlerMethod, HandlerOptions, JobOptions, JobReceipt } from '../job.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
-import { ClusterProducer } from '../producer/producer.js';
+import { ClusterProducer } from '../producer/cluster-producer.js';
 import { CollectingHub } from './collecting-hub.js';
 import { SwitchableLedger } from './switchable-ledger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';

@@ -9,7 +9,7 @@ import { MemoryLedger } from '../ledger/memory-ledger.js';
 import type { ClaimAnswer, Death } from '../ledger/ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
-import { ClusterProducer } from '../producer/producer.js';
+import { ClusterProducer } from '../producer/cluster-producer.js';
 import { ChangedLedger } from './changed-ledger.js';
 import { CollectingHub } from './collecting-hub.js';
 import { ScriptedNode } from './scripted-node.js';

@@ -1,0 +1,301 @@
+import { encodePayload, type Content } from '../envelope.js';
+import { deleteCopies } from '../copy-deletion.js';
+import { readCopy } from '../copy-reading.js';
+import { owedAt } from '../copy-storing.js';
+import { DqError, show, toError } from '../errors.js';
+import { formatIds, parseRef, type JobTarget } from '../job-ids.js';
+import { resolveJobOptions, withHeaders, type ResolvedJobOptions } from '../job-options.js';
+import type {
+  AddResult,
+  JobOptions,
+  JobReceipt,
+  JobRef,
+  JobView,
+  RescheduleResult,
+  RevokeResult,
+} from '../job.js';
+import type { RevokeAnswer, Schedule } from '../ledger/ledger.js';
+import type { Duration, When } from '../time.js';
+import { schemaOf, tubeName, type Tube } from '../tube.js';
+import { Adds, type AddDone } from './adds.js';
+import { checkBoolean, checkObject } from './call-options.js';
+import { dueAfter, dueAt, dueNow, type Due } from './due.js';
+import { addAll, listOf } from './many.js';
+import { Moves } from './moves.js';
+import { refuseInvalid } from './payload-check.js';
+import { DqProducer } from './producer.js';
+import type { ProducerParts } from './producer-parts.js';
+import { TubeTimes } from './tube-times.js';
+import { BoundProducer, type TubeProducer } from './tube-producer.js';
+
+/** The producer of one cluster. */
+export class ClusterProducer extends DqProducer {
+  private readonly adds: Adds;
+  private readonly moves: Moves;
+  private readonly times: TubeTimes;
+  private closed = false;
+
+  constructor(private readonly parts: ProducerParts) {
+    super();
+    this.adds = new Adds(parts);
+    this.moves = new Moves(parts);
+    this.times = new TubeTimes(parts.ledger, parts.clock);
+  }
+
+  override now(tube: string | Tube, payload: unknown, options?: JobOptions): Promise<JobReceipt> {
+    return this.add(tube, payload, options, () => dueNow);
+  }
+
+  override delay(
+    tube: string | Tube,
+    payload: unknown,
+    delay: Duration,
+    options?: JobOptions,
+  ): Promise<JobReceipt> {
+    return this.add(tube, payload, options, () => dueAfter(delay));
+  }
+
+  override at(tube: string | Tube, payload: unknown, when: When, options?: JobOptions): Promise<JobReceipt> {
+    return this.add(tube, payload, options, ({ allowPast }) => dueAt(when, allowPast));
+  }
+
+  override async delayMany(
+    tube: string | Tube,
+    jobs: Iterable<JobOptions & { payload: unknown; delay: Duration }>,
+  ): Promise<AddResult[]> {
+    return this.addMany(tube, jobs, ({ payload, delay, ...options }, calledAt, done) =>
+      this.addOne(tube, payload, options, () => dueAfter(delay), calledAt, done),
+    );
+  }
+
+  override async atMany(
+    tube: string | Tube,
+    jobs: Iterable<JobOptions & { payload: unknown; at: When }>,
+  ): Promise<AddResult[]> {
+    return this.addMany(tube, jobs, ({ payload, at, ...options }, calledAt, done) =>
+      this.addOne(tube, payload, options, ({ allowPast }) => dueAt(at, allowPast), calledAt, done),
+    );
+  }
+
+  override async revoke(ref: JobRef, options?: { abort?: boolean }): Promise<RevokeResult> {
+    this.refuseIfClosed();
+    const { abort = false } = checkObject('the revoke options', options, ['abort']);
+    checkBoolean('abort', abort);
+    const target = this.parse(ref);
+    const { tube, id, born, due, places } = target;
+    const { cluster, ledger, settleQueue } = this.parts;
+    const [answer] = await ledger.tube(tube).revoke([{ id, born, due, owed: owedAt(places), abort }]);
+    const { result, revoked } = answer as RevokeAnswer;
+    if (!revoked) return this.ended(target, result);
+    // The record's places go before the reference's: the job may have been moved since.
+    const known = revoked.places.length > 0 ? revoked.places : revoked.generation === born ? places : [];
+    const job = { id, generation: revoked.generation };
+    const everywhere = await deleteCopies(cluster, settleQueue, tube, job, known);
+    // Nobody had one reserved, and the tombstone stood before: an overdue job in a backlog is revoked in time.
+    return this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
+  }
+
+  override async reschedule(
+    ref: JobRef,
+    when: When | { readonly delay: Duration },
+    options?: { payload?: unknown; allowPast?: boolean },
+  ): Promise<RescheduleResult> {
+    this.refuseIfClosed();
+    const calledAt = this.parts.clock.now();
+    const { payload, allowPast = false } = checkObject('the reschedule options', options, [
+      'payload',
+      'allowPast',
+    ]);
+    checkBoolean('allowPast', allowPast);
+    const target = this.parse(ref);
+    const due = rescheduleDue(when, allowPast);
+    const content: Content | undefined = payload === undefined ? undefined : encodePayload(payload);
+    if (content) await checkFor(ref, content);
+    return this.moves.reschedule(target, await this.dueIn(target.tube, due, calledAt), content);
+  }
+
+  override async find(ref: JobRef): Promise<JobView | undefined> {
+    this.refuseIfClosed();
+    const target = this.parse(ref);
+    const { tube, id, born, places } = target;
+    const [found] = await this.parts.ledger.tube(tube).find([id]);
+    if (found) return born === undefined || found.born === born ? this.view(target, found) : undefined;
+    if (born === undefined) return undefined;
+    const copy = await readCopy(this.parts.cluster, { id, generation: born }, places);
+    if (!copy) return undefined;
+    const { due } = copy.header;
+    return this.view(target, { state: 'waiting', born, generation: born, due, attempt: 0, places });
+  }
+
+  override tube(tube: string | Tube): TubeProducer<any> {
+    tubeName(tube, this.parts.settings.prefix);
+    return new BoundProducer(this, tube);
+  }
+
+  /** Everything fails from now on. Idempotent. */
+  close(): void {
+    this.closed = true;
+  }
+
+  private add(
+    tube: string | Tube,
+    payload: unknown,
+    options: JobOptions | undefined,
+    when: (options: ResolvedJobOptions) => Due,
+  ): Promise<JobReceipt> {
+    return new Promise((resolve, reject) => {
+      this.addOne(tube, payload, options, when, this.parts.clock.now(), (error, receipt) => {
+        if (receipt) resolve(receipt);
+        else reject(error as DqError);
+      });
+    });
+  }
+
+  /** Without a promise, as long as ledger time is known: a job costs a third less. May throw what is wrong with it. */
+  private addOne(
+    tube: string | Tube,
+    payload: unknown,
+    options: JobOptions | undefined,
+    when: (options: ResolvedJobOptions) => Due,
+    calledAt: number,
+    done: AddDone,
+  ): void {
+    this.refuseIfClosed();
+    const resolved = resolveJobOptions(options);
+    const { prefix } = this.parts.settings;
+    const name = tubeName(tube, prefix);
+    const storedAs = prefix + name;
+    const dueGiven = when(resolved);
+    const content = encodePayload(payload);
+    const schema = schemaOf(tube);
+    const checking = schema && refuseInvalid(schema, content, name);
+    const learning = this.times.learning(storedAs);
+    const carrying = this.carrying(resolved, name);
+    const told = this.parts.events.heard('scheduled') ? this.telling(done) : done;
+    const add = () => {
+      const due = this.dueOf(storedAs, dueGiven, calledAt);
+      this.adds.add({ name, tube: storedAs, content, options: carrying, due }, told);
+    };
+    if (checking || learning) Promise.all([checking, learning]).then(add).catch(done);
+    else add();
+  }
+
+  /** With what the hooks add to the headers, in the context of the call. */
+  private carrying(options: ResolvedJobOptions, tube: string): ResolvedJobOptions {
+    const { onSchedule } = this.parts;
+    if (!onSchedule) return options;
+    const headers = { ...options.headers };
+    try {
+      onSchedule(headers, { tube, key: options.key });
+    } catch (cause) {
+      const fact = `the \`onSchedule\` of a hook failed: ${toError(cause).message}`;
+      throw new DqError('DQ_BAD_OPTION', fact, { cause });
+    }
+    return withHeaders(options, headers);
+  }
+
+  private telling(done: AddDone): AddDone {
+    return (error, receipt) => {
+      if (receipt && receipt.status !== 'kept') this.parts.events.tell('scheduled', { receipt });
+      done(error, receipt);
+    };
+  }
+
+  private ended(target: JobTarget, result: RevokeResult, revoked?: Schedule): RevokeResult {
+    const { events } = this.parts;
+    if (result === 'revoked' && events.heard('revoked')) {
+      const { id, key } = target;
+      const ids = idsOf(target, revoked);
+      events.tell('revoked', {
+        id,
+        ...(ids === undefined ? {} : { ids }),
+        tube: this.withoutPrefix(target.tube),
+        ...(key === undefined ? {} : { key }),
+      });
+    }
+    return result;
+  }
+
+  private withoutPrefix(tube: string): string {
+    const { prefix } = this.parts.settings;
+    return tube.startsWith(prefix) ? tube.slice(prefix.length) : tube;
+  }
+
+  private async addMany<Job>(
+    tube: string | Tube,
+    jobs: Iterable<Job>,
+    add: (job: Job, calledAt: number, done: AddDone) => void,
+  ): Promise<AddResult[]> {
+    this.refuseIfClosed();
+    const { clock, settings } = this.parts;
+    const calledAt = clock.now();
+    tubeName(tube, settings.prefix);
+    return addAll(listOf(jobs), clock, (job, done) => add(job, calledAt, done));
+  }
+
+  /** Counts from the call, by ledger time, which the first call of a tube waits for a little. */
+  private async dueIn(tube: string, due: Due, calledAt: number): Promise<number> {
+    await this.times.learning(tube);
+    return this.dueOf(tube, due, calledAt);
+  }
+
+  private dueOf(tube: string, due: Due, calledAt: number): number {
+    this.refuseIfClosed();
+    const { clock, ledger } = this.parts;
+    return due(ledger.tube(tube).now() - (clock.now() - calledAt));
+  }
+
+  private parse(ref: JobRef): JobTarget {
+    return parseRef(ref, this.parts.settings.prefix);
+  }
+
+  private view({ tube, id, key, copies, places }: JobTarget, found: Schedule): JobView {
+    const { state, attempt, due, born } = found;
+    const known = found.places.length > 0 ? found.places : places;
+    const ids = formatIds({ tube, id, key, born, due, copies: copies || known.length, places: known });
+    return {
+      state: state === 'waiting' && attempt > 0 ? 'retrying' : state,
+      id,
+      ids,
+      tube: this.withoutPrefix(tube),
+      ...(key === undefined ? {} : { key }),
+      dueAt: new Date(due),
+      attempt,
+    };
+  }
+
+  private refuseIfClosed(): void {
+    if (this.closed)
+      throw new DqError('DQ_CLOSED', 'the module is closed, so nothing can be scheduled or revoked');
+  }
+}
+
+/** The text of the reference itself; of one by key, what the ledger knew. */
+function idsOf(target: JobTarget, known: Schedule | undefined): string | undefined {
+  const { born } = target;
+  if (born !== undefined) return formatIds({ ...target, born });
+  return known && formatIds({ ...target, ...known, copies: known.places.length });
+}
+
+function rescheduleDue(when: When | { readonly delay: Duration }, allowPast: boolean): Due {
+  if (typeof when === 'string') {
+    throw new DqError(
+      'DQ_BAD_TIME',
+      `the new time is ${show(when)}: expected an instant, or { delay: '15m' }`,
+    );
+  }
+  return isDelay(when)
+    ? dueAfter(checkObject('the new time', when, ['delay']).delay)
+    : dueAt(when, allowPast);
+}
+
+/** Only a reference by key knows its token, and so its schema; what others bring is checked when it runs. */
+async function checkFor(ref: JobRef, content: Content): Promise<void> {
+  if (typeof ref !== 'object' || !('tube' in ref)) return;
+  const schema = schemaOf(ref.tube);
+  if (schema) await refuseInvalid(schema, content, tubeName(ref.tube, ''));
+}
+
+function isDelay(when: When | { readonly delay: Duration }): when is { readonly delay: Duration } {
+  return typeof when === 'object' && when !== null && 'delay' in when;
+}

@@ -1,0 +1,37 @@
+import type { Ledger } from '../ledger/ledger.js';
+import type { Clock } from '../time.js';
+
+/** Milliseconds. How long a first add waits for ledger time. */
+const TIME_LIMIT = 500;
+
+/** Of which tubes ledger time was read: the first call of each waits for that a little. */
+export class TubeTimes {
+  private readonly known = new Set<string>();
+  private readonly asked = new Map<string, Promise<void>>();
+
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Undefined: there is nothing to wait for. */
+  learning(tube: string): Promise<void> | undefined {
+    return this.known.has(tube) ? undefined : (this.asked.get(tube) ?? this.learn(tube));
+  }
+
+  private learn(tube: string): Promise<void> {
+    const learnt = new Promise<void>((resolve) => {
+      const go = () => {
+        limit.cancel();
+        this.known.add(tube);
+        this.asked.delete(tube);
+        resolve();
+      };
+      // After that the machine's clock has to do.
+      const limit = this.clock.after(TIME_LIMIT, go);
+      this.ledger.tube(tube).readTime().then(go, go);
+    });
+    this.asked.set(tube, learnt);
+    return learnt;
+  }
+}
