@@ -1,7 +1,7 @@
-import { Reflector } from '@nestjs/core';
-import { DqError, show } from '../errors.js';
+import { show } from '../errors.js';
 import type { DelayedJob, HandlerOptions, HandlerResult } from '../job.js';
 import type { Tube } from '../tube.js';
+import { MethodMarks } from './method-marks.js';
 
 /**
  * A method that `@DelayedHandler` takes: `(payload, job, ...decorated)`, and what comes third and later has a parameter
@@ -21,8 +21,7 @@ export interface HandlerMark {
 
 /** By this Nest knows that a class handles something, and gives it what is global and request-scoped, too. */
 const HANDLES = '__entryProvider__';
-const Marks = Reflector.createDecorator<readonly HandlerMark[]>({ key: 'nest-dq:handlers' });
-const reflector = new Reflector();
+const marks = new MethodMarks<HandlerMark>('nest-dq:handlers');
 
 /**
  * Runs a tube's jobs by this method `(payload, job)` of a provider or controller. A process has one handler for each
@@ -39,19 +38,12 @@ export function DelayedHandler<Out = any>(
   descriptor: TypedPropertyDescriptor<M>,
 ) => void {
   return (target, method, descriptor) => {
-    if (typeof target === 'function' || typeof descriptor?.value !== 'function') {
-      throw new DqError(
-        'DQ_CONFIG',
-        `@DelayedHandler(${show(tube)}) stands on \`${String(method)}\`: expected a method that is not static`,
-      );
-    }
-    const marks = [{ tube, options }, ...handlerMarks(descriptor.value)];
-    Marks(marks)(target, method, descriptor);
+    marks.add({ tube, options }, `@DelayedHandler(${show(tube)})`, target, method, descriptor);
     Reflect.defineMetadata(HANDLES, true, target.constructor);
   };
 }
 
 /** The `@DelayedHandler`s of a method. */
 export function handlerMarks(method: Function): readonly HandlerMark[] {
-  return reflector.get(Marks, method) ?? [];
+  return marks.of(method);
 }

@@ -1,6 +1,6 @@
-import { Reflector } from '@nestjs/core';
-import { DqError, show } from '../errors.js';
+import { show } from '../errors.js';
 import type { DqEventMap, DqEventName } from '../events/events.js';
+import { MethodMarks } from './method-marks.js';
 
 /** What an `@OnDq` says; checked at the start of the application. */
 export interface ListenerMark {
@@ -8,8 +8,7 @@ export interface ListenerMark {
   readonly options?: { readonly cluster?: string };
 }
 
-const Marks = Reflector.createDecorator<readonly ListenerMark[]>({ key: 'nest-dq:listeners' });
-const reflector = new Reflector();
+const marks = new MethodMarks<ListenerMark>('nest-dq:listeners');
 
 /**
  * Calls this method of a provider or controller with each event of that name, of this process only. What it throws, or
@@ -25,18 +24,11 @@ export function OnDq<N extends DqEventName>(
   method: string | symbol,
   descriptor: TypedPropertyDescriptor<M>,
 ) => void {
-  return (target, method, descriptor) => {
-    if (typeof target === 'function' || typeof descriptor?.value !== 'function') {
-      throw new DqError(
-        'DQ_CONFIG',
-        `@OnDq(${show(name)}) stands on \`${String(method)}\`: expected a method that is not static`,
-      );
-    }
-    Marks([{ event: name, options }, ...listenerMarks(descriptor.value)])(target, method, descriptor);
-  };
+  return (target, method, descriptor) =>
+    marks.add({ event: name, options }, `@OnDq(${show(name)})`, target, method, descriptor);
 }
 
 /** The `@OnDq`s of a method. */
 export function listenerMarks(method: Function): readonly ListenerMark[] {
-  return reflector.get(Marks, method) ?? [];
+  return marks.of(method);
 }
