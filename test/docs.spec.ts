@@ -32,6 +32,7 @@ describe('the documentation', () => {
       'docs/guarantees.md',
       'docs/health.md',
       'docs/observability.md',
+      'docs/performance.md',
       'docs/schemas.md',
       'docs/scopes.md',
       'docs/testing.md',
