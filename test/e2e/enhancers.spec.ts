@@ -45,21 +45,14 @@ import {
   isDqContext,
 } from 'nest-dq';
 import { EMPTY, catchError, map, of, tap, type Observable } from 'rxjs';
-import { EnhancedApp } from '../support/enhanced.js';
+import { enhancedApps } from '../support/enhanced.js';
 
-const apps: EnhancedApp[] = [];
+const start = enhancedApps();
 /** What enhancers and handlers saw, in its order. */
 let seen: unknown[] = [];
-afterEach(async () => {
+afterEach(() => {
   seen = [];
-  await Promise.all(apps.splice(0).map((app) => app.close()));
-}, 30_000);
-
-function start(metadata: ModuleMetadata, before?: (app: INestApplication) => void): Promise<EnhancedApp> {
-  const app = new EnhancedApp();
-  apps.push(app);
-  return app.start(metadata, before);
-}
+});
 
 @Injectable()
 class Audit {

@@ -17,21 +17,14 @@ import {
 } from '@nestjs/common';
 import { APP_GUARD, ContextIdFactory, REQUEST, type ContextId, type HostComponentInfo } from '@nestjs/core';
 import { DelayedHandler, DelayedJob, DqProducer } from 'nest-dq';
-import { EnhancedApp } from '../support/enhanced.js';
+import { enhancedApps } from '../support/enhanced.js';
 import { eventually } from '../support/waiting.js';
 
-const apps: EnhancedApp[] = [];
+const start = enhancedApps();
 let seen: unknown[] = [];
-afterEach(async () => {
+afterEach(() => {
   seen = [];
-  await Promise.all(apps.splice(0).map((app) => app.close()));
-}, 30_000);
-
-function start(metadata: ModuleMetadata): Promise<EnhancedApp> {
-  const app = new EnhancedApp();
-  apps.push(app);
-  return app.start(metadata);
-}
+});
 
 /** What all of one job share. */
 @Injectable({ scope: Scope.REQUEST })

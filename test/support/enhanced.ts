@@ -1,3 +1,4 @@
+import { afterEach } from '@jest/globals';
 import type { Abstract, INestApplication, ModuleMetadata, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { DqDeadLetters, DqModule, DqProducer, type DeadLetter } from 'nest-dq';
@@ -61,4 +62,20 @@ export class EnhancedApp {
   about(text: string): string[] {
     return this.lines.filter((line) => line.includes(text));
   }
+}
+
+/** How the tests of a file start applications, which are closed after each of them. */
+export function enhancedApps(): (
+  metadata: ModuleMetadata,
+  before?: (app: INestApplication) => void,
+) => Promise<EnhancedApp> {
+  const apps: EnhancedApp[] = [];
+  afterEach(async () => {
+    await Promise.all(apps.splice(0).map((app) => app.close()));
+  }, 30_000);
+  return (metadata, before) => {
+    const app = new EnhancedApp();
+    apps.push(app);
+    return app.start(metadata, before);
+  };
 }

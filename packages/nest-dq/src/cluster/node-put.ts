@@ -1,9 +1,7 @@
 import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import type { Connection, PutOptions, PutReply } from '../beanstalk/connection.js';
 import { UNKNOWN_COPY, formatLocation } from '../location.js';
-import type { StoreHealth } from './store-health.js';
-
-const LOG_STOPPED = 'its binlog has stopped';
+import { LOG_STOPPED, type StoreHealth } from './store-health.js';
 
 /** Why a copy was not stored, and whether it may have been all the same. */
 export interface PutFailure {

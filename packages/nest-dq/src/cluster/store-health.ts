@@ -4,6 +4,8 @@ import { BinlogWatch } from './binlog-watch.js';
 
 /** Milliseconds. How long a node that refused to store is left alone. */
 const REFUSAL_PAUSE = 5_000;
+/** Why a copy was not stored, or a node is no good: for people. */
+export const LOG_STOPPED = 'its binlog has stopped';
 
 /** Whether what a node stores is stored: it did not refuse lately, and its log, if it has one, works. */
 export class StoreHealth {
@@ -24,7 +26,7 @@ export class StoreHealth {
 
   /** Why it is not good, in a few words. */
   get problem(): string | undefined {
-    if (this.logStopped) return 'its binlog has stopped';
+    if (this.logStopped) return LOG_STOPPED;
     return this.clock.now() < this.refusedUntil ? `it refuses to store (${this.refusal})` : undefined;
   }
 
