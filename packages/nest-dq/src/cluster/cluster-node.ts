@@ -118,10 +118,10 @@ export class ClusterNode {
 
   /** Stores one copy, which is asked for its text when the node is there. */
   put(copy: CopyToPut): void {
+    if (this.control && this.up) return this.store(this.control, copy); // the way of nearly all
     this.whenUp((connection) => {
-      if (!connection) return copy.done({ reason: this.reason }, '');
-      const { endpoint, health } = this;
-      putCopy({ connection, health, endpoint, instance: this.instance! }, copy);
+      if (connection) this.store(connection, copy);
+      else copy.done({ reason: this.reason }, '');
     });
   }
 
@@ -177,6 +177,11 @@ export class ClusterNode {
     });
     connection.maxJobSize = this.maxJobSize;
     return connection;
+  }
+
+  private store(connection: Connection, copy: CopyToPut): void {
+    const { endpoint, health, instance } = this;
+    putCopy({ connection, health, endpoint, instance: instance! }, copy);
   }
 
   private remove(

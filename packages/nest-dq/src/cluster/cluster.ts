@@ -35,7 +35,9 @@ export class Cluster {
 
   /** The smallest known limit of a body among the nodes, in bytes; Infinity while none is known. */
   get maxJobSize(): number {
-    return Math.min(...this.nodes.map((node) => node.maxJobSize));
+    let smallest = Infinity;
+    for (const { maxJobSize } of this.nodes) smallest = Math.min(smallest, maxJobSize);
+    return smallest;
   }
 
   /**

@@ -31,32 +31,47 @@ export interface Store {
 
 /** Puts one copy. It is stored only if the answer is INSERTED and the log works. */
 export function putCopy(store: Store, copy: CopyToPut): void {
-  const { connection, health, endpoint, instance } = store;
-  const locate = (copyId: string) => formatLocation(endpoint, instance, copyId);
-  const failed = (reason: string, doubtful?: string) =>
-    copy.done(doubtful ? { reason, doubtful } : { reason }, '');
-  const takeBack = (copyId: string, reason: string) =>
-    connection.delete(copyId, (error, reply) =>
-      failed(reason, !error && reply === 'DELETED' ? undefined : locate(copyId)),
-    );
-  if (health.logStopped) return failed(LOG_STOPPED);
-  const answered = (error: BeanstalkError | undefined, reply: PutReply) => {
-    if (error) {
-      if (isRefusal(error)) health.refused(error.code);
-      return failed(error.message, error.unknown ? locate(UNKNOWN_COPY) : undefined);
-    }
-    const { status, id } = reply;
-    if (status === 'INSERTED') {
-      return health.logStopped ? takeBack(id, LOG_STOPPED) : copy.done(undefined, locate(id));
-    }
-    health.refused(status);
-    if (!health.hasLog) return takeBack(id, status); // out of memory: it would stay buried
-    health.doubtLog();
-    // The server has it in two places, buried and queued: it surfaces by itself, and beanstalkd (1.12) crashes when it
-    // is deleted before ◆.
-    failed(status, locate(UNKNOWN_COPY));
-  };
-  connection.put(copy.tube, copy.payload, copy.options, answered, copy.head);
+  const { connection, health } = store;
+  if (health.logStopped) return copy.done({ reason: LOG_STOPPED }, '');
+  connection.put(
+    copy.tube,
+    copy.payload,
+    copy.options,
+    (error, reply) => {
+      if (error) failed(store, copy, error);
+      else if (reply.status !== 'INSERTED') notInserted(store, copy, reply);
+      else if (health.logStopped) takeBack(store, copy, reply.id, LOG_STOPPED);
+      else copy.done(undefined, locate(store, reply.id));
+    },
+    copy.head,
+  );
+}
+
+function failed(store: Store, copy: CopyToPut, error: BeanstalkError): void {
+  if (isRefusal(error)) store.health.refused(error.code);
+  const reason = error.message;
+  copy.done(error.unknown ? { reason, doubtful: locate(store, UNKNOWN_COPY) } : { reason }, '');
+}
+
+function notInserted(store: Store, copy: CopyToPut, { status, id }: PutReply): void {
+  const { health } = store;
+  health.refused(status);
+  if (!health.hasLog) return takeBack(store, copy, id, status); // out of memory: it would stay buried
+  health.doubtLog();
+  // The server has it in two places, buried and queued: it surfaces by itself, and beanstalkd (1.12) crashes when it
+  // is deleted before ◆.
+  copy.done({ reason: status, doubtful: locate(store, UNKNOWN_COPY) }, '');
+}
+
+function takeBack(store: Store, copy: CopyToPut, copyId: string, reason: string): void {
+  store.connection.delete(copyId, (error, reply) => {
+    const deleted = !error && reply === 'DELETED';
+    copy.done(deleted ? { reason } : { reason, doubtful: locate(store, copyId) }, '');
+  });
+}
+
+function locate({ endpoint, instance }: Store, copyId: string): string {
+  return formatLocation(endpoint, instance, copyId);
 }
 
 function isRefusal({ code }: BeanstalkError): boolean {

@@ -19,6 +19,10 @@ export function place(
   replicas: number,
   minWritten: number,
 ): Placement {
+  // The way of nearly all.
+  if (nodes.every((node) => node.writable)) {
+    return { copies: Math.min(replicas, nodes.length), nodes: rotated(nodes, turn), healthy: nodes.length };
+  }
   const healthy: ClusterNode[] = [];
   const down: ClusterNode[] = [];
   for (const node of nodes) (node.writable ? healthy : down).push(node);
@@ -31,6 +35,7 @@ export function place(
 }
 
 function rotated<T>(items: readonly T[], turn: number): T[] {
-  const first = turn % items.length;
-  return [...items.slice(first), ...items.slice(0, first)];
+  const all: T[] = [];
+  for (let i = 0; i < items.length; i++) all.push(items[(turn + i) % items.length]!);
+  return all;
 }

@@ -9,7 +9,7 @@ import { halves } from './insistent-calls.js';
 import type { Grant } from './run.js';
 
 /** Milliseconds. What is due and waits for longer than this without a slot may go to another process. */
-const PATIENCE = 250;
+export const PATIENCE = 250;
 /** Seconds. A long run's backups ask no oftener than this. */
 const LONGEST_BACKUP_PAUSE = 60;
 /** Milliseconds between a call without an answer and the next. */

@@ -2,7 +2,7 @@ import type { ClusterNode } from '../cluster/cluster-node.js';
 import { copyDelay } from '../copy-timing.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Timer } from '../time.js';
-import { Claims, type ClaimTaker } from './claims.js';
+import { Claims, PATIENCE, type ClaimTaker } from './claims.js';
 import { ConsumerNode, type Taker } from './consumer-node.js';
 import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
 import type { Delivery } from './delivery.js';
@@ -248,7 +248,7 @@ export class Intake implements Taker, ClaimTaker {
   private armSurplus(): void {
     this.surplusTimer ??= this.parts.clock.after(SURPLUS_EVERY, () => {
       this.surplusTimer = undefined;
-      this.claims.releaseSurplus(this.space.window(this.freeSlots()));
+      this.claims.releaseSurplus(this.space.within(PATIENCE, this.freeSlots()));
       if (this.claims.size > 0) this.armSurplus();
       this.schedule();
     });

@@ -39,6 +39,15 @@ describe('Room', () => {
     expect(room.window(1)).toBe(11);
   });
 
+  it('lets as many stay as will have a slot in a while, as fast as the last ones had theirs', async () => {
+    room.completed(12);
+    expect(room.within(250, 1)).toBe(10 + 30);
+    expect(room.within(100, 0)).toBe(room.window(0));
+    await clock.advance(1_000);
+    expect(room.within(250, 0)).toBe(0);
+    expect(room.within(250, 1)).toBe(10);
+  });
+
   it('counts free slots, what waits, and reserves that are out', () => {
     expect(room.left(3, 4, 5)).toBe(10 + 3 - 4 - 5);
   });

@@ -3,6 +3,7 @@ import type { Clock } from '../time.js';
 const SLICES = 10;
 /** Milliseconds. */
 const SLICE = 10;
+const RECENT = SLICES * SLICE;
 /** Milliseconds. */
 const STUCK_AFTER = 1_000;
 
@@ -41,6 +42,12 @@ export class Room {
     if (now - this.movedAt >= STUCK_AFTER) return 0;
     this.roll();
     return this.concurrency + this.recent;
+  }
+
+  /** How many may stay that are due and waiting: those that will have had their slot in so many ms from now. */
+  within(ms: number, freeSlots: number): number {
+    const window = this.window(freeSlots);
+    return window === 0 ? 0 : this.concurrency + Math.ceil((this.recent * ms) / RECENT);
   }
 
   /** How many more may be reserved; none at 0 or less ◆. `asked` are reserves without a reply. */

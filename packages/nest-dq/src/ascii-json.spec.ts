@@ -1,0 +1,22 @@
+import { describe, expect, it } from '@jest/globals';
+import { asciiJson } from './ascii-json.js';
+
+describe('asciiJson', () => {
+  it.each([
+    '',
+    'host:11300#0123456789abcdef:7',
+    'a "quoted" word',
+    'back\\slash',
+    'line\nfeed, \u0000 and \u007f',
+    'Zürich 🚀',
+    '\ud800 alone',
+  ])('writes %j so that it is read again, in ASCII', (text) => {
+    const json = asciiJson(text);
+    expect(JSON.parse(json)).toBe(text);
+    expect(json).toMatch(/^[\0-\x7f]*$/);
+  });
+
+  it('writes what is no text as JSON does', () => {
+    expect(asciiJson({ ö: [1, true, null] })).toBe('{"\\u00f6":[1,true,null]}');
+  });
+});
