@@ -59,15 +59,22 @@ const run = (id: string, of: Partial<KeptRun> = {}): KeptRun => ({
 describe('KeptRuns', () => {
   let clock: VirtualClock;
   let opened: OpenedLedger[];
+  /** What was opened when the thread went to sleep. */
+  let asleep: OpenedLedger[][];
   let kept: KeptRuns;
 
   beforeEach(() => {
     clock = new VirtualClock();
     opened = [];
-    kept = new KeptRuns(LEASE, clock, () => {
+    asleep = [];
+    const open = () => {
       const ledger = new OpenedLedger(clock);
       opened.push(ledger);
       return ledger;
+    };
+    kept = new KeptRuns(LEASE, clock, open, (ms, done) => {
+      asleep.push([...opened]);
+      clock.after(ms, done);
     });
   });
 
@@ -85,6 +92,18 @@ describe('KeptRuns', () => {
       tell({ beat: true });
     }
     expect(opened).toEqual([]);
+  });
+
+  it('sleeps between its looks, but not while it renews, and not once nothing runs', async () => {
+    tell({ granted: [run('a')] });
+    await clock.advance(NEGLECTED + LEASE / 24);
+    expect(opened).toHaveLength(1);
+    await clock.advance(LEASE);
+    const before = asleep.length;
+    expect(asleep).toEqual(Array.from({ length: before }, () => []));
+    tell({ over: ['a'] });
+    await clock.advance(LEASE);
+    expect(asleep).toHaveLength(before);
   });
 
   it('renews a run that nobody renewed for more than a third of its lease, while half of it is left', async () => {

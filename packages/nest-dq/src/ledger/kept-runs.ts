@@ -1,10 +1,13 @@
 import { DqError } from '../errors.js';
-import type { Clock, Timer } from '../time.js';
+import type { Clock } from '../time.js';
 import { unpackIds, unpackRuns, type KeeperMessage, type KeptRun } from './kept-run.js';
 import type { Ledger, RunRef, TubeLedger } from './ledger.js';
 
 const BATCH = 1_000;
-/** Parts of a lease. The main thread renews within a third of one; half of it is left when this thread begins to. */
+/**
+ * Parts of a lease. The main thread renews within a third of one; half of it is left when this thread begins to, which may
+ * have slept for a look's time before it heard of the run, and again before it looked.
+ */
 const NEGLECTED = 5 / 12;
 const BETWEEN_LOOKS = 1 / 24;
 /**
@@ -36,13 +39,15 @@ interface KeptTube {
 export class KeptRuns {
   private readonly tubes = new Map<string, KeptTube>();
   private ledger: Ledger | undefined;
-  private timer: Timer | undefined;
+  private looking = false;
 
   constructor(
     /** Milliseconds. */
     private readonly lease: number,
     private readonly clock: Clock,
     private readonly open: () => Ledger,
+    /** Calls back after so many ms, in which nothing else need happen here. */
+    private readonly pause: (ms: number, done: () => void) => void,
   ) {}
 
   /** The main thread speaks. */
@@ -56,7 +61,9 @@ export class KeptRuns {
     }
     if (beat) tube.beatAt = now;
     this.closeLedger();
-    this.timer ??= this.nextLook();
+    if (this.looking) return;
+    this.looking = true;
+    this.lookLater();
   }
 
   private look(): void {
@@ -73,7 +80,8 @@ export class KeptRuns {
         void this.renew(name, runs, neglected.slice(start, start + BATCH));
       }
     }
-    this.timer = this.isEmpty() ? undefined : this.nextLook();
+    this.looking = !this.isEmpty();
+    if (this.looking) this.lookLater();
   }
 
   private async renew(name: string, runs: Map<string, Kept>, batch: readonly Kept[]): Promise<void> {
@@ -116,8 +124,10 @@ export class KeptRuns {
     return true;
   }
 
-  private nextLook(): Timer {
-    return this.clock.after(this.lease * BETWEEN_LOOKS, () => this.look());
+  private lookLater(): void {
+    const wait = this.lease * BETWEEN_LOOKS;
+    if (this.ledger) this.clock.after(wait, () => this.look());
+    else this.pause(wait, () => this.look());
   }
 }
 
