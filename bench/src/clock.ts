@@ -1,3 +1,4 @@
+const LOOKS = 8;
 /** What to add to the monotonic clock, in ms. */
 let offset = align();
 
@@ -13,8 +14,6 @@ export function machineTime(): number {
 export function alignClock(): void {
   offset = align();
 }
-
-const LOOKS = 8;
 
 /** An interruption between the two clocks makes the difference smaller, never larger: the largest of some is right. */
 function align(): number {
