@@ -53,9 +53,11 @@ describe('the compose file', () => {
     ]);
   });
 
-  it('gives each server a named volume of its own, and declares no other', () => {
-    const used = [...beanstalkds, 'redis'].map((name) => services[name]?.volumes?.[0]?.split(':')[0]);
-    expect(new Set(used).size).toBe(4);
+  it('gives each server and the application a named volume of its own, and declares no other', () => {
+    const used = [...beanstalkds, 'redis', 'sample-app'].map(
+      (name) => services[name]?.volumes?.[0]?.split(':')[0],
+    );
+    expect(new Set(used).size).toBe(5);
     expect(new Set(Object.keys(compose.volumes))).toEqual(new Set(used));
   });
 
@@ -76,12 +78,18 @@ describe('the compose file', () => {
   });
 
   it('tells the application where its servers listen', () => {
-    const { servers } = new Settings(app.environment!);
+    const { jobs } = new Settings(app.environment!);
     const ports = beanstalkds.map((name) => {
       const command = services[name]!.command!;
       return `${name}:${command[command.indexOf('-p') + 1]}`;
     });
-    expect(servers).toEqual({ beanstalks: ports, redis: 'redis://redis:6379' });
+    expect(jobs).toEqual({ beanstalks: ports, redis: 'redis://redis:6379' });
+  });
+
+  it('keeps what the application writes, where it may write', () => {
+    const folder = instructions(appDockerfile, 'WORKDIR').at(-1)!;
+    expect(mountOf(app)).toEqual([join(folder, 'data')]);
+    expect(instructions(appDockerfile, 'RUN').at(-1)).toBe('mkdir data && chown node data');
   });
 
   it('starts the application when all servers are healthy', () => {

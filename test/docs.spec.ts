@@ -1,9 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { DQ_ERROR_CODES } from 'nest-dq/src/errors.js';
 import { OPTION_NAMES } from 'nest-dq/src/nest/options.js';
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+
+const docs = readdirSync(new URL('../docs', import.meta.url)).filter((name) => name.endsWith('.md'));
+const PAGES = ['README.md', 'CONTRIBUTING.md', ...docs.map((name) => `docs/${name}`)];
 
 /** The first column of all tables of a page, where it is one piece of code. */
 function namedInTables(page: string): Set<string> {
@@ -21,25 +24,32 @@ describe('the documentation', () => {
   });
 
   it('has no link to a file that is not there', () => {
-    for (const page of [
-      'README.md',
-      'CONTRIBUTING.md',
-      'docs/architecture.md',
-      'docs/errors.md',
-      'docs/clusters.md',
-      'docs/enhancers.md',
-      'docs/events.md',
-      'docs/guarantees.md',
-      'docs/health.md',
-      'docs/observability.md',
-      'docs/performance.md',
-      'docs/schemas.md',
-      'docs/scopes.md',
-      'docs/testing.md',
-    ]) {
+    for (const page of PAGES) {
       for (const [, target] of read(page).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
         expect(() => readFileSync(new URL(target!, new URL(`../${page}`, import.meta.url)))).not.toThrow();
       }
     }
   });
+
+  it.each(docs)('leads from the README to %s', (page) => {
+    expect(read('README.md')).toContain(`(docs/${page})`);
+  });
+
+  it.each(['from-bullmq', 'from-go-queue'])('has in %s only code of ours that is compiled', (page) => {
+    const compiled = compact(read(`test/moving/${page}.ts`));
+    const blocks = [...read(`docs/${page}.md`).matchAll(/^ *```ts\n([^]*?)^ *```$/gm)].map(
+      ([, code]) => code!,
+    );
+    const ours = blocks.filter((code) => !code.startsWith('// BullMQ'));
+    expect(ours.length).toBeGreaterThan(0);
+    for (const code of ours) expect(compiled).toContain(compact(code));
+  });
 });
+
+/** Code without what a formatter may change, where lines are shorter or longer. */
+function compact(code: string): string {
+  return code
+    .replace(/^\/\/ .*\n/, '')
+    .replace(/\s+/g, '')
+    .replace(/,(?=[)\]}]|$)/g, '');
+}

@@ -3,6 +3,7 @@ import { backlog } from './measures/backlog.js';
 import { bulk } from './measures/bulk.js';
 import { cpu } from './measures/cpu.js';
 import { drain } from './measures/drain.js';
+import { embedded } from './measures/embedded.js';
 import { growth } from './measures/growth.js';
 import { idleJob } from './measures/idle-job.js';
 import { immediate } from './measures/immediate.js';
@@ -28,4 +29,5 @@ export const MEASURES: readonly Measure[] = [
   recovery,
   raw,
   cpu,
+  embedded,
 ];

@@ -17,7 +17,8 @@ export async function memoryOf({ beanstalkds, redis }: Servers): Promise<Memory>
   return { ...(await redisMemory(redis)), beanstalkds: resident.reduce((sum, size) => sum + size, 0) };
 }
 
-async function residentSize(pid: number): Promise<number> {
+/** Of a process, in bytes. */
+export async function residentSize(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
 }

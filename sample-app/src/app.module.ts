@@ -12,7 +12,7 @@ export class AppModule {
     return {
       module: AppModule,
       global: true,
-      imports: [DqModule.forRoot(settings.servers), OrdersModule, WelcomeModule, ResourcesModule],
+      imports: [DqModule.forRoot(settings.jobs), OrdersModule, WelcomeModule, ResourcesModule],
       providers: [{ provide: Settings, useValue: settings }, Revoker],
       exports: [Settings, Revoker],
     };

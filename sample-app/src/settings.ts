@@ -1,10 +1,13 @@
+import { join, resolve } from 'node:path';
 import type { DqOptions } from 'nest-dq';
 
 /** What an operator can set; nothing else reads the environment. Times are in milliseconds. */
 export class Settings {
   readonly port: number;
-  /** Where jobs are kept. Empty: in the memory of this process. */
-  readonly servers: Pick<DqOptions, 'beanstalks' | 'redis'>;
+  /** Where orders, users and resources are kept, and the jobs if there are no servers for them. An absolute path. */
+  readonly folder: string;
+  /** Where jobs are kept: on servers, or in a folder of this machine. */
+  readonly jobs: Pick<DqOptions, 'beanstalks' | 'redis'> | { readonly embedded: { readonly dir: string } };
   /** How long an order waits for its payment. */
   readonly payWithin: number;
   /** From a registration to its welcome mail. */
@@ -15,22 +18,23 @@ export class Settings {
   /** Throws a sentence that names the variable. */
   constructor(env: NodeJS.ProcessEnv) {
     this.port = port(env.PORT);
-    this.servers = servers(env.DQ_BEANSTALKS, env.DQ_REDIS);
+    this.folder = resolve(env.DATA_DIR || 'data');
+    this.jobs = jobs(this.folder, env.DQ_BEANSTALKS, env.DQ_REDIS);
     this.payWithin = seconds('PAY_SECONDS', env.PAY_SECONDS, 15);
     this.welcomeAfter = seconds('WELCOME_SECONDS', env.WELCOME_SECONDS, 3);
     this.day = seconds('DAY_SECONDS', env.DAY_SECONDS, 1);
   }
 }
 
-function servers(beanstalks = '', redis = ''): Settings['servers'] {
-  if (beanstalks === '' && redis === '') return {};
+function jobs(folder: string, beanstalks = '', redis = ''): Settings['jobs'] {
+  if (beanstalks === '' && redis === '') return { embedded: { dir: join(folder, 'jobs') } };
   if (beanstalks !== '' && redis !== '') {
     return { beanstalks: beanstalks.split(',').map((endpoint) => endpoint.trim()), redis };
   }
   const [given, missing] = redis === '' ? ['DQ_BEANSTALKS', 'DQ_REDIS'] : ['DQ_REDIS', 'DQ_BEANSTALKS'];
   throw new Error(
     `${given} is set without ${missing}: set both (DQ_BEANSTALKS=host:port,host:port DQ_REDIS=redis://host), ` +
-      'or neither to keep jobs in the memory of this process',
+      'or neither to keep jobs in a folder',
   );
 }
 

@@ -1,12 +1,13 @@
 import type { Settings } from './settings.js';
 
 /** The lines a newcomer pastes into a second terminal. */
-export function whatToTry(port: number, { servers, payWithin, welcomeAfter, day }: Settings): string {
+export function whatToTry(port: number, { folder, jobs, payWithin, welcomeAfter, day }: Settings): string {
   const at = `localhost:${port}`;
   const seconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
   const idOf = (command: string) => `$(${command} | grep -o '[0-9a-f-]\\{36\\}')`;
+  const servers = 'beanstalks' in jobs ? `, jobs on ${jobs.beanstalks?.join(', ')}` : '';
   return `
-Listening on http://${at}; jobs are kept ${servers.beanstalks ? `on ${servers.beanstalks.join(', ')}` : 'in the memory of this process'}.
+Listening on http://${at}; everything is kept in ${folder}${servers}: stop and start as you like.
 Try these in another terminal, and watch this one:
 
   # An order that is not paid within ${seconds(payWithin)} is cancelled, and its tea is back in stock.

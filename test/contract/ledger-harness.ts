@@ -1,8 +1,15 @@
-// The three ledgers behind one face, for their contract suite.
+// The ledgers behind one face, for their contract suite.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
+import { Disk } from 'nest-dq/src/disk/disk.js';
 import type { JobRecord } from 'nest-dq/src/ledger/job-record.js';
+import { loadRecords } from 'nest-dq/src/ledger/kept-records.js';
 import type { Ledger, LedgerSettings, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
+import { MemoryRecords } from 'nest-dq/src/ledger/memory-records.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
 import { VirtualClock } from 'nest-dq/src/test-kit/virtual-clock.js';
 import { systemClock } from 'nest-dq/src/time.js';
@@ -32,6 +39,59 @@ export interface LedgerHarness {
 
 export async function memoryHarness(): Promise<LedgerHarness> {
   const clock = new VirtualClock();
+  return localHarness(clock, async (settings) => new MemoryLedger({ settings, clock }));
+}
+
+/** After each call, what is on disk must be what is in memory. */
+export async function diskHarness(): Promise<LedgerHarness> {
+  const clock = new VirtualClock();
+  const dir = await mkdtemp(join(tmpdir(), 'nest-dq-ledger-'));
+  let disk: Disk;
+  let ledger: MemoryLedger;
+  const harness = await localHarness(clock, async (settings) => {
+    disk = await Disk.open(dir, clock);
+    return (ledger = await MemoryLedger.open({ settings, clock }, disk));
+  });
+  const compare = async (name: string): Promise<void> => {
+    await disk.saved();
+    const found = new MemoryRecords(SETTINGS);
+    await loadRecords(disk, (tube) => (tube === name ? found : new MemoryRecords(SETTINGS)));
+    const { byId, letters } = ledger.tube(name).records;
+    const withoutLeases = [...byId].map(([id, record]) => [id, { ...record, leaseEnd: 0, holdEnd: 0 }]);
+    expect(Object.fromEntries(found.byId)).toEqual(Object.fromEntries(withoutLeases));
+    expect(found.letters).toEqual(letters);
+  };
+  const compared = (name: string, tube: TubeLedger): TubeLedger =>
+    new Proxy(tube, {
+      get(target, call: keyof TubeLedger) {
+        const member: unknown = target[call];
+        if (typeof member !== 'function') return member;
+        return (...args: unknown[]): unknown => {
+          const answer: unknown = member.apply(target, args);
+          if (!(answer instanceof Promise)) return answer;
+          return answer.then(async (value: unknown) => {
+            await compare(name);
+            return value;
+          });
+        };
+      },
+    });
+  return {
+    ...harness,
+    close: async () => {
+      await harness.close();
+      await disk.close();
+    },
+    tube: (name) => compared(name, harness.tube(name)),
+    withLease: async (name, lease) => compared(name, await harness.withLease(name, lease)),
+    stop: () => rm(dir, { recursive: true }),
+  };
+}
+
+async function localHarness(
+  clock: VirtualClock,
+  openLedger: (settings: LedgerSettings) => Promise<MemoryLedger>,
+): Promise<LedgerHarness> {
   let settings: { -readonly [name in keyof LedgerSettings]: number };
   let ledger: MemoryLedger;
   const names = new Set<string>();
@@ -39,7 +99,7 @@ export async function memoryHarness(): Promise<LedgerHarness> {
   return {
     open: async () => {
       settings = { ...SETTINGS };
-      ledger = new MemoryLedger({ settings, clock });
+      ledger = await openLedger(settings);
       ledger.start();
     },
     close: () => ledger.close(),
@@ -68,7 +128,9 @@ export async function memoryHarness(): Promise<LedgerHarness> {
     until: (tube, instant) => clock.advance(Math.max(0, Math.ceil(instant - tube.now()))),
     wipe: async () => {
       for (const name of names) {
-        const { byId, letters } = ledger.tube(name).records;
+        const { byId, letters, keeper } = ledger.tube(name).records;
+        for (const id of byId.keys()) keeper?.recordChanged(id);
+        for (const letter of letters.keys()) keeper?.letterChanged(letter);
         byId.clear();
         letters.clear();
       }
@@ -77,7 +139,10 @@ export async function memoryHarness(): Promise<LedgerHarness> {
       const found = record(tube, id);
       return found && found.expiresAt - clock.wall();
     },
-    overwrite: async (tube, id, fields) => void Object.assign(record(tube, id)!, fields),
+    overwrite: async (tube, id, fields) => {
+      Object.assign(record(tube, id)!, fields);
+      ledger.tube(tube).records.keeper?.recordChanged(id);
+    },
     stop: async () => undefined,
   };
 }

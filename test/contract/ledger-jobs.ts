@@ -18,6 +18,7 @@ import type { OnDuplicate } from 'nest-dq/src/job.js';
 import type { Place } from 'nest-dq/src/location.js';
 import {
   clusterHarness,
+  diskHarness,
   memoryHarness,
   redisHarness,
   SETTINGS,
@@ -36,6 +37,7 @@ export const KEPT = SETTINGS.staleAfter + MINUTE;
 export function everyLedger(facts: (jobs: LedgerJobs) => void): void {
   describe.each([
     ['memory', memoryHarness],
+    ['memory and on disk', diskHarness],
     ['Redis', redisHarness],
     ['Redis Cluster', clusterHarness],
   ])('the ledger in %s', (_name, createHarness) => {

@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Again, DqProducer, type DelayedJob } from 'nest-dq';
 import { DqTestKit } from 'nest-dq/testing';
@@ -7,6 +10,7 @@ import type { Mail } from '../../sample-app/src/mail/mailer.js';
 import { OrdersService } from '../../sample-app/src/orders/orders.service.js';
 import { ResourcesService } from '../../sample-app/src/resources/resources.service.js';
 import { OrderUnpaid, ResourceDeletion } from '../../sample-app/src/tubes.js';
+import { eventually } from '../support/waiting.js';
 import { RunningApp } from './running-app.js';
 
 const TEA = { product: 'tea', quantity: 2 };
@@ -115,6 +119,31 @@ describe('an order', () => {
       expect((await cutOff.get('/orders')).body).toEqual([]);
     } finally {
       await cutOff.close();
+    }
+  });
+});
+
+describe('a restart', () => {
+  it('keeps orders, stock and jobs: an order is cancelled in time by the next process', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sample-app-'));
+    try {
+      const env = { DATA_DIR: folder, PAY_SECONDS: '1' };
+      const first = await RunningApp.start(env);
+      const before = await stockOf(first, 'tea');
+      const { body: order } = await first.post('/orders', TEA);
+      await first.close();
+      const second = await RunningApp.start(env);
+      try {
+        expect((await second.get(`/orders/${order.id}`)).body).toMatchObject({ ...TEA, payBy: order.payBy });
+        await eventually('the order is cancelled', async () => {
+          return (await second.get(`/orders/${order.id}`)).body.status === 'cancelled';
+        });
+        expect(await stockOf(second, 'tea')).toBe(before);
+      } finally {
+        await second.close();
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
     }
   });
 });

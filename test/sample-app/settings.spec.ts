@@ -1,14 +1,28 @@
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Settings } from '../../sample-app/src/settings.js';
 
 describe('Settings', () => {
-  it('keep jobs in memory and listen on 3000 when nothing is set', () => {
-    expect(new Settings({})).toMatchObject({ port: 3000, servers: {}, payWithin: 15_000, day: 1_000 });
+  it('keep jobs in a folder and listen on 3000 when nothing is set', () => {
+    expect(new Settings({})).toMatchObject({
+      port: 3000,
+      folder: join(process.cwd(), 'data'),
+      jobs: { embedded: { dir: join(process.cwd(), 'data', 'jobs') } },
+      payWithin: 15_000,
+      day: 1_000,
+    });
+  });
+
+  it('take another folder from a variable', () => {
+    expect(new Settings({ DATA_DIR: '/var/lib/tea' })).toMatchObject({
+      folder: '/var/lib/tea',
+      jobs: { embedded: { dir: '/var/lib/tea/jobs' } },
+    });
   });
 
   it('take a cluster from two variables', () => {
-    const { servers } = new Settings({ DQ_BEANSTALKS: 'a:11300, b:11300', DQ_REDIS: 'redis://c' });
-    expect(servers).toEqual({ beanstalks: ['a:11300', 'b:11300'], redis: 'redis://c' });
+    const { jobs } = new Settings({ DQ_BEANSTALKS: 'a:11300, b:11300', DQ_REDIS: 'redis://c' });
+    expect(jobs).toEqual({ beanstalks: ['a:11300', 'b:11300'], redis: 'redis://c' });
   });
 
   it.each([

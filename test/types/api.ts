@@ -31,6 +31,7 @@ import {
   DqProducer,
   OnDq,
   InjectDq,
+  Recurring,
   Retry,
   defineTube,
   getDqToken,
@@ -54,6 +55,7 @@ import {
   type Tube,
   type TubeProducer,
 } from 'nest-dq';
+import { EmbeddedNode, type EmbeddedNodeOptions, type ListenAddress } from 'nest-dq/embedded';
 import { DqTestKit, type RunCounts, type ScheduledJob } from 'nest-dq/testing';
 import * as v from 'valibot';
 import { z } from 'zod';
@@ -474,6 +476,33 @@ export class Handlers {
     return payload.length;
   }
 
+  @Recurring('nightly', '0 3 * * *')
+  nightly(): void {}
+
+  @Recurring('nightly', '0 3 * * *', { tz: 'Europe/Berlin', attempts: 3, cluster: 'mails' })
+  async nightlyJob(_payload: undefined, job: DelayedJob): Promise<void> {
+    job.signal.throwIfAborted();
+  }
+
+  @Recurring('weekly', (after) => (after.getTime() > 0 ? new Date(after.getTime() + 1) : undefined))
+  weekly(_payload: unknown, _job: DelayedJob<undefined>): void {}
+
+  // @ts-expect-error the payload comes first
+  @Recurring('nightly', '0 3 * * *')
+  jobFirst(_job: DelayedJob): void {}
+
+  // @ts-expect-error no plan
+  @Recurring('nightly')
+  noPlan(): void {}
+
+  // @ts-expect-error no such option
+  @Recurring('nightly', '0 3 * * *', { timeZone: 'Europe/Berlin' })
+  noZone(): void {}
+
+  // @ts-expect-error no instant
+  @Recurring('nightly', () => 'tomorrow')
+  noInstant(): void {}
+
   @DelayedHandler('any.tube')
   anything(_payload: { whatever: boolean }, _job: DelayedJob): void {}
 
@@ -596,8 +625,9 @@ class Config implements ConfigurableModuleOptionsFactory<DqOptions, 'createDqOpt
     DqModule.forRoot({ handlers: { cluster: 'second' } }),
     // @ts-expect-error the name is told beside the factory
     DqModule.forRootAsync({ useFactory: () => ({ name: 'fourth' }) }),
-    // @ts-expect-error a folder for the embedded node is not available yet
     DqModule.forRoot({ embedded: { dir: '/var/lib/dq' } }),
+    // @ts-expect-error there is no such option of the embedded node
+    DqModule.forRoot({ embedded: { path: '/var/lib/dq' } }),
     // @ts-expect-error options belong in what the factory returns
     DqModule.forRootAsync({ useFactory: () => ({}), lease: '15s' }),
     // @ts-expect-error the class has no createDqOptions
@@ -624,6 +654,19 @@ export const tokens = [getDqToken(), getDqToken('mails'), getDqToken('mails', Dq
 getDqToken('mails', DelayedJob);
 // @ts-expect-error a cluster without a name needs no decorator
 InjectDq();
+
+// ── the embedded node on its own ──
+
+export async function serve(options: EmbeddedNodeOptions): Promise<ListenAddress> {
+  const node = await EmbeddedNode.open(options);
+  node.dial().write('stats\r\n');
+  await node.listen();
+  // @ts-expect-error a port is a number
+  await node.listen({ port: '11300' });
+  return node.listen({ port: 0, host: '::1', maxConnections: 10 });
+}
+// @ts-expect-error a node is opened, which may take its time
+new EmbeddedNode();
 
 // ── errors ──
 

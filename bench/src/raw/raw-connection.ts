@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /** The reply's first line, and the body of a job that came with it. */
 export type OnReply = (line: string, body: string | undefined) => void;
@@ -18,17 +19,21 @@ export class RawConnection {
   private readonly waiting: OnReply[] = [];
   private next = 0;
 
-  private constructor(private readonly socket: Socket) {
-    socket.setNoDelay();
+  private constructor(private readonly socket: Duplex) {
     socket.setEncoding('latin1');
     socket.on('data', (text: string) => this.read(text));
   }
 
   static async open(endpoint: string): Promise<RawConnection> {
     const [host, port] = endpoint.split(':');
-    const socket = connect({ host, port: Number(port) });
+    const socket = connect({ host, port: Number(port), noDelay: true });
     await once(socket, 'connect');
     return new RawConnection(socket);
+  }
+
+  /** A connection that is made already. */
+  static over(stream: Duplex): RawConnection {
+    return new RawConnection(stream);
   }
 
   /** `command` ends with CRLF, a body included. */

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DqConsumer, DqModule, DqProducer } from 'nest-dq';
+import { DqConsumer, DqModule, DqProducer, type DqOptions } from 'nest-dq';
 import type { Payload } from '../payload.js';
 import { stderrLogger } from '../stderr-logger.js';
 import type { BulkJob, Client, Handle, Product } from './system.js';
@@ -10,11 +10,14 @@ import type { BulkJob, Client, Handle, Product } from './system.js';
 export const nestDq: Product = {
   name: 'nest-dq',
   nodes: 3,
-  connect: async ({ beanstalks, redis }, options = {}) => {
-    const module = DqModule.forRoot({ beanstalks: [...beanstalks], redis, ...options });
-    return new NestDqClient(await NestFactory.createApplicationContext(module, { logger: stderrLogger }));
-  },
+  connect: ({ beanstalks, redis }, options = {}) =>
+    connectNestDq({ beanstalks: [...beanstalks], redis, ...options }),
 };
+
+export async function connectNestDq(options: DqOptions): Promise<Client> {
+  const module = DqModule.forRoot(options);
+  return new NestDqClient(await NestFactory.createApplicationContext(module, { logger: stderrLogger }));
+}
 
 class NestDqClient implements Client {
   private readonly producer: DqProducer;

@@ -19,9 +19,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'job-ids': ['errors', 'job', 'location', 'ascii-json', 'envelope', 'job-options', 'tube'],
   beanstalk: ['errors', 'time'],
   tube: ['errors', 'beanstalk', 'schema'],
-  embedded: ['errors', 'time', 'heap', 'beanstalk'],
+  disk: ['errors', 'time'],
+  embedded: ['errors', 'time', 'heap', 'beanstalk', 'disk'],
   cluster: ['errors', 'time', 'location', 'beanstalk'],
-  ledger: ['errors', 'time', 'job', 'location'],
+  ledger: ['errors', 'time', 'job', 'location', 'disk'],
   'dead-letter': ['errors', 'envelope', 'job-ids', 'ledger'],
   events: ['errors', 'job', 'dead-letter', 'thenable'],
   hooks: ['errors', 'job', 'events'],
@@ -29,18 +30,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'copy-reading': ['location', 'envelope', 'cluster'],
   'copy-deletion': ['location', 'envelope', 'cluster', 'ledger'],
 };
-const LEAVES_AND_LOWER = Object.keys(MAY_IMPORT).filter((room) => room !== 'embedded');
+const LEAVES_AND_LOWER = Object.keys(MAY_IMPORT).filter((room) => room !== 'embedded' && room !== 'disk');
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ...MAY_IMPORT,
   producer: LEAVES_AND_LOWER,
   consumer: LEAVES_AND_LOWER,
   health: ['cluster'],
+  recurring: ['errors', 'time', 'job', 'events', 'producer', 'consumer'],
   // Its own entry: only those who have OpenTelemetry load it.
   telemetry: ['errors', 'job', 'thenable', 'events', 'hooks', 'consumer'],
-  nest: [...Object.keys(MAY_IMPORT), 'producer', 'consumer', 'health'],
+  nest: [...Object.keys(MAY_IMPORT), 'producer', 'consumer', 'health', 'recurring'],
+  // The program `nest-dq`.
+  cli: ['embedded'],
   // Its own entry, for tests: an environment for the module, of which it replaces the servers and the time.
   'test-kit': [...Object.keys(MAY_IMPORT), 'producer', 'consumer', 'nest'],
-  index: [...Object.keys(MAY_IMPORT), 'producer', 'consumer', 'health', 'nest'],
+  index: [...Object.keys(MAY_IMPORT), 'producer', 'consumer', 'health', 'recurring', 'nest'],
 };
 /** Of the protocol the embedded node may know the words, not the client. */
 const CODEC = ['beanstalk/commands', 'beanstalk/reply-parser', 'beanstalk/yaml', 'beanstalk/beanstalk-error'];
@@ -55,6 +59,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@nestjs/core': ['nest'],
   rxjs: ['nest', 'events'],
   '@opentelemetry/api': ['telemetry'],
+  croner: ['recurring'],
+  'classic-level': ['disk'],
 };
 
 interface Import {

@@ -5,7 +5,9 @@ import type { Letter } from './ledger/ledger.js';
 
 /** A job that will not run any more, until it is revived. */
 export interface DeadLetter<P = unknown> {
+  /** A ULID, or made from tube and key. */
   readonly id: string;
+  /** Finds this very letter, also when its key has a newer job. */
   readonly ids: string;
   /** Without the prefix. */
   readonly tube: string;
@@ -13,7 +15,9 @@ export interface DeadLetter<P = unknown> {
   readonly key?: string;
   /** Absent while no copy is in reach, and when it cannot be read. */
   readonly payload?: P;
+  /** When its last run was due. */
   readonly dueAt: Date;
+  /** By the clock of the ledger. */
   readonly diedAt: Date;
   /** Runs begun. */
   readonly attempts: number;

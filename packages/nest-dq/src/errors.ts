@@ -3,6 +3,7 @@ import { types } from 'node:util';
 /** What each code means, and whose turn it is; docs/errors.md says what to do about each. */
 const CODES = {
   DQ_CONFIG: 'the module is configured wrongly; the application does not start',
+  DQ_LISTEN: 'the embedded node cannot listen there',
   DQ_BAD_TUBE: 'no valid tube name',
   DQ_BAD_PAYLOAD: "the payload cannot be stored, or its tube's schema refuses it",
   DQ_BAD_DURATION: 'no valid duration',
@@ -15,6 +16,7 @@ const CODES = {
   DQ_NO_COPY: 'no copy of the job is in reach, so it cannot be moved',
   DQ_TOO_FEW_COPIES: 'fewer nodes than `minWritten` stored the job',
   DQ_LEDGER_DOWN: 'Redis did not answer',
+  DQ_DISK: 'the folder of the embedded node cannot be opened or written',
   DQ_CLOSED: 'the module is closed',
   DQ_TIMEOUT: 'the handler took longer than its `timeout`',
   DQ_REVOKED: 'the job was revoked with `abort` while it ran',
@@ -30,21 +32,27 @@ export const DQ_ERROR_CODES = Object.keys(CODES) as readonly DqErrorCode[];
 
 /** One thing that a tube's schema finds wrong with a payload. */
 export interface PayloadIssue {
+  /** In the schema's words. */
   readonly message: string;
   /** Where in the payload, from the outside in; empty: the payload as a whole. */
   readonly path: readonly PropertyKey[];
 }
 
+/** What a `DqError` says beside its code and message; the fields are the error's own. */
 export interface DqErrorDetails {
+  /** What was underneath, such as the error of a node. @default none */
   cause?: unknown;
-  /** @default false */
+  /** Whether the job may still run. @default false */
   indeterminate?: boolean;
+  /** Each node's reason, by endpoint. @default none */
   nodes?: Readonly<Record<string, string>>;
+  /** What the tube's schema finds wrong. @default none */
   issues?: readonly PayloadIssue[];
 }
 
 /** The one error class of this library. Match on `code`; the message is for people. */
 export class DqError extends Error {
+  /** What it is about; the message begins with it. */
   readonly code: DqErrorCode;
   /** True: the job may still run although the call failed; do not add it again blindly. */
   readonly indeterminate: boolean;

@@ -6,6 +6,7 @@ import type { DelayedJob, HandlerMethod } from './job.js';
 export interface ScheduledTo {
   /** Without the prefix. */
   readonly tube: string;
+  /** Absent for a plain job. */
   readonly key?: string;
 }
 
@@ -32,6 +33,7 @@ export interface DqHooks {
 export interface DqClusterView {
   /** Undefined: the one without a name. */
   readonly name: string | undefined;
+  /** Those of this process. */
   readonly events: DqEvents;
   /** What is known at this moment without asking anybody. */
   readonly load: () => DqLoad;

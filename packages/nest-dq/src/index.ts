@@ -1,3 +1,7 @@
+/**
+ * All that an application needs.
+ * @module nest-dq
+ */
 export { DqModule, type DqExtras } from './nest/dq-module.js';
 export type { DqOptions, RedisClient } from './nest/options.js';
 export { defineTube, type AsJson, type PayloadOf, type Tube } from './tube.js';
@@ -16,6 +20,8 @@ export type {
 } from './job.js';
 export type { Backoff, BackoffPlan, Duration, When } from './time.js';
 export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js';
+export { Recurring, type RecurringOptions } from './nest/recurring.js';
+export type { RecurrencePlan } from './recurring/occurrences.js';
 export { DelayedContext, DelayedPayload } from './nest/parameters.js';
 export { isDqContext } from './nest/dq-context.js';
 export { InjectDq, getDqToken, type DqInjectable } from './nest/tokens.js';
@@ -36,4 +42,4 @@ export { DqEvents, type DqEventMap, type DqEventName } from './events/events.js'
 export { OnDq } from './nest/on-dq.js';
 export { DqHealth, type DqHealthState } from './health/health.js';
 export type { DqClusterView, DqHooks, DqLoad, ScheduledTo } from './hooks.js';
-export { DqError, type DqErrorCode, type PayloadIssue } from './errors.js';
+export { DqError, type DqErrorCode, type DqErrorDetails, type PayloadIssue } from './errors.js';

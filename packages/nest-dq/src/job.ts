@@ -40,7 +40,9 @@ export interface JobReceipt {
   readonly ids: string;
   /** Without the prefix. */
   readonly tube: string;
+  /** As it was given. */
   readonly key?: string;
+  /** When it runs; that of a `kept` receipt is the present job's. */
   readonly dueAt: Date;
   /** How many nodes have confirmed their copy: from `minWritten` to `replicas`. */
   readonly copies: number;
@@ -73,10 +75,13 @@ export type RescheduleResult = 'rescheduled' | 'running' | 'done' | 'revoked' | 
 export interface JobView {
   /** `retrying`: it waits, after a run that failed or was cut short. */
   readonly state: 'waiting' | 'running' | 'retrying' | 'done' | 'revoked' | 'dead';
+  /** A ULID, or made from tube and key. */
   readonly id: string;
+  /** Finds this very job, also where it was looked for by its key. */
   readonly ids: string;
   /** Without the prefix of this module. */
   readonly tube: string;
+  /** Absent for a plain job. */
   readonly key?: string;
   /** When it runs (next), or ran. */
   readonly dueAt: Date;
@@ -89,13 +94,17 @@ export interface JobView {
  * made by the library only.
  */
 export abstract class DelayedJob<P = unknown> {
+  /** A ULID, or made from tube and key; the same in all runs. */
   abstract readonly id: string;
   /** What the receipt's `ids` finds, too. */
   abstract readonly ids: string;
   /** Without the prefix. */
   abstract readonly tube: string;
+  /** Absent for a plain job. */
   abstract readonly key?: string;
+  /** What the handler gets first, before pipes: as JSON left it, or what the tube's schema made of that. */
   abstract readonly payload: P;
+  /** Those of the add, with what hooks wrote; {} if there are none. */
   abstract readonly headers: Readonly<Record<string, string>>;
   /** When this run was due: a retry's own time. */
   abstract readonly dueAt: Date;
@@ -133,14 +142,17 @@ export interface HandlerOptions {
 
 /** What a handler returns or throws to say more than «done» or «failed». */
 export abstract class Outcome extends Error {
+  /** Which of the three. */
   abstract readonly '~outcome': 'retry' | 'again' | 'discard';
 }
 
 /** It failed: once more after this delay instead of the backoff's. Counts as an attempt. */
 export class Retry extends Outcome {
+  /** Which of the three. */
   readonly '~outcome' = 'retry';
 
   private constructor(
+    /** From the end of this run. */
     readonly delay: Duration,
     cause: unknown,
   ) {
@@ -148,6 +160,10 @@ export class Retry extends Outcome {
     this.name = 'Retry';
   }
 
+  /**
+   * Where no attempt is left, a dead letter. A wrong delay is a failure like any other, `DQ_BAD_DURATION`.
+   * @param cause Why, for events and the dead letter.
+   */
   static after(delay: Duration, cause?: unknown): Retry {
     return new Retry(delay, cause);
   }
@@ -158,18 +174,23 @@ export class Retry extends Outcome {
  * what recurs.
  */
 export class Again extends Outcome {
+  /** Which of the three. */
   readonly '~outcome' = 'again';
 
-  private constructor(readonly when: { readonly delay: Duration } | { readonly at: When }) {
+  private constructor(
+    /** A delay from the end of this run, or an instant. */
+    readonly when: { readonly delay: Duration } | { readonly at: When },
+  ) {
     super('again');
     this.name = 'Again';
   }
 
+  /** The delay counts from the end of this run. A wrong one is a failure, `DQ_BAD_DURATION`. */
   static after(delay: Duration): Again {
     return new Again({ delay });
   }
 
-  /** An instant that is over runs at once. */
+  /** An instant that is over runs at once. What is no instant is a failure, `DQ_BAD_TIME`. */
   static at(when: When): Again {
     return new Again({ at: when });
   }
@@ -177,13 +198,18 @@ export class Again extends Outcome {
 
 /** It never will: a dead letter at once, with this reason. */
 export class Discard extends Outcome {
+  /** Which of the three. */
   readonly '~outcome' = 'discard';
 
-  private constructor(readonly reason: string) {
+  private constructor(
+    /** Why, as it was given. */
+    readonly reason: string,
+  ) {
     super(reason);
     this.name = 'Discard';
   }
 
+  /** The dead letter has the reason as its error's message. */
   static because(reason: string): Discard {
     return new Discard(reason);
   }

@@ -126,6 +126,7 @@ export function parseWhen(value: When): number {
 
 /** How long to wait before the next attempt. */
 export interface BackoffPlan {
+  /** `fixed`: the same wait each time. `exponential`: twice as long each time. */
   type: 'fixed' | 'exponential';
   /** The first wait. @default '2s' */
   delay?: Duration;

@@ -5,6 +5,7 @@ import { checkSchema } from './schema.js';
 
 /** A name with a payload type: `In` is what a producer gives, `Out` what a handler gets. Made by `defineTube`. */
 export interface Tube<In = any, Out = any> {
+  /** Without the prefix. */
   readonly name: string;
   /** What a payload is checked with, on adding and on running. */
   readonly schema?: StandardSchemaV1<unknown, Out>;

@@ -1,10 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { Rows } from '../common/rows.js';
+import { Settings } from '../settings.js';
 import type { Order, OrderStatus } from './order.js';
 
-/** In memory, to keep the example small: jobs on a cluster outlive it, and then find no row. */
 @Injectable()
 export class OrdersRepository {
-  private readonly rows = new Map<string, Order>();
+  private readonly rows: Rows<Order>;
+
+  constructor({ folder }: Settings) {
+    this.rows = new Rows(folder, 'orders', (row) => ({ ...row, payBy: new Date(row.payBy) }));
+  }
 
   add(order: Order): void {
     this.rows.set(order.id, order);
@@ -20,7 +25,7 @@ export class OrdersRepository {
   }
 
   list(): Order[] {
-    return [...this.rows.values()];
+    return this.rows.list();
   }
 
   /** As `UPDATE orders SET status = :to WHERE id = :id AND status = :from`: the changed row, if there was one. */

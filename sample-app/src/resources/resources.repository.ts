@@ -1,9 +1,18 @@
 import { Injectable } from '@nestjs/common';
+import { Rows } from '../common/rows.js';
+import { Settings } from '../settings.js';
 import type { Deletion, Resource } from './resource.js';
 
 @Injectable()
 export class ResourcesRepository {
-  private readonly rows = new Map<string, Resource>();
+  private readonly rows: Rows<Resource>;
+
+  constructor({ folder }: Settings) {
+    this.rows = new Rows(folder, 'resources', (row) => ({
+      ...row,
+      ...(row.deletion && { deletion: readDeletion(row.deletion) }),
+    }));
+  }
 
   add(resource: Resource): void {
     this.rows.set(resource.id, resource);
@@ -40,4 +49,8 @@ export class ResourcesRepository {
   remove(id: string): void {
     this.rows.delete(id);
   }
+}
+
+function readDeletion({ at, notices, noticesSent }: Deletion): Deletion {
+  return { at: new Date(at), notices: notices.map((notice) => new Date(notice)), noticesSent };
 }

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { Rows } from '../common/rows.js';
+import { Settings } from '../settings.js';
 
 export interface User {
   readonly id: string;
@@ -8,7 +10,11 @@ export interface User {
 
 @Injectable()
 export class UsersRepository {
-  private readonly rows = new Map<string, User>();
+  private readonly rows: Rows<User>;
+
+  constructor({ folder }: Settings) {
+    this.rows = new Rows(folder, 'users');
+  }
 
   add(user: User): void {
     this.rows.set(user.id, user);

@@ -1,10 +1,13 @@
+import type { Disk } from '../disk/disk.js';
 import type { Clock } from '../time.js';
+import { isTubeName } from '../beanstalk/commands.js';
 import type { Alarms, Sleeper } from './alarms.js';
+import { Bag } from './bag.js';
 import type { Command } from './command-parser.js';
 import { Heap } from '../heap.js';
 import { jobStats, tubeList, tubeStats } from './stats.js';
 import type { Job, JobStore, Reserver } from './store.js';
-import { dueBefore, removeUnordered, type Tube, type Tubes } from './tubes.js';
+import { dueBefore, type Tube, type Tubes } from './tubes.js';
 
 /** A reserve is told of a held job this many milliseconds before its time to run is over. */
 const SAFETY_MARGIN = 1000;
@@ -15,6 +18,12 @@ export interface Shared {
   readonly store: JobStore;
   readonly tubes: Tubes;
   readonly alarms: Alarms<Client>;
+  /** Bytes of the largest body, without its CRLF. */
+  readonly maxJobSize: number;
+  /** Whether every put is refused. */
+  isDraining: boolean;
+  /** Where the jobs are kept. */
+  readonly disk?: Disk;
   stats(): string;
 }
 
@@ -29,11 +38,11 @@ export class Client implements Reserver, Sleeper {
   heapIndex = -1;
   wakeAt = Infinity;
   readonly held = new Heap<Job>(dueBefore);
-  readonly watched: Tube[] = [];
   isProducer = false;
   isWorker = false;
 
   private used: Tube;
+  private readonly watching = new Bag<Tube>();
   /** While a reserve waits: until when, by Clock.now. */
   private waitsUntil: number | undefined;
 
@@ -46,6 +55,10 @@ export class Client implements Reserver, Sleeper {
     this.used = shared.tubes.default;
     this.used.using++;
     this.watch(this.used);
+  }
+
+  get watched(): readonly Tube[] {
+    return this.watching.items;
   }
 
   /** True while a reserve waits; no further command may be executed meanwhile. */
@@ -99,11 +112,7 @@ export class Client implements Reserver, Sleeper {
       case 'ignore':
         return this.ignore(command.tube);
       case 'pause-tube':
-        return this.change(
-          tubes.find(command.tube),
-          (tube) => store.pause(tube, command.delay),
-          'PAUSED\r\n',
-        );
+        return this.pause(command.tube, command.delay);
       case 'stats':
         return this.replyText(this.shared.stats());
       case 'stats-job':
@@ -151,12 +160,13 @@ export class Client implements Reserver, Sleeper {
     this.onWaited();
   }
 
-  /** Gives everything back. */
+  /** Gives everything back, jobs and tubes in beanstalkd's order. */
   leave(): void {
     const { alarms, store } = this.shared;
     this.stopWaiting();
-    for (let job = this.held.peek(); job; job = this.held.peek()) store.giveBack(job);
-    for (const tube of this.watched.splice(0)) this.unwatch(tube);
+    const jobs = this.held.takeAll().sort((a, b) => a.reservation - b.reservation);
+    for (const job of jobs) store.giveBack(job);
+    for (let tube = this.watched[0]; tube; tube = this.watched[0]) this.unwatch(tube);
     this.used.using--;
     store.dropTubeIfUnused(this.used);
     alarms.set(this, Infinity);
@@ -220,26 +230,34 @@ export class Client implements Reserver, Sleeper {
 
   private watchAlso(name: string): void {
     const tube = this.shared.tubes.findOrMake(name);
-    if (!this.watched.includes(tube)) this.watch(tube);
+    if (!this.watching.has(tube)) this.watch(tube);
     this.reply(`WATCHING ${this.watched.length}\r\n`);
   }
 
   private ignore(name: string): void {
-    const tube = this.watched.find((watched) => watched.name === name);
-    if (tube && this.watched.length === 1) return this.reply('NOT_IGNORED\r\n');
-    if (tube) this.unwatch(tube);
+    const tube = this.shared.tubes.find(name);
+    if (tube && this.watching.has(tube)) {
+      if (this.watched.length === 1) return this.reply('NOT_IGNORED\r\n');
+      this.unwatch(tube);
+    }
     this.reply(`WATCHING ${this.watched.length}\r\n`);
   }
 
   private watch(tube: Tube): void {
-    this.watched.push(tube);
+    this.watching.add(tube);
     tube.watching++;
   }
 
   private unwatch(tube: Tube): void {
-    removeUnordered(this.watched, tube);
+    this.watching.delete(tube);
     tube.watching--;
     this.shared.store.dropTubeIfUnused(tube);
+  }
+
+  private pause(name: string, seconds: number): void {
+    if (!isTubeName(name)) return this.reply('BAD_FORMAT\r\n');
+    const { store, tubes } = this.shared;
+    this.change(tubes.find(name), (tube) => store.pause(tube, seconds), 'PAUSED\r\n');
   }
 
   private change<T>(target: T | undefined, change: (target: T) => void, reply: string): void {

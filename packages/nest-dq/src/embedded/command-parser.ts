@@ -1,8 +1,12 @@
 import { isTubeName } from '../beanstalk/commands.js';
 
-/** What one command line asks for, as beanstalkd 1.12 reads it. Times are whole seconds; names and bytes are latin1. */
+/**
+ * What one command line asks for, as beanstalkd 1.12 reads it. Times are whole seconds; names and bytes are latin1.
+ * A put that `hasMore` behind its size is in a bad format unless its body is too big, and the tube of a pause-tube may be
+ * no tube name: beanstalkd counts both as commands before it refuses them.
+ */
 export type Command =
-  | { verb: 'put'; pri: number; delay: number; ttr: number; size: number }
+  | { verb: 'put'; pri: number; delay: number; ttr: number; size: number; hasMore: boolean }
   | { verb: TubeVerb; tube: string }
   | { verb: 'pause-tube'; tube: string; delay: number }
   | { verb: 'reserve-with-timeout'; seconds: number }
@@ -26,9 +30,6 @@ type BareVerb =
   | 'list-tube-used'
   | 'list-tubes-watched'
   | 'quit';
-
-/** The largest body, in bytes, as beanstalkd's default. */
-export const MAX_JOB_SIZE = 65_535;
 
 const MAX_U32 = 2 ** 32 - 1;
 const MAX_U64 = 2n ** 64n - 1n;
@@ -87,9 +88,7 @@ function parsePut(args: string): Command | undefined {
   if (!match) return undefined;
   const [pri, delay, ttr, size] = [u32(match[1]), u32(match[2]), u32(match[3]), u32(match[4])];
   if (pri === undefined || delay === undefined || ttr === undefined || size === undefined) return undefined;
-  // A body that is too big is refused, and taken off the wire, before anything behind its size is looked at.
-  if (match[5] !== '' && size <= MAX_JOB_SIZE) return undefined;
-  return { verb: 'put', pri, delay, ttr, size };
+  return { verb: 'put', pri, delay, ttr, size, hasMore: match[5] !== '' };
 }
 
 function parseReserveWithTimeout(args: string): Command | undefined {
@@ -122,7 +121,7 @@ function parseKick(args: string): Command | undefined {
 function parsePauseTube(args: string): Command | undefined {
   const match = TUBE_AND_NUMBER.exec(args);
   const [tube, delay] = [match?.[1], u32(match?.[2])];
-  if (tube === undefined || delay === undefined || !isTubeName(tube)) return undefined;
+  if (tube === undefined || delay === undefined) return undefined;
   return { verb: 'pause-tube', tube, delay };
 }
 

@@ -233,13 +233,27 @@ describe('EmbeddedNode', () => {
         replies += await a.hears();
     });
 
-    it('give back at once what they held, in the order of its deadlines', async () => {
+    it('give back at once what they held, in the order in which they reserved it', async () => {
       const [a, b] = [new Talker(), new Talker()];
-      await a.says(`${put(0, 60, 9)}${put(0, 70, 1)}reserve-job 1\r\nreserve-job 2\r\n`);
+      await a.says(`${put(0, 60, 1)}${put(0, 70, 9)}reserve-job 2\r\nreserve-job 1\r\n`);
       await b.says('reserve\r\nreserve\r\n');
       a.stream.destroy();
       await clock.advance(0);
-      expect(await b.hears()).toBe('RESERVED 1 1\r\nx\r\nRESERVED 2 1\r\nx\r\n');
+      expect(await b.hears()).toBe('RESERVED 2 1\r\nx\r\nRESERVED 1 1\r\nx\r\n');
+    });
+
+    it('that ask for much let others come in between', async () => {
+      const [a, b] = [new Talker(), new Talker()];
+      let now = 0;
+      jest.spyOn(clock, 'now').mockImplementation(() => now++); // each look takes a millisecond
+      const heard: string[] = [];
+      a.stream.on('data', (chunk: Buffer) => heard.push(`a ${chunk.length}`));
+      b.stream.on('data', () => heard.push('b'));
+      a.stream.write('list-tube-used\r\n'.repeat(1000));
+      expect(await b.says('list-tube-used\r\n')).toBe('USING default\r\n');
+      while ((await a.hears()) !== '');
+      expect(heard.length).toBeGreaterThan(4);
+      expect(heard.slice(0, 3)).toContain('b');
     });
 
     it('see a half-close of the client only after all replies', async () => {

@@ -1,18 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import type { Disk } from '../disk/disk.js';
 import { DqError } from '../errors.js';
 import type { Clock, Timer } from '../time.js';
 import { Alarms } from './alarms.js';
 import type { Client, Shared } from './client.js';
 import { duplexPair } from './duplex-pair.js';
+import { KeptJobs } from './kept-jobs.js';
 import { Session, type SessionHost } from './session.js';
 import { nodeStats } from './stats.js';
 import { JobStore } from './store.js';
 import { Tubes } from './tubes.js';
 
+export interface NodeSettings {
+  /** Bytes of the largest body. @default 65535 */
+  maxJobSize?: number;
+}
+
+const MAX_JOB_SIZE = 65_535;
+
 /**
- * A node that speaks beanstalkd 1.12's protocol and lives in this process and its memory: what it holds is gone with
- * the process. It works in turns: what arrived, and what is due, sets sessions to work; one timer stands for the rest.
+ * A node that speaks beanstalkd 1.12's protocol and lives in this process. What it holds is in memory, and gone with the
+ * process unless the node was opened on a disk: then a change is on disk before it is answered.
+ * It works in turns: what arrived, and what is due, sets sessions to work; one timer stands for the rest.
  */
 export class EmbeddedNode {
   /** Hex, new for each node; `id` in `stats`. A job's id is unique within one instance only. */
@@ -30,33 +40,67 @@ export class EmbeddedNode {
   private timer: Timer | undefined;
   private timerAt = Infinity;
 
-  constructor(private readonly clock: Clock) {
+  constructor(
+    private readonly clock: Clock,
+    { maxJobSize = MAX_JOB_SIZE }: NodeSettings = {},
+    kept?: KeptJobs,
+  ) {
     this.startedAt = clock.now();
     const tubes = new Tubes();
     this.shared = {
       clock,
       tubes,
-      store: new JobStore(clock, tubes),
+      store: new JobStore(clock, tubes, kept),
       alarms: new Alarms<Client>(),
+      disk: kept?.disk,
+      maxJobSize,
+      isDraining: false,
       stats: () => this.stats(),
     };
     this.host = {
       shared: this.shared,
       commands: {},
       schedule: (session) => this.schedule(session),
+      later: (session) => clock.soon(() => this.schedule(session)),
       closed: (session) => void this.sessions.delete(session),
     };
   }
 
-  /** A new connection, as a connected socket would be. From a closed node it fails with the error `DQ_CLOSED`. */
+  /** With the jobs that are on a disk, which is to be closed after the node. `DQ_DISK`: they cannot be read. */
+  static async open(clock: Clock, disk: Disk, settings?: NodeSettings): Promise<EmbeddedNode> {
+    const kept = new KeptJobs(disk, clock);
+    const node = new EmbeddedNode(clock, settings, kept);
+    const { store, tubes } = node.shared;
+    await kept.load(store, tubes);
+    disk.onFailure(() => node.close());
+    return node;
+  }
+
+  /**
+   * A new connection, as a connected socket would be. From a closed node it fails with the error `DQ_CLOSED`, from one
+   * whose disk has failed with `DQ_DISK`.
+   */
   dial(): Duplex {
     const { client, server } = duplexPair(this.clock);
     if (this.isClosed) {
-      return client.destroy(new DqError('DQ_CLOSED', 'the embedded node is closed'));
+      const failure = this.shared.disk?.failure;
+      return client.destroy(failure ?? new DqError('DQ_CLOSED', 'the embedded node is closed'));
     }
-    this.connections++;
-    this.sessions.add(new Session(server, this.host));
+    this.serve(server);
     return client;
+  }
+
+  /** Serves a connection that somebody else made, and gives how to end it: with the replies so far. */
+  serve(stream: Duplex): { close(): void } {
+    const session = new Session(stream, this.host);
+    this.connections++;
+    this.sessions.add(session);
+    return session;
+  }
+
+  /** From now on every put is answered DRAINING, as by a beanstalkd that got SIGUSR1; jobs are handed out as ever. */
+  drain(): void {
+    this.shared.isDraining = true;
   }
 
   /**
@@ -127,6 +171,8 @@ export class EmbeddedNode {
     return nodeStats({
       instance: this.instance,
       uptime: this.clock.now() - this.startedAt,
+      maxJobSize: this.shared.maxJobSize,
+      isDraining: this.shared.isDraining,
       store: this.shared.store,
       tubes: this.shared.tubes,
       commands: this.host.commands,

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { Client, type Shared } from './client.js';
-import { MAX_JOB_SIZE, parseCommand, type Command, type Verb } from './command-parser.js';
+import { parseCommand, type Command, type Verb } from './command-parser.js';
+import { HeldReplies } from './held-replies.js';
 import type { Job } from './store.js';
 import { TOO_LONG, WireReader } from './wire-reader.js';
 
@@ -8,6 +9,11 @@ import { TOO_LONG, WireReader } from './wire-reader.js';
 const WRITE_AT = 64 * 1024;
 /** Behind what makes it wait, a session reads no further ahead than this and one chunk. */
 const READ_AHEAD = 64 * 1024;
+/** A session works no longer than so many milliseconds at a stretch; they are looked at after so many commands. */
+const STRETCH = 10;
+const COMMANDS_PER_LOOK = 16;
+/** Milliseconds after its end in which a client may still read what it was told; then the connection is cut. */
+const LINGER = 1_000;
 
 /** What a session needs of its node. */
 export interface SessionHost {
@@ -15,6 +21,8 @@ export interface SessionHost {
   readonly commands: Partial<Record<Verb, number>>;
   /** Has `session.run` called soon, and not within this call. */
   schedule(session: Session): void;
+  /** The same, once others were read. */
+  later(session: Session): void;
   closed(session: Session): void;
 }
 
@@ -29,6 +37,10 @@ export class Session {
   private inputEnded = false;
   private output = '';
   private outputFull = false;
+  /** There where the node has a disk. */
+  private readonly held: HeldReplies | undefined;
+  /** Commands are left that others' work came before. */
+  private isInterrupted = false;
   private isClosed = false;
   /** A put that waits for its body; `size` without the CRLF. */
   private incoming: { job: Job; size: number } | undefined;
@@ -41,10 +53,18 @@ export class Session {
   ) {
     const schedule = () => host.schedule(this);
     this.client = new Client(host.shared, (text) => this.reply(text), schedule);
+    const { disk } = host.shared;
+    this.held =
+      disk &&
+      new HeldReplies(disk, {
+        send: (replies) => this.send(replies),
+        released: () => (this.isClosed ? this.end() : schedule()),
+        lost: () => this.destroy(),
+      });
     stream.on('data', (chunk: Buffer) => {
       if (this.isClosed) return;
       this.input.append(chunk);
-      if (this.isBlocked && this.input.length > READ_AHEAD) stream.pause();
+      if ((this.isBlocked || this.isInterrupted) && this.input.length > READ_AHEAD) stream.pause();
       schedule();
     });
     stream.on('end', () => {
@@ -58,19 +78,29 @@ export class Session {
     stream.on('close', () => this.close());
   }
 
-  /** Runs the commands that have arrived, as far as nothing makes them wait. */
+  /** Runs the commands that have arrived, as far as nothing makes them wait; what takes long goes on later. */
   run(): void {
-    while (!this.isClosed) {
+    const { clock } = this.host.shared;
+    const end = clock.now() + STRETCH;
+    this.isInterrupted = false;
+    this.held?.begin();
+    for (let count = 1; !this.isClosed; count++) {
       // Who will send nothing more is not kept waiting, as beanstalkd does it; but what was sent is done.
       if (this.inputEnded) this.client.endWait('TIMED_OUT\r\n');
       if (this.output.length >= WRITE_AT) this.write();
       if (this.isBlocked || !this.step()) break;
+      if (count % COMMANDS_PER_LOOK === 0 && clock.now() > end) {
+        this.isInterrupted = true;
+        this.host.later(this);
+        break;
+      }
     }
     if (this.isClosed) return;
-    if (this.inputEnded && !this.isBlocked) return this.close();
+    const mayRead = !this.isBlocked && !this.isInterrupted;
+    if (this.inputEnded && mayRead) return this.close();
     this.write();
     this.client.setAlarm();
-    if (!this.isBlocked && this.stream.isPaused()) this.stream.resume();
+    if (mayRead && this.stream.isPaused()) this.stream.resume();
   }
 
   /** Ends the connection after the replies so far, and gives back at once what the client held. Idempotent. */
@@ -81,8 +111,7 @@ export class Session {
     this.client.leave();
     this.host.closed(this);
     this.write();
-    this.stream.end();
-    this.stream.resume(); // what else the client sends is read and dropped, so that its end is seen
+    this.end();
   }
 
   /** Closes, and cuts the connection whatever is under way. */
@@ -92,7 +121,17 @@ export class Session {
   }
 
   private get isBlocked(): boolean {
-    return this.client.isWaiting || this.outputFull;
+    return this.client.isWaiting || this.outputFull || this.held?.isFull === true;
+  }
+
+  /** Of a closed session: ends the stream, if all replies have left. */
+  private end(): void {
+    if (this.held?.isEmpty === false) return;
+    this.stream.end();
+    this.stream.resume(); // what else the client sends is read and dropped, so that its end is seen
+    if (this.stream.destroyed) return;
+    const cut = this.host.shared.clock.after(LINGER, () => this.stream.destroy());
+    this.stream.once('close', () => cut.cancel());
   }
 
   /** Takes the next command or body off the input. False if it has not arrived. */
@@ -114,8 +153,10 @@ export class Session {
       this.close();
     } else if (command.verb !== 'put') {
       this.client.execute(command);
-    } else if (command.size > MAX_JOB_SIZE) {
+    } else if (command.size > this.host.shared.maxJobSize) {
       this.toSkip = command.size + 2;
+    } else if (command.hasMore) {
+      this.reply('BAD_FORMAT\r\n');
     } else {
       const job = this.client.announce(command.pri, command.delay, command.ttr);
       this.incoming = { job, size: command.size };
@@ -127,12 +168,14 @@ export class Session {
     if (input.length < size + 2) return false;
     this.incoming = undefined;
     const body = input.read(size);
-    if (input.read(2) === '\r\n') {
-      host.shared.store.put(job, body);
+    const isComplete = input.read(2) === '\r\n';
+    const { store, isDraining } = host.shared;
+    if (isComplete && !isDraining) {
+      store.put(job, body);
       this.reply(`INSERTED ${job.id}\r\n`);
     } else {
-      host.shared.store.discard(job);
-      this.reply('EXPECTED_CRLF\r\n');
+      store.discard(job);
+      this.reply(isComplete ? 'DRAINING\r\n' : 'EXPECTED_CRLF\r\n');
     }
     return true;
   }
@@ -149,8 +192,14 @@ export class Session {
   }
 
   private write(): void {
-    if (this.output === '' || this.stream.destroyed) return;
-    this.outputFull = !this.stream.write(this.output, 'latin1');
+    const { output } = this;
+    if (output === '') return;
     this.output = '';
+    if (this.held) this.held.add(output);
+    else this.send(output);
+  }
+
+  private send(replies: string): void {
+    if (!this.stream.destroyed) this.outputFull = !this.stream.write(replies, 'latin1');
   }
 }

@@ -1,5 +1,5 @@
 import { hostname, machine, version as osVersion } from 'node:os';
-import { MAX_JOB_SIZE, type Verb } from './command-parser.js';
+import type { Verb } from './command-parser.js';
 import type { Job, JobStore } from './store.js';
 import type { Tube, Tubes } from './tubes.js';
 
@@ -10,6 +10,8 @@ const VERSION = '1.12';
 export interface NodeFacts {
   instance: string;
   uptime: number;
+  maxJobSize: number;
+  isDraining: boolean;
   store: JobStore;
   tubes: Tubes;
   commands: Readonly<Partial<Record<Verb, number>>>;
@@ -18,7 +20,8 @@ export interface NodeFacts {
 
 type Entries = readonly (readonly [key: string, value: string | number])[];
 
-export function nodeStats({ instance, uptime, store, tubes, commands, connections }: NodeFacts): string {
+export function nodeStats(facts: NodeFacts): string {
+  const { instance, uptime, maxJobSize, isDraining, store, tubes, commands, connections } = facts;
   const count = (verb: Verb) => [`cmd-${verb}`, commands[verb] ?? 0] as const;
   const sum = (of: (tube: Tube) => number) => tubes.all.reduce((total, tube) => total + of(tube), 0);
   const { userCPUTime, systemCPUTime } = process.resourceUsage();
@@ -52,7 +55,7 @@ export function nodeStats({ instance, uptime, store, tubes, commands, connection
     count('pause-tube'),
     ['job-timeouts', store.timeouts],
     ['total-jobs', store.totalJobs],
-    ['max-job-size', MAX_JOB_SIZE],
+    ['max-job-size', maxJobSize],
     ['current-tubes', tubes.all.length],
     ['current-connections', connections.current],
     ['current-producers', connections.producers],
@@ -69,7 +72,7 @@ export function nodeStats({ instance, uptime, store, tubes, commands, connection
     ['binlog-records-migrated', 0],
     ['binlog-records-written', 0],
     ['binlog-max-size', 0],
-    ['draining', 'false'],
+    ['draining', String(isDraining)],
     ['id', instance],
     ['hostname', hostname()],
     ['os', osVersion()],

@@ -6,6 +6,13 @@ import { readyBefore, type Tube, type Tubes } from './tubes.js';
 /** `incoming`: announced by a put whose body has not arrived yet; nobody can see it. */
 export type JobState = 'incoming' | 'ready' | 'delayed' | 'reserved' | 'buried';
 
+/** Is told of what a restart should know. */
+export interface JobKeeper {
+  /** It was put, or is in another state, or has another priority. */
+  changed(job: Job): void;
+  removed(job: Job): void;
+}
+
 /** One job. Times are milliseconds of Clock.now. */
 export class Job implements HeapItem {
   heapIndex = -1;
@@ -16,7 +23,11 @@ export class Job implements HeapItem {
   deadline = 0;
   /** Of a buried job: its place among all burials of this node. */
   burial = 0;
+  /** Of a reserved job: its place among all reservations of this node. */
+  reservation = 0;
   reserver: Reserver | undefined;
+  /** What of it is on disk, or on its way there. */
+  kept: 'not' | 'job' | 'job and state' = 'not';
   reserves = 0;
   timeouts = 0;
   releases = 0;
@@ -44,18 +55,20 @@ export interface Reserver {
   give(job: Job): void;
 }
 
-/** The jobs, in memory, and all changes of their states. It gives each ready job to the first who waits for it. */
+/** The jobs, and all changes of their states. It gives each ready job to the first who waits for it. */
 export class JobStore {
   private readonly jobs = new Map<number, Job>();
   private readonly alarms = new Alarms<Tube>();
   private lastId = 0;
   private lastBurial = 0;
+  private lastReservation = 0;
   totalJobs = 0;
   timeouts = 0;
 
   constructor(
     private readonly clock: Clock,
     private readonly tubes: Tubes,
+    private readonly keeper?: JobKeeper,
   ) {}
 
   /** When `wake` has to be called; Infinity if never. */
@@ -83,6 +96,28 @@ export class JobStore {
     job.tube.totalJobs++;
     this.totalJobs++;
     this.enqueue(job, job.delay);
+    this.keeper?.changed(job);
+  }
+
+  /** Takes in a job of an earlier process, ready, delayed or buried as it was then; its id counts as given. */
+  restore(job: Job): void {
+    this.jobs.set(job.id, job);
+    job.tube.jobs++;
+    this.restoreIds(job.id);
+    if (job.state === 'buried') {
+      this.lastBurial = Math.max(this.lastBurial, job.burial);
+      job.tube.buried.add(job);
+    } else if (job.state === 'delayed') {
+      job.tube.delayed.add(job);
+      this.setAlarm(job.tube);
+    } else {
+      job.tube.addReady(job);
+    }
+  }
+
+  /** Ids up to this one were given, and are not given again. */
+  restoreIds(lastId: number): void {
+    this.lastId = Math.max(this.lastId, lastId);
   }
 
   discard(job: Job): void {
@@ -102,10 +137,12 @@ export class JobStore {
 
   /** Reserves a job that nobody holds. */
   reserve(job: Job, reserver: Reserver): void {
+    if (job.state !== 'ready') this.keeper?.changed(job);
     this.detach(job);
     job.state = 'reserved';
     job.reserver = reserver;
     job.reserves++;
+    job.reservation = ++this.lastReservation;
     job.deadline = this.clock.now() + job.ttr * 1000;
     job.tube.reserved++;
     reserver.held.add(job);
@@ -122,6 +159,7 @@ export class JobStore {
     job.delay = delay;
     job.releases++;
     this.enqueue(job, delay);
+    this.keeper?.changed(job);
   }
 
   /** Takes a job back from a session that is gone. */
@@ -144,6 +182,7 @@ export class JobStore {
     job.buries++;
     job.burial = ++this.lastBurial;
     job.tube.buried.add(job);
+    this.keeper?.changed(job);
   }
 
   /** Makes a buried or delayed job ready. */
@@ -151,6 +190,7 @@ export class JobStore {
     this.detach(job);
     job.kicks++;
     this.enqueue(job, 0);
+    this.keeper?.changed(job);
   }
 
   /** Kicks up to so many jobs: buried ones if there are any, else delayed ones. Returns how many. */
@@ -167,6 +207,7 @@ export class JobStore {
   delete(job: Job): void {
     this.detach(job);
     this.jobs.delete(job.id);
+    this.keeper?.removed(job);
     job.tube.deletes++;
     this.leaveTube(job);
   }

@@ -1,4 +1,5 @@
 import type { Sleeper } from './alarms.js';
+import { Bag } from './bag.js';
 import { Heap } from '../heap.js';
 import type { Job, Reserver } from './store.js';
 
@@ -66,10 +67,14 @@ export function dueBefore(a: Job, b: Job): boolean {
 
 /** All tubes that exist: `default`, and those that are used, watched or hold a job. */
 export class Tubes {
-  /** In beanstalkd's order of listing. */
-  readonly all: Tube[] = [];
+  private readonly bag = new Bag<Tube>();
   private readonly byName = new Map<string, Tube>();
   readonly default = this.findOrMake('default');
+
+  /** In beanstalkd's order of listing. */
+  get all(): readonly Tube[] {
+    return this.bag.items;
+  }
 
   find(name: string): Tube | undefined {
     return this.byName.get(name);
@@ -80,7 +85,7 @@ export class Tubes {
     if (found) return found;
     const tube = new Tube(name);
     this.byName.set(name, tube);
-    this.all.push(tube);
+    this.bag.add(tube);
     return tube;
   }
 
@@ -88,15 +93,7 @@ export class Tubes {
   dropIfUnused(tube: Tube): boolean {
     if (tube.using > 0 || tube.watching > 0 || tube.jobs > 0 || tube === this.default) return false;
     this.byName.delete(tube.name);
-    removeUnordered(this.all, tube);
+    this.bag.delete(tube);
     return true;
   }
-}
-
-/** Takes an item out as beanstalkd does it: the last one takes its place. */
-export function removeUnordered<T>(items: T[], item: T): void {
-  const index = items.indexOf(item);
-  if (index < 0) return;
-  const last = items.pop()!;
-  if (index < items.length) items[index] = last;
 }

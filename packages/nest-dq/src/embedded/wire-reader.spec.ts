@@ -29,6 +29,15 @@ describe('WireReader', () => {
     },
   );
 
+  it('keeps no memory of its own for each of many small chunks, nor any of their memory', () => {
+    const reader = new WireReader();
+    const chunk = Buffer.from('x');
+    for (let count = 0; count < 100_000; count++) reader.append(count === 0 ? Buffer.from('x') : chunk);
+    chunk.fill('y');
+    expect(reader.length).toBe(100_000);
+    expect(reader.read(100_000)).toBe('x'.repeat(100_000));
+  });
+
   it.each(chunks)('loses the next line when the 224th byte parts CR and LF, in chunks of %i', (chunk) => {
     expect(lines(`${'x'.repeat(223)}\r\nlost\r\nnext\r\n`, chunk)).toEqual([TOO_LONG, 'next']);
   });

@@ -11,21 +11,31 @@ export const TOO_LONG = Symbol('a line over 224 bytes');
  * alive in which it came.
  */
 export class WireReader {
-  private head: Buffer = Buffer.alloc(0);
-  private offset = 0;
-  private tail: Buffer[] = [];
+  /** Bytes that were not read yet: those of `bytes` from `start` to `end`. */
+  private bytes: Buffer = Buffer.alloc(0);
+  private start = 0;
+  private end = 0;
   private discarding = false;
-  /** Bytes that have arrived and were not read yet. */
-  length = 0;
 
+  /** Bytes that have arrived and were not read yet. */
+  get length(): number {
+    return this.end - this.start;
+  }
+
+  /** A chunk that comes to an empty reader is taken as it is; it must not be changed afterwards. */
   append(chunk: Buffer): void {
-    if (this.length === 0) {
-      this.head = chunk;
-      this.offset = 0;
-    } else {
-      this.tail.push(chunk);
+    const { length } = this;
+    if (length === 0) {
+      this.bytes = chunk;
+      this.start = 0;
+      this.end = chunk.length;
+      return;
     }
-    this.length += chunk.length;
+    // Twice what there is, so that any number of small chunks is copied a few times only, and needs no memory each.
+    if (this.end + chunk.length > this.bytes.length)
+      this.moveTo(Buffer.allocUnsafe(2 * length + chunk.length));
+    chunk.copy(this.bytes, this.end);
+    this.end += chunk.length;
   }
 
   /**
@@ -35,55 +45,48 @@ export class WireReader {
    */
   readLine(): string | typeof TOO_LONG | undefined {
     for (;;) {
-      const end = this.lineEnd();
-      if (end >= 0) {
-        const line = this.head.toString('latin1', this.offset, end);
-        this.advance(end + 2 - this.offset);
+      const at = this.lineEnd();
+      if (at >= 0) {
+        const line = this.bytes.toString('latin1', this.start, at);
+        this.start = at + 2;
         if (!this.discarding) return line;
         this.discarding = false;
         return TOO_LONG;
       }
       if (this.length < LINE_LIMIT) return undefined;
       this.discarding = true;
-      this.advance(LINE_LIMIT);
+      this.start += LINE_LIMIT;
     }
   }
 
   /** So many bytes, which must have arrived: see `length`. */
   read(count: number): string {
-    if (this.head.length - this.offset < count) this.join();
-    const bytes = this.head.toString('latin1', this.offset, this.offset + count);
-    this.advance(count);
-    return bytes;
+    const { start } = this;
+    this.start += count;
+    return this.bytes.toString('latin1', start, this.start);
   }
 
   /** Throws away up to so many bytes, and says how many. */
   skip(count: number): number {
     const skipped = Math.min(count, this.length);
-    if (this.head.length - this.offset < skipped) this.join();
-    this.advance(skipped);
+    this.start += skipped;
     return skipped;
   }
 
-  /** Where in `head` the next CRLF is, or -1. */
+  /** Where in `bytes` the next CRLF is, or -1. */
   private lineEnd(): number {
-    if (this.tail.length > 0 && this.head.length - this.offset < LINE_LIMIT) this.join();
-    const { head, offset } = this;
-    const last = Math.min(head.length, offset + LINE_LIMIT) - 1;
-    for (let at = offset; at < last; at++) {
-      if (head[at] === CR) return head[at + 1] === LF ? at : -1;
+    const { bytes, start } = this;
+    const last = Math.min(this.end, start + LINE_LIMIT) - 1;
+    for (let at = start; at < last; at++) {
+      if (bytes[at] === CR) return bytes[at + 1] === LF ? at : -1;
     }
     return -1;
   }
 
-  private join(): void {
-    this.head = Buffer.concat([this.head.subarray(this.offset), ...this.tail]);
-    this.offset = 0;
-    this.tail = [];
-  }
-
-  private advance(count: number): void {
-    this.offset += count;
-    this.length -= count;
+  private moveTo(room: Buffer): void {
+    this.bytes.copy(room, 0, this.start, this.end);
+    this.end = this.length;
+    this.start = 0;
+    this.bytes = room;
   }
 }

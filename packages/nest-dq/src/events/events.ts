@@ -38,6 +38,7 @@ export interface DqEventMap {
   nodeUp: { readonly node: string };
 }
 
+/** Names of events, as `@OnDq` and `DqEvents.on` take them. */
 export type DqEventName = keyof DqEventMap;
 
 /**

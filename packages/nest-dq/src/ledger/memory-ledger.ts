@@ -1,24 +1,44 @@
+import type { Disk } from '../disk/disk.js';
 import { DqError } from '../errors.js';
 import type { Clock } from '../time.js';
-import type { Ledger, LedgerSettings } from './ledger.js';
+import { loadRecords } from './kept-records.js';
+import type { Ledger, LedgerListener, LedgerSettings } from './ledger.js';
 import { MemoryTubeLedger } from './memory-tube-ledger.js';
 
-/** The ledger of one process, for the embedded node. Its time starts as the machine's and never jumps. */
+export interface MemoryLedgerOptions {
+  readonly settings: LedgerSettings;
+  readonly clock: Clock;
+}
+
+/**
+ * The ledger of one process, for the embedded node; on a disk it decides in memory and answers when that is kept.
+ * Its time starts as the machine's, or the disk's, and never jumps.
+ */
 export class MemoryLedger implements Ledger {
   private readonly tubes = new Map<string, MemoryTubeLedger>();
   private readonly now: () => number;
   private closed = false;
 
-  constructor(private readonly options: { readonly settings: LedgerSettings; readonly clock: Clock }) {
+  constructor(
+    private readonly options: MemoryLedgerOptions,
+    private readonly disk?: Disk,
+  ) {
     const { clock } = options;
     const offset = clock.wall() - clock.now();
-    this.now = () => clock.now() + offset;
+    this.now = disk ? () => disk.now() : () => clock.now() + offset;
+  }
+
+  /** With what is on a disk, which is to be closed after the ledger. `DQ_DISK`: it cannot be read. */
+  static async open(options: MemoryLedgerOptions, disk: Disk): Promise<MemoryLedger> {
+    const ledger = new MemoryLedger(options, disk);
+    await loadRecords(disk, (tube) => ledger.tube(tube).records);
+    return ledger;
   }
 
   tube(name: string): MemoryTubeLedger {
     let tube = this.tubes.get(name);
     if (!tube) {
-      tube = new MemoryTubeLedger(this.options.settings, this.now, () => this.checkOpen());
+      tube = new MemoryTubeLedger(name, this.options.settings, this.now, () => this.checkOpen(), this.disk);
       this.tubes.set(name, tube);
     }
     return tube;
@@ -28,9 +48,9 @@ export class MemoryLedger implements Ledger {
     this.checkOpen();
   }
 
-  /** It is never away. */
-  listen(): () => void {
-    return () => undefined;
+  /** It is never away, unless its disk fails: then for good. */
+  listen(listener?: LedgerListener): () => void {
+    return this.disk?.onFailure((failure) => listener?.away(failure)) ?? (() => undefined);
   }
 
   close(): Promise<void> {

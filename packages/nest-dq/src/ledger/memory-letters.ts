@@ -19,17 +19,16 @@ export function letter(records: MemoryRecords, ref: LetterRef, time: Moment): Le
 }
 
 export function buried(records: MemoryRecords, { id, born, places }: BuriedRequest): void {
-  const name = letterName(id, born);
-  const found = records.letters.get(name);
+  const found = records.letters.get(letterName(id, born));
   if (!found) return;
   const isNew = ({ index }: { index: number }) => !found.places.some((each) => each.index === index);
-  records.letters.set(name, { ...found, places: [...found.places, ...places.filter(isNew)] });
+  records.keepLetter({ ...found, places: [...found.places, ...places.filter(isNew)] });
 }
 
 export function discard(records: MemoryRecords, ref: LetterRef, time: Moment): Letter | undefined {
   const found = letter(records, ref, time);
   if (!found) return undefined;
-  records.letters.delete(letterName(found.id, found.born));
+  records.dropLetter(found.id, found.born);
   const record = records.read(found.id, time);
   if (record?.state === 'dead' && record.born === found.born) {
     endRun(record, 'revoked');

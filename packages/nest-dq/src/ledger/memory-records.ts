@@ -1,5 +1,6 @@
 import { expiry, newRecord, type JobRecord } from './job-record.js';
 import type { LedgerSettings, Letter, RunRef } from './ledger.js';
+import { letterName } from './letter-name.js';
 
 /** Records looked at for each one asked for: more than one, so that the expired never pile up. */
 const SWEPT = 2;
@@ -10,12 +11,21 @@ export interface Moment {
   readonly us: number;
 }
 
+/** Is told of what a restart should know. */
+export interface RecordKeeper {
+  /** It was written, or is gone. */
+  recordChanged(id: string): void;
+  /** By `letterName`. */
+  letterChanged(name: string): void;
+}
+
 /** What the memory ledger keeps of one tube: records until they expire, and dead letters until they are taken away. */
 export class MemoryRecords {
   /** By job id, those expired but not yet swept included. */
   readonly byId = new Map<string, JobRecord>();
   /** By `letterName`. */
   readonly letters = new Map<string, Letter>();
+  keeper: RecordKeeper | undefined;
   private sweeping = this.byId.entries();
 
   constructor(readonly settings: LedgerSettings) {}
@@ -28,6 +38,19 @@ export class MemoryRecords {
   write(id: string, record: JobRecord, { now }: Moment): void {
     record.expiresAt = expiry(record, now, this.settings);
     this.byId.set(id, record);
+    this.keeper?.recordChanged(id);
+  }
+
+  keepLetter(letter: Letter): void {
+    const name = letterName(letter.id, letter.born);
+    this.letters.set(name, letter);
+    this.keeper?.letterChanged(name);
+  }
+
+  /** Does nothing where there is no such letter. */
+  dropLetter(id: string, born: number): void {
+    const name = letterName(id, born);
+    if (this.letters.delete(name)) this.keeper?.letterChanged(name);
   }
 
   /** The record of a run that was lost, made from what its runner knows: only while no later end can be forgotten. */
@@ -46,7 +69,9 @@ export class MemoryRecords {
         return;
       }
       const [id, record] = next.value;
-      if (record.expiresAt <= now) this.byId.delete(id);
+      if (record.expiresAt > now) continue;
+      this.byId.delete(id);
+      this.keeper?.recordChanged(id);
     }
   }
 }

@@ -22,7 +22,6 @@ import type {
   FinishRequest,
   Letter,
 } from './ledger.js';
-import { letterName } from './letter-name.js';
 import type { MemoryRecords, Moment } from './memory-records.js';
 
 /** Milliseconds. A generation that is younger and not committed may still be refused. */
@@ -95,7 +94,7 @@ export function claim(records: MemoryRecords, request: ClaimRequest, time: Momen
   }
   if (!current) {
     // A newer generation is committed by its first run ◆: a commit that was lost loses no job.
-    if (next.state === 'dead' && next.born === born) records.letters.delete(letterName(id, born));
+    if (next.state === 'dead' && next.born === born) records.dropLetter(id, born);
     swap(next, born, { generation, due, places: [] });
   }
   endRun(next, 'running');
@@ -192,15 +191,23 @@ function bury(records: MemoryRecords, id: string, record: JobRecord, why: Death[
 }
 
 function addLetter(
-  { letters }: MemoryRecords,
+  records: MemoryRecords,
   id: string,
   { born, committed, due, attempt }: JobRecord,
   death: Death,
   places: Letter['places'],
   { now }: Moment,
 ): void {
-  const letter = { ...death, id, born, generation: committed, due, attempts: attempt, died: now, places };
-  letters.set(letterName(id, born), letter);
+  records.keepLetter({
+    ...death,
+    id,
+    born,
+    generation: committed,
+    due,
+    attempts: attempt,
+    died: now,
+    places,
+  });
 }
 
 function newFence(record: JobRecord, time: Moment): number {

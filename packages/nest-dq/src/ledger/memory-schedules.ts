@@ -27,7 +27,6 @@ import type {
   RevokeRequest,
   Schedule,
 } from './ledger.js';
-import { letterName } from './letter-name.js';
 import type { MemoryRecords, Moment } from './memory-records.js';
 
 export function open(records: MemoryRecords, request: OpenRequest, time: Moment): OpenAnswer {
@@ -77,7 +76,7 @@ export function commit(records: MemoryRecords, request: CommitRequest, time: Mom
   const runs = record.state === 'running' && record.leaseEnd > now;
   if (runs) record.holdEnd = Math.max(record.holdEnd, record.leaseEnd);
   const { abortAsked } = record;
-  if (opening.by === 'revive') records.letters.delete(letterName(id, record.born));
+  if (opening.by === 'revive') records.dropLetter(id, record.born);
   swap(record, born, request);
   record.abortAsked = abortAsked && record.holdEnd > now;
   narrow(record, request);

@@ -24,7 +24,10 @@ import type {
   SettledCopies,
   TubeLedger,
 } from './ledger.js';
+import type { Disk } from '../disk/disk.js';
+import { DqError, toError } from '../errors.js';
 import { settle } from './job-record.js';
+import { KeptRecords } from './kept-records.js';
 import { buried, discard, letter, letters } from './memory-letters.js';
 import { MemoryRecords, type Moment } from './memory-records.js';
 import { claim, extend, finish } from './memory-runs.js';
@@ -34,56 +37,66 @@ type Rule<Request, Answer> = (records: MemoryRecords, request: Request, time: Mo
 
 /** One tube's decisions in memory. The contract suite holds it to the same rules as the Lua scripts. */
 export class MemoryTubeLedger implements TubeLedger {
-  readonly away = false;
   readonly records: MemoryRecords;
 
   constructor(
+    name: string,
     settings: LedgerSettings,
     readonly now: () => number,
     private readonly checkOpen: () => void,
+    private readonly disk?: Disk,
   ) {
     this.records = new MemoryRecords(settings);
+    if (disk) this.records.keeper = new KeptRecords(disk, name, this.records);
+  }
+
+  /** Its disk has failed. */
+  get away(): boolean {
+    return this.disk?.failure !== undefined;
   }
 
   async readTime(): Promise<void> {
     this.checkOpen();
   }
 
-  listen(_listener: LedgerListener): () => void {
-    return () => undefined;
+  listen(listener: LedgerListener): () => void {
+    return this.disk?.onFailure((failure) => listener.away(failure)) ?? (() => undefined);
   }
 
   async claim(
     requests: readonly ClaimRequest[],
     settled: readonly SettledCopies[] = [],
   ): Promise<ClaimAnswer[]> {
+    const before = this.disk?.lastChange;
     const answers = this.each(requests, claim);
     this.each(settled, settleCopies);
+    if (this.disk && this.disk.lastChange !== before) await kept(this.disk);
     return answers;
   }
 
   async finish(requests: readonly FinishRequest[]): Promise<FinishAnswer[]> {
-    return this.each(requests, finish);
+    return this.decide(requests, finish);
   }
 
+  /** A lease outlives no process, so nothing waits for the disk. */
   async extend(requests: readonly ExtendRequest[]): Promise<ExtendAnswer[]> {
     return this.each(requests, extend);
   }
 
   async open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]> {
-    return this.each(requests, open);
+    return this.decide(requests, open);
   }
 
   async commit(requests: readonly CommitRequest[]): Promise<CommitAnswer[]> {
-    return this.each(requests, commit);
+    return this.decide(requests, commit);
   }
 
   async abort(requests: readonly AbortRequest[]): Promise<AbortAnswer[]> {
-    return this.each(requests, abort);
+    return this.decide(requests, abort);
   }
 
   async revoke(requests: readonly RevokeRequest[]): Promise<RevokeAnswer[]> {
-    return this.each(requests, revoke);
+    return this.decide(requests, revoke);
   }
 
   async find(ids: readonly string[]): Promise<(Schedule | undefined)[]> {
@@ -96,7 +109,7 @@ export class MemoryTubeLedger implements TubeLedger {
   }
 
   async settle(settled: readonly SettledCopies[]): Promise<void> {
-    this.each(settled, settleCopies);
+    await this.decide(settled, settleCopies);
   }
 
   async letters(page: LetterPage): Promise<LetterList> {
@@ -109,19 +122,41 @@ export class MemoryTubeLedger implements TubeLedger {
   }
 
   async buried(requests: readonly BuriedRequest[]): Promise<void> {
-    this.each(requests, buried);
+    await this.decide(requests, buried);
   }
 
   async discard(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]> {
-    return this.each(refs, discard);
+    return this.decide(refs, discard);
+  }
+
+  private async decide<Request, Answer>(
+    requests: readonly Request[],
+    rule: Rule<Request, Answer>,
+  ): Promise<Answer[]> {
+    const before = this.disk?.lastChange;
+    const answers = this.each(requests, rule);
+    if (this.disk && this.disk.lastChange !== before) await kept(this.disk);
+    return answers;
   }
 
   private each<Request, Answer>(requests: readonly Request[], rule: Rule<Request, Answer>): Answer[] {
     this.checkOpen();
+    const failure = this.disk?.failure;
+    if (failure) throw new DqError('DQ_LEDGER_DOWN', failure.message, { cause: failure });
     const us = Math.floor(this.now() * 1_000);
     const time = { us, now: Math.floor(us / 1_000) };
     this.records.sweep(requests.length, time);
     return requests.map((request) => rule(this.records, request, time));
+  }
+}
+
+/** Waits until what was decided is on disk. */
+async function kept(disk: Disk): Promise<void> {
+  try {
+    await disk.saved();
+  } catch (failure) {
+    const { message } = toError(failure);
+    throw new DqError('DQ_LEDGER_DOWN', message, { cause: failure, indeterminate: true });
   }
 }
 

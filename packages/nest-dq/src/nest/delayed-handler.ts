@@ -1,5 +1,6 @@
 import { show } from '../errors.js';
 import type { DelayedJob, HandlerOptions, HandlerResult } from '../job.js';
+import type { RecurrencePlan } from '../recurring/occurrences.js';
 import type { Tube } from '../tube.js';
 import { MethodMarks } from './method-marks.js';
 
@@ -13,10 +14,12 @@ export type DecoratedHandler<Out = any> = (
   ...decorated: any[]
 ) => HandlerResult;
 
-/** What a `@DelayedHandler` says; checked at the start of the application. */
+/** What a `@DelayedHandler` or a `@Recurring` says; checked at the start of the application. */
 export interface HandlerMark {
   readonly tube: string | Tube;
   readonly options?: HandlerOptions;
+  /** Of a `@Recurring`. */
+  readonly recurrence?: { readonly plan: RecurrencePlan; readonly tz?: string | undefined };
 }
 
 /** By this Nest knows that a class handles something, and gives it what is global and request-scoped, too. */
@@ -38,12 +41,23 @@ export function DelayedHandler<Out = any>(
   descriptor: TypedPropertyDescriptor<M>,
 ) => void {
   return (target, method, descriptor) => {
-    marks.add({ tube, options }, `@DelayedHandler(${show(tube)})`, target, method, descriptor);
-    Reflect.defineMetadata(HANDLES, true, target.constructor);
+    markHandler({ tube, options }, `@DelayedHandler(${show(tube)})`, target, method, descriptor);
   };
 }
 
-/** The `@DelayedHandler`s of a method. */
+/** To be called by a decorator, `shown` as it is written. `DQ_CONFIG` where it stands on no method of instances. */
+export function markHandler(
+  mark: HandlerMark,
+  shown: string,
+  target: object,
+  method: string | symbol,
+  descriptor: PropertyDescriptor,
+): void {
+  marks.add(mark, shown, target, method, descriptor);
+  Reflect.defineMetadata(HANDLES, true, target.constructor);
+}
+
+/** The `@DelayedHandler`s and `@Recurring`s of a method. */
 export function handlerMarks(method: Function): readonly HandlerMark[] {
   return marks.of(method);
 }

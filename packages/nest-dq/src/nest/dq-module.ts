@@ -13,7 +13,7 @@ import { DqHealth } from '../health/health.js';
 import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
 import type { Clock } from '../time.js';
-import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
+import { ENVIRONMENT, realEnvironment, type Backend, type Environment } from './environment.js';
 import { HandlerExplorer } from './handler-explorer.js';
 import { HandlerInvoker } from './handler-invoker.js';
 import { DqLifecycle } from './lifecycle.js';
@@ -50,7 +50,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 /** Delayed jobs: import it once for each cluster, then inject `DqProducer` and decorate methods with `@DelayedHandler`. */
 @Module({})
 export class DqModule extends ConfigurableModuleClass {
-  /** With nothing: an embedded node and ledger in memory, with a warning at each start. `DQ_CONFIG`: see `DqOptions`. */
+  /** With nothing: an embedded node and ledger in memory, with a warning at each start; `embedded: { dir }` keeps them. `DQ_CONFIG`: see `DqOptions`. */
   static override forRoot(options: DqOptions & DqExtras = {}): DynamicModule {
     if (typeof options !== 'object' || options === null) {
       throw new DqError(
@@ -95,10 +95,20 @@ function clusterProviders(cluster: string | undefined): Provider[] {
       inject: [ENVIRONMENT],
     },
     {
-      provide: token('runtime'),
-      useFactory: (options: ResolvedOptions, clock: Clock, environment: Environment) =>
-        new DqRuntime(options, clock, environment, cluster),
+      provide: token('backend'),
+      useFactory: (options: ResolvedOptions, clock: Clock, environment: Environment): Promise<Backend> =>
+        environment.open(options, {
+          clock,
+          name: cluster,
+          warn: (message) => options.logger.warn(message),
+        }),
       inject: [token('options'), token('clock'), ENVIRONMENT],
+    },
+    {
+      provide: token('runtime'),
+      useFactory: (options: ResolvedOptions, clock: Clock, backend: Backend) =>
+        new DqRuntime(options, clock, backend, cluster),
+      inject: [token('options'), token('clock'), token('backend')],
     },
     {
       provide: token(DqProducer),

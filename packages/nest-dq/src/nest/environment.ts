@@ -1,5 +1,6 @@
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
+import { Disk } from '../disk/disk.js';
 import { EmbeddedNode } from '../embedded/embedded-node.js';
 import { startKeeperThread } from '../ledger/lease-keeper.js';
 import type { Ledger } from '../ledger/ledger.js';
@@ -18,7 +19,7 @@ export interface Backend {
   /** Awaits a stop of the consumer, which may take some of the clock's time. */
   stopped(stop: Promise<void>): Promise<void>;
   /** After the cluster and the ledger were closed. Idempotent. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface BackendParts {
@@ -33,7 +34,8 @@ export interface Environment {
   readonly clock: Clock;
   /** `DQ_CONFIG`. */
   resolve(options: DqOptions, name: string | undefined): ResolvedOptions;
-  open(options: ResolvedOptions, parts: BackendParts): Backend;
+  /** `DQ_DISK`. */
+  open(options: ResolvedOptions, parts: BackendParts): Promise<Backend>;
 }
 
 /** The same for all clusters: each module has its own provider of it. */
@@ -45,8 +47,10 @@ const EMBEDDED_ENDPOINT = 'embedded';
 export const realEnvironment: Environment = {
   clock: systemClock,
   resolve: resolveOptions,
-  open: (options, parts) =>
-    options.servers ? onServers(options.servers, options, parts) : inMemory(options, parts),
+  async open(options, parts) {
+    if (options.servers) return onServers(options.servers, options, parts);
+    return options.dir === undefined ? inMemory(options, parts) : onDisk(options.dir, options, parts);
+  },
 };
 
 type Servers = NonNullable<ResolvedOptions['servers']>;
@@ -63,17 +67,46 @@ function onServers(
     ledger,
     askRedis: () => ledger.ping(),
     stopped: (stop) => stop,
-    close: () => undefined,
+    close: async () => undefined,
   };
 }
 
 function inMemory(settings: ResolvedOptions, { clock }: BackendParts): Backend {
-  const embedded = new EmbeddedNode(clock);
-  const node = new ClusterNode(EMBEDDED_ENDPOINT, () => embedded.dial(), clock);
+  const node = new EmbeddedNode(clock);
   return {
-    cluster: new Cluster([node], settings),
+    cluster: clusterOf(node, settings, clock),
     ledger: new MemoryLedger({ settings, clock }),
     stopped: (stop) => stop,
-    close: () => embedded.close(),
+    close: async () => node.close(),
   };
+}
+
+async function onDisk(
+  dir: string,
+  settings: ResolvedOptions,
+  { clock, warn }: BackendParts,
+): Promise<Backend> {
+  const disk = await Disk.open(dir, clock);
+  try {
+    if (disk.warning !== undefined) warn(disk.warning);
+    disk.onFailure(({ message }) => warn(message));
+    const node = await EmbeddedNode.open(clock, disk);
+    const ledger = await MemoryLedger.open({ settings, clock }, disk);
+    return {
+      cluster: clusterOf(node, settings, clock),
+      ledger,
+      stopped: (stop) => stop,
+      close: async () => {
+        node.close();
+        await disk.close();
+      },
+    };
+  } catch (error) {
+    await disk.close();
+    throw error;
+  }
+}
+
+function clusterOf(node: EmbeddedNode, settings: ResolvedOptions, clock: Clock): Cluster {
+  return new Cluster([new ClusterNode(EMBEDDED_ENDPOINT, () => node.dial(), clock)], settings);
 }

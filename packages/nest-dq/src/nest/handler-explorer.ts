@@ -17,9 +17,10 @@ export interface FoundHandler {
   readonly token: string | Tube;
   readonly handler: HandlerMethod;
   readonly options?: Omit<HandlerOptions, 'cluster'>;
+  readonly recurrence?: HandlerMark['recurrence'];
 }
 
-/** Finds a cluster's `@DelayedHandler` methods of all providers and controllers, and checks them. */
+/** Finds a cluster's `@DelayedHandler` and `@Recurring` methods of all providers and controllers, and checks them. */
 export class HandlerExplorer {
   constructor(
     private readonly discovery: DiscoveryService,
@@ -46,7 +47,7 @@ export class HandlerExplorer {
     return [...found.values()];
   }
 
-  private check({ tube, options }: HandlerMark, found: Found): FoundHandler {
+  private check({ tube, options, recurrence }: HandlerMark, found: Found): FoundHandler {
     const { wrapper, name } = found;
     refuseTransient(wrapper, name);
     const { cluster: _, ...own } = options ?? {};
@@ -54,7 +55,8 @@ export class HandlerExplorer {
       resolveHandlerOptions(options && own, this.options.handlers);
       return tubeName(tube, this.options.prefix);
     });
-    return { name, tube: checked, token: tube, handler: this.invoker.bind(found), options: options && own };
+    const handler = this.invoker.bind(found);
+    return { name, tube: checked, token: tube, handler, options: options && own, recurrence };
   }
 }
 

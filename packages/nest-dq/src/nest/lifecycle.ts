@@ -7,11 +7,15 @@ import type {
 } from '@nestjs/common';
 import type { DiscoveryService } from '@nestjs/core';
 import { DqError } from '../errors.js';
+import type { HandlerMethod } from '../job.js';
+import { occurrencesOf } from '../recurring/occurrences.js';
+import { SeriesKeeper } from '../recurring/series-keeper.js';
+import { Series } from '../recurring/series.js';
 import type { Clock, Timer } from '../time.js';
 import type { ClusterNames } from './found-methods.js';
-import type { HandlerExplorer } from './handler-explorer.js';
+import type { FoundHandler, HandlerExplorer } from './handler-explorer.js';
 import type { ListenerExplorer } from './listener-explorer.js';
-import type { ResolvedOptions } from './options.js';
+import { configError, type ResolvedOptions } from './options.js';
 import type { DqRuntime } from './runtime.js';
 import { showCluster } from './tokens.js';
 
@@ -26,6 +30,7 @@ export class DqLifecycle
   implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
 {
   private readonly logger: LoggerService;
+  private readonly keeper: SeriesKeeper;
   private hasHandlers = false;
   private hooksReminder: Timer | undefined;
 
@@ -39,34 +44,52 @@ export class DqLifecycle
     private readonly cluster?: string,
   ) {
     this.logger = options.logger;
+    const { events } = runtime;
+    this.keeper = new SeriesKeeper({ events, clock, trouble: (message) => this.logger.warn(message) });
   }
 
   async onModuleInit(): Promise<void> {
     const clusters = this.clusters();
     const handlers = this.explorer.explore(clusters);
     this.listeners.attach(clusters);
-    if (this.options.consume) {
-      for (const { token, handler, options } of handlers)
-        await this.runtime.consumer.consume(token, handler, options);
-      this.hasHandlers = handlers.length > 0;
+    for (const found of handlers) {
+      const handler = await this.recurring(found);
+      if (this.options.consume) await this.runtime.consumer.consume(found.token, handler, found.options);
     }
-    if (!this.options.servers && this.options.advise) this.warnOfMemory();
+    this.hasHandlers = this.options.consume && handlers.length > 0;
+    if (!this.options.servers && !this.options.dir && this.options.advise) this.warnOfMemory();
     this.runtime.start();
   }
 
-  onApplicationBootstrap(): void {
+  async onApplicationBootstrap(): Promise<void> {
     this.runtime.consumer.start();
-    if (!this.hasHandlers || !this.options.advise) return;
-    this.hooksReminder = this.clock.after(HOOKS_WITHIN, () => this.remindOfHooks());
+    if (!this.hasHandlers) return;
+    if (this.options.advise) this.hooksReminder = this.clock.after(HOOKS_WITHIN, () => this.remindOfHooks());
+    await this.keeper.start();
   }
 
   async onModuleDestroy(): Promise<void> {
     this.hooksReminder?.cancel();
-    await this.runtime.stop();
+    await Promise.all([this.keeper.stop(), this.runtime.stop()]);
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.runtime.close();
+  }
+
+  /** The handler itself, or around that of a `@Recurring` the series. `DQ_CONFIG`: its plan is none. */
+  private async recurring({ name, token, handler, recurrence }: FoundHandler): Promise<HandlerMethod> {
+    if (!recurrence) return handler;
+    const { producer } = this.runtime;
+    try {
+      const occurrences = await occurrencesOf(recurrence.plan, recurrence.tz);
+      occurrences.after(this.clock.wall()); // a plan that fails does so now
+      const series = new Series(token as string, { producer, occurrences, handler });
+      this.keeper.add(series);
+      return (payload, job) => series.run(payload, job);
+    } catch (error) {
+      throw configError(`${name}: `, error);
+    }
   }
 
   /**
@@ -91,8 +114,8 @@ export class DqLifecycle
       'jobs are kept in memory: they are lost when this process ends, and no other process sees them';
     this.logger.warn(
       process.env['NODE_ENV'] === 'production'
-        ? `NODE_ENV is production, but ${fact}. Give DqModule \`beanstalks\` and \`redis\`.`
-        : `${fact}; \`beanstalks\` and \`redis\` keep them`,
+        ? `NODE_ENV is production, but ${fact}. Give DqModule \`embedded: { dir }\`, or \`beanstalks\` and \`redis\`.`
+        : `${fact}; \`embedded: { dir }\` keeps them in a folder, \`beanstalks\` and \`redis\` on servers`,
     );
   }
 

@@ -2,6 +2,7 @@ import type { LoggerService } from '@nestjs/common';
 import type { ClusterNode, NodeListener } from '../cluster/cluster-node.js';
 import { isOutcome } from '../consumer/outcome.js';
 import type { AfterFailure, ConsumerReport } from '../consumer/report.js';
+import { DqError } from '../errors.js';
 import type { DelayedJob } from '../job.js';
 import type { Death, LedgerListener } from '../ledger/ledger.js';
 import type { Clock } from '../time.js';
@@ -108,8 +109,9 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.tellNowAndThen(`${node}: ${message}`);
   }
 
-  /** Redis does not answer. */
+  /** Redis does not answer; or a disk has failed, which was told already. */
   away(error: Error): void {
+    if (error instanceof DqError && error.code === 'DQ_DISK') return;
     this.logger.warn(`Redis is away, so no job starts until it answers: ${error.message}`);
   }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DqError } from '../errors.js';
@@ -47,6 +48,13 @@ describe('the options', () => {
   it('may be undefined one by one, except the servers', () => {
     const nothing = { replicas: undefined, lease: undefined, handlers: undefined, logger: undefined };
     expect(resolveOptions(nothing)).toEqual(resolveOptions({}));
+  });
+
+  it('take a folder for the embedded node, below the working directory unless it is absolute', () => {
+    expect(resolveOptions({ embedded: { dir: './data' } }).dir).toBe(join(process.cwd(), 'data'));
+    expect(resolveOptions({ embedded: { dir: '/var/lib/dq' } }).dir).toBe('/var/lib/dq');
+    expect(resolveOptions({ embedded: {} }).dir).toBeUndefined();
+    expect(resolveOptions({ embedded: undefined }).dir).toBeUndefined();
   });
 
   it('take the nodes, with the default number of copies', () => {
@@ -191,12 +199,32 @@ describe('the options', () => {
       { logger: { log() {} } },
       /`logger` is .*: expected an object with the methods/,
     ],
-    ['an embedded folder', { embedded: { dir: '/tmp/x' } }, /`embedded` is not available in this version/],
+    [
+      'embedded that is a path',
+      { embedded: './data' },
+      /`embedded` is "\.\/data": expected \{ dir: '\.\/data' \}/,
+    ],
+    [
+      'a folder that is undefined',
+      { embedded: { dir: undefined } },
+      /`embedded\.dir` is undefined: expected the path/,
+    ],
+    [
+      'a folder without a name',
+      { embedded: { dir: ' ' } },
+      /`embedded\.dir` is " ": expected the path of a folder/,
+    ],
+    ['a misspelt folder', { embedded: { path: './data' } }, /there is no `embedded\.path`: expected \{ dir/],
+    [
+      'a folder beside servers',
+      { beanstalks, redis, embedded: { dir: './data' } },
+      /`embedded` and `beanstalks` are both given/,
+    ],
     ['a name', { name: 'second' }, /`name` says which cluster it is, so it stands beside `useFactory`/],
     [
       'a misspelt option',
       { replica: 2 },
-      /there is no option `replica` \(given 2\); there are beanstalks, redis, replicas/,
+      /there is no option `replica` \(given 2\); there are beanstalks, redis, embedded, replicas/,
     ],
   ])('refuse %s', (_what, options, message) => {
     expect(refusal(options)).toMatch(message);

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Logger, type LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
 import { isTubeName } from '../beanstalk/commands.js';
@@ -12,7 +13,9 @@ import { parseEndpoint, type Endpoint } from './endpoint.js';
 
 /** A client of ioredis 5 or 6, of one server or of a Redis Cluster; taken by its shape, so it may be another copy of ioredis. */
 export interface RedisClient {
+  /** By which a client is told from options. */
   readonly status: string;
+  /** Makes the client that is used. */
   duplicate(...args: never[]): unknown;
 }
 
@@ -21,11 +24,18 @@ export interface DqOptions {
   /**
    * `host:port` of each beanstalkd; an IPv6 address in brackets. Needs `redis`.
    * Present but undefined or empty is `DQ_CONFIG`, never a silent embedded node.
-   * @default an embedded node and ledger in the memory of this process
+   * @default an embedded node and ledger: see `embedded`
    */
   beanstalks?: string[];
   /** A URL, ioredis options, or a client you made, which is only copied: yours is not closed. Needs `beanstalks`. */
   redis?: string | RedisOptions | RedisClient;
+  /**
+   * `dir`: a folder in which the embedded node and ledger keep everything, so that a restart loses nothing; it is made if
+   * there is none, and a relative one is below the working directory. One process and one cluster at a time can have it.
+   * Not together with `beanstalks`. A `dir` that is present but undefined or empty is `DQ_CONFIG`, never a silent memory.
+   * @default in the memory of this process
+   */
+  embedded?: { dir?: string };
   /** Copies of a job. @default 3, or the number of nodes if there are fewer */
   replicas?: number;
   /** Copies that must be confirmed before an add succeeds. @default 2, or `replicas` if that is less */
@@ -72,8 +82,10 @@ export interface DqOptions {
 
 /** The options after they were checked and filled. Durations in milliseconds. */
 export interface ResolvedOptions {
-  /** Undefined: an embedded node and ledger in memory. */
+  /** Undefined: an embedded node and ledger. */
   readonly servers?: { readonly beanstalks: readonly Endpoint[]; readonly redis: RedisSource };
+  /** Where the embedded node and ledger keep everything: an absolute path. Undefined: in memory. */
+  readonly dir?: string;
   readonly replicas: number;
   readonly minWritten: number;
   readonly backupDelay: number;
@@ -107,12 +119,17 @@ const DEFAULTS = {
 } satisfies DqOptions;
 
 /** Every option there is. */
-export const OPTION_NAMES: readonly string[] = ['beanstalks', 'redis', ...Object.keys(DEFAULTS), 'logger'];
+export const OPTION_NAMES: readonly string[] = [
+  'beanstalks',
+  'redis',
+  'embedded',
+  ...Object.keys(DEFAULTS),
+  'logger',
+];
 
 /** Refused by name rather than ignored. */
 const REFUSED: Readonly<Record<string, string>> = {
   name: '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
-  embedded: '`embedded` is not available in this version: without `beanstalks` jobs are kept in memory',
 };
 
 const SECOND = 1_000;
@@ -126,6 +143,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
     throw wrong('what DqModule was given', options, 'an object');
   refuseUnknown(options);
   const servers = resolveServers(options);
+  const dir = resolveDir(options);
   const nodes = servers?.beanstalks.length ?? embeddedNodes;
   const given = { ...DEFAULTS, ...withoutUndefined(options) };
 
@@ -147,6 +165,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
   const lease = duration('lease', given.lease, 3 * SECOND);
   return {
     servers,
+    dir,
     replicas,
     minWritten,
     backupDelay: duration('backupDelay', given.backupDelay, SECOND),
@@ -172,9 +191,15 @@ export function asConfigError<T>(where: string, check: () => T): T {
   try {
     return check();
   } catch (error) {
-    if (!(error instanceof DqError)) throw error;
-    throw new DqError('DQ_CONFIG', where + error.message.replace(`${error.code}: `, ''), { cause: error });
+    throw configError(where, error);
   }
+}
+
+/** The same of what was thrown already. */
+export function configError(where: string, thrown: unknown): unknown {
+  if (!(thrown instanceof DqError)) return thrown;
+  const message = where + thrown.message.replace(`${thrown.code}: `, '');
+  return new DqError('DQ_CONFIG', message, { cause: thrown });
 }
 
 function refuseUnknown(options: object): void {
@@ -197,11 +222,32 @@ function resolveServers(options: DqOptions): ResolvedOptions['servers'] {
     redis === undefined
       ? '`beanstalks` is given without `redis`: with beanstalkd nodes, Redis decides which process runs a job'
       : '`redis` is given without `beanstalks`: Redis only decides who runs a job, and beanstalkd nodes keep it';
-  throw new DqError('DQ_CONFIG', `${alone}; give both, or neither to keep jobs in memory`);
+  throw new DqError('DQ_CONFIG', `${alone}; give both, or neither for an embedded node`);
+}
+
+function resolveDir({ embedded, beanstalks }: DqOptions): string | undefined {
+  if (embedded === undefined) return undefined;
+  const expected = "{ dir: './data' }, or no `embedded` at all to keep jobs in memory";
+  if (typeof embedded !== 'object' || embedded === null || Array.isArray(embedded))
+    throw wrong('`embedded`', embedded, expected);
+  const unknown = Object.keys(embedded).find((field) => field !== 'dir');
+  if (unknown !== undefined)
+    throw new DqError('DQ_CONFIG', `there is no \`embedded.${unknown}\`: expected ${expected}`);
+  if (beanstalks !== undefined) {
+    throw new DqError(
+      'DQ_CONFIG',
+      '`embedded` and `beanstalks` are both given: jobs are kept by an embedded node or by beanstalkd nodes, not by both',
+    );
+  }
+  if (!('dir' in embedded)) return undefined;
+  const { dir } = embedded;
+  if (typeof dir !== 'string' || dir.trim() === '' || dir.includes('\0'))
+    throw wrong('`embedded.dir`', dir, "the path of a folder, such as './data'");
+  return resolve(dir);
 }
 
 function resolveBeanstalks(beanstalks: unknown): Endpoint[] {
-  const expected = "a list of one 'host:port' or more, or no `beanstalks` at all to keep jobs in memory";
+  const expected = "a list of one 'host:port' or more, or no `beanstalks` at all for an embedded node";
   if (!Array.isArray(beanstalks) || beanstalks.length === 0)
     throw wrong('`beanstalks`', beanstalks, expected);
   const seen = new Set<string>();

@@ -9,7 +9,7 @@ import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../hooks.j
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import type { Clock } from '../time.js';
-import type { Backend, Environment } from './environment.js';
+import type { Backend } from './environment.js';
 import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';
 
@@ -21,7 +21,6 @@ export class DqRuntime {
   readonly events: EventHub;
   readonly health: ClusterHealth;
 
-  private readonly backend: Backend;
   private readonly cluster: Cluster;
   private readonly ledger: Ledger;
   private readonly settleQueue: SettleQueue;
@@ -32,7 +31,7 @@ export class DqRuntime {
   constructor(
     options: ResolvedOptions,
     clock: Clock,
-    environment: Environment,
+    private readonly backend: Backend,
     private readonly name?: string,
   ) {
     const report = new LogReport(options.logger, clock);
@@ -40,8 +39,6 @@ export class DqRuntime {
     const listenerFailed = (who: string, error: Error) => report.listenerFailed(who, error);
     this.hooksToStart = [...hooks];
     const events = (this.events = new EventHub({ lateAfter, listenerFailed }));
-    const warn = (message: string) => report.warn(message);
-    const backend = (this.backend = environment.open(options, { clock, warn, name }));
     this.cluster = backend.cluster;
     this.ledger = backend.ledger;
     this.health = new ClusterHealth(this.cluster, backend.askRedis);
@@ -101,7 +98,7 @@ export class DqRuntime {
       await this.ledger.close();
     } finally {
       this.cluster.close();
-      this.backend.close();
+      await this.backend.close();
       this.events.close();
       for (const stop of this.unhook) stop();
     }

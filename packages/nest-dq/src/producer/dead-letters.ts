@@ -17,7 +17,10 @@ import type { ProducerParts } from './producer-parts.js';
  * Every call may throw `DQ_LEDGER_DOWN`, `DQ_CLOSED`, and `DQ_BAD_REF` or `DQ_BAD_TUBE`.
  */
 export abstract class DqDeadLetters {
-  /** Newest first, `limit` of them [50, at most 1000]; `cursor` of one page asks for the next. `DQ_BAD_OPTION`. */
+  /**
+   * Newest first, `limit` of them: 50 unless given, 1000 at most. A page that is not the last has a `cursor`, which asks for
+   * the next. `DQ_BAD_OPTION`.
+   */
   abstract list<In = unknown>(
     tube: string | Tube<In>,
     page?: { limit?: number; cursor?: string },

@@ -1,4 +1,7 @@
-/** The entry `nest-dq/opentelemetry`. It needs the package `@opentelemetry/api`, which nothing else here does. */
+/**
+ * Metrics and traces. It needs the package `@opentelemetry/api`, which nothing else here does.
+ * @module nest-dq/opentelemetry
+ */
 import type { DqHooks } from '../hooks.js';
 import { recordMetrics } from './metrics.js';
 import { carryTrace, spanAround } from './tracing.js';

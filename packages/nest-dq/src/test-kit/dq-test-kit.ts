@@ -1,7 +1,11 @@
+/**
+ * Delayed jobs in tests, on a clock that the test moves. It needs the package `@nestjs/testing`, which nothing else here does.
+ * @module nest-dq/testing
+ */
 import type { TestingModuleBuilder } from '@nestjs/testing';
 import type { DqConsumer } from '../consumer/consumer.js';
 import { DqError, show } from '../errors.js';
-import { ENVIRONMENT, type Backend, type BackendParts, type Environment } from '../nest/environment.js';
+import { ENVIRONMENT, type Backend, type Environment } from '../nest/environment.js';
 import { resolveOptions, type DqOptions, type ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';
 import type { DqProducer } from '../producer/producer.js';
@@ -68,14 +72,14 @@ export class DqTestKit {
     this.environment = {
       clock: this.clock,
       resolve: (given, name) => this.resolve(given, name),
-      open: (settings, parts) => this.open(settings, parts),
+      open: async (settings, { name }) => this.open(settings, name),
     };
   }
 
   /**
    * Replaces the nodes, the ledger and the clock of every DqModule in the module under test; its other options stay, and
-   * `beanstalks` and `redis` are not looked at. Modules under one kit are processes on the same servers, as far as their
-   * clusters have the same name.
+   * `beanstalks`, `redis` and `embedded` are not looked at. Modules under one kit are processes on the same servers, as far
+   * as their clusters have the same name.
    */
   override(builder: TestingModuleBuilder): TestingModuleBuilder {
     return builder.overrideProvider(ENVIRONMENT).useValue(this.environment);
@@ -157,14 +161,15 @@ export class DqTestKit {
   private get runtime(): DqRuntime {
     if (this.own) return this.own;
     const prefix = this.clusters.get(undefined)?.settings.prefix;
-    this.own = new DqRuntime(this.resolve({ prefix }, undefined), this.clock, this.environment);
+    const options = this.resolve({ prefix }, undefined);
+    this.own = new DqRuntime(options, this.clock, this.open(options, undefined));
     this.own.start();
     this.own.consumer.start();
     return this.own;
   }
 
   private resolve(options: DqOptions, name: string | undefined): ResolvedOptions {
-    const { beanstalks: _nodes, redis: _ledger, replicas, minWritten, ...rest } = options;
+    const { beanstalks: _nodes, redis: _ledger, embedded: _folder, replicas, minWritten, ...rest } = options;
     const fitting = {
       ...rest,
       ...(replicas === undefined ? {} : { replicas: Math.min(replicas, this.nodes) }),
@@ -173,7 +178,7 @@ export class DqTestKit {
     return { ...resolveOptions(fitting, name, this.nodes), advise: false };
   }
 
-  private open(settings: ResolvedOptions, { name }: BackendParts): Backend {
+  private open(settings: ResolvedOptions, name: string | undefined): Backend {
     let shared = this.clusters.get(name);
     if (!shared) {
       shared = new KitCluster(this.nodes, settings, this.clock);
@@ -186,7 +191,7 @@ export class DqTestKit {
       cluster: shared.reach(settings),
       ledger: new KitLedger(shared.ledger, gate, this.tally),
       stopped: (stop) => this.stopped(stop, gate),
-      close: () => undefined,
+      close: async () => undefined,
     };
   }
 

@@ -9,12 +9,15 @@ import { KitNode } from './kit-node.js';
 
 /** A job that waits for its time, or for its next attempt. */
 export interface ScheduledJob<P = unknown> {
+  /** The receipt's. */
   readonly id: string;
   /** Without the prefix. */
   readonly tube: string;
+  /** Absent for a plain job. */
   readonly key?: string;
   /** As it is stored: after JSON, and before the tube's schema makes something of it. */
   readonly payload: P;
+  /** By the kit's clock: when it runs (next). */
   readonly dueAt: Date;
   /** What was said of it on adding. */
   readonly options: JobOptions;

@@ -1,0 +1,43 @@
+import type { ClassicLevel } from 'classic-level';
+import { DqError, toError } from '../errors.js';
+import { damaged, prepareFolder } from './folder.js';
+
+export type Database = ClassicLevel<string, Buffer>;
+
+/** Bytes. What was changed lately, and so is likely to be deleted soon, is kept in one log and in memory. */
+const WRITE_BUFFER = 16 * 1024 * 1024;
+
+/** The package is loaded where a folder is asked for, and not before. `DQ_DISK`. */
+export async function openDatabase(dir: string): Promise<Database> {
+  try {
+    await prepareFolder(dir);
+    const { ClassicLevel } = await import('classic-level');
+    const database: Database = new ClassicLevel<string, Buffer>(dir, {
+      keyEncoding: 'utf8',
+      valueEncoding: 'buffer',
+      writeBufferSize: WRITE_BUFFER,
+    });
+    await database.open();
+    return database;
+  } catch (error) {
+    throw asDiskError(dir, error);
+  }
+}
+
+/** `DQ_DISK`: what LevelDB says, as one who runs an application needs to know it. */
+export function asDiskError(dir: string, thrown: unknown): DqError {
+  if (thrown instanceof DqError) return thrown;
+  const { message, cause, code } = toError(thrown) as Error & { code?: unknown };
+  const inner = cause === undefined ? undefined : (toError(cause) as Error & { code?: unknown });
+  const codes = [code, inner?.code];
+  const why = inner?.message ?? message;
+  if (codes.includes('LEVEL_LOCKED')) {
+    return new DqError(
+      'DQ_DISK',
+      `the folder ${dir} is in use, by another process or by another cluster of this one: each needs its own`,
+      { cause: thrown },
+    );
+  }
+  if (codes.includes('LEVEL_CORRUPTION')) return damaged(dir, why, thrown);
+  return new DqError('DQ_DISK', `the folder ${dir} cannot be opened: ${why}`, { cause: thrown });
+}

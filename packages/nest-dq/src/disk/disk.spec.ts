@@ -1,0 +1,351 @@
+import { cp, mkdir, mkdtemp, readFile, readdir, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { Disk, type DiskPart } from './disk.js';
+import { VALUE, type DiskBatch } from './entries.js';
+
+/** Texts by their keys. */
+class Texts implements DiskPart {
+  private readonly changed = new Map<string, string | undefined>();
+  /** What each batch held, in order. */
+  readonly batches: string[][] = [];
+
+  constructor(private readonly disk: Disk) {
+    disk.add(this);
+  }
+
+  set(key: string, text: string | undefined): void {
+    this.changed.set(key, text);
+    this.disk.changed();
+  }
+
+  collect(batch: DiskBatch): void {
+    this.batches.push([...this.changed.keys()]);
+    for (const [key, text] of this.changed) {
+      if (text === undefined) batch.delete(`text ${key}`);
+      else batch.putText(`text ${key}`, text);
+    }
+    this.changed.clear();
+  }
+}
+
+let parent: string;
+let dir: string;
+let clock: VirtualClock;
+let opened: Disk[];
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'nest-dq-disk-'));
+  dir = join(parent, 'data');
+  clock = new VirtualClock();
+  opened = [];
+});
+
+afterEach(async () => {
+  for (const disk of opened) await disk.close();
+  await rm(parent, { recursive: true });
+});
+
+async function open(at = dir): Promise<Disk> {
+  const disk = await Disk.open(at, clock);
+  opened.push(disk);
+  return disk;
+}
+
+async function contents(disk: Disk): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  await disk.read('text ', (key, value) => (found[key] = value.toString('utf8', VALUE)));
+  return found;
+}
+
+async function keep(texts: Record<string, string>): Promise<void> {
+  const disk = await open();
+  const part = new Texts(disk);
+  for (const [key, text] of Object.entries(texts)) {
+    part.set(key, text);
+    await disk.saved();
+  }
+  await disk.close();
+}
+
+/** A folder as whoever is killed leaves it: LevelDB has written no table, all is in its log. */
+async function kill(disk: Disk): Promise<string> {
+  const copy = join(parent, 'copy');
+  await cp(disk.dir, copy, { recursive: true });
+  return copy;
+}
+
+describe('a disk', () => {
+  it('makes its folder, and keeps what was changed, over restarts', async () => {
+    dir = join(dir, 'in', 'depth');
+    await keep({ a: '1', b: '2 ☂' });
+    const disk = await open();
+    expect(await contents(disk)).toEqual({ a: '1', b: '2 ☂' });
+    const part = new Texts(disk);
+    part.set('a', undefined);
+    part.set('b', '3');
+    await disk.saved();
+    await disk.close();
+    expect(await contents(await open())).toEqual({ b: '3' });
+  });
+
+  it('tells that a change is saved only once it would survive the process', async () => {
+    const disk = await open();
+    const part = new Texts(disk);
+    part.set('a', '1');
+    expect(disk.isSaved(disk.lastChange)).toBe(false);
+    await disk.saved();
+    expect(disk.isSaved(disk.lastChange)).toBe(true);
+    expect(await contents(await open(await kill(disk)))).toEqual({ a: '1' });
+  });
+
+  it('makes one batch of a turn, and one of all that changes while it is written', async () => {
+    const disk = await open();
+    const part = new Texts(disk);
+    part.set('a', '1');
+    part.set('b', '1');
+    const first = disk.saved();
+    await new Promise((resolve) => clock.soon(() => resolve(undefined)));
+    part.set('c', '1');
+    const second = disk.saved();
+    await new Promise((resolve) => clock.soon(() => resolve(undefined)));
+    part.set('d', '1');
+    await Promise.all([first, second, disk.saved()]);
+    expect(part.batches).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+  });
+
+  it('lets nobody wait for changes of others that came later', async () => {
+    const disk = await open();
+    const part = new Texts(disk);
+    part.set('a', '1');
+    const order: string[] = [];
+    const mine = disk.lastChange;
+    await new Promise((resolve) => clock.soon(() => resolve(undefined)));
+    part.set('b', '1');
+    const both = new Promise<void>((resolve) =>
+      disk.whenSaved(disk.lastChange, () => {
+        order.push('b');
+        resolve();
+      }),
+    );
+    disk.whenSaved(mine, () => order.push(disk.isSaved(disk.lastChange) ? 'late' : 'a'));
+    await both;
+    expect(order).toEqual(['a', 'b']);
+  });
+
+  it('writes the last changes when it is closed', async () => {
+    const disk = await open();
+    new Texts(disk).set('a', '1');
+    await Promise.all([disk.close(), disk.close()]);
+    expect(await contents(await open())).toEqual({ a: '1' });
+  });
+
+  it('has a time that does not go back when the machine’s clock was set back', async () => {
+    const disk = await open();
+    await clock.advance(5_000);
+    new Texts(disk).set('a', '1');
+    const before = disk.now();
+    await disk.close();
+    clock = new VirtualClock(clock.wall() - 3_600_000);
+    const next = await open();
+    expect(next.now()).toBeGreaterThanOrEqual(before);
+    expect(next.warning).toMatch(/clock is 3600 s behind what the folder .* has seen/);
+    await clock.advance(1_000);
+    expect(next.now()).toBeGreaterThanOrEqual(before + 1_000);
+  });
+
+  it('takes the machine’s time when that has gone on', async () => {
+    await keep({ a: '1' });
+    clock = new VirtualClock(clock.wall() + 60_000);
+    const disk = await open();
+    expect(disk.now()).toBe(clock.wall());
+    expect(disk.warning).toBeUndefined();
+  });
+
+  it('fails for good at the first write that fails, and tells all who wait and listen', async () => {
+    const disk = await open();
+    const part = new Texts(disk);
+    part.set('a', '1');
+    await disk.saved();
+    const told: string[] = [];
+    disk.onFailure(({ message }) => told.push(message));
+    disk.add({
+      collect: () => {
+        throw new Error('no space left');
+      },
+    });
+    part.set('b', '1');
+    await expect(disk.saved()).rejects.toMatchObject({ code: 'DQ_DISK' });
+    expect(told).toEqual([
+      expect.stringContaining(`${dir} could not be written, and is written no more: no space left`),
+    ]);
+    part.set('c', '1');
+    await expect(disk.saved()).rejects.toMatchObject({ code: 'DQ_DISK' });
+    expect(part.batches).toEqual([['a'], ['b']]);
+    await disk.close();
+    expect(await contents(await open())).toEqual({ a: '1' });
+  });
+});
+
+describe('a folder that cannot be opened', () => {
+  /** Opens it in vain, and gives the message. */
+  async function refused(): Promise<string> {
+    const error = await open().then(
+      () => new Error('it was opened'),
+      (reason: unknown) => reason as Error,
+    );
+    expect(error).toMatchObject({ code: 'DQ_DISK' });
+    expect(error.message).toContain(dir);
+    return error.message;
+  }
+
+  async function files(): Promise<Record<string, string>> {
+    const names = (await readdir(dir)).filter((name) => !['LOCK', 'LOG', 'LOG.old'].includes(name));
+    const read = names.map(async (name) => [name, (await readFile(join(dir, name))).toString('base64')]);
+    return Object.fromEntries(await Promise.all(read)) as Record<string, string>;
+  }
+
+  async function refusedAsItIs(): Promise<string> {
+    const before = await files();
+    const message = await refused();
+    expect(await files()).toEqual(before);
+    return message;
+  }
+
+  const named = async (end: string) =>
+    join(
+      dir,
+      (await readdir(dir)).find((name) => name.endsWith(end))!,
+    );
+
+  /** With one batch of over 40 KB after the other, killed. */
+  async function fill(): Promise<void> {
+    const disk = await open();
+    const part = new Texts(disk);
+    for (let index = 0; index < 5; index++) {
+      part.set(`k${index}`, String(index).repeat(40_000));
+      await disk.saved();
+    }
+    dir = await kill(disk);
+  }
+
+  async function change(file: string, at: number): Promise<void> {
+    const bytes = await readFile(file);
+    bytes[at]! ^= 0x10;
+    await writeFile(file, bytes);
+  }
+
+  it('is in use', async () => {
+    const disk = await open();
+    expect(await refused()).toMatch(/is in use, by another process or by another cluster/);
+    await disk.close();
+    await open();
+  });
+
+  it('is of a newer format', async () => {
+    await keep({ a: '1' });
+    await writeFile(join(dir, 'nest-dq.json'), '{"format":2}\n');
+    expect(await refusedAsItIs()).toMatch(/is of format 2, and this version of nest-dq knows up to 1/);
+  });
+
+  it('has a format that cannot be read', async () => {
+    await keep({ a: '1' });
+    await writeFile(join(dir, 'nest-dq.json'), '');
+    expect(await refusedAsItIs()).toMatch(/is damaged \(nest-dq.json cannot be read\)/);
+  });
+
+  it('is a database of somebody else', async () => {
+    await keep({ a: '1' });
+    await rm(join(dir, 'nest-dq.json'));
+    expect(await refusedAsItIs()).toMatch(/holds a database of another program/);
+  });
+
+  it('has lost CURRENT, its log, or its manifest', async () => {
+    await fill();
+    const lose = async (file: string) => {
+      await rename(file, `${parent}/aside`);
+      const message = await refusedAsItIs();
+      await rename(`${parent}/aside`, file);
+      return message;
+    };
+    expect(await lose(join(dir, 'CURRENT'))).toMatch(/is damaged \(CURRENT is missing\)/);
+    expect(await lose(await named('.log'))).toMatch(/is damaged \(its log is missing\)/);
+    const manifest = join(
+      dir,
+      (await readdir(dir)).find((name) => name.startsWith('MANIFEST'))!,
+    );
+    expect(await lose(manifest)).toMatch(/is damaged|cannot be opened/);
+    await open();
+  });
+
+  it.each([100, 45_000, 100_000])('has a log with another bit at byte %d', async (at) => {
+    await fill();
+    await change(await named('.log'), at);
+    expect(await refusedAsItIs()).toMatch(/is damaged \(\d+\.log is not as it was written\)/);
+  });
+
+  it('has a table with other bits', async () => {
+    await keep(
+      Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`k${index}`, 'x'.repeat(1_000)])),
+    );
+    await (await open()).close(); // makes a table of the log
+    const table = await named('.ldb');
+    const size = (await readFile(table)).length;
+    for (let at = 20; at < size / 2; at += 97) await change(table, at);
+    const disk = await open().catch((error: Error) => error);
+    const reading = disk instanceof Disk ? contents(disk) : Promise.reject(disk);
+    await expect(reading).rejects.toMatchObject({
+      code: 'DQ_DISK',
+      message: expect.stringContaining('damaged'),
+    });
+  });
+
+  it('is no folder, or below what is none', async () => {
+    await writeFile(dir, '');
+    expect(await refused()).toMatch(/cannot be opened/);
+    dir = join(dir, 'below');
+    expect(await refused()).toMatch(/cannot be opened/);
+  });
+});
+
+describe('a folder that can be opened all the same', () => {
+  it('has other files in it', async () => {
+    await mkdir(dir);
+    await writeFile(join(dir, '.gitkeep'), '');
+    await keep({ a: '1' });
+    expect(await contents(await open())).toEqual({ a: '1' });
+    expect(await readdir(dir)).toContain('.gitkeep');
+  });
+
+  it.each([1, 30, 7_000, 39_000])(
+    'lost the last %d bytes of its log, as in a write that was cut short',
+    async (lost) => {
+      const disk = await open();
+      const part = new Texts(disk);
+      for (const key of ['a', 'b', 'c']) {
+        part.set(key, key.repeat(40_000));
+        await disk.saved();
+      }
+      const copy = await kill(disk);
+      const log = join(
+        copy,
+        (await readdir(copy)).find((name) => name.endsWith('.log'))!,
+      );
+      await truncate(log, (await readFile(log)).length - lost);
+      expect(Object.keys(await contents(await open(copy)))).toEqual(['a', 'b']);
+    },
+  );
+
+  it('was left in its first moments', async () => {
+    await mkdir(dir);
+    await writeFile(join(dir, 'nest-dq.json'), '{"format":1}\n');
+    await writeFile(join(dir, 'MANIFEST-000001'), '');
+    await keep({ a: '1' });
+    expect(await contents(await open())).toEqual({ a: '1' });
+  });
+});

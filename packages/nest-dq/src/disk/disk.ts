@@ -1,0 +1,218 @@
+import { DqError, toError } from '../errors.js';
+import type { Clock } from '../time.js';
+import { asDiskError, openDatabase, type Database } from './database.js';
+import { checkValue, DiskBatch, VALUE } from './entries.js';
+
+/** Something in memory whose present state belongs on disk. */
+export interface DiskPart {
+  /** Adds all that has changed since the last call, as it is now. */
+  collect(batch: DiskBatch): void;
+}
+
+interface Waiting {
+  readonly change: number;
+  readonly callback: (failure: DqError | undefined) => void;
+}
+
+/** Entries and bytes. */
+const READ_AT_ONCE = 1_000;
+const READ_BYTES = 1024 * 1024;
+const TIME = 'time';
+/** Milliseconds. A machine's clock that is behind the folder's by more is told of. */
+const BEHIND = 60_000;
+
+/**
+ * A folder that keeps what is in memory. Whoever changes something there says so by `changed`, and `whenSaved` calls
+ * back once it is on disk, synced. The changes of one turn, and all that come while the batch before is being synced,
+ * make one batch; a batch takes everything as it is at one moment, so that the folder never holds half of a change.
+ *
+ * After a write that failed the folder is written no more, and what is in memory must no longer be told to anybody: it
+ * has changes that a restart will not know.
+ */
+export class Disk {
+  /** Counts the changes; the number of the latest. */
+  lastChange = 0;
+  failure: DqError | undefined;
+
+  private savedChange = 0;
+  private isScheduled = false;
+  private writing: Promise<void> | undefined;
+  private isClosed = false;
+  private readonly parts: DiskPart[] = [];
+  private waiting: Waiting[] = [];
+  private readonly failureListeners = new Set<(failure: DqError) => void>();
+
+  private constructor(
+    readonly dir: string,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly offset: number,
+    /** What an operator should know of it. */
+    readonly warning: string | undefined,
+  ) {}
+
+  /**
+   * Opens a folder, or makes it. One process at a time can have it open.
+   * `DQ_DISK`, and the folder is left as it is: in use, damaged, of a newer format, not to be read or written.
+   */
+  static async open(dir: string, clock: Clock): Promise<Disk> {
+    const database = await openDatabase(dir);
+    try {
+      const stored = await readTime(dir, database);
+      const wall = clock.wall();
+      const warning =
+        stored - wall > BEHIND
+          ? `the machine's clock is ${Math.round((stored - wall) / 1_000)} s behind what the folder ${dir} has seen: jobs go by the folder's time`
+          : undefined;
+      return new Disk(dir, database, clock, Math.max(wall, stored) - clock.now(), warning);
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Milliseconds since 1970, with fractions: the machine's clock at the opening, or the latest that the folder knows if
+   * the machine's has been set back since. It never jumps.
+   */
+  now(): number {
+    return this.clock.now() + this.offset;
+  }
+
+  /** Reads all entries whose key begins so, in the order of the keys. The value begins at `VALUE`. `DQ_DISK`: damaged. */
+  async read(prefix: string, each: (rest: string, value: Buffer) => void): Promise<void> {
+    const iterator = this.database.iterator({
+      gte: prefix,
+      lt: `${prefix}\uffff`,
+      fillCache: false,
+      highWaterMarkBytes: READ_BYTES,
+    });
+    try {
+      for (;;) {
+        const entries = await iterator.nextv(READ_AT_ONCE);
+        if (entries.length === 0) return;
+        for (const [key, value] of entries) {
+          checkValue(this.dir, key, value);
+          each(key.slice(prefix.length), value);
+        }
+      }
+    } catch (error) {
+      throw asDiskError(this.dir, error);
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  /** From now on it is asked for its changes, which were all read before. */
+  add(part: DiskPart): void {
+    this.parts.push(part);
+  }
+
+  /** To be called at each change of what a part has. */
+  changed(): void {
+    this.lastChange++;
+    this.schedule();
+  }
+
+  isSaved(change: number): boolean {
+    return change <= this.savedChange;
+  }
+
+  /** Calls back once so many changes are on disk, at once if they are; with a failure if they may never be. */
+  whenSaved(change: number, callback: (failure: DqError | undefined) => void): void {
+    if (this.failure || this.isSaved(change)) callback(this.failure);
+    else this.waiting.push({ change, callback });
+  }
+
+  /** The same as a promise, of all changes so far. It rejects with the failure, `DQ_DISK`. */
+  saved(): Promise<void> {
+    return new Promise((resolve, reject) =>
+      this.whenSaved(this.lastChange, (failure) => (failure ? reject(failure) : resolve())),
+    );
+  }
+
+  /** Tells once when a write has failed. Returns how to stop listening. */
+  onFailure(listener: (failure: DqError) => void): () => void {
+    this.failureListeners.add(listener);
+    return () => void this.failureListeners.delete(listener);
+  }
+
+  /** Writes the last changes and gives the folder free. Idempotent; never rejects for a failure that was told. */
+  async close(): Promise<void> {
+    if (!this.isClosed) {
+      while (!this.failure && (this.writing || !this.isSaved(this.lastChange))) {
+        await (this.writing ?? this.write());
+      }
+      this.isClosed = true;
+    }
+    await this.writing;
+    await this.database.close();
+  }
+
+  private schedule(): void {
+    if (this.isScheduled || this.writing || this.failure || this.isClosed) return;
+    this.isScheduled = true;
+    this.clock.soon(() => {
+      this.isScheduled = false;
+      if (!this.isSaved(this.lastChange)) void this.write();
+    });
+  }
+
+  private write(): Promise<void> {
+    if (this.failure || this.isClosed || this.writing) return Promise.resolve();
+    const change = this.lastChange;
+    this.writing = this.writeBatch().then(
+      () => this.wrote(change),
+      (error: unknown) => this.fail(toError(error)),
+    );
+    return this.writing;
+  }
+
+  private async writeBatch(): Promise<void> {
+    // Chained: an array of operations costs ten times as much.
+    const operations = this.database.batch();
+    try {
+      const batch = new DiskBatch(operations);
+      for (const part of this.parts) part.collect(batch);
+      batch.putText(TIME, String(Math.ceil(this.now())));
+      await operations.write({ sync: true });
+    } finally {
+      await operations.close();
+    }
+  }
+
+  private wrote(change: number): void {
+    this.writing = undefined;
+    this.savedChange = change;
+    const { waiting } = this;
+    this.waiting = [];
+    for (const each of waiting) {
+      if (each.change <= change) each.callback(undefined);
+      else this.waiting.push(each);
+    }
+    if (!this.isSaved(this.lastChange)) this.schedule();
+  }
+
+  private fail(error: Error): void {
+    this.writing = undefined;
+    const failure = new DqError(
+      'DQ_DISK',
+      `the folder ${this.dir} could not be written, and is written no more: ${error.message}; what was confirmed is in it: make room, then restart`,
+      { cause: error },
+    );
+    this.failure = failure;
+    for (const { callback } of this.waiting.splice(0)) callback(failure);
+    for (const listener of this.failureListeners) listener(failure);
+  }
+}
+
+async function readTime(dir: string, database: Database): Promise<number> {
+  try {
+    const value = await database.get(TIME);
+    if (value === undefined) return 0;
+    checkValue(dir, TIME, value);
+    return Number(value.toString('latin1', VALUE));
+  } catch (error) {
+    throw asDiskError(dir, error);
+  }
+}

@@ -1,0 +1,46 @@
+import { crc32 } from 'node:zlib';
+import type { ChainedBatch } from 'classic-level';
+import type { Database } from './database.js';
+import { damaged } from './folder.js';
+
+/** Bytes of a value's checksum, which stands before it and is of its key too. */
+const CHECKSUM = 4;
+
+/** Where a value begins. */
+export const VALUE = CHECKSUM;
+
+/** What becomes of keys: all of it, or nothing. */
+export class DiskBatch {
+  constructor(private readonly batch: ChainedBatch<Database, string, Buffer>) {}
+
+  /** `value` has room for the checksum at its beginning: see `allocate`. */
+  put(key: string, value: Buffer): void {
+    value.writeUInt32LE(checksum(key, value));
+    this.batch.put(key, value);
+  }
+
+  putText(key: string, text: string): void {
+    const value = allocate(Buffer.byteLength(text));
+    value.write(text, CHECKSUM);
+    this.put(key, value);
+  }
+
+  delete(key: string): void {
+    this.batch.del(key);
+  }
+}
+
+/** A value of so many bytes, which begin behind the checksum. */
+export function allocate(bytes: number): Buffer {
+  return Buffer.allocUnsafe(CHECKSUM + bytes);
+}
+
+/** `DQ_DISK` where an entry is not as it was written. */
+export function checkValue(dir: string, key: string, value: Buffer): void {
+  if (value.length >= CHECKSUM && value.readUInt32LE() === checksum(key, value)) return;
+  throw damaged(dir, `the entry ${JSON.stringify(key)} is not as it was written`);
+}
+
+function checksum(key: string, value: Buffer): number {
+  return crc32(value.subarray(CHECKSUM), crc32(key));
+}

@@ -1,0 +1,95 @@
+import { mkdir, open, readFile, readdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DqError } from '../errors.js';
+import { isDamaged } from './log-check.js';
+
+/**
+ * What this version writes. To change it: raise it, and say in `Disk` how the one before is read. A folder of a newer
+ * format is refused; one of an older format is rewritten before anything else is written.
+ */
+const FORMAT = 1;
+const FORMAT_FILE = 'nest-dq.json';
+
+/**
+ * Looks at a folder before LevelDB does, which may change or delete what it cannot read; makes it if there is none.
+ * `DQ_DISK`, with the folder as it was: it is damaged, of a newer format, or another program's.
+ */
+export async function prepareFolder(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true });
+  const files = await readdir(dir);
+  const format = files.includes(FORMAT_FILE)
+    ? readFormat(dir, await readFile(join(dir, FORMAT_FILE), 'utf8'))
+    : undefined;
+  if (format !== undefined && format > FORMAT) {
+    throw new DqError(
+      'DQ_DISK',
+      `the folder ${dir} is of format ${format}, and this version of nest-dq knows up to ${FORMAT}: it was left as it is; run a version that is as new as the one that wrote it`,
+    );
+  }
+  if (format === undefined && files.some(isDatabase)) {
+    throw new DqError(
+      'DQ_DISK',
+      `the folder ${dir} holds a database of another program: give nest-dq its own`,
+    );
+  }
+  // Looked at twice, as a process that has the folder open may have changed it between two looks at it.
+  const problem = (await findDamage(dir)) && (await findDamage(dir));
+  if (problem) throw damaged(dir, problem);
+  if (format === undefined) await writeFormat(dir);
+}
+
+/** The error of a folder that cannot be read. */
+export function damaged(dir: string, problem: string, cause?: unknown): DqError {
+  return new DqError(
+    'DQ_DISK',
+    `the folder ${dir} is damaged (${problem}): nothing was repaired, as that would lose jobs; put a backup in its place, or begin with another folder`,
+    { cause },
+  );
+}
+
+function readFormat(dir: string, text: string): number {
+  const format = /^\{"format":(\d{1,9})\}\s*$/.exec(text)?.[1];
+  if (format === undefined) throw damaged(dir, `${FORMAT_FILE} cannot be read`);
+  return Number(format);
+}
+
+async function findDamage(dir: string): Promise<string | undefined> {
+  const files = await readdir(dir);
+  // LevelDB is killed in its very first moments: then nothing was ever stored.
+  const isNew = !files.some((file) => isTable(file)) && !files.some(isLaterManifest);
+  const logs = files.filter((file) => file.endsWith('.log'));
+  if (!files.includes('CURRENT')) return isNew && logs.length === 0 ? undefined : 'CURRENT is missing';
+  if (!isNew && logs.length === 0) return 'its log is missing';
+  for (const log of logs) {
+    const bytes = await readFile(join(dir, log)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return Buffer.alloc(0); // another process has replaced it by now
+      throw error;
+    });
+    if (isDamaged(bytes)) return `${log} is not as it was written`;
+  }
+  return undefined;
+}
+
+function isDatabase(file: string): boolean {
+  return file === 'CURRENT' || isTable(file) || file.endsWith('.log') || isLaterManifest(file);
+}
+
+function isTable(file: string): boolean {
+  return file.endsWith('.ldb') || file.endsWith('.sst');
+}
+
+function isLaterManifest(file: string): boolean {
+  return file.startsWith('MANIFEST-') && file !== 'MANIFEST-000001';
+}
+
+async function writeFormat(dir: string): Promise<void> {
+  const temporary = join(dir, `${FORMAT_FILE}.new`);
+  const file = await open(temporary, 'w');
+  try {
+    await file.writeFile(`{"format":${FORMAT}}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, join(dir, FORMAT_FILE));
+}

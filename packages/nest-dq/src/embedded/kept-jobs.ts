@@ -1,0 +1,149 @@
+import type { Disk, DiskPart } from '../disk/disk.js';
+import { allocate, VALUE, type DiskBatch } from '../disk/entries.js';
+import type { Clock } from '../time.js';
+import { Job, type JobKeeper, type JobStore } from './store.js';
+import type { Tubes } from './tubes.js';
+
+/**
+ * A job is written once as a whole, with its body: `job <id>` is its state, then ttr, creation, the length of its tube's
+ * name, the name, and the body. What changes later is written as `state <id>`, which counts instead. `last id` is the
+ * highest id ever given. All numbers are little-endian; times are milliseconds since 1970.
+ */
+const JOB = 'job ';
+const STATE = 'state ';
+const LAST_ID = 'last id';
+/** Digits of an id in a key, so that keys and ids have one order. */
+const ID_DIGITS = 16;
+/** Bytes of a state, and of what stands between it and the tube's name. */
+const STATE_SIZE = 45;
+const FIXED_SIZE = 13;
+
+/** A job that somebody holds is kept as ready: nobody holds anything after a restart. */
+const STATES = ['ready', 'delayed', 'buried'] as const;
+
+/** The jobs of a node, on disk: what is put, released, buried, kicked and deleted, as beanstalkd keeps it in its binlog. */
+export class KeptJobs implements DiskPart, JobKeeper {
+  private readonly jobs = new Set<Job>();
+  private readonly gone: string[] = [];
+  private lastId = 0;
+  private writtenId = 0;
+
+  constructor(
+    readonly disk: Disk,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Gives the store the jobs that are on disk, before anybody uses it. `DQ_DISK`. */
+  async load(store: JobStore, tubes: Tubes): Promise<void> {
+    const { disk } = this;
+    const now = this.clock.now();
+    const wall = disk.now();
+    const states = new Map<string, Buffer>();
+    await disk.read(STATE, (id, value) => void states.set(id, value));
+    await disk.read(JOB, (id, value) => {
+      const job = readJob(Number(id), value, tubes, now - wall);
+      const state = states.get(id);
+      if (state) readState(job, state, now - wall);
+      job.kept = state ? 'job and state' : 'job';
+      store.restore(job);
+    });
+    await disk.read(LAST_ID, (_rest, value) => {
+      this.lastId = this.writtenId = Number(value.toString('latin1', VALUE));
+    });
+    store.restoreIds(this.lastId);
+    disk.add(this);
+  }
+
+  changed(job: Job): void {
+    this.jobs.add(job);
+    this.lastId = Math.max(this.lastId, job.id);
+    this.disk.changed();
+  }
+
+  removed(job: Job): void {
+    this.jobs.delete(job);
+    if (job.kept !== 'not') this.gone.push(JOB + digits(job.id));
+    if (job.kept === 'job and state') this.gone.push(STATE + digits(job.id));
+    this.disk.changed();
+  }
+
+  collect(batch: DiskBatch): void {
+    const offset = this.disk.now() - this.clock.now();
+    for (const job of this.jobs) {
+      if (job.kept === 'not') {
+        batch.put(JOB + digits(job.id), jobValue(job, offset));
+        job.kept = 'job';
+      } else {
+        batch.put(STATE + digits(job.id), stateValue(job, offset));
+        job.kept = 'job and state';
+      }
+    }
+    this.jobs.clear();
+    for (const key of this.gone.splice(0)) batch.delete(key);
+    if (this.lastId === this.writtenId) return;
+    batch.putText(LAST_ID, String(this.lastId));
+    this.writtenId = this.lastId;
+  }
+}
+
+function digits(id: number): string {
+  return String(id).padStart(ID_DIGITS, '0');
+}
+
+function jobValue(job: Job, offset: number): Buffer {
+  const { name } = job.tube;
+  const value = allocate(STATE_SIZE + FIXED_SIZE + name.length + job.body.length);
+  let at = writeState(value, job, offset);
+  at = value.writeUInt32LE(job.ttr, at);
+  at = value.writeDoubleLE(job.createdAt + offset, at);
+  at = value.writeUInt8(name.length, at);
+  at += value.write(name, at, 'latin1');
+  value.write(job.body, at, 'latin1');
+  return value;
+}
+
+function readJob(id: number, value: Buffer, tubes: Tubes, offset: number): Job {
+  let at = VALUE + STATE_SIZE;
+  const ttr = value.readUInt32LE(at);
+  const createdAt = value.readDoubleLE(at + 4) + offset;
+  const bodyAt = at + FIXED_SIZE + value.readUInt8(at + 12);
+  at += FIXED_SIZE;
+  const tube = tubes.findOrMake(value.toString('latin1', at, bodyAt));
+  const job = new Job(id, tube, 0, 0, ttr, createdAt);
+  job.body = value.toString('latin1', bodyAt);
+  readState(job, value, offset);
+  return job;
+}
+
+function stateValue(job: Job, offset: number): Buffer {
+  const value = allocate(STATE_SIZE);
+  writeState(value, job, offset);
+  return value;
+}
+
+function writeState(value: Buffer, job: Job, offset: number): number {
+  const { state, deadline } = job;
+  const code = state === 'delayed' ? 1 : state === 'buried' ? 2 : 0;
+  let at = value.writeUInt8(code, VALUE);
+  at = value.writeUInt32LE(job.pri, at);
+  at = value.writeUInt32LE(job.delay, at);
+  at = value.writeDoubleLE(state === 'delayed' ? deadline + offset : 0, at);
+  at = value.writeDoubleLE(job.burial, at);
+  for (const count of [job.reserves, job.timeouts, job.releases, job.buries, job.kicks]) {
+    at = value.writeUInt32LE(count, at);
+  }
+  return at;
+}
+
+function readState(job: Job, value: Buffer, offset: number): void {
+  job.state = STATES[value.readUInt8(VALUE)] ?? 'ready';
+  job.pri = value.readUInt32LE(VALUE + 1);
+  job.delay = value.readUInt32LE(VALUE + 5);
+  job.deadline = value.readDoubleLE(VALUE + 9) + offset;
+  job.burial = value.readDoubleLE(VALUE + 17);
+  job.reserves = value.readUInt32LE(VALUE + 25);
+  job.timeouts = value.readUInt32LE(VALUE + 29);
+  job.releases = value.readUInt32LE(VALUE + 33);
+  job.buries = value.readUInt32LE(VALUE + 37);
+  job.kicks = value.readUInt32LE(VALUE + 41);
+}

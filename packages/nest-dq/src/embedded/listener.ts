@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { createServer, isIPv6, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { DqError, show } from '../errors.js';
+
+/** What `EmbeddedNode.listen` takes. */
+export interface ListenOptions {
+  /** 0 takes any free one. @default 11300, as beanstalkd's */
+  port?: number;
+  /**
+   * A name or an address. The protocol knows no passwords: whoever can connect can do everything.
+   * @default '127.0.0.1', which only this machine can reach
+   */
+  host?: string;
+  /** Connections at once. One more is closed at once, without a word: the protocol has none for it. @default 1024 */
+  maxConnections?: number;
+}
+
+/** Where a node listens. */
+export interface ListenAddress {
+  /** An address, also where a name was given. */
+  readonly host: string;
+  /** Never 0. */
+  readonly port: number;
+}
+
+/** What a listener needs of its node. */
+export interface ListenerHost {
+  readonly warn: (message: string) => void;
+  /** Serves a connection, and gives how to end it: with the replies so far, and within a second. */
+  serve(stream: Duplex): { close(): void };
+}
+
+const DEFAULTS = { port: 11_300, host: '127.0.0.1', maxConnections: 1_024 };
+/** Bytes that a socket holds before a session waits with further replies. */
+const HIGH_WATER_MARK = 64 * 1024;
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken',
+  EACCES: 'this process may not take that port',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no such host',
+};
+
+/** A TCP server in front of a node: as many connections as are allowed, and each one ended at last. */
+export class Listener {
+  private readonly sessions = new Set<{ close(): void }>();
+  private isFull = false;
+  private closing: Promise<void> | undefined;
+
+  private constructor(
+    private readonly server: Server,
+    private readonly host: ListenerHost,
+  ) {
+    server.on('connection', (socket) => this.accept(socket));
+    server.on('drop', () => this.refuse(`${server.maxConnections} are open, the most that are allowed`));
+  }
+
+  /** `DQ_CONFIG` for a wrong value, `DQ_LISTEN` where it cannot listen. */
+  static async open(options: ListenOptions, host: ListenerHost): Promise<Listener> {
+    const { maxConnections, ...where } = resolve(options);
+    const server = createServer({
+      allowHalfOpen: true, // who has sent all its commands still hears the replies
+      noDelay: true,
+      keepAlive: true,
+      highWaterMark: HIGH_WATER_MARK,
+    });
+    server.maxConnections = maxConnections;
+    const listener = new Listener(server, host);
+    try {
+      await once(server.listen(where), 'listening');
+    } catch (error) {
+      const { code = '', message } = error as NodeJS.ErrnoException;
+      throw new DqError('DQ_LISTEN', `cannot listen on ${textOf(where)}: ${REASONS[code] ?? message}`, {
+        cause: error,
+      });
+    }
+    server.on('error', ({ message }) => listener.refuse(message));
+    return listener;
+  }
+
+  get address(): ListenAddress {
+    const { address, port } = this.server.address() as AddressInfo;
+    return { host: address, port };
+  }
+
+  /** Takes no more connections, ends those there are, and resolves when all are gone. Idempotent. */
+  close(): Promise<void> {
+    return (this.closing ??= this.end());
+  }
+
+  private async end(): Promise<void> {
+    const closed = once(this.server, 'close');
+    this.server.close();
+    for (const session of this.sessions) session.close();
+    await closed;
+  }
+
+  private accept(socket: Socket): void {
+    socket.on('error', () => undefined); // its 'close' follows, and says as much: the client is gone
+    const session = this.host.serve(socket);
+    this.sessions.add(session);
+    socket.on('close', () => {
+      this.sessions.delete(session);
+      this.isFull = false;
+    });
+  }
+
+  /** Tells it once, until a connection ends: who is turned away mostly comes again at once. */
+  private refuse(why: string): void {
+    if (!this.isFull) this.host.warn(`a connection to ${textOf(this.address)} was refused: ${why}`);
+    this.isFull = true;
+  }
+}
+
+/** `host:port`, an IPv6 address in brackets. */
+export function textOf({ host, port }: ListenAddress): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function resolve(options: ListenOptions): Required<ListenOptions> {
+  const unknown = Object.keys(options).find((name) => !(name in DEFAULTS));
+  if (unknown !== undefined) {
+    throw new DqError(
+      'DQ_CONFIG',
+      `there is no option \`${unknown}\`; there are ${Object.keys(DEFAULTS).join(', ')}`,
+    );
+  }
+  const { port = DEFAULTS.port, host = DEFAULTS.host, maxConnections = DEFAULTS.maxConnections } = options;
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw wrong('port', port, 'a whole number from 0 (any free port) to 65535');
+  }
+  if (typeof host !== 'string' || host === '')
+    throw wrong('host', host, "a name or an address, such as '127.0.0.1'");
+  if (!Number.isInteger(maxConnections) || maxConnections < 1) {
+    throw wrong('maxConnections', maxConnections, 'a whole number of 1 or more');
+  }
+  return { port, host, maxConnections };
+}
+
+function wrong(field: string, value: unknown, expected: string): DqError {
+  return new DqError('DQ_CONFIG', `\`${field}\` is ${show(value)}: expected ${expected}`);
+}

@@ -1,0 +1,153 @@
+/**
+ * A beanstalkd inside of a process, without Nest.
+ * @module nest-dq/embedded
+ */
+import { resolve as resolvePath } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { Disk } from '../disk/disk.js';
+import { DqError, show } from '../errors.js';
+import { systemClock } from '../time.js';
+import { EmbeddedNode as Node } from './embedded-node.js';
+import { Listener, type ListenAddress, type ListenOptions } from './listener.js';
+
+export type { ListenAddress, ListenOptions };
+
+/** What `EmbeddedNode.open` takes. */
+export interface EmbeddedNodeOptions {
+  /**
+   * The folder that keeps the jobs; it is made if there is none. A change is on disk, synced, before it is answered.
+   * Present but undefined or empty is `DQ_CONFIG`, never a silent memory.
+   * @default none: jobs are in memory, and gone with the process
+   */
+  dir?: string;
+  /** Bytes of the largest body of a job, as `beanstalkd -z`. @default 65535 */
+  maxJobSize?: number;
+  /** Is told, in a sentence, what an operator should know. @default nobody is */
+  warn?: (message: string) => void;
+}
+
+const OPTIONS = ['dir', 'maxJobSize', 'warn'];
+const MAX_JOB_SIZE = 65_535;
+/** beanstalkd's own limit of -z. */
+const LARGEST_JOB_SIZE = 2 ** 30;
+
+/**
+ * A beanstalkd 1.12 in this process: for its own use by `dial`, and for whoever speaks the protocol by `listen`.
+ * It keeps no process alive unless it listens.
+ */
+export class EmbeddedNode {
+  private readonly listeners = new Set<Listener>();
+  private closing: Promise<void> | undefined;
+
+  private readonly ends: Promise<void>;
+  private hasEnded: () => void = () => undefined;
+
+  private constructor(
+    private readonly node: Node,
+    private readonly disk: Disk | undefined,
+    private readonly warn: (message: string) => void,
+  ) {
+    this.ends = new Promise((resolve, reject) => {
+      this.hasEnded = () => (disk?.failure ? reject(disk.failure) : resolve());
+    });
+    this.ends.catch(() => undefined); // it is told to whoever asks
+    disk?.onFailure(() => void this.close());
+  }
+
+  /**
+   * Opens a node. `DQ_CONFIG` for a wrong option; `DQ_DISK`, and the folder is left as it is: in use by another process,
+   * damaged, of a newer format, not to be read or written.
+   */
+  static async open(options: EmbeddedNodeOptions = {}): Promise<EmbeddedNode> {
+    const { dir, maxJobSize, warn } = resolve(options);
+    const settings = { maxJobSize };
+    if (dir === undefined) return new EmbeddedNode(new Node(systemClock, settings), undefined, warn);
+    const disk = await Disk.open(dir, systemClock);
+    if (disk.warning !== undefined) warn(disk.warning);
+    try {
+      return new EmbeddedNode(await Node.open(systemClock, disk, settings), disk, warn);
+    } catch (error) {
+      await disk.close();
+      throw error;
+    }
+  }
+
+  /** The folder that keeps the jobs, as a full path; undefined: they are in memory. */
+  get dir(): string | undefined {
+    return this.disk?.dir;
+  }
+
+  /** Resolves when the node was closed; rejects with `DQ_DISK` when it closed by itself, as its folder cannot be written. */
+  get closed(): Promise<void> {
+    return this.ends;
+  }
+
+  /** A new connection, as a connected socket would be. From a closed node it fails with the error `DQ_CLOSED`. */
+  dial(): Duplex {
+    return this.node.dial();
+  }
+
+  /**
+   * Serves the protocol over TCP; resolves, to where, once it does. It can be called for several places.
+   * `DQ_CONFIG` for a wrong option, `DQ_LISTEN` where it cannot listen, `DQ_CLOSED` or `DQ_DISK` once it is closed.
+   */
+  async listen(options: ListenOptions = {}): Promise<ListenAddress> {
+    this.refuseClosed();
+    const { node, warn } = this;
+    const listener = await Listener.open(options, {
+      warn,
+      serve: (stream) => node.serve(stream),
+    });
+    this.listeners.add(listener);
+    if (this.closing) await listener.close();
+    this.refuseClosed();
+    return listener.address;
+  }
+
+  /** From now on every put is answered DRAINING, as by a beanstalkd that got SIGUSR1; jobs are handed out as ever. */
+  drain(): void {
+    this.node.drain();
+  }
+
+  /**
+   * Ends all connections, those over TCP with the replies so far, and resolves when nothing is left and the folder is
+   * free: a second later at most, beside what the disk takes. Idempotent.
+   */
+  close(): Promise<void> {
+    return (this.closing ??= this.end());
+  }
+
+  private async end(): Promise<void> {
+    try {
+      const closed = [...this.listeners].map((listener) => listener.close());
+      this.node.close();
+      await Promise.all(closed);
+      await this.disk?.close();
+    } finally {
+      this.hasEnded();
+    }
+  }
+
+  private refuseClosed(): void {
+    if (this.closing) throw this.disk?.failure ?? new DqError('DQ_CLOSED', 'the embedded node is closed');
+  }
+}
+
+function resolve(options: EmbeddedNodeOptions) {
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
+  if (unknown !== undefined) {
+    throw new DqError('DQ_CONFIG', `there is no option \`${unknown}\`; there are ${OPTIONS.join(', ')}`);
+  }
+  const { dir, maxJobSize = MAX_JOB_SIZE, warn = () => undefined } = options;
+  if ('dir' in options && (typeof dir !== 'string' || dir === ''))
+    throw wrong('dir', dir, 'the path of a folder');
+  if (!Number.isInteger(maxJobSize) || maxJobSize < 1 || maxJobSize > LARGEST_JOB_SIZE) {
+    throw wrong('maxJobSize', maxJobSize, `bytes, a whole number from 1 to ${LARGEST_JOB_SIZE}`);
+  }
+  if (typeof warn !== 'function') throw wrong('warn', warn, 'a function that takes a text');
+  return { dir: dir === undefined ? undefined : resolvePath(dir), maxJobSize, warn };
+}
+
+function wrong(field: string, value: unknown, expected: string): DqError {
+  return new DqError('DQ_CONFIG', `\`${field}\` is ${show(value)}: expected ${expected}`);
+}

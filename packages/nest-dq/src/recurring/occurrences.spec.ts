@@ -1,0 +1,122 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { occurrencesOf, type RecurrencePlan } from './occurrences.js';
+
+const DAY = 86_400_000;
+const iso = (instant: number | undefined) => new Date(instant ?? NaN).toISOString();
+
+/** All of them in some days from `from` on. */
+async function within(days: number, from: string, plan: RecurrencePlan, tz?: string): Promise<string[]> {
+  const occurrences = await occurrencesOf(plan, tz);
+  const start = Date.parse(from);
+  const found: string[] = [];
+  for (let at = occurrences.after(start - 1); at !== undefined && at < start + days * DAY;) {
+    found.push(iso(at));
+    at = occurrences.after(at);
+  }
+  return found;
+}
+
+describe('a cron expression', () => {
+  it('tells the first occurrence that is later than an instant, to the millisecond', async () => {
+    const { after } = await occurrencesOf('0 3 * * *');
+    expect(iso(after(Date.parse('2027-01-01T02:59:59.999Z')))).toBe('2027-01-01T03:00:00.000Z');
+    expect(iso(after(Date.parse('2027-01-01T03:00:00.000Z')))).toBe('2027-01-02T03:00:00.000Z');
+  });
+
+  it('has a field of seconds, if it has six', async () => {
+    const { after } = await occurrencesOf('*/5 * * * * *');
+    expect(iso(after(Date.parse('2027-01-01T00:00:00Z')))).toBe('2027-01-01T00:00:05.000Z');
+  });
+
+  it('tells nothing when there is none any more', async () => {
+    const { after } = await occurrencesOf('0 0 30 2 *');
+    expect(after(Date.parse('2027-01-01T00:00:00Z'))).toBeUndefined();
+  });
+
+  it('is of the time of day in its zone, also where that was put forward', async () => {
+    expect(await within(3, '2027-03-27T00:00:00Z', '0 3 * * *', 'Europe/Berlin')).toEqual([
+      '2027-03-27T02:00:00.000Z',
+      '2027-03-28T01:00:00.000Z',
+      '2027-03-29T01:00:00.000Z',
+    ]);
+  });
+
+  it('is at the end of the gap, when its time of day does not exist', async () => {
+    expect(await within(3, '2027-03-27T00:00:00Z', '30 2 * * *', 'Europe/Berlin')).toEqual([
+      '2027-03-27T01:30:00.000Z',
+      '2027-03-28T01:00:00.000Z',
+      '2027-03-29T00:30:00.000Z',
+    ]);
+  });
+
+  it('is once, when its time of day is there twice', async () => {
+    expect(await within(3, '2027-10-30T00:00:00Z', '30 2 * * *', 'Europe/Berlin')).toEqual([
+      '2027-10-30T00:30:00.000Z',
+      '2027-10-31T00:30:00.000Z',
+      '2027-11-01T01:30:00.000Z',
+    ]);
+  });
+
+  it.each([
+    ['Europe/Berlin', '2027-03-27'],
+    ['Europe/Berlin', '2027-10-30'],
+    ['America/New_York', '2027-03-13'],
+    ['America/New_York', '2027-11-06'],
+    ['Australia/Lord_Howe', '2027-04-02'],
+    ['Australia/Lord_Howe', '2027-10-01'],
+    ['Asia/Kathmandu', '2027-01-01'],
+  ])('is every hour, and every quarter, in %s around %s', async (tz, from) => {
+    const clock = new Intl.DateTimeFormat('en', { timeZone: tz, minute: 'numeric' });
+    const minutes = Array.from({ length: 3 * 24 * 60 }, (_, i) => Date.parse(from) + i * 60_000);
+    const every = (n: number) =>
+      minutes.filter((at) => Number(clock.format(at)) % n === 0).map((at) => iso(at));
+    expect(await within(3, from, '0 * * * *', tz)).toEqual(every(60));
+    expect(await within(3, from, '*/15 * * * *', tz)).toEqual(every(15));
+  });
+
+  it.each<[string, unknown, string | undefined, RegExp]>([
+    ['no cron expression', 'at three', undefined, /the cron expression is "at three", which cannot be read/],
+    ['one out of range', '61 * * * *', undefined, /"61 \* \* \* \*", which cannot be read: .*minute/],
+    ['no plan', undefined, undefined, /its plan is undefined: expected a cron expression, or a function/],
+    ['no zone', '0 3 * * *', 'Mars/Base', /`tz` is "Mars\/Base": expected a time zone such as/],
+    ['an empty zone', '0 3 * * *', '', /`tz` is "": expected a time zone/],
+    ['a zone beside a function', () => undefined, 'UTC', /`tz` is "UTC", beside a function/],
+  ])('is refused when it is %s', async (_what, plan, tz, message) => {
+    const refusal = occurrencesOf(plan as RecurrencePlan, tz);
+    await expect(refusal).rejects.toMatchObject({ code: 'DQ_CONFIG' });
+    await expect(refusal).rejects.toThrow(message);
+  });
+});
+
+describe('a function', () => {
+  it('tells instants of any form, until there is none', async () => {
+    const { after } = await occurrencesOf((from) => (from.getTime() < 5 ? new Date(5) : undefined));
+    expect([after(4), after(5)]).toEqual([5, undefined]);
+  });
+
+  it.each<[string, RecurrencePlan, RegExp]>([
+    ['that stands still', (from) => from, /the plan tells .* expected a later one/],
+    ['that tells no instant', () => 'tomorrow' as unknown as Date, /the instant is "tomorrow"/],
+    [
+      'that throws',
+      () => {
+        throw new Error('no calendar');
+      },
+      /DQ_BAD_OPTION: the plan failed: no calendar/,
+    ],
+  ])('%s is refused', async (_that, plan, message) => {
+    const { after } = await occurrencesOf(plan);
+    expect(() => after(1_900_000_000_000)).toThrow(message);
+  });
+});
+
+it('says what to install, when a cron expression cannot be read for want of it', async () => {
+  jest.unstable_mockModule('croner', () => {
+    throw new Error("Cannot find package 'croner'");
+  });
+  jest.resetModules();
+  const { occurrencesOf: without } = await import('./occurrences.js');
+  await expect(without('0 3 * * *')).rejects.toThrow(/DQ_CONFIG: .* needs the package croner.*npm install/);
+  const { after } = await without(() => new Date(5));
+  expect(after(0)).toBe(5);
+});

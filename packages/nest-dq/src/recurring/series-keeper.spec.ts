@@ -1,0 +1,50 @@
+import { expect, it } from '@jest/globals';
+import { CollectingHub } from '../testing/collecting-hub.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { SeriesKeeper } from './series-keeper.js';
+import type { Series } from './series.js';
+
+function keeper() {
+  const clock = new VirtualClock();
+  const looks: { at: number; end: () => void }[] = [];
+  const series = {
+    tube: 'report',
+    keep: (at: number) => new Promise<void>((end) => looks.push({ at, end })),
+  } as unknown as Series;
+  const parts = { events: new CollectingHub(), clock, trouble: () => undefined };
+  const keeper = new SeriesKeeper(parts);
+  keeper.add(series);
+  return { clock, looks, keeper };
+}
+
+it('looks after a series at the start, which waits for that, and every minute', async () => {
+  const { clock, looks, keeper: it } = keeper();
+  let started = false;
+  const starting = it.start().then(() => (started = true));
+  await clock.advance(0);
+  expect([looks.length, started]).toEqual([1, false]);
+  looks[0]!.end();
+  await starting;
+  await clock.advance(120_000);
+  expect(looks.map(({ at }) => at - looks[0]!.at)).toEqual([0, 60_000, 120_000]);
+});
+
+it('waits at its stop for what is under way, and leaves no timer', async () => {
+  const { clock, looks, keeper: it } = keeper();
+  void it.start();
+  let stopped = false;
+  const stopping = it.stop().then(() => (stopped = true));
+  await clock.advance(0);
+  expect(stopped).toBe(false);
+  looks[0]!.end();
+  await stopping;
+  expect(clock.nextTimer).toBe(Infinity);
+});
+
+it('does nothing after a stop, also one before the start', async () => {
+  const { clock, looks, keeper: it } = keeper();
+  await it.stop();
+  await it.start();
+  await it.stop();
+  expect([looks.length, clock.nextTimer]).toEqual([0, Infinity]);
+});

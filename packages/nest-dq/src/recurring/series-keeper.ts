@@ -1,0 +1,73 @@
+import { toError } from '../errors.js';
+import type { DqEvents } from '../events/events.js';
+import type { Clock, Timer } from '../time.js';
+import type { Series } from './series.js';
+
+/** Milliseconds. How long a series rests at most whose occurrence died with the process that would have gone on. */
+const EVERY = 60_000;
+
+export interface SeriesKeeperParts {
+  readonly events: DqEvents;
+  readonly clock: Clock;
+  readonly trouble: (message: string) => void;
+}
+
+/** Keeps the series of one cluster going: at bootstrap, when an occurrence died here, and every minute. */
+export class SeriesKeeper {
+  private readonly series = new Map<string, Series>();
+  /** Series that could not be looked after the last time. */
+  private readonly troubled = new Set<Series>();
+  private readonly underWay = new Set<Promise<void>>();
+  private timer: Timer | undefined;
+  private stopped = false;
+
+  constructor(private readonly parts: SeriesKeeperParts) {}
+
+  /** Before the start. A tube has one. */
+  add(series: Series): void {
+    this.series.set(series.tube, series);
+  }
+
+  /** Resolves when all of them were looked after once; what fails is told, and tried again. */
+  async start(): Promise<void> {
+    if (this.series.size === 0 || this.stopped) return;
+    this.parts.events.on('dead').subscribe(({ letter }) => {
+      const series = this.series.get(letter.tube);
+      if (series) this.keep(series);
+    });
+    this.round();
+    await this.calm();
+  }
+
+  /** Nothing is looked after any more. Idempotent. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.timer?.cancel();
+    await this.calm();
+  }
+
+  private round(): void {
+    for (const series of this.series.values()) this.keep(series);
+    this.timer = this.parts.clock.after(EVERY, () => this.round());
+  }
+
+  private keep(series: Series): void {
+    if (this.stopped) return;
+    const { clock, trouble } = this.parts;
+    const keeping = series.keep(clock.wall()).then(
+      () => void this.troubled.delete(series),
+      (thrown: unknown) => {
+        if (this.troubled.has(series)) return;
+        this.troubled.add(series);
+        const { message } = toError(thrown);
+        trouble(`the series ${series.tube} cannot be kept going, and is tried every minute: ${message}`);
+      },
+    );
+    this.underWay.add(keeping);
+    void keeping.then(() => this.underWay.delete(keeping));
+  }
+
+  private async calm(): Promise<void> {
+    await Promise.all(this.underWay);
+  }
+}

@@ -1,0 +1,25 @@
+// Adds a CommonJS build to the built library in the folder named on the command line: each module again, below `cjs`,
+// beside its declarations, which read the same for both. It is for tools that load no ES modules, such as Jest; Node and
+// whoever else knows the condition `module-sync` have one copy, the ES modules. No source maps: it reads like its source.
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { transformSync } from '@swc/core';
+
+const from = process.argv[2];
+const to = join(from, 'cjs');
+const options = {
+  swcrc: false,
+  sourceMaps: false,
+  jsc: { target: 'es2023', parser: { syntax: 'ecmascript' } },
+  module: { type: 'commonjs' },
+};
+
+rmSync(to, { recursive: true, force: true });
+for (const name of readdirSync(from, { recursive: true })) {
+  if (!/\.(js|d\.ts)$/.test(name)) continue;
+  const source = readFileSync(join(from, name), 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n');
+  if (source.startsWith('#!')) continue; // a command: nobody requires it
+  mkdirSync(dirname(join(to, name)), { recursive: true });
+  writeFileSync(join(to, name), name.endsWith('.js') ? transformSync(source, options).code : source);
+}
+writeFileSync(join(to, 'package.json'), '{ "type": "commonjs" }\n');

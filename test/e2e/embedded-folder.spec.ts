@@ -1,0 +1,135 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Injectable, type DynamicModule } from '@nestjs/common';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { DelayedHandler, Discard, DqDeadLetters, DqModule, DqProducer, type DelayedJob } from 'nest-dq';
+import { CollectingLogger } from 'nest-dq/src/testing/collecting-logger.js';
+import { eventually } from '../support/waiting.js';
+
+interface Started {
+  readonly id: string;
+  readonly attempt: number;
+  readonly payload: unknown;
+}
+
+let parent: string;
+let dir: string;
+let logger: CollectingLogger;
+let started: Started[];
+const apps: TestingModule[] = [];
+
+@Injectable()
+class Handlers {
+  @DelayedHandler('work')
+  work(payload: unknown, { id, attempt }: DelayedJob) {
+    started.push({ id, attempt, payload });
+  }
+
+  @DelayedHandler('doomed')
+  doom() {
+    return Discard.because('it is the test’s wish');
+  }
+
+  @DelayedHandler('endless')
+  endless(payload: unknown, { id, attempt }: DelayedJob) {
+    started.push({ id, attempt, payload });
+    return new Promise<void>(() => undefined);
+  }
+}
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'nest-dq-folder-'));
+  dir = join(parent, 'data');
+  logger = new CollectingLogger();
+  started = [];
+});
+
+afterEach(async () => {
+  await Promise.all(apps.splice(0).map((app) => app.close()));
+  await rm(parent, { recursive: true });
+});
+
+async function start(...modules: DynamicModule[]): Promise<TestingModule> {
+  const imports = modules.length > 0 ? modules : [onFolder()];
+  const app = await Test.createTestingModule({ imports, providers: [Handlers] }).compile();
+  await app.init();
+  apps.push(app);
+  return app;
+}
+
+const onFolder = () => DqModule.forRoot({ embedded: { dir }, drainLimit: 100, logger });
+
+async function stop(app: TestingModule): Promise<void> {
+  apps.splice(apps.indexOf(app), 1);
+  await app.close();
+}
+
+describe('an application on a folder', () => {
+  it('has its jobs after a restart, and those that came due run', async () => {
+    const first = await start();
+    const dq = first.get(DqProducer);
+    const [soon, later, gone] = [
+      await dq.delay('work', { number: 1 }, '300ms'),
+      await dq.delay('work', { number: 2 }, '1h', { key: 'kept' }),
+      await dq.delay('work', { number: 3 }, '1h'),
+    ];
+    expect(await dq.revoke(gone)).toBe('revoked');
+    await stop(first);
+    const second = await start();
+    await eventually('the first has run', () => started.length > 0);
+    expect(started).toEqual([{ id: soon.id, attempt: 1, payload: { number: 1 } }]);
+    expect(await second.get(DqProducer).find({ tube: 'work', key: 'kept' })).toMatchObject({
+      state: 'waiting',
+      id: later.id,
+      dueAt: later.dueAt,
+    });
+    expect(await second.get(DqProducer).find(gone)).toMatchObject({ state: 'revoked' });
+    expect((await second.get(DqProducer).delay('work', {}, '1h', { key: 'kept' })).status).toBe('replaced');
+  });
+
+  it('knows what is done and what is dead, with its payload, and can revive it', async () => {
+    const first = await start();
+    const done = await first.get(DqProducer).now('work', 'once');
+    const dead = await first.get(DqProducer).now('doomed', { order: 5 });
+    await eventually('both ended', async () => {
+      const views = await Promise.all([done, dead].map((each) => first.get(DqProducer).find(each)));
+      return views[0]?.state === 'done' && views[1]?.state === 'dead';
+    });
+    await stop(first);
+    const second = await start();
+    expect(await second.get(DqProducer).find(done)).toMatchObject({ state: 'done' });
+    const { letters } = await second.get(DqDeadLetters).list('doomed');
+    expect(letters).toMatchObject([{ id: dead.id, payload: { order: 5 }, why: 'discarded' }]);
+    expect(await second.get(DqDeadLetters).revive(letters[0]!)).toBe(true);
+    await eventually('it died again', async () => {
+      const again = await second.get(DqDeadLetters).list('doomed');
+      return again.letters.length === 1 && again.letters[0]!.diedAt > letters[0]!.diedAt;
+    });
+    expect(started).toHaveLength(1);
+  });
+
+  it('runs again at once what a shutdown has cut short, as the same attempt', async () => {
+    const first = await start();
+    await first.get(DqProducer).now('endless', 'x');
+    await eventually('it runs', () => started.length === 1);
+    await stop(first);
+    await start();
+    await eventually('it runs again', () => started.length === 2);
+    expect(started.map(({ attempt }) => attempt)).toEqual([1, 1]);
+  });
+
+  it('is not warned of memory', async () => {
+    await start();
+    expect(logger.matching(/memory/)).toEqual([]);
+  });
+
+  it('does not share its folder with another cluster, or another application', async () => {
+    const inUse = { code: 'DQ_DISK', message: expect.stringContaining(`the folder ${dir} is in use`) };
+    await start();
+    await expect(start()).rejects.toMatchObject(inUse);
+    const second = DqModule.forRoot({ name: 'second', embedded: { dir }, logger });
+    await expect(start(DqModule.forRoot({ logger }), second)).rejects.toMatchObject(inUse);
+  });
+});

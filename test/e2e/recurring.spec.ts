@@ -1,0 +1,72 @@
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { Injectable, type INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { DqModule, DqProducer, Recurring, type DelayedJob } from 'nest-dq';
+import { startServers, type Servers } from '../support/system.js';
+import { eventually } from '../support/waiting.js';
+
+const PROCESSES = 10;
+const TICK = 'tick';
+
+let servers: Servers;
+/** When each was due, in milliseconds since 1970. */
+const ticks: number[] = [];
+const apps: INestApplicationContext[] = [];
+
+beforeAll(async () => {
+  servers = await startServers();
+}, 120_000);
+afterEach(async () => {
+  await Promise.all(apps.splice(0).map((app) => app.close()));
+  ticks.length = 0;
+}, 60_000);
+afterAll(() => servers.stop());
+
+/** An application as its processes have it. */
+async function start(cron: string): Promise<INestApplicationContext> {
+  @Injectable()
+  class Ticking {
+    @Recurring(TICK, cron)
+    tick(_payload: undefined, job: DelayedJob): void {
+      ticks.push(job.dueAt.getTime());
+    }
+  }
+  const quiet = { log: () => undefined, warn: () => undefined, error: () => undefined };
+  const dq = DqModule.forRoot({
+    beanstalks: servers.beanstalkds.map(({ endpoint }) => endpoint),
+    redis: servers.redis.url,
+    logger: quiet,
+  });
+  const module = class Shop {};
+  const app = await NestFactory.createApplicationContext(
+    { module, imports: [dq], providers: [Ticking] },
+    { logger: false, abortOnError: false },
+  );
+  apps.push(app);
+  return app;
+}
+
+const startAll = (cron: string) => Promise.all(Array.from({ length: PROCESSES }, () => start(cron)));
+
+it('runs each occurrence once in ten applications, through restarts of all of them', async () => {
+  await startAll('* * * * * *');
+  await eventually('five ticks', () => ticks.length >= 5);
+  await Promise.all(apps.splice(0).map((app) => app.close()));
+  const before = ticks.length;
+  await startAll('* * * * * *');
+  await eventually('three more', () => ticks.length >= before + 3);
+  // What was granted to one that ended, and so given back, is due a little after its second.
+  const seconds = ticks.map((dueAt) => Math.floor(dueAt / 1_000));
+  expect(seconds).toEqual([...new Set(seconds)].sort((a, b) => a - b));
+}, 120_000);
+
+it('goes on in another process by another plan', async () => {
+  const old = await start('0 0 1 1 *');
+  const job = () => old.get(DqProducer).find({ tube: TICK, key: 'recurring' });
+  const waiting = (await job())!;
+  expect(waiting.dueAt.toISOString()).toMatch(/-01-01T00:00:00.000Z$/);
+  await start('* * * * * *');
+  expect((await job())!.id).toBe(waiting.id);
+  await eventually('a tick', () => ticks.length > 0);
+  expect(ticks[0]!).toBeLessThan(waiting.dueAt.getTime());
+}, 60_000);
