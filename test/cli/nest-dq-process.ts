@@ -1,0 +1,55 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { eventually } from '../support/waiting.js';
+
+const run = promisify(execFile);
+const PROGRAM = join(process.cwd(), '..', 'packages', 'nest-dq', 'dist', 'cli.js');
+
+/** Becomes its arguments. A write beyond the limit of a file then fails, as on a full disk, and does not kill. */
+const IGNORING_FILE_LIMITS = 'trap "" XFSZ; exec "$0" "$@"';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The command `nest-dq`, as it was built, in a process of its own. */
+export class NestDqProcess {
+  stdout = '';
+  stderr = '';
+  readonly ended: Promise<Ended>;
+  private hasEnded = false;
+  private readonly child: ChildProcess;
+
+  constructor(...args: string[]) {
+    const command = ['-c', IGNORING_FILE_LIMITS, process.execPath, PROGRAM, ...args];
+    this.child = spawn('/bin/sh', command, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child.stdout!.on('data', (chunk: Buffer) => (this.stdout += String(chunk)));
+    this.child.stderr!.on('data', (chunk: Buffer) => (this.stderr += String(chunk)));
+    this.ended = once(this.child, 'close').then(([code, signal]) => {
+      this.hasEnded = true;
+      return { code: code as Ended['code'], signal: signal as Ended['signal'] };
+    });
+  }
+
+  /** Waits until it serves, and gives its port. */
+  async port(): Promise<number> {
+    const port = () => /listens on \S+:(\d+);/.exec(this.stdout)?.[1];
+    await eventually(`the server listens; it said: ${this.stdout}${this.stderr}`, () => {
+      if (this.hasEnded) throw new Error(`the server has ended: ${this.stderr}`);
+      return port() !== undefined;
+    });
+    return Number(port());
+  }
+
+  /** Lets it write no file beyond so many bytes. */
+  async limitFiles(bytes: number): Promise<void> {
+    await run('prlimit', ['--pid', String(this.child.pid), `--fsize=${bytes}:`]);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+}

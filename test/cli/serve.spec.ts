@@ -1,0 +1,190 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import jackd from 'jackd';
+import { Peer } from '../support/peer.js';
+import { eventually } from '../support/waiting.js';
+import { NestDqProcess } from './nest-dq-process.js';
+
+const processes: NestDqProcess[] = [];
+
+afterEach(async () => {
+  for (const process of processes) process.kill('SIGKILL');
+  await Promise.all(processes.splice(0).map(({ ended }) => ended));
+});
+
+function nestDq(...args: string[]): NestDqProcess {
+  const process = new NestDqProcess(...args);
+  processes.push(process);
+  return process;
+}
+
+async function peer(port: number): Promise<Peer> {
+  const socket = connect({ host: '127.0.0.1', port });
+  await once(socket, 'connect');
+  return new Peer(socket);
+}
+
+/** Its declarations speak of a default export; it is the module itself. */
+const JackdClient = jackd as unknown as typeof jackd.default;
+const PUT = 'put 0 0 60 1\r\nx\r\n';
+
+describe('nest-dq serve', () => {
+  it('says where it listens, and serves there', async () => {
+    const server = nestDq('serve', '--port', '0');
+    const port = await server.port();
+    expect(server.stdout).toMatch(
+      /^nest-dq \d+\.\d+\.\d+\S* listens on 127\.0\.0\.1:\d+; jobs are kept in memory\n$/,
+    );
+    await (await peer(port)).says(`${PUT}reserve\r\n`, 'INSERTED 1\r\nRESERVED 1 1\r\nx\r\n');
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends cleanly on %s, with clients that wait', async (signal) => {
+    const server = nestDq('serve', '--port', '0');
+    const client = await peer(await server.port());
+    await client.says(PUT, 'INSERTED 1\r\n');
+    client.send('reserve-job 1\r\nreserve\r\n');
+    await client.hears('RESERVED 1 1\r\nx\r\n');
+    server.kill(signal);
+    await client.hearsEnd();
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(server.stderr).toBe('');
+  });
+
+  it('takes no more jobs after SIGUSR1, and hands out those it has', async () => {
+    const server = nestDq('serve', '--port', '0');
+    const client = await peer(await server.port());
+    await client.says(PUT, 'INSERTED 1\r\n');
+    server.kill('SIGUSR1');
+    await eventually('it drains', () => server.stderr !== '');
+    expect(server.stderr).toBe('nest-dq: draining: no more jobs are taken\n');
+    await client.says(`${PUT}reserve\r\ndelete 1\r\n`, 'DRAINING\r\nRESERVED 1 1\r\nx\r\nDELETED\r\n');
+  });
+
+  it('keeps to the limits it was given', async () => {
+    const server = nestDq('serve', '--port=0', '--max-connections=1', '--max-job-size=3');
+    const port = await server.port();
+    const client = await peer(port);
+    await client.says('put 0 0 60 3\r\nabc\r\nput 0 0 60 4\r\nabcd\r\n', 'INSERTED 1\r\nJOB_TOO_BIG\r\n');
+    await (await peer(port)).hearsEnd();
+    await eventually('it warns', () => server.stderr !== '');
+    expect(server.stderr).toBe(
+      `nest-dq: a connection to 127.0.0.1:${port} was refused: 1 are open, the most that are allowed\n`,
+    );
+  });
+
+  it('fails where the port is taken', async () => {
+    const port = await nestDq('serve', '--port', '0').port();
+    const second = nestDq('serve', '--port', String(port));
+    expect(await second.ended).toEqual({ code: 1, signal: null });
+    expect(second.stderr).toBe(`nest-dq: DQ_LISTEN: cannot listen on 127.0.0.1:${port}: the port is taken\n`);
+    expect(second.stdout).toBe('');
+  });
+
+  it('serves a client that others wrote', async () => {
+    const port = await nestDq('serve', '--port', '0').port();
+    const [producer, worker] = await Promise.all(
+      [0, 1].map(() => new JackdClient().connect({ host: '127.0.0.1', port })),
+    );
+    await producer!.use('mails');
+    await worker!.watch('mails');
+    await worker!.ignore('default');
+    const reserved = worker!.reserve();
+    const id = await producer!.put({ to: 'ann' }, { delay: 1, ttr: 60 });
+    const job = await reserved;
+    expect(job.id).toBe(id);
+    expect(JSON.parse(String(job.payload))).toEqual({ to: 'ann' });
+    expect(await worker!.statsJob(id)).toContain('\nstate: reserved\n');
+    await worker!.release(id, { priority: 1 });
+    expect((await worker!.reserve()).id).toBe(id);
+    await worker!.bury(id, 1);
+    expect((await producer!.peekBuried()).id).toBe(id);
+    expect(await producer!.kick(10)).toBe(1);
+    await worker!.delete((await worker!.reserve()).id);
+    await expect(producer!.peek(id)).rejects.toThrow('NOT_FOUND');
+    await Promise.all([producer!.quit(), worker!.quit()]);
+  });
+});
+
+describe('nest-dq serve --dir', () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'nest-dq-'));
+  });
+
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it.each(['SIGTERM', 'SIGKILL'] as const)('keeps over a %s what was confirmed', async (signal) => {
+    const dir = join(folder, 'data');
+    const first = nestDq('serve', '--port', '0', '--dir', dir);
+    const client = await peer(await first.port());
+    expect(first.stdout).toContain(`; jobs are kept in ${dir}\n`);
+    await client.says(`${PUT}${PUT}${PUT}`, 'INSERTED 1\r\nINSERTED 2\r\nINSERTED 3\r\n');
+    await client.says('reserve\r\ndelete 2\r\n', 'RESERVED 1 1\r\nx\r\nDELETED\r\n');
+    first.kill(signal);
+    await first.ended;
+    const second = nestDq('serve', '--port', '0', '--dir', dir);
+    await (
+      await peer(await second.port())
+    ).says(
+      `reserve\r\nreserve\r\nreserve-with-timeout 0\r\n${PUT}`,
+      'RESERVED 1 1\r\nx\r\nRESERVED 3 1\r\nx\r\nTIMED_OUT\r\nINSERTED 4\r\n',
+    );
+  });
+
+  it('fails where another has the folder', async () => {
+    await nestDq('serve', '--port', '0', '--dir', folder).port();
+    const second = nestDq('serve', '--port', '0', '--dir', folder);
+    expect(await second.ended).toEqual({ code: 1, signal: null });
+    expect(second.stderr).toMatch(/^nest-dq: DQ_DISK: .* is in use/);
+    expect(second.stderr).toContain(folder);
+  });
+
+  it('ends when the folder cannot be written, and confirms nothing that is not there', async () => {
+    const server = nestDq('serve', '--port', '0', '--dir', folder);
+    const client = await peer(await server.port());
+    await client.says(PUT, 'INSERTED 1\r\n');
+    await server.limitFiles(1);
+    client.send(PUT);
+    await client.hearsEnd();
+    expect(await server.ended).toEqual({ code: 1, signal: null });
+    expect(server.stderr).toMatch(/^nest-dq: DQ_DISK: .* could not be written/);
+    const second = nestDq('serve', '--port', '0', '--dir', folder);
+    await (await peer(await second.port())).says('delete 1\r\ndelete 2\r\n', 'DELETED\r\nNOT_FOUND\r\n');
+  });
+});
+
+describe('nest-dq', () => {
+  it.each([
+    [['serve', '--port', '70000'], '--port was given "70000": expected a whole number from 0 to 65535.'],
+    [['serve', '--port', '0x1'], '--port was given "0x1": expected a whole number from 0 to 65535.'],
+    [['serve', '--max-connections', '0'], '--max-connections was given "0": expected a whole number from 1'],
+    [['serve', '--max-job-size', '1.5'], '--max-job-size was given "1.5": expected a whole number from 1'],
+    [['serve', '--prot', '1'], "Unknown option '--prot'"],
+    [['serve', '11300'], 'serve takes no 11300.'],
+    [['server'], 'There is no command server.'],
+    [[], 'There is nothing to do: expected `nest-dq serve`.'],
+  ])('%j is refused', async (args, message) => {
+    const process = nestDq(...args);
+    expect(await process.ended).toEqual({ code: 2, signal: null });
+    expect(process.stderr).toContain(`nest-dq: ${message}`);
+    expect(process.stderr).toMatch(/\nnest-dq --help tells what there is\.\n$/);
+    expect(process.stdout).toBe('');
+  });
+
+  it('tells its version and its flags', async () => {
+    const [version, help] = [nestDq('--version'), nestDq('serve', '--help')];
+    expect([await version.ended, await help.ended]).toEqual([
+      { code: 0, signal: null },
+      { code: 0, signal: null },
+    ]);
+    expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
+    for (const flag of ['--port', '--host', '--dir', '--max-connections', '--max-job-size']) {
+      expect(help.stdout).toContain(`\n  ${flag} `);
+    }
+  });
+});

@@ -1,0 +1,61 @@
+// An application on a folder that schedules, revokes and runs jobs without rest, for a test that kills it at any instant.
+// It prints a line of JSON with what has become of the jobs it was told of, then one before and after each call.
+import 'reflect-metadata';
+import { readFileSync, writeSync } from 'node:fs';
+import { NestFactory } from '@nestjs/core';
+import { Discard, DqConsumer, DqEvents, DqModule, DqProducer } from 'nest-dq';
+
+const [dir, receiptsFile] = process.argv.slice(2);
+/** To a file this is synchronous. */
+const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const any = (count) => Math.floor(Math.random() * count);
+
+const app = await NestFactory.createApplicationContext(DqModule.forRoot({ embedded: { dir } }), {
+  logger: false,
+  abortOnError: false,
+});
+const dq = app.get(DqProducer);
+const events = app.get(DqEvents);
+
+const known = JSON.parse(readFileSync(receiptsFile, 'utf8'));
+const found = await Promise.all(
+  known.map(async ({ id, ids }) => ({ id, state: (await dq.find(ids))?.state ?? 'unknown' })),
+);
+print({ kind: 'found', jobs: found });
+writeSync(3, 'ready');
+
+events.on('started').subscribe(({ job }) => print({ kind: 'started', id: job.id }));
+events.on('completed').subscribe(({ job }) => print({ kind: 'ended', id: job.id, state: 'done' }));
+events.on('dead').subscribe(({ letter }) => print({ kind: 'ended', id: letter.id, state: 'dead' }));
+await app.get(DqConsumer).consume('work', async ({ fails }) => {
+  await new Promise((resolve) => setTimeout(resolve, any(20)));
+  return fails ? Discard.because('it was asked for') : undefined;
+});
+
+const waiting = [];
+let count = 0;
+
+async function add() {
+  const work = any(2) === 0;
+  const key = any(2) === 0 ? `${process.pid}-${count++}` : undefined;
+  const receipt = work
+    ? await dq.now('work', { fails: any(4) === 0 }, { key })
+    : await dq.delay('later', { text: 'x'.repeat(any(500)) }, '1h', { key });
+  print({ kind: 'added', id: receipt.id, ids: receipt.ids, waits: !work });
+  if (!work) waiting.push(receipt);
+}
+
+async function revoke() {
+  const [{ id, ids }] = waiting.splice(any(waiting.length), 1);
+  print({ kind: 'revoke', id });
+  const answer = await dq.revoke(ids);
+  if (answer !== 'revoked') throw new Error(`the revoke was answered ${answer}`);
+  print({ kind: 'revoked', id });
+}
+
+for (let index = 0; index < 5; index++) {
+  const work = async () => {
+    for (;;) await (waiting.length < 5 || any(3) > 0 ? add() : revoke());
+  };
+  void work();
+}

@@ -1,0 +1,79 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { KeptApp } from './kept-app.js';
+import { KeptJobs } from './kept-jobs.js';
+import { run } from './killed-process.js';
+
+const program = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+/** `KILLS=300 npx jest durable/killed` kills as often, for a longer look. */
+const KILLS = Number(process.env['KILLS'] ?? 24);
+const APP_KILLS = Math.ceil(KILLS / 4);
+/** Milliseconds that a process works at most. */
+const LONGEST = 250;
+
+let dir: string;
+
+const output = () => join(dir, 'output');
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'nest-dq-killed-'));
+});
+
+afterEach(() => rm(dir, { recursive: true }));
+
+describe('what is killed at any instant', () => {
+  it(
+    'has lost nothing that it acknowledged, and brings nothing back: a node',
+    async () => {
+      const kept = new KeptJobs();
+      for (let round = 0; round < KILLS; round++) {
+        const args = [join(dir, 'data'), String(kept.lastId), `r${round}`];
+        const killedAfter = Math.random() * LONGEST;
+        await run(program('node-process.mjs'), args, output(), { killedAfter }, (line) => kept.take(line));
+      }
+      // Enough to have been killed in the midst of something.
+      expect(kept.acknowledged.puts).toBeGreaterThan(KILLS);
+      expect(kept.acknowledged.changes).toBeGreaterThan(KILLS);
+    },
+    KILLS * 10_000,
+  );
+
+  it(
+    'has lost nothing that it acknowledged, and brings nothing back: an application',
+    async () => {
+      const kept = new KeptApp();
+      for (let round = 0; round < APP_KILLS; round++) {
+        const receipts = join(dir, 'receipts.json');
+        await writeFile(receipts, JSON.stringify(kept.receipts));
+        const args = [join(dir, 'data'), receipts];
+        const killedAfter = Math.random() * 2 * LONGEST;
+        await run(program('app-process.mjs'), args, output(), { killedAfter }, (line) => kept.take(line));
+      }
+      expect(kept.acknowledged.adds).toBeGreaterThan(APP_KILLS);
+      expect(kept.acknowledged.revokes).toBeGreaterThan(0);
+      expect(kept.acknowledged.ends).toBeGreaterThan(0);
+    },
+    APP_KILLS * 20_000,
+  );
+});
+
+describe('a node that cannot write', () => {
+  it('says so, acknowledges nothing more, and has all that it acknowledged', async () => {
+    const kept = new KeptJobs();
+    let failure = '';
+    const take = (line: Parameters<KeptJobs['take']>[0] | { kind: 'failed'; message: string }) => {
+      if (line.kind === 'failed') failure = line.message;
+      else kept.take(line);
+    };
+    const args = () => [join(dir, 'data'), String(kept.lastId), 'full'];
+    expect(await run(program('node-process.mjs'), args(), output(), { longestFile: 400 }, take)).toBe(3);
+    expect(failure).toMatch(
+      /^DQ_DISK: the folder .*data could not be written, and is written no more: .*File too large/,
+    );
+    expect(kept.acknowledged.puts).toBeGreaterThan(20);
+    await run(program('node-process.mjs'), args(), output(), { killedAfter: 0 }, take);
+  });
+});

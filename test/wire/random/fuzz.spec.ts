@@ -1,0 +1,127 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { EmbeddedNode, type ListenAddress } from 'nest-dq/src/embedded/standalone-node.js';
+import { Random } from '../../model/random.js';
+import { Peer } from '../../support/peer.js';
+import { eventually } from '../../support/waiting.js';
+import { drawStream } from './streams.js';
+
+jest.setTimeout(120_000);
+
+/** More of them, or one again: WIRE_SEEDS=1000 WIRE_FROM=1 npm test. */
+const { WIRE_SEEDS: count = '5', WIRE_FROM: first = '1' } = process.env;
+const seeds = Array.from({ length: Number(count) }, (_, index) => Number(first) + index);
+
+const ROWDIES = 20;
+const PART = 'x'.repeat(65_536);
+
+async function dial(address: ListenAddress): Promise<Socket> {
+  const socket = connect({ ...address, allowHalfOpen: true });
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Says anything at all, in pieces of any size, and behaves as it likes: reads or does not, ends or does not. */
+async function riot(address: ListenAddress, seed: number): Promise<Socket> {
+  const random = new Random(seed);
+  const socket = await dial(address);
+  socket.on('error', () => undefined); // the node may have ended what is written to
+  if (random.chance(0.5)) socket.resume();
+  const ids = /(?<=(?:delete|release|bury|touch|kick-job|peek|stats-job|reserve-job) +)(?=\d)/g;
+  const bytes = Buffer.from(drawStream(seed).join('').replaceAll(ids, '77777777'), 'latin1'); // nobody's
+  const size = random.pick([1, 10, 100, 10_000]);
+  for (let at = 0; at < bytes.length && !socket.destroyed; at += size) {
+    socket.write(bytes.subarray(at, at + size));
+    if (random.chance(0.3)) await new Promise(setImmediate);
+  }
+  const end = random.pick(['end', 'destroy', 'resetAndDestroy', undefined] as const);
+  if (end) socket[end]();
+  return socket;
+}
+
+/** A client of some tube of its own, and of somebody else who waits for its jobs. Every byte is as if it were alone. */
+async function witness(address: ListenAddress, isOver: () => boolean): Promise<number> {
+  const [giver, taker] = [new Peer(await dial(address)), new Peer(await dial(address))];
+  await giver.says('use witness\r\n', 'USING witness\r\n');
+  await taker.says('watch witness\r\nignore default\r\n', 'WATCHING 2\r\nWATCHING 1\r\n');
+  let rounds = 0;
+  for (; rounds < 3 || !isOver(); rounds++) {
+    taker.send('reserve\r\nreserve-with-timeout 0\r\n');
+    giver.send('put 5 0 60 4\r\nbody\r\n');
+    const [, id] = /^INSERTED (\d+)\r\n$/.exec(await giver.takeLine())!;
+    await taker.hears(`RESERVED ${id} 4\r\nbody\r\nTIMED_OUT\r\n`);
+    await giver.says(`delete ${id}\r\npeek-ready\r\n`, 'NOT_FOUND\r\nNOT_FOUND\r\n');
+    await taker.says(`release ${id} 5 100\r\ntouch ${id}\r\n`, 'RELEASED\r\nNOT_FOUND\r\n');
+    await giver.says('peek-delayed\r\nkick 9\r\n', `FOUND ${id} 4\r\nbody\r\nKICKED 1\r\n`);
+    await taker.says(`reserve\r\ndelete ${id}\r\n`, `RESERVED ${id} 4\r\nbody\r\nDELETED\r\n`);
+  }
+  giver.leave();
+  taker.leave();
+  return rounds;
+}
+
+describe('whatever comes, and however fast,', () => {
+  it.each(seeds)('the others are served as ever, and nothing is left of it (seed %i)', async (seed) => {
+    const node = await EmbeddedNode.open({ maxJobSize: 40 });
+    const address = await node.listen({ port: 0 });
+    let isOver = false;
+    const witnessed = witness(address, () => isOver);
+    const sockets = await Promise.all(
+      Array.from({ length: ROWDIES }, (_, index) => riot(address, seed * ROWDIES + index)),
+    );
+    isOver = true;
+    expect(await witnessed).toBeGreaterThan(0);
+    for (const socket of sockets) socket.destroy();
+    const observer = new Peer(await dial(address));
+    await eventually('all have left', async () =>
+      (await observer.ask('stats')).includes('\ncurrent-connections: 1\n'),
+    );
+    expect(await observer.ask('stats')).toMatch(
+      /^current-jobs-reserved: 0\n[^]*^current-producers: 0\ncurrent-workers: 0\ncurrent-waiting: 0\n/m,
+    );
+    observer.leave();
+    await node.close();
+  });
+
+  it('who does not read the replies is not read any more, and others are', async () => {
+    const node = await EmbeddedNode.open();
+    const address = await node.listen({ port: 0 });
+    const deaf = node.dial();
+    const body = 'x'.repeat(60_000);
+    deaf.write(`put 0 0 60 60000\r\n${body}\r\n`);
+    const asked = Buffer.from('peek 1\r\n'.repeat(1_000));
+    let accepted = 0;
+    for (let written = 0; written < 1_000; written++) {
+      deaf.write(asked, () => {
+        accepted++;
+      });
+      if (written % 100 === 0) await witness(address, () => true);
+    }
+    expect(accepted).toBeLessThan(30);
+    deaf.destroy();
+    await node.close();
+  });
+
+  it('nothing is kept of a body that is too big, or of a line without an end', async () => {
+    const node = await EmbeddedNode.open();
+    const client = new Peer(node.dial());
+    const used = () => process.memoryUsage().arrayBuffers;
+    const before = used();
+    let most = 0;
+    const send = async (size: number) => {
+      for (let left = size; left > 0; left -= PART.length) {
+        client.send(PART.slice(0, left));
+        await client.flush();
+        most = Math.max(most, used() - before);
+      }
+    };
+    client.send('put 0 0 60 99999998\r\n');
+    await send(100_000_000);
+    await client.hears('JOB_TOO_BIG\r\n');
+    await send(100_000_000);
+    expect(most).toBeLessThan(100_000_000);
+    await client.says('\r\nlist-tube-used\r\n', 'BAD_FORMAT\r\nUSING default\r\n');
+    await node.close();
+  });
+});
