@@ -18,7 +18,7 @@ it('the built kit works in Vitest', async () => {
   expect(await test('vitest/vitest.mjs', 'run', '--root', join(kit, 'vitest'))).toMatch(/Tests +3 passed/);
 }, 60_000);
 
-it('the built kit works in a CommonJS Jest that transforms it', async () => {
+it('the built kit works in a CommonJS Jest, untransformed', async () => {
   const config = join(kit, 'jest-commonjs', 'jest.config.cjs');
   expect(await test('jest/bin/jest.js', '--config', config, '-i')).toMatch(/Tests: +1 passed/);
 }, 60_000);

@@ -1,3 +1,4 @@
+import { expect, test } from '@jest/globals';
 import { Injectable, Logger } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { DelayedHandler, DqModule, DqProducer, defineTube } from 'nest-dq';

@@ -1,0 +1,220 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startServers, type Servers } from '../support/system.js';
+import { eventually } from '../support/waiting.js';
+import {
+  RunningApp,
+  TEMPLATE,
+  compileApp,
+  packLibrary,
+  writeApp,
+  type RunOptions,
+  type Shape,
+} from './packed-app.js';
+
+// Fresh applications that install the packed library from a registry, as users have them. `npm run compat`.
+
+const run = promisify(execFile);
+
+/** A line of Nest's versions, and what is tried with it. */
+interface Line {
+  readonly nest: string;
+  readonly typescript: string;
+  /** Of `@nestjs/…`: not each package has the same numbers. */
+  readonly versions: Readonly<Record<string, string>>;
+  readonly apps: readonly Shape[];
+}
+
+/** Not the product of all: each value occurs, and each pair of format and resolution that can be with a Nest. */
+const LINES: readonly Line[] = [
+  {
+    nest: '12.5',
+    typescript: '7.0.2',
+    versions: {
+      common: '12.5.1',
+      core: '12.5.1',
+      testing: '12.1.1',
+      'platform-express': '12.5.1',
+      'platform-fastify': '12.5.0',
+    },
+    apps: [
+      { format: 'module', resolution: 'nodenext', platform: 'express' },
+      { format: 'module', resolution: 'bundler', platform: 'context' },
+      { format: 'commonjs', resolution: 'nodenext', platform: 'fastify' },
+    ],
+  },
+  {
+    nest: '12.0',
+    typescript: '6.0.3',
+    versions: { common: '12.0.1', core: '12.0.1', testing: '12.0.1', 'platform-fastify': '12.0.1' },
+    apps: [{ format: 'module', resolution: 'node16', platform: 'fastify' }],
+  },
+  {
+    nest: '11.2',
+    typescript: '6.0.3',
+    versions: {
+      common: '11.2.10',
+      core: '11.2.10',
+      testing: '11.2.6',
+      'platform-express': '11.2.10',
+      'platform-fastify': '11.2.8',
+    },
+    apps: [
+      { format: 'module', resolution: 'nodenext', platform: 'context' },
+      { format: 'module', resolution: 'bundler', platform: 'fastify' },
+      { format: 'commonjs', resolution: 'nodenext', platform: 'express' },
+      { format: 'commonjs', resolution: 'node16', platform: 'express' },
+    ],
+  },
+  {
+    nest: '11.0',
+    typescript: '5.7.3',
+    versions: { common: '11.0.0', core: '11.0.0', testing: '11.0.0' },
+    apps: [{ format: 'commonjs', resolution: 'node10', platform: 'context' }],
+  },
+];
+
+/** What applications are warned of that do as these do. */
+const WARNINGS = /^.* WARN .*(kept in memory|is tried again).*\n/gm;
+
+/** Takes ES modules, and `module-sync`, from `require`: what is left is what tools get that cannot load them. */
+const COMMONJS_ONLY = '--no-experimental-require-module';
+
+/** The last whose `nest new` makes CommonJS applications. */
+const JEST_LINE = '11.2';
+
+let parent: string | undefined;
+let tarball: string;
+let servers: Servers | undefined;
+
+beforeAll(async () => {
+  // npm install itself blames the dependencies for it.
+  await npm(tmpdir(), 'view', '@nestjs/core', 'version').catch((error: unknown) => {
+    throw new Error('the npm registry cannot be reached', { cause: error });
+  });
+  servers = await startServers();
+  parent = await mkdtemp(join(tmpdir(), 'nest-dq-compat-'));
+  tarball = await packLibrary(parent);
+}, 60_000);
+
+afterAll(async () => {
+  await servers?.stop();
+  if (parent !== undefined) await rm(parent, { recursive: true });
+});
+
+/** Rejects with what npm says. */
+async function npm(folder: string, ...args: string[]): Promise<void> {
+  // Without what the npm around us says to its scripts, of which its own folder is a part.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^npm_(package_|lifecycle_|config_local_prefix)/.test(name),
+    ),
+  );
+  const patience = ['--prefer-offline', '--fetch-retries=1', '--fetch-retry-mintimeout=1000'];
+  await run('npm', [...args, ...patience], { cwd: folder, env }).catch((error: { stderr: string }) => {
+    throw new Error(`npm ${args[0]} failed:\n${error.stderr}`);
+  });
+}
+
+/** A new folder with all that the applications of a line need, installed as a user installs it. */
+async function install({ nest, typescript, versions }: Line): Promise<string> {
+  const folder = join(parent!, nest);
+  await mkdir(folder);
+  const dependencies = {
+    ...Object.fromEntries(Object.entries(versions).map(([name, version]) => [`@nestjs/${name}`, version])),
+    '@opentelemetry/api': '1.9.1',
+    '@types/express': '5.0.6',
+    '@types/node': '20.19.43',
+    'nest-dq': `file:${tarball}`,
+    'reflect-metadata': '0.2.2',
+    rxjs: '7.8.2',
+    typescript,
+    ...(nest === JEST_LINE && { jest: '30.5.2', 'ts-jest': '29.4.15' }),
+  };
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }, null, 2));
+  await npm(folder, 'install', '--no-audit', '--no-fund', '--ignore-scripts');
+  return folder;
+}
+
+/** Runs the application until it has done all that it should, and ends it. */
+async function check(folder: string, shape: Shape, options: RunOptions = {}): Promise<void> {
+  const http = shape.platform !== 'context';
+  const app = new RunningApp(folder, shape, { play: `orders entries${http ? ' http' : ''}`, ...options });
+  try {
+    const ids = ['now', 'delay', 'at', ...(http ? ['http'] : [])];
+    const done = () =>
+      ids.every((id) => app.saw('ran', { id, attempt: 1, at: 'string' })) &&
+      app.saw('ran', { id: 'retried', attempt: 2 }) &&
+      app.saw('entries', { scheduled: 1, host: '127.0.0.1' });
+    await eventually('all jobs ran, or the application ended', () => done() || !app.running);
+    expect({ done: done(), complaints: app.complaints.replace(WARNINGS, '') }).toEqual({
+      done: true,
+      complaints: '',
+    });
+    expect(app.saw('revoke', { result: 'revoked' })).toBe(true);
+    expect(app.saw('ran', { id: 'revoked' })).toBe(false);
+    app.terminate();
+    expect(await app.ended).toBe('SIGTERM');
+  } finally {
+    app.kill();
+    await app.ended;
+  }
+}
+
+describe.each(LINES)('Nest $nest, TypeScript $typescript', (line) => {
+  let installed: string;
+
+  beforeAll(async () => {
+    installed = await install(line);
+  }, 240_000);
+
+  it.each(line.apps)(
+    '$format, $resolution, $platform',
+    async (shape) => {
+      const folder = await mkdtemp(join(installed, 'app-'));
+      await writeApp(folder, shape);
+      await compileApp(folder, join(installed, 'node_modules'));
+      await check(folder, shape);
+      // With Redis, and so with the thread that keeps leases. Nest itself has no CommonJS from 12 on.
+      if (shape.format === 'commonjs' && line.nest.startsWith('11')) {
+        await check(folder, shape, { nodeArgs: [COMMONJS_ONLY], servers });
+      }
+    },
+    180_000,
+  );
+
+  it('one copy of the library in a process', async () => {
+    const script = join(await mkdtemp(join(installed, 'app-')), 'copies.mjs');
+    await cp(join(TEMPLATE, 'copies.mjs'), script);
+    const { stdout } = await run(process.execPath, [script]);
+    const copies = JSON.parse(stdout) as Record<string, number>;
+    expect(Object.keys(copies)).toContain('nest-dq/testing');
+    expect(Object.entries(copies).filter(([, count]) => count !== 1)).toEqual([]);
+  });
+
+  it('the command', async () => {
+    const { stdout } = await run(join(installed, 'node_modules', '.bin', 'nest-dq'), ['--version']);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  if (line.nest !== JEST_LINE) return;
+
+  it('Jest in CommonJS, as Nest sets it up, with nothing of the library transformed', async () => {
+    const folder = await mkdtemp(join(installed, 'app-'));
+    const jest = {
+      testRegex: '.*\\.spec\\.ts$',
+      transform: { '^.+\\.(t|j)s$': 'ts-jest' },
+      testEnvironment: 'node',
+      fakeTimers: { enableGlobally: true },
+    };
+    await writeApp(folder, { format: 'commonjs', resolution: 'node16', platform: 'context' }, { jest });
+    await cp(join(process.cwd(), 'kit', 'jest-commonjs', 'orders.test.cts'), join(folder, 'orders.spec.ts'));
+    const script = join(installed, 'node_modules', 'jest', 'bin', 'jest.js');
+    const { stderr } = await run(process.execPath, [script], { cwd: folder });
+    expect(stderr).toMatch(/Tests: +1 passed/);
+  }, 120_000);
+});

@@ -1,0 +1,134 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { cp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import type { Servers } from '../support/system.js';
+
+const run = promisify(execFile);
+const test = process.cwd();
+
+/** The workspace's root. */
+export const ROOT = join(test, '..');
+
+/** The folder with the applications' sources. */
+export const TEMPLATE = join(test, 'package', 'template');
+
+/** What applications differ in. */
+export interface Shape {
+  readonly format: 'module' | 'commonjs';
+  readonly platform: 'context' | 'express' | 'fastify';
+  /** How TypeScript finds packages; `node10` is what `module: commonjs` meant before TypeScript 6. */
+  readonly resolution: 'nodenext' | 'node16' | 'bundler' | 'node10';
+}
+
+const RESOLUTIONS: Readonly<Record<Shape['resolution'], Readonly<Record<string, string>>>> = {
+  nodenext: { module: 'nodenext' },
+  node16: { module: 'node16' },
+  bundler: { module: 'es2022', moduleResolution: 'bundler' },
+  node10: { module: 'commonjs' },
+};
+
+/** Packs the built library into the folder, as npm would publish it; returns the tarball's path. */
+export async function packLibrary(folder: string): Promise<string> {
+  const library = join(ROOT, 'packages', 'nest-dq');
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: library });
+  const report = JSON.parse(stdout.slice(stdout.search(/^[[{]/m))) as unknown;
+  const [{ filename }] = (Array.isArray(report) ? report : Object.values(report as object)) as [
+    { filename: string },
+  ];
+  return join(folder, filename);
+}
+
+/** Writes an application's sources and settings into an empty folder. `packageJson` is added to its own. */
+export async function writeApp(folder: string, shape: Shape, packageJson: object = {}): Promise<void> {
+  const { format, platform, resolution } = shape;
+  const files = ['app.ts', `${platform}.ts`];
+  for (const name of files) {
+    await cp(join(TEMPLATE, name), join(folder, name));
+  }
+  const compilerOptions = {
+    ...RESOLUTIONS[resolution],
+    target: 'es2023',
+    strict: true,
+    skipLibCheck: false,
+    types: ['node'],
+    lib: ['es2023', 'esnext.disposable', 'dom'],
+    esModuleInterop: true,
+    experimentalDecorators: true,
+    emitDecoratorMetadata: true,
+  };
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }, null, 2));
+  const manifest = { private: true, type: format, ...packageJson };
+  await writeFile(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
+}
+
+/** `modules` is the folder that has TypeScript. */
+export async function compileApp(folder: string, modules: string): Promise<void> {
+  await run(process.execPath, [join(modules, 'typescript', 'bin', 'tsc'), '-p', folder]).catch(
+    (error: { stdout: string }) => {
+      throw new Error(`the application does not compile:\n${error.stdout}`);
+    },
+  );
+}
+
+interface Line {
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+export interface RunOptions {
+  /** What the application is to do, see `run` of `template/app.ts`. @default nothing but its handlers */
+  readonly play?: string;
+  /** @default an embedded node */
+  readonly servers?: Servers;
+  readonly nodeArgs?: readonly string[];
+}
+
+/** An application's process, and what it told. */
+export class RunningApp {
+  readonly lines: Line[] = [];
+  /** Whatever else it printed. */
+  complaints = '';
+  running = true;
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+  private readonly child: ChildProcess;
+
+  constructor(folder: string, { platform }: Shape, { play = '', servers, nodeArgs = [] }: RunOptions = {}) {
+    const { PATH } = process.env;
+    const cluster = servers && {
+      DQ_BEANSTALKS: servers.beanstalkds.map(({ endpoint }) => endpoint).join(','),
+      DQ_REDIS: servers.redis.url,
+    };
+    this.child = spawn(process.execPath, [...nodeArgs, `${platform}.js`], {
+      cwd: folder,
+      env: { PATH, NO_COLOR: '1', PLAY: play, ...cluster },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    createInterface(this.child.stdout!).on('line', (line) => {
+      if (line.startsWith('{')) this.lines.push(JSON.parse(line) as Line);
+      else this.complaints += `${line}\n`;
+    });
+    this.child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.complaints += text));
+    this.ended = new Promise((resolve) => {
+      this.child.on('close', (code, signal) => {
+        this.running = false;
+        resolve(code ?? signal);
+      });
+    });
+  }
+
+  terminate(): void {
+    this.child.kill('SIGTERM');
+  }
+
+  kill(): void {
+    this.child.kill('SIGKILL');
+  }
+
+  saw(event: string, fields: Record<string, unknown> = {}): boolean {
+    return this.lines.some(
+      (line) => line.event === event && Object.entries(fields).every(([name, value]) => line[name] === value),
+    );
+  }
+}

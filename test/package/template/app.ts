@@ -1,0 +1,102 @@
+// An application as a user would write it, against the packed library: it reports what happens as lines of JSON.
+import 'reflect-metadata';
+import { Controller, Injectable, Module, Param, Post, type INestApplicationContext } from '@nestjs/common';
+import { DelayedHandler, DelayedJob, DqModule, DqProducer, Retry, defineTube } from 'nest-dq';
+import { EmbeddedNode } from 'nest-dq/embedded';
+import { openTelemetry } from 'nest-dq/opentelemetry';
+import { DqTestKit } from 'nest-dq/testing';
+
+const OrderCancel = defineTube<{ id: string; at: Date }>('order.cancel');
+const Slow = defineTube<{ ms: number }>('slow');
+
+function say(event: Record<string, unknown>): void {
+  process.stdout.write(`${JSON.stringify(event)}\n`);
+}
+
+@Injectable()
+class Orders {
+  constructor(private readonly dq: DqProducer) {}
+
+  async place(id: string): Promise<void> {
+    await this.dq.now(OrderCancel, { id, at: new Date() });
+  }
+
+  async placeAll(): Promise<void> {
+    const at = new Date();
+    await this.place('now');
+    await this.dq.delay(OrderCancel, { id: 'delay', at }, '1s');
+    await this.dq.at(OrderCancel, { id: 'at', at }, new Date(Date.now() + 1_200));
+    await this.place('retried');
+    const receipt = await this.dq.delay(OrderCancel, { id: 'revoked', at }, '1500ms');
+    say({ event: 'revoke', result: await this.dq.revoke(receipt.ids) });
+  }
+
+  async placeSlow(): Promise<void> {
+    await this.dq.now(Slow, { ms: 700 });
+    await this.dq.now(Slow, { ms: 600_000 });
+  }
+
+  @DelayedHandler(OrderCancel, { concurrency: 5 })
+  cancel({ id, at }: { id: string; at: string }, job: DelayedJob): Retry | undefined {
+    say({ event: 'ran', id, at: typeof at, lateness: job.lateness, attempt: job.attempt });
+    return id === 'retried' && job.attempt === 1 ? Retry.after('100ms') : undefined;
+  }
+
+  @DelayedHandler(Slow)
+  async slow({ ms }: { ms: number }, job: DelayedJob): Promise<void> {
+    say({ event: 'slow began', ms, attempt: job.attempt });
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(resolve, ms);
+      job.signal.addEventListener('abort', () => {
+        clearTimeout(timer);
+        reject(job.signal.reason as Error);
+      });
+    });
+    say({ event: 'slow ended', ms });
+  }
+}
+
+@Controller('orders')
+class OrdersController {
+  constructor(private readonly orders: Orders) {}
+
+  @Post(':id')
+  async place(@Param('id') id: string): Promise<void> {
+    await this.orders.place(id);
+  }
+}
+
+const { DQ_BEANSTALKS: beanstalks, DQ_REDIS: redis, PLAY: play = '' } = process.env;
+
+@Module({
+  imports: [
+    DqModule.forRoot({
+      ...(beanstalks && redis ? { beanstalks: beanstalks.split(','), redis } : {}),
+      drainLimit: '2s',
+      hooks: [openTelemetry()],
+    }),
+  ],
+  providers: [Orders],
+  controllers: [OrdersController],
+})
+export class AppModule {}
+
+/** What the environment asks for; `url` is that of an HTTP application. */
+export async function run(app: INestApplicationContext, url?: string): Promise<void> {
+  app.enableShutdownHooks();
+  const orders = app.get(Orders);
+  if (play.includes('orders')) await orders.placeAll();
+  if (play.includes('slow')) await orders.placeSlow();
+  if (play.includes('http')) await fetch(`${url}/orders/http`, { method: 'POST' });
+  if (play.includes('entries')) await useEntries();
+}
+
+/** What is not of the module. */
+async function useEntries(): Promise<void> {
+  const kit = new DqTestKit();
+  await kit.producer.delay(OrderCancel, { id: 'kit', at: new Date() }, '15m');
+  const node = await EmbeddedNode.open();
+  const { host } = await node.listen({ port: 0 });
+  say({ event: 'entries', scheduled: kit.scheduled(OrderCancel).length, host });
+  await Promise.all([kit.close(), node.close()]);
+}
