@@ -1,0 +1,55 @@
+/** The code of docs/from-go-queue.md, in its order: docs.spec.ts compares them. */
+import { Body, Controller, Injectable, Module, Post } from '@nestjs/common';
+import { DelayedHandler, DqModule, DqProducer, defineTube, type DelayedJob } from 'nest-dq';
+
+declare class Store {
+  cancelIfUnpaid(id: string, fence: number): Promise<void>;
+  save(id: string, timer: string): Promise<void>;
+  timerOf(id: string): Promise<string | undefined>;
+}
+
+@Module({
+  imports: [
+    DqModule.forRoot({
+      beanstalks: ['10.0.0.1:11300', '10.0.0.2:11300', '10.0.0.3:11300'],
+      redis: 'redis://10.0.0.9',
+    }),
+  ],
+})
+export class AppModule {}
+
+const OrderCancel = defineTube<{ id: string }>('order.cancel');
+
+@Injectable()
+export class Orders {
+  constructor(
+    private readonly dq: DqProducer,
+    private readonly store: Store,
+  ) {}
+
+  async placed(id: string) {
+    const { ids } = await this.dq.delay(OrderCancel, { id }, '15m');
+    await this.store.save(id, ids); // or give a `key`, and keep nothing
+  }
+
+  async paid(id: string) {
+    const ids = await this.store.timerOf(id);
+    return ids !== undefined && (await this.dq.revoke(ids)) === 'revoked';
+  }
+
+  @DelayedHandler(OrderCancel, { concurrency: 3 })
+  async cancel({ id }: { id: string }, job: DelayedJob) {
+    await this.store.cancelIfUnpaid(id, job.fence); // throws: tried again, up to 10 times
+  }
+}
+
+@Controller('timers')
+export class Timers {
+  constructor(private readonly dq: DqProducer) {}
+
+  @Post()
+  async add(@Body() { id, at }: { id: string; at: number }) {
+    const { ids } = await this.dq.at(OrderCancel, { id }, at, { key: id, allowPast: true });
+    return { ids };
+  }
+}
