@@ -14,7 +14,7 @@ export default {
   moduleNameMapper: {
     '^nest-dq$': `${workspace}/packages/nest-dq/src/index.ts`,
     '^nest-dq/testing$': `${workspace}/packages/nest-dq/src/test-kit/dq-test-kit.ts`,
-    '^nest-dq/embedded$': `${workspace}/packages/nest-dq/src/embedded/standalone-node.ts`,
+    '^nest-dq/embedded$': `${workspace}/packages/nest-dq/src/embedded/embedded-node.ts`,
     '^nest-dq/opentelemetry$': `${workspace}/packages/nest-dq/src/telemetry/opentelemetry.ts`,
     '^nest-dq/src/(.*)\\.js$': `${workspace}/packages/nest-dq/src/$1.ts`,
     '^test-servers$': `${workspace}/test/servers/src/index.ts`,

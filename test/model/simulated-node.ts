@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream';
-import { EmbeddedNode } from 'nest-dq/src/embedded/embedded-node.js';
+import { InProcessNode } from 'nest-dq/src/embedded/in-process-node.js';
 import type { Job } from 'nest-dq/src/embedded/store.js';
 import { unwrap, type CopyHeader } from 'nest-dq/src/envelope.js';
 import type { Clock } from 'nest-dq/src/time.js';
@@ -38,7 +38,7 @@ interface Link {
  */
 export class SimulatedNode {
   readonly clock: HostClock;
-  private server: EmbeddedNode;
+  private server: InProcessNode;
   /** While it is down. */
   private disk: Disk | undefined;
   private readonly links = new Set<Link>();
@@ -120,8 +120,8 @@ export class SimulatedNode {
     return copiesIn(this.read());
   }
 
-  private newServer(): EmbeddedNode {
-    const server = new EmbeddedNode(this.clock);
+  private newServer(): InProcessNode {
+    const server = new InProcessNode(this.clock);
     const { store } = server['shared'];
     const remove = store.delete.bind(store);
     store.delete = (job) => {

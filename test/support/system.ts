@@ -4,7 +4,7 @@ import { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { ClusterConsumer } from 'nest-dq/src/consumer/consumer.js';
 import { DEFAULT_HANDLER_SETTINGS } from 'nest-dq/src/consumer/handler-settings.js';
 import type { ConsumerReport } from 'nest-dq/src/consumer/report.js';
-import { EmbeddedNode } from 'nest-dq/src/embedded/embedded-node.js';
+import { InProcessNode } from 'nest-dq/src/embedded/in-process-node.js';
 import { EventHub } from 'nest-dq/src/events/event-hub.js';
 import type { Ledger, LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
@@ -72,8 +72,8 @@ export function startSystem(servers: Servers, options: SystemOptions = {}): Syst
 /** A process with embedded nodes and the memory ledger; `close` of a node takes it and all that it has away. */
 export function startEmbeddedSystem(
   options: SystemOptions = {},
-): System & { readonly embedded: EmbeddedNode[] } {
-  const embedded = [0, 1, 2].map(() => new EmbeddedNode(systemClock));
+): System & { readonly embedded: InProcessNode[] } {
+  const embedded = [0, 1, 2].map(() => new InProcessNode(systemClock));
   const nodes = embedded.map((node, i) => new ClusterNode(`embedded:${i}`, () => node.dial(), systemClock));
   const ledger = new MemoryLedger({ settings: ledgerSettings(options), clock: systemClock });
   const system = assemble(nodes, ledger, [], options);

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { textOf, type ListenOptions } from './embedded/listener.js';
-import { EmbeddedNode, type EmbeddedNodeOptions } from './embedded/standalone-node.js';
+import { EmbeddedNode, type EmbeddedNodeOptions } from './embedded/embedded-node.js';
 
 const USAGE = `nest-dq serve [OPTIONS]
 

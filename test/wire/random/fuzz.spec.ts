@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { EmbeddedNode, type ListenAddress } from 'nest-dq/src/embedded/standalone-node.js';
+import { EmbeddedNode, type ListenAddress } from 'nest-dq/src/embedded/embedded-node.js';
 import { Random } from '../../model/random.js';
 import { Peer } from '../../support/peer.js';
 import { eventually } from '../../support/waiting.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { InProcessNode } from '../embedded/in-process-node.js';
 import { ScriptedNode } from '../testing/scripted-node.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import type { Timer } from '../time.js';
@@ -524,7 +524,7 @@ describe('ClusterNode: delete', () => {
   /** A server of one process life, with one copy in it. */
   async function withCopy(text = 'mine') {
     const clock = new VirtualClock();
-    let server = new EmbeddedNode(clock);
+    let server = new InProcessNode(clock);
     const node = new ClusterNode('n1:11300', () => server.dial(), clock);
     node.start();
     await clock.advance(0);
@@ -547,7 +547,7 @@ describe('ClusterNode: delete', () => {
     const restart = async () => {
       const first = node.instance;
       server.close();
-      server = new EmbeddedNode(clock);
+      server = new InProcessNode(clock);
       await clock.advance(3_000);
       expect(node.instance).not.toBe(first);
     };

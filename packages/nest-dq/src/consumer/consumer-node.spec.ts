@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Duplex } from 'node:stream';
 import { Connection, type PutReply, type Stats } from '../beanstalk/connection.js';
 import { ClusterNode } from '../cluster/cluster-node.js';
-import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { InProcessNode } from '../embedded/in-process-node.js';
 import { JobEnvelope } from '../envelope.js';
 import { copyBody } from '../testing/copy-body.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
@@ -47,7 +47,7 @@ class Wire {
 
 describe('ConsumerNode', () => {
   let clock: VirtualClock;
-  let server: EmbeddedNode;
+  let server: InProcessNode;
   let node: ClusterNode;
   let consumer: ConsumerNode;
   let wires: Wire[];
@@ -64,7 +64,7 @@ describe('ConsumerNode', () => {
 
   beforeEach(() => {
     clock = new VirtualClock();
-    server = new EmbeddedNode(clock);
+    server = new InProcessNode(clock);
     wires = [];
     broken = [];
     limit = 100;
@@ -413,7 +413,7 @@ describe('ConsumerNode', () => {
       const old = wires.length;
       const [control] = wires as [Wire];
       const gone = server;
-      server = new EmbeddedNode(clock);
+      server = new InProcessNode(clock);
       for (const wire of lanes()) wire.stream.destroy();
       await settle();
       consumer.advance();
@@ -446,7 +446,7 @@ describe('ConsumerNode', () => {
       await start();
       await clock.advance(10_000);
       expect(lanes().length).toBe(0);
-      server = new EmbeddedNode(clock);
+      server = new InProcessNode(clock);
       await clock.advance(3_000);
       await settle();
       expect(await waiting()).toBe(1);

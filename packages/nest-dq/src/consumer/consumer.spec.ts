@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
-import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { InProcessNode } from '../embedded/in-process-node.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
@@ -29,7 +29,7 @@ describe('ClusterConsumer', () => {
 
   beforeEach(() => {
     clock = new VirtualClock();
-    const embedded = new EmbeddedNode(clock);
+    const embedded = new InProcessNode(clock);
     const node = new ClusterNode('embedded', () => embedded.dial(), clock);
     const cluster = new Cluster([node], { replicas: 1, minWritten: 1 });
     const ledger = new MemoryLedger({

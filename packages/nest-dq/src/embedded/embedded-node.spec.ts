@@ -1,299 +1,334 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import type { Duplex } from 'node:stream';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
-import { EmbeddedNode } from './embedded-node.js';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  EmbeddedNode,
+  type EmbeddedNodeOptions,
+  type ListenAddress,
+  type ListenOptions,
+} from './embedded-node.js';
 
-describe('EmbeddedNode', () => {
-  let clock: VirtualClock;
-  let node: EmbeddedNode;
+/** One who talks to a node over TCP, in latin1. */
+class Caller {
+  private heard = '';
+  private onNews: () => void = () => undefined;
+  readonly ended: Promise<unknown>;
 
-  beforeEach(() => {
-    clock = new VirtualClock();
-    node = new EmbeddedNode(clock);
-  });
-
-  afterEach(() => node.close());
-
-  /** One who talks to the node; `hears` gives all that has come since. */
-  class Talker {
-    readonly stream: Duplex = node.dial();
-    private received: string[] = [];
-
-    constructor() {
-      this.stream.on('data', (chunk: Buffer) => this.received.push(chunk.toString('latin1')));
-    }
-
-    async says(bytes: string): Promise<string> {
-      this.stream.write(bytes, 'latin1');
-      return this.hears();
-    }
-
-    async hears(): Promise<string> {
-      return (await this.hearsChunks()).join('');
-    }
-
-    async hearsChunks(): Promise<string[]> {
-      await clock.advance(0);
-      return this.received.splice(0);
-    }
+  private constructor(readonly socket: Socket) {
+    socket.setEncoding('latin1');
+    socket.on('data', (text: string) => {
+      this.heard += text;
+      this.onNews();
+    });
+    socket.on('error', () => undefined); // how it ended is told by what was heard
+    this.ended = Promise.race([once(socket, 'end'), once(socket, 'close')]);
+    socket.on('close', () => this.onNews());
   }
 
-  const put = (delay: number, ttr = 60, pri = 0) => `put ${pri} ${delay} ${ttr} 1\r\nx\r\n`;
+  /** Who `stays` does not end when the node does. */
+  static async call({ host, port }: ListenAddress, { stays = false } = {}): Promise<Caller> {
+    const socket = connect({ host, port, allowHalfOpen: stays });
+    await once(socket, 'connect');
+    sockets.push(socket);
+    return new Caller(socket);
+  }
 
-  describe('replies', () => {
-    it.each([
-      ['put 0 0 60 1\r\nx\r\n', 'INSERTED 1\r\n'],
-      ['use t\r\n', 'USING t\r\n'],
-      ['watch t\r\n', 'WATCHING 2\r\n'],
-      ['watch t\r\nignore default\r\nignore t\r\n', 'WATCHING 2\r\nWATCHING 1\r\nNOT_IGNORED\r\n'],
-      [`${put(0)}reserve\r\n`, 'INSERTED 1\r\nRESERVED 1 1\r\nx\r\n'],
-      ['reserve-with-timeout 0\r\n', 'TIMED_OUT\r\n'],
-      [`${put(9)}reserve-job 1\r\nreserve-job 1\r\n`, 'INSERTED 1\r\nRESERVED 1 1\r\nx\r\nNOT_FOUND\r\n'],
-      [`${put(0)}delete 1\r\ndelete 1\r\n`, 'INSERTED 1\r\nDELETED\r\nNOT_FOUND\r\n'],
-      [`${put(0)}reserve\r\nrelease 1 0 0\r\n`, 'INSERTED 1\r\nRESERVED 1 1\r\nx\r\nRELEASED\r\n'],
-      [
-        `${put(0)}reserve\r\nbury 1 0\r\npeek-buried\r\n`,
-        'INSERTED 1\r\nRESERVED 1 1\r\nx\r\nBURIED\r\nFOUND 1 1\r\nx\r\n',
-      ],
-      [
-        `${put(0)}touch 1\r\nreserve\r\ntouch 1\r\n`,
-        'INSERTED 1\r\nNOT_FOUND\r\nRESERVED 1 1\r\nx\r\nTOUCHED\r\n',
-      ],
-      [`${put(9)}kick-job 1\r\nkick-job 1\r\n`, 'INSERTED 1\r\nKICKED\r\nNOT_FOUND\r\n'],
-      [`${put(9)}${put(9)}kick 1\r\nkick 9\r\n`, 'INSERTED 1\r\nINSERTED 2\r\nKICKED 1\r\nKICKED 1\r\n'],
-      [`${put(0)}peek 1\r\npeek 2\r\n`, 'INSERTED 1\r\nFOUND 1 1\r\nx\r\nNOT_FOUND\r\n'],
-      [`${put(0)}peek-ready\r\npeek-delayed\r\n`, 'INSERTED 1\r\nFOUND 1 1\r\nx\r\nNOT_FOUND\r\n'],
-      ['list-tubes\r\n', 'OK 14\r\n---\n- default\n\r\n'],
-      ['watch t\r\nlist-tubes-watched\r\n', 'WATCHING 2\r\nOK 18\r\n---\n- default\n- t\n\r\n'],
-      ['list-tube-used\r\n', 'USING default\r\n'],
-      ['pause-tube default 1\r\npause-tube none 1\r\n', 'PAUSED\r\nNOT_FOUND\r\n'],
-      ['put 0 0 60 1\r\nxyz\r\n', 'EXPECTED_CRLF\r\nUNKNOWN_COMMAND\r\n'],
-      [`put 0 0 60 65536\r\n${'x'.repeat(65_536)}\r\n`, 'JOB_TOO_BIG\r\n'],
-      ['nonsense\r\n', 'UNKNOWN_COMMAND\r\n'],
-      ['put 0 0 60 x\r\n', 'BAD_FORMAT\r\n'],
-    ])('%j gives %j', async (bytes, replies) => {
-      expect(await new Talker().says(bytes)).toBe(replies);
-    });
+  async says(bytes: string, reply: string): Promise<void> {
+    this.socket.write(bytes, 'latin1');
+    await this.hears(reply);
+  }
 
-    it('are written once a turn, whatever has been asked', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      await b.says('reserve\r\nlist-tube-used\r\nreserve\r\nlist-tube-used\r\n');
-      a.stream.write(put(0) + put(0) + put(0));
-      expect(await a.hearsChunks()).toEqual(['INSERTED 1\r\nINSERTED 2\r\nINSERTED 3\r\n']);
-      expect(await b.hearsChunks()).toEqual([
-        'RESERVED 1 1\r\nx\r\nUSING default\r\nRESERVED 2 1\r\nx\r\nUSING default\r\n',
-      ]);
-    });
+  async hears(reply: string): Promise<void> {
+    while (this.heard.length < reply.length && !this.socket.closed) {
+      await new Promise<void>((resolve) => (this.onNews = resolve));
+    }
+    expect(this.heard.slice(0, reply.length)).toBe(reply);
+    this.heard = this.heard.slice(reply.length);
+  }
+
+  /** What was said and not yet heard. */
+  all(): string {
+    return this.heard;
+  }
+
+  /** The connection ends, and nothing more was said. */
+  async hearsEnd(): Promise<void> {
+    await this.ended;
+    expect(this.heard).toBe('');
+  }
+}
+
+const PUT = 'put 0 0 60 1\r\nx\r\n';
+const nodes: EmbeddedNode[] = [];
+const sockets: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await Promise.all(nodes.splice(0).map((node) => node.close()));
+});
+
+async function open(options?: EmbeddedNodeOptions): Promise<EmbeddedNode> {
+  const node = await EmbeddedNode.open(options);
+  nodes.push(node);
+  return node;
+}
+
+async function listening(options?: ListenOptions, of?: EmbeddedNodeOptions) {
+  const node = await open(of);
+  return { node, address: await node.listen({ port: 0, ...options }) };
+}
+
+describe('EmbeddedNode', () => {
+  it('serves this machine, on a free port, and itself, with the same jobs', async () => {
+    const { node, address } = await listening();
+    expect(address).toEqual({ host: '127.0.0.1', port: expect.any(Number) });
+    const caller = await Caller.call(address);
+    await caller.says(PUT, 'INSERTED 1\r\n');
+    const stream = node.dial();
+    stream.write('reserve\r\n');
+    expect(String(await once(stream, 'data'))).toBe('RESERVED 1 1\r\nx\r\n');
   });
 
-  describe('time', () => {
-    it('makes a delayed job ready in its very millisecond', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      await a.says(put(2));
-      await b.says('reserve\r\n');
-      await clock.advance(1999);
-      expect(await b.hears()).toBe('');
-      await clock.advance(1);
-      expect(await b.hears()).toBe('RESERVED 1 1\r\nx\r\n');
-    });
-
-    it('hands out delayed jobs in the order of their time, and those of one time in the order of their id', async () => {
-      const a = new Talker();
-      await a.says(put(3, 60, 0) + [9, 8, 7, 6, 5, 4].map((pri) => put(2, 60, pri)).join(''));
-      const waiting = Array.from({ length: 7 }, () => new Talker());
-      for (const each of waiting) await each.says('reserve\r\n');
-      await clock.advance(3000);
-      const heard = await Promise.all(waiting.map((each) => each.hears()));
-      expect(heard).toEqual([2, 3, 4, 5, 6, 7, 1].map((id) => `RESERVED ${id} 1\r\nx\r\n`));
-    });
-
-    it('keeps the longest delay there is', async () => {
-      const a = new Talker();
-      await a.says(put(4_294_967_295));
-      await clock.advance(4_294_967_295_000 - 1);
-      expect(await a.says('peek-ready\r\n')).toBe('NOT_FOUND\r\n');
-      await clock.advance(1);
-      expect(await a.says('peek-ready\r\n')).toBe('FOUND 1 1\r\nx\r\n');
-    });
-
-    it('takes a reserved job back when its time to run is over', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      await a.says(`${put(0, 3)}reserve\r\n`);
-      await b.says('reserve\r\n');
-      await clock.advance(2999);
-      expect(await b.hears()).toBe('');
-      expect(await a.says('touch 1\r\n')).toContain('TOUCHED\r\n');
-      await clock.advance(2999);
-      expect(await b.hears()).toBe('');
-      await clock.advance(1);
-      expect(await b.hears()).toBe('RESERVED 1 1\r\nx\r\n');
-      expect(await a.says('delete 1\r\n')).toBe('NOT_FOUND\r\n');
-      expect(await a.says('stats-job 1\r\n')).toContain('\nreserves: 2\ntimeouts: 1\n');
-      expect(await a.says('stats\r\n')).toContain('\njob-timeouts: 1\n');
-    });
-
-    it('wakes a waiting reserve a second before a held job is lost', async () => {
-      const a = new Talker();
-      await a.says(`${put(0, 3)}reserve\r\nreserve-with-timeout 9\r\n`);
-      await clock.advance(1999);
-      expect(await a.hears()).toBe('');
-      await clock.advance(1);
-      expect(await a.hears()).toBe('DEADLINE_SOON\r\n');
-      expect(await a.says('reserve-with-timeout 0\r\n')).toBe('DEADLINE_SOON\r\n');
-      expect(await a.says(`${put(0)}reserve\r\n`)).toBe('INSERTED 2\r\nRESERVED 2 1\r\nx\r\n');
-    });
-
-    it('ends a wait after its timeout, and prefers a job that is due in the same millisecond', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      await a.says('reserve-with-timeout 1\r\n');
-      await clock.advance(999);
-      expect(await a.hears()).toBe('');
-      await clock.advance(1);
-      expect(await a.hears()).toBe('TIMED_OUT\r\n');
-      await a.says('reserve-with-timeout 1\r\n');
-      await b.says(put(1));
-      await clock.advance(1000);
-      expect(await a.hears()).toBe('RESERVED 1 1\r\nx\r\n');
-    });
-
-    it('ends a pause; delayed jobs have become ready meanwhile', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      await a.says(`pause-tube default 3\r\n${put(1)}`);
-      await b.says('reserve\r\n');
-      await clock.advance(2000);
-      expect(await b.hears()).toBe('');
-      expect(await a.says('peek-ready\r\nstats-tube default\r\n')).toMatch(
-        /FOUND 1 1\r\nx\r\n.*\ncmd-pause-tube: 1\npause: 3\npause-time-left: 1\n/s,
-      );
-      await clock.advance(1000);
-      expect(await b.hears()).toBe('RESERVED 1 1\r\nx\r\n');
-      expect(await a.says('stats-tube default\r\n')).toContain('\npause: 0\npause-time-left: 0\n');
-    });
-
-    it('is told in whole seconds', async () => {
-      const a = new Talker();
-      await a.says(put(100));
-      await clock.advance(40_500);
-      const stats = await a.says('stats-job 1\r\n');
-      expect(stats).toContain('\nage: 40\ndelay: 100\nttr: 60\ntime-left: 59\n');
-      expect(await a.says('stats\r\n')).toContain('\nuptime: 40\n');
-    });
-
-    it('needs one timer for all jobs, and none for none', async () => {
-      const after = jest.spyOn(clock, 'after');
-      const a = new Talker();
-      await a.says(Array.from({ length: 500 }, (_, index) => put(100 + index)).join(''));
-      await a.says(Array.from({ length: 500 }, (_, index) => put(100 + index)).join(''));
-      expect(after).toHaveBeenCalledTimes(1);
-      await a.says(Array.from({ length: 1000 }, (_, index) => `delete ${index + 1}\r\n`).join(''));
-      after.mockClear();
-      await clock.advance(1_000_000);
-      expect(after).not.toHaveBeenCalled();
-    });
+  it('serves several places', async () => {
+    const { node, address } = await listening();
+    const other = await node.listen({ port: 0 });
+    expect(other.port).not.toBe(address.port);
+    await (await Caller.call(address)).says(PUT, 'INSERTED 1\r\n');
+    await (await Caller.call(other)).says(PUT, 'INSERTED 2\r\n');
   });
 
-  describe('connections', () => {
-    it('do not end each other when one fails', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      await a.says(`${put(0)}reserve\r\n`);
-      await b.says('reserve\r\n');
-      const failed = once(a.stream, 'error');
-      a.stream.destroy(new Error('lost'));
-      await failed;
-      expect(await b.hears()).toBe('RESERVED 1 1\r\nx\r\n');
-      expect(await b.says('stats\r\n')).toMatch(/\ncurrent-connections: 1\n.*\ntotal-connections: 2\n/s);
-    });
-
-    it('that do not read their replies have their commands wait', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      const body = 'x'.repeat(60_000);
-      await a.says(`put 0 0 60 60000\r\n${body}\r\n`);
-      a.stream.pause();
-      await a.says('peek 1\r\n'.repeat(1000));
-      const done = Number(/\ncmd-peek: (\d+)\n/.exec(await b.says('stats\r\n'))?.[1]);
-      expect(done).toBeLessThan(10);
-      a.stream.resume();
-      let bytes = 0;
-      while (bytes < 1000 * body.length) bytes += (await a.hears()).length;
-      expect(await b.says('stats\r\n')).toContain('\ncmd-peek: 1000\n');
-    });
-
-    it('that send much behind a waiting reserve are held back', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      const commands = 'list-tube-used\r\n'.repeat(100_000);
-      a.stream.write('reserve\r\n');
-      a.stream.write(commands);
-      a.stream.write(commands);
-      await a.hears();
-      expect(a.stream.writableNeedDrain).toBe(true);
-      await b.says(put(0));
-      let replies = '';
-      while (!replies.endsWith(`RESERVED 1 1\r\nx\r\n${'USING default\r\n'.repeat(200_000)}`))
-        replies += await a.hears();
-    });
-
-    it('give back at once what they held, in the order in which they reserved it', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      await a.says(`${put(0, 60, 1)}${put(0, 70, 9)}reserve-job 2\r\nreserve-job 1\r\n`);
-      await b.says('reserve\r\nreserve\r\n');
-      a.stream.destroy();
-      await clock.advance(0);
-      expect(await b.hears()).toBe('RESERVED 2 1\r\nx\r\nRESERVED 1 1\r\nx\r\n');
-    });
-
-    it('that ask for much let others come in between', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      let now = 0;
-      jest.spyOn(clock, 'now').mockImplementation(() => now++); // each look takes a millisecond
-      const heard: string[] = [];
-      a.stream.on('data', (chunk: Buffer) => heard.push(`a ${chunk.length}`));
-      b.stream.on('data', () => heard.push('b'));
-      a.stream.write('list-tube-used\r\n'.repeat(1000));
-      expect(await b.says('list-tube-used\r\n')).toBe('USING default\r\n');
-      while ((await a.hears()) !== '');
-      expect(heard.length).toBeGreaterThan(4);
-      expect(heard.slice(0, 3)).toContain('b');
-    });
-
-    it('see a half-close of the client only after all replies', async () => {
-      const a = new Talker();
-      const ended = once(a.stream, 'end');
-      a.stream.end(`${put(0)}reserve\r\nreserve\r\nlist-tube-used\r\nput 0 0 60 9\r\npart`);
-      await ended;
-      expect(await a.hears()).toBe('INSERTED 1\r\nRESERVED 1 1\r\nx\r\nTIMED_OUT\r\nUSING default\r\n');
-    });
+  it('answers all that was asked before a half-close, and ends', async () => {
+    const { address } = await listening();
+    const caller = await Caller.call(address);
+    caller.socket.end(`${PUT}reserve\r\nreserve\r\n`);
+    await caller.hears('INSERTED 1\r\nRESERVED 1 1\r\nx\r\nTIMED_OUT\r\n');
+    await caller.hearsEnd();
   });
 
-  describe('the node', () => {
-    it('tells its instance, a new one for each', async () => {
-      const other = new EmbeddedNode(clock);
-      expect(node.instance).toMatch(/^[0-9a-f]{16}$/);
-      expect(other.instance).not.toBe(node.instance);
-      expect(await new Talker().says('stats\r\n')).toContain(`\nid: ${node.instance}\n`);
-      other.close();
-    });
+  it('answers a half-closed client that takes its time, too', async () => {
+    const { address } = await listening();
+    const caller = await Caller.call(address);
+    const body = 'x'.repeat(60_000);
+    caller.socket.end(`put 0 0 60 ${body.length}\r\n${body}\r\n${'peek 1\r\n'.repeat(200)}`);
+    await caller.hears(`INSERTED 1\r\n${`FOUND 1 ${body.length}\r\n${body}\r\n`.repeat(200)}`);
+    await caller.hearsEnd();
+  });
 
-    it('cuts its connections and stops its timer when it is closed, once or twice', async () => {
-      const cancel = jest.fn();
-      const after = jest.spyOn(clock, 'after').mockReturnValue({ cancel });
-      const [a, b] = [new Talker(), new Talker()];
-      await a.says(`${put(0, 5)}${put(1)}reserve\r\n`);
-      await b.says('reserve\r\n');
-      const closed = [once(a.stream, 'close'), once(b.stream, 'close')];
-      node.close();
-      node.close();
-      await Promise.all(closed);
-      await clock.advance(10_000);
-      expect(await b.hears()).toBe('');
-      expect(after).toHaveBeenCalledTimes(1);
-      expect(cancel).toHaveBeenCalledTimes(1);
-    });
+  it('takes bodies as large as it was told, and no larger', async () => {
+    const { address } = await listening({}, { maxJobSize: 100_000 });
+    const caller = await Caller.call(address);
+    const put = (size: number) => `put 0 0 60 ${size}\r\n${'x'.repeat(size)}\r\n`;
+    await caller.says(put(100_000) + put(100_001), 'INSERTED 1\r\nJOB_TOO_BIG\r\n');
+  });
 
-    it('refuses connections once it is closed', async () => {
-      node.close();
-      const [error] = await once(node.dial(), 'error');
-      expect(error).toMatchObject({ code: 'DQ_CLOSED' });
+  it('refuses puts once it drains, and hands out what it has', async () => {
+    const { node, address } = await listening();
+    const caller = await Caller.call(address);
+    await caller.says(PUT, 'INSERTED 1\r\n');
+    node.drain();
+    await caller.says(`${PUT}reserve\r\ndelete 1\r\n`, 'DRAINING\r\nRESERVED 1 1\r\nx\r\nDELETED\r\n');
+  });
+
+  it.each([
+    [{ maxJobSize: 0 }, '`maxJobSize` is 0'],
+    [{ maxJobSize: 2 ** 30 + 1 }, '`maxJobSize` is 1073741825'],
+    [{ dir: '' }, '`dir` is ""'],
+    [{ dir: undefined }, '`dir` is undefined'],
+    [{ warn: 'loudly' }, '`warn` is "loudly"'],
+    [{ size: 1 }, 'there is no option `size`'],
+  ])('is not opened with %j', async (options, message) => {
+    await expect(EmbeddedNode.open(options as EmbeddedNodeOptions)).rejects.toMatchObject({
+      code: 'DQ_CONFIG',
+      message: expect.stringContaining(message),
     });
   });
 });
+
+describe('a folder', () => {
+  let dir: string;
+
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'nest-dq-'));
+  });
+
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  it('keeps the jobs of a node that was closed, and is free then', async () => {
+    const { node: first, address } = await listening({}, { dir });
+    expect(first.dir).toBe(dir);
+    const caller = await Caller.call(address);
+    caller.socket.end(`${PUT}put 0 60 60 1\r\ny\r\n`);
+    await caller.hears('INSERTED 1\r\nINSERTED 2\r\n');
+    await first.close();
+    await first.closed;
+    const { address: again } = await listening({}, { dir });
+    const answers = 'RESERVED 1 1\r\nx\r\nFOUND 2 1\r\ny\r\nINSERTED 3\r\n';
+    await (await Caller.call(again)).says(`reserve\r\npeek-delayed\r\n${PUT}`, answers);
+  });
+
+  it('has what was asked for when the node closed, if it was answered', async () => {
+    const { node, address } = await listening({}, { dir });
+    const caller = await Caller.call(address);
+    caller.socket.write(PUT.repeat(100));
+    await once(caller.socket, 'data');
+    await node.close();
+    await caller.ended;
+    const answers = caller.all();
+    expect(answers).toMatch(/^(INSERTED \d+\r\n)+$/);
+    const { address: again } = await listening({}, { dir });
+    expect(await ask(again, 'stats-tube default')).toContain(
+      `\ncurrent-jobs-ready: ${answers.split('\r\n').length - 1}\n`,
+    );
+  });
+
+  it('is one node’s at a time', async () => {
+    await open({ dir });
+    await expect(open({ dir })).rejects.toMatchObject({ code: 'DQ_DISK' });
+  });
+});
+
+describe('listening', () => {
+  it('on a port that is taken fails, and says so', async () => {
+    const { address } = await listening();
+    const other = await open();
+    await expect(other.listen(address)).rejects.toMatchObject({
+      code: 'DQ_LISTEN',
+      message: `DQ_LISTEN: cannot listen on 127.0.0.1:${address.port}: the port is taken`,
+      cause: { code: 'EADDRINUSE' },
+    });
+    await other.listen({ port: 0 });
+  });
+
+  it('on an address of another machine fails, and says so', async () => {
+    const node = await open();
+    await expect(node.listen({ port: 0, host: '192.0.2.1' })).rejects.toMatchObject({
+      code: 'DQ_LISTEN',
+      message: 'DQ_LISTEN: cannot listen on 192.0.2.1:0: this machine has no such address',
+    });
+  });
+
+  it.each([
+    [{ port: -1 }, '`port` is -1'],
+    [{ port: 65_536 }, '`port` is 65536'],
+    [{ port: '11300' }, '`port` is "11300"'],
+    [{ host: '' }, '`host` is ""'],
+    [{ maxConnections: 0 }, '`maxConnections` is 0'],
+    [{ maxConnections: 1.5 }, '`maxConnections` is 1.5'],
+    [{ path: '/x' }, 'there is no option `path`'],
+  ])('with %j is refused', async (options, message) => {
+    const node = await open();
+    await expect(node.listen(options as ListenOptions)).rejects.toMatchObject({
+      code: 'DQ_CONFIG',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('takes so many connections at once, ends each one more, and warns once', async () => {
+    const warnings: string[] = [];
+    const { address } = await listening(
+      { maxConnections: 2 },
+      { warn: (message) => void warnings.push(message) },
+    );
+    const [a, b] = [await Caller.call(address), await Caller.call(address)];
+    await a.says(PUT, 'INSERTED 1\r\n');
+    await (await Caller.call(address)).hearsEnd();
+    await (await Caller.call(address)).hearsEnd();
+    expect(warnings).toEqual([
+      `a connection to 127.0.0.1:${address.port} was refused: 2 are open, the most that are allowed`,
+    ]);
+    await b.says('reserve\r\n', 'RESERVED 1 1\r\nx\r\n');
+    b.socket.end();
+    await b.ended;
+    await (await Caller.call(address)).says(PUT, 'INSERTED 2\r\n');
+  });
+
+  it('lets wait whoever does not read the replies, and nobody else', async () => {
+    const { address } = await listening();
+    const [deaf, caller] = [await Caller.call(address), await Caller.call(address)];
+    const body = 'x'.repeat(60_000);
+    await caller.says(`put 0 0 60 ${body.length}\r\n${body}\r\n`, 'INSERTED 1\r\n');
+    deaf.socket.pause();
+    const asked = 20_000; // 1.2 GB of replies
+    deaf.socket.write('peek 1\r\n'.repeat(asked));
+    const answered = await untilStill(() => peeks(address));
+    expect(answered * body.length).toBeLessThan(50e6); // what the kernel's buffers of a loopback connection take, and ours
+    await caller.says('peek 1\r\n', `FOUND 1 ${body.length}\r\n${body}\r\n`);
+  });
+});
+
+describe('closing', () => {
+  it('tells the clients what it had to say, ends their connections, and frees the port', async () => {
+    const { node, address } = await listening();
+    const [asking, waiting] = [await Caller.call(address), await Caller.call(address)];
+    waiting.socket.write('reserve-with-timeout 60\r\n');
+    await asking.says(PUT, 'INSERTED 1\r\n');
+    await waiting.hears('RESERVED 1 1\r\nx\r\n');
+    await Promise.all([node.close(), node.close()]);
+    await Promise.all([asking.hearsEnd(), waiting.hearsEnd()]);
+    await listening({ port: address.port });
+  });
+
+  it('cuts no reply in the middle', async () => {
+    const { node, address } = await listening();
+    const [slow, caller] = [await Caller.call(address), await Caller.call(address)];
+    const body = 'x'.repeat(60_000);
+    const reply = `FOUND 1 ${body.length}\r\n${body}\r\n`;
+    await caller.says(`put 0 0 60 ${body.length}\r\n${body}\r\n`, 'INSERTED 1\r\n');
+    slow.socket.pause();
+    slow.socket.write('peek 1\r\n'.repeat(5_000));
+    await untilStill(() => peeks(address));
+    const closed = node.close();
+    slow.socket.resume();
+    await closed;
+    await slow.ended;
+    const { bytesRead } = slow.socket;
+    expect(bytesRead).toBeGreaterThan(10 * reply.length);
+    expect(bytesRead % reply.length).toBe(0);
+  });
+
+  it('cuts off whoever stays', async () => {
+    const { node, address } = await listening();
+    const caller = await Caller.call(address, { stays: true });
+    await caller.says(PUT, 'INSERTED 1\r\n');
+    await node.close();
+    await caller.hearsEnd();
+  });
+
+  it('ends what comes later', async () => {
+    const { node: first, address } = await listening();
+    await first.close();
+    const node = await open();
+    const listened = node.listen(address);
+    const closed = node.close();
+    await expect(listened).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+    await closed;
+    await listening(address);
+    await expect(node.listen({ port: 0 })).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+    const [error] = await once(node.dial(), 'error');
+    expect(error).toMatchObject({ code: 'DQ_CLOSED' });
+  });
+});
+
+async function ask(address: ListenAddress, command: string): Promise<string> {
+  const socket = connect({ host: address.host, port: address.port });
+  let heard = '';
+  socket.setEncoding('latin1').on('data', (text: string) => (heard += text));
+  socket.end(`${command}\r\n`);
+  await once(socket, 'close');
+  return heard;
+}
+
+async function peeks(address: ListenAddress): Promise<number> {
+  return Number(/\ncmd-peek: (\d+)\n/.exec(await ask(address, 'stats'))?.[1]);
+}
+
+/** The number once it has begun to grow and grows no more. */
+async function untilStill(count: () => Promise<number>): Promise<number> {
+  let before = 0;
+  let now = await count();
+  while (now === 0 || now !== before) [before, now] = [now, await count()];
+  return now;
+}

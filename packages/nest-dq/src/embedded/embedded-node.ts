@@ -1,188 +1,153 @@
-import { randomBytes } from 'node:crypto';
+/**
+ * A beanstalkd inside of a process, without Nest.
+ * @module nest-dq/embedded
+ */
+import { resolve as resolvePath } from 'node:path';
 import type { Duplex } from 'node:stream';
-import type { Disk } from '../disk/disk.js';
-import { DqError } from '../errors.js';
-import type { Clock, Timer } from '../time.js';
-import { Alarms } from './alarms.js';
-import type { Client, Shared } from './client.js';
-import { duplexPair } from './duplex-pair.js';
-import { KeptJobs } from './kept-jobs.js';
-import { Session, type SessionHost } from './session.js';
-import { nodeStats } from './stats.js';
-import { JobStore } from './store.js';
-import { Tubes } from './tubes.js';
+import { Disk } from '../disk/disk.js';
+import { DqError, show } from '../errors.js';
+import { systemClock } from '../time.js';
+import { InProcessNode } from './in-process-node.js';
+import { Listener, type ListenAddress, type ListenOptions } from './listener.js';
 
-export interface NodeSettings {
-  /** Bytes of the largest body. @default 65535 */
+export type { ListenAddress, ListenOptions };
+
+/** What `EmbeddedNode.open` takes. */
+export interface EmbeddedNodeOptions {
+  /**
+   * The folder that keeps the jobs; it is made if there is none. A change is on disk, synced, before it is answered.
+   * Present but undefined or empty is `DQ_CONFIG`, never a silent memory.
+   * @default none: jobs are in memory, and gone with the process
+   */
+  dir?: string;
+  /** Bytes of the largest body of a job, as `beanstalkd -z`. @default 65535 */
   maxJobSize?: number;
+  /** Is told, in a sentence, what an operator should know. @default nobody is */
+  warn?: (message: string) => void;
 }
 
+const OPTIONS = ['dir', 'maxJobSize', 'warn'];
 const MAX_JOB_SIZE = 65_535;
+/** beanstalkd's own limit of -z. */
+const LARGEST_JOB_SIZE = 2 ** 30;
 
 /**
- * A node that speaks beanstalkd 1.12's protocol and lives in this process. What it holds is in memory, and gone with the
- * process unless the node was opened on a disk: then a change is on disk before it is answered.
- * It works in turns: what arrived, and what is due, sets sessions to work; one timer stands for the rest.
+ * A beanstalkd 1.12 in this process: for its own use by `dial`, and for whoever speaks the protocol by `listen`.
+ * It keeps no process alive unless it listens.
  */
 export class EmbeddedNode {
-  /** Hex, new for each node; `id` in `stats`. A job's id is unique within one instance only. */
-  readonly instance = randomBytes(8).toString('hex');
+  private readonly listeners = new Set<Listener>();
+  private closing: Promise<void> | undefined;
 
-  private readonly startedAt: number;
-  private readonly shared: Shared;
-  private readonly host: SessionHost;
-  private readonly sessions = new Set<Session>();
-  private connections = 0;
-  private isClosed = false;
+  private readonly ends: Promise<void>;
+  private hasEnded: () => void = () => undefined;
 
-  private readonly toRun = new Set<Session>();
-  private isTurnComing = false;
-  private timer: Timer | undefined;
-  private timerAt = Infinity;
-
-  constructor(
-    private readonly clock: Clock,
-    { maxJobSize = MAX_JOB_SIZE }: NodeSettings = {},
-    kept?: KeptJobs,
+  private constructor(
+    private readonly node: InProcessNode,
+    private readonly disk: Disk | undefined,
+    private readonly warn: (message: string) => void,
   ) {
-    this.startedAt = clock.now();
-    const tubes = new Tubes();
-    this.shared = {
-      clock,
-      tubes,
-      store: new JobStore(clock, tubes, kept),
-      alarms: new Alarms<Client>(),
-      disk: kept?.disk,
-      maxJobSize,
-      isDraining: false,
-      stats: () => this.stats(),
-    };
-    this.host = {
-      shared: this.shared,
-      commands: {},
-      schedule: (session) => this.schedule(session),
-      later: (session) => clock.soon(() => this.schedule(session)),
-      closed: (session) => void this.sessions.delete(session),
-    };
-  }
-
-  /** With the jobs that are on a disk, which is to be closed after the node. `DQ_DISK`: they cannot be read. */
-  static async open(clock: Clock, disk: Disk, settings?: NodeSettings): Promise<EmbeddedNode> {
-    const kept = new KeptJobs(disk, clock);
-    const node = new EmbeddedNode(clock, settings, kept);
-    const { store, tubes } = node.shared;
-    await kept.load(store, tubes);
-    disk.onFailure(() => node.close());
-    return node;
+    this.ends = new Promise((resolve, reject) => {
+      this.hasEnded = () => (disk?.failure ? reject(disk.failure) : resolve());
+    });
+    this.ends.catch(() => undefined); // it is told to whoever asks
+    disk?.onFailure(() => void this.close());
   }
 
   /**
-   * A new connection, as a connected socket would be. From a closed node it fails with the error `DQ_CLOSED`, from one
-   * whose disk has failed with `DQ_DISK`.
+   * Opens a node. `DQ_CONFIG` for a wrong option; `DQ_DISK`, and the folder is left as it is: in use by another process,
+   * damaged, of a newer format, not to be read or written.
    */
-  dial(): Duplex {
-    const { client, server } = duplexPair(this.clock);
-    if (this.isClosed) {
-      const failure = this.shared.disk?.failure;
-      return client.destroy(failure ?? new DqError('DQ_CLOSED', 'the embedded node is closed'));
+  static async open(options: EmbeddedNodeOptions = {}): Promise<EmbeddedNode> {
+    const { dir, maxJobSize, warn } = resolve(options);
+    const settings = { maxJobSize };
+    if (dir === undefined) return new EmbeddedNode(new InProcessNode(systemClock, settings), undefined, warn);
+    const disk = await Disk.open(dir, systemClock);
+    if (disk.warning !== undefined) warn(disk.warning);
+    try {
+      return new EmbeddedNode(await InProcessNode.open(systemClock, disk, settings), disk, warn);
+    } catch (error) {
+      await disk.close();
+      throw error;
     }
-    this.serve(server);
-    return client;
   }
 
-  /** Serves a connection that somebody else made, and gives how to end it: with the replies so far. */
-  serve(stream: Duplex): { close(): void } {
-    const session = new Session(stream, this.host);
-    this.connections++;
-    this.sessions.add(session);
-    return session;
+  /** The folder that keeps the jobs, as a full path; undefined: they are in memory. */
+  get dir(): string | undefined {
+    return this.disk?.dir;
+  }
+
+  /** Resolves when the node was closed; rejects with `DQ_DISK` when it closed by itself, as its folder cannot be written. */
+  get closed(): Promise<void> {
+    return this.ends;
+  }
+
+  /** A new connection, as a connected socket would be. From a closed node it fails with the error `DQ_CLOSED`. */
+  dial(): Duplex {
+    return this.node.dial();
+  }
+
+  /**
+   * Serves the protocol over TCP; resolves, to where, once it does. It can be called for several places.
+   * `DQ_CONFIG` for a wrong option, `DQ_LISTEN` where it cannot listen, `DQ_CLOSED` or `DQ_DISK` once it is closed.
+   */
+  async listen(options: ListenOptions = {}): Promise<ListenAddress> {
+    this.refuseClosed();
+    const { node, warn } = this;
+    const listener = await Listener.open(options, {
+      warn,
+      serve: (stream) => node.serve(stream),
+    });
+    this.listeners.add(listener);
+    if (this.closing) await listener.close();
+    this.refuseClosed();
+    return listener.address;
   }
 
   /** From now on every put is answered DRAINING, as by a beanstalkd that got SIGUSR1; jobs are handed out as ever. */
   drain(): void {
-    this.shared.isDraining = true;
+    this.node.drain();
   }
 
   /**
-   * When the first of the jobs changes its state by itself, by `Clock.now`: -Infinity while a client holds one, Infinity
-   * if none ever does.
+   * Ends all connections, those over TCP with the replies so far, and resolves when nothing is left and the folder is
+   * free: a second later at most, beside what the disk takes. Idempotent.
    */
-  get nextChange(): number {
-    const { tubes, store } = this.shared;
-    return tubes.all.some(({ reserved }) => reserved > 0) ? -Infinity : store.nextEvent;
+  close(): Promise<void> {
+    return (this.closing ??= this.end());
   }
 
-  /** The bodies of all jobs of a tube, in whatever state. */
-  bodies(tube: string): Buffer[] {
-    return this.shared.store.ofTube(tube).map(({ body }) => Buffer.from(body, 'latin1'));
-  }
-
-  /** Cuts all connections and stops all timers. Idempotent. */
-  close(): void {
-    this.isClosed = true;
-    for (const session of this.sessions) session.destroy();
-    this.timer?.cancel();
-    this.timer = undefined;
-  }
-
-  private schedule(session: Session): void {
-    this.toRun.add(session);
-    if (this.isTurnComing) return;
-    this.isTurnComing = true;
-    this.clock.next(() => this.turn());
-  }
-
-  private turn(): void {
-    if (this.isClosed) return;
-    this.isTurnComing = true; // sessions that this turn sets to work join it
-    this.wake();
-    for (const session of this.toRun) {
-      this.toRun.delete(session);
-      session.run();
+  private async end(): Promise<void> {
+    try {
+      const closed = [...this.listeners].map((listener) => listener.close());
+      this.node.close();
+      await Promise.all(closed);
+      await this.disk?.close();
+    } finally {
+      this.hasEnded();
     }
-    this.isTurnComing = false;
-    this.setTimer();
   }
 
-  /** As in beanstalkd, before any command: what is due in the tubes, then what is due for the clients. */
-  private wake(): void {
-    const { alarms, store } = this.shared;
-    const now = this.clock.now();
-    store.wake(now);
-    for (let client = alarms.due(now); client; client = alarms.due(now)) client.wake(now);
+  private refuseClosed(): void {
+    if (this.closing) throw this.disk?.failure ?? new DqError('DQ_CLOSED', 'the embedded node is closed');
   }
+}
 
-  /** A timer that is too early is left alone: setting a new one each turn would cost more than its one vain turn. */
-  private setTimer(): void {
-    const next = Math.min(this.shared.store.nextEvent, this.shared.alarms.next);
-    if (this.timer && this.timerAt <= next && next !== Infinity) return;
-    this.timer?.cancel();
-    this.timer = undefined;
-    if (next === Infinity) return;
-    this.timerAt = next;
-    this.timer = this.clock.after(next - this.clock.now(), () => {
-      this.timer = undefined;
-      this.turn();
-    });
+function resolve(options: EmbeddedNodeOptions) {
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
+  if (unknown !== undefined) {
+    throw new DqError('DQ_CONFIG', `there is no option \`${unknown}\`; there are ${OPTIONS.join(', ')}`);
   }
+  const { dir, maxJobSize = MAX_JOB_SIZE, warn = () => undefined } = options;
+  if ('dir' in options && (typeof dir !== 'string' || dir === ''))
+    throw wrong('dir', dir, 'the path of a folder');
+  if (!Number.isInteger(maxJobSize) || maxJobSize < 1 || maxJobSize > LARGEST_JOB_SIZE) {
+    throw wrong('maxJobSize', maxJobSize, `bytes, a whole number from 1 to ${LARGEST_JOB_SIZE}`);
+  }
+  if (typeof warn !== 'function') throw wrong('warn', warn, 'a function that takes a text');
+  return { dir: dir === undefined ? undefined : resolvePath(dir), maxJobSize, warn };
+}
 
-  private stats(): string {
-    const clients = [...this.sessions].map(({ client }) => client);
-    return nodeStats({
-      instance: this.instance,
-      uptime: this.clock.now() - this.startedAt,
-      maxJobSize: this.shared.maxJobSize,
-      isDraining: this.shared.isDraining,
-      store: this.shared.store,
-      tubes: this.shared.tubes,
-      commands: this.host.commands,
-      connections: {
-        current: clients.length,
-        producers: clients.filter((client) => client.isProducer).length,
-        workers: clients.filter((client) => client.isWorker).length,
-        waiting: clients.filter((client) => client.isWaiting).length,
-        total: this.connections,
-      },
-    });
-  }
+function wrong(field: string, value: unknown, expected: string): DqError {
+  return new DqError('DQ_CONFIG', `\`${field}\` is ${show(value)}: expected ${expected}`);
 }

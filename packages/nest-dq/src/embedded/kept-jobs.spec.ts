@@ -5,12 +5,12 @@ import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Disk } from '../disk/disk.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
-import { EmbeddedNode } from './embedded-node.js';
+import { InProcessNode } from './in-process-node.js';
 
 let dir: string;
 let clock: VirtualClock;
 let disk: Disk;
-let node: EmbeddedNode;
+let node: InProcessNode;
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'nest-dq-jobs-'));
@@ -25,7 +25,7 @@ afterEach(async () => {
 
 async function start(): Promise<void> {
   disk = await Disk.open(dir, clock);
-  node = await EmbeddedNode.open(clock, disk);
+  node = await InProcessNode.open(clock, disk);
 }
 
 async function stop(): Promise<void> {

@@ -1,7 +1,7 @@
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { Disk } from '../disk/disk.js';
-import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { InProcessNode } from '../embedded/in-process-node.js';
 import { startKeeperThread } from '../ledger/lease-keeper.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
@@ -72,7 +72,7 @@ function onServers(
 }
 
 function inMemory(settings: ResolvedOptions, { clock }: BackendParts): Backend {
-  const node = new EmbeddedNode(clock);
+  const node = new InProcessNode(clock);
   return {
     cluster: clusterOf(node, settings, clock),
     ledger: new MemoryLedger({ settings, clock }),
@@ -90,7 +90,7 @@ async function onDisk(
   try {
     if (disk.warning !== undefined) warn(disk.warning);
     disk.onFailure(({ message }) => warn(message));
-    const node = await EmbeddedNode.open(clock, disk);
+    const node = await InProcessNode.open(clock, disk);
     const ledger = await MemoryLedger.open({ settings, clock }, disk);
     return {
       cluster: clusterOf(node, settings, clock),
@@ -107,6 +107,6 @@ async function onDisk(
   }
 }
 
-function clusterOf(node: EmbeddedNode, settings: ResolvedOptions, clock: Clock): Cluster {
+function clusterOf(node: InProcessNode, settings: ResolvedOptions, clock: Clock): Cluster {
   return new Cluster([new ClusterNode(EMBEDDED_ENDPOINT, () => node.dial(), clock)], settings);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { InProcessNode } from '../embedded/in-process-node.js';
 import { parseRef } from '../job-ids.js';
 import { embedded, failure, scripted } from '../testing/producing.js';
 
@@ -106,7 +106,7 @@ describe('find', () => {
     const lost = await producer.delay('t', 'lost', '1h');
     for (const [i, server] of servers.entries()) {
       server.close();
-      servers[i] = new EmbeddedNode(clock);
+      servers[i] = new InProcessNode(clock);
     }
     await clock.advance(3_000);
     await producer.delay('t', 'innocent', '1h');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { InProcessNode } from '../embedded/in-process-node.js';
 import { parseRef } from '../job-ids.js';
 import type { JobReceipt, JobRef } from '../job.js';
 import { embedded, failure, scripted } from '../testing/producing.js';
@@ -74,7 +74,7 @@ describe('revoke', () => {
     const old = await producer.delay('t', 'old', '1h');
     for (const [i, server] of servers.entries()) {
       server.close();
-      servers[i] = new EmbeddedNode(clock);
+      servers[i] = new InProcessNode(clock);
     }
     await clock.advance(3_000);
     expect(nodes.map(({ up }) => up)).toEqual([true, true, true]);

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { InProcessNode } from '../embedded/in-process-node.js';
 import type { Clock, Timer } from '../time.js';
 
 /** Milliseconds. What takes no longer is a pause before the next try, or the patience with a node that does not answer. */
@@ -7,14 +7,14 @@ const SHORT = 500;
 
 /** An embedded node that can be out of reach: its time goes on then, and it keeps what it has. */
 export class KitNode {
-  readonly node: EmbeddedNode;
+  readonly node: InProcessNode;
   /** For those who reach it: the same time, of which none is spent on a node that sleeps, or an add would wait for a test. */
   readonly clock: Clock;
   private asleep = false;
   private readonly streams = new Set<Duplex>();
 
   constructor(clock: Clock) {
-    this.node = new EmbeddedNode(clock);
+    this.node = new InProcessNode(clock);
     this.clock = {
       wall: () => clock.wall(),
       now: () => clock.now(),

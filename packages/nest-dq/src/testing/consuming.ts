@@ -4,7 +4,7 @@ import { Cluster } from '../cluster/cluster.js';
 import { resolveHandlerOptions } from '../consumer/handler-settings.js';
 import type { ConsumerReport } from '../consumer/report.js';
 import { TubeConsumer } from '../consumer/tube-consumer.js';
-import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { InProcessNode } from '../embedded/in-process-node.js';
 import type { HandlerMethod, HandlerOptions, JobOptions, JobReceipt } from '../job.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
@@ -22,7 +22,7 @@ export const NONE: CopyCounts = { ready: 0, reserved: 0, delayed: 0, buried: 0 }
 /** Three embedded nodes, a memory ledger, and processes that consume a tube called `tube`. */
 export class Consuming {
   readonly clock = new VirtualClock();
-  readonly servers = Array.from({ length: 3 }, () => new EmbeddedNode(this.clock));
+  readonly servers = Array.from({ length: 3 }, () => new InProcessNode(this.clock));
   readonly ledger: MemoryLedger;
   /** One connection to each node. */
   readonly observers = this.servers.map(

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { expect } from '@jest/globals';
 import { Cluster } from '../cluster/cluster.js';
 import { ClusterNode } from '../cluster/cluster-node.js';
-import { EmbeddedNode } from '../embedded/embedded-node.js';
+import { InProcessNode } from '../embedded/in-process-node.js';
 import { unwrap, type CopyHeader, type Envelope } from '../envelope.js';
 import { DqError } from '../errors.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
@@ -225,7 +225,7 @@ export async function scripted(
 /** Real, embedded nodes. */
 export async function embedded(count = 3, prefix = '') {
   const clock = new VirtualClock();
-  const servers = Array.from({ length: count }, () => new EmbeddedNode(clock));
+  const servers = Array.from({ length: count }, () => new InProcessNode(clock));
   return started(new Producing(clock, servers, prefix));
 }
 
