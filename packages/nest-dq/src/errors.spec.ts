@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { DQ_ERROR_CODES, DqError, show, toError } from './errors.js';
+import { DQ_ERROR_CODES, DqError, factOf, show, toError } from './errors.js';
 
 describe('DqError', () => {
   it('carries a code, a fact and a cause', () => {
@@ -26,6 +26,15 @@ describe('DqError', () => {
   it('has codes of one form, each once', () => {
     expect(new Set(DQ_ERROR_CODES).size).toBe(DQ_ERROR_CODES.length);
     expect(DQ_ERROR_CODES.filter((code) => !/^DQ_[A-Z]+(_[A-Z]+)*$/.test(code))).toEqual([]);
+  });
+});
+
+describe('factOf', () => {
+  it('is the sentence without the code, so that another error can say it', () => {
+    const cause = new DqError('DQ_LEDGER_DOWN', 'Redis did not answer');
+    expect(new DqError('DQ_LEDGER_DOWN', `nothing was stored: ${factOf(cause)}`).message).toBe(
+      'DQ_LEDGER_DOWN: nothing was stored: Redis did not answer',
+    );
   });
 });
 

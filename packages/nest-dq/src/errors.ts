@@ -71,6 +71,11 @@ export class DqError extends Error {
   }
 }
 
+/** What an error says, without its code: for the message of another. */
+export function factOf({ code, message }: DqError): string {
+  return message.slice(`${code}: `.length);
+}
+
 /** A value as an error message shows it: short, quoted, never throwing. */
 export function show(value: unknown): string {
   if (typeof value === 'string')

@@ -1,7 +1,7 @@
 import type { Cluster } from '../cluster/cluster.js';
 import { deleteCopies } from '../copy-deletion.js';
 import type { Stored } from '../copy-storing.js';
-import { DqError } from '../errors.js';
+import { DqError, factOf } from '../errors.js';
 import type { CommitAnswer, CommitRequest, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from '../time.js';
@@ -18,9 +18,7 @@ export async function ask<T>(call: Promise<T[]>): Promise<T> {
     return answer as T;
   } catch (cause) {
     if (!isDown(cause)) throw cause;
-    throw new DqError('DQ_LEDGER_DOWN', `nothing was stored, for this needs Redis: ${cause.message}`, {
-      cause,
-    });
+    throw new DqError('DQ_LEDGER_DOWN', `nothing was stored: ${factOf(cause)}`, { cause });
   }
 }
 
@@ -40,7 +38,7 @@ export async function commit(
     } catch (cause) {
       if (!(cause instanceof DqError)) throw cause;
       if (tries === COMMIT_TRIES || !isDown(cause)) {
-        const message = `its copies are stored, but it is open whether they count: ${cause.message}`;
+        const message = `its copies are stored, but it is open whether they count: ${factOf(cause)}`;
         throw new DqError(cause.code, message, { cause, indeterminate: true });
       }
     }
