@@ -90,6 +90,11 @@ async function stop(app: TestingModule): Promise<void> {
   await app.close();
 }
 
+/** As in production, where each process looks after its series every minute: in one stretch the kit leaps over them. */
+async function passMinutes(kit: DqTestKit, count: number): Promise<void> {
+  for (let minute = 0; minute < count; minute++) await kit.advance('1m');
+}
+
 const nightly = (tz?: string) => version('0 3 * * *', tz === undefined ? {} : { tz });
 const due = (kit: DqTestKit) => kit.scheduled(REPORT).map(({ dueAt }) => dueAt.toISOString());
 
@@ -143,6 +148,15 @@ describe('a series', () => {
     await kit.advance('30d');
     expect(reports.ranAt).toEqual(days.map((day) => day.toISOString()));
     expect(due(kit)).toEqual([]);
+  });
+
+  it('runs an hour after the last one, by a function that says so, however often it is looked after', async () => {
+    const kit = kitAt('2027-01-01T12:00:30Z');
+    const hourly = version((after) => new Date(after.getTime() + 3_600_000));
+    const both = [await start(kit, hourly), await start(kit, hourly)];
+    await passMinutes(kit, 62);
+    expect(both.flatMap(({ reports }) => reports.ranAt)).toEqual(['2027-01-01T13:00:30.000Z']);
+    expect(due(kit)).toEqual(['2027-01-01T14:00:30.000Z']);
   });
 
   it('goes on in a year without a day in which anything else happens', async () => {
@@ -352,6 +366,26 @@ describe('a new version of the application', () => {
     expect(reports.ranAt).toEqual(['2027-01-02T04:00:00.000Z', '2027-01-02T09:00:00.000Z']);
   });
 
+  it('has its way also after an occurrence that it had scheduled and an old one ran', async () => {
+    const kit = kitAt('2027-01-02T02:59:30Z');
+    const old = await start(kit, version('0 3 1 * *'));
+    await stop((await start(kit, nightly())).app);
+    await kit.advance('40s');
+    expect(old.reports.ranAt).toEqual(['2027-01-02T03:00:00.000Z']);
+    await stop(old.app);
+    await start(kit, nightly());
+    expect(due(kit)).toEqual(['2027-01-03T03:00:00.000Z']);
+  });
+
+  it('goes on at once after an occurrence that the old one had scheduled, which it makes up for', async () => {
+    const kit = kitAt('2027-01-01T02:59:00Z');
+    await stop((await start(kit, version('0 3 * * *'))).app);
+    await kit.advance('90s');
+    const { reports } = await start(kit, version('*/10 * * * * *'));
+    await kit.advance('25s');
+    expect(reports.ranAt.map((at) => at.slice(11, 19))).toEqual(['03:00:30', '03:00:40', '03:00:50']);
+  });
+
   it('ends a series whose plan has no occurrence any more', async () => {
     const kit = kitAt('2027-01-01T12:00:00Z');
     await stop((await start(kit, nightly())).app);
@@ -378,13 +412,25 @@ describe('a new version of the application', () => {
   });
 });
 
-it('skips the next occurrence, when that is revoked', async () => {
+it('skips the next occurrence, when that is revoked, for all who look after the series', async () => {
   const kit = kitAt('2027-01-01T12:00:00Z');
   const { app, reports } = await start(kit, nightly());
   await expect(app.get(DqProducer).revoke(Series)).resolves.toBe('revoked');
-  await kit.advance('1m');
+  await passMinutes(kit, 3);
+  await stop((await start(kit, nightly())).app); // one that starts meanwhile
+  await passMinutes(kit, 2);
+  expect(due(kit)).toEqual(['2027-01-03T03:00:00.000Z']);
   await kit.advance('3d');
   expect(reports.ranAt).toEqual(['2027-01-03T03:00:00.000Z', '2027-01-04T03:00:00.000Z']);
+});
+
+it('has its next occurrence at the time to which that was moved, and then goes on by its plan', async () => {
+  const kit = kitAt('2027-01-01T12:00:00Z');
+  const { app, reports } = await start(kit, nightly());
+  await app.get(DqProducer).reschedule(Series, new Date('2027-01-01T17:00:00Z'));
+  await passMinutes(kit, 3);
+  await kit.advance('1d');
+  expect(reports.ranAt).toEqual(['2027-01-01T17:00:00.000Z', '2027-01-02T03:00:00.000Z']);
 });
 
 it('begins once the nodes are there, and tells once that they are not', async () => {
@@ -435,7 +481,8 @@ describe('an application does not start', () => {
   }
 
   it.each<[string, RecurrencePlan, RecurringOptions, RegExp]>([
-    ['cron expression', 'at three', {}, /Reports\.nightly .*the cron expression is "at three", which/],
+    ['cron expression', 'at three', {}, /Reports\.nightly .*the cron expression is "at three": expected/],
+    ['day', '0 0 30 2 *', {}, /Reports\.nightly .*it never occurs/],
     ['time zone', '0 3 * * *', { tz: 'Mars/Base' }, /Reports\.nightly .*`tz` is "Mars\/Base"/],
     [
       'function',
@@ -446,6 +493,12 @@ describe('an application does not start', () => {
       /Reports\.nightly .*the plan failed: no calendar/,
     ],
     ['option', '0 3 * * *', { attempts: 0 }, /Reports\.nightly .*attempts/],
+    [
+      'name of an option',
+      '0 3 * * *',
+      { timezone: 'UTC' } as RecurringOptions,
+      /Reports\.nightly .*no handler option `timezone`.*concurrency, attempts, backoff, timeout, cluster, tz$/,
+    ],
   ])('with a wrong %s', async (_what, plan, options, message) => {
     const error = await refusal(version(plan, options));
     expect(error.code).toBe('DQ_CONFIG');

@@ -69,4 +69,11 @@ describe('resolveHandlerOptions', () => {
     expect(text.startsWith(`${code} `)).toBe(true);
     expect(text).toContain(message);
   });
+
+  it('names beside its own options those that the caller has', () => {
+    const refused = () => resolveHandlerOptions({ tz: 'UTC' } as HandlerOptions, undefined, ['cluster']);
+    expect(refused).toThrow(
+      /no handler option `tz`.*; there are concurrency, attempts, backoff, timeout, cluster$/,
+    );
+  });
 });

@@ -22,22 +22,26 @@ export interface HandlerSettings {
   readonly schema?: StandardSchemaV1;
 }
 
-const KNOWN = new Set(['concurrency', 'attempts', 'backoff', 'timeout']);
+const KNOWN = ['concurrency', 'attempts', 'backoff', 'timeout'];
 export const DEFAULT_HANDLER_SETTINGS: HandlerSettings = {
   concurrency: 10,
   attempts: 10,
   backoff: DEFAULT_BACKOFF,
 };
 
-/** Checks what a handler says of itself; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for its durations. */
+/**
+ * Checks what a handler says of itself; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for its durations.
+ * @param others Options that the caller has taken away, which are named beside ours when there is no such one.
+ */
 export function resolveHandlerOptions(
   options: Omit<HandlerOptions, 'cluster'> = {},
   defaults: HandlerSettings = DEFAULT_HANDLER_SETTINGS,
+  others: readonly string[] = [],
 ): HandlerSettings {
   if (typeof options !== 'object' || options === null) {
     throw new DqError('DQ_BAD_OPTION', `the handler options are ${show(options)}: expected an object`);
   }
-  refuseUnknown(options, KNOWN, 'handler');
+  refuseUnknown(options, new Set([...KNOWN, ...others]), 'handler');
   const { concurrency, attempts, backoff, timeout } = options;
   return {
     concurrency: concurrency === undefined ? defaults.concurrency : checkCount('concurrency', concurrency),

@@ -52,7 +52,8 @@ export class HandlerExplorer {
     refuseTransient(wrapper, name);
     const { cluster: _, ...own } = options ?? {};
     const checked = asConfigError(`${name}: `, () => {
-      resolveHandlerOptions(options && own, this.options.handlers);
+      const others = recurrence ? ['cluster', 'tz'] : ['cluster'];
+      resolveHandlerOptions(options && own, this.options.handlers, others);
       return tubeName(tube, this.options.prefix);
     });
     const handler = this.invoker.bind(found);

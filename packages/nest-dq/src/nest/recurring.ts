@@ -16,7 +16,8 @@ export interface RecurringOptions extends HandlerOptions {
  * application.
  * @param tube The name of the series, for this method alone. Keep it: another name is another series.
  * @param plan A cron expression of 5 fields, or 6 with seconds first, which needs the package `croner`; or a function that
- * tells the first occurrence after an instant, and undefined when there is none any more.
+ * tells the first occurrence after an instant, and undefined when there is none any more. Another expression, zone or source
+ * of the function is another plan: the job that waits is moved to that one's next occurrence.
  */
 export function Recurring(
   tube: string,

@@ -111,7 +111,7 @@ export class ClusterProducer extends DqProducer {
     const due = rescheduleDue(when, allowPast);
     const content: Content | undefined = payload === undefined ? undefined : encodePayload(payload);
     if (content) await checkFor(ref, content);
-    return this.moves.reschedule(target, await this.dueIn(target.tube, due, calledAt), content);
+    return this.moves.reschedule(target, await this.dueIn(target.tube, due, calledAt), { content });
   }
 
   override async find(ref: JobRef): Promise<JobView | undefined> {
@@ -125,6 +125,28 @@ export class ClusterProducer extends DqProducer {
     if (!copy) return undefined;
     const { due } = copy.header;
     return this.view(target, { state: 'waiting', born, generation: born, due, attempt: 0, places });
+  }
+
+  /** Of a job that the ledger knows, as a copy has them; undefined when none is in reach. For series. */
+  async headersOf(ref: JobRef): Promise<Readonly<Record<string, string>> | undefined> {
+    this.refuseIfClosed();
+    const { tube, id } = this.parse(ref);
+    const [found] = await this.parts.ledger.tube(tube).find([id]);
+    const copy = found && (await readCopy(this.parts.cluster, { id, ...found }, found.places));
+    return copy && (copy.header.headers ?? {});
+  }
+
+  /** Reschedules, and writes headers over those that the job has. For series. */
+  async replan(
+    ref: JobRef,
+    when: number,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<RescheduleResult> {
+    this.refuseIfClosed();
+    const calledAt = this.parts.clock.now();
+    const target = this.parse(ref);
+    const due = await this.dueIn(target.tube, dueAt(when, true), calledAt);
+    return this.moves.reschedule(target, due, { headers });
   }
 
   override tube(tube: string | Tube): TubeProducer<any> {

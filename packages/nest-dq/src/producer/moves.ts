@@ -34,17 +34,23 @@ interface Move {
   readonly envelope: Envelope;
   /** Ledger time, ms. */
   readonly due: number;
-  /** Undefined: the old payload. */
-  readonly content: Content | undefined;
+  readonly change: Change;
+}
+
+/** What of a job becomes another than it was, besides its time. */
+export interface Change {
+  readonly content?: Content | undefined;
+  /** Written over those of the same names. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Gives jobs another time: those that wait, and dead ones. The new copies are stored before the ledger decides. */
 export class Moves {
   constructor(private readonly parts: ProducerParts) {}
 
-  async reschedule(target: JobTarget, due: number, content: Content | undefined): Promise<RescheduleResult> {
+  async reschedule(target: JobTarget, due: number, change: Change): Promise<RescheduleResult> {
     for (;;) {
-      const outcome = await this.tryReschedule(target, due, content);
+      const outcome = await this.tryReschedule(target, due, change);
       // Somebody else moved it in between: again, from what it is now.
       if (outcome !== 'changed') return outcome;
     }
@@ -62,14 +68,14 @@ export class Moves {
     }
     const present = { ...letter, owed: owedAt(places) };
     const opening = { by: 'revive', expected: generation } as const;
-    const why = await this.move({ tube, id, opening, present, envelope, due, content: undefined });
+    const why = await this.move({ tube, id, opening, present, envelope, due, change: {} });
     return why === undefined;
   }
 
   private async tryReschedule(
     target: JobTarget,
     due: number,
-    content: Content | undefined,
+    change: Change,
   ): Promise<RescheduleResult | 'changed'> {
     const { tube, id, born } = target;
     const { cluster, ledger } = this.parts;
@@ -90,7 +96,7 @@ export class Moves {
       throw noCopy(id, places);
     }
     const opening = { by: 'move', expected: present.generation } as const;
-    const why = await this.move({ tube, id, opening, present, envelope, due, content });
+    const why = await this.move({ tube, id, opening, present, envelope, due, change });
     switch (why) {
       case undefined:
         return 'rescheduled';
@@ -111,16 +117,17 @@ export class Moves {
     present,
     envelope,
     due,
-    content,
+    change,
   }: Move): Promise<Refusal | undefined> {
     const { cluster, ledger, settleQueue, clock, settings } = this.parts;
     const tubeLedger = ledger.tube(tube);
     const { header } = envelope;
     const { born } = present;
     const envelopeOf = (generation: number) => {
-      const { key, priority, attempts, backoff, headers } = header;
+      const { key, priority, attempts, backoff } = header;
+      const headers = change.headers ? { ...header.headers, ...change.headers } : header.headers;
       const next = { id, due, generation, born, key, priority, attempts, backoff, headers };
-      return envelopeFor(cluster, next, content ?? envelope.content);
+      return envelopeFor(cluster, next, change.content ?? envelope.content);
     };
     // The number of a generation has as many digits as the due time.
     refuseTooLarge(cluster, envelopeOf(due));

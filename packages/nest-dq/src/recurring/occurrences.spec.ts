@@ -28,9 +28,17 @@ describe('a cron expression', () => {
     expect(iso(after(Date.parse('2027-01-01T00:00:00Z')))).toBe('2027-01-01T00:00:05.000Z');
   });
 
-  it('tells nothing when there is none any more', async () => {
-    const { after } = await occurrencesOf('0 0 30 2 *');
-    expect(after(Date.parse('2027-01-01T00:00:00Z'))).toBeUndefined();
+  it('may be a rare one', async () => {
+    const { after } = await occurrencesOf('0 0 29 2 *');
+    expect(iso(after(Date.parse('2097-01-01T00:00:00Z')))).toBe('2104-02-29T00:00:00.000Z');
+  });
+
+  it('is the same plan with the same zone, also where that is not said', async () => {
+    const planOf = async (...of: Parameters<typeof occurrencesOf>) => (await occurrencesOf(...of)).plan;
+    const plan = await planOf('0 3 * * *');
+    expect(await planOf('0 3 * * *', 'UTC')).toBe(plan);
+    expect(await planOf('0 3 * * *', 'Europe/Berlin')).not.toBe(plan);
+    expect(await planOf('0 3 1 * *')).not.toBe(plan);
   });
 
   it('is of the time of day in its zone, also where that was put forward', async () => {
@@ -75,8 +83,21 @@ describe('a cron expression', () => {
   });
 
   it.each<[string, unknown, string | undefined, RegExp]>([
-    ['no cron expression', 'at three', undefined, /the cron expression is "at three", which cannot be read/],
-    ['one out of range', '61 * * * *', undefined, /"61 \* \* \* \*", which cannot be read: .*minute/],
+    [
+      'no cron expression',
+      'at three',
+      undefined,
+      /is "at three": expected 5 fields, or 6 with seconds first/,
+    ],
+    ['one of years', '0 0 3 1 1 * 2099', undefined, /is "0 0 3 1 1 \* 2099": expected 5 fields, or 6/],
+    ['an instant', '2099-01-01T00:00:00Z', undefined, /is "2099-01-01T00:00:00Z": expected 5 fields, or 6/],
+    ['one out of range', '61 * * * *', undefined, /"61 \* \* \* \*", which cannot be used: .*minute/],
+    [
+      'one that never occurs',
+      '0 0 30 2 *',
+      undefined,
+      /"0 0 30 2 \*", which cannot be used: it never occurs/,
+    ],
     ['no plan', undefined, undefined, /its plan is undefined: expected a cron expression, or a function/],
     ['no zone', '0 3 * * *', 'Mars/Base', /`tz` is "Mars\/Base": expected a time zone such as/],
     ['an empty zone', '0 3 * * *', '', /`tz` is "": expected a time zone/],
@@ -92,6 +113,13 @@ describe('a function', () => {
   it('tells instants of any form, until there is none', async () => {
     const { after } = await occurrencesOf((from) => (from.getTime() < 5 ? new Date(5) : undefined));
     expect([after(4), after(5)]).toEqual([5, undefined]);
+  });
+
+  it('is the same plan as one of the same source', async () => {
+    const hours = () => occurrencesOf((from) => from.getTime() + 3_600_000);
+    const { plan } = await hours();
+    expect((await hours()).plan).toBe(plan);
+    expect((await occurrencesOf((from) => from.getTime() + 7_200_000)).plan).not.toBe(plan);
   });
 
   it.each<[string, RecurrencePlan, RegExp]>([

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { DqError, show, toError } from '../errors.js';
 import { parseWhen, type When } from '../time.js';
 
@@ -9,6 +10,8 @@ export type RecurrencePlan = string | ((after: Date) => When | undefined);
 
 /** A checked plan. */
 export interface Occurrences {
+  /** The plan as a text, the same in all processes: a cron expression with its zone, or what identifies a function's source. */
+  readonly plan: string;
   /** The first one after an instant, both in milliseconds since 1970; undefined: there is none any more. */
   readonly after: (instant: number) => number | undefined;
 }
@@ -16,7 +19,7 @@ export interface Occurrences {
 /** All machines agree on it, whatever their own time zone is. */
 const DEFAULT_ZONE = 'UTC';
 
-/** `DQ_CONFIG`: no plan, no such time zone, or no package to read cron expressions with. */
+/** `DQ_CONFIG`: no plan, one that never occurs, no such time zone, or no package to read cron expressions with. */
 export async function occurrencesOf(plan: RecurrencePlan, tz?: string): Promise<Occurrences> {
   if (typeof plan === 'function') {
     if (tz === undefined) return told(plan);
@@ -28,13 +31,21 @@ export async function occurrencesOf(plan: RecurrencePlan, tz?: string): Promise<
 
 async function cron(expression: string, timezone: string): Promise<Occurrences> {
   const { Cron } = await loadCroner();
+  const is = `the cron expression is ${show(expression)}`;
+  // croner takes more: a seventh field of years, and a single instant.
+  const fields = expression.trim().split(/\s+/).length;
+  if (fields !== 5 && fields !== 6) {
+    throw new DqError('DQ_CONFIG', `${is}: expected 5 fields, or 6 with seconds first`);
+  }
   try {
     const parsed = new Cron(expression, { timezone });
-    return { after: (instant) => parsed.nextRun(new Date(instant))?.getTime() };
+    // Without years it is for ever, or never.
+    if (parsed.nextRun(new Date(0)) === null) throw new Error('it never occurs');
+    const after = (instant: number) => parsed.nextRun(new Date(instant))?.getTime();
+    return { plan: `${expression} ${timezone}`, after };
   } catch (thrown) {
     const cause = toError(thrown);
-    const fact = `the cron expression is ${show(expression)}, which cannot be read: ${cause.message}`;
-    throw new DqError('DQ_CONFIG', fact, { cause });
+    throw new DqError('DQ_CONFIG', `${is}, which cannot be used: ${cause.message}`, { cause });
   }
 }
 
@@ -50,6 +61,7 @@ async function loadCroner(): Promise<typeof import('croner')> {
 
 function told(plan: Exclude<RecurrencePlan, string>): Occurrences {
   return {
+    plan: `function ${createHash('sha256').update(String(plan)).digest('base64url')}`,
     after: (instant) => {
       const next = ask(plan, instant);
       if (next === undefined) return undefined;

@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import { CollectingHub } from '../testing/collecting-hub.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { SeriesKeeper } from './series-keeper.js';
+import { Again, type DelayedJob } from '../job.js';
 import type { Series } from './series.js';
 
 function keeper() {
@@ -11,10 +12,10 @@ function keeper() {
     tube: 'report',
     keep: (at: number) => new Promise<void>((end) => looks.push({ at, end })),
   } as unknown as Series;
-  const parts = { events: new CollectingHub(), clock, trouble: () => undefined };
-  const keeper = new SeriesKeeper(parts);
+  const events = new CollectingHub();
+  const keeper = new SeriesKeeper({ events, clock, trouble: () => undefined });
   keeper.add(series);
-  return { clock, looks, keeper };
+  return { clock, looks, keeper, events };
 }
 
 it('looks after a series at the start, which waits for that, and every minute', async () => {
@@ -27,6 +28,21 @@ it('looks after a series at the start, which waits for that, and every minute', 
   await starting;
   await clock.advance(120_000);
   expect(looks.map(({ at }) => at - looks[0]!.at)).toEqual([0, 60_000, 120_000]);
+});
+
+it('looks at once when an occurrence has ended the job here, and not when it comes again', async () => {
+  const { clock, looks, keeper: it, events } = keeper();
+  void it.start();
+  await clock.advance(0);
+  const completed = (tube: string, key: string, result: unknown) =>
+    events.tell('completed', { job: { tube, key } as unknown as DelayedJob, took: 1, result });
+  completed('report', 'recurring', Again.after('5m'));
+  completed('report', 'by hand', undefined);
+  completed('mail', 'recurring', undefined);
+  expect(looks).toHaveLength(1);
+  completed('report', 'recurring', undefined);
+  expect(looks).toHaveLength(2);
+  expect(events.failures).toEqual([]);
 });
 
 it('waits at its stop for what is under way, and leaves no timer', async () => {

@@ -1,7 +1,8 @@
+import { isOutcome } from '../consumer/outcome.js';
 import { toError } from '../errors.js';
 import type { DqEvents } from '../events/events.js';
 import type { Clock, Timer } from '../time.js';
-import type { Series } from './series.js';
+import { SERIES_KEY, type Series } from './series.js';
 
 /** Milliseconds. How long a series rests at most whose occurrence died with the process that would have gone on. */
 const EVERY = 60_000;
@@ -12,7 +13,7 @@ export interface SeriesKeeperParts {
   readonly trouble: (message: string) => void;
 }
 
-/** Keeps the series of one cluster going: at bootstrap, when an occurrence died here, and every minute. */
+/** Keeps the series of one cluster going: at bootstrap, when the job of one ended here, and every minute. */
 export class SeriesKeeper {
   private readonly series = new Map<string, Series>();
   /** Series that could not be looked after the last time. */
@@ -31,9 +32,10 @@ export class SeriesKeeper {
   /** Resolves when all of them were looked after once; what fails is told, and tried again. */
   async start(): Promise<void> {
     if (this.series.size === 0 || this.stopped) return;
-    this.parts.events.on('dead').subscribe(({ letter }) => {
-      const series = this.series.get(letter.tube);
-      if (series) this.keep(series);
+    const { events } = this.parts;
+    events.on('dead').subscribe(({ letter }) => this.ended(letter));
+    events.on('completed').subscribe(({ job, result }) => {
+      if (!isOutcome(result)) this.ended(job);
     });
     this.round();
     await this.calm();
@@ -49,6 +51,12 @@ export class SeriesKeeper {
   private round(): void {
     for (const series of this.series.values()) this.keep(series);
     this.timer = this.parts.clock.after(EVERY, () => this.round());
+  }
+
+  /** A job ended here, perhaps that of a series. */
+  private ended({ tube, key }: { readonly tube: string; readonly key?: string }): void {
+    const series = key === SERIES_KEY ? this.series.get(tube) : undefined;
+    if (series) this.keep(series);
   }
 
   private keep(series: Series): void {

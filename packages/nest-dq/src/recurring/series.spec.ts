@@ -1,31 +1,49 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JobView } from '../job.js';
-import type { DqProducer } from '../producer/producer.js';
-import { occurrencesOf } from './occurrences.js';
-import { Series } from './series.js';
+import { Again, type DelayedJob, type JobView } from '../job.js';
+import { occurrencesOf, type RecurrencePlan } from './occurrences.js';
+import { Series, type SeriesProducer } from './series.js';
 
-/** What one look after a nightly series comes to, when the ledger tells this of its job. */
-async function kept(now: string, known?: { state: JobView['state']; dueAt: string }): Promise<unknown[]> {
+const NIGHTLY = '0 3 * * *';
+const headers = { 'dq-plan': `${NIGHTLY} UTC` };
+
+interface Known {
+  readonly state: JobView['state'];
+  readonly dueAt: string;
+  /** Undefined: no copy of it is in reach. */
+  readonly headers?: Record<string, string>;
+}
+
+/** What one look after a series comes to, when this is known of its job. */
+async function kept(now: string, known?: Known, plan: RecurrencePlan = NIGHTLY): Promise<unknown[]> {
   const calls: unknown[] = [];
-  const note =
-    (name: string) =>
-    async (...args: unknown[]) => {
-      calls.push([name, ...args]);
-    };
+  const view = known && ({ ...known, ids: 'ids', dueAt: new Date(known.dueAt) } as unknown as JobView);
+  const iso = (when: unknown) => new Date(when as number).toISOString();
   const producer = {
-    find: async () => known && { ...known, dueAt: new Date(known.dueAt) },
-    at: async (_tube: string, _payload: unknown, when: number, options: object) =>
-      calls.push(['at', new Date(when).toISOString(), options]),
-    reschedule: async (_ref: object, when: number) =>
-      calls.push(['reschedule', new Date(when).toISOString()]),
-    revoke: note('revoke'),
-  } as unknown as DqProducer;
-  const occurrences = await occurrencesOf('0 3 * * *');
+    find: async () => view,
+    headersOf: async () => known?.headers,
+    at: async (_tube, _payload, when, options) => calls.push(['at', iso(when), options]) as never,
+    replan: async (_ref, when, written) => calls.push(['replan', iso(when), written]) as never,
+    revoke: async () => calls.push(['revoke']) as never,
+  } as SeriesProducer;
+  const occurrences = await occurrencesOf(plan);
   await new Series('report', { producer, occurrences, handler: () => undefined }).keep(Date.parse(now));
   return calls;
 }
 
-const keep = { key: 'recurring', onDuplicate: 'keep', allowPast: true };
+/** What a run of the nightly series returns, whose job has these headers. */
+async function returned(given: Record<string, string>): Promise<unknown> {
+  const occurrences = await occurrencesOf(NIGHTLY);
+  const series = new Series('report', {
+    producer: {} as SeriesProducer,
+    occurrences,
+    handler: () => 'went well',
+  });
+  const dueAt = new Date('2027-01-01T03:00:00Z');
+  const job = { key: 'recurring', dueAt, lateness: 0, headers: given } as unknown as DelayedJob;
+  return series.run(undefined, job);
+}
+
+const keep = { key: 'recurring', onDuplicate: 'keep', allowPast: true, headers };
 
 describe('a series whose job', () => {
   it('is unknown begins at the next occurrence, unless another process was first', async () => {
@@ -44,31 +62,53 @@ describe('a series whose job', () => {
   );
 
   it.each([
-    ['waits for the next occurrence', '2027-01-01T12:00:00Z', 'waiting', '2027-01-02T03:00:00Z'],
-    [
-      'waits for the next but one, by a clock that is behind',
-      '2027-01-02T02:59:58Z',
-      'waiting',
-      '2027-01-03T03:00:00Z',
-    ],
-    ['is due, by a clock that is ahead', '2027-01-02T03:00:05Z', 'waiting', '2027-01-02T03:00:00Z'],
-    ['is overdue', '2027-01-02T05:00:00Z', 'waiting', '2027-01-01T03:00:00Z'],
-    ['runs', '2027-01-01T12:00:00Z', 'running', '2027-01-01T09:00:00Z'],
-    ['waits for a retry', '2027-01-01T12:00:00Z', 'retrying', '2027-01-01T12:30:00Z'],
-  ] as const)('%s is left alone', async (_what, now, state, dueAt) => {
-    expect(await kept(now, { state, dueAt })).toEqual([]);
+    ['next occurrence', '2027-01-02T03:00:00Z'],
+    ['next but one, as the next was skipped', '2027-01-03T03:00:00Z'],
+    ['time to which people moved it', '2027-01-01T17:00:00Z'],
+  ])('waits under the same plan for the %s is left alone', async (_what, dueAt) => {
+    expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', dueAt, headers })).toEqual([]);
   });
 
-  it('waits for another time is moved', async () => {
-    const moved = [['reschedule', '2027-01-02T03:00:00.000Z']];
-    expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', dueAt: '2027-01-02T09:00:00Z' })).toEqual(
-      moved,
-    );
-    expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', dueAt: '2027-01-01T15:00:00Z' })).toEqual(
-      moved,
-    );
-    expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', dueAt: '2027-02-01T03:00:00Z' })).toEqual(
-      moved,
-    );
+  it('waits by a function that tells another time at each look is left alone', async () => {
+    const hourly: RecurrencePlan = (after) => new Date(after.getTime() + 3_600_000);
+    const { plan } = await occurrencesOf(hourly);
+    const job = { dueAt: '2027-01-01T12:30:00Z', headers: { 'dq-plan': plan } };
+    expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', ...job }, hourly)).toEqual([]);
+  });
+
+  const other = { 'dq-plan': '0 3 * * * Europe/Berlin' };
+  it.each([
+    ['is overdue', '2027-01-02T05:00:00Z', 'waiting', '2027-01-01T03:00:00Z', other],
+    ['runs', '2027-01-01T12:00:00Z', 'running', '2027-01-01T09:00:00Z', other],
+    ['waits for a retry', '2027-01-01T12:00:00Z', 'retrying', '2027-01-01T12:30:00Z', other],
+    ['has no copy in reach', '2027-01-01T12:00:00Z', 'waiting', '2027-01-02T02:00:00Z', undefined],
+  ] as const)('%s is left alone, whatever its plan was', async (_what, now, state, dueAt, given) => {
+    expect(await kept(now, { state, dueAt, ...(given ? { headers: given } : {}) })).toEqual([]);
+  });
+
+  it.each([
+    ['another plan, later', '2027-01-02T09:00:00Z', { 'dq-plan': '0 9 * * * UTC' }],
+    ['another plan, at one of this one, too', '2027-02-01T03:00:00Z', { 'dq-plan': '0 3 1 * * UTC' }],
+    ['no plan', '2027-01-01T15:00:00Z', {}],
+  ])('waits by %s is moved', async (_what, dueAt, given) => {
+    const moved = [['replan', '2027-01-02T03:00:00.000Z', headers]];
+    expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', dueAt, headers: given })).toEqual(moved);
+  });
+
+  it('waits by another plan is revoked, when this one has no occurrence any more', async () => {
+    const job = { dueAt: '2027-01-02T03:00:00Z', headers };
+    expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', ...job }, () => undefined)).toEqual([
+      ['revoke'],
+    ]);
+  });
+});
+
+describe('a run of a series', () => {
+  it('says when the next one is', async () => {
+    expect(await returned(headers)).toEqual(Again.at(Date.parse('2027-01-02T03:00:00Z')));
+  });
+
+  it('that another plan had scheduled ends the job, which begins anew by this one', async () => {
+    expect(await returned({ 'dq-plan': '0 3 1 * * UTC' })).toBe('went well');
   });
 });

@@ -1,17 +1,20 @@
 import { isOutcome } from '../consumer/outcome.js';
 import { DqError } from '../errors.js';
 import { Again, type DelayedJob, type HandlerMethod, type HandlerResult, type JobView } from '../job.js';
-import type { DqProducer } from '../producer/producer.js';
+import type { ClusterProducer } from '../producer/cluster-producer.js';
 import type { Occurrences } from './occurrences.js';
 
 /** Of the one job of a series, in its tube. */
 export const SERIES_KEY = 'recurring';
 
-/** Milliseconds by which the clocks of two processes may differ, without one of them undoing what the other one did. */
-const CLOCKS_DIFFER = 60_000;
+/** The header in which that job says by which plan it is scheduled. */
+export const PLAN_HEADER = 'dq-plan';
+
+/** What a series needs of the producer. */
+export type SeriesProducer = Pick<ClusterProducer, 'find' | 'headersOf' | 'at' | 'replan' | 'revoke'>;
 
 export interface SeriesParts {
-  readonly producer: DqProducer;
+  readonly producer: SeriesProducer;
   readonly occurrences: Occurrences;
   readonly handler: HandlerMethod;
 }
@@ -26,7 +29,11 @@ export class Series {
     private readonly parts: SeriesParts,
   ) {}
 
-  /** Runs an occurrence, and says when the next one is. Any other job of the tube is none of the series, and just runs. */
+  /**
+   * Runs an occurrence, and says when the next one is. One that was scheduled by another plan says nothing, as it would
+   * keep the header of that one: it ends the job, and `keep` begins it anew. Any other job of the tube is none of the
+   * series, and just runs.
+   */
   async run(payload: unknown, job: DelayedJob): Promise<HandlerResult> {
     const { handler, occurrences } = this.parts;
     if (job.key !== SERIES_KEY) return handler(payload, job);
@@ -39,40 +46,42 @@ export class Series {
       if (result['~outcome'] !== 'again') return result;
       throw new DqError('DQ_BAD_OPTION', 'a recurring handler said Again: expected its plan to say when');
     }
-    return next === undefined ? result : Again.at(next);
+    return next === undefined || !this.isPlanned(job.headers) ? result : Again.at(next);
   }
 
   /**
-   * Sees to it that the next occurrence is scheduled, and at no other time than the plan says: one that died ended the
-   * job, and a new version of the application may have another plan.
+   * Sees to it that an occurrence is scheduled, and by this plan: one that died, or was revoked, ended the job, and a new
+   * version of the application may have another plan. Under the same plan it stays where it is, since a function need
+   * not tell the same from every instant, and people may have skipped or moved an occurrence.
    * @param now Milliseconds since 1970.
    */
   async keep(now: number): Promise<void> {
     const { producer, occurrences } = this.parts;
-    const ref = { tube: this.tube, key: SERIES_KEY };
-    const job = await producer.find(ref);
+    const job = await producer.find({ tube: this.tube, key: SERIES_KEY });
     if (!job || isOver(job)) return this.begin(Math.max(now, job?.dueAt.getTime() ?? 0));
-    if (job.state !== 'waiting' || this.isPlanned(job.dueAt.getTime(), now)) return;
+    // One that is overdue is made up for, whatever it was planned by.
+    if (job.state !== 'waiting' || job.dueAt.getTime() <= now) return;
+    const headers = await producer.headersOf(job);
+    if (!headers || this.isPlanned(headers)) return;
     const next = occurrences.after(now);
-    if (next === undefined) await producer.revoke(ref);
-    else await producer.reschedule(ref, next, { allowPast: true });
+    if (next === undefined) await producer.revoke(job);
+    else await producer.replan(job, next, this.headers);
   }
 
   private async begin(after: number): Promise<void> {
     const { producer, occurrences } = this.parts;
     const next = occurrences.after(after);
     if (next === undefined) return;
-    const key = SERIES_KEY;
-    await producer.at(this.tube, undefined, next, { key, onDuplicate: 'keep', allowPast: true });
+    const options = { key: SERIES_KEY, onDuplicate: 'keep', allowPast: true, headers: this.headers } as const;
+    await producer.at(this.tube, undefined, next, options);
   }
 
-  /** Whether what waits until `due` is the next occurrence, by a clock that is near `now`. */
-  private isPlanned(due: number, now: number): boolean {
-    if (due <= now) return true;
-    const { occurrences } = this.parts;
-    const earliest = occurrences.after(now - CLOCKS_DIFFER) ?? Infinity;
-    const latest = occurrences.after(now + CLOCKS_DIFFER) ?? Infinity;
-    return earliest <= due && due <= latest;
+  private get headers(): Record<string, string> {
+    return { [PLAN_HEADER]: this.parts.occurrences.plan };
+  }
+
+  private isPlanned(headers: Readonly<Record<string, string>>): boolean {
+    return headers[PLAN_HEADER] === this.parts.occurrences.plan;
   }
 }
 
