@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   BadRequestException,
   Catch,
+  ClassSerializerInterceptor,
   Controller,
   Injectable,
   Module,
@@ -23,6 +24,7 @@ import {
   type ModuleMetadata,
   type NestInterceptor,
   type PipeTransform,
+  type Provider,
 } from '@nestjs/common';
 import {
   APP_FILTER,
@@ -43,9 +45,11 @@ import {
   Discard,
   Retry,
   isDqContext,
+  type DqError,
 } from 'nest-dq';
-import { EMPTY, catchError, map, of, tap, type Observable } from 'rxjs';
+import { EMPTY, Observable, Subject, catchError, map, merge, mergeMap, of, take, tap, timeout } from 'rxjs';
 import { enhancedApps } from '../support/enhanced.js';
+import { eventually } from '../support/waiting.js';
 
 const start = enhancedApps();
 /** What enhancers and handlers saw, in its order. */
@@ -100,7 +104,6 @@ const AROUND = [
   'guard of audit, Work.run, 1',
   'before, audit',
   'pipe of audit: body, Object',
-  'pipe of audit: custom, DelayedJob',
   'handler',
   'after fine',
 ];
@@ -302,8 +305,23 @@ describe('parameters', () => {
     expect(seen).toEqual([true, true, order, { ...order, more: true }]);
     seen = [];
     const letter = await app.run('plain', { id: 42, lines: [{ sku: 'a', count: 'x' }] });
-    expect(letter).toMatchObject({ why: 'attempts', error: { name: 'BadRequestException' } });
+    const message = 'Bad Request Exception: id must be a string, lines.0.count must be an integer number';
+    expect(letter).toMatchObject({ why: 'attempts', error: { name: 'BadRequestException', message } });
+    expect(app.about(`is a dead letter now: ${message}`)).toHaveLength(1);
     expect(seen).toEqual([]);
+  });
+
+  it('are the job as it is, which no pipe sees', async () => {
+    class Copy implements PipeTransform {
+      transform(value: object): object {
+        return { ...value };
+      }
+    }
+    const app = await start({ providers: [Orders] }, (web) =>
+      web.useGlobalPipes(new ValidationPipe({ validateCustomDecorators: true, transform: true }), new Copy()),
+    );
+    await expect(app.run('decorated', order)).resolves.toBeUndefined();
+    expect(seen).toEqual([true, true]);
   });
 
   it('are validated by a global pipe, too', async () => {
@@ -522,6 +540,30 @@ describe('what is made for requests', () => {
     }
   }
 
+  @Injectable()
+  class Took implements NestInterceptor {
+    intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+      const response = context.switchToHttp().getResponse<{ setHeader(name: string, value: string): void }>();
+      return next.handle().pipe(tap(() => response.setHeader('x-took', '1')));
+    }
+  }
+
+  it('is named as one of all, when an interceptor fails in an operator after the handler', async () => {
+    const providers = [
+      failing(() => seen.push('ran'), UseInterceptors(Took)),
+      { provide: APP_INTERCEPTOR, useClass: ClassSerializerInterceptor },
+    ];
+    const app = await start({ providers });
+    for (let i = 0; i < 2; i++)
+      await expect(app.failure('work', 1)).resolves.toMatchObject({ name: 'TypeError' });
+    expect(app.about('isDqContext')).toEqual([
+      expect.stringContaining(
+        'the interceptor ClassSerializerInterceptor or Took failed at a job of Work.run: response.setHeader',
+      ),
+    ]);
+    expect(seen).toEqual(['ran', 'ran']);
+  });
+
   it.each<[string, { provide: string; useClass: new () => object }, string, RegExp]>([
     [
       'guard that throws',
@@ -611,11 +653,115 @@ describe('an outcome', () => {
     @Catch(BadRequestException)
     class InvalidIsOver implements ExceptionFilter {
       catch(error: BadRequestException): Discard {
-        return Discard.because(error.message);
+        const { message } = error.getResponse() as { message: string | string[] };
+        return Discard.because([message].flat().join(', '));
       }
     }
     const app = await start({ providers: [Orders, { provide: APP_FILTER, useClass: InvalidIsOver }] });
-    await expect(app.run('plain', {})).resolves.toMatchObject({ why: 'discarded' });
+    await expect(app.run('plain', { lines: [] })).resolves.toMatchObject({
+      why: 'discarded',
+      error: { message: 'id must be a string' },
+    });
+  });
+
+  describe('that the handler returns stands', () => {
+    const wrapper = {
+      intercept: (_: unknown, next: CallHandler) => next.handle().pipe(map((data) => ({ data }))),
+    };
+    it.each<[string, Provider]>([
+      ['wraps', { provide: APP_INTERCEPTOR, useValue: wrapper }],
+      ['serializes', { provide: APP_INTERCEPTOR, useClass: ClassSerializerInterceptor }],
+    ])('where an interceptor %s all that it gets', async (_how, interceptor) => {
+      const outcomes = [
+        Retry.after('1ms', new Error('busy')),
+        Discard.because('never'),
+        of('first', Discard.because('of an Observable')),
+        Again.after('1ms'),
+        Promise.resolve('done'),
+      ];
+      const app = await start({
+        providers: [failing(() => seen.push('ran') && outcomes.shift()), interceptor],
+      });
+      await expect(app.run('work', 1)).resolves.toMatchObject({
+        why: 'attempts',
+        error: { message: 'busy' },
+      });
+      await expect(app.run('work', 1)).resolves.toMatchObject({
+        why: 'discarded',
+        error: { message: 'never' },
+      });
+      await expect(app.run('work', 1)).resolves.toMatchObject({ error: { message: 'of an Observable' } });
+      expect(seen).toHaveLength(3);
+      await expect(app.run('work', 1)).resolves.toBeUndefined();
+      expect(seen).toHaveLength(5);
+    });
+
+    it('unless the interceptor throws, has an outcome of its own, or calls the handler again', async () => {
+      const results = ['throw', 'own', 'again'].map((each) => Discard.because(each));
+      const decide = (discard: Discard): unknown => {
+        if (discard.reason === 'throw') throw new CustomerGone('said the interceptor');
+        return discard.reason === 'own' ? Retry.after('1ms', new Error('its own')) : discard;
+      };
+      const app = await start({
+        providers: [
+          failing(
+            () => results.shift() ?? 'fine',
+            UseInterceptors({
+              intercept: (_: unknown, next: CallHandler<Discard>) =>
+                next
+                  .handle()
+                  .pipe(mergeMap((each) => (each.reason === 'again' ? next.handle() : of(decide(each))))),
+            }),
+          ),
+        ],
+      });
+      await expect(app.failure('work', 1)).resolves.toMatchObject({ name: 'CustomerGone' });
+      await expect(app.failure('work', 1)).resolves.toMatchObject({ message: 'its own' });
+      await expect(app.run('work', 1)).resolves.toBeUndefined();
+    });
+  });
+});
+
+describe('an interceptor that gives up waiting', () => {
+  it('ends the run, and asks the handler to stop; the next one waits until it has', async () => {
+    let givenUp = new Subject<never>();
+    let release = () => {};
+    @Injectable()
+    class Work {
+      @UseInterceptors({
+        intercept: (_: unknown, next: CallHandler) => merge(next.handle(), givenUp).pipe(take(1)),
+      })
+      @DelayedHandler('slow', { concurrency: 1 })
+      async slow(name: string, { signal }: DelayedJob): Promise<void> {
+        seen.push(`${name} begins`);
+        signal.addEventListener('abort', () => seen.push((signal.reason as DqError).code));
+        if (name === 'first') await new Promise<void>((resolve) => (release = resolve));
+        seen.push(`${name} ends`);
+      }
+      @DelayedHandler('other')
+      other(): void {}
+    }
+    const app = await start({ providers: [Work] });
+    const letter = app.failure('slow', 'first');
+    await eventually('the handler began', () => seen.length === 1);
+    const first = givenUp;
+    givenUp = new Subject();
+    first.error(new CustomerGone('it takes too long'));
+    await expect(letter).resolves.toMatchObject({ name: 'CustomerGone' });
+    const second = app.failure('slow', 'second');
+    await app.run('other', 1);
+    release();
+    await second;
+    expect(seen).toEqual(['first begins', 'DQ_TIMEOUT', 'first ends', 'second begins', 'second ends']);
+  });
+
+  it('unsubscribes from an Observable, with which the handler has ended', async () => {
+    const forever = new Observable(() => () => seen.push('ended'));
+    const givesUp = { intercept: (_: unknown, next: CallHandler) => next.handle().pipe(timeout(1)) };
+    const work = failing(() => forever, UseInterceptors(givesUp));
+    const app = await start({ providers: [work] });
+    await expect(app.failure('work', 1)).resolves.toMatchObject({ name: 'TimeoutError' });
+    expect(seen).toEqual(['ended']);
   });
 });
 

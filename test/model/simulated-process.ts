@@ -90,6 +90,7 @@ export class SimulatedProcess {
       poison: (_tube, node, copyId, reason) => say(`poison on ${node}: ${copyId} ${reason}`),
       ledgerTrouble: (_tube, id, error) => say(`ledger trouble with ${id}: ${error.message}`),
       stoodStill: (_tube, ms) => say(`stood still for ${ms} ms`),
+      cutOff: (_tube, handlers) => say(`gives back the jobs of ${handlers} handlers`),
       nodeTrouble: (node, message) => say(`trouble on ${node}: ${message}`),
     };
   }

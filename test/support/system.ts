@@ -145,6 +145,7 @@ function reportTo(lines: string[]): ConsumerReport {
     overran: (tube, id, attempt) => lines.push(`overran ${tube} ${id} ${attempt}`),
     ledgerTrouble: (tube, id, error) => lines.push(`ledger trouble ${tube} ${id} ${error.message}`),
     stoodStill: (tube, ms) => lines.push(`stood still ${tube} ${ms}`),
+    cutOff: (tube, handlers) => lines.push(`cut off ${tube} ${handlers}`),
     nodeTrouble: (node, message) => lines.push(`trouble ${node} ${message}`),
   };
 }

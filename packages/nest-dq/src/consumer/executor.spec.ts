@@ -13,7 +13,7 @@ import { Executor } from './executor.js';
 import { DEFAULT_HANDLER_SETTINGS, type HandlerSettings } from './handler-settings.js';
 import type { Verdict } from './outcome.js';
 import type { ConsumerReport } from './report.js';
-import type { Run } from './run.js';
+import type { Run, RunningJob } from './run.js';
 
 const SHUTDOWN = new DqError('DQ_SHUTDOWN', 'over');
 
@@ -340,6 +340,82 @@ describe('Executor', () => {
       executor.abortAll(SHUTDOWN);
       executor.giveUp();
       expect(kinds()).toEqual(['done']);
+    });
+  });
+
+  describe('of which it is said what becomes of it while its handler still runs', () => {
+    let job: RunningJob;
+    let end: () => void;
+
+    /** As an interceptor that gives up waiting does. */
+    function abandon(said: () => unknown): void {
+      handler = async (_payload, given) => {
+        job = given as RunningJob;
+        job.abandon(new Promise<void>((resolve) => (end = resolve)));
+        return said();
+      };
+    }
+    const slow = () => {
+      throw new Error('too slow');
+    };
+
+    it.each<[string, () => unknown, string]>([
+      ['that it failed', slow, 'retry'],
+      ['that it is done', () => 'enough', 'done'],
+    ])('says that at once, and keeps its slot until the handler ends: %s', async (_what, said, kind) => {
+      const order: string[] = [];
+      abandon(() => {
+        job.signal.addEventListener('abort', () => order.push(kinds().join()));
+        return said();
+      });
+      start();
+      await turn();
+      expect(order).toEqual([kind]);
+      expect(job.signal.reason).toMatchObject({ code: 'DQ_TIMEOUT' });
+      await clock.advance(4_999);
+      expect([executor.handling, freed]).toEqual([1, 0]);
+      end();
+      await turn();
+      expect([executor.handling, freed]).toEqual([0, 1]);
+      await clock.advance(60_000);
+      expect([kinds(), reports]).toEqual([[kind], []]);
+    });
+
+    it('waits 5 s for the handler, then warns, and its slot is free, also with a timeout', async () => {
+      for (const timeout of [undefined, 2_000]) {
+        [verdicts, reports, freed] = [[], [], 0];
+        executor = make({ timeout });
+        abandon(slow);
+        start();
+        await clock.advance(4_999);
+        expect([executor.handling, reports]).toEqual([1, []]);
+        await clock.advance(1);
+        expect([executor.handling, reports]).toEqual([0, ['overran tube a 1']]);
+        end();
+        await clock.advance(60_000);
+        expect([kinds(), freed, reports]).toEqual([['retry'], 1, ['overran tube a 1']]);
+      }
+    });
+
+    it('says nothing more after its timeout, nor after a drain', async () => {
+      let give = () => {};
+      const later = () => new Promise<void>((resolve) => (give = resolve));
+      executor = make({ timeout: 2_000 });
+      abandon(later);
+      start();
+      await clock.advance(3_000);
+      give();
+      await clock.advance(3_999);
+      expect([executor.handling, reports]).toEqual([1, []]);
+      await clock.advance(1); // 5 s after the timeout
+      expect([executor.handling, reports]).toEqual([0, ['overran tube a 1']]);
+      abandon(later);
+      start({ id: 'b' });
+      executor.abortAll(SHUTDOWN);
+      executor.giveUp();
+      give();
+      await clock.advance(60_000);
+      expect([kinds(), executor.handling, freed, reports.length]).toEqual([['retry', 'back'], 0, 2, 1]);
     });
   });
 

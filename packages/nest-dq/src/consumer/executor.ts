@@ -34,7 +34,7 @@ const BACK: Verdict = { kind: 'back' };
 /** Calls the handler of one tube and judges how it ended. It knows nothing of nodes. */
 export class Executor {
   private readonly runs = new Map<string, Run>();
-  private readonly timeouts: Timeouts | undefined;
+  private readonly timeouts: Timeouts;
   private slots = 0;
   private shuttingDown = false;
 
@@ -46,9 +46,9 @@ export class Executor {
     private readonly events: ExecutorEvents,
   ) {
     const { timeout } = settings;
-    if (timeout === undefined) return;
     this.timeouts = new Timeouts(parts.clock, timeout, {
-      over: (run) => this.timeOut(run, timeout),
+      over: (run) =>
+        this.timeOut(run, `the handler of ${names.tube} took longer than its timeout of ${timeout} ms`),
       overran: (run) => this.overrun(run),
     });
   }
@@ -79,7 +79,7 @@ export class Executor {
       return this.refuse(run, toError(unreadable));
     }
     run.startedAt = this.parts.clock.now();
-    this.timeouts?.begin(run);
+    this.timeouts.begin(run);
     const { schema } = this.settings;
     if (schema) this.check(run, schema, payload);
     else this.handle(run, payload);
@@ -103,7 +103,7 @@ export class Executor {
 
   /** Gives back what still runs, without its attempt; what the handlers come to no longer counts. */
   giveUp(): void {
-    this.timeouts?.close();
+    this.timeouts.close();
     for (const run of this.runs.values()) {
       if (!run.handling) continue;
       this.end(run, BACK);
@@ -165,23 +165,29 @@ export class Executor {
   }
 
   private returned(run: Run, result: unknown): void {
-    if (run.handling) {
-      run.result = result;
-      this.end(run, isOutcome(result) ? this.judge(run, result) : DONE);
-    }
-    this.free(run);
+    this.settle(run, result, isOutcome(result));
   }
 
   private threw(run: Run, error: unknown): void {
-    if (run.handling) {
-      run.result = error; // an outcome may be thrown, too
-      this.end(run, this.judge(run, error));
-    }
-    this.free(run);
+    this.settle(run, error, true); // an outcome may be thrown, too
   }
 
-  private timeOut(run: Run, limit: number): void {
-    const fact = `the handler of ${this.names.tube} took longer than its timeout of ${limit} ms`;
+  private settle(run: Run, result: unknown, judged: boolean): void {
+    const { handling, abandoned } = run;
+    if (handling) {
+      run.result = result;
+      this.end(run, judged ? this.judge(run, result) : DONE);
+    }
+    if (!abandoned) return this.free(run);
+    if (handling) {
+      this.timeouts.outlive(run);
+      const fact = `an interceptor ended the run before the handler of ${this.names.tube} returned`;
+      run.abort.abort(new DqError('DQ_TIMEOUT', fact));
+    }
+    void abandoned.then(() => this.free(run));
+  }
+
+  private timeOut(run: Run, fact: string): void {
     const error = new DqError('DQ_TIMEOUT', fact);
     this.fail(run, error); // before the signal: what the handler says to that is too late
     run.abort.abort(error);
@@ -202,7 +208,7 @@ export class Executor {
     if (!run.hasSlot) return; // its return was not waited for
     run.hasSlot = false;
     this.slots--;
-    this.timeouts?.end(run);
+    this.timeouts.end(run);
     this.events.freed();
   }
 

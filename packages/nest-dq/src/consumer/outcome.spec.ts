@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DqError } from '../errors.js';
 import { Again, Discard, Retry, type Outcome } from '../job.js';
-import { deathOf, isOutcome, judge, type Limits, type Verdict } from './outcome.js';
+import { deathOf, isOutcome, judge, textOf, type Limits, type Verdict } from './outcome.js';
 
 const limits: Limits = {
   attempt: 2,
@@ -199,6 +199,33 @@ describe('a backoff function', () => {
     const backoff = () => promise as unknown as number;
     expect(retryOf(judge(new Error('no'), withBackoff(backoff))).delay).toBeGreaterThan(0);
     expect(taken).toBe(true);
+  });
+});
+
+describe('textOf', () => {
+  const answering = (getResponse: unknown) => Object.assign(new Error('Bad Request'), { getResponse });
+
+  it.each<[string, unknown, string]>([
+    ['no response', undefined, 'Bad Request'],
+    ['what is no function', 'text', 'Bad Request'],
+    ['a response that is a text', () => 'Bad Request', 'Bad Request'],
+    ['a message that is known', () => ({ message: 'Bad Request' }), 'Bad Request'],
+    ['a message of its own', () => ({ message: 'no id' }), 'Bad Request: no id'],
+    ['a list', () => ({ message: ['no id', 'no sku'] }), 'Bad Request: no id, no sku'],
+    ['a list of objects', () => ({ message: [{ path: 'id' }] }), 'Bad Request: {"path":"id"}'],
+    ['an empty list', () => ({ message: [] }), 'Bad Request'],
+    ['no message', () => ({ statusCode: 400 }), 'Bad Request'],
+    ['nothing', () => undefined, 'Bad Request'],
+    [
+      'a method that throws',
+      () => {
+        throw new Error('not sent yet');
+      },
+      'Bad Request',
+    ],
+  ])('tells what an error has in its response only: %s', (_what, getResponse, text) => {
+    expect(textOf(answering(getResponse))).toBe(text);
+    expect(deathOf('attempts', answering(getResponse)).error?.message).toBe(text);
   });
 });
 

@@ -1,4 +1,4 @@
-import { DqError, toError } from '../errors.js';
+import { DqError, show, toError } from '../errors.js';
 import type { Again, Outcome, Retry } from '../job.js';
 import type { Death } from '../ledger/ledger.js';
 import {
@@ -41,11 +41,31 @@ export function judge(thrown: unknown, limits: Limits): Verdict {
 }
 
 export function deathOf(why: Death['why'], error: Error): Death {
-  const { name, message, stack } = error;
+  const { name, stack } = error;
   return {
     why,
-    error: { name, message: message.slice(0, TEXT_LIMIT), stack: stack?.slice(0, TEXT_LIMIT) },
+    error: { name, message: textOf(error).slice(0, TEXT_LIMIT), stack: stack?.slice(0, TEXT_LIMIT) },
   };
+}
+
+/** Its message, and what an HttpException has in its response only, such as all that a ValidationPipe found. */
+export function textOf(error: Error): string {
+  const { message } = error;
+  const found = responseOf(error)
+    .map((each) => (typeof each === 'string' ? each : show(each)))
+    .join(', ');
+  return message.includes(found) ? message : `${message}: ${found}`;
+}
+
+function responseOf(error: Error & { getResponse?: unknown }): unknown[] {
+  try {
+    if (typeof error.getResponse !== 'function') return [];
+    const response = error.getResponse() as { readonly message?: unknown } | undefined;
+    const found = response?.message ?? [];
+    return Array.isArray(found) ? found : [found];
+  } catch {
+    return []; // a method of that name that is for something else
+  }
 }
 
 /** By its mark, not by its class: an application may have this library twice. */

@@ -22,6 +22,8 @@ export interface ConsumerReport {
   ledgerTrouble(tube: string, id: string, error: Error): void;
   /** The process did nothing for so many ms while jobs of the tube ran: more than a third of their lease (ms). */
   stoodStill(tube: string, ms: number, lease: number): void;
+  /** A shutdown waited for its limit (ms), and so many handlers still run: their jobs are given back. */
+  cutOff(tube: string, handlers: number, limit: number): void;
   /** The node gave an answer that a healthy one does not give. */
   nodeTrouble(node: string, message: string): void;
 }

@@ -27,6 +27,8 @@ export class Run {
   endedAt = 0;
   /** What its handler returned. */
   result: unknown;
+  /** Settles when its handler returns, where what stands around that has ended before; never rejects. */
+  abandoned: Promise<unknown> | undefined;
   private controller: AbortController | undefined;
 
   constructor(
@@ -109,5 +111,13 @@ export class RunningJob extends DelayedJob {
 
   get signal(): AbortSignal {
     return this.run.abort.signal;
+  }
+
+  /**
+   * What is said of this run is said while its handler still runs, as when an interceptor gave up waiting.
+   * @param handler Settles when the handler returns, and never rejects.
+   */
+  abandon(handler: Promise<unknown>): void {
+    this.run.abandoned = handler;
   }
 }

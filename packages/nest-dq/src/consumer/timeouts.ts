@@ -11,24 +11,31 @@ export interface TimeoutEvents {
   overran(run: Run): void;
 }
 
-/** Watches runs that may take only so long: one timer for each. */
+/** Watches runs that may take only so long: one timer for each, at most. */
 export class Timeouts {
   private readonly timers = new Map<Run, Timer>();
 
   constructor(
     private readonly clock: Clock,
-    /** Milliseconds. */
-    private readonly limit: number,
+    /** Milliseconds; undefined: none. */
+    private readonly limit: number | undefined,
     private readonly events: TimeoutEvents,
   ) {}
 
   begin(run: Run): void {
+    if (this.limit === undefined) return;
     this.arm(run, this.limit, () => {
-      this.arm(run, GRACE, () => {
-        this.timers.delete(run);
-        this.events.overran(run);
-      });
+      this.outlive(run);
       this.events.over(run);
+    });
+  }
+
+  /** It was said what becomes of a run, and its handler has not returned. */
+  outlive(run: Run): void {
+    this.end(run);
+    this.arm(run, GRACE, () => {
+      this.timers.delete(run);
+      this.events.overran(run);
     });
   }
 

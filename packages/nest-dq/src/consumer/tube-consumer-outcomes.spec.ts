@@ -640,7 +640,7 @@ describe('ten deploys', () => {
         await clock.advance(1_000);
         expect(runs).toHaveLength(i + 1);
         await world.stopped(consumer, 100);
-        expect(worker.reports).toEqual([]);
+        expect(worker.reports).toEqual(['cut off 1']);
         worker.close();
       }
       const last = world.process();

@@ -471,8 +471,17 @@ describe('TubeConsumer', () => {
       const { id } = await world.add(0);
       await world.stopped(consumer, 500);
       expect(worker.ledger.asked.at(-1)).toBe(`finish ${id} back`);
-      expect(worker.reports).toEqual([]);
+      expect(worker.reports).toEqual(['cut off 1']);
       expect((await world.copies()).buried).toBe(0);
+    });
+
+    it('tells nothing of a handler that has outlived its timeout: its job is not given back', async () => {
+      const worker = world.process();
+      const consumer = await worker.consume(forEver, { timeout: 100, attempts: 1 });
+      await world.add(0);
+      await clock.advance(200);
+      await world.stopped(consumer, 500);
+      expect(worker.reports).toEqual([expect.stringMatching(/^failed 1/), 'dead attempts']);
     });
 
     it('gives back what a claim brings afterwards, without running it', async () => {

@@ -9,6 +9,7 @@ import type { HandlerSettings } from './handler-settings.js';
 import { Heartbeat } from './heartbeat.js';
 import { Intake, type IntakeHost } from './intake.js';
 import { LedgerGate } from './ledger-gate.js';
+import type { ConsumerReport } from './report.js';
 import { Run, type Grant } from './run.js';
 import { Signals } from './signals.js';
 
@@ -25,6 +26,7 @@ export class TubeConsumer implements IntakeHost {
   private readonly endings: Endings;
   private readonly heartbeat: Heartbeat;
   private readonly changes: Changes;
+  private readonly report: ConsumerReport;
   private started = false;
   private stopping: Promise<void> | undefined;
 
@@ -36,6 +38,7 @@ export class TubeConsumer implements IntakeHost {
     parts: ConsumerParts,
   ) {
     const { clock, report, events } = parts;
+    this.report = report;
     const { backupDelay, lease } = settings;
     const names = { tube, storedAs: settings.prefix + tube };
     const ledger = parts.ledger.tube(names.storedAs);
@@ -142,6 +145,7 @@ export class TubeConsumer implements IntakeHost {
     const running = () => this.executor.handling + this.intake.claiming > 0;
     await this.changes.until(() => !running(), limit);
     if (running()) {
+      this.tellCutOff(limit);
       this.executor.abortAll(
         new DqError('DQ_SHUTDOWN', `the process shuts down, and its drain limit of ${limit} ms is over`),
       );
@@ -154,5 +158,10 @@ export class TubeConsumer implements IntakeHost {
     this.heartbeat.stop();
     this.endings.close();
     await this.intake.close();
+  }
+
+  private tellCutOff(limit: number): void {
+    const cut = Array.from(this.executor.all()).filter(({ handling }) => handling).length;
+    if (cut > 0) this.report.cutOff(this.tube, cut, limit);
   }
 }

@@ -5,11 +5,13 @@ import {
   type NestContainer,
 } from '@nestjs/core';
 import { isOutcome } from '../consumer/outcome.js';
+import { RunningJob } from '../consumer/run.js';
 import type { DelayedJob, HandlerMethod } from '../job.js';
 import { DQ_CONTEXT } from './dq-context.js';
 import type { Wrapper } from './enhancers.js';
+import { HandlerCall } from './handler-call.js';
 import type { Misfits } from './misfits.js';
-import { PARAMETERS, parametersFactory } from './parameters.js';
+import { JOB, PARAMETERS, parametersFactory } from './parameters.js';
 
 /** The method that is found when the handler is looked up, and the one that runs: another only when it was replaced. */
 export interface Callback {
@@ -18,10 +20,26 @@ export interface Callback {
 }
 
 type Run = (payload: unknown, job: DelayedJob) => Promise<unknown>;
+type Calls = WeakMap<object, HandlerCall>;
+
+/** What Nest's creator has inside: it calls the interceptors, and they the rest. */
+interface Creator {
+  readonly interceptorsConsumer: {
+    intercept(
+      interceptors: unknown,
+      args: readonly [payload: unknown, job: DelayedJob],
+      instance: unknown,
+      callback: unknown,
+      next: () => Promise<unknown>,
+      type: unknown,
+    ): Promise<unknown>;
+  };
+}
 
 /** Puts the guards, interceptors, pipes and filters around a handler's method, in the same order as around a route. */
 export class HandlerContext {
   private readonly creator: ExternalContextCreator;
+  private readonly calls: Calls = new WeakMap();
 
   constructor(
     private readonly wrapper: Wrapper,
@@ -30,7 +48,7 @@ export class HandlerContext {
     private readonly misfits: Misfits,
     config: ApplicationConfig,
   ) {
-    this.creator = creatorFor(wrapper, config);
+    this.creator = creatorFor(wrapper, config, this.calls);
   }
 
   /** The handler of one instance; `contextId` when that was made for one job. */
@@ -38,17 +56,23 @@ export class HandlerContext {
     const callback = current === decorated ? decorated : inheriting(decorated, current);
     const run = this.create(instance, callback, this.method, contextId, { filters: false });
     return async (payload: unknown, job: DelayedJob) => {
+      const call = new HandlerCall();
+      this.calls.set(job, call);
       try {
-        return await run(payload, job);
+        return call.resultOf(await run(payload, job));
       } catch (thrown) {
         if (isOutcome(thrown)) throw thrown;
-        this.misfits.attemptFailed(thrown);
+        this.misfits.attemptFailed(thrown, call.returned);
         if (!this.hasFilters) throw thrown;
         const failing = inheriting(decorated, () => {
           throw thrown;
         });
         const filters = this.create(instance, failing, '', contextId, { filters: true });
-        return this.filtered(thrown, () => filters(payload, job));
+        return await this.filtered(thrown, () => filters(payload, job));
+      } finally {
+        // An interceptor may have given up waiting.
+        const { unfinished } = call;
+        if (unfinished && job instanceof RunningJob) job.abandon(unfinished);
       }
     };
   }
@@ -102,9 +126,29 @@ function inheriting(decorated: Function, run: Function): Function {
  * Nest's creator, looking at one module only. By itself it looks for a handler's module among all, by class (Nest 11)
  * and among providers only, so that it would pass over a guard of a controller, or of the second module with a class.
  */
-function creatorFor({ host }: Wrapper, config: ApplicationConfig): ExternalContextCreator {
+function creatorFor({ host }: Wrapper, config: ApplicationConfig, calls: Calls): ExternalContextCreator {
   const modules = new Map<string, object>();
   if (host) modules.set(host.id, Object.create(host, { hasProvider: { value: () => true } }) as object);
   const container = { applicationConfig: config, getModules: () => modules };
-  return ExternalContextCreator.fromContainer(container as unknown as NestContainer);
+  const creator = ExternalContextCreator.fromContainer(container as unknown as NestContainer);
+  watchCalls(creator, calls);
+  keepJobs(creator);
+  return creator;
+}
+
+/** Only between the interceptors and the pipes can be seen what a handler itself returns, and to which job. */
+function watchCalls(creator: ExternalContextCreator, calls: Calls): void {
+  const { interceptorsConsumer } = creator as unknown as Creator;
+  const intercept = interceptorsConsumer.intercept.bind(interceptorsConsumer);
+  interceptorsConsumer.intercept = (interceptors, args, instance, callback, next, type) => {
+    const call = calls.get(args[1]);
+    return intercept(interceptors, args, instance, callback, call ? () => call.run(next) : next, type);
+  };
+}
+
+/** The job passes by all pipes: global ones are made for payloads, and might copy or refuse it. */
+function keepJobs(creator: ExternalContextCreator): void {
+  const getParamValue = creator.getParamValue.bind(creator);
+  creator.getParamValue = async (value, metadata, pipes) =>
+    metadata.data === JOB ? value : getParamValue(value, metadata, pipes);
 }

@@ -108,6 +108,22 @@ describe('the log', () => {
     ]);
   });
 
+  it('tells which handlers a shutdown did not wait for', () => {
+    report.cutOff('order.cancel', 1, 10_000);
+    report.cutOff('mail', 7, 0);
+    expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      'warn: 1 handler of order.cancel is still running after the drain limit of 10000 ms; its job is given back, and runs again',
+      'warn: 7 handlers of mail are still running after the drain limit of 0 ms; their jobs are given back, and run again',
+    ]);
+  });
+
+  it('tells of a listener that failed', () => {
+    report.listenerFailed('a subscriber of `completed`', new Error('no mail'));
+    expect(logger.lines.map(({ message }) => message)).toEqual([
+      'a subscriber of `completed` failed: no mail',
+    ]);
+  });
+
   it('tells once a minute that the ledger fails at a job', async () => {
     const tell = (id: string) => report.ledgerTrouble('t', id, new Error('WRONGTYPE'));
     tell('a');

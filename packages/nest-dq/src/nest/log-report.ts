@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import type { ClusterNode, NodeListener } from '../cluster/cluster-node.js';
-import { isOutcome } from '../consumer/outcome.js';
+import { isOutcome, textOf } from '../consumer/outcome.js';
 import type { AfterFailure, ConsumerReport } from '../consumer/report.js';
 import { DqError } from '../errors.js';
 import type { DelayedJob } from '../job.js';
@@ -34,7 +34,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
 
   /** A listener of events, for which nothing else stops. */
   listenerFailed(who: string, { message, stack }: Error): void {
-    this.logger.error(`${who}, failed: ${message}`, stack);
+    this.logger.error(`${who} failed: ${message}`, stack);
   }
 
   // ── jobs ──
@@ -46,7 +46,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     const { id, tube, attempt, attempts } = job;
     const what = `job ${id} of ${tube} failed in attempt ${attempt} of ${attempts} and ${follows(next)}`;
     if (outcome === 'retry') this.logger.warn(`${what}: its handler returned a Retry`);
-    else this.logger.error(`${what}: ${error.message}`, error.stack);
+    else this.logger.error(`${what}: ${textOf(error)}`, error.stack);
   }
 
   dead(tube: string, id: string, { why, error }: Death): void {
@@ -87,6 +87,15 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     const [still, kept] = [ms, lease].map((each) => `${(each / 1_000).toFixed(1)} s`);
     this.logger.warn(
       `the event loop stood still for ${still} while jobs of ${tube} ran, with a lease of ${kept}: do such work in a worker thread of your own, or set a longer \`lease\``,
+    );
+  }
+
+  cutOff(tube: string, handlers: number, limit: number): void {
+    const after = `still running after the drain limit of ${limit} ms`;
+    this.logger.warn(
+      handlers === 1
+        ? `1 handler of ${tube} is ${after}; its job is given back, and runs again`
+        : `${handlers} handlers of ${tube} are ${after}; their jobs are given back, and run again`,
     );
   }
 

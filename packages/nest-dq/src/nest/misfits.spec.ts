@@ -31,7 +31,7 @@ describe('what is made for requests', () => {
     ['an async guard', { guards: ['A'] }, ['readToken', 'async A.canActivate'], 'the guard A failed'],
     ['an interceptor', { interceptors: ['Cache'] }, ['Cache.intercept'], 'the interceptor Cache failed'],
   ])('is named by the stack: %s', (_what, enhancers, frames, message) => {
-    const lines = told(enhancers, (misfits) => misfits.attemptFailed(slip(...frames)));
+    const lines = told(enhancers, (misfits) => misfits.attemptFailed(slip(...frames), false));
     expect(lines).toEqual([expect.stringContaining(message)]);
     expect(lines[0]).toContain('there is no request. ');
     expect(lines[0]).toContain('isDqContext(context)');
@@ -45,11 +45,25 @@ describe('what is made for requests', () => {
     ['what is no error', 'text'],
   ])('is not blamed for %s', (_what, thrown) => {
     const enhancers = { guards: ['A'], interceptors: ['Cache'] };
-    expect(told(enhancers, (misfits) => misfits.attemptFailed(thrown))).toEqual([]);
+    expect(told(enhancers, (misfits) => misfits.attemptFailed(thrown, false))).toEqual([]);
+  });
+
+  it('is one of the interceptors, when the handler had returned and no stack tells which', () => {
+    const interceptors = ['Cache', 'Timing', 'Cache'];
+    const late = (thrown: unknown) => (misfits: Misfits) => misfits.attemptFailed(thrown, true);
+    expect(told({ guards: ['A'], interceptors }, late(slip('Object.next')))).toEqual([
+      expect.stringContaining('the interceptor Cache or Timing failed at a job of Orders.cancel: '),
+    ]);
+    expect(told({ interceptors }, late(slip('Timing.end', 'Orders.cancel')))).toEqual([
+      expect.stringContaining('the interceptor Timing failed'),
+    ]);
+    expect(told({ interceptors }, late(new Error('on purpose')))).toEqual([]);
+    expect(told({ guards: ['A'] }, late(slip('Object.next')))).toEqual([]);
   });
 
   it('is named when a guard refuses, as far as can be known', () => {
-    const refused = (misfits: Misfits) => misfits.attemptFailed(new ForbiddenException('Forbidden resource'));
+    const refused = (misfits: Misfits) =>
+      misfits.attemptFailed(new ForbiddenException('Forbidden resource'), false);
     expect(told({ guards: ['A'] }, refused)).toEqual([
       expect.stringContaining('the guard A refused a job of Orders.cancel'),
     ]);
@@ -70,7 +84,7 @@ describe('what is made for requests', () => {
 
   it('is named once', () => {
     const lines = told({ guards: ['A', 'B'], filters: ['F'] }, (misfits) => {
-      for (const guard of ['A', 'B', 'A']) misfits.attemptFailed(slip(`${guard}.canActivate`));
+      for (const guard of ['A', 'B', 'A']) misfits.attemptFailed(slip(`${guard}.canActivate`), false);
       for (let i = 0; i < 2; i++) misfits.filterThrew(slip('F.catch'));
     });
     expect(lines).toHaveLength(3);

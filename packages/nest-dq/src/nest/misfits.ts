@@ -24,15 +24,18 @@ export class Misfits {
   filterThrew(thrown: unknown): void {
     const { message, stack = '' } = toError(thrown);
     const { filters } = this.enhancers;
-    const who = filters.find((name) => passed(name, stack)) ?? filters.join(' or ');
+    const who = filters.find((name) => passed(name, stack)) ?? orOf(filters);
     this.tell(
       `the exception filter ${who} failed at a job`,
       `, whose own error is kept: ${message}. Let it rethrow what it is given when isDqContext(host)`,
     );
   }
 
-  /** An attempt failed, perhaps because a guard or an interceptor looked for a request. */
-  attemptFailed(thrown: unknown): void {
+  /**
+   * An attempt failed, perhaps because a guard or an interceptor looked for a request.
+   * @param returned Whether the handler had returned by then, so that only interceptors can have failed.
+   */
+  attemptFailed(thrown: unknown, returned: boolean): void {
     const { guards, interceptors } = this.enhancers;
     if (guards.length > 0 && thrown instanceof ForbiddenException && thrown.message === REFUSED) {
       const who = guards.length === 1 ? guards[0] : `one of ${guards.join(', ')}`;
@@ -43,9 +46,11 @@ export class Misfits {
     }
     if (!(thrown instanceof Error) || thrown.name !== 'TypeError') return;
     const { message, stack = '' } = thrown;
-    if (passed(this.type, stack)) return; // the handler's own slip
+    if (!returned && passed(this.type, stack)) return; // the handler's own slip
     const guard = guards.find((name) => passed(name, stack));
-    const interceptor = interceptors.find((name) => passed(name, stack));
+    const named = interceptors.find((name) => passed(name, stack));
+    // What an operator calls has no name of a class in its stack.
+    const interceptor = named ?? (returned && interceptors.length > 0 ? orOf(interceptors) : undefined);
     if (guard === undefined && interceptor === undefined) return;
     this.tell(
       `the ${guard ? `guard ${guard}` : `interceptor ${interceptor}`} failed at a job`,
@@ -58,6 +63,10 @@ export class Misfits {
     this.told.add(what);
     this.logger.warn(`${what} of ${this.type}.${this.method}${more}`);
   }
+}
+
+function orOf(names: readonly string[]): string {
+  return [...new Set(names)].join(' or ');
 }
 
 /** Whether a stack goes through a class. Not by the method's name, which source maps may put wrong. */

@@ -7,7 +7,10 @@ import {
 } from '@nestjs/common';
 import { DqError } from '../errors.js';
 
-const jobParameter = createParamDecorator((_data: undefined, context: ExecutionContext) =>
+/** The data of a parameter that is the job, by which pipes can tell it. */
+export const JOB = 'nest-dq:job';
+
+const jobParameter = createParamDecorator((_data: typeof JOB, context: ExecutionContext) =>
   context.getArgByIndex<unknown>(1),
 );
 
@@ -22,7 +25,7 @@ export function DelayedPayload(...pipes: (Type<PipeTransform> | PipeTransform)[]
 
 /** The `DelayedJob`. The second parameter is it without a decorator, too: this is to have it elsewhere. */
 export function DelayedContext(): ParameterDecorator {
-  return jobParameter();
+  return jobParameter(JOB);
 }
 
 /** Nest's notes of a method's decorated parameters, by the kind and index of each: `3:0`. */

@@ -151,6 +151,7 @@ export class ConsumingProcess {
       overran: (_tube, _id, attempt) => this.reports.push(`overran ${attempt}`),
       ledgerTrouble: (_tube, id, error) => this.reports.push(`ledger trouble ${id} ${error.message}`),
       stoodStill: (_tube, ms) => this.reports.push(`stood still ${ms}`),
+      cutOff: (_tube, handlers) => this.reports.push(`cut off ${handlers}`),
       nodeTrouble: (node) => this.reports.push(`trouble ${node}`),
     };
     const { cluster, ledger, settleQueue, events } = this;
