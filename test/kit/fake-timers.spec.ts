@@ -58,6 +58,7 @@ describe("with Jest's fake timers", () => {
 
   it('timers of the application run on the way', async () => {
     const ticks: number[] = [];
+    await kit.consumer.consume('tube', () => undefined);
     const every = setInterval(() => ticks.push(Date.now() - START), MINUTE);
     await kit.advance('5m');
     clearInterval(every);
@@ -67,6 +68,7 @@ describe("with Jest's fake timers", () => {
 
 it('without them the kit moves alone', async () => {
   kit = new DqTestKit({ now: START });
+  await kit.consumer.consume('tube', () => undefined);
   const before = Date.now();
   await kit.advance('1h');
   expect(Date.now() - before).toBeLessThan(MINUTE);

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { DQ_ERROR_CODES, DqError, factOf, show, toError } from './errors.js';
+import { DQ_ERROR_CODES, DqError, factOf, inWords, show, toError } from './errors.js';
 
 describe('DqError', () => {
   it('carries a code, a fact and a cause', () => {
@@ -107,5 +107,20 @@ describe('toError', () => {
   ])('gives name, message and stack as texts for an Error with %s', (_what, thrown) => {
     const { name, message, stack } = toError(thrown);
     expect([typeof name, typeof message, typeof stack]).toEqual(['string', 'string', 'string']);
+  });
+});
+
+describe('inWords', () => {
+  it('says what each address of a host failed with, where Node says nothing', () => {
+    const error = new AggregateError([new Error('ECONNREFUSED ::1'), new Error('ECONNREFUSED 127.0.0.1')]);
+    expect(inWords(error)).toMatchObject({
+      message: 'ECONNREFUSED ::1, ECONNREFUSED 127.0.0.1',
+      cause: error,
+    });
+  });
+
+  it('leaves an error as it is that has a message', () => {
+    const error = new AggregateError([new Error('a')], 'all failed');
+    expect(inWords(error)).toBe(error);
   });
 });

@@ -113,3 +113,10 @@ export function toError(thrown: unknown): Error {
     return new Error('a value that cannot be read was thrown'); // a getter or a proxy's trap threw
   }
 }
+
+/** A connection's failure in words: Node has none for a host with several addresses, of which each failed. */
+export function inWords(error: Error): Error {
+  if (error.message !== '' || !(error instanceof AggregateError)) return error;
+  const reasons = error.errors.map((each: unknown) => toError(each).message);
+  return new Error(reasons.join(', '), { cause: error });
+}

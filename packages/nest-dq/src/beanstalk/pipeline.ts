@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { inWords } from '../errors.js';
 import type { Clock } from '../time.js';
 import { type Answer, answers } from './answers.js';
 import { BeanstalkError, type BeanstalkErrorCode } from './beanstalk-error.js';
@@ -73,7 +74,9 @@ export class Pipeline {
     if (this.connecting) stream.once('connect', () => (this.connecting = false));
     (stream as { setNoDelay?: () => void }).setNoDelay?.();
     stream.on('data', this.onData);
-    stream.on('error', (cause: Error) => this.onEnd(`the connection failed: ${cause.message}`, cause));
+    stream.on('error', (cause: Error) =>
+      this.onEnd(`the connection failed: ${inWords(cause).message}`, cause),
+    );
     stream.on('end', () => this.onEnd('the server ended the connection'));
     stream.on('close', () => this.onEnd('the connection was closed'));
   }

@@ -65,7 +65,7 @@ describe('EventHub', () => {
       await later();
       expect(others).toEqual([UP]);
       expect(hub.failures).toEqual([
-        expect.stringMatching(/(subscriber of `nodeUp`|Pager\.up, at `nodeUp`): oh$/),
+        expect.stringMatching(/(subscriber of `nodeUp`|Pager\.up at `nodeUp`): oh$/),
       ]);
       expect(uncaught).toEqual([]);
     } finally {

@@ -37,7 +37,7 @@ export class EventHub extends DqEvents {
 
   /** A listener that has a name. `DQ_BAD_OPTION`: no such event. */
   listen<N extends DqEventName>(name: N, listener: (event: DqEventMap[N]) => unknown, who: string): void {
-    const failed = (error: Error) => this.options.listenerFailed(`${who}, at \`${name}\``, error);
+    const failed = (error: Error) => this.options.listenerFailed(`${who} at \`${name}\``, error);
     this.subjects[this.check(name)].subscribe((event) => guarded(() => listener(event), failed));
   }
 

@@ -136,3 +136,8 @@ export function isRefusal(error: Error): boolean {
 export function isAboutData(error: Error): boolean {
   return /^WRONGTYPE |^ERR .*user_script/s.test(error.message);
 }
+
+/** Whether ioredis refused a call at once, as no connection stands that could take it: an effect of `enableOfflineQueue`. */
+export function isUnsent(error: Error): boolean {
+  return error.message.includes('enableOfflineQueue');
+}

@@ -1,4 +1,4 @@
-import { DqError, toError } from '../errors.js';
+import { DqError, inWords, toError } from '../errors.js';
 import type { Clock, Timer } from '../time.js';
 import { NoAnswer, withinLimit } from './call-limit.js';
 import { LedgerTime } from './ledger-time.js';
@@ -7,6 +7,7 @@ import {
   CALL_LIMIT,
   isAboutData,
   isRefusal,
+  isUnsent,
   type LedgerConnection,
   type RawReply,
   SILENCE_LIMIT,
@@ -47,7 +48,8 @@ export class RedisMaster {
   private readonly common: readonly string[];
   private state: 'new' | 'unknown' | 'answers' | 'away' | 'closed' = 'new';
   /** Why it is away. */
-  private reason = new Error('it was not asked yet');
+  private reason = new Error('no connection stands yet');
+  private hasConnection = false;
   private awaited: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
   private probing = false;
   /** When the first call was sent of those without an answer since the last answer. */
@@ -88,7 +90,7 @@ export class RedisMaster {
   readTime(): Promise<void> {
     if (this.state === 'closed') return Promise.reject(closedError());
     if (this.time.known) return Promise.resolve();
-    if (this.away) return Promise.reject(downError(this.reason));
+    if (this.away) return Promise.reject(this.downError(this.reason));
     this.options.start();
     return new Promise((resolve, reject) => this.awaited.push({ resolve, reject }));
   }
@@ -110,7 +112,7 @@ export class RedisMaster {
    */
   async call(script: ScriptName, keys: string[], json: string): Promise<RawReply> {
     if (this.state !== 'answers') await this.readTime();
-    if (this.away) throw downError(this.reason);
+    if (this.away) throw this.downError(this.reason);
     const { clock } = this.options;
     const began = clock.now();
     do {
@@ -118,23 +120,30 @@ export class RedisMaster {
       this.answered(answer);
       if (answer.reply[0] === 1) return answer.reply;
     } while (clock.now() - began < GIVE_UP_LATE);
-    throw downError(new Error(`it was reached too late each time for ${GIVE_UP_LATE} ms`));
+    throw this.downError(new Error(`it was reached too late each time for ${GIVE_UP_LATE} ms`));
   }
 
   /** A connection stands, perhaps to another server: what is measured begins anew. */
   connected(): void {
+    this.hasConnection = true;
     this.silentSince = undefined;
     this.time.renew();
     this.probe();
   }
 
-  /** The server is not there. */
+  /** No connection stands, or none could be made. */
   lost(error: Error): void {
+    this.hasConnection = false;
+    this.failed(inWords(error));
+  }
+
+  /** The server is not there, or not fit. */
+  private failed(error: Error): void {
     if (this.state === 'closed' || this.state === 'new') return;
     this.reason = error;
     if (this.state !== 'away') {
       this.state = 'away';
-      this.answerAwaited(downError(error));
+      this.answerAwaited(this.downError(error));
       for (const listener of this.listeners) listener.away(error);
     }
     this.probe();
@@ -151,12 +160,24 @@ export class RedisMaster {
       return { reply, sent, received: clock.now() };
     } catch (thrown) {
       if (this.isClosed()) throw closedError();
-      const error = toError(thrown);
+      const error = this.reasonOf(toError(thrown));
       if (error instanceof NoAnswer) this.unheard(sent);
       // A probe touches no record: where it fails, nothing can be asked.
-      if (script === 'dqProbe' || !isAboutData(error)) this.lost(error);
-      throw downError(error);
+      if (script === 'dqProbe' || !isAboutData(error)) this.failed(error);
+      throw this.downError(error);
     }
+  }
+
+  /** What an unsent call has met is known from the connection, and by no words of ioredis. */
+  private reasonOf(error: Error): Error {
+    if (!isUnsent(error)) return error;
+    return this.hasConnection ? new Error('a connection to one of its nodes is missing') : this.reason;
+  }
+
+  private downError(cause: Error): DqError {
+    const heard = isRefusal(cause) ? 'Redis answered with an error' : 'Redis did not answer';
+    const fact = this.hasConnection ? heard : 'Redis is not connected';
+    return new DqError('DQ_LEDGER_DOWN', `${fact}: ${cause.message}`, { cause, indeterminate: true });
   }
 
   private unheard(sent: number): void {
@@ -211,11 +232,6 @@ export class RedisMaster {
     if (answer.received - answer.sent > SLOW) answer = await probe();
     this.answered(answer);
   }
-}
-
-function downError(cause: Error): DqError {
-  const fact = isRefusal(cause) ? 'Redis answered with an error' : 'Redis did not answer';
-  return new DqError('DQ_LEDGER_DOWN', `${fact}: ${cause.message}`, { cause, indeterminate: true });
 }
 
 function closedError(): DqError {

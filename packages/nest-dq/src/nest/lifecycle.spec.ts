@@ -8,6 +8,7 @@ import {
   type OnApplicationShutdown,
   type OnModuleDestroy,
   type OnModuleInit,
+  type Provider,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
@@ -19,6 +20,7 @@ import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { DelayedHandler } from './delayed-handler.js';
 import { DqModule } from './dq-module.js';
 import type { DqOptions } from './options.js';
+import { Recurring } from './recurring.js';
 import { dqToken } from './tokens.js';
 
 /** A promise and how to settle it. */
@@ -270,6 +272,28 @@ describe('what is logged at the start', () => {
     await clock.advance(1_000);
     expect(logger.matching(/SIGTERM/)).toEqual([]);
     await closeOn(clock, app);
+  });
+
+  it('names the tubes that are consumed', async () => {
+    @Injectable()
+    class Mails {
+      @DelayedHandler('mail')
+      mail(): void {}
+      @Recurring('digest', () => undefined)
+      digest(): void {}
+    }
+    const start = async (options: DqOptions, providers: Provider[]) => {
+      const imports = [DqModule.forRoot({ logger, ...options })];
+      const app = await Test.createTestingModule({ imports, providers }).compile();
+      await app.init();
+      await app.close();
+    };
+    await start({}, []);
+    await start({ consume: false }, [Mails]);
+    expect(logger.matching(/consumes/)).toEqual([]);
+    await start({}, [Mails]);
+    expect(logger.lines).toContainEqual({ level: 'log', message: 'consumes mail, digest' });
+    expect(logger.matching(/consumes/)).toHaveLength(1);
   });
 
   it('starts although no server answers, says so once, and ends', async () => {

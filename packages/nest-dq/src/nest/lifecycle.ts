@@ -31,7 +31,8 @@ export class DqLifecycle
 {
   private readonly logger: LoggerService;
   private readonly keeper: SeriesKeeper;
-  private hasHandlers = false;
+  /** Of the handlers that run here. */
+  private tubes: string[] = [];
   private hooksReminder: Timer | undefined;
 
   constructor(
@@ -56,14 +57,15 @@ export class DqLifecycle
       const handler = await this.recurring(found);
       if (this.options.consume) await this.runtime.consumer.consume(found.token, handler, found.options);
     }
-    this.hasHandlers = this.options.consume && handlers.length > 0;
+    if (this.options.consume) this.tubes = handlers.map(({ tube }) => tube);
     if (!this.options.servers && !this.options.dir && this.options.advise) this.warnOfMemory();
     this.runtime.start();
   }
 
   async onApplicationBootstrap(): Promise<void> {
     this.runtime.consumer.start();
-    if (!this.hasHandlers) return;
+    if (this.tubes.length === 0) return;
+    this.logger.log(`consumes ${this.tubes.join(', ')}`);
     if (this.options.advise) this.hooksReminder = this.clock.after(HOOKS_WITHIN, () => this.remindOfHooks());
     await this.keeper.start();
   }

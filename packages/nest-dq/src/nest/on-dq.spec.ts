@@ -84,7 +84,7 @@ describe('@OnDq', () => {
     expect((await dead).letter).toMatchObject({ tube: 'greet', payload: 'Eve', why: 'attempts' });
     await app.close();
     expect(logger.matching(/pager/)).toEqual([
-      'Watcher.failed (in RootTestModule), at `failed`, failed: the pager is broken, and Eve failed: not her',
+      'Watcher.failed (in RootTestModule) at `failed` failed: the pager is broken, and Eve failed: not her',
     ]);
   });
 

@@ -136,8 +136,28 @@ describe('the options', () => {
     [
       'a URL of something else',
       { beanstalks, redis: 'http://:secret@a:1' },
-      /`redis` is a URL of http: expected redis/,
+      /`redis` is a URL of http: expected redis:/,
     ],
+    ...[
+      ['10.0.0.9', '"10.0.0.9"'],
+      ['localhost:6379', '"localhost:6379"'],
+      ['redis:10.0.0.9', '"redis:10.0.0.9"'],
+      ['not a url', '"not a url"'],
+      ['redis://', '"redis://"'],
+      ['redis://a:99999', '"redis://a:99999"'],
+      ['redis://a/jobs', '"redis://a/jobs"'],
+      ['redis://:secret#@a:1', '"redis://…"'],
+      ['redis://:100%secret@a:1', '"redis://…"'],
+      ['redis:a?password=secret', '"redis:…"'],
+      [':secret@a:1', '"…"'],
+    ].map(
+      ([url, shown]) =>
+        [
+          `${url} for redis`,
+          { beanstalks, redis: url },
+          new RegExp(`\`redis\` is ${shown!.replaceAll('.', '\\.')}: expected redis://`),
+        ] satisfies [string, unknown, RegExp],
+    ),
     ['an empty redis', { beanstalks, redis: '' }, /`redis` is empty: expected a URL/],
     ['redis as a number', { beanstalks, redis: 6379 }, /`redis` is a number: expected a URL/],
     [
@@ -233,6 +253,13 @@ describe('the options', () => {
   it('never show a password of Redis', () => {
     expect(refusal({ redis: 'redis://:secret@localhost' })).not.toContain('secret');
   });
+
+  it.each(['redis://10.0.0.9', 'rediss://ann:s%40cret@cache.example:6380/2', 'REDIS://[::1]:6379/?family=6'])(
+    'take %s for redis',
+    (url) => {
+      expect(resolveOptions({ beanstalks, redis: url }).servers?.redis).toBe(url);
+    },
+  );
 
   it('keep the refusal of a lower layer as the cause, and its code out of the message', () => {
     expect.assertions(2);

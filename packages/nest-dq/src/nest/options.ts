@@ -10,6 +10,7 @@ import type { RedisSource } from '../ledger/redis-connection.js';
 import { parseDuration, type Duration } from '../time.js';
 import { clusterLogger } from './cluster-logger.js';
 import { parseEndpoint, type Endpoint } from './endpoint.js';
+import { redisUrlFault } from './redis-url.js';
 
 /** A client of ioredis 5 or 6, of one server or of a Redis Cluster; taken by its shape, so it may be another copy of ioredis. */
 export interface RedisClient {
@@ -27,7 +28,10 @@ export interface DqOptions {
    * @default an embedded node and ledger: see `embedded`
    */
   beanstalks?: string[];
-  /** A URL, ioredis options, or a client you made, which is only copied: yours is not closed. Needs `beanstalks`. */
+  /**
+   * A URL, with its `redis://` or `rediss://`; ioredis options; or a client you made, which is only copied: yours is not
+   * closed. Needs `beanstalks`.
+   */
   redis?: string | RedisOptions | RedisClient;
   /**
    * `dir`: a folder in which the embedded node and ledger keep everything, so that a restart loses nothing; it is made if
@@ -267,13 +271,11 @@ function resolveBeanstalks(beanstalks: unknown): Endpoint[] {
   });
 }
 
-/** Its value is never shown: it may hold a password. */
+/** Its password is never shown. */
 function checkRedis(redis: unknown): RedisSource {
   const isGiven = typeof redis === 'string' ? redis !== '' : typeof redis === 'object' && redis !== null;
-  const scheme = typeof redis === 'string' ? /^([a-z][a-z0-9+.-]*):\/\//i.exec(redis)?.[1] : undefined;
-  if (scheme !== undefined && !/^rediss?$/i.test(scheme)) {
-    throw new DqError('DQ_CONFIG', `\`redis\` is a URL of ${scheme}: expected redis://… or rediss://…`);
-  }
+  const fault = isGiven && typeof redis === 'string' ? redisUrlFault(redis) : undefined;
+  if (fault !== undefined) throw new DqError('DQ_CONFIG', `\`redis\` ${fault}`);
   if (isGiven) return redis as RedisSource;
   const given =
     typeof redis === 'string'

@@ -49,6 +49,7 @@ describe('time', () => {
   });
 
   it('moves by a duration and to an instant, and never back', async () => {
+    await noting();
     await kit.advance('15m');
     expect(elapsed()).toBe(15 * MINUTE);
     await kit.advanceTo(new Date(START.getTime() + DAY));
@@ -303,4 +304,31 @@ it('is closed for good, twice if need be', async () => {
   await kit.close();
   await expect(producer.now(Orders, { id: 'a' })).rejects.toMatchObject({ code: 'DQ_CLOSED' });
   await expect(kit.advance(1)).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+});
+
+describe('a wrong use', () => {
+  it('is to move the time of nothing', async () => {
+    const nothing = {
+      code: 'DQ_CONFIG',
+      message: expect.stringContaining('no application stands on this kit'),
+    };
+    await expect(kit.advance('1h')).rejects.toMatchObject(nothing);
+    await expect(kit.advanceTo(START)).rejects.toMatchObject(nothing);
+    await expect(kit.drain()).rejects.toMatchObject(nothing);
+    expect(() => kit.scheduled(Orders)).toThrow(expect.objectContaining(nothing));
+  });
+
+  it('is an option that there is not', () => {
+    expect(() => new DqTestKit({ node: 1 } as object)).toThrow(
+      'DQ_BAD_OPTION: there is no test kit option `node` (given 1); there are now, nodes, patience',
+    );
+  });
+
+  it('is to look into a cluster that there is not', () => {
+    expect(kit.producer).toBeDefined();
+    expect(kit.scheduled(Orders)).toEqual([]);
+    expect(() => kit.scheduled(Orders, 'mails')).toThrow(
+      'DQ_CONFIG: the cluster is "mails": this kit has the one without a name',
+    );
+  });
 });

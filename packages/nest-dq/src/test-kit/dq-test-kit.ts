@@ -8,7 +8,9 @@ import { DqError, show } from '../errors.js';
 import { ENVIRONMENT, type Backend, type Environment } from '../nest/environment.js';
 import { resolveOptions, type DqOptions, type ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';
+import { showCluster } from '../nest/tokens.js';
 import type { DqProducer } from '../producer/producer.js';
+import { refuseUnknown } from '../job-options.js';
 import { parseDuration, parseWhen, type Duration, type When } from '../time.js';
 import { tubeName, type AsJson, type Tube } from '../tube.js';
 import { KitCluster, type ScheduledJob } from './kit-cluster.js';
@@ -34,6 +36,7 @@ export interface DqTestKitOptions {
 }
 
 const MOST_NODES = 16;
+const KNOWN = new Set(['now', 'nodes', 'patience']);
 
 /**
  * Embedded nodes, a ledger in memory and a clock that stands still, under an application's own module, or alone for a
@@ -57,6 +60,7 @@ export class DqTestKit {
 
   /** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
   constructor(options: DqTestKitOptions = {}) {
+    refuseUnknown(options, KNOWN, 'test kit');
     const { now = present(), nodes = 3, patience = '2s' } = options;
     if (!Number.isInteger(nodes) || nodes < 1 || nodes > MOST_NODES) {
       throw new DqError('DQ_BAD_OPTION', `\`nodes\` is ${show(nodes)}: expected 1 to ${MOST_NODES}`);
@@ -102,7 +106,8 @@ export class DqTestKit {
 
   /**
    * Moves the clock, running all that comes due on the way, retries too. Resolves when all handlers have ended, but for
-   * those that take longer than `patience`. Fake timers of Jest and Vitest move along. `DQ_BAD_DURATION`, `DQ_CLOSED`.
+   * those that take longer than `patience`. Fake timers of Jest and Vitest move along. `DQ_BAD_DURATION`, `DQ_CLOSED`;
+   * `DQ_CONFIG`: no application stands on this kit.
    */
   async advance(by: Duration): Promise<RunCounts> {
     const ms = parseDuration(by, 'the time to advance by');
@@ -126,13 +131,18 @@ export class DqTestKit {
   }
 
   /**
-   * The jobs of a tube that wait for their time, for a retry, or for `drain`; the soonest first.
+   * The jobs of a tube that wait for their time, for a retry, or for `drain`; the soonest first. `DQ_CONFIG`: no such
+   * cluster stands on this kit.
    * @param cluster Its name. Default: the cluster without a name.
    */
   scheduled<In = unknown>(tube: string | Tube<In>, cluster?: string): ScheduledJob<AsJson<In>>[] {
+    this.checkUsed();
     const known = this.clusters.get(cluster);
-    const name = tubeName(tube, known?.settings.prefix ?? '');
-    return (known?.scheduled(name) ?? []) as ScheduledJob<AsJson<In>>[];
+    if (!known) {
+      const names = [...this.clusters.keys()].map(showCluster).join(', ');
+      throw new DqError('DQ_CONFIG', `the cluster is ${showCluster(cluster)}: this kit has ${names}`);
+    }
+    return known.scheduled(tubeName(tube, known.settings.prefix)) as ScheduledJob<AsJson<In>>[];
   }
 
   /** A node is out of reach from now on, in every cluster, and keeps what it has. The first has the index 0. Idempotent. */
@@ -205,6 +215,7 @@ export class DqTestKit {
 
   private go(end: () => number): Promise<RunCounts> {
     if (this.closed) throw new DqError('DQ_CLOSED', 'the test kit is closed');
+    this.checkUsed();
     return this.next(async () => {
       const to = end();
       for (const gate of this.gates) gate.open();
@@ -221,6 +232,15 @@ export class DqTestKit {
     const next = this.journey.then(journey, journey);
     this.journey = next;
     return next;
+  }
+
+  /** Without it a test would see that nothing runs, and not why. */
+  private checkUsed(): void {
+    if (this.clusters.size > 0) return;
+    throw new DqError(
+      'DQ_CONFIG',
+      'no application stands on this kit: expected `kit.override(Test.createTestingModule(…)).compile()` before, or the use of `kit.producer`',
+    );
   }
 
   private checkIndex(index: number): void {
