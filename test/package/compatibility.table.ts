@@ -214,7 +214,9 @@ describe.each(LINES)('Nest $nest, TypeScript $typescript', (line) => {
     await writeApp(folder, { format: 'commonjs', resolution: 'node16', platform: 'context' }, { jest });
     await cp(join(process.cwd(), 'kit', 'jest-commonjs', 'orders.test.cts'), join(folder, 'orders.spec.ts'));
     const script = join(installed, 'node_modules', 'jest', 'bin', 'jest.js');
-    const { stderr } = await run(process.execPath, [script], { cwd: folder });
+    // Nx asks for colours, also of what runs in its tasks.
+    const env = { ...process.env, FORCE_COLOR: '0' };
+    const { stderr } = await run(process.execPath, [script], { cwd: folder, env });
     expect(stderr).toMatch(/Tests: +1 passed/);
   }, 120_000);
 });
