@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { DQ_ERROR_CODES } from 'nest-dq/src/errors.js';
 import { OPTION_NAMES } from 'nest-dq/src/nest/options.js';
+import { blocksOf, compact } from './support/page.js';
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
@@ -37,19 +38,8 @@ describe('the documentation', () => {
 
   it.each(['from-bullmq', 'from-go-queue'])('has in %s only code of ours that is compiled', (page) => {
     const compiled = compact(read(`test/moving/${page}.ts`));
-    const blocks = [...read(`docs/${page}.md`).matchAll(/^ *```ts\n([^]*?)^ *```$/gm)].map(
-      ([, code]) => code!,
-    );
-    const ours = blocks.filter((code) => !code.startsWith('// BullMQ'));
+    const ours = blocksOf(read(`docs/${page}.md`)).filter((code) => !code.startsWith('// BullMQ'));
     expect(ours.length).toBeGreaterThan(0);
-    for (const code of ours) expect(compiled).toContain(compact(code));
+    for (const code of ours) expect(compiled).toContain(compact(code.replace(/^\/\/ .*\n/, '')));
   });
 });
-
-/** Code without what a formatter may change, where lines are shorter or longer. */
-function compact(code: string): string {
-  return code
-    .replace(/^\/\/ .*\n/, '')
-    .replace(/\s+/g, '')
-    .replace(/,(?=[)\]}]|$)/g, '');
-}
