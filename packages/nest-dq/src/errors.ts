@@ -18,7 +18,7 @@ const CODES = {
   DQ_LEDGER_DOWN: 'Redis did not answer',
   DQ_DISK: 'the folder of the embedded node cannot be opened or written',
   DQ_CLOSED: 'the module is closed',
-  DQ_TIMEOUT: 'the handler took longer than its `timeout`',
+  DQ_TIMEOUT: 'the handler took longer than its `timeout`, or than an interceptor waited',
   DQ_REVOKED: 'the job was revoked with `abort` while it ran',
   DQ_SHUTDOWN: 'the process shuts down, and its drain limit is over',
   DQ_LEASE_LOST: 'the right to run this job was lost; another process may run it',
