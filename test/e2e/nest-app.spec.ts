@@ -133,7 +133,7 @@ it('runs what is due now, at an instant and after a delay, once and not early', 
     payload: { id: 'now' },
     job: { attempt: 1, attempts: 10 },
   });
-  expect(log.lines).toEqual([]);
+  expect(log.lines).toEqual(['consumes order.cancel, order.discard, slow']);
 });
 
 it('does not run what was revoked', async () => {
