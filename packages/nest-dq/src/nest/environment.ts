@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { RedisLedger } from '../ledger/redis-ledger.js';
 import { systemClock, type Clock } from '../time.js';
+import type { Servers } from './backend-options.js';
 import { dialTcp } from './endpoint.js';
 import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.js';
 
@@ -52,8 +53,6 @@ export const realEnvironment: Environment = {
     return options.dir === undefined ? inMemory(options, parts) : onDisk(options.dir, options, parts);
   },
 };
-
-type Servers = NonNullable<ResolvedOptions['servers']>;
 
 function onServers(
   { beanstalks, redis }: Servers,

@@ -1,7 +1,7 @@
 import type { DiscoveryService } from '@nestjs/core';
 import { DqError } from '../errors.js';
 import type { Wrapper } from './enhancers.js';
-import { asConfigError } from './options.js';
+import { asConfigError } from './option-checks.js';
 import { checkClusterName, showCluster } from './tokens.js';
 
 /** A method as it was found. */

@@ -7,7 +7,8 @@ import { handlerMarks, type HandlerMark } from './delayed-handler.js';
 import type { Wrapper } from './enhancers.js';
 import { clusterOf, foundMethods, type ClusterNames, type Found } from './found-methods.js';
 import type { HandlerInvoker } from './handler-invoker.js';
-import { asConfigError, type ResolvedOptions } from './options.js';
+import { asConfigError } from './option-checks.js';
+import type { ResolvedOptions } from './options.js';
 
 export interface FoundHandler {
   /** For people: class, method and module. */

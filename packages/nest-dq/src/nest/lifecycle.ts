@@ -15,7 +15,8 @@ import type { Clock, Timer } from '../time.js';
 import type { ClusterNames } from './found-methods.js';
 import type { FoundHandler, HandlerExplorer } from './handler-explorer.js';
 import type { ListenerExplorer } from './listener-explorer.js';
-import { configError, type ResolvedOptions } from './options.js';
+import { configError } from './option-checks.js';
+import type { ResolvedOptions } from './options.js';
 import type { DqRuntime } from './runtime.js';
 import { showCluster } from './tokens.js';
 

@@ -3,7 +3,7 @@ import { DqError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import { clusterOf, foundMethods, type ClusterNames, type Found } from './found-methods.js';
 import { listenerMarks, type ListenerMark } from './on-dq.js';
-import { asConfigError } from './options.js';
+import { asConfigError } from './option-checks.js';
 
 type Listeners = Readonly<Record<string | symbol, (event: unknown) => unknown>>;
 

@@ -1,16 +1,21 @@
-import { resolve } from 'node:path';
 import { Logger, type LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
-import { isTubeName } from '../beanstalk/commands.js';
 import { resolveHandlerOptions, type HandlerSettings } from '../consumer/handler-settings.js';
 import { DqError, show } from '../errors.js';
 import { checkHooks, type DqHooks } from '../hooks.js';
 import type { HandlerOptions } from '../job.js';
-import type { RedisSource } from '../ledger/redis-connection.js';
-import { parseDuration, type Duration } from '../time.js';
+import type { Duration } from '../time.js';
+import { resolveDir, resolveServers, type Servers } from './backend-options.js';
 import { clusterLogger } from './cluster-logger.js';
-import { parseEndpoint, type Endpoint } from './endpoint.js';
-import { redisUrlFault } from './redis-url.js';
+import {
+  asConfigError,
+  checkBoolean,
+  checkCount,
+  checkDuration,
+  checkLogger,
+  checkPrefix,
+  wrong,
+} from './option-checks.js';
 
 /** A client of ioredis 5 or 6, of one server or of a Redis Cluster; taken by its shape, so it may be another copy of ioredis. */
 export interface RedisClient {
@@ -87,7 +92,7 @@ export interface DqOptions {
 /** The options after they were checked and filled. Durations in milliseconds. */
 export interface ResolvedOptions {
   /** Undefined: an embedded node and ledger. */
-  readonly servers?: { readonly beanstalks: readonly Endpoint[]; readonly redis: RedisSource };
+  readonly servers?: Servers;
   /** Where the embedded node and ledger keep everything: an absolute path. Undefined: in memory. */
   readonly dir?: string;
   readonly replicas: number;
@@ -155,7 +160,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
   const replicas =
     options.replicas === undefined
       ? Math.min(DEFAULTS.replicas, mostReplicas)
-      : count(
+      : checkCount(
           'replicas',
           given.replicas,
           mostReplicas,
@@ -164,23 +169,23 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
   const minWritten =
     options.minWritten === undefined
       ? Math.min(DEFAULTS.minWritten, replicas)
-      : count('minWritten', given.minWritten, replicas, 'the number of replicas');
+      : checkCount('minWritten', given.minWritten, replicas, 'the number of replicas');
 
-  const lease = duration('lease', given.lease, 3 * SECOND);
+  const lease = checkDuration('lease', given.lease, 3 * SECOND);
   return {
     servers,
     dir,
     replicas,
     minWritten,
-    backupDelay: duration('backupDelay', given.backupDelay, SECOND),
+    backupDelay: checkDuration('backupDelay', given.backupDelay, SECOND),
     prefix: checkPrefix(given.prefix),
     consume: checkBoolean('consume', given.consume),
     handlers: asConfigError('`handlers`: ', () => resolveHandlerOptions(given.handlers)),
-    drainLimit: duration('drainLimit', given.drainLimit, 0),
+    drainLimit: checkDuration('drainLimit', given.drainLimit, 0),
     lease,
-    doneTtl: checkDoneTtl(duration('doneTtl', given.doneTtl, MINUTE), lease),
-    staleAfter: duration('staleAfter', given.staleAfter, MINUTE),
-    lateAfter: duration('lateAfter', given.lateAfter, 0),
+    doneTtl: checkDoneTtl(checkDuration('doneTtl', given.doneTtl, MINUTE), lease),
+    staleAfter: checkDuration('staleAfter', given.staleAfter, MINUTE),
+    lateAfter: checkDuration('lateAfter', given.lateAfter, 0),
     hooks: checkHooks(given.hooks),
     advise: true,
     logger: clusterLogger(
@@ -188,22 +193,6 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
       cluster,
     ),
   };
-}
-
-/** Runs a check of a lower layer; what it refuses is the configuration's fault, and `where` says whose. */
-export function asConfigError<T>(where: string, check: () => T): T {
-  try {
-    return check();
-  } catch (error) {
-    throw configError(where, error);
-  }
-}
-
-/** The same of what was thrown already. */
-export function configError(where: string, thrown: unknown): unknown {
-  if (!(thrown instanceof DqError)) return thrown;
-  const message = where + thrown.message.replace(`${thrown.code}: `, '');
-  return new DqError('DQ_CONFIG', message, { cause: thrown });
 }
 
 function refuseUnknown(options: object): void {
@@ -217,90 +206,6 @@ function refuseUnknown(options: object): void {
   }
 }
 
-function resolveServers(options: DqOptions): ResolvedOptions['servers'] {
-  const beanstalks = 'beanstalks' in options ? resolveBeanstalks(options.beanstalks) : undefined;
-  const redis = 'redis' in options ? checkRedis(options.redis) : undefined;
-  if (beanstalks !== undefined && redis !== undefined) return { beanstalks, redis };
-  if (beanstalks === undefined && redis === undefined) return undefined;
-  const alone =
-    redis === undefined
-      ? '`beanstalks` is given without `redis`: with beanstalkd nodes, Redis decides which process runs a job'
-      : '`redis` is given without `beanstalks`: Redis only decides who runs a job, and beanstalkd nodes keep it';
-  throw new DqError('DQ_CONFIG', `${alone}; give both, or neither for an embedded node`);
-}
-
-function resolveDir({ embedded, beanstalks }: DqOptions): string | undefined {
-  if (embedded === undefined) return undefined;
-  const expected = "{ dir: './data' }, or no `embedded` at all to keep jobs in memory";
-  if (typeof embedded !== 'object' || embedded === null || Array.isArray(embedded))
-    throw wrong('`embedded`', embedded, expected);
-  const unknown = Object.keys(embedded).find((field) => field !== 'dir');
-  if (unknown !== undefined)
-    throw new DqError('DQ_CONFIG', `there is no \`embedded.${unknown}\`: expected ${expected}`);
-  if (beanstalks !== undefined) {
-    throw new DqError(
-      'DQ_CONFIG',
-      '`embedded` and `beanstalks` are both given: jobs are kept by an embedded node or by beanstalkd nodes, not by both',
-    );
-  }
-  if (!('dir' in embedded)) return undefined;
-  const { dir } = embedded;
-  if (typeof dir !== 'string' || dir.trim() === '' || dir.includes('\0'))
-    throw wrong('`embedded.dir`', dir, "the path of a folder, such as './data'");
-  return resolve(dir);
-}
-
-function resolveBeanstalks(beanstalks: unknown): Endpoint[] {
-  const expected = "a list of one 'host:port' or more, or no `beanstalks` at all for an embedded node";
-  if (!Array.isArray(beanstalks) || beanstalks.length === 0)
-    throw wrong('`beanstalks`', beanstalks, expected);
-  const seen = new Set<string>();
-  return beanstalks.map((text: unknown, index) => {
-    const endpoint = typeof text === 'string' ? parseEndpoint(text) : undefined;
-    if (!endpoint) {
-      throw wrong(
-        `\`beanstalks[${index}]\``,
-        text,
-        "'host:port' with a port of 1 to 65535, such as '10.0.0.1:11300' or '[::1]:11300'",
-      );
-    }
-    const same = endpoint.text.toLowerCase();
-    if (seen.has(same)) throw wrong(`\`beanstalks[${index}]\``, text, 'each node once');
-    seen.add(same);
-    return endpoint;
-  });
-}
-
-/** Its password is never shown. */
-function checkRedis(redis: unknown): RedisSource {
-  const isGiven = typeof redis === 'string' ? redis !== '' : typeof redis === 'object' && redis !== null;
-  const fault = isGiven && typeof redis === 'string' ? redisUrlFault(redis) : undefined;
-  if (fault !== undefined) throw new DqError('DQ_CONFIG', `\`redis\` ${fault}`);
-  if (isGiven) return redis as RedisSource;
-  const given =
-    typeof redis === 'string'
-      ? 'empty'
-      : redis === undefined || redis === null
-        ? String(redis)
-        : `a ${typeof redis}`;
-  throw new DqError(
-    'DQ_CONFIG',
-    `\`redis\` is ${given}: expected a URL, ioredis options or an ioredis client`,
-  );
-}
-
-function count(name: string, value: unknown, most: number, why: string): number {
-  if (Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= most)
-    return value as number;
-  throw wrong(`\`${name}\``, value, `${most === 1 ? '1' : `1 to ${most}`} (${why})`);
-}
-
-function duration(name: string, value: Duration, least: number): number {
-  const ms = asConfigError('', () => parseDuration(value, `\`${name}\``));
-  if (ms < least) throw wrong(`\`${name}\``, value, `${least} ms or more`);
-  return ms;
-}
-
 function checkDoneTtl(doneTtl: number, lease: number): number {
   if (doneTtl >= 4 * lease) return doneTtl;
   throw new DqError(
@@ -309,33 +214,6 @@ function checkDoneTtl(doneTtl: number, lease: number): number {
   );
 }
 
-function checkPrefix(prefix: unknown): string {
-  // Something has to fit behind it.
-  if (prefix === '' || (typeof prefix === 'string' && isTubeName(`${prefix}x`))) return prefix;
-  throw wrong('`prefix`', prefix, 'up to 199 of A-Z a-z 0-9 - + / ; . $ _ ( ), not beginning with -');
-}
-
-function checkBoolean(name: string, value: unknown): boolean {
-  if (typeof value === 'boolean') return value;
-  throw wrong(`\`${name}\``, value, 'true or false');
-}
-
-function checkLogger(logger: LoggerService): LoggerService {
-  const methods = ['log', 'warn', 'error'] as const;
-  if (
-    typeof logger === 'object' &&
-    logger !== null &&
-    methods.every((name) => typeof logger[name] === 'function')
-  ) {
-    return logger;
-  }
-  throw wrong('`logger`', logger, 'an object with the methods log, warn and error');
-}
-
 function withoutUndefined<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
-}
-
-function wrong(what: string, value: unknown, expected: string): DqError {
-  return new DqError('DQ_CONFIG', `${what} is ${show(value)}: expected ${expected}`);
 }

@@ -1,8 +1,7 @@
 import { encodePayload, type Content } from '../envelope.js';
 import { deleteCopies } from '../copy-deletion.js';
-import { readCopy } from '../copy-reading.js';
 import { owedAt } from '../copy-storing.js';
-import { DqError, show, toError } from '../errors.js';
+import { DqError, toError } from '../errors.js';
 import { formatIds, parseRef, type JobTarget } from '../job-ids.js';
 import { resolveJobOptions, withHeaders, type ResolvedJobOptions } from '../job-options.js';
 import type {
@@ -19,7 +18,8 @@ import type { Duration, When } from '../time.js';
 import { schemaOf, tubeName, type Tube } from '../tube.js';
 import { Adds, type AddDone } from './adds.js';
 import { checkBoolean, checkObject } from './call-options.js';
-import { dueAfter, dueAt, dueNow, type Due } from './due.js';
+import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
+import { Lookups, withoutPrefix } from './lookups.js';
 import { addAll, listOf } from './many.js';
 import { Moves } from './moves.js';
 import { refuseInvalid } from './payload-check.js';
@@ -32,6 +32,7 @@ import { BoundProducer, type TubeProducer } from './tube-producer.js';
 export class ClusterProducer extends DqProducer {
   private readonly adds: Adds;
   private readonly moves: Moves;
+  private readonly lookups: Lookups;
   private readonly times: TubeTimes;
   private closed = false;
 
@@ -39,6 +40,7 @@ export class ClusterProducer extends DqProducer {
     super();
     this.adds = new Adds(parts);
     this.moves = new Moves(parts);
+    this.lookups = new Lookups(parts);
     this.times = new TubeTimes(parts.ledger, parts.clock);
   }
 
@@ -108,7 +110,7 @@ export class ClusterProducer extends DqProducer {
     ]);
     checkBoolean('allowPast', allowPast);
     const target = this.parse(ref);
-    const due = rescheduleDue(when, allowPast);
+    const due = dueAgain(when, allowPast);
     const content: Content | undefined = payload === undefined ? undefined : encodePayload(payload);
     if (content) await checkFor(ref, content);
     return this.moves.reschedule(target, await this.dueIn(target.tube, due, calledAt), { content });
@@ -116,24 +118,13 @@ export class ClusterProducer extends DqProducer {
 
   override async find(ref: JobRef): Promise<JobView | undefined> {
     this.refuseIfClosed();
-    const target = this.parse(ref);
-    const { tube, id, born, places } = target;
-    const [found] = await this.parts.ledger.tube(tube).find([id]);
-    if (found) return born === undefined || found.born === born ? this.view(target, found) : undefined;
-    if (born === undefined) return undefined;
-    const copy = await readCopy(this.parts.cluster, { id, generation: born }, places);
-    if (!copy) return undefined;
-    const { due } = copy.header;
-    return this.view(target, { state: 'waiting', born, generation: born, due, attempt: 0, places });
+    return this.lookups.find(this.parse(ref));
   }
 
   /** Of a job that the ledger knows, as a copy has them; undefined when none is in reach. For series. */
   async headersOf(ref: JobRef): Promise<Readonly<Record<string, string>> | undefined> {
     this.refuseIfClosed();
-    const { tube, id } = this.parse(ref);
-    const [found] = await this.parts.ledger.tube(tube).find([id]);
-    const copy = found && (await readCopy(this.parts.cluster, { id, ...found }, found.places));
-    return copy && (copy.header.headers ?? {});
+    return this.lookups.headersOf(this.parse(ref));
   }
 
   /** Reschedules, and writes headers over those that the job has. For series. */
@@ -231,16 +222,11 @@ export class ClusterProducer extends DqProducer {
       events.tell('revoked', {
         id,
         ...(ids === undefined ? {} : { ids }),
-        tube: this.withoutPrefix(target.tube),
+        tube: withoutPrefix(target.tube, this.parts.settings.prefix),
         ...(key === undefined ? {} : { key }),
       });
     }
     return result;
-  }
-
-  private withoutPrefix(tube: string): string {
-    const { prefix } = this.parts.settings;
-    return tube.startsWith(prefix) ? tube.slice(prefix.length) : tube;
   }
 
   private async addMany<Job>(
@@ -271,21 +257,6 @@ export class ClusterProducer extends DqProducer {
     return parseRef(ref, this.parts.settings.prefix);
   }
 
-  private view({ tube, id, key, copies, places }: JobTarget, found: Schedule): JobView {
-    const { state, attempt, due, born } = found;
-    const known = found.places.length > 0 ? found.places : places;
-    const ids = formatIds({ tube, id, key, born, due, copies: copies || known.length, places: known });
-    return {
-      state: state === 'waiting' && attempt > 0 ? 'retrying' : state,
-      id,
-      ids,
-      tube: this.withoutPrefix(tube),
-      ...(key === undefined ? {} : { key }),
-      dueAt: new Date(due),
-      attempt,
-    };
-  }
-
   private refuseIfClosed(): void {
     if (this.closed)
       throw new DqError('DQ_CLOSED', 'the module is closed, so nothing can be scheduled or revoked');
@@ -299,25 +270,9 @@ function idsOf(target: JobTarget, known: Schedule | undefined): string | undefin
   return known && formatIds({ ...target, ...known, copies: known.places.length });
 }
 
-function rescheduleDue(when: When | { readonly delay: Duration }, allowPast: boolean): Due {
-  if (typeof when === 'string') {
-    throw new DqError(
-      'DQ_BAD_TIME',
-      `the new time is ${show(when)}: expected an instant, or { delay: '15m' }`,
-    );
-  }
-  return isDelay(when)
-    ? dueAfter(checkObject('the new time', when, ['delay']).delay)
-    : dueAt(when, allowPast);
-}
-
 /** Only a reference by key knows its token, and so its schema; what others bring is checked when it runs. */
 async function checkFor(ref: JobRef, content: Content): Promise<void> {
   if (typeof ref !== 'object' || !('tube' in ref)) return;
   const schema = schemaOf(ref.tube);
   if (schema) await refuseInvalid(schema, content, tubeName(ref.tube, ''));
-}
-
-function isDelay(when: When | { readonly delay: Duration }): when is { readonly delay: Duration } {
-  return typeof when === 'object' && when !== null && 'delay' in when;
 }

@@ -1,6 +1,7 @@
 import { LONGEST_DELAY } from '../copy-timing.js';
-import { DqError } from '../errors.js';
+import { DqError, show } from '../errors.js';
 import { parseDuration, parseWhen, type Duration, type When } from '../time.js';
+import { checkObject } from './call-options.js';
 
 /** When something is due, given ledger time at the call; both in whole ms. `DQ_PAST_TIME`, `DQ_TOO_FAR`. */
 export type Due = (now: number) => number;
@@ -32,4 +33,21 @@ export function dueAt(when: When, allowPast: boolean): Due {
     }
     return Math.max(instant, Math.floor(now));
   };
+}
+
+/** Of a reschedule. `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
+export function dueAgain(when: When | { readonly delay: Duration }, allowPast: boolean): Due {
+  if (typeof when === 'string') {
+    throw new DqError(
+      'DQ_BAD_TIME',
+      `the new time is ${show(when)}: expected an instant, or { delay: '15m' }`,
+    );
+  }
+  return isDelay(when)
+    ? dueAfter(checkObject('the new time', when, ['delay']).delay)
+    : dueAt(when, allowPast);
+}
+
+function isDelay(when: When | { readonly delay: Duration }): when is { readonly delay: Duration } {
+  return typeof when === 'object' && when !== null && 'delay' in when;
 }

@@ -1,0 +1,62 @@
+import type { LoggerService } from '@nestjs/common';
+import { isTubeName } from '../beanstalk/commands.js';
+import { DqError, show } from '../errors.js';
+import { parseDuration, type Duration } from '../time.js';
+
+/** `DQ_CONFIG`: what is wrong, the value that was given, and what was expected. */
+export function wrong(what: string, value: unknown, expected: string): DqError {
+  return new DqError('DQ_CONFIG', `${what} is ${show(value)}: expected ${expected}`);
+}
+
+/** Runs a check of a lower layer; what it refuses is the configuration's fault, and `where` says whose. */
+export function asConfigError<T>(where: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw configError(where, error);
+  }
+}
+
+/** The same of what was thrown already. */
+export function configError(where: string, thrown: unknown): unknown {
+  if (!(thrown instanceof DqError)) return thrown;
+  const message = where + thrown.message.replace(`${thrown.code}: `, '');
+  return new DqError('DQ_CONFIG', message, { cause: thrown });
+}
+
+/** A whole number of 1 to `most`. */
+export function checkCount(name: string, value: unknown, most: number, why: string): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= most)
+    return value as number;
+  throw wrong(`\`${name}\``, value, `${most === 1 ? '1' : `1 to ${most}`} (${why})`);
+}
+
+/** Milliseconds. */
+export function checkDuration(name: string, value: Duration, least: number): number {
+  const ms = asConfigError('', () => parseDuration(value, `\`${name}\``));
+  if (ms < least) throw wrong(`\`${name}\``, value, `${least} ms or more`);
+  return ms;
+}
+
+export function checkBoolean(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw wrong(`\`${name}\``, value, 'true or false');
+}
+
+export function checkPrefix(prefix: unknown): string {
+  // Something has to fit behind it.
+  if (prefix === '' || (typeof prefix === 'string' && isTubeName(`${prefix}x`))) return prefix;
+  throw wrong('`prefix`', prefix, 'up to 199 of A-Z a-z 0-9 - + / ; . $ _ ( ), not beginning with -');
+}
+
+export function checkLogger(logger: LoggerService): LoggerService {
+  const methods = ['log', 'warn', 'error'] as const;
+  if (
+    typeof logger === 'object' &&
+    logger !== null &&
+    methods.every((name) => typeof logger[name] === 'function')
+  ) {
+    return logger;
+  }
+  throw wrong('`logger`', logger, 'an object with the methods log, warn and error');
+}

@@ -1,0 +1,53 @@
+import { readCopy } from '../copy-reading.js';
+import { formatIds, type JobTarget } from '../job-ids.js';
+import type { JobView } from '../job.js';
+import type { Schedule } from '../ledger/ledger.js';
+import type { ProducerParts } from './producer-parts.js';
+
+/** Says of jobs how they stand: by the ledger, and of those that it does not know, by a copy. */
+export class Lookups {
+  constructor(private readonly parts: Pick<ProducerParts, 'cluster' | 'ledger' | 'settings'>) {}
+
+  async find(target: JobTarget): Promise<JobView | undefined> {
+    const { id, born, places } = target;
+    const found = await this.known(target);
+    if (found) return born === undefined || found.born === born ? this.view(target, found) : undefined;
+    if (born === undefined) return undefined;
+    const copy = await readCopy(this.parts.cluster, { id, generation: born }, places);
+    if (!copy) return undefined;
+    const { due } = copy.header;
+    return this.view(target, { state: 'waiting', born, generation: born, due, attempt: 0, places });
+  }
+
+  /** Of a job that the ledger knows, as a copy has them; undefined when none is in reach. */
+  async headersOf(target: JobTarget): Promise<Readonly<Record<string, string>> | undefined> {
+    const found = await this.known(target);
+    const copy = found && (await readCopy(this.parts.cluster, { id: target.id, ...found }, found.places));
+    return copy && (copy.header.headers ?? {});
+  }
+
+  private async known({ tube, id }: JobTarget): Promise<Schedule | undefined> {
+    const [found] = await this.parts.ledger.tube(tube).find([id]);
+    return found;
+  }
+
+  private view({ tube, id, key, copies, places }: JobTarget, found: Schedule): JobView {
+    const { state, attempt, due, born } = found;
+    const known = found.places.length > 0 ? found.places : places;
+    const ids = formatIds({ tube, id, key, born, due, copies: copies || known.length, places: known });
+    return {
+      state: state === 'waiting' && attempt > 0 ? 'retrying' : state,
+      id,
+      ids,
+      tube: withoutPrefix(tube, this.parts.settings.prefix),
+      ...(key === undefined ? {} : { key }),
+      dueAt: new Date(due),
+      attempt,
+    };
+  }
+}
+
+/** A tube as the user names it. */
+export function withoutPrefix(tube: string, prefix: string): string {
+  return tube.startsWith(prefix) ? tube.slice(prefix.length) : tube;
+}
