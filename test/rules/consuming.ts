@@ -128,7 +128,11 @@ export const CONSUMING: readonly Rule[] = [
       ...unit(
         'consumer/tube-consumer.spec.ts',
         'reserves no more, and lets go at once of what an open wait still brings',
-        ['consumer/intake.ts', 'if (this.host.lettingGo) return delivery.release(0);', ''],
+        [
+          'consumer/intake.ts',
+          'if (this.host.lettingGo) delivery.release(0);\n    else if (early',
+          'if (early',
+        ],
       ),
     ],
   },

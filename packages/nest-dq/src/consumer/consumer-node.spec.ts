@@ -54,6 +54,8 @@ describe('ConsumerNode', () => {
   /** Lanes that waited while they held something. */
   let broken: string[];
   let limit: number;
+  /** What comes is in no hurry. */
+  let early: boolean;
   let arrived: Delivery[];
   let lost: Delivery[];
   let poisons: string[];
@@ -75,6 +77,7 @@ describe('ConsumerNode', () => {
     others = [];
     made = 0;
     roomsLeft = 0;
+    early = false;
     const dial = () => {
       const wire = new Wire(server.dial(), broken);
       wires.push(wire);
@@ -83,7 +86,10 @@ describe('ConsumerNode', () => {
     node = new ClusterNode('node', dial, clock);
     const taker: Taker = {
       room: () => limit - held().length - consumer.asked,
-      arrived: (delivery) => arrived.push(delivery),
+      arrived: (delivery) => {
+        arrived.push(delivery);
+        return early;
+      },
       roomLeft: () => void roomsLeft++,
       lost: (deliveries) => lost.push(...deliveries),
       poison: (_node, copyId, reason) => poisons.push(`${copyId}: ${reason}`),
@@ -174,6 +180,55 @@ describe('ConsumerNode', () => {
     expect(waits()).toBe(2);
     expect(lanes().length).toBe(1);
     expect(await waiting()).toBe(1);
+  });
+
+  describe('after an early copy (3)', () => {
+    beforeEach(async () => {
+      await start();
+      early = true;
+      await put();
+    });
+
+    it('rests, and then takes all that came with one question', async () => {
+      const refills = () => lanes().reduce((sum, wire) => sum + wire.count('reserve-with-timeout 0'), 0);
+      const before = refills();
+      for (let i = 0; i < 3; i++) await put();
+      consumer.advance();
+      expect([held().length, refills()]).toEqual([1, before]);
+      await clock.advance(5);
+      await settle();
+      expect([held().length, refills()]).toEqual([4, before + 4]);
+      expect(await waiting()).toBe(1);
+    });
+
+    it('does not rest for what such a question brings', async () => {
+      for (let i = 0; i < 5; i++) await put();
+      await clock.advance(5);
+      await settle();
+      expect(held().length).toBe(6);
+    });
+
+    it('rests where the copy was handed over, too (4)', async () => {
+      await clock.advance(5);
+      await put();
+      await clock.advance(5);
+      await put();
+      expect(
+        lanes().flatMap(({ lines }) => lines.filter((line) => line.startsWith('reserve-job'))),
+      ).toHaveLength(1);
+      await put();
+      expect(held().length).toBe(3);
+      await clock.advance(5);
+      await settle();
+      expect(held().length).toBe(4);
+    });
+
+    it('asks again at once when it was stopped in between', async () => {
+      consumer.stop();
+      await put();
+      await start();
+      expect(held().length).toBe(2);
+    });
   });
 
   it('asks for nothing without room, and takes what is there as soon as room opens', async () => {

@@ -13,12 +13,15 @@ const LARGEST_BATCH = 256;
 const REOPEN_AFTER = 250;
 const POLL_WITHOUT_WAIT = 50;
 const KICK_AFTER = 5_000;
+/** Well below the time by which every primary surfaces early, so that nothing comes late by it. */
+const REST = 5;
 
 /** What one tube's consumer offers to its nodes. */
 export interface Taker {
   /** How many more copies may be reserved now. */
   room(): number;
-  arrived(delivery: Delivery): void;
+  /** True when it is so early that those behind it are in no hurry. */
+  arrived(delivery: Delivery): boolean;
   /** All that was asked of a node is answered: what it did not use of the room is there for the others. */
   roomLeft(): void;
   lost(deliveries: Delivery[]): void;
@@ -32,7 +35,8 @@ export interface Taker {
  *
  * 1. Empty, room left, nobody waits: an idle lane waits; else, if there are fewer than three, a new one.
  * 2. The wait brings nothing: 1 again.
- * 3. It brings a copy, and another lane is idle or can be opened: the lane keeps it, and refills.
+ * 3. It brings a copy, and another lane is idle or can be opened: the lane keeps it, and refills. If the copy is early,
+ *    so are those behind it: the node rests for some milliseconds, and the refill then brings several for one question.
  * 4. Otherwise it gives the copy back with a delay of a second, so that nobody else takes it, and the lane that holds
  *    least takes it by its id, and refills.
  * 5. A refill asks for a batch of what is ready now; a full one is followed by a larger one, else the node is empty.
@@ -50,6 +54,7 @@ export class ConsumerNode implements LaneEvents {
   private outstanding = 0;
   private stopListening: (() => void) | undefined;
   private polling = false;
+  private resting = false;
   /** A lane was lost a moment ago: the control connection may not have noticed yet that the node is gone. */
   private reopening = false;
   private readonly timers = new Set<Timer>();
@@ -87,6 +92,7 @@ export class ConsumerNode implements LaneEvents {
     for (const timer of this.timers) timer.cancel();
     this.timers.clear();
     this.polling = false;
+    this.resting = false;
     this.waiter?.close();
   }
 
@@ -103,7 +109,7 @@ export class ConsumerNode implements LaneEvents {
 
   /** Rules 1, 5 and 6: asks for more if there is room. To be called whenever something changed. */
   advance(): void {
-    if (!this.active || !this.node.up) return;
+    if (!this.active || !this.node.up || this.resting) return;
     const room = this.taker.room();
     if (room <= 0) {
       if (!this.waiter) this.empty = false;
@@ -151,15 +157,14 @@ export class ConsumerNode implements LaneEvents {
     const holder = another
       ? undefined
       : this.leastHolding((other) => other !== lane && other.held < MOST_HELD);
-    if (!holder) return this.accept(lane, reserved);
     const envelope = unwrap(reserved.body);
-    if (typeof envelope === 'string') return this.accept(lane, reserved);
+    if (!holder || typeof envelope === 'string') return this.acceptAwaited(lane, reserved);
     const { priority, due, index } = envelope.header;
     this.outstanding++;
     lane.putBack(reserved.id, copyPriority(priority, due, index), 1, (released) => {
       if (!released) return this.answered();
       holder.take(reserved.id, (taken) => {
-        if (taken) this.accept(holder, taken);
+        if (taken) this.acceptAwaited(holder, taken);
         this.answered();
       });
     });
@@ -227,15 +232,29 @@ export class ConsumerNode implements LaneEvents {
     return lane;
   }
 
-  private accept(lane: Lane, { id, body }: Reserved): void {
+  private acceptAwaited(lane: Lane, reserved: Reserved): void {
+    if (this.accept(lane, reserved)) this.rest();
+  }
+
+  /** True when those behind it are in no hurry. */
+  private accept(lane: Lane, { id, body }: Reserved): boolean {
     const envelope = unwrap(body);
     if (typeof envelope === 'string') {
       lane.buryBody(id, () => this.taker.poison(this.node, id, envelope));
-      return;
+      return false;
     }
     const delivery = new Delivery(this.node, lane, id, envelope);
     lane.hold(delivery);
-    this.taker.arrived(delivery);
+    return this.taker.arrived(delivery);
+  }
+
+  private rest(): void {
+    if (this.resting) return;
+    this.resting = true;
+    this.later(REST, () => {
+      this.resting = false;
+      this.advance();
+    });
   }
 
   /** Every lane holds something or is full, so none can wait. */

@@ -6,6 +6,7 @@ import type { Deletion, SettleQueue } from '../ledger/settle-queue.js';
 import { copyBody } from '../testing/copy-body.js';
 import { heldDelivery, recordingLane, type RecordingConnection } from '../testing/recording-lane.js';
 import { turn } from '../testing/scripted-ledger.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 import type { Lane } from './lane.js';
 import { Deletions } from './deletions.js';
 
@@ -17,6 +18,7 @@ const SIBLINGS = [
 ];
 
 describe('Deletions', () => {
+  let clock: VirtualClock;
   let asked: { location: string; isSame: (body: Buffer) => boolean; answer: Answer }[];
   let settled: Deletion[];
   let answered: number;
@@ -26,6 +28,7 @@ describe('Deletions', () => {
   const elsewhere = { instance: 'i1' } as ClusterNode;
 
   beforeEach(() => {
+    clock = new VirtualClock();
     asked = [];
     settled = [];
     answered = 0;
@@ -35,10 +38,10 @@ describe('Deletions', () => {
         asked.push({ location, isSame, answer }),
     } as unknown as Cluster;
     const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
-    deletions = new Deletions(cluster, settleQueue, 'tube', () => answered++);
+    deletions = new Deletions(cluster, settleQueue, clock, 'tube', () => answered++);
   });
 
-  const held = (header: Partial<CopyHeader> = {}) =>
+  const held = (header: Partial<CopyHeader> & { copyId?: string } = {}) =>
     heldDelivery(lane, { id: 'a', copyId: '7', siblings: SIBLINGS, ...header });
 
   it('deletes the copy in hand on its lane and its known siblings by their places, and settles what was DELETED', () => {
@@ -80,11 +83,36 @@ describe('Deletions', () => {
       delete: (_location: string, _isSame: unknown, answer: Answer) => answer('away'),
     } as unknown as Cluster;
     const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
-    deletions = new Deletions(cluster, settleQueue, 'tube', () => answered++);
+    deletions = new Deletions(cluster, settleQueue, clock, 'tube', () => answered++);
     deletions.delete(held(), true);
     expect([deletions.pending, settled]).toEqual([1, []]);
     connection.answer('DELETED');
     expect([deletions.pending, answered, settled.map(({ copies }) => copies.length)]).toEqual([0, 1, [1]]);
+  });
+
+  it('gathers what comes after the first turn for some milliseconds, and counts it as pending', async () => {
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    const remove = (...few: string[]) => {
+      for (const copyId of few) deletions.delete(held({ id: copyId, copyId, siblings: [] }), true);
+    };
+    remove('a', 'b');
+    expect(connection.said).toEqual(['delete a', 'delete b']);
+    await clock.advance(0);
+    remove('c');
+    await clock.advance(4);
+    remove('d');
+    expect(connection.said).toHaveLength(2);
+    await clock.advance(1);
+    expect(connection.said).toEqual(['a', 'b', 'c', 'd'].map((id) => `delete ${id}`));
+    remove('e');
+    for (let i = 0; i < 4; i++) connection.answer('DELETED');
+    expect([connection.said.length, deletions.pending]).toEqual([4, 1]);
+    await clock.advance(5);
+    connection.answer('DELETED');
+    expect([deletions.pending, settled.map(({ id }) => id)]).toEqual([0, ids]);
+    await clock.advance(5);
+    remove('a');
+    expect(connection.said).toHaveLength(6);
   });
 
   it('settles jobs whose copies were deleted alike as such', () => {

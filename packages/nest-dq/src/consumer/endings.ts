@@ -40,7 +40,7 @@ export class Endings {
     const { tube, storedAs } = names;
     const answered = () => host.changes.tell();
     const trouble = (run: Run, error: Error) => report.ledgerTrouble(tube, run.id, error);
-    this.deletions = new Deletions(cluster, settleQueue, storedAs, answered);
+    this.deletions = new Deletions(cluster, settleQueue, clock, storedAs, answered);
     this.finishes = new Finishes(ledger, clock, {
       answered: (finish, answer) => this.finished(finish, answer),
       trouble: ({ run }, error) => trouble(run, error),

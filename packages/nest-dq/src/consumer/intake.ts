@@ -16,6 +16,8 @@ import type { Grant } from './run.js';
 const SURPLUS_EVERY = 100;
 /** Milliseconds. A copy that surfaces earlier than this goes back: its node's clock runs ahead. */
 const EARLIEST = 1_100;
+/** Milliseconds. After a copy that is early by more than this, those behind it may rest. */
+const UNHURRIED = 10;
 
 /** Who runs what was claimed, and says when to reserve. */
 export interface IntakeHost {
@@ -158,13 +160,14 @@ export class Intake implements Taker, ClaimTaker {
     return Math.ceil(this.space.left(this.freeSlots(), this.claims.size, asked) / this.nodes.length);
   }
 
-  arrived(delivery: Delivery): void {
-    if (this.host.lettingGo) return delivery.release(0);
+  arrived(delivery: Delivery): boolean {
     const { index, due } = delivery.header;
     const early = due - this.ledger.now();
-    if (early > EARLIEST) return delivery.release(copyDelay(index, early, this.settings.backupDelay));
-    if (early > 0 && delivery.primary) this.dueBuffer.add(delivery);
-    else this.cameDue([delivery]);
+    if (this.host.lettingGo) delivery.release(0);
+    else if (early > EARLIEST) delivery.release(copyDelay(index, early, this.settings.backupDelay));
+    else if (early <= 0 || !delivery.primary) this.cameDue([delivery]);
+    else this.dueBuffer.add(delivery);
+    return early > UNHURRIED;
   }
 
   roomLeft(): void {

@@ -1,44 +1,18 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Disk } from '../disk/disk.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import { keptOnDisk, type KeptOnDisk } from '../testing/kept-on-disk.js';
 import { InProcessNode } from './in-process-node.js';
 
-let dir: string;
-let clock: VirtualClock;
-let disk: Disk;
+let kept: KeptOnDisk;
 let node: InProcessNode;
 
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'nest-dq-jobs-'));
-  clock = new VirtualClock();
-  await start();
-});
-
-afterEach(async () => {
-  await stop();
-  await rm(dir, { recursive: true });
-});
-
-async function start(): Promise<void> {
-  disk = await Disk.open(dir, clock);
-  node = await InProcessNode.open(clock, disk);
-}
-
-async function stop(): Promise<void> {
-  node.close();
-  await disk.close();
-}
-
-/** The node as the next process finds it, `later` milliseconds later. */
-async function restart(later = 0): Promise<void> {
-  await stop();
-  clock = new VirtualClock(clock.wall() + later);
-  await start();
-}
+keptOnDisk(
+  async (disk, clock) => {
+    node = await InProcessNode.open(clock, disk);
+    return () => node.close();
+  },
+  (each) => (kept = each),
+);
 
 /** Sends commands to a node and gives all that it answers, up to a text that ends it. */
 function ask(commands: string, end = '\r\n', stream: Duplex = node.dial()): Promise<string> {
@@ -66,23 +40,23 @@ describe('a node on a disk, after a restart', () => {
   it('has its jobs, with tube, priority, time to run and any bytes as body', async () => {
     const bytes = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte)).join('');
     await ask(`use mail\r\n${put(bytes, { pri: 7, ttr: 33 })}`, 'INSERTED 1\r\n');
-    await restart(5_000);
+    await kept.restart(5_000);
     expect(await ask('peek 1\r\n', '\xff\r\n')).toBe(`FOUND 1 256\r\n${bytes}\r\n`);
     expect(await stats(1)).toMatchObject({ tube: 'mail', state: 'ready', pri: '7', ttr: '33', age: '5' });
   });
 
   it('keeps what was put before anything else, even empty', async () => {
     expect(await ask(put(''))).toBe('INSERTED 1\r\n');
-    await restart();
+    await kept.restart();
     expect(await ask('peek 1\r\n', '\r\n\r\n')).toBe('FOUND 1 0\r\n\r\n');
   });
 
   it('does not have what was deleted', async () => {
     await ask(put('a') + put('b') + 'delete 1\r\n', 'DELETED\r\n');
-    await restart();
+    await kept.restart();
     expect(await ask('peek 1\r\n')).toBe('NOT_FOUND\r\n');
     await ask('delete 2\r\n');
-    await restart();
+    await kept.restart();
     expect(await ask('peek 2\r\n')).toBe('NOT_FOUND\r\n');
   });
 
@@ -90,20 +64,20 @@ describe('a node on a disk, after a restart', () => {
     await ask(put('a', { delay: 5 }) + put('b') + 'kick-job 1\r\n', 'KICKED\r\n');
     await ask('delete 1\r\ndelete 2\r\n', 'DELETED\r\nDELETED\r\n');
     const keys: string[] = [];
-    await disk.read('', (key) => keys.push(key));
+    await kept.disk.read('', (key) => keys.push(key));
     expect(keys).toEqual(['last id', 'time']);
   });
 
   it('gives no id a second time, also not that of a job which is gone', async () => {
     await ask(put('a') + put('b') + 'delete 2\r\n', 'DELETED\r\n');
-    await restart();
-    await restart();
+    await kept.restart();
+    await kept.restart();
     expect(await ask(put('c'))).toBe('INSERTED 3\r\n');
   });
 
   it('hands out by priority and id as before', async () => {
     await ask(put('late', { pri: 9 }) + put('b', { pri: 1 }) + put('a', { pri: 1 }), 'INSERTED 3\r\n');
-    await restart();
+    await kept.restart();
     expect(await ask('reserve\r\nreserve\r\nreserve\r\n', 'late\r\n')).toBe(
       'RESERVED 2 1\r\nb\r\nRESERVED 3 1\r\na\r\nRESERVED 1 4\r\nlate\r\n',
     );
@@ -111,24 +85,24 @@ describe('a node on a disk, after a restart', () => {
 
   it('keeps the time of delayed jobs', async () => {
     await ask(put('x', { delay: 100 }));
-    await restart(40_000);
+    await kept.restart(40_000);
     expect(await stats(1)).toMatchObject({ state: 'delayed', delay: '100', 'time-left': '60' });
     const reserved = ask('reserve\r\n', 'x\r\n');
-    await clock.advance(59_999);
+    await kept.clock.advance(59_999);
     expect(await stats(1)).toMatchObject({ state: 'delayed' });
-    await clock.advance(1);
+    await kept.clock.advance(1);
     expect(await reserved).toBe('RESERVED 1 1\r\nx\r\n');
   });
 
   it('hands out what came due meanwhile', async () => {
     await ask(put('x', { delay: 100 }));
-    await restart(100_000);
+    await kept.restart(100_000);
     expect(await ask('reserve-with-timeout 0\r\n', 'x\r\n')).toBe('RESERVED 1 1\r\nx\r\n');
   });
 
   it('has what was reserved as ready', async () => {
     expect(await ask(put('x') + 'reserve\r\n', 'x\r\n')).toContain('RESERVED 1');
-    await restart();
+    await kept.restart();
     expect(await ask('reserve-with-timeout 0\r\n', 'x\r\n')).toBe('RESERVED 1 1\r\nx\r\n');
   });
 
@@ -137,8 +111,8 @@ describe('a node on a disk, after a restart', () => {
       put('a') + 'reserve\r\nbury 1 0\r\n' + put('b', { delay: 100 }) + 'reserve-job 1\r\nreserve-job 2\r\n',
       'RESERVED 2 1\r\nb\r\n',
     );
-    await disk.saved();
-    await restart();
+    await kept.disk.saved();
+    await kept.restart();
     expect(await stats(1)).toMatchObject({ state: 'ready' });
     expect(await stats(2)).toMatchObject({ state: 'ready' });
   });
@@ -146,10 +120,10 @@ describe('a node on a disk, after a restart', () => {
   it('has the buried in the order of their burials, also over two restarts', async () => {
     await ask(put('a') + put('b') + put('c'), 'INSERTED 3\r\n');
     await ask('reserve\r\nreserve\r\nbury 2 5\r\nbury 1 6\r\n', 'BURIED\r\nBURIED\r\n');
-    await restart();
+    await kept.restart();
     expect(await stats(2)).toMatchObject({ state: 'buried', pri: '5', buries: '1', reserves: '1' });
     await ask('reserve-job 3\r\nbury 3 0\r\n', 'BURIED\r\n');
-    await restart();
+    await kept.restart();
     const kick = 'kick 1\r\npeek-ready\r\n';
     expect(await ask(kick, 'b\r\n')).toBe('KICKED 1\r\nFOUND 2 1\r\nb\r\n');
     expect(await ask('delete 2\r\n' + kick, 'a\r\n')).toContain('FOUND 1 1\r\na\r\n');
@@ -158,14 +132,14 @@ describe('a node on a disk, after a restart', () => {
   it('knows releases and kicks', async () => {
     await ask(put('a') + put('b', { delay: 500 }), 'INSERTED 2\r\n');
     await ask('reserve\r\nrelease 1 8 50\r\nkick-job 2\r\n', 'RELEASED\r\nKICKED\r\n');
-    await restart();
+    await kept.restart();
     expect(await stats(1)).toMatchObject({ state: 'delayed', pri: '8', 'time-left': '50', releases: '1' });
     expect(await stats(2)).toMatchObject({ state: 'ready', kicks: '1' });
   });
 
   it('is another instance, so that nobody takes an id of before for granted', async () => {
     const { instance } = node;
-    await restart();
+    await kept.restart();
     expect(node.instance).not.toBe(instance);
   });
 });
@@ -175,7 +149,7 @@ describe('the replies of a node on a disk', () => {
   function blocked(): { letGo: () => void } {
     let letGo!: () => void;
     const until = new Promise<void>((resolve) => (letGo = resolve));
-    const database = disk['database'];
+    const database = kept.disk['database'];
     const begin = database.batch.bind(database) as () => ReturnType<typeof database.batch>;
     jest.spyOn(database, 'batch').mockImplementation(() => {
       const batch = begin();
@@ -190,7 +164,7 @@ describe('the replies of a node on a disk', () => {
   }
 
   const turns = async (count = 20) => {
-    for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => clock.soon(resolve));
+    for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => kept.clock.soon(resolve));
   };
 
   function listen(commands: string, stream = node.dial()): { text: string } {
@@ -208,7 +182,7 @@ describe('the replies of a node on a disk', () => {
     await turns();
     expect(heard.text).toBe('');
     letGo();
-    await disk.saved();
+    await kept.disk.saved();
     await turns();
     expect(heard.text).toBe('INSERTED 1\r\nUSING default\r\n');
   });
@@ -233,7 +207,7 @@ describe('the replies of a node on a disk', () => {
     await turns();
     expect([heard.text, halfClosed.text]).toEqual(['', '']);
     letGo();
-    await disk.saved();
+    await kept.disk.saved();
     await turns();
     expect([heard.text, halfClosed.text]).toEqual(['INSERTED 1\r\n(closed)', 'INSERTED 2\r\n(closed)']);
   });
@@ -252,13 +226,13 @@ describe('the replies of a node on a disk', () => {
   });
 
   it('are never sent where the disk has failed: the connection ends, and there is no other', async () => {
-    disk.add({
+    kept.disk.add({
       collect: () => {
         throw new Error('no space left');
       },
     });
     const heard = listen(put('x'));
-    await disk.saved().catch(() => undefined);
+    await kept.disk.saved().catch(() => undefined);
     await turns();
     expect(heard.text).toBe('(closed)');
     await expect(ask('stats\r\n')).rejects.toMatchObject({

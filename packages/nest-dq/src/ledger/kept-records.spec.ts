@@ -1,9 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Disk } from '../disk/disk.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { describe, expect, it } from '@jest/globals';
+import { keptOnDisk, type KeptOnDisk } from '../testing/kept-on-disk.js';
 import type { ClaimAnswer, ClaimRequest, FinishRequest, RunRef } from './ledger.js';
 import { MemoryLedger } from './memory-ledger.js';
 import type { MemoryTubeLedger } from './memory-tube-ledger.js';
@@ -11,41 +7,19 @@ import type { MemoryTubeLedger } from './memory-tube-ledger.js';
 const settings = { lease: 15_000, doneTtl: 600_000, staleAfter: 7 * 86_400_000 };
 const NOTHING = { mask: 0, unknown: false };
 
-let dir: string;
-let clock: VirtualClock;
-let disk: Disk;
+let kept: KeptOnDisk;
 let ledger: MemoryLedger;
 let tube: MemoryTubeLedger;
 let deliveries = 0;
 
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'nest-dq-records-'));
-  clock = new VirtualClock();
-  await start();
-});
-
-afterEach(async () => {
-  await stop();
-  await rm(dir, { recursive: true });
-});
-
-async function start(): Promise<void> {
-  disk = await Disk.open(dir, clock);
-  ledger = await MemoryLedger.open({ settings, clock }, disk);
-  tube = ledger.tube('orders.cancel;1');
-}
-
-async function stop(): Promise<void> {
-  await ledger.close();
-  await disk.close();
-}
-
-/** The ledger as the next process finds it, `later` milliseconds later. */
-async function restart(later = 0): Promise<void> {
-  await stop();
-  clock = new VirtualClock(clock.wall() + later);
-  await start();
-}
+keptOnDisk(
+  async (disk, clock) => {
+    ledger = await MemoryLedger.open({ settings, clock }, disk);
+    tube = ledger.tube('orders.cancel;1');
+    return () => ledger.close();
+  },
+  (each) => (kept = each),
+);
 
 const copy = (id = 'job'): ClaimRequest => ({
   id,
@@ -73,14 +47,14 @@ const finish = async (ref: RunRef, outcome: FinishRequest['outcome'], owed = NOT
 describe('a ledger on a disk, after a restart', () => {
   it('knows what is done', async () => {
     expect(await finish(await run(), { kind: 'done' })).toBe('ok');
-    await restart();
+    await kept.restart();
     expect(await claim()).toEqual({ kind: 'gone' });
     expect(await tube.find(['job'])).toMatchObject([{ state: 'done', attempt: 1 }]);
   });
 
   it('lets a job run at once whose runner is gone, and counts the attempt', async () => {
     const before = await run();
-    await restart();
+    await kept.restart();
     const answer = await claim();
     expect(answer).toMatchObject({ kind: 'run', attempt: 2 });
     expect(answer.kind === 'run' && answer.fence).toBeGreaterThan(before.fence);
@@ -90,7 +64,7 @@ describe('a ledger on a disk, after a restart', () => {
   it('lets a retry wait for its time', async () => {
     const due = tube.now() + 60_000;
     await finish(await run(), { kind: 'retry', due });
-    await restart(10_000);
+    await kept.restart(10_000);
     expect(await claim()).toEqual({ kind: 'wait', ms: 50_000 });
   });
 
@@ -99,18 +73,18 @@ describe('a ledger on a disk, after a restart', () => {
     await finish(await run('a'), { kind: 'dead', death: { why: 'discarded', error }, places: [] });
     await finish(await run('b'), { kind: 'dead', death: { why: 'attempts' }, places: [] });
     const before = await tube.letters({ limit: 10, after: undefined });
-    await restart();
+    await kept.restart();
     expect(before.letters).toHaveLength(2);
     expect(await tube.letters({ limit: 10, after: undefined })).toEqual(before);
     await tube.discard([{ id: 'a', born: undefined }]);
-    await restart();
+    await kept.restart();
     expect((await tube.letters({ limit: 10, after: undefined })).letters).toMatchObject([{ id: 'b' }]);
     expect(await claim('a')).toEqual({ kind: 'gone' });
   });
 
   it('refuses what was revoked', async () => {
     await tube.revoke([{ id: 'job', born: 0, due: tube.now(), owed: NOTHING, abort: false }]);
-    await restart();
+    await kept.restart();
     expect(await claim()).toEqual({ kind: 'gone' });
   });
 
@@ -121,7 +95,7 @@ describe('a ledger on a disk, after a restart', () => {
     const generation = opened!.kind === 'opened' ? opened!.generation : -1;
     const places = [{ index: 0, location: 'embedded#1:1' }];
     await tube.commit([{ id: 'job', opening, born: generation, generation, due, owed: NOTHING, places }]);
-    await restart();
+    await kept.restart();
     expect(await tube.find(['job'])).toMatchObject([{ state: 'waiting', generation, due, places }]);
     expect(await tube.open([{ id: 'job', opening, due, owed: NOTHING }])).toMatchObject([
       { kind: 'refused', why: 'taken' },
@@ -130,25 +104,25 @@ describe('a ledger on a disk, after a restart', () => {
 
   it('keeps tubes apart', async () => {
     await finish(await run(), { kind: 'done' });
-    await restart();
+    await kept.restart();
     tube = ledger.tube('orders.cancel');
     expect(await claim()).toMatchObject({ kind: 'run' });
   });
 
   it('has no longer what has expired', async () => {
     await finish(await run(), { kind: 'done' });
-    await clock.advance(settings.doneTtl);
+    await kept.clock.advance(settings.doneTtl);
     for (let call = 0; call < 4; call++) await tube.find(['other']);
-    await disk.saved();
+    await kept.disk.saved();
     const keys: string[] = [];
-    await disk.read('record ', (key) => keys.push(key));
+    await kept.disk.read('record ', (key) => keys.push(key));
     expect(keys).toEqual([]);
   });
 
   it('does not go back in time with the machine’s clock', async () => {
     await finish(await run(), { kind: 'done' });
     const before = tube.now();
-    await restart(-3_600_000);
+    await kept.restart(-3_600_000);
     expect(tube.now()).toBeGreaterThanOrEqual(before);
   });
 });
@@ -158,7 +132,7 @@ describe('a ledger whose disk fails', () => {
     const heard: string[] = [];
     ledger.listen({ away: ({ message }) => heard.push(message), back: () => heard.push('back') });
     tube.listen({ away: ({ message }) => heard.push(message), back: () => heard.push('back') });
-    disk.add({
+    kept.disk.add({
       collect: () => {
         throw new Error('no space left');
       },

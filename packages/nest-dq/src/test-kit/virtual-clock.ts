@@ -19,7 +19,7 @@ export class VirtualClock implements Clock {
   private elapsed = 0;
   private made = 0;
   /** Callbacks of `soon` that have not run. */
-  private underWay = 0;
+  protected underWay = 0;
   private readonly waiting = new Heap<Waiting>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
 
   constructor(private readonly start = Date.UTC(2030, 0, 1)) {}
@@ -74,22 +74,22 @@ export class VirtualClock implements Clock {
   /** Moves the time, stopping at each timer on the way and letting everything that follows from it happen. */
   async advance(by: number): Promise<void> {
     const end = this.elapsed + by;
-    await settled();
+    await this.settle();
     while (this.nextTimer <= end) {
       this.runTimer();
-      await settled();
+      await this.settle();
     }
     this.elapsed = Math.max(this.elapsed, end);
-    await settled();
+    await this.settle();
   }
 
   /** Until nothing of what the library does goes on any more, which is known and not waited for. */
   async quiet(): Promise<void> {
     for (let calm = 0; calm < 2; calm = this.underWay > 0 ? 0 : calm + 1) await turn();
   }
-}
 
-/** All promises, and all immediates that follow from each other within this many turns, are done. */
-async function settled(): Promise<void> {
-  for (let turns = 0; turns < 10; turns++) await turn();
+  /** All promises, and all immediates that follow from each other within this many turns, are done. */
+  protected async settle(): Promise<void> {
+    for (let turns = 0; turns < 10; turns++) await turn();
+  }
 }
