@@ -17,8 +17,8 @@ describe('DqError', () => {
 
   it('is determinate, and of no node, unless it says so', () => {
     expect(new DqError('DQ_CLOSED', 'x').indeterminate).toBe(false);
-    expect(new DqError('DQ_CLOSED', 'x').nodes).toBeUndefined();
-    expect('cause' in new DqError('DQ_CLOSED', 'x')).toBe(false);
+    for (const field of ['nodes', 'issues', 'cause'])
+      expect(field in new DqError('DQ_CLOSED', 'x')).toBe(false);
     const error = new DqError('DQ_TOO_FEW_COPIES', 'x', { indeterminate: true, nodes: { 'a:1': 'down' } });
     expect(error).toMatchObject({ indeterminate: true, nodes: { 'a:1': 'down' } });
   });

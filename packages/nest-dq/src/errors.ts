@@ -57,9 +57,9 @@ export class DqError extends Error {
   /** True: the job may still run although the call failed; do not add it again blindly. */
   readonly indeterminate: boolean;
   /** Each node's reason, by endpoint, where nodes were asked. */
-  readonly nodes?: Readonly<Record<string, string>>;
+  declare readonly nodes?: Readonly<Record<string, string>>;
   /** What the tube's schema finds wrong, where it was asked. */
-  readonly issues?: readonly PayloadIssue[];
+  declare readonly issues?: readonly PayloadIssue[];
 
   constructor(code: DqErrorCode, message: string, details: DqErrorDetails = {}) {
     super(`${code}: ${message}`, details.cause === undefined ? undefined : { cause: details.cause });
@@ -114,7 +114,7 @@ export function toError(thrown: unknown): Error {
   }
 }
 
-/** A connection's failure in words: Node has none for a host with several addresses, of which each failed. */
+/** An error with words: Node has none for a connection to a host with several addresses, of which each failed. */
 export function inWords(error: Error): Error {
   if (error.message !== '' || !(error instanceof AggregateError)) return error;
   const reasons = error.errors.map((each: unknown) => toError(each).message);

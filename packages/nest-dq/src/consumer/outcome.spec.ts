@@ -227,6 +227,14 @@ describe('textOf', () => {
     expect(textOf(answering(getResponse))).toBe(text);
     expect(deathOf('attempts', answering(getResponse)).error?.message).toBe(text);
   });
+
+  it('tells what an error without a message gathers, such as that of a connection to a host with two addresses', () => {
+    const error = new AggregateError([
+      new Error('connect ECONNREFUSED ::1:80'),
+      new Error('connect ECONNREFUSED 127.0.0.1:80'),
+    ]);
+    expect(textOf(error)).toBe('connect ECONNREFUSED ::1:80, connect ECONNREFUSED 127.0.0.1:80');
+  });
 });
 
 describe('deathOf', () => {

@@ -1,4 +1,4 @@
-import { DqError, show, toError } from '../errors.js';
+import { DqError, inWords, show, toError } from '../errors.js';
 import type { Again, Outcome, Retry } from '../job.js';
 import type { Death } from '../ledger/ledger.js';
 import {
@@ -48,9 +48,9 @@ export function deathOf(why: Death['why'], error: Error): Death {
   };
 }
 
-/** Its message, and what an HttpException has in its response only, such as all that a ValidationPipe found. */
+/** Its message, or those of the errors that it gathers; and what an HttpException has in its response only, such as all that a ValidationPipe found. */
 export function textOf(error: Error): string {
-  const { message } = error;
+  const { message } = inWords(error);
   const found = responseOf(error)
     .map((each) => (typeof each === 'string' ? each : show(each)))
     .join(', ');

@@ -1,18 +1,14 @@
 import type { Duplex } from 'node:stream';
 import { describe, expect, it, jest } from '@jest/globals';
-import { keptOnDisk, type KeptOnDisk } from '../testing/kept-on-disk.js';
+import { keptOnDisk } from '../testing/kept-on-disk.js';
 import { InProcessNode } from './in-process-node.js';
 
-let kept: KeptOnDisk;
 let node: InProcessNode;
 
-keptOnDisk(
-  async (disk, clock) => {
-    node = await InProcessNode.open(clock, disk);
-    return () => node.close();
-  },
-  (each) => (kept = each),
-);
+const kept = keptOnDisk(async (disk, clock) => {
+  node = await InProcessNode.open(clock, disk);
+  return () => node.close();
+});
 
 /** Sends commands to a node and gives all that it answers, up to a text that ends it. */
 function ask(commands: string, end = '\r\n', stream: Duplex = node.dial()): Promise<string> {

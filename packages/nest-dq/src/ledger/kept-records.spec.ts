@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { keptOnDisk, type KeptOnDisk } from '../testing/kept-on-disk.js';
+import { keptOnDisk } from '../testing/kept-on-disk.js';
 import type { ClaimAnswer, ClaimRequest, FinishRequest, RunRef } from './ledger.js';
 import { MemoryLedger } from './memory-ledger.js';
 import type { MemoryTubeLedger } from './memory-tube-ledger.js';
@@ -7,19 +7,15 @@ import type { MemoryTubeLedger } from './memory-tube-ledger.js';
 const settings = { lease: 15_000, doneTtl: 600_000, staleAfter: 7 * 86_400_000 };
 const NOTHING = { mask: 0, unknown: false };
 
-let kept: KeptOnDisk;
 let ledger: MemoryLedger;
 let tube: MemoryTubeLedger;
 let deliveries = 0;
 
-keptOnDisk(
-  async (disk, clock) => {
-    ledger = await MemoryLedger.open({ settings, clock }, disk);
-    tube = ledger.tube('orders.cancel;1');
-    return () => ledger.close();
-  },
-  (each) => (kept = each),
-);
+const kept = keptOnDisk(async (disk, clock) => {
+  ledger = await MemoryLedger.open({ settings, clock }, disk);
+  tube = ledger.tube('orders.cancel;1');
+  return () => ledger.close();
+});
 
 const copy = (id = 'job'): ClaimRequest => ({
   id,

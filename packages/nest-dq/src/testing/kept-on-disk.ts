@@ -8,25 +8,19 @@ import { VirtualClock } from '../test-kit/virtual-clock.js';
 /** Opens what a process keeps on its disk; returns what closes it. */
 export type Open = (disk: Disk, clock: VirtualClock) => Promise<() => unknown>;
 
-/** What one process after the other keeps in the same folder. */
+/** What one process after the other keeps in the same folder, a new one for each test. */
 export class KeptOnDisk {
-  clock = new VirtualClock();
+  clock!: VirtualClock;
   disk!: Disk;
-  private close: () => unknown = () => undefined;
+  private dir!: string;
+  private close!: () => unknown;
 
-  constructor(
-    private readonly dir: string,
-    private readonly open: Open,
-  ) {}
+  constructor(private readonly open: Open) {}
 
-  async start(): Promise<void> {
-    this.disk = await Disk.open(this.dir, this.clock);
-    this.close = await this.open(this.disk, this.clock);
-  }
-
-  async stop(): Promise<void> {
-    await this.close();
-    await this.disk.close();
+  async begin(): Promise<void> {
+    this.dir = await mkdtemp(join(tmpdir(), 'nest-dq-kept-'));
+    this.clock = new VirtualClock();
+    await this.start();
   }
 
   /** As the next process finds it, `later` milliseconds later. */
@@ -35,22 +29,27 @@ export class KeptOnDisk {
     this.clock = new VirtualClock(this.clock.wall() + later);
     await this.start();
   }
+
+  async end(): Promise<void> {
+    await this.stop();
+    await rm(this.dir, { recursive: true });
+  }
+
+  private async start(): Promise<void> {
+    this.disk = await Disk.open(this.dir, this.clock);
+    this.close = await this.open(this.disk, this.clock);
+  }
+
+  private async stop(): Promise<void> {
+    await this.close();
+    await this.disk.close();
+  }
 }
 
-/** What the tests of a file keep, each in a folder of its own; `started` is told of it before each. */
-export function keptOnDisk(open: Open, started: (kept: KeptOnDisk) => void): void {
-  let dir: string;
-  let kept: KeptOnDisk;
-
-  beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'nest-dq-kept-'));
-    kept = new KeptOnDisk(dir, open);
-    await kept.start();
-    started(kept);
-  });
-
-  afterEach(async () => {
-    await kept.stop();
-    await rm(dir, { recursive: true });
-  });
+/** What the tests of a file keep: begun before each of them, and ended after it. */
+export function keptOnDisk(open: Open): KeptOnDisk {
+  const kept = new KeptOnDisk(open);
+  beforeEach(() => kept.begin());
+  afterEach(() => kept.end());
+  return kept;
 }
