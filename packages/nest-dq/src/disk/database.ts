@@ -34,7 +34,7 @@ export function asDiskError(dir: string, thrown: unknown): DqError {
   if (codes.includes('LEVEL_LOCKED')) {
     return new DqError(
       'DQ_DISK',
-      `the folder ${dir} is in use, by another process or by another cluster of this one: each needs its own`,
+      `the folder ${dir} is in use: by another process, by another cluster, or by an application of this process that was not closed or did not start; each needs its own`,
       { cause: thrown },
     );
   }

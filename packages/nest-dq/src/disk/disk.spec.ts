@@ -242,7 +242,7 @@ describe('a folder that cannot be opened', () => {
 
   it('is in use', async () => {
     const disk = await open();
-    expect(await refused()).toMatch(/is in use, by another process or by another cluster/);
+    expect(await refused()).toMatch(/is in use: by another process, by another cluster, or by/);
     await disk.close();
     await open();
   });
