@@ -3,6 +3,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runCommand } from 'test-servers';
 import { chart, CHARTED } from './chart.js';
 import { machine } from './machine.js';
 import type { Measure, Result, Settings } from './measure.js';
@@ -69,18 +70,7 @@ async function runMeasure({ name, title, run }: Measure, settings: Settings): Pr
   return { measure: name, title, took: (performance.now() - from) / 1000, rows };
 }
 
-async function main(): Promise<number> {
-  let flags: Flags;
-  try {
-    flags = readFlags();
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (flags.help) {
-    process.stdout.write(USAGE);
-    return 0;
-  }
+async function runAll(flags: Flags): Promise<number> {
   const { wanted, json, svg } = flags;
   const here = machine();
   const results: Result[] = [];
@@ -101,4 +91,4 @@ async function main(): Promise<number> {
   return failed ? 1 : 0;
 }
 
-process.exit(await main());
+process.exit(await runCommand({ usage: USAGE, readFlags, run: runAll }));

@@ -34,16 +34,10 @@ export async function inProcess(): Promise<Contender> {
 export async function served(keeps: 'memory' | 'folder'): Promise<Contender> {
   const folder = keeps === 'folder' ? await mkdtemp(join(tmpdir(), 'nest-dq-bench-')) : undefined;
   const server = await serve(folder);
-  const connection = await RawConnection.open(server.endpoint);
-  return {
-    connection,
-    memory: () => residentSize(server.pid),
-    stop: async () => {
-      connection.close();
-      await server.stop();
-      if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return reach(server, async () => {
+    await server.stop();
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  });
 }
 
 export interface Served {
@@ -75,13 +69,21 @@ export async function serve(folder?: string): Promise<Served> {
 /** A real one, in memory, or with a log that it syncs after each write: what is confirmed is on disk. */
 export async function beanstalkd(keeps: 'memory' | 'folder'): Promise<Contender> {
   const server = await startBeanstalkd(keeps === 'memory' ? { binlog: false } : { args: ['-f', '0'] });
-  const connection = await RawConnection.open(server.endpoint);
+  return reach(server, () => server.stop());
+}
+
+/** Connects to a server that is a process of its own. */
+async function reach(
+  { pid, endpoint }: { readonly pid: number; readonly endpoint: string },
+  stop: () => Promise<void>,
+): Promise<Contender> {
+  const connection = await RawConnection.open(endpoint);
   return {
     connection,
-    memory: () => residentSize(server.pid),
+    memory: () => residentSize(pid),
     stop: async () => {
       connection.close();
-      await server.stop();
+      await stop();
     },
   };
 }

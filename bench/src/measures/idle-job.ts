@@ -10,37 +10,64 @@ import { nestDq } from '../systems/nest-dq.js';
 import { withSystem, type System } from '../systems/system.js';
 
 const SLOTS = 10;
-/** Milliseconds between two jobs of one system: no whole seconds, so that they are due at all parts of a second. */
-const APART = 1_037;
+/** Milliseconds beside whole seconds, so that jobs are due at all parts of a second. */
+const SHIFT = 37;
 
 export const idleJob: Measure = {
   name: 'idle-job',
-  title: 'lateness of a single job after an idle second; both systems in one process, half a second apart',
+  title: 'lateness of a single job after an idle time; both systems in one process, in turns',
   run: async ({ pick }) => {
-    const jobs = pick(60, 10);
-    const [ours, peer] = await withSystem(nestDq, (own) =>
-      withSystem(bullMq, async (other) => {
-        alignClock();
-        const begin = dueAfterAdding(jobs, own, other);
-        return Promise.all([singleJobs(own, jobs, begin), singleJobs(other, jobs, begin + APART / 2)]);
-      }),
+    const seconds = pick(60, 5);
+    const [often, seldom] = await withSystem(nestDq, (own) =>
+      withSystem(bullMq, async (other) => [
+        await singleJobs([own, other], pick(60, 10), 1_000 + SHIFT),
+        await singleJobs([own, other], pick(3, 2), 1_000 * seconds + SHIFT),
+      ]),
     );
-    const at = (part: number, samples: Float64Array) => [percentile(samples, part)];
-    return [
-      row({ what: 'p50', unit: 'ms', ours: at(0.5, ours), beside: at(0.5, peer) }),
+    const compared = (what: string, part: number, { ours, peer }: Lates) =>
       row({
-        what: 'p99',
+        what,
         unit: 'ms',
-        ours: at(0.99, ours),
-        beside: at(0.99, peer),
+        ours: [percentile(ours, part)],
+        beside: [percentile(peer, part)],
         target: { of: 'ours', most: 5 },
-      }),
+      });
+    return [
+      compared('after a second: p50', 0.5, often!),
+      compared('after a second: p99', 0.99, often!),
+      compared(`after ${seconds} s: worst of ${seldom!.ours.length}`, 1, seldom!),
     ];
   },
 };
 
+/** Milliseconds, of each job. */
+interface Lates {
+  readonly ours: Float64Array;
+  readonly peer: Float64Array;
+}
+
+/** A job of each system every `apart` ms, those of one midway between those of the other. */
+async function singleJobs(
+  [own, other]: readonly [System, System],
+  jobs: number,
+  apart: number,
+): Promise<Lates> {
+  alignClock();
+  const begin = dueAfterAdding(jobs, own, other);
+  const [ours, peer] = await Promise.all([
+    singleJobsOf(own, jobs, begin, apart),
+    singleJobsOf(other, jobs, begin + apart / 2, apart),
+  ]);
+  return { ours, peer };
+}
+
 /** How late each was, in ms. `begin`: when the first is due, in ms since 1970. */
-async function singleJobs({ client, newQueue }: System, jobs: number, begin: number): Promise<Float64Array> {
+async function singleJobsOf(
+  { client, newQueue }: System,
+  jobs: number,
+  begin: number,
+  apart: number,
+): Promise<Float64Array> {
   const queue = newQueue();
   const samples = new Float64Array(jobs);
   const runs = new RunCount(jobs);
@@ -53,7 +80,7 @@ async function singleJobs({ client, newQueue }: System, jobs: number, begin: num
     SLOTS,
   );
   await inFlight(
-    payloads(jobs, (n) => Math.ceil(begin + n * APART)),
+    payloads(jobs, (n) => Math.ceil(begin + n * apart)),
     (payload) => client.at(queue, payload),
   );
   await runs.done;
