@@ -1,5 +1,7 @@
 import type { Findings } from './checker.js';
+import type { Run } from './history.js';
 import type { Lab } from './lab.js';
+import type { Schedule } from './log.js';
 
 export interface Experiment {
   /** As in docs/guarantees.md. */
@@ -42,6 +44,21 @@ export function atLeast(what: string, value: number, least: number, unit = ''): 
 
 export function none(what: string, list: readonly unknown[]): string {
   return atMost(what, list.length, 0);
+}
+
+/** None but runs of these jobs. */
+export function noneBut(what: string, runs: readonly Run[], jobs: ReadonlySet<number>): string {
+  return none(
+    what,
+    runs.filter(({ job }) => !jobs.has(job)),
+  );
+}
+
+export function allStored(what: string, schedules: readonly Schedule[]): string {
+  return none(
+    what,
+    schedules.filter(({ answer }) => answer !== 'stored'),
+  );
 }
 
 /** What is asked in every experiment. `copiesLeft`: on the nodes, when all was over. */

@@ -95,6 +95,11 @@ export class Lab {
   /** What most experiments begin with: three nodes, a Redis, a producer and some consumers, all with these options. */
   async begin(consumers: number, options: DqOptions = {}): Promise<ProducerSide> {
     await this.startServers();
+    return this.startApplications(consumers, options);
+  }
+
+  /** A producer and some consumers, all with these options. */
+  async startApplications(consumers: number, options: DqOptions = {}): Promise<ProducerSide> {
     const [producer] = await Promise.all([
       this.startProducer(options),
       ...Array.from({ length: consumers }, () => this.startConsumer(options)),
@@ -183,6 +188,14 @@ export class Lab {
       return condition();
     };
     return eventually(what, look, { limit, signal: this.signal });
+  }
+
+  /** Adds jobs, due at this instant, until one has a copy on each node. */
+  storedEverywhere(what: string, producer: ProducerSide, due: () => number): Promise<void> {
+    return this.eventually(what, async () => {
+      const { copies } = await producer.add({ due: due() });
+      return copies === this.beanstalkds.length;
+    });
   }
 
   /**

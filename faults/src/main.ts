@@ -1,8 +1,8 @@
 // npm run faults: what the library promises, seen from outside while servers and processes die.
 // Exit status: 0 all passed, 1 one did not, 2 wrong arguments, 130 ended by a signal.
 import 'reflect-metadata';
-import { setMaxListeners } from 'node:events';
 import { parseArgs } from 'node:util';
+import { runCommand, untilSignal } from 'test-servers';
 import type { Experiment } from './experiment.js';
 import { EXPERIMENTS } from './experiments.js';
 import { MODEL_CHECK, runModelCheck } from './model-check.js';
@@ -81,31 +81,10 @@ async function runAll({ wanted, jobs, small, json, keep }: Flags, signal: AbortS
   return allPassed;
 }
 
-async function main(): Promise<number> {
-  let flags: Flags;
-  try {
-    flags = readFlags();
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (flags.help) {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  const ending = new AbortController();
-  setMaxListeners(0, ending.signal); // every wait listens to it, and hundreds may wait at once
-  // Once: a second Ctrl-C ends it at once; no server or consumer outlives this process.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
-  try {
-    return (await runAll(flags, ending.signal)) ? 0 : 1;
-  } catch (error) {
-    if (ending.signal.aborted) {
-      process.stderr.write('\nended before all experiments were done\n');
-      return 130;
-    }
-    throw error;
-  }
+function run(flags: Flags): Promise<number> {
+  return untilSignal('ended before all experiments were done', async (signal) =>
+    (await runAll(flags, signal)) ? 0 : 1,
+  );
 }
 
-process.exit(await main());
+process.exit(await runCommand({ usage: USAGE, readFlags, run }));

@@ -107,7 +107,17 @@ export class History {
 
   /** A generation's number is its opening time. */
   generation(generation: number): string {
+    return generation === 0 ? 'g0' : `g${this.when(generation)}`;
+  }
+
+  /** A ledger time in seconds since the start, as the lines have it. */
+  when(at: number): string {
     const start = this.clock.wall() - this.clock.now();
-    return generation === 0 ? 'g0' : `g${((generation - start) / 1_000).toFixed(3)}`;
+    return ((at - start) / 1_000).toFixed(3);
+  }
+
+  /** A text of the library, with a job's name in place of its id. */
+  named(text: string): string {
+    return text.replace(/\S{24,26}/, (id) => this.name(id));
   }
 }

@@ -1,9 +1,9 @@
 // npm run rules: takes each rule out of the source, one at a time, and runs the test that has to fail then.
 // Exit status: 0 all rules are proven, 1 one is not, 2 wrong arguments, 130 ended by a signal.
-import { setMaxListeners } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runCommand, untilSignal } from 'test-servers';
 import { checkMutant, checkTests, type Proof } from './check.js';
 import { markdown } from './markdown.js';
 import type { Mutant } from './rule.js';
@@ -91,28 +91,14 @@ function told({ rule, file, test }: Item, { proven, message }: Proof, heading: b
   );
 }
 
-async function main(): Promise<number> {
-  let flags: Flags;
-  try {
-    flags = readFlags();
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (flags.help || flags.markdown) {
-    process.stdout.write(flags.help ? USAGE : markdown(RULES));
+function run(flags: Flags): Promise<number> | number {
+  if (flags.markdown) {
+    process.stdout.write(markdown(RULES));
     return 0;
   }
-  const ending = new AbortController();
-  setMaxListeners(0, ending.signal);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
-  try {
-    return (await proveAll(flags, ending.signal)) ? 0 : 1;
-  } catch (error) {
-    if (!ending.signal.aborted) throw error;
-    process.stderr.write('\nended before all rules were tried\n');
-    return 130;
-  }
+  return untilSignal('ended before all rules were tried', async (signal) =>
+    (await proveAll(flags, signal)) ? 0 : 1,
+  );
 }
 
-process.exitCode = await main();
+process.exitCode = await runCommand({ usage: USAGE, readFlags, run });

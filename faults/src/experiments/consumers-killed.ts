@@ -1,5 +1,5 @@
 import type { ConsumerProcess } from '../consumer-process.js';
-import { atLeast, atMost, none, type Experiment } from '../experiment.js';
+import { atLeast, atMost, noneBut, type Experiment } from '../experiment.js';
 import type { Run } from '../history.js';
 import { extraStarts } from '../measures.js';
 
@@ -49,14 +49,8 @@ export const consumersKilled: Experiment = {
       found,
       recovery: Math.max(0, ...takeovers),
       checks: [
-        none(
-          'duplicates of what was not in flight',
-          found.duplicates.filter(({ job }) => !allowed.has(job)),
-        ),
-        none(
-          'extra starts of what was not in flight',
-          extra.filter(({ job }) => !allowed.has(job)),
-        ),
+        noneBut('duplicates of what was not in flight', found.duplicates, allowed),
+        noneBut('extra starts of what was not in flight', extra, allowed),
         atMost('extra starts', extra.length, inFlight.length),
         atMost('the longest takeover', Math.max(0, ...takeovers), lab.lease + 1_000, ' ms'),
         atLeast('runs cut short by a kill', takeovers.length, 1),

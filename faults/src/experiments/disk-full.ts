@@ -1,5 +1,5 @@
 import type { BeanstalkdServer } from 'test-servers';
-import { atMost, none, type Experiment } from '../experiment.js';
+import { allStored, atMost, none, type Experiment } from '../experiment.js';
 import type { Lab } from '../lab.js';
 import { nodeCounter } from '../node-stats.js';
 import type { ProducerSide } from '../producer-side.js';
@@ -30,7 +30,7 @@ export const diskFull: Experiment = {
   async run(lab) {
     await lab.startServers([{}, { args: ['-s', String(LOG_FILE)] }, {}]);
     const [silent, refusing] = lab.beanstalkds;
-    const [producer] = await Promise.all([lab.startProducer(), ...[1, 2, 3].map(() => lab.startConsumer())]);
+    const producer = await lab.startApplications(3);
     const half = Math.ceil(lab.jobs / 2);
 
     const quiet = await whileAdding(lab, producer, half, lab.pick(7_000, 15_000), async ({ begin, end }) => {
@@ -47,20 +47,14 @@ export const diskFull: Experiment = {
       return increase(lab, () => refusedPuts(refusing!), Math.min(end, Date.now() + LEFT_ALONE));
     });
     await comeBack(refusing!);
-    await lab.eventually('jobs have three copies again', async () => {
-      const { copies } = await producer.add({ due: Date.now() });
-      return copies === lab.beanstalkds.length;
-    });
+    await lab.storedEverywhere('jobs have three copies again', producer, () => Date.now());
 
     const found = await lab.settle();
     return {
       found,
       checks: [
         none('duplicates', found.duplicates),
-        none(
-          'adds that failed',
-          [...quiet.adds, ...loud.adds].filter(({ answer }) => answer !== 'stored'),
-        ),
+        allStored('adds that failed', [...quiet.adds, ...loud.adds]),
         atMost('puts on a node that cannot write its log, after a second', quiet.counted, 0),
         atMost('puts on a node that refused one, after a second', loud.counted, 0),
       ],

@@ -1,4 +1,4 @@
-import { none, type Experiment } from '../experiment.js';
+import { noneBut, type Experiment } from '../experiment.js';
 import { recoveryTime, runsDuring } from '../measures.js';
 
 /** Milliseconds. A run that ended so shortly before may not have been finished, or its copies not deleted yet. */
@@ -45,12 +45,7 @@ export const flushall: Experiment = {
     return {
       found,
       recovery: recoveryTime(lab.history, flushed),
-      checks: [
-        none(
-          'duplicates of what was not in flight',
-          found.duplicates.filter(({ job }) => !inFlight.has(job)),
-        ),
-      ],
+      checks: [noneBut('duplicates of what was not in flight', found.duplicates, inFlight)],
     };
   },
 };

@@ -1,4 +1,4 @@
-import { none, type Experiment } from '../experiment.js';
+import { allStored, none, type Experiment } from '../experiment.js';
 import { extraStarts, recoveryTime } from '../measures.js';
 
 /** Milliseconds. The least that the library takes. */
@@ -53,10 +53,7 @@ export const nodeAway: Experiment = {
           'revokes that were not answered `revoked`',
           revocations.filter(({ answer }) => answer !== 'revoked'),
         ),
-        none(
-          'reschedules that were not answered `rescheduled`',
-          schedules.filter(({ answer }) => answer !== 'stored'),
-        ),
+        allStored('reschedules that were not answered `rescheduled`', schedules),
       ],
     };
   },

@@ -1,4 +1,4 @@
-import { atMost, none, type Experiment } from '../experiment.js';
+import { allStored, atMost, none, type Experiment } from '../experiment.js';
 import type { Lab } from '../lab.js';
 import { percentile } from '../measures.js';
 import type { ProducerSide } from '../producer-side.js';
@@ -55,10 +55,7 @@ export const nodeSilent: Experiment = {
       found,
       checks: [
         none('duplicates', found.duplicates),
-        none(
-          'adds that failed although a quorum was healthy',
-          adds.filter(({ answer }) => answer !== 'stored'),
-        ),
+        allStored('adds that failed although a quorum was healthy', adds),
         none(
           'revokes without an answer',
           revokes.filter(({ answer }) => answer === 'none'),

@@ -1,4 +1,4 @@
-import { atMost, none, type Experiment } from '../experiment.js';
+import { atMost, noneBut, type Experiment } from '../experiment.js';
 import { firstStartAfter, recoveryTime } from '../measures.js';
 
 /** Milliseconds. */
@@ -48,10 +48,7 @@ export const redisAway: Experiment = {
       found,
       recovery: Math.max(...[restarted, thawed].map((back) => recoveryTime(lab.history, back))),
       checks: [
-        none(
-          'duplicates of runs within their lease',
-          found.duplicates.filter(({ job }) => !long.has(job)),
-        ),
+        noneBut('duplicates of runs within their lease', found.duplicates, long),
         ...[restarted, thawed].map((back) =>
           atMost('first start after Redis’ return', firstStartAfter(lab.history, back), BEGINS_AGAIN, ' ms'),
         ),

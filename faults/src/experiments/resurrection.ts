@@ -45,10 +45,7 @@ export const resurrection: Experiment = {
     await node.kill();
     await node.wipe();
     await node.restart();
-    await lab.eventually('new jobs have a copy there', async () => {
-      const { copies } = await producer.add({ due: oldDue });
-      return copies === lab.beanstalkds.length;
-    });
+    await lab.storedEverywhere('new jobs have a copy there', producer, () => oldDue);
     const innocents = await producer.addMany(quarter, () => ({ due: innocentDue }));
     const added = Date.now();
     await producer.revokeMany(old.filter((job) => job % 2 === 0));

@@ -1,4 +1,5 @@
 export { startBeanstalkd, type BeanstalkdOptions, type BeanstalkdServer } from './beanstalkd.js';
+export { runCommand, untilSignal, type Command } from './command.js';
 export { FakeClock } from './faketime.js';
 export { Proxy, type Target } from './proxy.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis.js';

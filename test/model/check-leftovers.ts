@@ -1,0 +1,46 @@
+import type { History } from './history.js';
+import { SETTINGS, type Simulation } from './simulation.js';
+
+/** In the end the nodes have dead copies only. */
+export function copiesGone({ nodes, ledger, history }: Simulation): string[] {
+  const found: string[] = [];
+  for (const node of nodes) {
+    for (const { header, state } of node.copies()) {
+      const letter = [...ledger.letters.values()].some(
+        ({ id, born }) => id === header.id && born === header.born,
+      );
+      if (state === 'buried' && (letter || isLetterGone(history, header.id))) continue;
+      const copy = `${history.name(header.id)} ${history.generation(header.generation)} copy ${header.index}`;
+      found.push(`left: ${copy} is ${state} on ${node.endpoint}`);
+    }
+  }
+  return found;
+}
+
+/** In the end the ledger has nothing but letters. */
+export function recordsGone({ plan, restAt, ledger, history }: Simulation): string[] {
+  const found: string[] = [];
+  // At worst a record is needed until what is due last is stale; at best, without any fault, nothing is owed.
+  const isCalm = plan.latency <= 10 && !plan.actions.some((action) => 'fault' in action);
+  const latestDue = Math.max(
+    restAt,
+    ...history.starts.map(({ headerDue }) => headerDue),
+    ...history.calls.map(({ due, began, ended = began }) => (due ? due.from - began + ended : 0)),
+  );
+  const longest = isCalm ? restAt + SETTINGS.doneTtl : latestDue + SETTINGS.staleAfter + 60_000 + 10_000;
+  for (const [id, { expiresAt, state }] of ledger.records) {
+    if (expiresAt <= longest) continue;
+    // A dead copy stays where it is, and so does what is owed, also under a newer job of the same key.
+    if (state !== 'dead' && !history.died.has(id))
+      found.push(`record: of ${history.name(id)}, ${state}, until ${history.when(expiresAt)}`);
+  }
+  return found;
+}
+
+/** A copy that lay buried on a node which was away then, or that a lost ledger knew of, stays there: nobody asks for it. */
+function isLetterGone(history: History, id: string): boolean {
+  const taken = history.calls.some(
+    ({ operation, id: of }) => of === id && (operation.kind === 'revive' || operation.kind === 'discard'),
+  );
+  return taken || history.died.has(id);
+}

@@ -1,0 +1,85 @@
+import { isUndone, mayHaveEnded } from './call-results.js';
+import { lossBetween } from './excuses.js';
+import type { Call, History } from './history.js';
+import type { Simulation } from './simulation.js';
+
+/** Every job that was scheduled, and neither revoked nor replaced, has ended; so has one of those that replaced each other. */
+export function jobsEnded({ history }: Simulation): string[] {
+  const found: string[] = [];
+  const adds = history.calls.filter(({ operation }) => operation.kind === 'add');
+  for (const add of adds) {
+    if (!add.receipt || add.receipt.status === 'kept' || isOver(history, add)) continue;
+    const rivals = adds.filter(
+      (other) =>
+        other !== add &&
+        other.operation.kind === 'add' &&
+        other.operation.key !== undefined &&
+        other.id === add.id &&
+        !isUndone(other) &&
+        (other.ended ?? Infinity) >= add.began,
+    );
+    if (rivals.some((rival) => isOver(history, rival)) || isOutrun(history, add)) continue;
+    found.push(`lost: ${history.name(add.id!)} of #${add.number} never ended`);
+  }
+  return found;
+}
+
+/** What was revived runs. */
+export function revivedRan({ history }: Simulation): string[] {
+  const { starts, robberies, calls, died } = history;
+  return calls
+    .filter(({ operation, answer }) => operation.kind === 'revive' && answer === true)
+    .filter((call) => {
+      const { id, began } = call;
+      if ((died.get(id!) ?? 0) > began) return false;
+      if (starts.some((start) => start.id === id && start.at >= began)) return false;
+      if (robberies.some((robbery) => robbery.id === id && robbery.at >= began)) return false;
+      return !calls.some(
+        (other) =>
+          other !== call && other.id === id && mayHaveEnded(other) && (other.ended ?? Infinity) >= began,
+      );
+    })
+    .map(({ id, number }) => `lost: ${history.name(id!)} never ran after #${number} had revived it`);
+}
+
+function isOver(history: History, add: Call): boolean {
+  const { id, born, operation } = add;
+  if (operation.kind !== 'add' || id === undefined) return false;
+  const { starts, died, robberies, calls, losses } = history;
+  if (
+    starts.some(
+      (start) =>
+        start.id === id &&
+        (born === undefined ? start.payload === operation.number : start.born === born) &&
+        start.ended?.how === 'done',
+    )
+  )
+    return true;
+  if (
+    (died.get(id) ?? 0) >= add.began ||
+    robberies.some((robbery) => robbery.id === id && robbery.at >= add.began)
+  )
+    return true;
+  return calls.some(
+    (call) =>
+      (call.operation.kind === 'revoke' || call.operation.kind === 'discard') &&
+      call.id === id &&
+      (call.born === undefined || call.born === born) &&
+      (call.ended ?? Infinity) >= add.began &&
+      ((call.answer !== 'done' && call.answer !== 'dead') ||
+        // By a key it takes what Redis has lost, too, although the answer is about what it has.
+        (call.born === undefined && losses.some(({ at }) => at <= call.began))),
+  );
+}
+
+/** The ledger lost that a run was replaced, and then the run went on as the job. */
+function isOutrun(history: History, { id, born, began }: Call): boolean {
+  return history.finishes.some(
+    ({ at, request, answer }) =>
+      request.id === id &&
+      request.born !== born &&
+      request.outcome.kind === 'again' &&
+      answer === 'ok' &&
+      lossBetween(history, id, began, at),
+  );
+}

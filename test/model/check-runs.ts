@@ -1,0 +1,120 @@
+import { crashed, excused, lossBetween } from './excuses.js';
+import type { Grant, History, Start } from './history.js';
+import type { Simulation } from './simulation.js';
+import { tellGrant, tellStart } from './telling.js';
+
+/** A later run has a larger fence. */
+export function fencesGrow({ history }: Simulation): string[] {
+  const found: string[] = [];
+  const latest = new Map<string, Grant>();
+  for (const grant of history.grants) {
+    const { id } = grant.request;
+    const before = latest.get(id);
+    if (before && before.fence >= grant.fence) {
+      found.push(`fence: ${tellGrant(history, grant)}, not above ${before.fence}`);
+    }
+    latest.set(id, grant);
+  }
+  return found;
+}
+
+/** Once a later run was granted, the end of an earlier one does not count any more. */
+export function lateEndsRefused({ history }: Simulation): string[] {
+  const found: string[] = [];
+  for (const { at, request, answer, process } of history.finishes) {
+    const { id, fence } = request;
+    if (answer === 'refused') continue;
+    const later = history.grants.find(
+      (grant) => grant.request.id === id && grant.fence > fence && grant.at < at,
+    );
+    const isRepeat = history.finishes.some(
+      (other) =>
+        other.request.id === id && other.request.fence === fence && other.at < at && other.answer === answer,
+    );
+    if (!later || isRepeat || lossBetween(history, id, later.at, at)) continue;
+    const when = history.when(at);
+    found.push(
+      `stale: ${process}'s end of ${history.name(id)} was taken at ${when} after ${tellGrant(history, later)}`,
+    );
+  }
+  return found;
+}
+
+/** The ledger takes one run's success for a generation. */
+export function doneOnce({ history }: Simulation): string[] {
+  const found: string[] = [];
+  const ends = new Map<string, { fence: number; at: number }>();
+  for (const { at, request, answer } of history.finishes) {
+    const { id, generation, fence, outcome } = request;
+    if (outcome.kind !== 'done' || answer !== 'ok') continue;
+    const before = ends.get(`${id} ${generation}`);
+    if (before && before.fence !== fence && !lossBetween(history, id, before.at, at)) {
+      const [first, second] = [history.when(before.at), history.when(at)];
+      found.push(`twice: ${history.name(id)} was done twice, at ${first} and ${second}`);
+    }
+    ends.set(`${id} ${generation}`, { fence, at });
+  }
+  return found;
+}
+
+/** One successful run, unless its process could not keep its lease or tell of it. */
+export function oneSuccess({ history }: Simulation): string[] {
+  const found: string[] = [];
+  const done = new Map<string, Start>();
+  for (const start of history.starts) {
+    if (start.ended?.how !== 'done') continue;
+    const generation = `${start.id} ${generationOf(history, start)}`;
+    const before = done.get(generation);
+    if (before && !excused(history, before, start.at)) {
+      found.push(`duplicate: ${tellStart(history, start)} after ${tellStart(history, before)}`);
+    }
+    done.set(generation, start);
+  }
+  return found;
+}
+
+/** No two runs of a job at a time, its replaced ones included. */
+export function oneAtATime({ history }: Simulation): string[] {
+  const found: string[] = [];
+  const { starts } = history;
+  starts.forEach((start, i) => {
+    for (const before of starts.slice(0, i)) {
+      if (before.id !== start.id) continue;
+      if (before.ended && before.ended.at <= start.at) continue;
+      if (crashed(history, before.process, before.at, start.at)) continue;
+      if (excused(history, before, start.at)) continue;
+      found.push(`overlap: ${tellStart(history, start)} while ${tellStart(history, before)}`);
+    }
+  });
+  return found;
+}
+
+/** Each run of a generation is one attempt more, but for those that a drain gave back; and there are not too many. */
+export function attemptsCounted({ history }: Simulation): string[] {
+  const found: string[] = [];
+  const latest = new Map<string, Grant>();
+  for (const grant of history.grants) {
+    const { attempt, at, request } = grant;
+    const { id, generation } = request;
+    const before = latest.get(`${id} ${generation}`);
+    latest.set(`${id} ${generation}`, grant);
+    const told = `attempts: ${tellGrant(history, grant)} is attempt ${attempt}`;
+    if (attempt > request.attempts) found.push(`${told} of ${request.attempts}`);
+    if (history.losses.some((loss) => loss.at <= at)) continue;
+    const expected = before ? before.attempt + (isBack(history, before) ? 0 : 1) : 1;
+    if (attempt !== expected) found.push(`${told}, not ${expected}`);
+  }
+  return found;
+}
+
+function generationOf(history: History, { id, fence }: Start): number {
+  const grant = history.grants.find((each) => each.request.id === id && each.fence === fence);
+  return grant?.request.generation ?? -1;
+}
+
+function isBack(history: History, { request: { id }, fence }: Grant): boolean {
+  return history.finishes.some(
+    ({ request, answer }) =>
+      request.id === id && request.fence === fence && request.outcome.kind === 'back' && answer === 'ok',
+  );
+}

@@ -1,0 +1,106 @@
+import { hasEnded, isUndone } from './call-results.js';
+import { lossBetween } from './excuses.js';
+import type { Call, Grant, History, Start } from './history.js';
+import type { Plan } from './plan.js';
+import type { Simulation } from './simulation.js';
+import { tellGrant, tellStart } from './telling.js';
+
+/** Nothing starts before its time, or at a time that nobody asked for. */
+export function startsInTime({ history, plan }: Simulation): string[] {
+  const found: string[] = [];
+  for (const start of history.starts) {
+    const { at, due, headerDue } = start;
+    const told = tellStart(history, start);
+    if (at < due || due < headerDue) found.push(`early: ${told} was due at ${history.when(due)}`);
+    if (!isAsked(history, plan, start)) {
+      found.push(`time: ${told} has a copy for ${history.when(headerDue)}, which nobody asked for`);
+    }
+  }
+  return found;
+}
+
+/** After a revoke, a replacement or a move was answered, nothing of what it ended is allowed to start. */
+export function endedStayOver({ history }: Simulation): string[] {
+  const found: string[] = [];
+  for (const call of history.calls) {
+    const { operation, ended, id, answer } = call;
+    if (ended === undefined || id === undefined || !hasEnded(call)) continue;
+    for (const grant of history.grants) {
+      if (grant.request.id !== id || grant.at <= ended || !covers(history, call, grant)) continue;
+      // The ledger may have lost the generation before, and then nobody knew of its copies.
+      const { generation } = grant.request;
+      const since = generation === 0 ? call.began : Math.min(call.began, generation);
+      if (lossBetween(history, id, since, grant.at)) continue;
+      const what = `${operation.kind} #${call.number} (${String(call.receipt?.status ?? answer)})`;
+      found.push(
+        `${operation.kind}: ${tellGrant(history, grant)} after ${what} was answered at ${history.when(ended)}`,
+      );
+    }
+  }
+  return found;
+}
+
+/** What an add or a move did not bring about never starts. */
+export function failedNeverStart({ history }: Simulation): string[] {
+  const found: string[] = [];
+  for (const call of history.calls) {
+    const { operation } = call;
+    if (!isUndone(call)) continue;
+    const payload =
+      operation.kind === 'add'
+        ? operation.number
+        : operation.kind === 'reschedule'
+          ? operation.payload?.number
+          : undefined;
+    for (const start of history.starts) {
+      if (start.payload !== payload || lossBetween(history, start.id, call.began, start.at)) continue;
+      found.push(`undone: ${tellStart(history, start)}, although #${call.number} had failed`);
+    }
+  }
+  return found;
+}
+
+function isAsked(history: History, plan: Plan, { id, born, headerDue, payload, at }: Start): boolean {
+  const tolerance = 10 + 20 * plan.latency;
+  for (const call of history.calls) {
+    const { operation, due } = call;
+    if (!due || call.began > at || (call.id !== undefined && call.id !== id)) continue;
+    const ownPayload =
+      operation.kind === 'add'
+        ? operation.number === payload
+        : operation.kind !== 'reschedule' || !operation.payload || operation.payload.number === payload;
+    if (!ownPayload) continue;
+    // An instant that is over by then is now.
+    const latest =
+      (due.exact
+        ? Math.max(due.from, call.ended ?? Infinity)
+        : (call.ended ?? Infinity) + (due.from - call.began)) + tolerance;
+    if (headerDue >= due.from - (due.exact ? 0 : tolerance) && headerDue <= latest) return true;
+  }
+  return history.starts.some(
+    (before) =>
+      before.id === id &&
+      before.born === born &&
+      before.ended?.how === 'again' &&
+      headerDue >= before.ended.at + before.step.delay - tolerance,
+  );
+}
+
+/** Generations count the time at which they were opened. */
+function covers(history: History, call: Call, { request }: Grant): boolean {
+  const { generation, born } = request;
+  if (call.operation.kind === 'add') return generation < call.born!;
+  if (call.born !== undefined && call.born !== born) return false;
+  return generation < Math.floor(call.began) && !revivedSince(history, call, generation);
+}
+
+/** A revive that came after the call opened the generation. */
+function revivedSince(history: History, call: Call, generation: number): boolean {
+  return (
+    generation > 0 &&
+    history.calls.some(
+      ({ operation, id, ended = Infinity }) =>
+        operation.kind === 'revive' && id === call.id && ended > call.began,
+    )
+  );
+}

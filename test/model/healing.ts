@@ -1,0 +1,18 @@
+import type { Clock } from 'nest-dq/src/time.js';
+
+/** The ends of faults: they come at their time, whatever the plan does meanwhile. */
+export class Healing {
+  private healedAt = 0;
+
+  constructor(private readonly world: Clock) {}
+
+  /** Milliseconds until all that is known now is healed. */
+  get left(): number {
+    return this.healedAt - this.world.now();
+  }
+
+  after(ms: number, heal: () => void): void {
+    this.healedAt = Math.max(this.healedAt, this.world.now() + ms);
+    this.world.after(ms, heal);
+  }
+}

@@ -1,0 +1,39 @@
+import type { Call, History } from './history.js';
+import type { SimulatedLedger } from './simulated-ledger.js';
+import { copiesIn, type Disk, type SimulatedNode } from './simulated-node.js';
+
+/** Before the ledger loses something: which jobs it may have to do with. `remembered`: what nodes may come back with. */
+export function noteLedgerLoss(
+  history: History,
+  nodes: readonly SimulatedNode[],
+  remembered: readonly Disk[],
+): void {
+  const disks = [...nodes.map((node) => node.read()), ...remembered];
+  const copies = new Set(disks.flatMap((disk) => copiesIn(disk).map(({ header }) => header.id)));
+  for (const { id, ended } of history.starts) if (!ended) copies.add(id);
+  // A put may still be under way to a node that is frozen, or slow.
+  const isUnderWay = (call: Call) =>
+    nodes.some(({ clock }) => clock.frozen) || (call.ended ?? Infinity) >= history.now - 2_000;
+  for (const call of history.calls) if (call.id !== undefined && isUnderWay(call)) copies.add(call.id);
+  history.losses.push({ at: history.now, copies });
+}
+
+/** A job is robbed when no node has a copy of the generation that counts, or of a later one. */
+export function noteRobbedJobs(
+  history: History,
+  nodes: readonly SimulatedNode[],
+  ledger: SimulatedLedger,
+): void {
+  const newest = new Map<string, number>();
+  for (const node of nodes) {
+    for (const { header } of node.copies()) {
+      newest.set(header.id, Math.max(newest.get(header.id) ?? 0, header.generation));
+    }
+  }
+  const at = history.now;
+  for (const id of new Set(history.calls.map((call) => call.id))) {
+    if (id === undefined) continue;
+    const committed = ledger.records.get(id)?.committed ?? 0;
+    if ((newest.get(id) ?? -1) < committed) history.robberies.push({ id, at });
+  }
+}

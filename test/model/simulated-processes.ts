@@ -1,0 +1,106 @@
+import type { Healing } from './healing.js';
+import type { Disturbance, History } from './history.js';
+import type { Random } from './random.js';
+import { SimulatedProcess, type Surroundings } from './simulated-process.js';
+import type { WorldClock } from './world-clock.js';
+
+/** All processes of the simulated world, by their number in the plan, and what can happen to them. */
+export class SimulatedProcesses {
+  private readonly processes: (SimulatedProcess | undefined)[] = [];
+  private starts = 0;
+  private nightEnds = 0;
+
+  constructor(
+    private readonly surroundings: Surroundings & { readonly world: WorldClock },
+    private readonly history: History,
+    private readonly healing: Healing,
+    private readonly random: Random,
+  ) {}
+
+  /** Undefined while it is dead. */
+  at(index: number): SimulatedProcess | undefined {
+    return this.processes[index];
+  }
+
+  isGone(name: string): boolean {
+    return !this.processes.some((process) => process?.name === name);
+  }
+
+  start(index: number): void {
+    if (this.processes[index]) return;
+    const name = `p${index}${'abcdefghijklmnopqrstuvwxyz'[this.starts++ % 26]}`;
+    const offset = this.random.between(0, 1_000_000) / 7;
+    this.history.log(`${name} starts`);
+    this.processes[index] = new SimulatedProcess(name, offset, this.surroundings);
+    const night = this.nightEnds - this.surroundings.world.now();
+    if (night > 0) this.freeze([index], night);
+  }
+
+  /** Another one takes its place after `ms`. */
+  crash(index: number, ms: number): void {
+    const process = this.processes[index];
+    if (!process) return;
+    this.disturb(process, 'crash', 0);
+    process.kill();
+    this.processes[index] = undefined;
+    this.healing.after(ms, () => this.start(index));
+  }
+
+  /** Drains first. */
+  restart(index: number, ms: number): void {
+    const process = this.processes[index];
+    void process?.stop().then(() => {
+      if (this.processes[index] !== process || process.clock.dead) return;
+      this.history.log(`${process.name} has drained`);
+      this.crash(index, ms);
+    });
+  }
+
+  freeze(indices: readonly number[], ms: number): void {
+    for (const index of indices) {
+      const process = this.processes[index];
+      if (!process) continue;
+      const end = process.clock.freeze();
+      this.disturb(process, 'freeze', ms);
+      this.healing.after(ms, () => {
+        end();
+        if (!process.clock.frozen) this.history.log(`${process.name} goes on`);
+      });
+    }
+  }
+
+  /** All are frozen, those that start meanwhile too. */
+  async sleep(ms: number): Promise<void> {
+    const { world } = this.surroundings;
+    this.nightEnds = world.now() + ms;
+    this.freeze(
+      this.processes.map((_, i) => i),
+      ms,
+    );
+    await world.advance(ms + 1);
+  }
+
+  /** `process` undefined: all of them. */
+  loseLedger(
+    reach: 'cut' | 'deaf',
+    { process, ms }: { readonly process?: number; readonly ms: number },
+  ): void {
+    const affected = process === undefined ? this.processes : [this.processes[process]];
+    for (const each of affected) {
+      if (!each || each.clock.dead) continue;
+      each.ledger.set(reach);
+      // Answers are awaited for a second, and claims and extends begin anew after that.
+      this.disturb(each, 'ledger', ms + 2_000);
+      this.healing.after(ms, () => {
+        if (each.clock.dead) return;
+        this.history.log(`${each.name} reaches the ledger`);
+        each.ledger.set('open');
+      });
+    }
+  }
+
+  private disturb({ name }: SimulatedProcess, kind: Disturbance['kind'], ms: number): void {
+    const { now } = this.history;
+    this.history.disturbances.push({ process: name, kind, from: now, to: now + ms });
+  }
+}

@@ -1,0 +1,67 @@
+import type { CopyHeader } from 'nest-dq/src/envelope.js';
+import type { JobRecord } from 'nest-dq/src/ledger/job-record.js';
+import type { ClaimAnswer, ClaimRequest, FinishAnswer, FinishRequest } from 'nest-dq/src/ledger/ledger.js';
+import type { History } from './history.js';
+import type { LedgerWitness } from './simulated-ledger.js';
+
+/** Writes down what the ledger answers and what nodes delete. */
+export class Witness implements LedgerWitness {
+  constructor(private readonly history: History) {}
+
+  claimed(process: string, request: ClaimRequest, answer: ClaimAnswer): void {
+    const { id, generation } = request;
+    const { history } = this;
+    const at = history.now;
+    const { grants } = history;
+    if (
+      answer.kind === 'run' &&
+      !grants.some((grant) => grant.request.id === id && grant.fence === answer.fence)
+    ) {
+      const { fence, attempt, due } = answer;
+      grants.push({ at, process, request, fence, attempt, due });
+    }
+    if (answer.kind === 'dead' || answer.kind === 'stale') history.died.set(id, at);
+    const told =
+      answer.kind === 'wait' || answer.kind === 'busy' ? `${answer.kind} ${answer.ms}` : answer.kind;
+    history.log(`${process} claims ${history.name(id)} ${history.generation(generation)}: ${told}`);
+  }
+
+  finished(process: string, request: FinishRequest, answer: FinishAnswer): void {
+    const { id, generation, outcome } = request;
+    const { history } = this;
+    history.finishes.push({ at: history.now, process, request, answer });
+    if (outcome.kind === 'dead' && answer === 'ok') history.died.set(id, history.now);
+    history.log(
+      `${process} finishes ${history.name(id)} ${history.generation(generation)} ${outcome.kind}: ${answer}`,
+    );
+  }
+
+  /** No copy is deleted before its job is over by the ledger, but for what an add takes back. */
+  deleted({ id, generation, index }: CopyHeader, record: JobRecord | undefined): void {
+    const { history } = this;
+    const { calls, finishes, losses, faults, now } = history;
+    const isVoid =
+      record &&
+      (record.state === 'done' ||
+        record.state === 'revoked' ||
+        generation < record.committed ||
+        generation <= record.floor ||
+        record.aborted.includes(generation));
+    const isForgotten = record === undefined || record.expiresAt <= now;
+    const wasOver = finishes.some(({ request, answer }) => request.id === id && answer !== 'refused');
+    // Its process may have been told so and stood still until the record was forgotten, and the job found stale.
+    const isStale =
+      record?.state === 'dead' &&
+      finishes.some(
+        ({ request, answer }) => request.id === id && request.outcome.kind === 'done' && answer !== 'refused',
+      );
+    const isCalledFor = calls.some(
+      ({ operation, id: of, receipt }) =>
+        (of === id && operation.kind !== 'add' && operation.kind !== 'find') ||
+        (operation.kind === 'add' && of === undefined && !receipt),
+    );
+    if (isVoid || isStale || losses.length > 0 || (isForgotten && (wasOver || isCalledFor))) return;
+    const copy = `copy ${index} of ${history.name(id)} ${history.generation(generation)}`;
+    faults.push(`deleted: ${copy} at ${history.when(now)}, although its job is not over`);
+  }
+}
