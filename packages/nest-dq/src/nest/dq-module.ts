@@ -97,11 +97,7 @@ function clusterProviders(cluster: string | undefined): Provider[] {
     {
       provide: token('backend'),
       useFactory: (options: ResolvedOptions, clock: Clock, environment: Environment): Promise<Backend> =>
-        environment.open(options, {
-          clock,
-          name: cluster,
-          warn: (message) => options.logger.warn(message),
-        }),
+        environment.open(options, { clock, name: cluster }),
       inject: [token('options'), token('clock'), ENVIRONMENT],
     },
     {

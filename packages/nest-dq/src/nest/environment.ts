@@ -25,7 +25,6 @@ export interface Backend {
 
 export interface BackendParts {
   readonly clock: Clock;
-  readonly warn: (message: string) => void;
   /** Of the cluster; undefined is that of the one without a name. */
   readonly name: string | undefined;
 }
@@ -57,9 +56,10 @@ export const realEnvironment: Environment = {
 function onServers(
   { beanstalks, redis }: Servers,
   settings: ResolvedOptions,
-  { clock, warn }: BackendParts,
+  { clock }: BackendParts,
 ): Backend {
   const nodes = beanstalks.map((endpoint) => new ClusterNode(endpoint.text, dialTcp(endpoint), clock));
+  const warn = (message: string) => void settings.logger.warn(message);
   const ledger = new RedisLedger({ redis, settings, clock, warn, startKeeper: startKeeperThread });
   return {
     cluster: new Cluster(nodes, settings),
@@ -80,15 +80,11 @@ function inMemory(settings: ResolvedOptions, { clock }: BackendParts): Backend {
   };
 }
 
-async function onDisk(
-  dir: string,
-  settings: ResolvedOptions,
-  { clock, warn }: BackendParts,
-): Promise<Backend> {
+async function onDisk(dir: string, settings: ResolvedOptions, { clock }: BackendParts): Promise<Backend> {
   const disk = await Disk.open(dir, clock);
   try {
-    if (disk.warning !== undefined) warn(disk.warning);
-    disk.onFailure(({ message }) => warn(message));
+    if (disk.warning !== undefined) settings.logger.warn(disk.warning);
+    disk.onFailure(({ message }) => void settings.logger.error(message));
     const node = await InProcessNode.open(clock, disk);
     const ledger = await MemoryLedger.open({ settings, clock }, disk);
     return {
