@@ -53,7 +53,17 @@ everyLedger((jobs) => {
       });
     });
 
-    it('never lets a job run before its time, and remembers nothing of one that waits', async () => {
+    it('grants a run ahead of its time by so much as it says, and tells when it is to begin', async () => {
+      const due = nowMs() + jobs.tube.ahead;
+      await expect(claim({ due })).resolves.toMatchObject({ kind: 'run', due, attempt: 1 });
+    });
+
+    it('has certainly come to no later time than the one that it tells', () => {
+      expect(jobs.tube.nowAtLeast()).toBeLessThanOrEqual(jobs.tube.now());
+      expectAbout(jobs.tube.nowAtLeast(), jobs.tube.now());
+    });
+
+    it('grants no run sooner, and remembers nothing of one that waits', async () => {
       const due = nowMs() + MINUTE;
       const answer = await claim({ due });
       expect(answer.kind).toBe('wait');
@@ -61,7 +71,7 @@ everyLedger((jobs) => {
       await expect(forgottenIn()).resolves.toBeUndefined();
     });
 
-    it('waits no longer than until the job is due', async () => {
+    it('waits no longer than until the job is due, or granted ahead', async () => {
       const due = nowMs() + 40;
       let answer = await claim({ due });
       for (let turns = 0; answer.kind === 'wait' && turns < 100; turns++) {
@@ -69,7 +79,7 @@ everyLedger((jobs) => {
         answer = await claim({ due });
       }
       expect(answer).toMatchObject({ kind: 'run', due });
-      expect(jobs.tube.now()).toBeGreaterThanOrEqual(due);
+      expect(jobs.tube.now()).toBeGreaterThanOrEqual(due - jobs.tube.ahead);
     });
 
     it('gives the same fence and attempt to the same token, with a renewed lease', async () => {

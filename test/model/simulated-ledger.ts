@@ -1,13 +1,14 @@
-import type {
-  ClaimAnswer,
-  ClaimRequest,
-  FinishAnswer,
-  FinishRequest,
-  Ledger,
-  LedgerListener,
-  LedgerSettings,
-  Letter,
-  TubeLedger,
+import {
+  AHEAD,
+  type ClaimAnswer,
+  type ClaimRequest,
+  type FinishAnswer,
+  type FinishRequest,
+  type Ledger,
+  type LedgerListener,
+  type LedgerSettings,
+  type Letter,
+  type TubeLedger,
 } from 'nest-dq/src/ledger/ledger.js';
 import type { JobRecord } from 'nest-dq/src/ledger/job-record.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
@@ -49,7 +50,7 @@ export class SimulatedLedger {
     readonly latency: () => number,
     readonly witness: LedgerWitness,
   ) {
-    this.memory = new MemoryLedger({ settings, clock: world });
+    this.memory = new MemoryLedger({ settings, clock: world, ahead: AHEAD });
     this.tube = this.memory.tube(tube);
   }
 
@@ -233,7 +234,9 @@ export class LedgerLink implements Ledger {
       get away() {
         return master.away;
       },
+      ahead: AHEAD,
       now: () => master.time.now(),
+      nowAtLeast: () => master.time.nowAtLeast(),
       readTime: () => master.readTime(),
       listen: (listener) => master.listen(listener),
       claim: (requests, settled) =>

@@ -56,11 +56,16 @@ export class Witness implements LedgerWitness {
         ({ request, answer }) => request.id === id && request.outcome.kind === 'done' && answer !== 'refused',
       );
     const isCalledFor = calls.some(
-      ({ operation, id: of, receipt }) =>
-        (of === id && operation.kind !== 'add' && operation.kind !== 'find') ||
-        (operation.kind === 'add' && of === undefined && !receipt),
+      ({ operation, id: of }) => of === id && operation.kind !== 'add' && operation.kind !== 'find',
     );
-    if (isVoid || isStale || losses.length > 0 || (isForgotten && (wasOver || isCalledFor))) return;
+    // Whatever has become of it: an add that fails tells only then, or never, which job it was.
+    const isTakenBack =
+      !calls.some(({ id: of }) => of === id) &&
+      calls.some(
+        ({ operation, id: of, receipt }) => operation.kind === 'add' && of === undefined && !receipt,
+      );
+    if (isVoid || isStale || isTakenBack || losses.length > 0) return;
+    if (isForgotten && (wasOver || isCalledFor)) return;
     const copy = `copy ${index} of ${history.name(id)} ${history.generation(generation)}`;
     faults.push(`deleted: ${copy} at ${history.when(now)}, although its job is not over`);
   }

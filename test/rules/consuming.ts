@@ -33,8 +33,8 @@ export const CONSUMING: readonly Rule[] = [
         'gives it back when the answer took longer',
         [
           'consumer/claims.ts',
-          'if (this.clock.now() > usableUntil) return this.taker.giveBack(delivery, answer, claimedAt);',
-          '',
+          'if (this.clock.now() > usableUntil) this.taker.giveBack(delivery, grant, claimedAt);\n    else this',
+          'this',
         ],
         [
           'consumer/claims.ts',
@@ -48,8 +48,8 @@ export const CONSUMING: readonly Rule[] = [
         'does not run what waits in the same answer behind a handler that blocks for the lease',
         [
           'consumer/claims.ts',
-          'if (this.clock.now() > usableUntil) return this.taker.giveBack(delivery, answer, claimedAt);',
-          '',
+          'if (this.clock.now() > usableUntil) this.taker.giveBack(delivery, grant, claimedAt);\n    else this',
+          'this',
         ],
       ),
     ],

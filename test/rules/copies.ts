@@ -22,10 +22,39 @@ export const COPIES: readonly Rule[] = [
       ]),
       ...contract(
         'ledger.spec.ts',
-        'never lets a job run before its time, and remembers nothing of one that waits',
-        ['memory-runs.ts', `if (due > now) return { kind: 'wait', ms: due - now };`, ''],
-        ['claim.lua.ts', 'if runDue > now then return WAIT, runDue - now, 0, 0 end', ''],
+        'grants no run sooner, and remembers nothing of one that waits',
+        ['memory-runs.ts', `if (due > now + records.ahead) return { kind: 'wait', ms: due - now };`, ''],
+        ['claim.lua.ts', 'if runDue > now + ${AHEAD} then return WAIT, runDue - now, 0, 0 end', ''],
       ),
+    ],
+  },
+  {
+    rule: 'A run that was granted ahead of its time begins when ledger time has certainly come to it.',
+    mutants: [
+      ...unit(
+        'consumer/starts.spec.ts',
+        'begins what was granted ahead at its millisecond, in the order of the times',
+        ['consumer/starts.ts', 'if (start.grant.due <= this.ledger.nowAtLeast()) return', 'return'],
+      ),
+      ...unit('consumer/starts.spec.ts', 'waits on when ledger time went back meanwhile', [
+        'consumer/starts.ts',
+        'next && next.grant.due <= now;',
+        'next;',
+      ]),
+      ...unit(
+        'ledger/ledger-time.spec.ts',
+        'is never ahead of the server’s clock, however the round trip was shared out',
+        [
+          'ledger/ledger-time.ts',
+          'return this.floor ? floorAt(this.floor, this.clock.now()) : this.clock.wall();',
+          'return this.now();',
+        ],
+      ),
+      ...unit('ledger/ledger-time.spec.ts', 'allows for clocks that drift, and learns from each reply', [
+        'ledger/ledger-time.ts',
+        'return time + (now - at) * (1 - DRIFT);',
+        'return time + (now - at);',
+      ]),
     ],
   },
   {

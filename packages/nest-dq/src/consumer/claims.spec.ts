@@ -11,7 +11,7 @@ import type { Delivery } from './delivery.js';
 const LEASE = 15_000;
 /** Priorities begin in 2020. */
 const T = Date.UTC(2030, 0, 1);
-const RUN: ClaimAnswer = { kind: 'run', fence: 1, attempt: 1, due: 1_000 };
+const RUN: ClaimAnswer = { kind: 'run', fence: 1, attempt: 1, due: 0 };
 
 describe('Claims', () => {
   let clock: VirtualClock;
@@ -146,13 +146,31 @@ describe('Claims', () => {
       expect(claims.pending).toBe(0);
     });
 
+    it('holds what was granted ahead of its time until then, in its slot', async () => {
+      waiting({ copyId: '7' });
+      claims.claim();
+      await ledger.claims[0]!.answer({ ...RUN, due: 15 });
+      expect([told, claims.pending]).toEqual([['answered'], 1]);
+      await clock.advance(14);
+      expect(told).toEqual(['answered']);
+      await clock.advance(1);
+      expect([told.at(-1), claims.pending]).toEqual([expect.stringContaining('run '), 0]);
+    });
+
+    it('gives back what was granted ahead, and comes to its time when its lease may be over', async () => {
+      waiting({ copyId: '7' });
+      claims.claim();
+      await ledger.claims[0]!.answer({ ...RUN, due: LEASE });
+      await clock.advance(LEASE);
+      expect(told).toEqual(['answered', expect.stringContaining('back')]);
+    });
+
     it('does not run what waits in the same answer behind a handler that blocks for the lease', async () => {
       waiting({ id: 'first', copyId: '1' });
       waiting({ id: 'second', copyId: '2' });
       claims.claim();
       onRun = () => jest.spyOn(clock, 'now').mockReturnValue(clock.now() + LEASE);
-      const run = { kind: 'run', fence: 1, attempt: 1, due: T } as const;
-      await ledger.claims[0]!.answer(run, run);
+      await ledger.claims[0]!.answer(RUN, RUN);
       expect(told).toEqual([
         expect.stringContaining('run first'),
         expect.stringContaining('give second back'),

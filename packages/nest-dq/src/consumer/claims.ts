@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../time.js';
 import type { Delivery } from './delivery.js';
 import { halves } from './insistent-calls.js';
 import type { Grant } from './run.js';
+import { Start, Starts } from './starts.js';
 
 /** Milliseconds. What is due and waits for longer than this without a slot may go to another process. */
 export const PATIENCE = 250;
@@ -61,6 +62,7 @@ export interface ClaimSettings {
 export class Claims {
   private readonly waiting = new Heap<Delivery>((a, b) => a.priority < b.priority);
   private claiming = 0;
+  private readonly starts: Starts;
   private pause: Timer | undefined;
   private closed = false;
 
@@ -70,16 +72,18 @@ export class Claims {
     private readonly clock: Clock,
     private readonly settings: ClaimSettings,
     private readonly taker: ClaimTaker,
-  ) {}
+  ) {
+    this.starts = new Starts(clock, ledger, (start) => this.begin(start));
+  }
 
   /** How many are due without a slot. */
   get size(): number {
     return this.waiting.size;
   }
 
-  /** Slots that are taken by claims without an answer. */
+  /** Slots that are taken by claims without an answer, and by runs that were granted ahead of their time. */
   get pending(): number {
-    return this.claiming;
+    return this.claiming + this.starts.size;
   }
 
   add(delivery: Delivery): void {
@@ -110,6 +114,7 @@ export class Claims {
   close(): void {
     this.closed = true;
     this.pause?.cancel();
+    this.starts.close();
   }
 
   /** Lets a copy go for as long as the run of its job has, wherever that is. */
@@ -196,13 +201,17 @@ export class Claims {
     }
   }
 
+  private begin({ delivery, grant, claimedAt, usableUntil }: Start): void {
+    // Somebody else may have the job by now ◆: the handlers of the batch before this one may have blocked, too.
+    if (this.clock.now() > usableUntil) this.taker.giveBack(delivery, grant, claimedAt);
+    else this.taker.run(delivery, grant, claimedAt);
+  }
+
   private act(delivery: Delivery, answer: ClaimAnswer, claimedAt: number, usableUntil: number): void {
     const ownStagger = stagger(delivery.header.index, this.settings.backupDelay);
     switch (answer.kind) {
       case 'run':
-        // Somebody else may have the job by now ◆: the handlers of the batch before this one may have blocked, too.
-        if (this.clock.now() > usableUntil) return this.taker.giveBack(delivery, answer, claimedAt);
-        return this.taker.run(delivery, answer, claimedAt);
+        return this.starts.add(new Start(delivery, answer, claimedAt, usableUntil));
       case 'wait':
         return this.keepUntil(delivery, this.ledger.now() + answer.ms);
       case 'busy': {

@@ -10,6 +10,9 @@ describe('DueBuffer', () => {
   /** What came due: when by ledger time, and the ids that came together. */
   let came: [at: number, ids: string[]][];
   let ledgerAhead: number;
+  let ledger: { now: () => number; ahead: number };
+  /** Slots that nothing due waits for. */
+  let spare: number;
   const { lane } = recordingLane();
 
   beforeEach(() => {
@@ -17,7 +20,14 @@ describe('DueBuffer', () => {
     came = [];
     ledgerAhead = 0;
     const now = () => clock.now() + ledgerAhead;
-    buffer = new DueBuffer(clock, now, (due) => came.push([now(), due.map(({ header }) => header.id)]));
+    ledger = { now, ahead: 0 };
+    spare = 100;
+    buffer = new DueBuffer(
+      clock,
+      ledger,
+      () => spare,
+      (due) => came.push([now(), due.map(({ header }) => header.id)]),
+    );
   });
 
   function dueAt(due: number, id = `at ${due}`): Delivery {
@@ -43,6 +53,44 @@ describe('DueBuffer', () => {
       [200, ['at 200']],
       [300, ['at 300']],
     ]);
+  });
+
+  describe('where the ledger grants ahead', () => {
+    beforeEach(() => {
+      ledger.ahead = 20;
+    });
+
+    it('lets go in the middle of that time, with all that has begun its own by then', async () => {
+      for (const due of [100, 105, 110, 111, 131]) buffer.add(dueAt(due));
+      await clock.advance(1_000);
+      expect(came).toEqual([
+        [90, ['at 100', 'at 105', 'at 110']],
+        [101, ['at 111']],
+        [121, ['at 131']],
+      ]);
+    });
+
+    it('lets go ahead of as many as there are slots to spare, and of the rest when it is due', async () => {
+      spare = 2;
+      for (const due of [100, 101, 102]) buffer.add(dueAt(due));
+      await clock.advance(90);
+      spare = 0;
+      await clock.advance(1_000);
+      expect(came).toEqual([
+        [90, ['at 100', 'at 101']],
+        [102, ['at 102']],
+      ]);
+    });
+
+    it('lets go of all that is due, whatever there is to spare', async () => {
+      spare = 0;
+      for (const due of [100, 100, 110]) buffer.add(dueAt(due));
+      await clock.advance(1_000);
+      expect(came).toEqual([
+        [100, ['at 100', 'at 100']],
+        [110, ['at 110']],
+      ]);
+    });
   });
 
   it('wakes sooner when an earlier one arrives', async () => {
@@ -115,7 +163,8 @@ describe('DueBuffer', () => {
     const again = dueAt(50);
     const cycle = new DueBuffer(
       clock,
-      () => clock.now(),
+      { now: () => clock.now(), ahead: 0 },
+      () => 0,
       (due) => {
         came.push([clock.now(), due.map(({ header }) => header.id)]);
         if (due[0] === again && again.due === 50) {

@@ -1,20 +1,27 @@
 import { Heap } from '../heap.js';
+import type { TubeLedger } from '../ledger/ledger.js';
 import type { Clock, Timer } from '../time.js';
 import type { Delivery } from './delivery.js';
 
 /** Milliseconds. Ledger time moves against the timer's, so no timer is trusted for longer. */
 const LONGEST_WAIT = 1_000;
 
-/** Holds what is early until the millisecond. One timer for the earliest; an interval would cost 5 % of a core. */
+/**
+ * Holds what is early until it is to be claimed: as long before its time as the ledger grants it, where slots are to spare,
+ * so that the claim is answered by then and one call takes several; else at its time. One timer for the earliest; an
+ * interval would cost 5 % of a core.
+ */
 export class DueBuffer {
   private readonly heap = new Heap<Delivery>((a, b) => a.due < b.due);
   private timer: Timer | undefined;
   private wakeAt = Infinity;
 
-  /** `ledgerNow` is ledger time in ms; `onDue` gets all that is due at once. */
+  /** `onDue` gets at once all that is to be claimed. */
   constructor(
     private readonly clock: Clock,
-    private readonly ledgerNow: () => number,
+    private readonly ledger: Pick<TubeLedger, 'now' | 'ahead'>,
+    /** Slots that nothing due waits for. */
+    private readonly spare: () => number,
     private readonly onDue: (due: Delivery[]) => void,
   ) {}
 
@@ -41,7 +48,9 @@ export class DueBuffer {
   private arm(): void {
     const first = this.heap.peek();
     if (!first) return this.disarm();
-    const wait = Math.min(LONGEST_WAIT, Math.max(0, first.due - this.ledgerNow()));
+    const { ledger } = this;
+    const ahead = this.spare() > 0 ? ledger.ahead / 2 : 0;
+    const wait = Math.min(LONGEST_WAIT, Math.max(0, first.due - ahead - ledger.now()));
     const at = this.clock.now() + wait;
     if (this.timer && this.wakeAt <= at) return;
     this.disarm();
@@ -57,9 +66,12 @@ export class DueBuffer {
 
   private wake(): void {
     this.disarm();
-    const now = this.ledgerNow();
+    const { ledger } = this;
+    const now = ledger.now();
+    const spare = this.spare();
     const due: Delivery[] = [];
-    for (let next = this.heap.peek(); next && next.due <= now; next = this.heap.peek()) {
+    const until = () => (due.length < spare ? now + ledger.ahead : now);
+    for (let next = this.heap.peek(); next && next.due <= until(); next = this.heap.peek()) {
       this.heap.remove(next);
       due.push(next);
     }

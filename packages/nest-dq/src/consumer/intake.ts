@@ -66,7 +66,8 @@ export class Intake implements Taker, ClaimTaker {
     this.space = new Room(clock, handling.concurrency);
     this.dueBuffer = new DueBuffer(
       clock,
-      () => ledger.now(),
+      ledger,
+      () => this.freeSlots() - this.claims.size,
       (due) => this.cameDue(due),
     );
     const { attempts, timeout } = handling;

@@ -51,6 +51,44 @@ describe('LedgerTime', () => {
     expect(ahead()).toBe(699.75);
   });
 
+  describe('nowAtLeast', () => {
+    const behind = () => clock.wall() + 700 - time.nowAtLeast();
+
+    it('is the machine’s clock until the server’s was read', () => {
+      expect(time.nowAtLeast()).toBe(clock.wall());
+    });
+
+    it('is never ahead of the server’s clock, however the round trip was shared out', async () => {
+      await read({ ahead: 700, out: 30, home: 0 });
+      expect(behind()).toBe(0);
+      expect(ahead()).toBe(715); // which the middle of a round trip may well be
+      await read({ ahead: 700, out: 0, home: 30 });
+      expect(behind()).toBeCloseTo(0.015);
+    });
+
+    it('allows for clocks that drift, and learns from each reply', async () => {
+      await read({ ahead: 700, out: 1, home: 1 });
+      expect(behind()).toBe(1);
+      await clock.advance(60_000);
+      expect(behind()).toBeCloseTo(31);
+      await read({ ahead: 700, home: 4 });
+      expect(behind()).toBeCloseTo(4);
+    });
+
+    it('follows a server whose clock was set back', async () => {
+      await read({ ahead: 10_700 });
+      await read({ ahead: 700 });
+      expect(behind()).toBe(0);
+    });
+
+    it('begins anew with another server', async () => {
+      await read({ ahead: 10_700, out: 5_000, home: 5_000 });
+      time.renew();
+      await read({ ahead: 700, out: 6_000, home: 6_000 });
+      expect(behind()).toBe(6_000);
+    });
+  });
+
   it('forgets a reading after 60 s, and then takes the best of the rest', async () => {
     await read({ ahead: 700 });
     await clock.advance(30_000);

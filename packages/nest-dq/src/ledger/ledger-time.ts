@@ -15,6 +15,12 @@ const DRIFT = 0.0005;
 /** Milliseconds. */
 const ROUNDING = 1;
 
+/** What the server's clock had certainly come to, ms, at a moment of the monotonic clock. */
+interface Floor {
+  readonly time: number;
+  readonly at: number;
+}
+
 /**
  * Ledger time as this process knows it: its monotonic clock plus an offset taken from the server's clock.
  * The reading with the least round trip of the last 60 s counts; the last one stays when no more come.
@@ -22,6 +28,7 @@ const ROUNDING = 1;
 export class LedgerTime {
   /** Oldest first, and each with a smaller error than the next: the first is the one that counts. */
   private readonly readings: Reading[] = [];
+  private floor: Floor | undefined;
   private renewing = false;
 
   constructor(private readonly clock: Clock) {}
@@ -37,6 +44,11 @@ export class LedgerTime {
     return best ? this.clock.now() + best.offset : this.clock.wall();
   }
 
+  /** What the server's clock has certainly come to: no reply tells of a time that is still to come. */
+  nowAtLeast(): number {
+    return this.floor ? floorAt(this.floor, this.clock.now()) : this.clock.wall();
+  }
+
   /** The server said `serverTime` (ms) at some moment between `sent` and `received` (of the monotonic clock). */
   observe(sent: number, received: number, serverTime: number): void {
     const reading: Reading = {
@@ -44,11 +56,16 @@ export class LedgerTime {
       error: (received - sent) / 2,
       at: received,
     };
-    if (this.renewing || this.contradicted(reading)) this.readings.length = 0;
+    if (this.renewing || this.contradicted(reading)) {
+      this.readings.length = 0;
+      this.floor = undefined;
+    }
     this.renewing = false;
     while (this.readings.length > 0 && this.readings.at(-1)!.error >= reading.error) this.readings.pop();
     this.readings.push(reading);
     while (this.readings[0]!.at < received - REMEMBERED) this.readings.shift();
+    const reached = this.floor ? floorAt(this.floor, received) : -Infinity;
+    this.floor = { time: Math.max(serverTime, reached), at: received };
   }
 
   /** A new connection, perhaps to another server: the next reading begins anew. Until then the old offset stays. */
@@ -63,4 +80,8 @@ export class LedgerTime {
     const tolerance = best.error + reading.error + ROUNDING + (reading.at - best.at) * DRIFT;
     return Math.abs(best.offset - reading.offset) > tolerance;
   }
+}
+
+function floorAt({ time, at }: Floor, now: number): number {
+  return time + (now - at) * (1 - DRIFT);
 }

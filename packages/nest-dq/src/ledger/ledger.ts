@@ -24,6 +24,10 @@ export interface Ledger {
 export interface TubeLedger {
   /** Ledger time: milliseconds since 1970, with fractions. Before the first reading this is the machine's clock. */
   now(): number;
+  /** What ledger time has certainly come to, however slow the replies are that tell of it. */
+  nowAtLeast(): number;
+  /** Milliseconds before its due time from which on a run is granted, so that the answer is there when it is due. */
+  readonly ahead: number;
   /** Resolves once ledger time was read from the server at least once; rejects when the server does not answer. */
   readTime(): Promise<void>;
   /** True while the server does not answer. It is asked again at most every 500 ms until it does. */
@@ -58,6 +62,9 @@ export interface LedgerListener {
   back(): void;
 }
 
+/** Milliseconds: the `ahead` of a ledger whose answers take some time. A stall that is shorter makes no run late. */
+export const AHEAD = 20;
+
 /** The settings that must be the same in all processes. Milliseconds. */
 export interface LedgerSettings {
   /** How long a silent runner keeps a job. */
@@ -85,7 +92,7 @@ export interface ClaimRequest {
 }
 
 export type ClaimAnswer =
-  /** Run it. `due` is when this run was due: a retry's own time. */
+  /** Run it, once `nowAtLeast` has come to `due`: the job's time, or a retry's own. */
   | { readonly kind: 'run'; readonly fence: number; readonly attempt: number; readonly due: number }
   /** Not yet: in so many milliseconds. */
   | { readonly kind: 'wait'; readonly ms: number }

@@ -8,6 +8,8 @@ import { MemoryTubeLedger } from './memory-tube-ledger.js';
 export interface MemoryLedgerOptions {
   readonly settings: LedgerSettings;
   readonly clock: Clock;
+  /** Of its tubes, in ms. @default 0 in memory, where an answer takes no time */
+  readonly ahead?: number;
 }
 
 /**
@@ -38,7 +40,7 @@ export class MemoryLedger implements Ledger {
   tube(name: string): MemoryTubeLedger {
     let tube = this.tubes.get(name);
     if (!tube) {
-      tube = new MemoryTubeLedger(name, this.options.settings, this.now, () => this.checkOpen(), this.disk);
+      tube = new MemoryTubeLedger(name, this.options, this.now, () => this.checkOpen(), this.disk);
       this.tubes.set(name, tube);
     }
     return tube;

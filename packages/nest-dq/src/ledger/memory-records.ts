@@ -28,7 +28,11 @@ export class MemoryRecords {
   keeper: RecordKeeper | undefined;
   private sweeping = this.byId.entries();
 
-  constructor(readonly settings: LedgerSettings) {}
+  constructor(
+    readonly settings: LedgerSettings,
+    /** Milliseconds before its due time from which on a run is granted. */
+    readonly ahead = 0,
+  ) {}
 
   read(id: string, { now }: Moment): JobRecord | undefined {
     const record = this.byId.get(id);

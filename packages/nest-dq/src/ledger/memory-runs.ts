@@ -82,7 +82,7 @@ export function claim(records: MemoryRecords, request: ClaimRequest, time: Momen
   }
   const due = record && current ? record.due : request.due;
   const attempt = record && current ? record.attempt : 0;
-  if (due > now) return { kind: 'wait', ms: due - now };
+  if (due > now + records.ahead) return { kind: 'wait', ms: due - now };
   const next = record ?? newRecord(generation, born, due);
   if (!record && due + staleAfter < now) {
     bury(records, id, next, 'stale', time);

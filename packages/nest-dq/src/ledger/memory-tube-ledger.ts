@@ -1,33 +1,34 @@
-import type {
-  AbortAnswer,
-  AbortRequest,
-  BuriedRequest,
-  ClaimAnswer,
-  ClaimRequest,
-  CommitAnswer,
-  CommitRequest,
-  ExtendAnswer,
-  ExtendRequest,
-  FinishAnswer,
-  FinishRequest,
-  LedgerListener,
-  LedgerSettings,
-  Letter,
-  LetterList,
-  LetterPage,
-  LetterRef,
-  OpenAnswer,
-  OpenRequest,
-  RevokeAnswer,
-  RevokeRequest,
-  Schedule,
-  SettledCopies,
-  TubeLedger,
+import {
+  AHEAD,
+  type AbortAnswer,
+  type AbortRequest,
+  type BuriedRequest,
+  type ClaimAnswer,
+  type ClaimRequest,
+  type CommitAnswer,
+  type CommitRequest,
+  type ExtendAnswer,
+  type ExtendRequest,
+  type FinishAnswer,
+  type FinishRequest,
+  type LedgerListener,
+  type Letter,
+  type LetterList,
+  type LetterPage,
+  type LetterRef,
+  type OpenAnswer,
+  type OpenRequest,
+  type RevokeAnswer,
+  type RevokeRequest,
+  type Schedule,
+  type SettledCopies,
+  type TubeLedger,
 } from './ledger.js';
 import type { Disk } from '../disk/disk.js';
 import { DqError, toError } from '../errors.js';
 import { settle } from './job-record.js';
 import { KeptRecords } from './kept-records.js';
+import type { MemoryLedgerOptions } from './memory-ledger.js';
 import { buried, discard, letter, letters } from './memory-letters.js';
 import { MemoryRecords, type Moment } from './memory-records.js';
 import { claim, extend, finish } from './memory-runs.js';
@@ -38,21 +39,27 @@ type Rule<Request, Answer> = (records: MemoryRecords, request: Request, time: Mo
 /** One tube's decisions in memory. The contract suite holds it to the same rules as the Lua scripts. */
 export class MemoryTubeLedger implements TubeLedger {
   readonly records: MemoryRecords;
+  readonly ahead: number;
 
   constructor(
     name: string,
-    settings: LedgerSettings,
+    { settings, ahead }: Pick<MemoryLedgerOptions, 'settings' | 'ahead'>,
     readonly now: () => number,
     private readonly checkOpen: () => void,
     private readonly disk?: Disk,
   ) {
-    this.records = new MemoryRecords(settings);
+    this.ahead = ahead ?? (disk ? AHEAD : 0);
+    this.records = new MemoryRecords(settings, this.ahead);
     if (disk) this.records.keeper = new KeptRecords(disk, name, this.records);
   }
 
   /** Its disk has failed. */
   get away(): boolean {
     return this.disk?.failure !== undefined;
+  }
+
+  nowAtLeast(): number {
+    return this.now();
   }
 
   async readTime(): Promise<void> {

@@ -1,27 +1,28 @@
-import type {
-  AbortAnswer,
-  AbortRequest,
-  BuriedRequest,
-  ClaimAnswer,
-  ClaimRequest,
-  CommitAnswer,
-  CommitRequest,
-  ExtendAnswer,
-  ExtendRequest,
-  FinishAnswer,
-  FinishRequest,
-  LedgerListener,
-  Letter,
-  LetterList,
-  LetterPage,
-  LetterRef,
-  OpenAnswer,
-  OpenRequest,
-  RevokeAnswer,
-  RevokeRequest,
-  Schedule,
-  SettledCopies,
-  TubeLedger,
+import {
+  AHEAD,
+  type AbortAnswer,
+  type AbortRequest,
+  type BuriedRequest,
+  type ClaimAnswer,
+  type ClaimRequest,
+  type CommitAnswer,
+  type CommitRequest,
+  type ExtendAnswer,
+  type ExtendRequest,
+  type FinishAnswer,
+  type FinishRequest,
+  type LedgerListener,
+  type Letter,
+  type LetterList,
+  type LetterPage,
+  type LetterRef,
+  type OpenAnswer,
+  type OpenRequest,
+  type RevokeAnswer,
+  type RevokeRequest,
+  type Schedule,
+  type SettledCopies,
+  type TubeLedger,
 } from './ledger.js';
 import type { ScriptName } from './redis-connection.js';
 import { letterWire, readLetter, writeBuried, writePage } from './redis-letters.js';
@@ -34,6 +35,8 @@ import { ScriptArguments, ScriptReply, type ScriptWire } from './script-wire.js'
 
 /** One tube's part of the ledger in Redis: requests to script arguments, replies to answers. No decisions. */
 export class RedisTubeLedger implements TubeLedger {
+  readonly ahead = AHEAD;
+
   constructor(
     private readonly master: RedisMaster,
     /** What the tube's keys begin with. */
@@ -47,6 +50,10 @@ export class RedisTubeLedger implements TubeLedger {
 
   now(): number {
     return this.master.time.now();
+  }
+
+  nowAtLeast(): number {
+    return this.master.time.nowAtLeast();
   }
 
   readTime(): Promise<void> {

@@ -64,10 +64,15 @@ export class ScriptedLedger implements TubeLedger {
   readonly burials: (readonly BuriedRequest[])[] = [];
   readonly settled: (readonly SettledCopies[])[] = [];
   away = false;
+  ahead = 0;
 
   constructor(private readonly clock: Clock) {}
 
   now(): number {
+    return this.clock.now();
+  }
+
+  nowAtLeast(): number {
     return this.clock.now();
   }
 

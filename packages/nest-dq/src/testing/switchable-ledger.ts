@@ -51,7 +51,12 @@ class SwitchableTube implements TubeLedger {
     return this.owner.away;
   }
 
+  get ahead(): number {
+    return this.tube.ahead;
+  }
+
   now = (): number => this.tube.now();
+  nowAtLeast = (): number => this.tube.nowAtLeast();
   readTime: TubeLedger['readTime'] = () => this.reach(() => this.tube.readTime());
   claim: TubeLedger['claim'] = (requests, settled) =>
     this.reach(

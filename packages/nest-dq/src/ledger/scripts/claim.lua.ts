@@ -1,3 +1,4 @@
+import { AHEAD } from '../ledger.js';
 import { PRELUDE } from './prelude.lua.js';
 
 /**
@@ -72,7 +73,7 @@ local function claim(key, generation, born, due, token, attempts)
     end
     if current then runDue, attempt = record.due, record.attempt end
   end
-  if runDue > now then return WAIT, runDue - now, 0, 0 end
+  if runDue > now + ${AHEAD} then return WAIT, runDue - now, 0, 0 end
   if not record and due + STALE_AFTER < now then
     bury(key, 'stale', newRecord(generation, born, due))
     return STALE, 0, 0, 0
