@@ -10,7 +10,7 @@ export const schedule: Measure = {
   name: 'schedule',
   title: 'adds of delayed jobs, 256 in flight, until the last is acknowledged, against queue.add with delay',
   run: async ({ rounds, pick }) => {
-    const jobs = pick(30_000, 5_000);
+    const jobs = pick(100_000, 5_000);
     const rate = (product: Product, replicas?: number) => () =>
       withSystem(product, async (system) => (await scheduleRound(system, jobs)).jobsPerSecond, {
         replicas,

@@ -38,6 +38,11 @@ export function asDiskError(dir: string, thrown: unknown): DqError {
       { cause: thrown },
     );
   }
-  if (codes.includes('LEVEL_CORRUPTION')) return damaged(dir, why, thrown);
+  if (codes.includes('LEVEL_CORRUPTION') || isTableCutShort(why)) return damaged(dir, why, thrown);
   return new DqError('DQ_DISK', `the folder ${dir} cannot be opened: ${why}`, { cause: thrown });
+}
+
+/** LevelDB maps its tables, and has this for what it looks for behind a table's end. */
+function isTableCutShort(why: string): boolean {
+  return /\.(ldb|sst): Invalid argument/.test(why);
 }

@@ -1,6 +1,19 @@
-import { cp, mkdir, mkdtemp, readFile, readdir, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { Disk, type DiskPart } from './disk.js';
@@ -75,6 +88,13 @@ async function kill(disk: Disk): Promise<string> {
   const copy = join(parent, 'copy');
   await cp(disk.dir, copy, { recursive: true });
   return copy;
+}
+
+/** Where the records of a short manifest begin. */
+function recordsOf(manifest: Buffer): number[] {
+  const found: number[] = [];
+  for (let at = 0; at < manifest.length; at += 7 + manifest.readUInt16LE(at + 4)) found.push(at);
+  return found;
 }
 
 describe('a disk', () => {
@@ -289,13 +309,94 @@ describe('a folder that cannot be opened', () => {
     expect(await refusedAsItIs()).toMatch(/is damaged \(\d+\.log is not as it was written\)/);
   });
 
-  it('has a table with other bits', async () => {
-    await keep(
-      Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`k${index}`, 'x'.repeat(1_000)])),
+  it('has a log whose first bytes were overwritten, with many small batches in one block', async () => {
+    const disk = await open();
+    const part = new Texts(disk);
+    for (let index = 0; index < 60; index++) {
+      part.set(`k${index}`, 'x'.repeat(200));
+      await disk.saved();
+    }
+    dir = await kill(disk);
+    const log = await named('.log');
+    await writeFile(log, Buffer.concat([Buffer.from('XY'), (await readFile(log)).subarray(2)]));
+    expect(await refusedAsItIs()).toMatch(/is damaged \(\d+\.log is not as it was written\)/);
+  });
+
+  it('has a CURRENT with another bit, or half of it', async () => {
+    await fill();
+    const current = join(dir, 'CURRENT');
+    const text = await readFile(current);
+    for (let at = 0; at < text.length; at++) {
+      await change(current, at);
+      expect(await refusedAsItIs()).toMatch(
+        /is damaged \((CURRENT is not as it was written|MANIFEST-\d+, which CURRENT names, is missing)\): nothing was repaired/,
+      );
+      await change(current, at);
+    }
+    await truncate(current, 8);
+    expect(await refusedAsItIs()).toMatch(/is damaged \(CURRENT is not as it was written\)/);
+    await writeFile(current, text);
+    await open();
+  });
+
+  /** With more than LevelDB keeps in one log, killed: its manifest says since then that there is a table. */
+  async function fillTwoLogs(): Promise<string> {
+    const disk = await open();
+    const part = new Texts(disk);
+    const manifest = join(
+      dir,
+      (await readdir(dir)).find((name) => name.startsWith('MANIFEST'))!,
     );
-    await (await open()).close(); // makes a table of the log
-    const table = await named('.ldb');
-    const size = (await readFile(table)).length;
+    const { size } = await stat(manifest);
+    for (let index = 0; (await stat(manifest)).size === size; index++) {
+      part.set(`k${index % 30}`, `${index} `.repeat(200_000));
+      await disk.saved();
+    }
+    await disk.close(); // awaits that the log before is deleted
+    return manifest;
+  }
+
+  it('has a manifest whose end was lost, with a table that LevelDB would then forget', async () => {
+    const manifest = await fillTwoLogs();
+    const whole = await readFile(manifest);
+    const last = recordsOf(whole).at(-1)!;
+    for (let length = last + 1; length < whole.length; length += 5) {
+      await writeFile(manifest, whole.subarray(0, length));
+      expect(await refusedAsItIs()).toMatch(/is damaged \(MANIFEST-\d+ is not as it was written\)/);
+    }
+    const longer = Buffer.from(whole);
+    longer[last + 5]! ^= 0x01; // its length
+    await writeFile(manifest, longer);
+    expect(await refusedAsItIs()).toMatch(/is damaged \(MANIFEST-\d+ is not as it was written\)/);
+    await writeFile(manifest, whole);
+    await open();
+  });
+
+  /** With what is in its log written to a table, in which bodies are as long as they are. */
+  async function makeTable(): Promise<string> {
+    const text = (index: number) => createHash('sha256').update(String(index)).digest('hex');
+    await keep(
+      Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`k${index}`, text(index).repeat(15)])),
+    );
+    await (await open()).close();
+    return named('.ldb');
+  }
+
+  it.each([0, 20, 0.4, 0.9, -1])('has a table that was cut short: %d', async (to) => {
+    const table = await makeTable();
+    const { size } = await stat(table);
+    await truncate(table, to < 0 ? size + to : to < 1 ? Math.floor(size * to) : to);
+    const disk = await open().catch((error: Error) => error);
+    const reading = disk instanceof Disk ? contents(disk) : Promise.reject(disk);
+    await expect(reading).rejects.toMatchObject({
+      code: 'DQ_DISK',
+      message: expect.stringMatching(/ is damaged \(.*\): nothing was repaired.* put a backup in its place/),
+    });
+  });
+
+  it('has a table with other bits', async () => {
+    const table = await makeTable();
+    const { size } = await stat(table);
     for (let at = 20; at < size / 2; at += 97) await change(table, at);
     const disk = await open().catch((error: Error) => error);
     const reading = disk instanceof Disk ? contents(disk) : Promise.reject(disk);
@@ -306,10 +407,47 @@ describe('a folder that cannot be opened', () => {
   });
 
   it('is no folder, or below what is none', async () => {
-    await writeFile(dir, '');
-    expect(await refused()).toMatch(/cannot be opened/);
-    dir = join(dir, 'below');
-    expect(await refused()).toMatch(/cannot be opened/);
+    const file = dir;
+    await writeFile(file, '');
+    expect(await refused()).toBe(`DQ_DISK: ${file} is no folder; expected a folder, or nothing there yet`);
+    dir = join(file, 'in', 'depth');
+    expect(await refused()).toBe(
+      `DQ_DISK: the folder ${dir} cannot be made: ${file} is no folder; expected a folder, or nothing there yet`,
+    );
+    expect(await readFile(file, 'utf8')).toBe('');
+  });
+
+  it('is a link to nothing, or below one', async () => {
+    const link = dir;
+    await symlink(join(parent, 'away'), link);
+    expect(await refused()).toBe(
+      `DQ_DISK: the folder ${dir} cannot be made: ${link} is a link to what does not exist; expected a folder, or nothing there yet`,
+    );
+    dir = join(link, 'below');
+    expect(await refused()).toBe(
+      `DQ_DISK: the folder ${dir} cannot be made: ${link} is a link to what does not exist; expected a folder, or nothing there yet`,
+    );
+    expect(await readdir(parent)).toEqual(['data']);
+  });
+
+  const onLinux = process.platform === 'linux' ? it : it.skip;
+
+  onLinux('is where none can be made', async () => {
+    // As `/proc/nest-dq` is: the folder above exists, and to make one says ENOENT.
+    dir = join('/proc', 'nest-dq', 'data');
+    expect(await refused()).toMatch(
+      /the folder \/proc\/nest-dq\/data cannot be made: E[A-Z]+: .*'\/proc\/nest-dq'; expected a place where/,
+    );
+  });
+
+  it('is begun by several at once: one has it, and for the others it is in use', async () => {
+    dir = join(dir, 'in', 'depth');
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => open()));
+    const reasons = results.flatMap((result) =>
+      result.status === 'rejected' ? [String(result.reason)] : [],
+    );
+    expect(reasons).toEqual(Array.from({ length: 19 }, () => expect.stringContaining('is in use')));
+    expect((await readdir(dir)).filter((name) => name.startsWith('nest-dq'))).toEqual(['nest-dq.json']);
   });
 });
 
@@ -340,6 +478,22 @@ describe('a folder that can be opened all the same', () => {
       expect(Object.keys(await contents(await open(copy)))).toEqual(['a', 'b']);
     },
   );
+
+  it('has a manifest to which no more could be written, with the log that it counts on', async () => {
+    await keep({ a: '1' });
+    await (await open()).close();
+    const manifest = join(
+      dir,
+      (await readdir(dir)).find((name) => name.startsWith('MANIFEST'))!,
+    );
+    const whole = await readFile(manifest);
+    for (const more of [whole.subarray(0, 3), whole.subarray(0, 20), Buffer.alloc(100)]) {
+      const copy = await mkdtemp(join(parent, 'copy-'));
+      await cp(dir, copy, { recursive: true });
+      await writeFile(join(copy, basename(manifest)), Buffer.concat([whole, more]));
+      expect(await contents(await open(copy))).toEqual({ a: '1' });
+    }
+  });
 
   it('was left in its first moments', async () => {
     await mkdir(dir);

@@ -2,6 +2,7 @@ import { DqError, toError } from '../errors.js';
 import type { Clock } from '../time.js';
 import { asDiskError, openDatabase, type Database } from './database.js';
 import { checkValue, DiskBatch, VALUE } from './entries.js';
+import { LAST_KEY as TIME } from './log-check.js';
 
 /** Something in memory whose present state belongs on disk. */
 export interface DiskPart {
@@ -17,7 +18,6 @@ interface Waiting {
 /** Entries and bytes. */
 const READ_AT_ONCE = 1_000;
 const READ_BYTES = 1024 * 1024;
-const TIME = 'time';
 /** Milliseconds. A machine's clock that is behind the folder's by more is told of. */
 const BEHIND = 60_000;
 

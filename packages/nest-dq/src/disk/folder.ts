@@ -1,7 +1,10 @@
-import { mkdir, open, readFile, readdir, rename } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DqError } from '../errors.js';
 import { isDamaged } from './log-check.js';
+import { makeFolder } from './make-folder.js';
+import { logOfTornManifest } from './manifest-check.js';
 
 /**
  * What this version writes. To change it: raise it, and say in `Disk` how the one before is read. A folder of a newer
@@ -15,7 +18,7 @@ const FORMAT_FILE = 'nest-dq.json';
  * `DQ_DISK`, with the folder as it was: it is damaged, of a newer format, or another program's.
  */
 export async function prepareFolder(dir: string): Promise<void> {
-  await mkdir(dir, { recursive: true });
+  await makeFolder(dir);
   const files = await readdir(dir);
   const format = files.includes(FORMAT_FILE)
     ? readFormat(dir, await readFile(join(dir, FORMAT_FILE), 'utf8'))
@@ -60,14 +63,26 @@ async function findDamage(dir: string): Promise<string | undefined> {
   const logs = files.filter((file) => file.endsWith('.log'));
   if (!files.includes('CURRENT')) return isNew && logs.length === 0 ? undefined : 'CURRENT is missing';
   if (!isNew && logs.length === 0) return 'its log is missing';
+  const current = (await readIfThere(join(dir, 'CURRENT'))).toString('latin1');
+  const manifest = /^(MANIFEST-\d{6,})\n$/.exec(current)?.[1];
+  if (manifest === undefined) return 'CURRENT is not as it was written';
+  if (!files.includes(manifest)) return `${manifest}, which CURRENT names, is missing`;
+  const counted = logOfTornManifest(await readIfThere(join(dir, manifest)));
+  if (counted && !logs.some((log) => parseInt(log, 10) === counted)) {
+    return `${manifest} is not as it was written`;
+  }
   for (const log of logs) {
-    const bytes = await readFile(join(dir, log)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return Buffer.alloc(0); // another process has replaced it by now
-      throw error;
-    });
-    if (isDamaged(bytes)) return `${log} is not as it was written`;
+    if (isDamaged(await readIfThere(join(dir, log)))) return `${log} is not as it was written`;
   }
   return undefined;
+}
+
+/** Nothing where another process has replaced it by now. */
+async function readIfThere(file: string): Promise<Buffer> {
+  return readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  });
 }
 
 function isDatabase(file: string): boolean {
@@ -83,13 +98,19 @@ function isLaterManifest(file: string): boolean {
 }
 
 async function writeFormat(dir: string): Promise<void> {
-  const temporary = join(dir, `${FORMAT_FILE}.new`);
-  const file = await open(temporary, 'w');
+  // Several processes may be here at once: which of them has the folder is known only once LevelDB has opened it.
+  const temporary = join(dir, `${FORMAT_FILE}.${randomUUID()}`);
   try {
-    await file.writeFile(`{"format":${FORMAT}}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
+    const file = await open(temporary, 'wx');
+    try {
+      await file.writeFile(`{"format":${FORMAT}}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, join(dir, FORMAT_FILE));
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
   }
-  await rename(temporary, join(dir, FORMAT_FILE));
 }

@@ -1,40 +1,91 @@
 // LevelDB's log as its doc/log_format.md describes it: blocks of 32 KiB, and in them records of a masked crc32c, a length
 // and a type. LevelDB skips what it finds damaged there and goes on without a word, so it is looked at before LevelDB is.
 
-const BLOCK = 32 * 1024;
-const HEADER = 7;
-const FULL = 1;
-const FIRST = 2;
-const LAST_TYPE = 4;
+export const BLOCK = 32 * 1024;
+export const HEADER = 7;
+/** A batch is one record, or one FIRST, as many MIDDLE as fill blocks, and one LAST. */
+export const FULL = 1;
+export const FIRST = 2;
+export const LAST = 4;
+
+/** The key that the last entry of every batch puts, with a short value. It tells a batch from what looks like one. */
+export const LAST_KEY = 'time';
+/** Bytes of that value, at most. */
+const LAST_VALUE = 32;
+/** As LevelDB writes a put: 1, the length of the key, the key; then the length of the value, and the value. */
+const LAST_PUT = Buffer.from(`\x01${String.fromCharCode(LAST_KEY.length)}${LAST_KEY}`, 'latin1');
+
+interface LogRecord {
+  readonly type: number;
+  readonly next: number;
+}
 
 /**
- * Whether a record of a log was damaged. What a crash cut short is at its end: behind that, no other batch was begun, as
- * each is awaited before the next is written.
+ * Whether a log was damaged before its last batch. Each batch is awaited before the next is begun, so what a crash cut
+ * short, or left full of zeros, is of the last batch: no other begins behind it.
  */
-export function isDamaged(log: Uint8Array): boolean {
-  let broken = false;
+export function isDamaged(log: Buffer): boolean {
+  let isBroken = false;
+  /** The batch that is broken, or one behind it, has ended. */
+  let hasEnded = false;
   for (let block = 0; block < log.length; block += BLOCK) {
     const end = Math.min(block + BLOCK, log.length);
     for (let at = block; at + HEADER <= end;) {
-      const length = log[at + 4]! | (log[at + 5]! << 8);
-      const type = log[at + 6]!;
-      const next = at + HEADER + length;
-      if (next > end || type < FULL || type > LAST_TYPE || !isIntact(log, at, next)) {
-        broken = true;
-        break; // where the next record begins is known of the next block only
+      const record = intactRecord(log, at, end);
+      if (record) {
+        if (isBroken && (hasEnded || begins(record.type))) return true;
+        hasEnded ||= isBroken && ends(record.type);
+        at = record.next;
+      } else {
+        isBroken = true;
+        // No crash makes a type of another: it is right, or 0.
+        hasEnded ||= ends(log[at + HEADER - 1]!);
+        if (hidesBatch(log, at + HEADER, end)) return true;
+        break;
       }
-      if (broken && (type === FULL || type === FIRST)) return true;
-      at = next;
     }
   }
   return false;
 }
 
-function isIntact(log: Uint8Array, at: number, end: number): boolean {
+/** Whether a batch begins somewhere in the rest of a block, where it is not known at which byte. */
+function hidesBatch(log: Buffer, from: number, end: number): boolean {
+  for (let at = from; at + HEADER <= end; at++) {
+    const type = log[at + HEADER - 1]!;
+    if (!begins(type)) continue;
+    const next = nextOf(log, at);
+    // The first of several records fills its block. A batch that is one record may be in a value, of another log.
+    const isLikely = type === FIRST ? next % BLOCK === 0 : next <= end && isEndOfBatch(log, next);
+    if (isLikely && intactRecord(log, at, end)) return true;
+  }
+  return false;
+}
+
+function isEndOfBatch(log: Buffer, end: number): boolean {
+  for (let length = 1; length <= LAST_VALUE; length++) {
+    const value = end - length;
+    const put = value - 1 - LAST_PUT.length;
+    if (log[value - 1] !== length || put < 0) continue;
+    if (log.compare(LAST_PUT, 0, LAST_PUT.length, put, value - 1) === 0) return true;
+  }
+  return false;
+}
+
+const begins = (type: number) => type === FULL || type === FIRST;
+const ends = (type: number) => type === FULL || type === LAST;
+
+function nextOf(log: Buffer, at: number): number {
+  return at + HEADER + (log[at + 4]! | (log[at + 5]! << 8));
+}
+
+export function intactRecord(log: Buffer, at: number, end: number): LogRecord | undefined {
+  const type = log[at + HEADER - 1]!;
+  const next = nextOf(log, at);
+  if (next > end || type < FULL || type > LAST) return undefined;
   const stored = (log[at]! | (log[at + 1]! << 8) | (log[at + 2]! << 16) | (log[at + 3]! << 24)) >>> 0;
-  const crc = crc32c(log, at + HEADER - 1, end);
+  const crc = crc32c(log, at + HEADER - 1, next);
   const masked = (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
-  return masked === stored;
+  return masked === stored ? { type, next } : undefined;
 }
 
 const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
