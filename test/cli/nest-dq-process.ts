@@ -10,6 +10,13 @@ const PROGRAM = join(process.cwd(), '..', 'packages', 'nest-dq', 'dist', 'cli.js
 /** Becomes its arguments. A write beyond the limit of a file then fails, as on a full disk, and does not kill. */
 const IGNORING_FILE_LIMITS = 'trap "" XFSZ; exec "$0" "$@"';
 
+export interface Settings {
+  /** Of the shell: where its output goes instead of to this test. */
+  readonly redirect?: string;
+  /** JavaScript that the process runs before anything else. */
+  readonly first?: string;
+}
+
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -23,8 +30,9 @@ export class NestDqProcess {
   private hasEnded = false;
   private readonly child: ChildProcess;
 
-  constructor(...args: string[]) {
-    const command = ['-c', IGNORING_FILE_LIMITS, process.execPath, PROGRAM, ...args];
+  constructor(args: readonly string[], { redirect = '', first = '' }: Settings = {}) {
+    const node = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(first)}`, PROGRAM];
+    const command = ['-c', `${IGNORING_FILE_LIMITS} ${redirect}`, ...node, ...args];
     this.child = spawn('/bin/sh', command, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.child.stdout!.on('data', (chunk: Buffer) => (this.stdout += String(chunk)));
     this.child.stderr!.on('data', (chunk: Buffer) => (this.stderr += String(chunk)));
@@ -42,6 +50,12 @@ export class NestDqProcess {
       return port() !== undefined;
     });
     return Number(port());
+  }
+
+  /** From now on nobody reads what it prints. */
+  closeOutput(): void {
+    this.child.stdout!.destroy();
+    this.child.stderr!.destroy();
   }
 
   /** Lets it write no file beyond so many bytes. */

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import jackd from 'jackd';
 import { Peer } from '../support/peer.js';
 import { eventually } from '../support/waiting.js';
-import { NestDqProcess } from './nest-dq-process.js';
+import { NestDqProcess, type Settings } from './nest-dq-process.js';
 
 const processes: NestDqProcess[] = [];
 
@@ -17,7 +17,11 @@ afterEach(async () => {
 });
 
 function nestDq(...args: string[]): NestDqProcess {
-  const process = new NestDqProcess(...args);
+  return nestDqWith({}, ...args);
+}
+
+function nestDqWith(settings: Settings, ...args: string[]): NestDqProcess {
+  const process = new NestDqProcess(args, settings);
   processes.push(process);
   return process;
 }
@@ -26,6 +30,13 @@ async function peer(port: number): Promise<Peer> {
   const socket = connect({ host: '127.0.0.1', port });
   await once(socket, 'connect');
   return new Peer(socket);
+}
+
+/** Has a process get a signal as soon as it listens to those that end it, which is before it opens its folder. */
+function signalOnStart(signal: NodeJS.Signals): string {
+  return `process.on('newListener', (name) => {
+    if (name === 'SIGTERM') process.nextTick(() => process.kill(process.pid, '${signal}'));
+  });`;
 }
 
 /** Its declarations speak of a default export; it is the module itself. */
@@ -42,17 +53,20 @@ describe('nest-dq serve', () => {
     await (await peer(port)).says(`${PUT}reserve\r\n`, 'INSERTED 1\r\nRESERVED 1 1\r\nx\r\n');
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends cleanly on %s, with clients that wait', async (signal) => {
-    const server = nestDq('serve', '--port', '0');
-    const client = await peer(await server.port());
-    await client.says(PUT, 'INSERTED 1\r\n');
-    client.send('reserve-job 1\r\nreserve\r\n');
-    await client.hears('RESERVED 1 1\r\nx\r\n');
-    server.kill(signal);
-    await client.hearsEnd();
-    expect(await server.ended).toEqual({ code: 0, signal: null });
-    expect(server.stderr).toBe('');
-  });
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'ends cleanly on %s, with clients that wait',
+    async (signal) => {
+      const server = nestDq('serve', '--port', '0');
+      const client = await peer(await server.port());
+      await client.says(PUT, 'INSERTED 1\r\n');
+      client.send('reserve-job 1\r\nreserve\r\n');
+      await client.hears('RESERVED 1 1\r\nx\r\n');
+      server.kill(signal);
+      await client.hearsEnd();
+      expect(await server.ended).toEqual({ code: 0, signal: null });
+      expect(server.stderr).toBe('');
+    },
+  );
 
   it('takes no more jobs after SIGUSR1, and hands out those it has', async () => {
     const server = nestDq('serve', '--port', '0');
@@ -62,6 +76,39 @@ describe('nest-dq serve', () => {
     await eventually('it drains', () => server.stderr !== '');
     expect(server.stderr).toBe('nest-dq: draining: no more jobs are taken\n');
     await client.says(`${PUT}reserve\r\ndelete 1\r\n`, 'DRAINING\r\nRESERVED 1 1\r\nx\r\nDELETED\r\n');
+  });
+
+  it('goes on when nobody reads what it prints any more', async () => {
+    const server = nestDq('serve', '--port=0', '--max-connections=1');
+    const port = await server.port();
+    server.closeOutput();
+    const client = await peer(port);
+    for (let warnings = 0; warnings < 2; warnings++) {
+      await (await peer(port)).hearsEnd(); // which it warns of
+      await client.says('list-tube-used\r\n', 'USING default\r\n');
+    }
+    server.kill('SIGUSR1'); // which it tells
+    const hears = async () => (client.send(PUT), (await client.takeLine()) === 'DRAINING\r\n');
+    await eventually('it drains', hears);
+    server.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+  });
+
+  it('goes on when what it prints cannot be written', async () => {
+    const silent = nestDqWith({ redirect: '2> /dev/full' }, 'serve', '--port=0', '--max-connections=1');
+    const port = await silent.port();
+    const client = await peer(port);
+    for (let warnings = 0; warnings < 2; warnings++) {
+      await (await peer(port)).hearsEnd();
+      await client.says('list-tube-used\r\n', 'USING default\r\n');
+    }
+    const hidden = nestDqWith({ redirect: '> /dev/full' }, 'serve', '--port=0');
+    await eventually('it says why', () => hidden.stderr !== '');
+    expect(hidden.stderr).toMatch(/^nest-dq: standard output cannot be written: .*ENOSPC.*\n$/);
+    for (const server of [silent, hidden]) {
+      server.kill('SIGTERM');
+      expect(await server.ended).toEqual({ code: 0, signal: null });
+    }
   });
 
   it('keeps to the limits it was given', async () => {
@@ -136,6 +183,22 @@ describe('nest-dq serve --dir', () => {
     );
   });
 
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'ends on a %s while it opens the folder',
+    async (signal) => {
+      const server = nestDqWith({ first: signalOnStart(signal) }, 'serve', '--port', '0', '--dir', folder);
+      expect(await server.ended).toEqual({ code: 0, signal: null });
+      expect(server.stdout + server.stderr).toBe('');
+      await nestDq('serve', '--port', '0', '--dir', folder).port();
+    },
+  );
+
+  it('drains from the beginning after a SIGUSR1 while it opens the folder', async () => {
+    const server = nestDqWith({ first: signalOnStart('SIGUSR1') }, 'serve', '--port', '0', '--dir', folder);
+    await (await peer(await server.port())).says(PUT, 'DRAINING\r\n');
+    expect(server.stderr).toBe('nest-dq: draining: no more jobs are taken\n');
+  });
+
   it('fails where another has the folder', async () => {
     await nestDq('serve', '--port', '0', '--dir', folder).port();
     const second = nestDq('serve', '--port', '0', '--dir', folder);
@@ -161,6 +224,9 @@ describe('nest-dq serve --dir', () => {
 describe('nest-dq', () => {
   it.each([
     [['serve', '--port', '70000'], '--port was given "70000": expected a whole number from 0 to 65535.'],
+    [['serve', '--port', '-1'], '--port was given "-1": expected a whole number from 0 to 65535.'],
+    [['serve', '--dir', ''], '--dir was given "": expected the path of a folder.'],
+    [['serve', '--host='], '--host was given "": expected a name or an address.'],
     [['serve', '--port', '0x1'], '--port was given "0x1": expected a whole number from 0 to 65535.'],
     [['serve', '--max-connections', '0'], '--max-connections was given "0": expected a whole number from 1'],
     [['serve', '--max-job-size', '1.5'], '--max-job-size was given "1.5": expected a whole number from 1'],

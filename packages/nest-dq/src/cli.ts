@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // The command `nest-dq`: an embedded node as a server of its own, for tools and programs in other languages.
 // Exit status: 0 it was asked to end, 1 it cannot serve or could not go on, 2 wrong arguments.
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { textOf, type ListenOptions } from './embedded/listener.js';
@@ -9,7 +8,8 @@ import { EmbeddedNode, type EmbeddedNodeOptions } from './embedded/embedded-node
 
 const USAGE = `nest-dq serve [OPTIONS]
 
-Serves beanstalkd's protocol on this machine until SIGTERM or SIGINT. SIGUSR1: takes no more jobs, and hands out those it has.
+Serves beanstalkd's protocol on this machine until SIGTERM, SIGINT or SIGHUP.
+SIGUSR1: takes no more jobs, and hands out those it has.
 
   --port PORT            where to listen; 0 takes any free port (default 11300)
   --host HOST            a name or an address (default 127.0.0.1); whoever can connect can do everything
@@ -19,6 +19,8 @@ Serves beanstalkd's protocol on this machine until SIGTERM or SIGINT. SIGUSR1: t
   --version              prints the version
   --help                 prints this text
 `;
+
+const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** A slip in the arguments, in a sentence. */
 class WrongArguments extends Error {}
@@ -38,7 +40,9 @@ function readArguments(): Arguments {
     throw new WrongArguments(`There is no command ${command}.`);
   }
   if (more.length > 0) throw new WrongArguments(`serve takes no ${more.join(' ')}.`);
-  const { help, version, host, dir } = values;
+  const { help, version } = values;
+  const host = text('host', values.host, 'a name or an address');
+  const dir = text('dir', values.dir, 'the path of a folder');
   const number = (flag: 'port' | 'max-connections' | 'max-job-size', least: number, most: number) =>
     wholeNumber(flag, values[flag], least, most);
   return {
@@ -57,6 +61,7 @@ function readArguments(): Arguments {
 function parse() {
   try {
     return parseArgs({
+      args: joinNumbers(process.argv.slice(2)),
       allowPositionals: true,
       options: {
         port: { type: 'string' },
@@ -71,6 +76,22 @@ function parse() {
   } catch (error) {
     throw new WrongArguments((error as Error).message, { cause: error });
   }
+}
+
+/** `--port -1` as `--port=-1`, as a value that begins with a dash has to be written: so it is refused for what it is. */
+function joinNumbers(args: readonly string[]): string[] {
+  return args.reduce<string[]>((joined, arg) => {
+    const last = joined.at(-1);
+    if (last !== undefined && /^--[a-z-]+$/.test(last) && /^-[\d.]/.test(arg)) {
+      return [...joined.slice(0, -1), `${last}=${arg}`];
+    }
+    return [...joined, arg];
+  }, []);
+}
+
+function text(flag: string, given: string | undefined, expected: string): string | undefined {
+  if (given !== '') return given;
+  throw new WrongArguments(`--${flag} was given "": expected ${expected}.`);
 }
 
 function wholeNumber(
@@ -93,20 +114,52 @@ function version(): string {
 }
 
 async function serve({ node: settings, listen }: Arguments): Promise<void> {
-  const asked = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
-  const node = await EmbeddedNode.open({ ...settings, warn: tell });
+  const signals = new Signals();
+  const opening = EmbeddedNode.open({ ...settings, warn: tell });
+  await Promise.race([opening, signals.asked]);
+  if (signals.isAsked) process.exit(); // whatever an open folder has under way may be cut off at any instant
+  const node = await opening;
   try {
+    signals.onDrain(() => node.drain());
     const address = await node.listen(listen);
-    process.on('SIGUSR1', () => {
-      node.drain();
-      tell('draining: no more jobs are taken');
-    });
+    if (signals.isAsked) return;
     process.stdout.write(
       `nest-dq ${version()} listens on ${textOf(address)}; jobs are kept in ${node.dir ?? 'memory'}\n`,
     );
-    await Promise.race([asked, node.closed]);
+    await Promise.race([signals.asked, node.closed]);
   } finally {
     await node.close();
+  }
+}
+
+/** What an operator asks for, from the first instant: without a listener SIGUSR1 would open Node's debugger. */
+class Signals {
+  isAsked = false;
+  /** Resolves when the process is asked to end. */
+  readonly asked: Promise<void>;
+  private isDraining = false;
+  private drain: () => void = () => undefined;
+
+  constructor() {
+    this.asked = new Promise((resolve) => {
+      for (const signal of ENDING) {
+        process.on(signal, () => {
+          this.isAsked = true;
+          resolve();
+        });
+      }
+    });
+    process.on('SIGUSR1', () => {
+      this.isDraining = true;
+      this.drain();
+      tell('draining: no more jobs are taken');
+    });
+  }
+
+  /** At once, if that was asked for before. */
+  onDrain(drain: () => void): void {
+    this.drain = drain;
+    if (this.isDraining) drain();
   }
 }
 
@@ -122,6 +175,10 @@ async function main(): Promise<void> {
     throw new WrongArguments('There is nothing to do: expected `nest-dq serve`.');
   else await serve(given);
 }
+
+// A server goes on where nobody reads what it prints: a pipe whose reader has gone, a full disk.
+process.stdout.on('error', ({ message }) => tell(`standard output cannot be written: ${message}`));
+process.stderr.on('error', () => undefined); // there is nowhere left to tell it
 
 main().catch((error: unknown) => {
   const isWrong = error instanceof WrongArguments;

@@ -256,6 +256,73 @@ describe('InProcessNode', () => {
       expect(heard.slice(0, 3)).toContain('b');
     });
 
+    describe('of which many ask without end', () => {
+      const ASKED = 2_000;
+      const [asks, flood] = ['list-tube-used\r\n'.repeat(ASKED), 'x'.repeat(65_536)];
+
+      beforeEach(() => {
+        let now = 0;
+        jest.spyOn(clock, 'now').mockImplementation(() => (now += 0.25)); // each look takes as long
+      });
+
+      /** How many of their commands the node has done. */
+      async function done(talker: Talker): Promise<number> {
+        return Number(/\ncmd-list-tube-used: (\d+)\n/.exec(await talker.says('stats\r\n'))?.[1]);
+      }
+
+      function begin(count: number, bytes: string): Talker[] {
+        const greedy = Array.from({ length: count }, () => new Talker());
+        for (const { stream } of greedy) stream.write(bytes);
+        return greedy;
+      }
+
+      it.each([3, 30])('do not keep one who comes later waiting: %i of them', async (count) => {
+        begin(count, asks);
+        await clock.advance(0);
+        const before = await done(new Talker());
+        const after = await done(new Talker());
+        // Between the two are ten rounds of the event loop, in each of which one goes on: 8 looks, each after 8 commands.
+        expect(after - before).toBeGreaterThan(500);
+        expect(after - before).toBeLessThan(2_000);
+      });
+
+      it('go on in the order in which they were interrupted, each as long', async () => {
+        const greedy = begin(5, asks);
+        const order: number[] = [];
+        greedy.forEach(({ stream }, index) => stream.on('data', () => order.push(index)));
+        while (order.length < 30) await clock.advance(0);
+        const cycle = order.slice(10, 15);
+        expect(new Set(cycle).size).toBe(5);
+        expect(order.slice(15, 30)).toEqual([...cycle, ...cycle, ...cycle]);
+      });
+
+      it('get all their replies', async () => {
+        const greedy = begin(5, asks);
+        const heard = greedy.map(() => '');
+        while (heard.some((replies) => replies.length < ASKED * 'USING default\r\n'.length)) {
+          for (const [index, talker] of greedy.entries()) heard[index] += await talker.hears();
+        }
+        expect(new Set(heard)).toEqual(new Set(['USING default\r\n'.repeat(ASKED)]));
+      });
+
+      it('are not read while others come first', async () => {
+        const [a] = begin(30, asks);
+        await clock.advance(0);
+        a!.stream.write(flood);
+        await clock.advance(0);
+        expect(a!.stream.writableNeedDrain).toBe(true);
+      });
+
+      it('are seen to leave when a reserve of theirs waits', async () => {
+        const greedy = begin(5, `${asks}reserve\r\n`);
+        const last = new Talker();
+        const waiting = async () => /\ncurrent-waiting: (\d)\n/.exec(await last.says('stats\r\n'))?.[1];
+        while ((await waiting()) !== '5');
+        for (const { stream } of greedy) stream.end();
+        expect(await waiting()).toBe('0');
+      });
+    });
+
     it('see a half-close of the client only after all replies', async () => {
       const a = new Talker();
       const ended = once(a.stream, 'end');
@@ -272,6 +339,21 @@ describe('InProcessNode', () => {
       expect(other.instance).not.toBe(node.instance);
       expect(await new Talker().says('stats\r\n')).toContain(`\nid: ${node.instance}\n`);
       other.close();
+    });
+
+    it('asks the system how long it has worked once in ten milliseconds, however often it is asked', async () => {
+      const cpuUsage = jest
+        .spyOn(process, 'cpuUsage')
+        .mockReturnValue({ user: 3_000_007, system: 1_500_000 });
+      const a = new Talker();
+      await clock.advance(10);
+      await a.says('stats\r\nstats\r\n');
+      expect(await a.says('stats\r\n')).toContain('\nrusage-utime: 3.000007\nrusage-stime: 1.500000\n');
+      expect(cpuUsage).toHaveBeenCalledTimes(1);
+      await clock.advance(10);
+      await a.says('stats\r\n');
+      expect(cpuUsage).toHaveBeenCalledTimes(2);
+      cpuUsage.mockRestore();
     });
 
     it('cuts its connections and stops its timer when it is closed, once or twice', async () => {

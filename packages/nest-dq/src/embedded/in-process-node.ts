@@ -8,8 +8,9 @@ import type { Client, Shared } from './client.js';
 import { duplexPair } from './duplex-pair.js';
 import { KeptJobs } from './kept-jobs.js';
 import { Session, type SessionHost } from './session.js';
-import { nodeStats } from './stats.js';
+import { nodeStats, Usage } from './stats.js';
 import { JobStore } from './store.js';
+import { TimeShares } from './time-shares.js';
 import { Tubes } from './tubes.js';
 
 export interface NodeSettings {
@@ -22,13 +23,15 @@ const MAX_JOB_SIZE = 65_535;
 /**
  * A node that speaks beanstalkd 1.12's protocol and lives in this process. What it holds is in memory, and gone with the
  * process unless the node was opened on a disk: then a change is on disk before it is answered.
- * It works in turns: what arrived, and what is due, sets sessions to work; one timer stands for the rest.
+ * It works in turns: what arrived, and what is due, sets sessions to work; one timer stands for the rest. What a session
+ * may not finish in a turn goes on in a later one.
  */
 export class InProcessNode {
   /** Hex, new for each node; `id` in `stats`. A job's id is unique within one instance only. */
   readonly instance = randomBytes(8).toString('hex');
 
   private readonly startedAt: number;
+  private readonly usage: Usage;
   private readonly shared: Shared;
   private readonly host: SessionHost;
   private readonly sessions = new Set<Session>();
@@ -46,6 +49,7 @@ export class InProcessNode {
     kept?: KeptJobs,
   ) {
     this.startedAt = clock.now();
+    this.usage = new Usage(clock);
     const tubes = new Tubes();
     this.shared = {
       clock,
@@ -61,7 +65,7 @@ export class InProcessNode {
       shared: this.shared,
       commands: {},
       schedule: (session) => this.schedule(session),
-      later: (session) => clock.soon(() => this.schedule(session)),
+      shares: new TimeShares(clock),
       closed: (session) => void this.sessions.delete(session),
     };
   }
@@ -171,6 +175,7 @@ export class InProcessNode {
     return nodeStats({
       instance: this.instance,
       uptime: this.clock.now() - this.startedAt,
+      usage: this.usage.get(),
       maxJobSize: this.shared.maxJobSize,
       isDraining: this.shared.isDraining,
       store: this.shared.store,

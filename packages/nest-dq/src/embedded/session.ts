@@ -3,15 +3,16 @@ import { Client, type Shared } from './client.js';
 import { parseCommand, type Command, type Verb } from './command-parser.js';
 import { HeldReplies } from './held-replies.js';
 import type { Job } from './store.js';
+import type { TimeShares } from './time-shares.js';
 import { TOO_LONG, WireReader } from './wire-reader.js';
 
 /** Replies are written once a turn, or when there are this many bytes of them. */
 const WRITE_AT = 64 * 1024;
 /** Behind what makes it wait, a session reads no further ahead than this and one chunk. */
 const READ_AHEAD = 64 * 1024;
-/** A session works no longer than so many milliseconds at a stretch; they are looked at after so many commands. */
-const STRETCH = 10;
-const COMMANDS_PER_LOOK = 16;
+/** A session asks whether it may go on after so much work: a line or a body is one, and so are so many bytes that came. */
+const WORK_PER_LOOK = 8;
+const BYTES_PER_WORK = 2 * 1024;
 /** Milliseconds after its end in which a client may still read what it was told; then the connection is cut. */
 const LINGER = 1_000;
 
@@ -21,8 +22,7 @@ export interface SessionHost {
   readonly commands: Partial<Record<Verb, number>>;
   /** Has `session.run` called soon, and not within this call. */
   schedule(session: Session): void;
-  /** The same, once others were read. */
-  later(session: Session): void;
+  readonly shares: TimeShares<Session>;
   closed(session: Session): void;
 }
 
@@ -39,8 +39,11 @@ export class Session {
   private outputFull = false;
   /** There where the node has a disk. */
   private readonly held: HeldReplies | undefined;
-  /** Commands are left that others' work came before. */
+  /** Others come first: neither runs nor reads before `goOn`. */
   private isInterrupted = false;
+  /** Since it asked last, in this round. */
+  private work = 0;
+  private round = 0;
   private isClosed = false;
   /** A put that waits for its body; `size` without the CRLF. */
   private incoming: { job: Job; size: number } | undefined;
@@ -64,7 +67,8 @@ export class Session {
     stream.on('data', (chunk: Buffer) => {
       if (this.isClosed) return;
       this.input.append(chunk);
-      if ((this.isBlocked || this.isInterrupted) && this.input.length > READ_AHEAD) stream.pause();
+      this.work += Math.floor(chunk.length / BYTES_PER_WORK);
+      if (!this.mayRead) stream.pause();
       schedule();
     });
     stream.on('end', () => {
@@ -80,27 +84,26 @@ export class Session {
 
   /** Runs the commands that have arrived, as far as nothing makes them wait; what takes long goes on later. */
   run(): void {
-    const { clock } = this.host.shared;
-    const end = clock.now() + STRETCH;
-    this.isInterrupted = false;
+    if (this.isInterrupted) return;
     this.held?.begin();
-    for (let count = 1; !this.isClosed; count++) {
+    while (!this.isClosed) {
       // Who will send nothing more is not kept waiting, as beanstalkd does it; but what was sent is done.
       if (this.inputEnded) this.client.endWait('TIMED_OUT\r\n');
       if (this.output.length >= WRITE_AT) this.write();
-      if (this.isBlocked || !this.step()) break;
-      if (count % COMMANDS_PER_LOOK === 0 && clock.now() > end) {
-        this.isInterrupted = true;
-        this.host.later(this);
-        break;
-      }
+      if (this.isBlocked || !this.mayGoOn() || !this.step()) break;
+      this.work++;
     }
     if (this.isClosed) return;
-    const mayRead = !this.isBlocked && !this.isInterrupted;
-    if (this.inputEnded && mayRead) return this.close();
+    if (this.inputEnded && !this.isBlocked && !this.isInterrupted) return this.close();
     this.write();
     this.client.setAlarm();
-    if (mayRead && this.stream.isPaused()) this.stream.resume();
+    if (this.mayRead && this.stream.isPaused()) this.stream.resume();
+  }
+
+  /** Runs what was interrupted. */
+  goOn(): void {
+    this.isInterrupted = false;
+    this.host.schedule(this);
   }
 
   /** Ends the connection after the replies so far, and gives back at once what the client held. Idempotent. */
@@ -109,6 +112,7 @@ export class Session {
     this.isClosed = true;
     if (this.incoming) this.host.shared.store.discard(this.incoming.job);
     this.client.leave();
+    this.host.shares.leave(this);
     this.host.closed(this);
     this.write();
     this.end();
@@ -122,6 +126,25 @@ export class Session {
 
   private get isBlocked(): boolean {
     return this.client.isWaiting || this.outputFull || this.held?.isFull === true;
+  }
+
+  /** Who waits reads on for a while, so that its end is seen. */
+  private get mayRead(): boolean {
+    return !this.isInterrupted && (!this.isBlocked || this.input.length <= READ_AHEAD);
+  }
+
+  private mayGoOn(): boolean {
+    const { shares } = this.host;
+    if (this.round !== shares.round) {
+      this.round = shares.round;
+      this.work = 0;
+    }
+    if (this.work < WORK_PER_LOOK) return true;
+    this.work = 0;
+    if (shares.mayGoOn(this)) return true;
+    this.isInterrupted = true;
+    this.stream.pause();
+    return false;
   }
 
   /** Of a closed session: ends the stream, if all replies have left. */

@@ -1,4 +1,5 @@
 import { hostname, machine, version as osVersion } from 'node:os';
+import type { Clock } from '../time.js';
 import type { Verb } from './command-parser.js';
 import type { Job, JobStore } from './store.js';
 import type { Tube, Tubes } from './tubes.js';
@@ -6,10 +7,16 @@ import type { Tube, Tubes } from './tubes.js';
 /** The beanstalkd whose protocol and statistics this node speaks. */
 const VERSION = '1.12';
 
+/** None of it changes while a process lives, and each costs a system call. */
+const MACHINE = { hostname: hostname(), os: osVersion(), platform: machine() };
+/** Milliseconds for which the processor time is not asked again. */
+const USAGE_LASTS = 10;
+
 /** What `stats` tells besides the jobs. Times are milliseconds. */
 export interface NodeFacts {
   instance: string;
   uptime: number;
+  usage: NodeJS.CpuUsage;
   maxJobSize: number;
   isDraining: boolean;
   store: JobStore;
@@ -18,13 +25,31 @@ export interface NodeFacts {
   connections: { current: number; producers: number; workers: number; waiting: number; total: number };
 }
 
+/** The processor time of this process, for `stats`: who asks without end does not have the system asked each time. */
+export class Usage {
+  private usage = process.cpuUsage();
+  private askedAt: number;
+
+  constructor(private readonly clock: Clock) {
+    this.askedAt = clock.now();
+  }
+
+  get(): NodeJS.CpuUsage {
+    const now = this.clock.now();
+    if (now >= this.askedAt + USAGE_LASTS) {
+      this.usage = process.cpuUsage();
+      this.askedAt = now;
+    }
+    return this.usage;
+  }
+}
+
 type Entries = readonly (readonly [key: string, value: string | number])[];
 
 export function nodeStats(facts: NodeFacts): string {
-  const { instance, uptime, maxJobSize, isDraining, store, tubes, commands, connections } = facts;
+  const { instance, uptime, usage, maxJobSize, isDraining, store, tubes, commands, connections } = facts;
   const count = (verb: Verb) => [`cmd-${verb}`, commands[verb] ?? 0] as const;
   const sum = (of: (tube: Tube) => number) => tubes.all.reduce((total, tube) => total + of(tube), 0);
-  const { userCPUTime, systemCPUTime } = process.resourceUsage();
   return dictionary([
     ['current-jobs-urgent', sum((tube) => tube.urgent)],
     ['current-jobs-ready', sum((tube) => tube.ready.size)],
@@ -64,8 +89,8 @@ export function nodeStats(facts: NodeFacts): string {
     ['total-connections', connections.total],
     ['pid', process.pid],
     ['version', `"${VERSION}"`],
-    ['rusage-utime', microseconds(userCPUTime)],
-    ['rusage-stime', microseconds(systemCPUTime)],
+    ['rusage-utime', microseconds(usage.user)],
+    ['rusage-stime', microseconds(usage.system)],
     ['uptime', seconds(uptime)],
     ['binlog-oldest-index', 0],
     ['binlog-current-index', 0],
@@ -74,9 +99,9 @@ export function nodeStats(facts: NodeFacts): string {
     ['binlog-max-size', 0],
     ['draining', String(isDraining)],
     ['id', instance],
-    ['hostname', hostname()],
-    ['os', osVersion()],
-    ['platform', machine()],
+    ['hostname', MACHINE.hostname],
+    ['os', MACHINE.os],
+    ['platform', MACHINE.platform],
   ]);
 }
 

@@ -55,7 +55,7 @@ export class WireReader {
       }
       if (this.length < LINE_LIMIT) return undefined;
       this.discarding = true;
-      this.start += LINE_LIMIT;
+      this.start += LINE_LIMIT * Math.max(1, Math.floor(this.beforeCR() / LINE_LIMIT));
     }
   }
 
@@ -81,6 +81,12 @@ export class WireReader {
       if (bytes[at] === CR) return bytes[at + 1] === LF ? at : -1;
     }
     return -1;
+  }
+
+  /** How many bytes come before the next CR. */
+  private beforeCR(): number {
+    const at = this.bytes.subarray(this.start, this.end).indexOf(CR);
+    return at < 0 ? this.length : at;
   }
 
   private moveTo(room: Buffer): void {
