@@ -1,6 +1,6 @@
 import { crashed, excused, lossBetween } from './excuses.js';
 import type { Grant, History, Start } from './history.js';
-import type { Simulation } from './simulation.js';
+import { SETTINGS, type Simulation } from './simulation.js';
 import { tellGrant, tellStart } from './telling.js';
 
 /** A later run has a larger fence. */
@@ -101,6 +101,9 @@ export function attemptsCounted({ history }: Simulation): string[] {
     const told = `attempts: ${tellGrant(history, grant)} is attempt ${attempt}`;
     if (attempt > request.attempts) found.push(`${told} of ${request.attempts}`);
     if (history.losses.some((loss) => loss.at <= at)) continue;
+    // A record outlives its times by no more: who stood still for longer finds it forgotten.
+    const isForgotten = before && at - before.at > SETTINGS.staleAfter;
+    if (isForgotten && attempt === 1) continue;
     const expected = before ? before.attempt + (isBack(history, before) ? 0 : 1) : 1;
     if (attempt !== expected) found.push(`${told}, not ${expected}`);
   }
