@@ -5,12 +5,22 @@ import { readFileSync, writeSync } from 'node:fs';
 import { NestFactory } from '@nestjs/core';
 import { Discard, DqConsumer, DqEvents, DqModule, DqProducer } from 'nest-dq';
 
-const [dir, receiptsFile] = process.argv.slice(2);
+const [dir, receiptsFile, full] = process.argv.slice(2);
 /** To a file this is synchronous. */
 const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const any = (count) => Math.floor(Math.random() * count);
 
-const app = await NestFactory.createApplicationContext(DqModule.forRoot({ embedded: { dir } }), {
+/** Where the folder is to become full: ends with the first error that is logged. */
+const endingLogger = {
+  log: () => undefined,
+  warn: () => undefined,
+  error: (message) => {
+    print({ kind: 'failed', message });
+    process.exit(3);
+  },
+};
+const options = { embedded: { dir }, ...(full && { logger: endingLogger }) };
+const app = await NestFactory.createApplicationContext(DqModule.forRoot(options), {
   logger: false,
   abortOnError: false,
 });

@@ -77,3 +77,17 @@ describe('a node that cannot write', () => {
     await run(program('node-process.mjs'), args(), output(), { killedAfter: 0 }, take);
   });
 });
+
+describe('an application that cannot write', () => {
+  it('logs an error that says what to do', async () => {
+    let failure = '';
+    const take = (line: { kind: string; message: string }) => {
+      if (line.kind === 'failed') failure = line.message;
+    };
+    const receipts = join(dir, 'receipts.json');
+    await writeFile(receipts, '[]');
+    const args = [join(dir, 'data'), receipts, 'full'];
+    expect(await run(program('app-process.mjs'), args, output(), { longestFile: 400 }, take)).toBe(3);
+    expect(failure).toMatch(/^DQ_DISK: the folder .*data could not be written, .*make room, then restart$/);
+  });
+});
