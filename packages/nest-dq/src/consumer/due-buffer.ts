@@ -1,7 +1,8 @@
 import { Heap } from '../heap.js';
 import type { TubeLedger } from '../ledger/ledger.js';
-import type { Clock, Timer } from '../time.js';
+import type { Clock } from '../time.js';
 import type { Delivery } from './delivery.js';
+import { WakeTimer } from './wake-timer.js';
 
 /** Milliseconds. Ledger time moves against the timer's, so no timer is trusted for longer. */
 const LONGEST_WAIT = 1_000;
@@ -13,17 +14,18 @@ const LONGEST_WAIT = 1_000;
  */
 export class DueBuffer {
   private readonly heap = new Heap<Delivery>((a, b) => a.due < b.due);
-  private timer: Timer | undefined;
-  private wakeAt = Infinity;
+  private readonly timer: WakeTimer;
 
   /** `onDue` gets at once all that is to be claimed. */
   constructor(
-    private readonly clock: Clock,
+    clock: Clock,
     private readonly ledger: Pick<TubeLedger, 'now' | 'ahead'>,
     /** Slots that nothing due waits for. */
     private readonly spare: () => number,
     private readonly onDue: (due: Delivery[]) => void,
-  ) {}
+  ) {
+    this.timer = new WakeTimer(clock, () => this.wake());
+  }
 
   get size(): number {
     return this.heap.size;
@@ -41,31 +43,19 @@ export class DueBuffer {
 
   /** Empties it. */
   takeAll(): Delivery[] {
-    this.disarm();
+    this.timer.cancel();
     return this.heap.takeAll();
   }
 
   private arm(): void {
     const first = this.heap.peek();
-    if (!first) return this.disarm();
+    if (!first) return;
     const { ledger } = this;
     const ahead = this.spare() > 0 ? ledger.ahead / 2 : 0;
-    const wait = Math.min(LONGEST_WAIT, Math.max(0, first.due - ahead - ledger.now()));
-    const at = this.clock.now() + wait;
-    if (this.timer && this.wakeAt <= at) return;
-    this.disarm();
-    this.wakeAt = at;
-    this.timer = this.clock.after(wait, () => this.wake());
-  }
-
-  private disarm(): void {
-    this.timer?.cancel();
-    this.timer = undefined;
-    this.wakeAt = Infinity;
+    this.timer.within(Math.min(LONGEST_WAIT, Math.max(0, first.due - ahead - ledger.now())));
   }
 
   private wake(): void {
-    this.disarm();
     const { ledger } = this;
     const now = ledger.now();
     const spare = this.spare();

@@ -1,8 +1,9 @@
 import { Heap } from '../heap.js';
 import type { TubeLedger } from '../ledger/ledger.js';
-import type { Clock, Timer } from '../time.js';
+import type { Clock } from '../time.js';
 import type { Delivery } from './delivery.js';
 import type { Grant } from './run.js';
+import { WakeTimer } from './wake-timer.js';
 
 /** A run that the ledger has granted. */
 export class Start {
@@ -21,14 +22,15 @@ export class Start {
 /** Begins runs that were granted ahead of their time, and never before ledger time has certainly come to it. */
 export class Starts {
   private readonly heap = new Heap<Start>((a, b) => a.grant.due < b.grant.due);
-  private timer: Timer | undefined;
-  private wakeAt = Infinity;
+  private readonly timer: WakeTimer;
 
   constructor(
-    private readonly clock: Clock,
+    clock: Clock,
     private readonly ledger: Pick<TubeLedger, 'nowAtLeast'>,
     private readonly begin: (start: Start) => void,
-  ) {}
+  ) {
+    this.timer = new WakeTimer(clock, () => this.wake());
+  }
 
   /** Those that wait for their time. */
   get size(): number {
@@ -43,22 +45,15 @@ export class Starts {
   }
 
   close(): void {
-    this.timer?.cancel();
+    this.timer.cancel();
   }
 
   private arm(): void {
     const first = this.heap.peek();
-    if (!first) return;
-    const wait = Math.max(0, first.grant.due - this.ledger.nowAtLeast());
-    const at = this.clock.now() + wait;
-    if (this.timer && this.wakeAt <= at) return;
-    this.timer?.cancel();
-    this.wakeAt = at;
-    this.timer = this.clock.after(wait, () => this.wake());
+    if (first) this.timer.within(Math.max(0, first.grant.due - this.ledger.nowAtLeast()));
   }
 
   private wake(): void {
-    this.timer = undefined;
     const now = this.ledger.nowAtLeast();
     for (let next = this.heap.peek(); next && next.grant.due <= now; next = this.heap.peek()) {
       this.heap.remove(next);
