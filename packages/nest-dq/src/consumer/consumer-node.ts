@@ -157,8 +157,9 @@ export class ConsumerNode implements LaneEvents {
     const holder = another
       ? undefined
       : this.leastHolding((other) => other !== lane && other.held < MOST_HELD);
+    if (!holder) return this.acceptAwaited(lane, reserved);
     const envelope = unwrap(reserved.body);
-    if (!holder || typeof envelope === 'string') return this.acceptAwaited(lane, reserved);
+    if (typeof envelope === 'string') return this.acceptAwaited(lane, reserved);
     const { priority, due, index } = envelope.header;
     this.outstanding++;
     lane.putBack(reserved.id, copyPriority(priority, due, index), 1, (released) => {
