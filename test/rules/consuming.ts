@@ -19,8 +19,8 @@ export const CONSUMING: readonly Rule[] = [
         'says none, and not a negative room as something, when more waits than may',
         [
           'consumer/room.ts',
-          'return this.window(freeSlots) + freeSlots - waiting - asked;',
-          'return Math.abs(this.window(freeSlots) + freeSlots - waiting - asked);',
+          'return had >= this.concurrency && 2 * had > most ? 0 : most - had;',
+          'return Math.abs(most - had);',
         ],
       ),
     ],

@@ -93,7 +93,7 @@ describe('Claims', () => {
       const all = Array.from({ length: 160 }, (_, i) => waiting({ id: `job-${i}`, due: T + i * 1_000 }));
       claims.claim();
       const asked = ledger.claims.map(({ requests }) => requests.map(({ id }) => id));
-      expect(asked.map(({ length }) => length)).toEqual([64, 64, 22]);
+      expect(asked.map(({ length }) => length)).toEqual([128, 22]);
       expect(asked.flat()).toEqual(all.slice(0, 150).map(({ header }) => header.id));
       expect([claims.pending, claims.size]).toEqual([150, 10]);
     });

@@ -24,7 +24,7 @@ const NOTHING_SETTLED: readonly SettledCopies[] = [];
  * Claims of one call. With several calls under way the ledger works on one while we run what another granted; and no call
  * keeps the ledger from others for long.
  */
-const MOST_CLAIMED = 64;
+const MOST_CLAIMED = 128;
 
 /** What a claim may lead to, besides letting go of the copy. */
 export interface ClaimTaker {

@@ -99,7 +99,7 @@ describe('Deletions', () => {
     expect(connection.said).toEqual(['delete a', 'delete b']);
     await clock.advance(0);
     remove('c');
-    await clock.advance(4);
+    await clock.advance(9);
     remove('d');
     expect(connection.said).toHaveLength(2);
     await clock.advance(1);
@@ -107,10 +107,10 @@ describe('Deletions', () => {
     remove('e');
     for (let i = 0; i < 4; i++) connection.answer('DELETED');
     expect([connection.said.length, deletions.pending]).toEqual([4, 1]);
-    await clock.advance(5);
+    await clock.advance(10);
     connection.answer('DELETED');
     expect([deletions.pending, settled.map(({ id }) => id)]).toEqual([0, ids]);
-    await clock.advance(5);
+    await clock.advance(10);
     remove('a');
     expect(connection.said).toHaveLength(6);
   });

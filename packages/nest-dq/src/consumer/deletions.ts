@@ -8,7 +8,7 @@ import type { Delivery } from './delivery.js';
 import { Pace } from './pace.js';
 
 /** Milliseconds. While many jobs end, a question for the copies of several costs a node and us little more than for one. */
-const INTERVAL = 5;
+const INTERVAL = 10;
 
 interface Deletion {
   readonly delivery: Delivery;

@@ -16,19 +16,29 @@ describe('Room', () => {
     expect(room.left(10, 0, 0)).toBe(20);
   });
 
-  it('grows by what was completed in the last 100 ms, and shrinks again as that passes', async () => {
+  it('grows by what 40 ms need, as fast as the last 100 ms were, and shrinks again as those pass', async () => {
     room.completed(5);
     await clock.advance(50);
-    room.completed(7);
-    expect(room.window(1)).toBe(22);
+    room.completed(10);
+    expect(room.window(1)).toBe(16);
     await clock.advance(40);
-    expect(room.window(1)).toBe(22);
+    expect(room.window(1)).toBe(16);
     await clock.advance(10);
-    expect(room.window(1)).toBe(17);
+    expect(room.window(1)).toBe(14);
     await clock.advance(49);
-    expect(room.window(1)).toBe(17);
+    expect(room.window(1)).toBe(14);
     await clock.advance(1);
     expect(room.window(1)).toBe(10);
+  });
+
+  it('asks for many at once where there is enough for all slots', () => {
+    room.completed(75);
+    expect(room.window(0)).toBe(40);
+    expect(room.left(0, 9, 0)).toBe(31);
+    expect(room.left(0, 5, 15)).toBe(20);
+    expect(room.left(0, 21, 0)).toBe(0);
+    expect(room.left(0, 10, 11)).toBe(0);
+    expect(room.left(2, 10, 11)).toBe(21);
   });
 
   it('forgets everything in a pause of any length', async () => {
@@ -42,7 +52,7 @@ describe('Room', () => {
   it('lets as many stay as will have a slot in a while, as fast as the last ones had theirs', async () => {
     room.completed(12);
     expect(room.within(250, 1)).toBe(10 + 30);
-    expect(room.within(100, 0)).toBe(room.window(0));
+    expect(room.within(40, 0)).toBe(room.window(0));
     await clock.advance(1_000);
     expect(room.within(250, 0)).toBe(0);
     expect(room.within(250, 1)).toBe(10);
