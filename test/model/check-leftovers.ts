@@ -1,5 +1,6 @@
 import type { History } from './history.js';
-import { SETTINGS, type Simulation } from './simulation.js';
+import { SETTINGS } from './plan.js';
+import type { Simulation } from './simulation.js';
 
 /** In the end the nodes have dead copies only. */
 export function copiesGone({ nodes, ledger, history }: Simulation): string[] {

@@ -1,6 +1,7 @@
 import { crashed, excused, lossBetween } from './excuses.js';
 import type { Grant, History, Start } from './history.js';
-import { SETTINGS, type Simulation } from './simulation.js';
+import { SETTINGS } from './plan.js';
+import type { Simulation } from './simulation.js';
 import { tellGrant, tellStart } from './telling.js';
 
 /** A later run has a larger fence. */

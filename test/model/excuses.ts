@@ -1,5 +1,5 @@
 import type { History, Start } from './history.js';
-import { SETTINGS } from './simulation.js';
+import { SETTINGS } from './plan.js';
 
 /** Milliseconds. A process that does its part misses no lease by less. */
 const HARMLESS = SETTINGS.lease / 3;

@@ -81,6 +81,13 @@ export interface Plan {
 
 export const NODES = 3;
 export const TUBE = 't';
+/** How the cluster is set, in ms. */
+export const SETTINGS = {
+  lease: 6_000,
+  backupDelay: 1_000,
+  doneTtl: 60_000,
+  staleAfter: 3_600_000,
+} as const;
 
 /** Milliseconds. Operations begin in this time. */
 const BUSY = 30_000;

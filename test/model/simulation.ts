@@ -3,7 +3,7 @@ import { History } from './history.js';
 import { PlannedCalls } from './planned-calls.js';
 import { PlannedFaults } from './planned-faults.js';
 import { PlannedHandlers } from './planned-handlers.js';
-import { NODES, TUBE, type Action, type Plan } from './plan.js';
+import { NODES, SETTINGS, TUBE, type Action, type Plan } from './plan.js';
 import { Random } from './random.js';
 import { SimulatedLedger } from './simulated-ledger.js';
 import { SimulatedNode } from './simulated-node.js';
@@ -11,13 +11,6 @@ import { SimulatedProcesses } from './simulated-processes.js';
 import { Witness } from './witness.js';
 import { WorldClock } from './world-clock.js';
 
-/** Milliseconds. */
-export const SETTINGS = {
-  lease: 6_000,
-  backupDelay: 1_000,
-  doneTtl: 60_000,
-  staleAfter: 3_600_000,
-} as const;
 /** Milliseconds. When all is healed, the rest must be over within this time of bustle. */
 const PATIENCE = 400_000;
 
