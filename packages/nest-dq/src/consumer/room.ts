@@ -53,7 +53,7 @@ export class Room {
 
   /**
    * How many more may be reserved; none at 0 or less ◆. `asked` are reserves without a reply. Where there is enough for
-   * all slots, half of what may wait is asked for at once: many small questions cost the nodes a tenth more.
+   * all slots, half of what may wait is asked for at once: many small questions cost the nodes 6 % more.
    */
   left(freeSlots: number, waiting: number, asked: number): number {
     const most = this.window(freeSlots) + freeSlots;
