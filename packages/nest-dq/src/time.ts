@@ -78,26 +78,31 @@ const EXPECTED_DURATION =
  * Our own check stands before the `ms` library, which takes '900' as 0.9 s and '1M' as a minute.
  */
 export function parseDuration(value: Duration, what: string): number {
-  const refuse = (why: string) =>
-    new DqError('DQ_BAD_DURATION', `${what} is ${show(value)}: ${why}; ${EXPECTED_DURATION}`);
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw refuse('not a finite number');
-    if (value < 0) throw refuse('negative');
-    if (value >= FIRST_TIMESTAMP) throw refuse('that looks like a timestamp, which belongs in `at`');
-    return Math.ceil(value);
-  }
-  if (typeof value !== 'string') throw refuse('neither a number nor a text');
-  const text = value.trim();
-  if (text.startsWith('-')) throw refuse('negative');
-  if (/^\d+(\.\d+)?$/.test(text)) throw refuse('no unit');
+  const parsed = typeof value === 'string' ? parseText(value.trim()) : value;
+  if (typeof parsed === 'number' && parsed >= 0 && parsed < FIRST_TIMESTAMP) return Math.ceil(parsed);
+  const why = typeof value === 'string' ? whyNotText(value.trim()) : whyNotNumber(value);
+  throw new DqError('DQ_BAD_DURATION', `${what} is ${show(value)}: ${why}; ${EXPECTED_DURATION}`);
+}
+
+/** NaN for what is no duration, and for all over 100 characters. */
+function parseText(text: string): number {
+  return DURATION.test(text) ? ms(text as ms.StringValue) : NaN;
+}
+
+function whyNotText(text: string): string {
+  if (DURATION.test(text)) return 'longer than 31 years';
+  if (text.startsWith('-')) return 'negative';
+  if (/^\d+(\.\d+)?$/.test(text)) return 'no unit';
   if (/^\d+(\.\d+)? ?(M|mo|months?|y|yrs?|years?)$/.test(text)) {
-    throw refuse('months and years have no fixed length; use `at` with the instant');
+    return 'months and years have no fixed length; use `at` with the instant';
   }
-  if (!DURATION.test(text)) throw refuse('not a duration');
-  const parsed = Math.ceil(ms(text as ms.StringValue));
-  // Also NaN: the library reads no text of over 100 characters.
-  if (!(parsed < FIRST_TIMESTAMP)) throw refuse('longer than 31 years');
-  return parsed;
+  return 'not a duration';
+}
+
+function whyNotNumber(value: unknown): string {
+  if (typeof value !== 'number') return 'neither a number nor a text';
+  if (!Number.isFinite(value)) return 'not a finite number';
+  return value < 0 ? 'negative' : 'that looks like a timestamp, which belongs in `at`';
 }
 
 const EXPECTED_WHEN = 'expected a Date, milliseconds since 1970, or a Temporal.Instant';
