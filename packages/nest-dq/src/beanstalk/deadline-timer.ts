@@ -1,41 +1,34 @@
-import type { Clock, Timer } from '../time.js';
+import type { Clock } from '../time.js';
+import { WakeTimer } from '../wake-timer.js';
 
-/**
- * One timer for a deadline that keeps moving. It is set again only where the deadline came nearer; where it moved away,
- * the timer fires early, looks, and is set for the rest: far cheaper than one timer for each command.
- */
+/** A deadline that keeps moving. Where it moved away, the timer wakes, looks, and is set for the rest. */
 export class DeadlineTimer {
-  private timer: Timer | undefined;
-  private firesAt = Infinity;
+  private readonly timer: WakeTimer;
 
   /** `deadline` tells the present one by `clock.now()`, Infinity for none. */
   constructor(
     private readonly clock: Clock,
     private readonly deadline: () => number,
     private readonly missed: () => void,
-  ) {}
+  ) {
+    this.timer = new WakeTimer(clock, () => this.look());
+  }
 
   /** To be called whenever the deadline may have come nearer. */
   watch(): void {
-    const deadline = this.deadline();
-    if (deadline >= this.firesAt) return;
-    this.timer?.cancel();
-    this.firesAt = deadline;
-    this.timer = this.clock.after(deadline - this.clock.now(), this.fire);
+    this.timer.at(this.deadline());
   }
 
   /** Nothing is missed any more, once there is no deadline. */
   cancel(): void {
-    this.timer?.cancel();
-    this.firesAt = Infinity;
+    this.timer.cancel();
   }
 
-  private readonly fire = (): void => {
-    this.firesAt = Infinity;
+  private look(): void {
     if (!this.isOver()) return this.watch();
     // The reply may be waiting in the socket behind a blocked event loop: read it first.
     this.clock.soon(() => (this.isOver() ? this.missed() : this.watch()));
-  };
+  }
 
   private isOver(): boolean {
     return this.clock.now() >= this.deadline();

@@ -1,8 +1,8 @@
 import { Heap } from '../heap.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Clock } from '../time.js';
+import { WakeTimer } from '../wake-timer.js';
 import type { Delivery } from './delivery.js';
-import { WakeTimer } from './wake-timer.js';
 
 /** Milliseconds. Ledger time moves against the timer's, so no timer is trusted for longer. */
 const LONGEST_WAIT = 1_000;

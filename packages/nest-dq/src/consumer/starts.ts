@@ -1,9 +1,9 @@
 import { Heap } from '../heap.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Clock } from '../time.js';
+import { WakeTimer } from '../wake-timer.js';
 import type { Delivery } from './delivery.js';
 import type { Grant } from './run.js';
-import { WakeTimer } from './wake-timer.js';
 
 /** A run that the ledger has granted. */
 export class Start {
