@@ -244,7 +244,7 @@ export class ConsumerNode implements LaneEvents {
       lane.buryBody(id, () => this.taker.poison(this.node, id, envelope));
       return false;
     }
-    const delivery = new Delivery(this.node, lane, id, envelope);
+    const delivery = new Delivery(this.node, lane, id, body, envelope);
     lane.hold(delivery);
     return this.taker.arrived(delivery);
   }

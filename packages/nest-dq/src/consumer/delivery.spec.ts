@@ -25,3 +25,20 @@ describe('what a delivery owes', () => {
     expect(owed({ index: 2, copies: 31 })).toEqual({ mask: 2 ** 31 - 1, unknown: false });
   });
 });
+
+describe('a folded delivery', () => {
+  it('reads its copy again when it is asked', () => {
+    const { lane } = recordingLane();
+    const siblings = [{ index: 1, location: 'n1#i:1' }];
+    const content = { type: 'json', bytes: Buffer.from('{"a":1}') } as const;
+    const delivery = heldDelivery(lane, { id: 'a', key: 'k', due: 7, siblings }, content);
+    const { header } = delivery;
+    const { due, priority, places } = delivery;
+    delivery.fold();
+    expect([delivery.due, delivery.priority, delivery.places]).toEqual([due, priority, places]);
+    delivery.fold();
+    expect(delivery.header).toEqual(header);
+    expect(delivery.header).not.toBe(header);
+    expect(delivery.content).toEqual(content);
+  });
+});

@@ -30,7 +30,7 @@ describe('DueBuffer', () => {
     );
   });
 
-  function dueAt(due: number, id = `at ${due}`): Delivery {
+  function dueAt(due: number, id = `at-${due}`): Delivery {
     return heldDelivery(lane, { id, due });
   }
 
@@ -40,7 +40,7 @@ describe('DueBuffer', () => {
     expect(came).toEqual([]);
     expect(buffer.size).toBe(1);
     await clock.advance(1);
-    expect(came).toEqual([[777, ['at 777']]]);
+    expect(came).toEqual([[777, ['at-777']]]);
     expect(buffer.size).toBe(0);
   });
 
@@ -48,10 +48,10 @@ describe('DueBuffer', () => {
     for (const due of [300, 100, 100, 101, 200]) buffer.add(dueAt(due));
     await clock.advance(1_000);
     expect(came).toEqual([
-      [100, ['at 100', 'at 100']],
-      [101, ['at 101']],
-      [200, ['at 200']],
-      [300, ['at 300']],
+      [100, ['at-100', 'at-100']],
+      [101, ['at-101']],
+      [200, ['at-200']],
+      [300, ['at-300']],
     ]);
   });
 
@@ -64,9 +64,9 @@ describe('DueBuffer', () => {
       for (const due of [100, 105, 110, 111, 131]) buffer.add(dueAt(due));
       await clock.advance(1_000);
       expect(came).toEqual([
-        [90, ['at 100', 'at 105', 'at 110']],
-        [101, ['at 111']],
-        [121, ['at 131']],
+        [90, ['at-100', 'at-105', 'at-110']],
+        [101, ['at-111']],
+        [121, ['at-131']],
       ]);
     });
 
@@ -77,8 +77,8 @@ describe('DueBuffer', () => {
       spare = 0;
       await clock.advance(1_000);
       expect(came).toEqual([
-        [90, ['at 100', 'at 101']],
-        [102, ['at 102']],
+        [90, ['at-100', 'at-101']],
+        [102, ['at-102']],
       ]);
     });
 
@@ -87,8 +87,8 @@ describe('DueBuffer', () => {
       for (const due of [100, 100, 110]) buffer.add(dueAt(due));
       await clock.advance(1_000);
       expect(came).toEqual([
-        [100, ['at 100', 'at 100']],
-        [110, ['at 110']],
+        [100, ['at-100', 'at-100']],
+        [110, ['at-110']],
       ]);
     });
   });
@@ -99,8 +99,8 @@ describe('DueBuffer', () => {
     buffer.add(dueAt(250));
     await clock.advance(1_000);
     expect(came).toEqual([
-      [250, ['at 250']],
-      [900, ['at 900']],
+      [250, ['at-250']],
+      [900, ['at-900']],
     ]);
   });
 
@@ -109,7 +109,7 @@ describe('DueBuffer', () => {
     await clock.advance(500);
     ledgerAhead = 60_000;
     await clock.advance(500);
-    expect(came).toEqual([[61_000, ['at 60000']]]);
+    expect(came).toEqual([[61_000, ['at-60000']]]);
   });
 
   it('is not early when the ledger clock was set back', async () => {
@@ -119,7 +119,7 @@ describe('DueBuffer', () => {
     await clock.advance(699);
     expect(came).toEqual([]);
     await clock.advance(1);
-    expect(came).toEqual([[500, ['at 500']]]);
+    expect(came).toEqual([[500, ['at-500']]]);
   });
 
   it('holds what is months away', async () => {
@@ -134,7 +134,7 @@ describe('DueBuffer', () => {
     await clock.advance(10_000);
     buffer.add(dueAt(1));
     await clock.advance(0);
-    expect(came).toEqual([[10_000, ['at 1']]]);
+    expect(came).toEqual([[10_000, ['at-1']]]);
   });
 
   it('forgets what was removed, and goes on with the next', async () => {
@@ -144,7 +144,7 @@ describe('DueBuffer', () => {
     buffer.remove(first);
     buffer.remove(first);
     await clock.advance(1_000);
-    expect(came).toEqual([[200, ['at 200']]]);
+    expect(came).toEqual([[200, ['at-200']]]);
   });
 
   it('is emptied at once, and lets go of nothing afterwards', async () => {
@@ -156,7 +156,7 @@ describe('DueBuffer', () => {
     expect(came).toEqual([]);
     buffer.add(dueAt(1_500));
     await clock.advance(500);
-    expect(came).toEqual([[1_500, ['at 1500']]]);
+    expect(came).toEqual([[1_500, ['at-1500']]]);
   });
 
   it('takes in what comes while it lets go', async () => {

@@ -32,6 +32,7 @@ export class DueBuffer {
   }
 
   add(delivery: Delivery): void {
+    delivery.fold();
     this.heap.add(delivery);
     if (this.heap.peek() === delivery) this.arm();
   }

@@ -8,7 +8,6 @@ import { dated, datedLater, schemaBy } from '../testing/schemas.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
-import { Delivery } from './delivery.js';
 import { Executor } from './executor.js';
 import { DEFAULT_HANDLER_SETTINGS, type HandlerSettings } from './handler-settings.js';
 import type { Verdict } from './outcome.js';
@@ -138,9 +137,7 @@ describe('Executor', () => {
   it('never starts a payload that cannot be read: it is dead as invalid', () => {
     let started = false;
     handler = () => void (started = true);
-    const { header, node, copyId } = heldDelivery(lane);
-    const content = { type: 'json', bytes: Buffer.from('{') } as const;
-    const unreadable = new Delivery(node, lane, copyId, { header, content });
+    const unreadable = heldDelivery(lane, {}, { type: 'json', bytes: Buffer.from('{') });
     executor.start(unreadable, { kind: 'run', fence: 1, attempt: 1, due: 0 }, 0);
     expect(started).toBe(false);
     expect(verdicts[0]![1]).toMatchObject({ kind: 'dead', death: { why: 'invalid' } });
@@ -159,8 +156,7 @@ describe('Executor', () => {
     });
 
     async function startWith(payload: unknown): Promise<void> {
-      const { header, node, copyId } = heldDelivery(lane);
-      const delivery = new Delivery(node, lane, copyId, { header, content: encodePayload(payload) });
+      const delivery = heldDelivery(lane, {}, encodePayload(payload));
       executor.start(delivery, { kind: 'run', fence: 1, attempt: 1, due: 0 }, 0);
       await clock.advance(0);
     }
@@ -214,7 +210,7 @@ describe('Executor', () => {
     await clock.advance(1_000);
     expect(kinds()).toEqual(['retry']);
     expect(verdicts[0]![0].job).toBeDefined();
-    start({ id: 'shut down' });
+    start({ id: 'shut-down' });
     executor.abortAll(SHUTDOWN);
     for (const answer of answers) answer();
     await turn();
@@ -511,13 +507,14 @@ describe('Executor', () => {
     it('watches each run by itself, and one whose payload cannot be read not at all', async () => {
       start({ id: 'a' });
       await clock.advance(1_500);
-      const { header, node, copyId } = heldDelivery(lane);
-      const content = { type: 'json', bytes: Buffer.from('{') } as const;
-      const unreadable = new Delivery(node, lane, copyId, { header, content });
+      const unreadable = heldDelivery(lane, {}, { type: 'json', bytes: Buffer.from('{') });
       executor.start(unreadable, { kind: 'run', fence: 1, attempt: 1, due: 0 }, 0);
       start({ id: 'b' });
       await clock.advance(1_999);
-      expect(verdicts.map(([{ id }, { kind }]) => `${id} ${kind}`)).toEqual([`${header.id} dead`, 'a retry']);
+      expect(verdicts.map(([{ id }, { kind }]) => `${id} ${kind}`)).toEqual([
+        `${unreadable.header.id} dead`,
+        'a retry',
+      ]);
       await clock.advance(1);
       expect(kinds()).toEqual(['dead', 'retry', 'retry']);
     });

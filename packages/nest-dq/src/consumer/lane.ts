@@ -153,6 +153,7 @@ export class Lane {
 
   private letGo(delivery: Delivery): void {
     this.deliveries.delete(delivery.copyId);
+    delivery.fold();
     if (this.deliveries.size === 0) this.events.freed();
   }
 }

@@ -20,14 +20,14 @@ describe('Starts', () => {
     starts = new Starts(clock, ledger, ({ delivery }) => begun.push([clock.now(), delivery.header.id]));
   });
 
-  function granted(due: number, id = `at ${due}`): void {
+  function granted(due: number, id = `at-${due}`): void {
     const grant = { kind: 'run', fence: 1, attempt: 1, due } as const;
     starts.add(new Start(heldDelivery(lane, { id }), grant, 0, 10_000));
   }
 
   it('begins at once what is due', () => {
     granted(0);
-    expect(begun).toEqual([[0, 'at 0']]);
+    expect(begun).toEqual([[0, 'at-0']]);
     expect(starts.size).toBe(0);
   });
 
@@ -51,7 +51,7 @@ describe('Starts', () => {
     uncertain = 1;
     expect(begun).toEqual([]);
     await clock.advance(2);
-    expect(begun).toEqual([[8, 'at 5']]);
+    expect(begun).toEqual([[8, 'at-5']]);
   });
 
   it('waits on when ledger time went back meanwhile', async () => {
@@ -60,7 +60,7 @@ describe('Starts', () => {
     await clock.advance(8);
     expect(begun).toEqual([]);
     await clock.advance(1);
-    expect(begun).toEqual([[9, 'at 5']]);
+    expect(begun).toEqual([[9, 'at-5']]);
   });
 
   it('begins nothing after its end', async () => {

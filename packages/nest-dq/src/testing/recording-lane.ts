@@ -2,7 +2,8 @@ import type { Connection, Reserved } from '../beanstalk/connection.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import { Delivery } from '../consumer/delivery.js';
 import { Lane, type LaneEvents } from '../consumer/lane.js';
-import type { CopyHeader } from '../envelope.js';
+import { JobEnvelope, unwrap, type Content, type CopyHeader } from '../envelope.js';
+import { copyBody } from './copy-body.js';
 
 /** A connection that writes down what was said, and answers when a spec says so. */
 export class RecordingConnection {
@@ -56,23 +57,19 @@ export function recordingLane(events: Partial<LaneEvents> = {}): {
 
 let made = 0;
 
-/** A delivery that its lane holds; due at 1,000 and primary unless told otherwise. */
-export function heldDelivery(lane: Lane, header: Partial<CopyHeader> & { copyId?: string } = {}): Delivery {
-  const { copyId = String(++made), ...rest } = header;
-  const delivery = new Delivery({ endpoint: 'node' } as ClusterNode, lane, copyId, {
-    header: {
-      id: `job-${copyId}`,
-      due: 1_000,
-      generation: 0,
-      born: rest.generation ?? 0,
-      copies: 3,
-      priority: 1,
-      index: 0,
-      siblings: [],
-      ...rest,
-    },
-    content: { type: 'void', bytes: Buffer.alloc(0) },
-  });
+/** A delivery that its lane holds; due at 1,000, primary and without a payload unless told otherwise. */
+export function heldDelivery(
+  lane: Lane,
+  header: Partial<CopyHeader> & { copyId?: string } = {},
+  content: Content = { type: 'void', bytes: Buffer.alloc(0) },
+): Delivery {
+  const { copyId = String(++made), index = 0, siblings = [], ...rest } = header;
+  const job = { id: `job-${copyId}`, due: 1_000, generation: 0, copies: 3, priority: 1, ...rest };
+  const body = copyBody(new JobEnvelope(job, content), index, siblings);
+  const node = { endpoint: 'node' } as ClusterNode;
+  const envelope = unwrap(body);
+  if (typeof envelope === 'string') throw new Error(`the header given is none: ${envelope}`);
+  const delivery = new Delivery(node, lane, copyId, body, envelope);
   lane.hold(delivery);
   return delivery;
 }
