@@ -79,7 +79,8 @@ const EXPECTED_DURATION =
  */
 export function parseDuration(value: Duration, what: string): number {
   const parsed = typeof value === 'string' ? parseText(value.trim()) : value;
-  if (typeof parsed === 'number' && parsed >= 0 && parsed < FIRST_TIMESTAMP) return Math.ceil(parsed);
+  // Compared so that it is shorter once it is rounded, too.
+  if (typeof parsed === 'number' && parsed >= 0 && parsed <= FIRST_TIMESTAMP - 1) return Math.ceil(parsed);
   const why = typeof value === 'string' ? whyNotText(value.trim()) : whyNotNumber(value);
   throw new DqError('DQ_BAD_DURATION', `${what} is ${show(value)}: ${why}; ${EXPECTED_DURATION}`);
 }
