@@ -142,10 +142,18 @@ everyLedger((jobs) => {
     });
 
     it('makes a greater fence after everything was wiped', async () => {
-      const { fence } = await run();
-      await pass(1);
-      await jobs.harness.wipe();
-      expect((await run({ token: 'b' })).fence).toBeGreaterThan(fence);
+      // A plain job's first run, and one of a later generation.
+      for (const generation of [0, nowMs() - MINUTE]) {
+        const job = { generation, born: generation };
+        const first = await run(job);
+        await pass(1);
+        await jobs.harness.wipe();
+        const second = await run({ ...job, token: 'b' });
+        expect(second.fence).toBeGreaterThan(first.fence);
+        await expect(finish(first, { kind: 'done' })).resolves.toBe('refused');
+        await expect(finish(second, { kind: 'done' })).resolves.toBe('ok');
+        await jobs.harness.wipe();
+      }
     });
 
     it('answers gone to copies of a job that is done', async () => {

@@ -9,7 +9,7 @@ import type {
   RunRef,
   SettledCopies,
 } from './ledger.js';
-import { entry, type ScriptArguments, type ScriptReply, type ScriptWire } from './script-wire.js';
+import { entry, type ScriptArguments, type ScriptWire } from './script-wire.js';
 
 const FINISH_ANSWERS: readonly FinishAnswer[] = ['refused', 'ok', 'over'];
 const EXTEND_ANSWERS: readonly ExtendAnswer[] = ['refused', 'ok', 'abort'];
@@ -23,24 +23,23 @@ export const claimWire: ScriptWire<ClaimRequest, ClaimAnswer> = {
     to.text(token);
     to.number(attempts);
   },
-  read(from) {
+  read(from, { due }) {
     const kind = from.number();
-    const first = from.number();
-    const second = from.number();
-    const third = from.number();
     switch (kind) {
       case 0:
         return { kind: 'gone' };
       case 1:
-        return { kind: 'run', fence: first, attempt: second, due: third };
+        return { kind: 'run', fence: from.number(), attempt: from.number(), due: from.number() };
       case 2:
-        return { kind: 'wait', ms: first };
+        return { kind: 'wait', ms: from.number() };
       case 3:
-        return { kind: 'busy', ms: first, ranFor: second };
+        return { kind: 'busy', ms: from.number(), ranFor: from.number() };
       case 4:
-        return { kind: 'dead', fresh: first === 1 };
+        return { kind: 'dead', fresh: from.number() === 1 };
       case 5:
         return { kind: 'stale' };
+      case 6:
+        return { kind: 'run', fence: from.time, attempt: 1, due: Math.ceil(due) };
       default:
         throw new TypeError(`the claim script replied ${kind}`);
     }
@@ -78,11 +77,13 @@ export const finishWire: ScriptWire<FinishRequest, FinishAnswer> = {
     }
   },
   read: (from) => entry(FINISH_ANSWERS, from.number()),
+  usual: 'ok',
 };
 
 export const extendWire: ScriptWire<ExtendRequest, ExtendAnswer> = {
   write: writeRun,
-  read: (from: ScriptReply) => entry(EXTEND_ANSWERS, from.number()),
+  read: (from) => entry(EXTEND_ANSWERS, from.number()),
+  usual: 'ok',
 };
 
 /** Has no answer. */

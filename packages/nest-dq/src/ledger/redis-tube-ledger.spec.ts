@@ -40,6 +40,11 @@ describe('RedisTubeLedger with a keeper of leases', () => {
     ledger.claim(
       ids.map((id) => ({ id, generation: 0, born: 0, due: 900, token: id, attempts: 3, timeout: 5_000 })),
     );
+  const finish = (id: string) => ({
+    ...run(id),
+    owed: { mask: 1, unknown: false },
+    outcome: { kind: 'done' as const },
+  });
   const message = (of: Partial<KeeperMessage>): KeeperMessage => ({
     tube: 't',
     over: '',
@@ -50,12 +55,12 @@ describe('RedisTubeLedger with a keeper of leases', () => {
 
   /** Two jobs are granted. */
   async function grant(): Promise<void> {
-    answers = [1, 7, 2, 900, 3, 50, 60, 0, 1, 7, 2, 900];
+    answers = [1, 7, 2, 900, 3, 50, 60, 1, 7, 2, 900];
     await claim(['a', 'busy', 'b']);
   }
 
   it('tells it of all runs that an answer grants, before anybody else hears of them', async () => {
-    answers = [1, 7, 2, 900, 3, 50, 60, 0, 1, 7, 2, 900];
+    answers = [1, 7, 2, 900, 3, 50, 60, 1, 7, 2, 900];
     const claimed = claim(['a', 'busy', 'b']).then(() => told.length);
     await expect(claimed).resolves.toBe(1);
     expect(told).toEqual([
@@ -64,7 +69,7 @@ describe('RedisTubeLedger with a keeper of leases', () => {
   });
 
   it('tells it of nothing where nothing is granted', async () => {
-    answers = [0, 0, 0, 0];
+    answers = [0];
     await claim(['gone']);
     expect(told).toEqual([]);
   });
@@ -79,13 +84,15 @@ describe('RedisTubeLedger with a keeper of leases', () => {
     expect(told[2]).toEqual(message({ beat: true, over: 'a' }));
   });
 
+  it('takes a reply without answers for OK to all', async () => {
+    await grant();
+    answers = [];
+    await expect(ledger.extend([run('a'), run('b')])).resolves.toEqual(['ok', 'ok']);
+    await expect(ledger.finish([finish('a'), finish('b')])).resolves.toEqual(['ok', 'ok']);
+  });
+
   it('tells it of what is finished, whatever the answer', async () => {
     await grant();
-    const finish = (id: string) => ({
-      ...run(id),
-      owed: { mask: 1, unknown: false },
-      outcome: { kind: 'done' as const },
-    });
     answers = [1, 0];
     await ledger.finish([finish('a'), finish('b')]);
     expect(told.slice(1)).toEqual([message({ over: packIds(['a', 'b']) })]);

@@ -75,7 +75,7 @@ export class RedisTubeLedger implements TubeLedger {
       for (const request of requests) claimWire.write(to, request);
       for (const each of settled) writeSettled(to, each);
     });
-    const answers = requests.map(() => claimWire.read(reply));
+    const answers = requests.map((request) => claimWire.read(reply, request));
     this.keeper?.granted(grantedRuns(requests, answers, lastOk));
     return answers;
   }
@@ -149,7 +149,9 @@ export class RedisTubeLedger implements TubeLedger {
   ): Promise<Answer[]> {
     if (requests.length === 0) return [];
     const reply = await this.call(script, (to) => requests.forEach((request) => wire.write(to, request)));
-    return requests.map(() => wire.read(reply));
+    const { usual } = wire;
+    if (usual !== undefined && reply.ended) return requests.map(() => usual);
+    return requests.map((request) => wire.read(reply, request));
   }
 
   private async call(script: ScriptName, write: (to: ScriptArguments) => void): Promise<ScriptReply> {

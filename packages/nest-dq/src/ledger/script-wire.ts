@@ -52,6 +52,11 @@ export class ScriptReply {
     return this.at >= this.reply.length;
   }
 
+  /** The server's, in microseconds. */
+  get time(): number {
+    return this.reply[1];
+  }
+
   number(): number {
     const value = this.reply[this.at++];
     if (typeof value !== 'number') throw new TypeError(`a script replied ${String(value)} for a number`);
@@ -68,7 +73,9 @@ export class ScriptReply {
 /** How the requests of one script are written, and its answers read. No decisions. */
 export interface ScriptWire<Request, Answer> {
   write(to: ScriptArguments, request: Request): void;
-  read(from: ScriptReply): Answer;
+  read(from: ScriptReply, request: Request): Answer;
+  /** The answer to all requests where the reply has none. */
+  readonly usual?: Answer;
 }
 
 /** What a number in a reply stands for. */

@@ -2,7 +2,8 @@ import { PRELUDE } from './prelude.lua.js';
 
 /**
  * Renews leases. KEYS: dead letters, the records. Arguments, six for each: generation, born, due, fence,
- * attempt, lastOk. Reply, one integer each: 0 refused, 1 ok, 2 ok and the handler is asked to stop.
+ * attempt, lastOk. Reply, nothing if all are ok, else one integer each: 0 refused, 1 ok,
+ * 2 ok and the handler is asked to stop.
  */
 export const EXTEND: string = `${PRELUDE}
 local REFUSED, OK, ABORT = 0, 1, 2
@@ -27,9 +28,7 @@ local function extend(key, a)
   return record.abort and ABORT or OK
 end
 
-local reply = { 1, us }
-for i = 1, #KEYS - 2 do
-  reply[i + 2] = extend(KEYS[i + 2], i * 6 - 5)
-end
-return reply
+local answers = {}
+for i = 1, #KEYS - 2 do answers[i] = extend(KEYS[i + 2], i * 6 - 5) end
+return replyOf(answers)
 `;

@@ -4,7 +4,7 @@ import { GENERATIONS } from './generations.lua.js';
  * What became of runs. KEYS: dead letters, the records. Arguments, for each: generation, born, due,
  * fence, attempt, lastOk, mask, unknown, outcome, and what that needs: d done | b back | w retry, next due |
  * x dead, why, error as JSON, places | g again, generation, due, mask, unknown, places.
- * Reply, one integer each: 0 refused, 1 ok, 2 over.
+ * Reply, nothing if all are ok, else one integer each: 0 refused, 1 ok, 2 over.
  */
 export const FINISH: string = `${GENERATIONS}
 local REFUSED, OK, OVER = 0, 1, 2
@@ -75,12 +75,12 @@ local function finish(key, a, outcome)
   return record.state == 'v' and OVER or OK
 end
 
-local reply = { 1, us }
+local answers = {}
 local a = 1
-for i = 3, #KEYS do
+for i = 1, #KEYS - 2 do
   local outcome = args[a + 8]
-  reply[i] = finish(KEYS[i], a, outcome)
+  answers[i] = finish(KEYS[i + 2], a, outcome)
   a = a + 9 + NEEDS[outcome]
 end
-return reply
+return replyOf(answers)
 `;

@@ -50,6 +50,7 @@ local us = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local now = math.floor(us / 1000)
 if now > tonumber(ARGV[1]) then return { 0, us } end
 local LEASE, DONE_TTL, STALE_AFTER = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local KEPT_AFTER = STALE_AFTER + 60000
 local args = cjson.decode(ARGV[5])
 
 local ABSENT = {
@@ -103,7 +104,7 @@ local function writeRecord(key, record, leaseUntil)
   if leaseUntil and last <= leaseUntil then
     call('SET', key, packed, 'KEEPTTL')
   else
-    call('SET', key, packed, 'PX', last - now + STALE_AFTER + 60000)
+    call('SET', key, packed, 'PX', last - now + KEPT_AFTER)
   end
 end
 
@@ -192,6 +193,15 @@ local function settle(key, generation, mask, unknown)
     return
   end
   writeRecord(key, record)
+end
+
+-- The reply of a script whose usual answer is 1: its answers, or none where all are that.
+local function replyOf(answers)
+  local reply, usual = { 1, us }, true
+  for i = 1, #answers do
+    reply[i + 2], usual = answers[i], usual and answers[i] == 1
+  end
+  return usual and { 1, us } or reply
 end
 
 local function newFence(record)
