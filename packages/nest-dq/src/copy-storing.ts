@@ -76,15 +76,15 @@ class EnvelopeCopies implements NewCopies {
     private readonly now: () => number,
   ) {}
 
-  get payload(): Uint8Array {
-    return this.envelope.content.bytes;
+  get rest(): Uint8Array {
+    return this.envelope.rest;
   }
 
-  head(planned: number, index: number, siblings: readonly Place[]): string {
+  front(planned: number, index: number, siblings: readonly Place[]): string {
     const { job, content } = this.envelope;
     // Fewer nodes are there than there should be copies.
     if (planned !== job.copies) this.envelope = new JobEnvelope({ ...job, copies: planned }, content);
-    return this.envelope.head(index, siblings);
+    return this.envelope.front(index, siblings);
   }
 
   delay(index: number): number {

@@ -50,6 +50,16 @@ describe('a payload', () => {
     expect(through(payload)).toEqual(payload);
   });
 
+  it.each<{ payload: unknown; form: string }>([
+    { payload: { a: 'x\x7f' }, form: 'string' },
+    { payload: 'x\x7f\0', form: 'string' },
+    { payload: { a: 'ä' }, form: 'object' },
+    { payload: '\x80', form: 'object' },
+    { payload: '\ud800', form: 'object' },
+  ])('is kept as a text only where its length is its size: %p', ({ payload, form }) => {
+    expect(typeof encodePayload(payload).bytes).toBe(form);
+  });
+
   it('comes back as a Buffer when it is bytes, each of the 256', () => {
     for (const bytes of [ALL_BYTES, new Uint8Array(ALL_BYTES), Buffer.from('\r\n\n\r'), Buffer.alloc(0)]) {
       const back = through(bytes);

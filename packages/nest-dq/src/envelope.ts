@@ -50,7 +50,8 @@ export type ContentType = 'json' | 'bytes' | 'text' | 'void';
 
 export interface Content {
   readonly type: ContentType;
-  readonly bytes: Buffer;
+  /** A text is ASCII, so that its length is its size: it goes to the socket as it is, which costs less than a Buffer. */
+  readonly bytes: Buffer | string;
 }
 
 export interface Envelope {
@@ -90,7 +91,7 @@ const NO_SIBLINGS: readonly Place[] = [];
 /** A payload as bytes: a Uint8Array and a string as they are, undefined as nothing, all else as JSON. `DQ_BAD_PAYLOAD`. */
 export function encodePayload(payload: unknown): Content {
   if (payload === undefined) return { type: 'void', bytes: EMPTY };
-  if (typeof payload === 'string') return { type: 'text', bytes: Buffer.from(payload) };
+  if (typeof payload === 'string') return { type: 'text', bytes: bytesOf(payload) };
   if (payload instanceof Uint8Array) {
     // A copy: the caller may go on writing into its own.
     return { type: 'bytes', bytes: Buffer.from(payload) };
@@ -107,7 +108,11 @@ export function encodePayload(payload: unknown): Content {
       `the payload is ${show(payload)}: expected what JSON can hold, a string, a Buffer or undefined`,
     );
   }
-  return { type: 'json', bytes: Buffer.from(json) };
+  return { type: 'json', bytes: bytesOf(json) };
+}
+
+function bytesOf(text: string): Buffer | string {
+  return Buffer.byteLength(text) === text.length ? text : Buffer.from(text);
 }
 
 /** The payload again; throws `DQ_BAD_PAYLOAD` when it is no JSON although it should be. */
@@ -125,7 +130,7 @@ export function decodePayload({ type, bytes }: Content): unknown {
       } catch (cause) {
         throw new DqError(
           'DQ_BAD_PAYLOAD',
-          `the stored payload is no JSON: ${show(bytes.toString('utf8', 0, 100))}`,
+          `the stored payload is no JSON: ${show(bytes.toString().slice(0, 100))}`,
           {
             cause,
           },
@@ -135,8 +140,8 @@ export function decodePayload({ type, bytes }: Content): unknown {
 }
 
 /**
- * One job's copies: each is a head and the payload's bytes. The heads differ in the index, and the primary's names its
- * siblings. They are ASCII, so that their length is their size.
+ * One job's copies: each is a head and the payload. The heads differ in the index, and the primary's names its siblings.
+ * They are ASCII, so that their length is their size.
  */
 export class JobEnvelope {
   /** The head without its end; each copy appends what is its own. */
@@ -160,14 +165,22 @@ export class JobEnvelope {
     this.common = common;
   }
 
-  /** What stands before the payload in one copy. */
-  head(index: number, siblings: readonly Place[] = NO_SIBLINGS): string {
-    if (siblings.length === 0) return `${this.common},"i":${index}}\n`;
+  /** The ASCII with which one copy begins: the head, and the payload if it is a text. */
+  front(index: number, siblings: readonly Place[] = NO_SIBLINGS): string {
+    const { bytes } = this.content;
+    const text = typeof bytes === 'string' ? bytes : '';
+    if (siblings.length === 0) return `${this.common},"i":${index}}\n${text}`;
     let places = '';
     for (const { index: of, location } of siblings) {
       places += `${places === '' ? '' : ','}[${of},${asciiJson(location)}]`;
     }
-    return `${this.common},"i":${index},"l":[${places}]}\n`;
+    return `${this.common},"i":${index},"l":[${places}]}\n${text}`;
+  }
+
+  /** What follows: the payload, unless it is a text. */
+  get rest(): Buffer {
+    const { bytes } = this.content;
+    return typeof bytes === 'string' ? EMPTY : bytes;
   }
 
   /** No copy is larger than this, in bytes, when it names at most so many siblings at places of at most this length. */

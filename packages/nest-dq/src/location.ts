@@ -11,7 +11,12 @@ const UNKNOWN_END = `:${UNKNOWN_COPY}`;
 const COPY_ID = /^(\d{1,20}|\?)$/;
 
 export function formatLocation(endpoint: string, instance: string, copyId: string): string {
-  return `${endpoint}#${instance}:${copyId}`;
+  return locationStart(endpoint, instance) + copyId;
+}
+
+/** What all locations of one server begin with; the copy's id follows. */
+export function locationStart(endpoint: string, instance: string): string {
+  return `${endpoint}#${instance}:`;
 }
 
 /** Undefined when the text is no location. */

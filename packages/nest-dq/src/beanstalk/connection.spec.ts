@@ -89,6 +89,27 @@ describe('Connection: sending', () => {
     expect(wire.writes.join('')).toBe(expected.join(''));
   });
 
+  it('sends what bodies begin with and what follows in the order of the calls', async () => {
+    const { wire, connection, note } = setup();
+    const none = Buffer.alloc(0);
+    const bodies: [front: string, rest: Buffer][] = [
+      ['ascii', none],
+      ['head ', Buffer.from('ä', 'latin1')],
+      ['', none],
+      ['', Buffer.from('bytes')],
+      ['last', none],
+    ];
+    for (const [front, rest] of bodies) connection.put('default', rest, OPTIONS, note('put'), front);
+    connection.put('default', none, OPTIONS, note('put'), 'x'.repeat(70_000));
+    await turn();
+    expect(wire.writes.join('')).toBe(
+      bodies
+        .map(([front, rest]) => front + rest.toString('latin1'))
+        .map((body) => `put 1 0 60 ${body.length}\r\n${body}\r\n`)
+        .join(''),
+    );
+  });
+
   it('uses a tube once for as long as it stays the same', async () => {
     const { wire, connection, note } = setup();
     connection.peekReady('a', note('peek'));

@@ -65,11 +65,11 @@ export class Connection {
 
   /**
    * DRAINING, JOB_TOO_BIG, OUT_OF_MEMORY and INTERNAL_ERROR: not stored. See also `unknown` of the error.
-   * `head`: ASCII with which the body begins, for whoever would have to join the two.
+   * `front`: ASCII with which the body begins, for whoever would have to join the two, or has nothing else.
    */
-  put(tube: string, body: Uint8Array, options: PutOptions, done: Done<PutReply>, head = ''): void {
-    const command = this.badBody(body, head) ?? commands.put(options, head.length + body.length);
-    this.using(tube, command, answers.put, done, body, head);
+  put(tube: string, rest: Uint8Array, options: PutOptions, done: Done<PutReply>, front = ''): void {
+    const command = this.badBody(rest, front) ?? commands.put(options, front.length + rest.length);
+    this.using(tube, command, answers.put, done, rest, front);
   }
 
   reserve(done: Done<Reserved | 'DEADLINE_SOON'>): void {
@@ -195,22 +195,22 @@ export class Connection {
     command: Command,
     answer: Answer<T>,
     done: Done<T>,
-    body?: Uint8Array,
-    head?: string,
+    rest?: Uint8Array,
+    front?: string,
   ): void {
     if (typeof command === 'string' && tube !== this.used) {
       const use = commands.use(tube);
       if (typeof use !== 'string') return this.pipeline.send(use, answer, done);
       this.use(tube, ignored);
     }
-    this.pipeline.send(command, answer, done, this.deadline, body, head);
+    this.pipeline.send(command, answer, done, this.deadline, rest, front);
   }
 
-  private badBody(body: Uint8Array, head: string): BeanstalkError | undefined {
-    if (!(body instanceof Uint8Array)) {
-      return new BeanstalkError('BAD_ARGUMENT', `the body is ${typeof body}: expected a Buffer`);
+  private badBody(rest: Uint8Array, front: string): BeanstalkError | undefined {
+    if (!(rest instanceof Uint8Array)) {
+      return new BeanstalkError('BAD_ARGUMENT', `the body is ${typeof rest}: expected a Buffer`);
     }
-    const size = head.length + body.length;
+    const size = front.length + rest.length;
     if (size <= this.maxJobSize) return undefined;
     return new BeanstalkError(
       'JOB_TOO_BIG',

@@ -5,7 +5,7 @@ const NO_SLAB = Buffer.alloc(0);
 
 /**
  * Collects what is sent in one tick, so that it leaves in one write.
- * Lines alone leave as one text. Bodies are copied between them into a slab, of which no byte is written twice,
+ * What is ASCII leaves as one text. Other bodies are copied between it into a slab, of which no byte is written twice,
  * so a stream may keep what it was given.
  */
 export class Outbox {
@@ -22,14 +22,16 @@ export class Outbox {
     this.lines += line;
   }
 
-  /** `head` is ASCII. The line before it announces the length of both. */
-  addBody(head: string, body: Uint8Array): void {
-    this.lines += head;
-    this.makeRoom(this.lines.length + body.length);
-    this.copyLines();
-    this.slab.set(body, this.end);
-    this.end += body.length;
-    this.lines = '\r\n';
+  /** A body that begins with the ASCII of `front`. The line before it announces the length of both. */
+  addBody(front: string, rest: Uint8Array): void {
+    this.lines += front;
+    if (rest.length > 0) {
+      this.makeRoom(this.lines.length + rest.length);
+      this.copyLines();
+      this.slab.set(rest, this.end);
+      this.end += rest.length;
+    }
+    this.lines += '\r\n';
   }
 
   /** One write, unless bodies overflowed a slab; then one writev where the stream has it. */

@@ -81,14 +81,14 @@ export class Pipeline {
     stream.on('close', () => this.onEnd('the connection was closed'));
   }
 
-  /** `allowance`: milliseconds until the reply must be there. A body begins with the ASCII of `head`. */
+  /** `allowance`: milliseconds until the reply must be there. A body begins with the ASCII of `front`. */
   send<T>(
     command: Command,
     answer: Answer<T>,
     done: Done<T>,
     allowance = this.options.deadline,
-    body?: Uint8Array,
-    head = '',
+    rest?: Uint8Array,
+    front = '',
   ): void {
     if (typeof command !== 'string') return this.failLater(done, command);
     if (this.reason !== undefined || this.quitting) {
@@ -100,7 +100,7 @@ export class Pipeline {
     this.tail = awaited;
     if (this.unsent++ === 0) this.options.clock.next(this.flush);
     this.outbox.addLine(command);
-    if (body !== undefined) this.outbox.addBody(head, body);
+    if (rest !== undefined) this.outbox.addBody(front, rest);
   }
 
   /** The server answers it by closing; what was sent before is still answered, and no more is taken. */

@@ -48,8 +48,8 @@ function setup() {
   const put = (text = 'body') =>
     node.put({
       tube: 't',
-      head: '',
-      payload: Buffer.from(text),
+      front: '',
+      rest: Buffer.from(text),
       options: { priority: 1, delay: 0, ttr: 60 },
       done: (failure, location) => results.push({ failure, location, at: clock.now() }),
     });
@@ -236,9 +236,9 @@ describe('ClusterNode: put', () => {
     const made: string[] = [];
     node.put({
       tube: 't',
-      payload: Buffer.from('x'),
-      get head() {
-        made.push('head');
+      rest: Buffer.from('x'),
+      get front() {
+        made.push('front');
         return '';
       },
       get options() {
@@ -250,7 +250,7 @@ describe('ClusterNode: put', () => {
     expect(made).toEqual([]);
     await clock.advance(0);
     await clock.advance(0);
-    expect(made.sort()).toEqual(['done', 'head', 'options']);
+    expect(made.sort()).toEqual(['done', 'front', 'options']);
     expect(server.arrived.at(-1)!.line).toBe('put 7 8 9 1');
   });
 
@@ -532,8 +532,8 @@ describe('ClusterNode: delete', () => {
       new Promise<string>((resolve) => {
         node.put({
           tube: 't',
-          head: '',
-          payload: Buffer.from(body),
+          front: '',
+          rest: Buffer.from(body),
           options: { priority: 1, delay: 100, ttr: 60 },
           done: (_failure, location) => resolve(location),
         });

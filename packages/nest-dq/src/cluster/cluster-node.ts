@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream';
 import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import { Connection } from '../beanstalk/connection.js';
 import type { Clock, Timer } from '../time.js';
-import { UNKNOWN_COPY, type Location } from '../location.js';
-import { putCopy, type CopyToPut } from './node-put.js';
+import { UNKNOWN_COPY, locationStart, type Location } from '../location.js';
+import { putCopy, type CopyToPut, type Store } from './node-put.js';
 import { StoreHealth } from './store-health.js';
 
 /** Opens a byte stream to a node: a socket, or a pair of streams in the process. */
@@ -43,11 +43,10 @@ export interface NodeListener {
 export class ClusterNode {
   /** The largest body the server takes, in bytes; Infinity until it told. */
   maxJobSize = Infinity;
-  /** The running server's `id`, which changes when it restarts; undefined while the node is down. */
-  instance: string | undefined;
-
-  /** There from the dialling on; it is good for commands while `up`. */
+  /** There from the dialling on; once it has answered it is the store's. */
   private control: Connection | undefined;
+  /** While the node is up. */
+  private store: Store | undefined;
   private started = false;
   private closed = false;
   private failures = 0;
@@ -58,7 +57,7 @@ export class ClusterNode {
   private timer: Timer | undefined;
   private readonly health: StoreHealth;
   private readonly listeners = new Set<NodeListener>();
-  private readonly waiting = new Set<(connection: Connection | undefined) => void>();
+  private readonly waiting = new Set<(store: Store | undefined) => void>();
 
   constructor(
     readonly endpoint: string,
@@ -72,7 +71,12 @@ export class ClusterNode {
 
   /** It answers. */
   get up(): boolean {
-    return this.instance !== undefined;
+    return this.store !== undefined;
+  }
+
+  /** The running server's `id`, which changes when it restarts; undefined while the node is down. */
+  get instance(): string | undefined {
+    return this.store?.instance;
   }
 
   /** Worth a put: it answers or was never tried, did not refuse lately, and its binlog, if it has one, works. */
@@ -113,14 +117,14 @@ export class ClusterNode {
     this.closed = true;
     this.timer?.cancel();
     this.control?.close();
-    this.release(undefined);
+    this.release();
   }
 
   /** Stores one copy, which is asked for its text when the node is there. */
   put(copy: CopyToPut): void {
-    if (this.control && this.up) return this.store(this.control, copy); // the way of nearly all
-    this.whenUp((connection) => {
-      if (connection) this.store(connection, copy);
+    if (this.store) return putCopy(this.store, copy); // the way of nearly all
+    this.whenUp((store) => {
+      if (store) putCopy(store, copy);
       else copy.done({ reason: this.reason }, '');
     });
   }
@@ -137,10 +141,11 @@ export class ClusterNode {
     const { instance, copyId } = location;
     if (copyId === UNKNOWN_COPY || (!this.up && this.tried)) return done('away', this);
     // The way of nearly all: no closures but one.
-    if (this.control && instance === this.instance) return this.remove(this.control, copyId, done);
-    this.whenUp((connection) => {
-      if (!connection) return done('away', this);
-      if (instance === this.instance) return this.remove(connection, copyId, done);
+    if (this.store?.instance === instance) return this.remove(this.store.connection, copyId, done);
+    this.whenUp((store) => {
+      if (!store) return done('away', this);
+      const { connection } = store;
+      if (instance === store.instance) return this.remove(connection, copyId, done);
       connection.peek(copyId, (error, reply) => {
         if (error) done('away', this);
         else if (reply === 'NOT_FOUND' || !isSame(reply.body)) done('missing', this);
@@ -152,9 +157,9 @@ export class ClusterNode {
   /** Reads whatever has this id now, in whatever state; undefined when there is nothing, or the node cannot be asked. */
   peek(copyId: string, done: (body: Buffer | undefined) => void): void {
     if (copyId === UNKNOWN_COPY || (!this.up && this.tried)) return done(undefined);
-    this.whenUp((connection) => {
-      if (!connection) return done(undefined);
-      connection.peek(copyId, (error, reply) =>
+    this.whenUp((store) => {
+      if (!store) return done(undefined);
+      store.connection.peek(copyId, (error, reply) =>
         done(error || reply === 'NOT_FOUND' ? undefined : reply.body),
       );
     });
@@ -164,7 +169,7 @@ export class ClusterNode {
   kickJob(copyId: string): void {
     // With a log it failed to write that, and kept the delay too: the copy comes back by itself, and a kick before
     // corrupts beanstalkd (1.12) ◆. Nothing depends on the kick: if it fails, the copy's siblings run the job.
-    if (!this.health.hasLog) this.whenUp((connection) => connection?.kickJob(copyId, () => undefined));
+    if (!this.health.hasLog) this.whenUp((store) => store?.connection.kickJob(copyId, () => undefined));
   }
 
   /** One more connection to the node, for reserving. Undefined while the node is down: listen for `up` first. */
@@ -179,11 +184,6 @@ export class ClusterNode {
     return connection;
   }
 
-  private store(connection: Connection, copy: CopyToPut): void {
-    const { endpoint, health, instance } = this;
-    putCopy({ connection, health, endpoint, instance: instance! }, copy);
-  }
-
   private remove(
     connection: Connection,
     copyId: string,
@@ -195,14 +195,14 @@ export class ClusterNode {
     });
   }
 
-  /** Calls back with the control connection, at the latest after one command's deadline, then without. */
-  private whenUp(callback: (connection: Connection | undefined) => void): void {
-    if (this.control && this.up) return callback(this.control);
+  /** Calls back with the store, at the latest after one command's deadline, then without. */
+  private whenUp(callback: (store: Store | undefined) => void): void {
+    if (this.store) return callback(this.store);
     if (this.closed) return callback(undefined);
-    const finish = (connection: Connection | undefined) => {
+    const finish = (store: Store | undefined) => {
       if (!this.waiting.delete(finish)) return;
       limit.cancel();
-      callback(connection);
+      callback(store);
     };
     this.waiting.add(finish);
     const limit = this.clock.after(COMMAND_DEADLINE, () => {
@@ -214,9 +214,10 @@ export class ClusterNode {
     if (this.clock.now() - this.dialledAt >= FIRST_RETRY) this.connect();
   }
 
-  private release(connection: Connection | undefined): void {
+  /** Lets go on what waits for the node, with the store or without. */
+  private release(): void {
     // A snapshot: who is turned away may come back at once.
-    for (const waiting of Array.from(this.waiting)) waiting(connection);
+    for (const waiting of Array.from(this.waiting)) waiting(this.store);
   }
 
   private connect(): void {
@@ -240,13 +241,15 @@ export class ClusterNode {
     this.maxJobSize = Number(stats['max-job-size'] ?? 65_535);
     connection.maxJobSize = this.maxJobSize;
     // A server that does not tell is a new one each time: its copies are then looked at before they are deleted.
-    this.instance = stats['id'] ?? randomBytes(8).toString('hex');
-    this.health.greeted(this.instance, stats);
+    const instance = stats['id'] ?? randomBytes(8).toString('hex');
+    const { endpoint, health } = this;
+    this.store = { connection, health, instance, locationStart: locationStart(endpoint, instance) };
+    health.greeted(instance, stats);
     this.failures = 0;
     this.silent = false;
     this.lastError = undefined;
     this.schedulePing(connection);
-    this.release(connection);
+    this.release();
     for (const listener of this.listeners) listener.up?.(this);
   }
 
@@ -262,11 +265,11 @@ export class ClusterNode {
   private lost(reason: Error): void {
     const first = this.failures === 0;
     this.control = undefined;
-    this.instance = undefined;
+    this.store = undefined;
     this.failures++;
     this.lastError = reason;
     this.timer?.cancel();
-    this.release(undefined);
+    this.release();
     if (this.closed) return;
     const pause = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (this.failures - 1));
     this.timer = this.clock.after(pause * (0.5 + Math.random() / 2), () => this.connect());

@@ -37,8 +37,8 @@ async function setup(count: number, { replicas = 3, minWritten = 2 }: Options = 
       cluster.put(
         {
           tube: 't',
-          head: (copies, index, siblings) => JSON.stringify({ copies, index, siblings }),
-          payload: Buffer.alloc(0),
+          front: (copies, index, siblings) => JSON.stringify({ copies, index, siblings }),
+          rest: Buffer.alloc(0),
           delay: (index) => 10 + index,
           priority: (index) => 100 + index,
         },

@@ -7,9 +7,10 @@ import type { Placement } from './placement.js';
 /** A job on its way to the nodes. The methods are called at each put, so that they can read the time. */
 export interface NewCopies {
   readonly tube: string;
-  /** ASCII, in front of the payload; `siblings` for the primary only. `copies` is how many were planned. */
-  head(copies: number, index: number, siblings: readonly Place[]): string;
-  readonly payload: Uint8Array;
+  /** The ASCII with which a copy begins; `siblings` for the primary only. `copies` is how many were planned. */
+  front(copies: number, index: number, siblings: readonly Place[]): string;
+  /** What follows. */
+  readonly rest: Uint8Array;
   /** Whole seconds until the copy surfaces. */
   delay(index: number): number;
   priority(index: number): number;
@@ -114,12 +115,12 @@ class CopyPut implements CopyToPut {
     return this.job.tube;
   }
 
-  get payload(): Uint8Array {
-    return this.job.payload;
+  get rest(): Uint8Array {
+    return this.job.rest;
   }
 
-  get head(): string {
-    return this.job.head(this.put.planned, this.index, this.index === 0 ? this.put.siblings : NO_PLACES);
+  get front(): string {
+    return this.job.front(this.put.planned, this.index, this.index === 0 ? this.put.siblings : NO_PLACES);
   }
 
   get options(): PutOptions {

@@ -1,6 +1,6 @@
 import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import type { Connection, PutOptions, PutReply } from '../beanstalk/connection.js';
-import { UNKNOWN_COPY, formatLocation } from '../location.js';
+import { UNKNOWN_COPY } from '../location.js';
 import { LOG_STOPPED, type StoreHealth } from './store-health.js';
 
 /** Why a copy was not stored, and whether it may have been all the same. */
@@ -13,9 +13,10 @@ export interface PutFailure {
 /** A copy for a node, which asks for its text and its numbers when it can send them. */
 export interface CopyToPut {
   readonly tube: string;
-  /** ASCII, in front of the payload. */
-  readonly head: string;
-  readonly payload: Uint8Array;
+  /** The ASCII with which it begins. */
+  readonly front: string;
+  /** What follows. */
+  readonly rest: Uint8Array;
   readonly options: PutOptions;
   /** Stored at `location`, unless there is a failure. */
   done(failure: PutFailure | undefined, location: string): void;
@@ -25,8 +26,10 @@ export interface CopyToPut {
 export interface Store {
   readonly connection: Connection;
   readonly health: StoreHealth;
-  readonly endpoint: string;
+  /** The server's `id`. */
   readonly instance: string;
+  /** What the locations of its copies begin with. */
+  readonly locationStart: string;
 }
 
 /** Puts one copy. It is stored only if the answer is INSERTED and the log works. */
@@ -35,7 +38,7 @@ export function putCopy(store: Store, copy: CopyToPut): void {
   if (health.logStopped) return copy.done({ reason: LOG_STOPPED }, '');
   connection.put(
     copy.tube,
-    copy.payload,
+    copy.rest,
     copy.options,
     (error, reply) => {
       if (error) failed(store, copy, error);
@@ -43,7 +46,7 @@ export function putCopy(store: Store, copy: CopyToPut): void {
       else if (health.logStopped) takeBack(store, copy, reply.id, LOG_STOPPED);
       else copy.done(undefined, locate(store, reply.id));
     },
-    copy.head,
+    copy.front,
   );
 }
 
@@ -70,8 +73,8 @@ function takeBack(store: Store, copy: CopyToPut, copyId: string, reason: string)
   });
 }
 
-function locate({ endpoint, instance }: Store, copyId: string): string {
-  return formatLocation(endpoint, instance, copyId);
+function locate({ locationStart }: Store, copyId: string): string {
+  return locationStart + copyId;
 }
 
 function isRefusal({ code }: BeanstalkError): boolean {

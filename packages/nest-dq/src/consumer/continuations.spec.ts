@@ -107,7 +107,7 @@ describe('Continuations', () => {
     expect(continuations.size).toBe(1);
     const { copies } = puts[0]!;
     expect(copies.tube).toBe('app.tube');
-    const body = Buffer.concat([Buffer.from(copies.head(3, 0, ONE)), copies.payload]);
+    const body = Buffer.concat([Buffer.from(copies.front(3, 0, ONE)), copies.rest]);
     const envelope = unwrap(body) as Envelope;
     expect(envelope.header).toEqual({
       ...same,
