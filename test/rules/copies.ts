@@ -1,5 +1,5 @@
 // How copies are stored on the nodes, and deleted there.
-import { contract, server, unit, type Rule } from './rule.js';
+import { contract, inRedisOnly, server, unit, type Rule } from './rule.js';
 
 export const COPIES: readonly Rule[] = [
   {
@@ -24,8 +24,13 @@ export const COPIES: readonly Rule[] = [
         'ledger.spec.ts',
         'grants no run sooner, and remembers nothing of one that waits',
         ['memory-runs.ts', `if (due > now + records.ahead) return { kind: 'wait', ms: due - now };`, ''],
-        ['claim.lua.ts', 'if runDue > now + ${AHEAD} then return WAIT, runDue - now, 0, 0 end', ''],
+        ['claim.lua.ts', 'if runDue > now + AHEAD then return WAIT, runDue - now end', ''],
       ),
+      ...inRedisOnly('ledger.spec.ts', 'grants no run sooner, and remembers nothing of one that waits', [
+        'claim.lua.ts',
+        'due <= now + AHEAD and ',
+        '',
+      ]),
     ],
   },
   {
@@ -88,12 +93,12 @@ export const COPIES: readonly Rule[] = [
         'never deletes the innocent job that has the id now',
         [
           'cluster/cluster-node.ts',
-          'if (this.control && instance === this.instance) return',
-          'if (this.control) return',
+          'if (this.store?.instance === instance) return',
+          'if (this.store) return',
         ],
         [
           'cluster/cluster-node.ts',
-          'if (instance === this.instance) return this.remove(',
+          'if (instance === store.instance) return this.remove(',
           'return this.remove(',
         ],
         [

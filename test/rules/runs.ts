@@ -1,5 +1,5 @@
 // Who runs a job: what the ledger says to claims, and of what a run tells it.
-import { contract, server, type Rule } from './rule.js';
+import { contract, inRedisOnly, server, type Rule } from './rule.js';
 
 const NEXT_IN_MEMORY = 'Math.max(committed + 1, opened + 1, floor + 1, now)';
 const NEXT_IN_REDIS = 'max(record.committed + 1, record.opened + 1, record.floor + 1, now)';
@@ -17,6 +17,38 @@ export const RUNS: readonly Rule[] = [
         '} while (clock.now() - began < GIVE_UP_LATE);',
         '} while (false);',
       ]),
+    ],
+  },
+  {
+    rule: 'One of those who claim a due job runs it, as long as the lease lasts.',
+    mutants: [
+      ...contract(
+        'ledger.spec.ts',
+        'gives the run of a due job to one of many copies',
+        ['memory-runs.ts', 'if (left > 0 &&', 'if (false &&'],
+        ['claim.lua.ts', 'if left > 0 and', 'if false and'],
+      ),
+      ...inRedisOnly('ledger.spec.ts', 'gives the run of a due job to one of many copies', [
+        'claim.lua.ts',
+        `cmsgpack.pack(record), 'NX', 'PX'`,
+        `cmsgpack.pack(record), 'PX'`,
+      ]),
+    ],
+  },
+  {
+    rule: 'A job that is overdue by more than `staleAfter`, and has no record, is not run: its end may be forgotten.',
+    mutants: [
+      ...contract(
+        'ledger.spec.ts',
+        'does not run a job that is overdue by more than staleAfter, once nothing is known of it',
+        ['memory-runs.ts', 'if (!record && due + staleAfter < now) {', 'if (false) {'],
+        ['claim.lua.ts', 'if not record and due + STALE_AFTER < now then', 'if false then'],
+      ),
+      ...inRedisOnly(
+        'ledger.spec.ts',
+        'does not run a job that is overdue by more than staleAfter, once nothing is known of it',
+        ['claim.lua.ts', 'and due + STALE_AFTER >= now and', 'and'],
+      ),
     ],
   },
   {

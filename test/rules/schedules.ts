@@ -156,7 +156,7 @@ export const SCHEDULES: readonly Rule[] = [
         ],
         [
           'claim.lua.ts',
-          'if generation <= record.floor and not (current and running) then return GONE, 0, 0, 0 end',
+          'if generation <= record.floor and not (current and running) then return GONE end',
           '',
         ],
       ),
