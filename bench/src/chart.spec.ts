@@ -7,6 +7,7 @@ const result = (measure: string, what: string, unit: Unit, ours: number, beside:
   measure,
   title: '',
   took: 1,
+  stolen: 0,
   rows: [row({ what, unit, ours: [ours], beside: [beside] })],
 });
 const RESULTS = [

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runCommand } from 'test-servers';
 import { chart, CHARTED } from './chart.js';
+import { machineCpuTime } from './cpu.js';
 import { machine } from './machine.js';
 import type { Measure, Result, Settings } from './measure.js';
 import { MEASURES } from './measures.js';
@@ -66,8 +67,11 @@ function settingsOf({ rounds, quick }: Flags): Settings {
 
 async function runMeasure({ name, title, run }: Measure, settings: Settings): Promise<Result> {
   const from = performance.now();
+  const before = await machineCpuTime();
   const rows = await run(settings);
-  return { measure: name, title, took: (performance.now() - from) / 1000, rows };
+  const after = await machineCpuTime();
+  const stolen = (100 * (after.stolen - before.stolen)) / (after.all - before.all);
+  return { measure: name, title, took: (performance.now() - from) / 1000, stolen, rows };
 }
 
 async function runAll(flags: Flags): Promise<number> {

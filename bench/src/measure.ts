@@ -48,5 +48,7 @@ export interface Result {
   readonly title: string;
   /** Seconds it took. */
   readonly took: number;
+  /** Which part of the processors' time the host of a virtual machine gave to others meanwhile, in %. */
+  readonly stolen: number;
   readonly rows: readonly Row[];
 }

@@ -14,9 +14,9 @@ describe('table', () => {
       }),
       row({ what: 'early', unit: 'jobs', ours: [1], target: { of: 'ours', most: 0 } }),
     ];
-    expect(table({ measure: 'schedule', title: 'adds', took: 12.3, rows })).toBe(
+    expect(table({ measure: 'schedule', title: 'adds', took: 12.3, stolen: 0.52, rows })).toBe(
       [
-        'schedule: adds (12 s)',
+        'schedule: adds (12 s, 0.5 % stolen)',
         '                    nest-dq          range  beside  range          ratio    target  met',
         '  3 copies, jobs/s   30,000  29,000–31,000  20,000         BullMQ  1.50×    ≥ 1.2×  yes',
         '  early, jobs             1                                               ≤ 0 jobs   NO',
@@ -36,6 +36,6 @@ describe('table', () => {
   it('gives milliseconds two digits, and small ratios three', () => {
     expect(number(1.234, 'ms')).toBe('1.23');
     const rows = [row({ what: 'p99', unit: 'ms', ours: [1], beside: [80] })];
-    expect(table({ measure: 'x', title: 'x', took: 0, rows })).toContain('0.013×');
+    expect(table({ measure: 'x', title: 'x', took: 0, stolen: 0, rows })).toContain('0.013×');
   });
 });

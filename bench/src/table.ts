@@ -30,7 +30,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** A title, a heading, and a line for each row; columns are as wide as they need to be. */
-export function table({ measure, title, took, rows }: Result): string {
+export function table({ measure, title, took, stolen, rows }: Result): string {
   const lines = [
     ['', ...COLUMNS.map((column) => column.title)],
     ...rows.map((row) => [`${row.what}, ${row.unit}`, ...COLUMNS.map(({ cell }) => cell(row))]),
@@ -42,7 +42,8 @@ export function table({ measure, title, took, rows }: Result): string {
       .join('  ')
       .trimEnd(),
   );
-  return [`${measure}: ${title} (${took.toFixed(0)} s)`, ...text.map((line) => `  ${line}`), ''].join('\n');
+  const about = `${took.toFixed(0)} s, ${stolen.toFixed(1)} % stolen`;
+  return [`${measure}: ${title} (${about})`, ...text.map((line) => `  ${line}`), ''].join('\n');
 }
 
 /** A number with as many digits as its unit deserves, and thousands apart. */
