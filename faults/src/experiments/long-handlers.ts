@@ -6,6 +6,7 @@ import { nodeCounter } from '../node-stats.js';
 /** Seconds: what the library gives a reserved copy on its node; not an option. */
 const TTR = 60;
 const BACKUPS = [1, 2];
+const COPIES = 1 + BACKUPS.length;
 /** Seconds between two releases of a backup that waits for a long run, at most. */
 const LONGEST_PAUSE = 60;
 
@@ -36,8 +37,9 @@ export const longHandlers: Experiment = {
     const found = await lab.settle();
     const released = (await releases(lab)) - before;
     const surfaced = BACKUPS.reduce((sum, index) => sum + mostSurfacings(lab, index, ms / 1_000), 0);
-    // One more a job: a copy that the waiting lane of a process brings may be passed on to another lane by a release.
-    const most = lab.jobs * (1 + surfaced);
+    // One more a job: a copy that the waiting lane of a process brings may be passed on to another lane by a release. And one
+    // more a copy: it may come to a process that has no slot for it, and lets it go to the others.
+    const most = lab.jobs * (1 + surfaced + COPIES);
     return {
       found,
       checks: [
