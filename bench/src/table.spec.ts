@@ -31,6 +31,8 @@ describe('table', () => {
 
   it('does not show nothing as less than nothing', () => {
     expect(number(-0.2, 'bytes/job')).toBe('0');
+    const rows = [row({ what: 'Redis', unit: 'bytes/job', ours: [-0.2], beside: [900] })];
+    expect(table({ measure: 'x', title: 'x', took: 0, stolen: 0, rows })).toContain(' 0.000×');
   });
 
   it('gives milliseconds two digits, and small ratios three', () => {

@@ -62,7 +62,8 @@ function range({ low, high }: Figure, unit: Unit): string {
 }
 
 function times(ratio: number): string {
-  return `${ratio.toFixed(ratio < 0.1 ? 3 : 2)}×`;
+  const text = ratio.toFixed(ratio < 0.1 ? 3 : 2);
+  return `${text === '-0.000' ? '0.000' : text}×`;
 }
 
 function targetText({ of, least, most }: Target, unit: Unit): string {
