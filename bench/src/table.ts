@@ -50,8 +50,7 @@ export function table({ measure, title, took, stolen, rows }: Result): string {
 export function number(value: number, unit: Unit): string {
   if (Number.isNaN(value)) return '–';
   const decimals = DECIMALS[unit];
-  const rounded = Number(value.toFixed(decimals)) + 0; // -0 is 0
-  return rounded.toLocaleString('en-US', {
+  return rounded(value, decimals).toLocaleString('en-US', {
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
   });
@@ -62,8 +61,13 @@ function range({ low, high }: Figure, unit: Unit): string {
 }
 
 function times(ratio: number): string {
-  const text = ratio.toFixed(ratio < 0.1 ? 3 : 2);
-  return `${text === '-0.000' ? '0.000' : text}×`;
+  const decimals = ratio < 0.1 ? 3 : 2;
+  return `${rounded(ratio, decimals).toFixed(decimals)}×`;
+}
+
+/** Never -0. */
+function rounded(value: number, decimals: number): number {
+  return Number(value.toFixed(decimals)) + 0;
 }
 
 function targetText({ of, least, most }: Target, unit: Unit): string {
