@@ -12,8 +12,6 @@ const TICK = 10;
 /** Of /proc/PID/stat, behind the program's name. */
 const USER_TIME = 11;
 const SYSTEM_TIME = 12;
-/** Of the first line of /proc/stat, behind its name. */
-const STEAL_TIME = 7;
 
 /** What was used up to now. `pids`: the servers' process ids. */
 export async function cpuTime(pids: readonly number[]): Promise<CpuTime> {
@@ -25,26 +23,6 @@ export async function cpuTime(pids: readonly number[]): Promise<CpuTime> {
 export async function cpuSince(before: CpuTime, pids: readonly number[]): Promise<CpuTime> {
   const { client, servers } = await cpuTime(pids);
   return { client: client - before.client, servers: servers - before.servers };
-}
-
-/** Time of all processors, in ticks. */
-export interface MachineTime {
-  readonly all: number;
-  /** What the host of a virtual machine gave to others, although something here could have run. */
-  readonly stolen: number;
-}
-
-/** Of the text of /proc/stat. */
-export function readMachineTime(stat: string): MachineTime {
-  const [, ...times] = stat.slice(0, stat.indexOf('\n')).split(/ +/);
-  // What a guest of ours used is in the first two once more.
-  const counted = times.slice(0, STEAL_TIME + 1).map(Number);
-  return { all: counted.reduce((sum, time) => sum + time, 0), stolen: counted[STEAL_TIME]! };
-}
-
-/** Up to now. */
-export async function machineCpuTime(): Promise<MachineTime> {
-  return readMachineTime(await readFile('/proc/stat', 'utf8'));
 }
 
 async function cpuTimeOf(pid: number): Promise<number> {

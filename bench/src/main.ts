@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runCommand } from 'test-servers';
 import { chart, CHARTED } from './chart.js';
-import { machineCpuTime } from './cpu.js';
+import { disturbanceSince, machineTimes } from './disturbance.js';
 import { machine } from './machine.js';
 import type { Measure, Result, Settings } from './measure.js';
 import { MEASURES } from './measures.js';
@@ -66,12 +66,9 @@ function settingsOf({ rounds, quick }: Flags): Settings {
 }
 
 async function runMeasure({ name, title, run }: Measure, settings: Settings): Promise<Result> {
-  const from = performance.now();
-  const before = await machineCpuTime();
+  const before = await machineTimes();
   const rows = await run(settings);
-  const after = await machineCpuTime();
-  const stolen = (100 * (after.stolen - before.stolen)) / (after.all - before.all);
-  return { measure: name, title, took: (performance.now() - from) / 1000, stolen, rows };
+  return { measure: name, title, ...(await disturbanceSince(before)), rows };
 }
 
 async function runAll(flags: Flags): Promise<number> {

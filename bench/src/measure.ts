@@ -1,3 +1,5 @@
+import type { Disturbance } from './disturbance.js';
+
 /** What a measure is given. */
 export interface Settings {
   /** How often each contender runs; a measure has its own number unless the user gave one. */
@@ -43,12 +45,8 @@ export interface Measure {
   readonly run: (settings: Settings) => Promise<readonly Row[]>;
 }
 
-export interface Result {
+export interface Result extends Disturbance {
   readonly measure: string;
   readonly title: string;
-  /** Seconds it took. */
-  readonly took: number;
-  /** Which part of the processors' time the host of a virtual machine gave to others meanwhile, in %. */
-  readonly stolen: number;
   readonly rows: readonly Row[];
 }

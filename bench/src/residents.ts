@@ -1,4 +1,5 @@
 import { inFlight } from './in-flight.js';
+import { patiently } from './patience.js';
 import { payloadOf } from './payload.js';
 import { FAR } from './schedule-round.js';
 import type { Client } from './systems/system.js';
@@ -18,7 +19,7 @@ export async function addResidents(client: Client, jobs: number): Promise<void> 
         payload: payloadOf(begin + index),
         delay: FAR + begin + index,
       }));
-      return client.delayMany('residents', call);
+      return patiently(() => client.delayMany('residents', call));
     },
     CALLS,
   );

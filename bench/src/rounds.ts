@@ -1,3 +1,5 @@
+import { patiently } from './patience.js';
+
 /**
  * Runs each contender once a round, in turn, and the other way round in every second round, so that a machine that
  * grows slower or faster shifts all of them. The values are in the order of the rounds.
@@ -10,7 +12,7 @@ export async function alternate<const C extends Readonly<Record<string, () => Pr
   const values = Object.fromEntries(names.map((name) => [name, [] as unknown[]]));
   for (let round = 0; round < rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      values[name as string]!.push(await contenders[name]!());
+      values[name as string]!.push(await patiently(contenders[name]!));
     }
   }
   return values as { [K in keyof C]: Awaited<ReturnType<C[K]>>[] };

@@ -25,6 +25,11 @@ describe('table', () => {
     );
   });
 
+  it('tells what the disk held up, where that is known', () => {
+    const result = { measure: 'x', title: 'adds', took: 7, stolen: 0, disk: 12.34, rows: [] };
+    expect(table(result)).toContain('x: adds (7 s, 0.0 % stolen, 12.3 % held up by the disk)');
+  });
+
   it('shows a dash for what there is not', () => {
     expect(number(NaN, 'ms')).toBe('–');
   });

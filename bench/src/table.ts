@@ -30,7 +30,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** A title, a heading, and a line for each row; columns are as wide as they need to be. */
-export function table({ measure, title, took, stolen, rows }: Result): string {
+export function table({ measure, title, took, stolen, disk, rows }: Result): string {
   const lines = [
     ['', ...COLUMNS.map((column) => column.title)],
     ...rows.map((row) => [`${row.what}, ${row.unit}`, ...COLUMNS.map(({ cell }) => cell(row))]),
@@ -42,7 +42,8 @@ export function table({ measure, title, took, stolen, rows }: Result): string {
       .join('  ')
       .trimEnd(),
   );
-  const about = `${took.toFixed(0)} s, ${stolen.toFixed(1)} % stolen`;
+  const held = disk === undefined ? '' : `, ${disk.toFixed(1)} % held up by the disk`;
+  const about = `${took.toFixed(0)} s, ${stolen.toFixed(1)} % stolen${held}`;
   return [`${measure}: ${title} (${about})`, ...text.map((line) => `  ${line}`), ''].join('\n');
 }
 

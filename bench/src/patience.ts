@@ -1,0 +1,22 @@
+import { DqError } from 'nest-dq';
+import { pause } from './waiting.js';
+
+const TRIES = 3;
+/** Milliseconds in between. */
+const REST = 2_000;
+
+/**
+ * Begins again where too few nodes answered an add in time: here all of them share a disk, and one that stands still for
+ * more than their 500 ms holds up all at once. Says so on stderr; whatever else fails is a result, and stays one.
+ */
+export async function patiently<T>(task: () => Promise<T>, rest = REST): Promise<T> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await task();
+    } catch (error) {
+      if (tried === TRIES || !(error instanceof DqError && error.code === 'DQ_TOO_FEW_COPIES')) throw error;
+      process.stderr.write(`broken off, and begun again: ${error.message}\n`);
+      await pause(rest);
+    }
+  }
+}
