@@ -12,12 +12,14 @@ import { memory } from './measures/memory.js';
 import { processes } from './measures/processes.js';
 import { raw } from './measures/raw.js';
 import { recovery } from './measures/recovery.js';
+import { revoke } from './measures/revoke.js';
 import { schedule } from './measures/schedule.js';
 
 /** In the order in which they run. */
 export const MEASURES: readonly Measure[] = [
   schedule,
   bulk,
+  revoke,
   drain,
   processes,
   lateness,

@@ -1,4 +1,4 @@
-import { Queue, Worker } from 'bullmq';
+import { Queue, Worker, type Job } from 'bullmq';
 import type { Payload } from '../payload.js';
 import type { BulkJob, Client, Handle, Product } from './system.js';
 
@@ -25,14 +25,18 @@ class BullMqClient implements Client {
     return this.queue(queue).add(JOB, payload);
   }
 
-  delay(queue: string, payload: Payload, delay: number): Promise<unknown> {
-    return this.queue(queue).add(JOB, payload, { delay });
+  delay(queue: string, payload: Payload, delay: number, key?: string): Promise<unknown> {
+    return this.queue(queue).add(JOB, payload, { delay, ...(key !== undefined && { jobId: key }) });
   }
 
   /** It has no `at`; with the timestamp that the delay was reckoned from, the job is due to the millisecond. */
   at(queue: string, payload: Payload): Promise<unknown> {
     const timestamp = Date.now();
     return this.queue(queue).add(JOB, payload, { delay: Math.max(0, payload.due - timestamp), timestamp });
+  }
+
+  revoke(added: unknown): Promise<void> {
+    return (added as Job<Payload>).remove();
   }
 
   delayMany(queue: string, jobs: readonly BulkJob[]): Promise<unknown> {

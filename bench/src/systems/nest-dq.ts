@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DqConsumer, DqModule, DqProducer, type DqOptions } from 'nest-dq';
+import { DqConsumer, DqModule, DqProducer, type DqOptions, type JobReceipt } from 'nest-dq';
 import type { Payload } from '../payload.js';
 import { stderrLogger } from '../stderr-logger.js';
 import type { BulkJob, Client, Handle, Product } from './system.js';
@@ -30,12 +30,17 @@ class NestDqClient implements Client {
     return this.producer.now(queue, payload);
   }
 
-  delay(queue: string, payload: Payload, delay: number): Promise<unknown> {
-    return this.producer.delay(queue, payload, delay);
+  delay(queue: string, payload: Payload, delay: number, key?: string): Promise<unknown> {
+    return this.producer.delay(queue, payload, delay, key === undefined ? undefined : { key });
   }
 
   at(queue: string, payload: Payload): Promise<unknown> {
     return this.producer.at(queue, payload, payload.due);
+  }
+
+  async revoke(added: unknown): Promise<void> {
+    const result = await this.producer.revoke(added as JobReceipt);
+    if (result !== 'revoked') throw new Error(`the job is ${result}`);
   }
 
   async delayMany(queue: string, jobs: readonly BulkJob[]): Promise<void> {

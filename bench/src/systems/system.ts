@@ -16,10 +16,12 @@ export interface BulkJob {
 /** A job system as a process of its users sees it, so that each measure is written once. */
 export interface Client {
   now(queue: string, payload: Payload): Promise<unknown>;
-  /** `delay` in ms. Resolves when the job is stored; rejects if it is not. */
-  delay(queue: string, payload: Payload, delay: number): Promise<unknown>;
+  /** `delay` in ms, `key` the user's own name for it. Resolves when the job is stored; rejects if it is not. */
+  delay(queue: string, payload: Payload, delay: number, key?: string): Promise<unknown>;
   /** At the time that the payload says. */
   at(queue: string, payload: Payload): Promise<unknown>;
+  /** Cancels the job that `delay` resolved with; rejects if that is too late. */
+  revoke(added: unknown): Promise<void>;
   /** Rejects if one of them is not stored. */
   delayMany(queue: string, jobs: readonly BulkJob[]): Promise<unknown>;
   /** Resolves when it consumes, and gives how to end that. */

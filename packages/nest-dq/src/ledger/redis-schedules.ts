@@ -16,7 +16,6 @@ import type {
 import { writeRunFields } from './redis-runs.js';
 import { entry, type ScriptArguments, type ScriptReply, type ScriptWire } from './script-wire.js';
 
-/** An empty text is no schedule. */
 const STATES: Readonly<Record<string, Schedule['state']>> = {
   w: 'waiting',
   r: 'running',
@@ -67,6 +66,7 @@ export const commitWire: ScriptWire<CommitRequest, CommitAnswer> = {
       ? { kind: 'committed', replaced: schedule }
       : { kind: 'refused', why: why as Refusal, present: schedule };
   },
+  usual: { kind: 'committed' },
 };
 
 export const abortWire: ScriptWire<AbortRequest, AbortAnswer> = {
@@ -121,8 +121,10 @@ function writeOwed(to: ScriptArguments, { mask, unknown }: OwedCopies): void {
 }
 
 function readSchedule(from: ScriptReply): Schedule | undefined {
-  const state = STATES[from.text()];
+  const text = from.text();
+  if (text === '') return undefined;
+  const state = STATES[text];
+  if (state === undefined) throw new TypeError(`a script replied ${text} for a state`);
   const [born, generation, due, attempt] = [from.number(), from.number(), from.number(), from.number()];
-  const places = parsePlaces(from.text());
-  return state && { state, born, generation, due, attempt, places };
+  return { state, born, generation, due, attempt, places: parsePlaces(from.text()) };
 }

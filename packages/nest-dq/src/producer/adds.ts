@@ -17,7 +17,7 @@ import type { ResolvedJobOptions } from '../job-options.js';
 import type { JobReceipt } from '../job.js';
 import type { Schedule, TubeLedger } from '../ledger/ledger.js';
 import { isUnknown } from '../location.js';
-import { BatchedSchedules } from './batched-schedules.js';
+import { BatchedLedger } from './batched-ledger.js';
 import { abortAndDelete, answered, ask, commit } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';
 
@@ -41,9 +41,11 @@ export type AddDone = (error: unknown, receipt?: JobReceipt) => void;
 /** Schedules new jobs: a plain one without the ledger, a keyed one by opening a generation and committing it. */
 export class Adds {
   private readonly nextId = monotonicFactory(randomFractions());
-  private readonly schedules = new Map<string, BatchedSchedules>();
+  private readonly batched: BatchedLedger;
 
-  constructor(private readonly parts: ProducerParts) {}
+  constructor(private readonly parts: ProducerParts) {
+    this.batched = new BatchedLedger(parts.ledger, parts.clock);
+  }
 
   /** Throws what is wrong with the job, before anything is stored. */
   add(job: NewJob, done: AddDone): void {
@@ -74,15 +76,15 @@ export class Adds {
     // The number of a generation has as many digits as the due time.
     refuseTooLarge(cluster, this.envelopeOf(job, id, due));
     const opening = { by: 'add', onDuplicate: job.options.onDuplicate } as const;
-    const schedules = this.schedulesOf(tube, tubeLedger);
-    const opened = await ask(schedules.open([{ id, opening, due, owed: owedBefore(cluster) }]));
+    const batched = this.batched.tube(tube);
+    const opened = await ask(batched.open({ id, opening, due, owed: owedBefore(cluster) }));
     if (opened.kind === 'refused') return taken(job, opened.present);
     const { generation } = opened;
     const envelope = this.envelopeOf(job, id, generation);
     const stored = await new Promise<Stored>((resolve) => this.store(tubeLedger, tube, envelope, resolve));
     if (!stored.enough) throw await this.undoKeyed(tubeLedger, job, stored);
     const request = { ...stored, id, born: generation, opening };
-    const { answer, repeated } = await commit(schedules, clock, request);
+    const { answer, repeated } = await commit(batched, clock, request);
     if (answer.kind === 'refused') {
       void deleteCopies(cluster, settleQueue, tube, { id, generation }, stored.places);
       const { why, present } = answer;
@@ -99,14 +101,6 @@ export class Adds {
       void deleteCopies(cluster, settleQueue, tube, old, replaced.places);
     }
     return receipt(job, id, stored, replaced ? 'replaced' : 'added');
-  }
-
-  private schedulesOf(tube: string, ledger: TubeLedger): BatchedSchedules {
-    const known = this.schedules.get(tube);
-    if (known) return known;
-    const made = new BatchedSchedules(ledger, this.parts.clock);
-    this.schedules.set(tube, made);
-    return made;
   }
 
   private envelopeOf({ due, options, content }: NewJob, id: string, generation: number): JobEnvelope {

@@ -13,10 +13,11 @@ import type {
   RescheduleResult,
   RevokeResult,
 } from '../job.js';
-import type { RevokeAnswer, Schedule } from '../ledger/ledger.js';
+import type { Schedule } from '../ledger/ledger.js';
 import type { Duration, When } from '../time.js';
 import { schemaOf, tubeName, type Tube } from '../tube.js';
 import { Adds, type AddDone } from './adds.js';
+import { BatchedLedger } from './batched-ledger.js';
 import { checkBoolean, checkObject } from './call-options.js';
 import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
 import { Lookups, withoutPrefix } from './lookups.js';
@@ -34,6 +35,7 @@ export class ClusterProducer extends DqProducer {
   private readonly moves: Moves;
   private readonly lookups: Lookups;
   private readonly times: TubeTimes;
+  private readonly batched: BatchedLedger;
   private closed = false;
 
   constructor(private readonly parts: ProducerParts) {
@@ -42,6 +44,7 @@ export class ClusterProducer extends DqProducer {
     this.moves = new Moves(parts);
     this.lookups = new Lookups(parts);
     this.times = new TubeTimes(parts.ledger, parts.clock);
+    this.batched = new BatchedLedger(parts.ledger, parts.clock);
   }
 
   override now(tube: string | Tube, payload: unknown, options?: JobOptions): Promise<JobReceipt> {
@@ -85,9 +88,9 @@ export class ClusterProducer extends DqProducer {
     checkBoolean('abort', abort);
     const target = this.parse(ref);
     const { tube, id, born, due, places } = target;
-    const { cluster, ledger, settleQueue } = this.parts;
-    const [answer] = await ledger.tube(tube).revoke([{ id, born, due, owed: owedAt(places), abort }]);
-    const { result, revoked } = answer as RevokeAnswer;
+    const { cluster, settleQueue } = this.parts;
+    const request = { id, born, due, owed: owedAt(places), abort };
+    const { result, revoked } = await this.batched.tube(tube).revoke(request);
     if (!revoked) return this.ended(target, result);
     // The record's places go before the reference's: the job may have been moved since.
     const known = revoked.places.length > 0 ? revoked.places : revoked.generation === born ? places : [];

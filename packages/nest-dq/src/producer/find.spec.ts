@@ -16,6 +16,15 @@ describe('find', () => {
     expect(ledger.asked).toEqual(['find', 'find']);
   });
 
+  it('asks the ledger once for all that are looked up in a tick', async () => {
+    const { producer, ledger } = await embedded();
+    const receipts = await Promise.all(['a', 'b'].map((key) => producer.delay('t', 1, '1m', { key })));
+    ledger.asked.length = 0;
+    const views = await Promise.all(receipts.map((receipt) => producer.find(receipt)));
+    expect(views.map((view) => view?.key)).toEqual(['a', 'b']);
+    expect(ledger.asked).toEqual(['find']);
+  });
+
   it('finds a plain job as long as one node of it is in reach', async () => {
     const { producer, cut, after } = await embedded();
     const receipt = await producer.delay('t', 1, '1m');

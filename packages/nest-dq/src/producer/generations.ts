@@ -5,17 +5,17 @@ import { DqError, factOf } from '../errors.js';
 import type { CommitAnswer, CommitRequest, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from '../time.js';
+import type { BatchedTube } from './batched-ledger.js';
 
 /** How often a commit is asked before its outcome is left open. */
 const COMMIT_TRIES = 3;
 /** Milliseconds. Time for a lost connection to come back: while there is none, calls fail at once. */
 const COMMIT_PAUSE = 500;
 
-/** The answer about one job to what is asked before anything is stored: without one, nothing is and nothing will be. */
-export async function ask<T>(call: Promise<T[]>): Promise<T> {
+/** The answer to what is asked before anything is stored: without one, nothing is and nothing will be. */
+export async function ask<T>(call: Promise<T>): Promise<T> {
   try {
-    const [answer] = await call;
-    return answer as T;
+    return await call;
   } catch (cause) {
     if (!isDown(cause)) throw cause;
     throw new DqError('DQ_LEDGER_DOWN', `nothing was stored: ${factOf(cause)}`, { cause });
@@ -27,14 +27,13 @@ export async function ask<T>(call: Promise<T[]>): Promise<T> {
  * claim decides.
  */
 export async function commit(
-  ledger: Pick<TubeLedger, 'commit'>,
+  ledger: BatchedTube,
   clock: Clock,
   request: CommitRequest,
 ): Promise<{ readonly answer: CommitAnswer; readonly repeated: boolean }> {
   for (let tries = 1; ; tries++) {
     try {
-      const [answer] = await ledger.commit([request]);
-      return { answer: answer as CommitAnswer, repeated: tries > 1 };
+      return { answer: await ledger.commit(request), repeated: tries > 1 };
     } catch (cause) {
       if (!(cause instanceof DqError)) throw cause;
       if (tries === COMMIT_TRIES || !isDown(cause)) {

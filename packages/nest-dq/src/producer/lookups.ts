@@ -2,11 +2,16 @@ import { readCopy } from '../copy-reading.js';
 import { formatIds, type JobTarget } from '../job-ids.js';
 import type { JobView } from '../job.js';
 import type { Schedule } from '../ledger/ledger.js';
+import { BatchedLedger } from './batched-ledger.js';
 import type { ProducerParts } from './producer-parts.js';
 
 /** Says of jobs how they stand: by the ledger, and of those that it does not know, by a copy. */
 export class Lookups {
-  constructor(private readonly parts: Pick<ProducerParts, 'cluster' | 'ledger' | 'settings'>) {}
+  private readonly batched: BatchedLedger;
+
+  constructor(private readonly parts: Pick<ProducerParts, 'cluster' | 'ledger' | 'clock' | 'settings'>) {
+    this.batched = new BatchedLedger(parts.ledger, parts.clock);
+  }
 
   async find(target: JobTarget): Promise<JobView | undefined> {
     const { id, born, places } = target;
@@ -26,9 +31,8 @@ export class Lookups {
     return copy && (copy.header.headers ?? {});
   }
 
-  private async known({ tube, id }: JobTarget): Promise<Schedule | undefined> {
-    const [found] = await this.parts.ledger.tube(tube).find([id]);
-    return found;
+  private known({ tube, id }: JobTarget): Promise<Schedule | undefined> {
+    return this.batched.tube(tube).find(id);
   }
 
   private view({ tube, id, key, copies, places }: JobTarget, found: Schedule): JobView {

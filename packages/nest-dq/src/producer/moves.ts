@@ -15,6 +15,7 @@ import type { JobTarget } from '../job-ids.js';
 import type { RescheduleResult } from '../job.js';
 import type { Letter, Opening, Refusal, StoredGeneration } from '../ledger/ledger.js';
 import type { Place } from '../location.js';
+import { BatchedLedger } from './batched-ledger.js';
 import { abortAndDelete, ask, commit } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';
 
@@ -46,7 +47,11 @@ export interface Change {
 
 /** Gives jobs another time: those that wait, and dead ones. The new copies are stored before the ledger decides. */
 export class Moves {
-  constructor(private readonly parts: ProducerParts) {}
+  private readonly batched: BatchedLedger;
+
+  constructor(private readonly parts: ProducerParts) {
+    this.batched = new BatchedLedger(parts.ledger, parts.clock);
+  }
 
   async reschedule(target: JobTarget, due: number, change: Change): Promise<RescheduleResult> {
     for (;;) {
@@ -62,7 +67,7 @@ export class Moves {
     const envelope = await readCopy(this.parts.cluster, letter, places);
     if (!envelope) {
       // Somebody else may have revived or discarded it in between.
-      const still = await ask(this.parts.ledger.tube(tube).letter([{ id, born }]));
+      const [still] = await ask(this.parts.ledger.tube(tube).letter([{ id, born }]));
       if (!still) return false;
       throw noCopy(id, places);
     }
@@ -78,8 +83,8 @@ export class Moves {
     change: Change,
   ): Promise<RescheduleResult | 'changed'> {
     const { tube, id, born } = target;
-    const { cluster, ledger } = this.parts;
-    const find = () => ask(ledger.tube(tube).find([id]));
+    const { cluster } = this.parts;
+    const find = () => ask(this.batched.tube(tube).find(id));
     const found = await find();
     if (found && born !== undefined && found.born !== born) return 'unknown';
     if (found && found.state !== 'waiting') return found.state;
@@ -121,6 +126,7 @@ export class Moves {
   }: Move): Promise<Refusal | undefined> {
     const { cluster, ledger, settleQueue, clock, settings } = this.parts;
     const tubeLedger = ledger.tube(tube);
+    const batched = this.batched.tube(tube);
     const { header } = envelope;
     const { born } = present;
     const envelopeOf = (generation: number) => {
@@ -132,7 +138,7 @@ export class Moves {
     // The number of a generation has as many digits as the due time.
     refuseTooLarge(cluster, envelopeOf(due));
     const request = { id, opening, due, owed: owedBefore(cluster), known: present };
-    const opened = await ask(tubeLedger.open([request]));
+    const opened = await ask(batched.open(request));
     if (opened.kind === 'refused') return opened.why;
     const { generation } = opened;
     const job = { tube, envelope: envelopeOf(generation), backupDelay: settings.backupDelay };
@@ -143,7 +149,7 @@ export class Moves {
       const undone = await abortAndDelete(cluster, settleQueue, tubeLedger, tube, id, stored);
       throw tooFewCopies(cluster, stored, undone ? 'it stays as it was' : 'it may be moved', !undone);
     }
-    const committed = await commit(tubeLedger, clock, { ...stored, id, born, opening });
+    const committed = await commit(batched, clock, { ...stored, id, born, opening });
     const isMoved = committed.answer.kind === 'committed';
     const gone = isMoved ? present : stored;
     void deleteCopies(cluster, settleQueue, tube, { id, generation: gone.generation }, gone.places);

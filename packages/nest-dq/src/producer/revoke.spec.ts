@@ -26,6 +26,17 @@ describe('revoke', () => {
     expect(await producer.revoke(JSON.parse(JSON.stringify(receipts[2])) as JobReceipt)).toBe('revoked');
   });
 
+  it('asks the ledger once for all that are revoked in a tick, and each is told of its own job', async () => {
+    const { producer, ledger, copies } = await embedded();
+    const receipts = await Promise.all([1, 2, 3].map((i) => producer.delay('t', i, '1m')));
+    await producer.revoke(receipts[1]!);
+    ledger.asked.length = 0;
+    const gone = { tube: 't', key: 'nobody' };
+    const results = await Promise.all([...receipts, gone].map((ref) => producer.revoke(ref)));
+    expect(results).toEqual(['revoked', 'revoked', 'revoked', 'unknown']);
+    expect([ledger.asked, await copies()]).toEqual([['revoke'], []]);
+  });
+
   it.each(['lost', 'unanswered', 'closed'] as const)(
     'deletes nothing when the call to the ledger is %s, and may be asked again',
     async (fault) => {

@@ -3,7 +3,8 @@ import { SCHEDULES } from './schedules.lua.js';
 /**
  * Decides that opened generations are the jobs from now on. KEYS: dead letters, the records. Arguments, for
  * each: the opening; generation, born, due, mask, unknown, places.
- * Reply for each: why it is refused and the present schedule, or an empty text and the replaced one.
+ * Reply for each: why it is refused and the present schedule, or an empty text and the replaced one. No answers where none
+ * was refused and none replaced anything.
  */
 export const COMMIT: string = `${SCHEDULES}
 local function commit(key)
@@ -36,10 +37,12 @@ local function commit(key)
   return '', replaced
 end
 
+local usual = true
 for i = 3, #KEYS do
   local why, schedule = commit(KEYS[i])
+  usual = usual and why == '' and not schedule
   push(why)
   pushSchedule(schedule)
 end
-return reply
+return usual and { 1, us } or reply
 `;

@@ -37,15 +37,12 @@ local function push(value)
   reply[#reply + 1] = value
 end
 
--- Six: state (w r d v x, or an empty text for no schedule), born, generation, due, attempt, places.
+-- Six: state (w r d v x), born, generation, due, attempt, places. One, an empty text, where there is no schedule.
 local function pushSchedule(schedule)
+  if not schedule then return push('') end
   local r = #reply
-  if schedule then
-    reply[r + 1], reply[r + 2], reply[r + 3] = schedule.state, schedule.born, schedule.committed
-    reply[r + 4], reply[r + 5], reply[r + 6] = schedule.due, schedule.attempt, schedule.places
-  else
-    reply[r + 1], reply[r + 2], reply[r + 3], reply[r + 4], reply[r + 5], reply[r + 6] = '', 0, 0, 0, 0, ''
-  end
+  reply[r + 1], reply[r + 2], reply[r + 3] = schedule.state, schedule.born, schedule.committed
+  reply[r + 4], reply[r + 5], reply[r + 6] = schedule.due, schedule.attempt, schedule.places
 end
 
 -- By what a new generation comes about: a add, onDuplicate | m move, expected | v revive, expected |

@@ -1,0 +1,43 @@
+import { row } from '../figures.js';
+import { inFlight } from '../in-flight.js';
+import type { Measure } from '../measure.js';
+import { payloads, type Payload } from '../payload.js';
+import { alternate } from '../rounds.js';
+import { FAR } from '../schedule-round.js';
+import { bullMq } from '../systems/bullmq.js';
+import { nestDq } from '../systems/nest-dq.js';
+import { withSystem, type Product } from '../systems/system.js';
+
+export const revoke: Measure = {
+  name: 'revoke',
+  title: 'jobs that wait are cancelled one by one, 256 in flight, against job.remove()',
+  run: async ({ rounds, pick }) => {
+    const jobs = pick(20_000, 4_000);
+    const rate = (product: Product, keyed: boolean) => () => revokeRate(product, jobs, keyed);
+    const { plain, peerPlain, keyed, peerKeyed } = await alternate(rounds(3), {
+      plain: rate(nestDq, false),
+      peerPlain: rate(bullMq, false),
+      keyed: rate(nestDq, true),
+      peerKeyed: rate(bullMq, true),
+    });
+    return [
+      row({ what: '3 copies', unit: 'jobs/s', ours: plain, beside: peerPlain }),
+      row({ what: '3 copies, keyed', unit: 'jobs/s', ours: keyed, beside: peerKeyed }),
+    ];
+  },
+};
+
+/** From the first call to the end of the last, in jobs a second. */
+function revokeRate(product: Product, jobs: number, keyed: boolean): Promise<number> {
+  return withSystem(product, async ({ client, newQueue }) => {
+    const queue = newQueue();
+    const added: unknown[] = [];
+    const add = async (payload: Payload) => {
+      added.push(await client.delay(queue, payload, FAR, keyed ? `order-${payload.n}` : undefined));
+    };
+    await inFlight(payloads(jobs), add);
+    const from = performance.now();
+    await inFlight(added, (each) => client.revoke(each));
+    return (1000 * jobs) / (performance.now() - from);
+  });
+}
