@@ -14,6 +14,8 @@ export type Dial = () => Duplex;
 const COMMAND_DEADLINE = 500;
 /** Milliseconds. A server replays its binlog before its first reply, so the first one may take longer. */
 const GREETING_DEADLINE = 5_000;
+/** Milliseconds. A timer that is later than this tells of a blocked event loop. */
+const LATE = 100;
 /** Milliseconds. Together with the deadline this finds a frozen node within a second. */
 const PING_EVERY = 500;
 /** Milliseconds. The pause doubles from the first to the longest. */
@@ -205,10 +207,16 @@ export class ClusterNode {
       callback(store);
     };
     this.waiting.add(finish);
-    const limit = this.clock.after(COMMAND_DEADLINE, () => {
-      this.silent = true;
-      finish(undefined);
-    });
+    let limit: Timer;
+    const wait = () => {
+      const end = this.clock.now() + COMMAND_DEADLINE;
+      limit = this.clock.after(COMMAND_DEADLINE, () => {
+        if (this.clock.now() - end > LATE) return wait(); // the event loop was blocked, so nothing could be heard
+        this.silent = true;
+        finish(undefined);
+      });
+    };
+    wait();
     this.started = true;
     // Many jobs may ask for a node that is away: they don't dial faster than the first retry would.
     if (this.clock.now() - this.dialledAt >= FIRST_RETRY) this.connect();

@@ -171,6 +171,26 @@ describe('adds with keys that are made at once', () => {
     expect(calls(ledger.asked, 'open')).toHaveLength(1);
   });
 
+  it('wait here while two calls are under way, where no deadline runs', async () => {
+    const { producer, ledger, clock } = await embedded();
+    await producer.delay('t', 0, '1m');
+    let release: (() => void)[] = [];
+    ledger.gate = (call) => (call === 'open' ? new Promise((resolve) => release.push(resolve)) : undefined);
+    const keys = Array.from({ length: 1_000 }, (_, i) => `k${i}`);
+    const adds = Promise.all(keys.map((key) => producer.delay('t', 0, '1m', { key })));
+    const sizes: number[] = [];
+    for (let left = true; left; ) {
+      await clock.advance(0);
+      sizes.push(release.length);
+      const held = release;
+      release = [];
+      held.forEach((go) => go());
+      left = held.length > 0;
+    }
+    expect(sizes).toEqual([2, 2, 0]); // four times 256 is enough for a thousand
+    expect(new Set((await adds).map(({ status }) => status))).toEqual(new Set(['added']));
+  });
+
   it('are decided one after the other where two have the same key', async () => {
     const { producer, memory, payloads, clock } = await embedded();
     const results = await producer.delayMany('t', keyed(['a', 'a', 'b']));

@@ -14,8 +14,13 @@ import type { Clock } from '../time.js';
 
 /** A script blocks Redis while it runs. */
 const LARGEST_BATCH = 256;
+/** Script calls under way. What comes meanwhile waits here, where no deadline runs, and goes as one when the next may. */
+const MOST_UNDER_WAY = 2;
 
-/** What many calls ask the ledger about one job each, as one script call a tube for all that is asked in a tick. */
+/**
+ * What many calls ask the ledger about one job each, as few script calls: one for all that is asked of a tube in a tick,
+ * and for all that comes while others are under way.
+ */
 export class BatchedLedger {
   private readonly tubes = new Map<string, BatchedTube>();
 
@@ -60,6 +65,10 @@ interface Call<Request, Answer> {
 
 class Batch<Request, Answer> {
   private waiting: Call<Request, Answer>[] = [];
+  /** Were in a call that failed: each goes by itself. */
+  private readonly alone: Call<Request, Answer>[] = [];
+  private underWay = 0;
+  private flushing = false;
 
   constructor(
     private readonly send: (requests: Request[]) => Promise<Answer[]>,
@@ -69,24 +78,40 @@ class Batch<Request, Answer> {
 
   add(request: Request): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      if (this.waiting.push({ request, resolve, reject }) === 1) this.clock.next(this.flush);
+      this.waiting.push({ request, resolve, reject });
+      this.flushSoon();
     });
   }
 
+  private flushSoon(): void {
+    if (this.flushing || this.underWay === MOST_UNDER_WAY) return;
+    this.flushing = true;
+    this.clock.next(this.flush);
+  }
+
   private readonly flush = (): void => {
-    const all = this.waiting;
-    this.waiting = [];
-    for (let i = 0; i < all.length; i += LARGEST_BATCH) this.call(all.slice(i, i + LARGEST_BATCH));
+    this.flushing = false;
+    while (this.underWay < MOST_UNDER_WAY) {
+      const batch = this.alone.length > 0 ? this.alone.splice(0, 1) : this.waiting.splice(0, LARGEST_BATCH);
+      if (batch.length === 0) return;
+      this.call(batch);
+    }
   };
 
   private call(batch: readonly Call<Request, Answer>[]): void {
-    this.send(batch.map(({ request }) => request)).then(
-      (answers) => batch.forEach(({ resolve }, i) => resolve(answers[i]!)),
-      (error: unknown) => {
-        // The ledger answers, but fails at one of them: that one holds up no other.
-        if (batch.length > 1 && !this.ledger.away) for (const each of batch) this.call([each]);
-        else for (const { reject } of batch) reject(toError(error));
-      },
-    );
+    this.underWay++;
+    this.send(batch.map(({ request }) => request))
+      .then(
+        (answers) => batch.forEach(({ resolve }, i) => resolve(answers[i]!)),
+        (error: unknown) => {
+          // The ledger answers, but fails at one of them: that one holds up no other.
+          if (batch.length > 1 && !this.ledger.away) this.alone.push(...batch);
+          else for (const { reject } of batch) reject(toError(error));
+        },
+      )
+      .finally(() => {
+        this.underWay--;
+        this.flushSoon();
+      });
   }
 }

@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import type { PutFailure } from 'nest-dq/src/cluster/node-put.js';
+import { isEmpty } from '../support/jobs.js';
+import { clusterSuite } from '../support/suite.js';
+import { eventually } from '../support/waiting.js';
+
+const suite = clusterSuite();
+
+/** As a loop over many jobs does. */
+function blockEventLoop(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+describe('a burst', () => {
+  it('of adds with keys, and then of revokes, is taken whole however many there are', async () => {
+    const system = suite.start();
+    const { producer } = system;
+    const numbers = Array.from({ length: 20_000 }, (_, n) => n);
+    const adds = numbers.map((n) => producer.delay('burst', n, '1h', { key: `order-${n}` }));
+    const receipts = await Promise.all(adds);
+    expect(new Set(receipts.map(({ copies }) => copies))).toEqual(new Set([3]));
+    const results = await Promise.all(receipts.map((receipt) => producer.revoke(receipt)));
+    expect(new Set(results)).toEqual(new Set(['revoked']));
+    await eventually('no copy is left', () => isEmpty(system, 'burst'));
+    expect(system.reports).toEqual([]);
+  }, 120_000);
+
+  it('that blocks the event loop before the nodes are connected is no reason to take them for silent', async () => {
+    const [node] = suite.start().nodes;
+    const stored = new Promise<PutFailure | undefined>((resolve) => {
+      const options = { priority: 1, delay: 0, ttr: 60 };
+      node!.put({ tube: 'early', front: 'early', rest: Buffer.alloc(0), options, done: resolve });
+    });
+    blockEventLoop(1_500);
+    expect(await stored).toBeUndefined();
+  });
+});
