@@ -179,7 +179,7 @@ describe('adds with keys that are made at once', () => {
     const keys = Array.from({ length: 1_000 }, (_, i) => `k${i}`);
     const adds = Promise.all(keys.map((key) => producer.delay('t', 0, '1m', { key })));
     const sizes: number[] = [];
-    for (let left = true; left; ) {
+    for (let left = true; left;) {
       await clock.advance(0);
       sizes.push(release.length);
       const held = release;

@@ -17,7 +17,7 @@ import type { ResolvedJobOptions } from '../job-options.js';
 import type { JobReceipt } from '../job.js';
 import type { Schedule, TubeLedger } from '../ledger/ledger.js';
 import { isUnknown } from '../location.js';
-import { BatchedLedger } from './batched-ledger.js';
+import type { BatchedLedger } from './batched-ledger.js';
 import { abortAndDelete, answered, ask, commit } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';
 
@@ -41,11 +41,11 @@ export type AddDone = (error: unknown, receipt?: JobReceipt) => void;
 /** Schedules new jobs: a plain one without the ledger, a keyed one by opening a generation and committing it. */
 export class Adds {
   private readonly nextId = monotonicFactory(randomFractions());
-  private readonly batched: BatchedLedger;
 
-  constructor(private readonly parts: ProducerParts) {
-    this.batched = new BatchedLedger(parts.ledger, parts.clock);
-  }
+  constructor(
+    private readonly parts: ProducerParts,
+    private readonly batched: BatchedLedger,
+  ) {}
 
   /** Throws what is wrong with the job, before anything is stored. */
   add(job: NewJob, done: AddDone): void {

@@ -3,6 +3,8 @@ import type {
   CommitAnswer,
   CommitRequest,
   Ledger,
+  Letter,
+  LetterRef,
   OpenAnswer,
   OpenRequest,
   RevokeAnswer,
@@ -44,6 +46,8 @@ export class BatchedTube {
   readonly commit: (request: CommitRequest) => Promise<CommitAnswer>;
   readonly revoke: (request: RevokeRequest) => Promise<RevokeAnswer>;
   readonly find: (id: string) => Promise<Schedule | undefined>;
+  readonly letter: (ref: LetterRef) => Promise<Letter | undefined>;
+  readonly discard: (ref: LetterRef) => Promise<Letter | undefined>;
 
   constructor(ledger: TubeLedger, clock: Clock) {
     const batched = <Request, Answer>(send: (requests: Request[]) => Promise<Answer[]>) => {
@@ -54,6 +58,8 @@ export class BatchedTube {
     this.commit = batched((requests) => ledger.commit(requests));
     this.revoke = batched((requests) => ledger.revoke(requests));
     this.find = batched((ids) => ledger.find(ids));
+    this.letter = batched((refs) => ledger.letter(refs));
+    this.discard = batched((refs) => ledger.discard(refs));
   }
 }
 

@@ -40,11 +40,11 @@ export class ClusterProducer extends DqProducer {
 
   constructor(private readonly parts: ProducerParts) {
     super();
-    this.adds = new Adds(parts);
-    this.moves = new Moves(parts);
-    this.lookups = new Lookups(parts);
-    this.times = new TubeTimes(parts.ledger, parts.clock);
     this.batched = new BatchedLedger(parts.ledger, parts.clock);
+    this.adds = new Adds(parts, this.batched);
+    this.moves = new Moves(parts, this.batched);
+    this.lookups = new Lookups(parts, this.batched);
+    this.times = new TubeTimes(parts.ledger, parts.clock);
   }
 
   override now(tube: string | Tube, payload: unknown, options?: JobOptions): Promise<JobReceipt> {

@@ -9,6 +9,7 @@ import type { Duration } from '../time.js';
 import { tubeName, type AsJson, type Tube } from '../tube.js';
 import { checkBetween, checkObject } from './call-options.js';
 import { dueAfter, dueNow } from './due.js';
+import { BatchedLedger } from './batched-ledger.js';
 import { Moves } from './moves.js';
 import type { ProducerParts } from './producer-parts.js';
 
@@ -42,12 +43,14 @@ export abstract class DqDeadLetters {
 const LARGEST_PAGE = 1_000;
 
 export class ClusterDeadLetters extends DqDeadLetters {
+  private readonly batched: BatchedLedger;
   private readonly moves: Moves;
   private closed = false;
 
   constructor(private readonly parts: ProducerParts) {
     super();
-    this.moves = new Moves(parts);
+    this.batched = new BatchedLedger(parts.ledger, parts.clock);
+    this.moves = new Moves(parts, this.batched);
   }
 
   override async list<In>(
@@ -86,8 +89,8 @@ export class ClusterDeadLetters extends DqDeadLetters {
   override async discard(ref: JobRef): Promise<boolean> {
     this.refuseIfClosed();
     const { tube, id, born } = parseRef(ref, this.parts.settings.prefix);
-    const { cluster, ledger, settleQueue } = this.parts;
-    const [letter] = await ledger.tube(tube).discard([{ id, born }]);
+    const { cluster, settleQueue } = this.parts;
+    const letter = await this.batched.tube(tube).discard({ id, born });
     if (!letter) return false;
     await deleteCopies(cluster, settleQueue, tube, letter, letter.places);
     return true;
@@ -101,7 +104,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
   private async look(ref: JobRef): Promise<{ tube: string; letter: Letter | undefined }> {
     this.refuseIfClosed();
     const { tube, id, born } = parseRef(ref, this.parts.settings.prefix);
-    const [letter] = await this.parts.ledger.tube(tube).letter([{ id, born }]);
+    const letter = await this.batched.tube(tube).letter({ id, born });
     return { tube, letter };
   }
 

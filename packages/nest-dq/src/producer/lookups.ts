@@ -2,16 +2,15 @@ import { readCopy } from '../copy-reading.js';
 import { formatIds, type JobTarget } from '../job-ids.js';
 import type { JobView } from '../job.js';
 import type { Schedule } from '../ledger/ledger.js';
-import { BatchedLedger } from './batched-ledger.js';
+import type { BatchedLedger } from './batched-ledger.js';
 import type { ProducerParts } from './producer-parts.js';
 
 /** Says of jobs how they stand: by the ledger, and of those that it does not know, by a copy. */
 export class Lookups {
-  private readonly batched: BatchedLedger;
-
-  constructor(private readonly parts: Pick<ProducerParts, 'cluster' | 'ledger' | 'clock' | 'settings'>) {
-    this.batched = new BatchedLedger(parts.ledger, parts.clock);
-  }
+  constructor(
+    private readonly parts: Pick<ProducerParts, 'cluster' | 'settings'>,
+    private readonly batched: BatchedLedger,
+  ) {}
 
   async find(target: JobTarget): Promise<JobView | undefined> {
     const { id, born, places } = target;

@@ -15,7 +15,7 @@ import type { JobTarget } from '../job-ids.js';
 import type { RescheduleResult } from '../job.js';
 import type { Letter, Opening, Refusal, StoredGeneration } from '../ledger/ledger.js';
 import type { Place } from '../location.js';
-import { BatchedLedger } from './batched-ledger.js';
+import type { BatchedLedger } from './batched-ledger.js';
 import { abortAndDelete, ask, commit } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';
 
@@ -47,11 +47,10 @@ export interface Change {
 
 /** Gives jobs another time: those that wait, and dead ones. The new copies are stored before the ledger decides. */
 export class Moves {
-  private readonly batched: BatchedLedger;
-
-  constructor(private readonly parts: ProducerParts) {
-    this.batched = new BatchedLedger(parts.ledger, parts.clock);
-  }
+  constructor(
+    private readonly parts: ProducerParts,
+    private readonly batched: BatchedLedger,
+  ) {}
 
   async reschedule(target: JobTarget, due: number, change: Change): Promise<RescheduleResult> {
     for (;;) {
@@ -67,7 +66,7 @@ export class Moves {
     const envelope = await readCopy(this.parts.cluster, letter, places);
     if (!envelope) {
       // Somebody else may have revived or discarded it in between.
-      const [still] = await ask(this.parts.ledger.tube(tube).letter([{ id, born }]));
+      const still = await ask(this.batched.tube(tube).letter({ id, born }));
       if (!still) return false;
       throw noCopy(id, places);
     }
