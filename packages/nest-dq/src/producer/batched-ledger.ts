@@ -70,7 +70,7 @@ interface Call<Request, Answer> {
 }
 
 class Batch<Request, Answer> {
-  private waiting: Call<Request, Answer>[] = [];
+  private readonly waiting: Call<Request, Answer>[] = [];
   /** Were in a call that failed: each goes by itself. */
   private readonly alone: Call<Request, Answer>[] = [];
   private underWay = 0;
