@@ -8,7 +8,10 @@ import type { Client } from './systems/system.js';
 const IN_CALL = 500;
 const CALLS = 4;
 
-/** Adds jobs that wait in a queue of their own, and come due in an hour at the earliest. */
+/**
+ * Adds jobs that wait in a queue of their own, and come due in an hour at the earliest. Where a call has to begin again,
+ * what it had stored is there twice.
+ */
 export async function addResidents(client: Client, jobs: number): Promise<void> {
   const begins = Array.from({ length: Math.ceil(jobs / IN_CALL) }, (_, call) => call * IN_CALL);
   await inFlight(

@@ -7,9 +7,9 @@ import type { JobRef } from '../job.js';
 import type { Letter, LetterPage } from '../ledger/ledger.js';
 import type { Duration } from '../time.js';
 import { tubeName, type AsJson, type Tube } from '../tube.js';
+import { BatchedLedger } from './batched-ledger.js';
 import { checkBetween, checkObject } from './call-options.js';
 import { dueAfter, dueNow } from './due.js';
-import { BatchedLedger } from './batched-ledger.js';
 import { Moves } from './moves.js';
 import type { ProducerParts } from './producer-parts.js';
 
