@@ -150,6 +150,20 @@ describe('an application under the kit', () => {
     expect(app.get(Orders).cancelled).toEqual([]);
   });
 
+  it('drains a consumer that is stopped by hand, letting time pass', async () => {
+    const app = await start({ imports: [DqModule.forRoot()], providers: [Orders] });
+    let signal: AbortSignal | undefined;
+    await app.get(DqConsumer).consume('endless', (_, job) => {
+      ({ signal } = job);
+      return new Promise(() => undefined);
+    });
+    await app.get(DqProducer).now('endless', 1);
+    await kit.drain();
+    await app.get(DqConsumer).stop();
+    expect(signal!.reason).toMatchObject({ code: 'DQ_SHUTDOWN' });
+    expect(kit.scheduled('endless')).toHaveLength(1);
+  });
+
   it('is closed without any waiting, with what is due and what still runs', async () => {
     await kit.close();
     kit = new DqTestKit({ patience: 10 });

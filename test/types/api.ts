@@ -587,6 +587,7 @@ export async function consume(consumer: DqConsumer): Promise<void> {
   // @ts-expect-error a consumer is of one cluster already
   await consumer.consume(OrderCancel, () => undefined, { cluster: 'mails' });
   await consumption.stop();
+  await consumer.stop();
 }
 
 export function generic<In, Out>(

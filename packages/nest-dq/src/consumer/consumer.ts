@@ -23,6 +23,15 @@ export abstract class DqConsumer {
     handler: HandlerMethod<Out>,
     options?: Omit<HandlerOptions, 'cluster'>,
   ): Promise<Consumption>;
+
+  /**
+   * Ends the running of jobs in this process, those of decorated handlers too, for good: nothing more is reserved, what
+   * has not begun is given back, and handlers have `drainLimit` to end. Then their signals abort, and the jobs of those
+   * that still run 250 ms later are given back without their attempt. Resolves when no handler is waited for any more
+   * and the nodes and Redis were told, which takes some seconds at most where they do not answer. Never rejects.
+   * Producers go on working, and a shutdown calls this itself. Idempotent, also before the bootstrap.
+   */
+  abstract stop(): Promise<void>;
 }
 
 export interface ClusterConsumerSettings extends ConsumerSettings {
@@ -34,6 +43,11 @@ export interface ClusterConsumerSettings extends ConsumerSettings {
   readonly consume: boolean;
 }
 
+export interface ClusterConsumerParts extends ConsumerParts {
+  /** Awaits a stop, which may take some of the clock's time. Default: the clock moves by itself. */
+  readonly stopped?: (stop: Promise<void>) => Promise<void>;
+}
+
 /** All tubes that this process consumes: one handler each. */
 export class ClusterConsumer extends DqConsumer {
   private readonly tubes = new Map<string, TubeConsumer>();
@@ -42,7 +56,7 @@ export class ClusterConsumer extends DqConsumer {
 
   constructor(
     private readonly settings: ClusterConsumerSettings,
-    private readonly parts: ConsumerParts,
+    private readonly parts: ClusterConsumerParts,
   ) {
     super();
   }
@@ -54,7 +68,7 @@ export class ClusterConsumer extends DqConsumer {
   ): Promise<Consumption> {
     const name = tubeName(tube, this.settings.prefix);
     if (this.stopping)
-      throw new DqError('DQ_CLOSED', `the module is closed, so ${show(name)} cannot be consumed`);
+      throw new DqError('DQ_CLOSED', `the consumer was stopped, so ${show(name)} cannot be consumed`);
     if (!this.settings.consume) {
       throw new DqError(
         'DQ_CONFIG',
@@ -102,9 +116,8 @@ export class ClusterConsumer extends DqConsumer {
     for (const consumer of this.tubes.values()) consumer.start();
   }
 
-  /** Drains all tubes at once; resolves when nothing is held any more. Idempotent; also before `start`. */
-  stop(): Promise<void> {
-    return (this.stopping ??= this.drain());
+  override stop(): Promise<void> {
+    return (this.stopping ??= this.parts.stopped?.(this.drain()) ?? this.drain());
   }
 
   private async drain(): Promise<void> {

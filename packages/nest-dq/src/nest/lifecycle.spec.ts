@@ -135,6 +135,23 @@ describe('the life of an application', () => {
     app.get(Witness).release.resolve();
   });
 
+  it('drains by hand, too, and its producers go on working until the end', async () => {
+    const app = await compile();
+    const witness = app.get(Witness);
+    const consumer = app.get(DqConsumer);
+    await app.init();
+    await witness.started.promise;
+    const stopped = Promise.all([consumer.stop(), consumer.stop()]);
+    await app.get(DqProducer).now('work', 'late');
+    witness.release.resolve();
+    await stopped;
+    expect(witness.events).toEqual(['init', 'bootstrap', 'early begins', 'early ends']);
+    await expect(consumer.consume('other', () => undefined)).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+    await expect(app.get(DqProducer).delay('work', 'later', '1h')).resolves.toMatchObject({ copies: 1 });
+    await app.close();
+    expect(witness.events).not.toContain('late begins');
+  });
+
   it('starts at bootstrap what was consumed by hand before', async () => {
     const app = await compile();
     const ran = signal<unknown>();

@@ -62,6 +62,7 @@ export class DqRuntime {
       report,
       events,
       around: handlerHook(hooks),
+      stopped: (stop) => backend.stopped(stop),
     });
   }
 
@@ -77,7 +78,7 @@ export class DqRuntime {
 
   /** Drains the consumer. Idempotent. */
   stop(): Promise<void> {
-    return this.backend.stopped(this.consumer.stop());
+    return this.consumer.stop();
   }
 
   /** After `stop`. Idempotent. */
