@@ -16,9 +16,8 @@ const options = {
 
 rmSync(to, { recursive: true, force: true });
 for (const name of readdirSync(from, { recursive: true })) {
-  if (!/\.(js|d\.ts)$/.test(name)) continue;
+  if (!/\.(js|d\.ts)$/.test(name) || name.startsWith('cli.')) continue; // the command: nobody requires it
   const source = readFileSync(join(from, name), 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n');
-  if (source.startsWith('#!')) continue; // a command: nobody requires it
   mkdirSync(dirname(join(to, name)), { recursive: true });
   writeFileSync(join(to, name), name.endsWith('.js') ? transformSync(source, options).code : source);
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -20,6 +20,8 @@ const SHAPE: Shape = { format: 'module', platform: 'context', resolution: 'noden
 
 let servers: Servers;
 let folder: string;
+/** Where the packed library is. */
+let installed: string;
 const apps: RunningApp[] = [];
 
 beforeAll(async () => {
@@ -27,7 +29,7 @@ beforeAll(async () => {
   // Below the workspace, so that the peers are found there, and the library only in the folder's own node_modules.
   await mkdir(join(ROOT, 'node_modules', '.cache'), { recursive: true });
   folder = await mkdtemp(join(ROOT, 'node_modules', '.cache', 'nest-dq-app-'));
-  const installed = join(folder, 'node_modules', 'nest-dq');
+  installed = join(folder, 'node_modules', 'nest-dq');
   await mkdir(installed, { recursive: true });
   await run('tar', ['-xzf', await packLibrary(folder), '-C', installed, '--strip-components=1']);
   await writeApp(folder, SHAPE);
@@ -68,3 +70,10 @@ it('the packed library runs in an application outside of the workspace, drains o
   second.terminate();
   await second.ended;
 }, 120_000);
+
+it('the packed command is found, can be executed, and runs', async () => {
+  const manifest = await readFile(join(installed, 'package.json'), 'utf8');
+  const { bin, version } = JSON.parse(manifest) as { bin: { 'nest-dq': string }; version: string };
+  const { stdout } = await run(join(installed, bin['nest-dq']), ['--version']);
+  expect(stdout).toBe(`${version}\n`);
+});

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 // The command `nest-dq`: an embedded node as a server of its own, for tools and programs in other languages.
 // Exit status: 0 it was asked to end, 1 it cannot serve or could not go on, 2 wrong arguments.
 import { readFileSync } from 'node:fs';
