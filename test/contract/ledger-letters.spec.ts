@@ -46,7 +46,7 @@ everyLedger((jobs) => {
       born: 0,
       generation: 0,
       due: due + 1_000,
-      attempts: 2,
+      attempt: 2,
       why: 'discarded',
       error: ERROR,
       died: expect.any(Number) as unknown as number,
@@ -66,7 +66,7 @@ everyLedger((jobs) => {
       fresh: true,
     });
     const found = await letter({ born: generation });
-    expect(found).toMatchObject({ why: 'attempts', generation, attempts: 1, places: placesOf('n') });
+    expect(found).toMatchObject({ why: 'attempts', generation, attempt: 1, places: placesOf('n') });
     expect(found).not.toHaveProperty('error');
   });
 

@@ -113,7 +113,7 @@ describe.each([
     expect(app.get(Mails).sent).toEqual([]);
     const { letters } = await app.get(DqDeadLetters).list(tube);
     expect(letters).toMatchObject([
-      { why: 'invalid', attempts: 1, payload: BAD, error: { message: expect.stringMatching(/to: .*mail/i) } },
+      { why: 'invalid', attempt: 1, payload: BAD, error: { message: expect.stringMatching(/to: .*mail/i) } },
     ]);
   });
 

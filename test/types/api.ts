@@ -217,6 +217,9 @@ export async function bury(dead: DqDeadLetters, receipt: JobReceipt): Promise<De
   if (letter) {
     const revived: boolean = await dead.revive(letter, { delay: '5m' });
     const discarded: boolean = await dead.discard(letter.ids);
+    holds<Equal<typeof letter.attempt, number>>();
+    // @ts-expect-error `attempts` is the most allowed, which a letter does not know
+    void letter.attempts;
     // @ts-expect-error the payload may be out of reach
     const id: string = letter.payload.id;
     return [letter, { ...letter, payload: [revived, discarded, id] }];

@@ -87,7 +87,7 @@ export const poison: Experiment = {
         exactly('runs of each job that kills its process', starts(), killers, ATTEMPTS),
         exactly(
           'attempts of the dead letters of those jobs',
-          letters.filter(({ why }) => why === 'attempts').map(({ attempts }) => attempts),
+          letters.filter(({ why }) => why === 'attempts').map(({ attempt }) => attempt),
           killers,
           ATTEMPTS,
         ),

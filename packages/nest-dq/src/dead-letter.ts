@@ -20,7 +20,7 @@ export interface DeadLetter<P = unknown> {
   /** By the clock of the ledger. */
   readonly diedAt: Date;
   /** Runs begun. */
-  readonly attempts: number;
+  readonly attempt: number;
   /**
    * `attempts`: used up. `discarded`: by its handler. `invalid`: the payload cannot be read. `stale`: nothing is known of
    * it, and it is overdue by more than `staleAfter`: a copy from a node that was away, done long ago or never run.
@@ -43,7 +43,7 @@ export interface LetterParts {
 
 /** A letter as users see it. */
 export function deadLetter({ tube, storedAs, letter, copy }: LetterParts): DeadLetter {
-  const { id, born, due, attempts, died, why, error, places } = letter;
+  const { id, born, due, attempt, died, why, error, places } = letter;
   const key = copy?.header.key;
   const copies = copy?.header.copies ?? places.length;
   return {
@@ -54,7 +54,7 @@ export function deadLetter({ tube, storedAs, letter, copy }: LetterParts): DeadL
     ...(copy ? payloadOf(copy) : {}),
     dueAt: new Date(due),
     diedAt: new Date(died),
-    attempts,
+    attempt,
     why,
     ...(error ? { error } : {}),
   };

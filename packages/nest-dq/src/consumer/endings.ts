@@ -146,7 +146,7 @@ export class Endings {
     const { report, events } = this.parts;
     report.dead(this.names.tube, id, death);
     if (!events.heard('dead')) return;
-    const end = { ...death, due: grant.due, attempts: grant.attempt, died: this.ledger.now() };
+    const end = { ...death, due: grant.due, attempt: grant.attempt, died: this.ledger.now() };
     events.tell('dead', { letter: letterOf(this.names, delivery, end) });
   }
 

@@ -239,7 +239,7 @@ export class Intake implements Taker, ClaimTaker {
   private tellDead(delivery: Delivery, why: 'attempts' | 'stale'): void {
     const { due, attempts = this.handling.attempts } = delivery.header;
     const names = { tube: this.tube, storedAs: this.settings.prefix + this.tube };
-    const end = { why, due, died: this.ledger.now(), attempts: why === 'stale' ? 0 : attempts };
+    const end = { why, due, died: this.ledger.now(), attempt: why === 'stale' ? 0 : attempts };
     this.parts.events.tell('dead', { letter: letterOf(names, delivery, end) });
   }
 

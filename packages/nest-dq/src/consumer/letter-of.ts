@@ -7,7 +7,7 @@ import type { TubeNames } from './run.js';
 export function letterOf(
   { tube, storedAs }: TubeNames,
   { header, content, places }: Delivery,
-  end: Pick<Letter, 'why' | 'error' | 'due' | 'attempts' | 'died'>,
+  end: Pick<Letter, 'why' | 'error' | 'due' | 'attempt' | 'died'>,
 ): DeadLetter {
   const { id, born, generation } = header;
   const letter = { ...end, id, born, generation, places };

@@ -103,7 +103,7 @@ describe('the events of runs', () => {
       tube: 'tube',
       key: 'mine',
       payload: { some: 'payload' },
-      attempts: 2,
+      attempt: 2,
       why: 'attempts',
       error: { name: 'TypeError', message: 'no stock' },
     });
@@ -137,7 +137,7 @@ describe('the events of runs', () => {
     process.ledger.cut();
     await world.clock.advance(60_000);
     expect(dead).toMatchObject([
-      { letter: { id: receipt.id, key: 'mine', payload: { some: 'payload' }, attempts: 1, why: 'attempts' } },
+      { letter: { id: receipt.id, key: 'mine', payload: { some: 'payload' }, attempt: 1, why: 'attempts' } },
     ]);
     expect(dead[0]!.letter).not.toHaveProperty('error');
   });

@@ -518,11 +518,11 @@ describe('a dead letter', () => {
       },
       {
         why: 'attempts',
-        attempts: 2,
+        attempt: 2,
         error: { name: 'TypeError', message: 'no', stack: expect.any(String) as never },
       },
     ],
-    ['that was discarded', () => Discard.because('gone'), { why: 'discarded', attempts: 1 }],
+    ['that was discarded', () => Discard.because('gone'), { why: 'discarded', attempt: 1 }],
   ])('%s names every copy, and all are buried', async (_what, handler, what) => {
     await world.process().consume(handler, { attempts: 2, backoff: { type: 'fixed', delay: 100 } });
     const { id, ids } = await world.add(1_000);
@@ -542,7 +542,7 @@ describe('a dead letter', () => {
     await clock.advance(60_000);
     const [letter, ...others] = await letters();
     expect(others).toEqual([]);
-    expect(letter).toMatchObject({ id, born: 0, attempts: 1 });
+    expect(letter).toMatchObject({ id, born: 0, attempt: 1 });
     expect(letter!.generation).toBeGreaterThan(0);
     expect(sorted(letter!).map(({ index }) => index)).toEqual([0, 1, 2]);
     for (const place of placesOf(ids)) expect(letter!.places).not.toContainEqual(place);
@@ -565,8 +565,8 @@ describe('a dead letter', () => {
   }
 
   it.each([
-    ['unreadable', 0, { why: 'invalid', attempts: 1 }],
-    ['long overdue', -604_900_000, { why: 'stale', attempts: 0 }],
+    ['unreadable', 0, { why: 'invalid', attempt: 1 }],
+    ['long overdue', -604_900_000, { why: 'stale', attempt: 0 }],
   ] as const)('of what is %s names the copy', async (_what, late, what) => {
     const worker = world.process();
     const dead = worker.events.collect('dead');
@@ -593,7 +593,7 @@ describe('a dead letter', () => {
     await other.consume(forEver, { attempts: 1 });
     await clock.advance(LEASE + 60_000);
     expect((await letters()).map((letter) => ({ ...letter, places: sorted(letter) }))).toMatchObject([
-      { id, why: 'attempts', attempts: 1, places: placesOf(ids).slice(1) },
+      { id, why: 'attempts', attempt: 1, places: placesOf(ids).slice(1) },
     ]);
     expect(other.reports).toEqual(['dead attempts']);
     killed.ledger.restore();

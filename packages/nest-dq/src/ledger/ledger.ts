@@ -274,7 +274,7 @@ export interface Letter extends Death {
   readonly generation: number;
   readonly due: number;
   /** Runs begun. */
-  readonly attempts: number;
+  readonly attempt: number;
   /** Ledger time, ms. */
   readonly died: number;
   readonly places: readonly Place[];

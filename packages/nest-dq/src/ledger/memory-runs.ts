@@ -204,7 +204,7 @@ function addLetter(
     born,
     generation: committed,
     due,
-    attempts: attempt,
+    attempt,
     died: now,
     places,
   });

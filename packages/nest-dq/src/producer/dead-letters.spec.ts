@@ -44,7 +44,7 @@ describe('a dead letter', () => {
           payload: { a: 1 },
           dueAt,
           diedAt: new Date(clock.wall() - 5_000),
-          attempts: 1,
+          attempt: 1,
           why: 'attempts',
           error: BOOM,
         },

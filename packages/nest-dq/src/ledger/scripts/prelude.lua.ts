@@ -216,7 +216,7 @@ end
 local function addLetter(key, record, why, err, places)
   local name = letterName(key, record.born)
   local letter = '{"why":"' .. why .. '","generation":' .. record.committed .. ',"due":' .. record.due ..
-    ',"attempts":' .. record.attempt .. ',"died":' .. now .. (err == '' and '' or ',"error":' .. err) .. '}'
+    ',"attempt":' .. record.attempt .. ',"died":' .. now .. (err == '' and '' or ',"error":' .. err) .. '}'
   call('ZADD', KEYS[1], now, name)
   call('HSET', KEYS[2], name, letter, name .. ':l', places)
 end
