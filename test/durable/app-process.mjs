@@ -29,7 +29,7 @@ const events = app.get(DqEvents);
 
 const known = JSON.parse(readFileSync(receiptsFile, 'utf8'));
 const found = await Promise.all(
-  known.map(async ({ id, ids }) => ({ id, state: (await dq.find(ids))?.state ?? 'unknown' })),
+  known.map(async ({ id, ref }) => ({ id, state: (await dq.find(ref))?.state ?? 'unknown' })),
 );
 print({ kind: 'found', jobs: found });
 writeSync(3, 'ready');
@@ -51,14 +51,14 @@ async function add() {
   const receipt = work
     ? await dq.now('work', { fails: any(4) === 0 }, { key })
     : await dq.delay('later', { text: 'x'.repeat(any(500)) }, '1h', { key });
-  print({ kind: 'added', id: receipt.id, ids: receipt.ids, waits: !work });
+  print({ kind: 'added', id: receipt.id, ref: receipt.ref, waits: !work });
   if (!work) waiting.push(receipt);
 }
 
 async function revoke() {
-  const [{ id, ids }] = waiting.splice(any(waiting.length), 1);
+  const [{ id, ref }] = waiting.splice(any(waiting.length), 1);
   print({ kind: 'revoke', id });
-  const answer = await dq.revoke(ids);
+  const answer = await dq.revoke(ref);
   if (answer !== 'revoked') throw new Error(`the revoke was answered ${answer}`);
   print({ kind: 'revoked', id });
 }

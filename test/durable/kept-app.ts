@@ -3,12 +3,12 @@ import { expect } from '@jest/globals';
 
 type Line =
   | { readonly kind: 'found'; readonly jobs: readonly { readonly id: string; readonly state: string }[] }
-  | { readonly kind: 'added'; readonly id: string; readonly ids: string; readonly waits: boolean }
+  | { readonly kind: 'added'; readonly id: string; readonly ref: string; readonly waits: boolean }
   | { readonly kind: 'revoke' | 'revoked' | 'started'; readonly id: string }
   | { readonly kind: 'ended'; readonly id: string; readonly state: 'done' | 'dead' };
 
 interface Expected {
-  readonly ids: string;
+  readonly ref: string;
   states: readonly string[];
 }
 
@@ -22,8 +22,8 @@ export class KeptApp {
   /** Jobs that ran before their add was answered. */
   private readonly early = new Map<string, string>();
 
-  get receipts(): { id: string; ids: string }[] {
-    return [...this.jobs].map(([id, { ids }]) => ({ id, ids }));
+  get receipts(): { id: string; ref: string }[] {
+    return [...this.jobs].map(([id, { ref }]) => ({ id, ref }));
   }
 
   take(line: Line): void {
@@ -38,7 +38,7 @@ export class KeptApp {
       case 'added': {
         const ended = this.early.get(line.id);
         const states = ended !== undefined ? [ended] : line.waits ? ['waiting'] : OF_WORK;
-        this.jobs.set(line.id, { ids: line.ids, states });
+        this.jobs.set(line.id, { ref: line.ref, states });
         this.acknowledged.adds++;
         return;
       }

@@ -48,7 +48,7 @@ describe('a cluster of three nodes and a Redis', () => {
     const receipts = await schedule(one, tube, 200, (i) => Date.now() + 1_500 + i);
     await suite.servers.beanstalkds[1]!.kill();
     const revoked = receipts.filter((_, i) => i % 2 === 0);
-    const answers = await Promise.all(revoked.map(({ ids }) => one.producer.revoke(ids)));
+    const answers = await Promise.all(revoked.map(({ ref }) => one.producer.revoke(ref)));
     expect(new Set(answers)).toEqual(new Set(['revoked']));
     await suite.servers.beanstalkds[1]!.restart();
     const kept = receipts.filter((_, i) => i % 2 === 1);

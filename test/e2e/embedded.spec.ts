@@ -46,7 +46,7 @@ describe('three embedded nodes and the memory ledger', () => {
     await record(system, 't', starts);
     const receipts = await schedule(system, 't', 200, (i) => Date.now() + 1_000 + i);
     const revoked = receipts.filter((_, i) => i % 2 === 0);
-    const answers = await Promise.all(revoked.map(({ ids }) => system.producer.revoke(ids)));
+    const answers = await Promise.all(revoked.map(({ ref }) => system.producer.revoke(ref)));
     expect(new Set(answers)).toEqual(new Set(['revoked']));
     const kept = receipts.filter((_, i) => i % 2 === 1);
     await eventually('the others ran', () => starts.length >= kept.length);

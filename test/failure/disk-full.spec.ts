@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
-import { parseRef } from 'nest-dq/src/job-ids.js';
+import { parseRef } from 'nest-dq/src/job-ref.js';
 import type { JobReceipt } from 'nest-dq/src/job.js';
 import { startBeanstalkd, startRedis, type BeanstalkdServer } from 'test-servers';
 import { countCopies } from '../support/copies.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DqError } from 'nest-dq/src/errors.js';
-import { parseRef } from 'nest-dq/src/job-ids.js';
+import { parseRef } from 'nest-dq/src/job-ref.js';
 import type { JobReceipt } from 'nest-dq/src/job.js';
 import { countCopies } from '../support/copies.js';
 import type { System } from '../support/system.js';
@@ -27,7 +27,7 @@ const add = ({ producer }: System, tube: string, count: number): Promise<JobRece
   Promise.all(Array.from({ length: count }, (_, i) => producer.delay(tube, { i }, '1h')));
 
 const revoke = async ({ producer }: System, receipts: readonly JobReceipt[]): Promise<string[]> => [
-  ...new Set(await Promise.all(receipts.map(({ ids }) => producer.revoke(ids)))),
+  ...new Set(await Promise.all(receipts.map(({ ref }) => producer.revoke(ref)))),
 ];
 
 const copyIds = (receipts: readonly JobReceipt[]): string[] =>

@@ -28,7 +28,7 @@ describe('a frozen node', () => {
     const added: JobReceipt[] = [];
     try {
       const begun = performance.now();
-      const revoking = Promise.all(revoked.map(({ ids }) => producer.revoke(ids)));
+      const revoking = Promise.all(revoked.map(({ ref }) => producer.revoke(ref)));
       const [answers, receipts] = await Promise.all([revoking, schedule(system, tube, 30, () => due)]);
       added.push(...receipts);
       expect(performance.now() - begun).toBeLessThan(LIMIT);

@@ -1,6 +1,6 @@
 import type { DqError } from 'nest-dq/src/errors.js';
 import type { JobRef } from 'nest-dq/src/job.js';
-import { parseRef } from 'nest-dq/src/job-ids.js';
+import { parseRef } from 'nest-dq/src/job-ref.js';
 import type { Call, History } from './history.js';
 import { TUBE, type Operation, type PlannedDue, type Target } from './plan.js';
 import type { SimulatedLedger } from './simulated-ledger.js';
@@ -41,7 +41,7 @@ export class PlannedCalls {
     call.ended = this.history.now;
     if (operation.kind === 'add' && call.answer) {
       call.receipt = call.answer as Call['receipt'];
-      const { id, born } = parseRef(call.receipt!.ids, '');
+      const { id, born } = parseRef(call.receipt!.ref, '');
       call.id = id;
       call.born = born!;
     }
@@ -117,7 +117,7 @@ export class PlannedCalls {
     const { letters: listed } = await deadLetters.list(TUBE).catch(() => ({ letters: [] }));
     const found = listed.find(({ id }) => id === letter.id);
     if (!found) return undefined;
-    const { id, born } = parseRef(found.ids, '');
+    const { id, born } = parseRef(found.ref, '');
     const { kind, delay } = operation;
     const call = this.newCall(process, operation, {
       number,
@@ -126,7 +126,7 @@ export class PlannedCalls {
       due: this.dueOf({ kind: 'delay', ms: delay }),
     });
     const answer =
-      kind === 'revive' ? deadLetters.revive(found.ids, { delay }) : deadLetters.discard(found.ids);
+      kind === 'revive' ? deadLetters.revive(found.ref, { delay }) : deadLetters.discard(found.ref);
     return { call, answer };
   }
 
@@ -140,7 +140,7 @@ export class PlannedCalls {
     if (!call || call.operation.kind !== 'add') return undefined;
     const { key } = call.operation;
     if (by === 'key' && key !== undefined) return { tube: TUBE, key };
-    return call.receipt?.ids;
+    return call.receipt?.ref;
   }
 
   private dueOf(due: PlannedDue): { from: number; exact: boolean } {

@@ -1,5 +1,5 @@
 import { Again, Discard, Retry, type DelayedJob } from 'nest-dq/src/job.js';
-import { parseRef } from 'nest-dq/src/job-ids.js';
+import { parseRef } from 'nest-dq/src/job-ref.js';
 import type { History, Start } from './history.js';
 import type { Operation, Plan, Script, Step } from './plan.js';
 import type { SimulatedProcess } from './simulated-process.js';
@@ -20,7 +20,7 @@ export class PlannedHandlers {
 
   handle(process: SimulatedProcess, payload: number, job: DelayedJob): Promise<unknown> {
     const step = this.nextStep(payload);
-    const { born, due } = parseRef(job.ids, '');
+    const { born, due } = parseRef(job.ref, '');
     const { id, fence, attempt } = job;
     const { history } = this;
     const start: Start = {

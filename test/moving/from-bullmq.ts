@@ -76,7 +76,7 @@ export class Repair {
 
   async retryAll() {
     const { letters } = await this.dead.list(OrderCancel, { limit: 1_000 });
-    for (const { ids } of letters) await this.dead.revive({ ids });
+    for (const { ref } of letters) await this.dead.revive({ ref });
   }
 }
 

@@ -28,13 +28,13 @@ export class Orders {
   ) {}
 
   async placed(id: string) {
-    const { ids } = await this.dq.delay(OrderCancel, { id }, '15m');
-    await this.store.save(id, ids); // or give a `key`, and keep nothing
+    const { ref } = await this.dq.delay(OrderCancel, { id }, '15m');
+    await this.store.save(id, ref); // or give a `key`, and keep nothing
   }
 
   async paid(id: string) {
-    const ids = await this.store.timerOf(id);
-    return ids !== undefined && (await this.dq.revoke(ids)) === 'revoked';
+    const ref = await this.store.timerOf(id);
+    return ref !== undefined && (await this.dq.revoke({ ref })) === 'revoked';
   }
 
   @DelayedHandler(OrderCancel, { concurrency: 3 })
@@ -49,7 +49,7 @@ export class Timers {
 
   @Post()
   async add(@Body() { id, at }: { id: string; at: number }) {
-    const { ids } = await this.dq.at(OrderCancel, { id }, at, { key: id, allowPast: true });
-    return { ids };
+    const { ref } = await this.dq.at(OrderCancel, { id }, at, { key: id, allowPast: true });
+    return { ref };
   }
 }

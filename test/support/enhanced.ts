@@ -39,13 +39,13 @@ export class EnhancedApp {
   ): Promise<DeadLetter | undefined> {
     const dq = this.app.get(DqProducer);
     const key = `run ${++this.sent}`;
-    const { ids } = await dq.now(tube, payload, { key, headers });
+    const { ref } = await dq.now(tube, payload, { key, headers });
     let state: string | undefined;
     await eventually('it ended', async () => {
-      state = (await dq.find(ids))?.state;
+      state = (await dq.find(ref))?.state;
       return state === 'done' || state === 'dead';
     });
-    return state === 'dead' ? this.app.get(DqDeadLetters).get(ids) : undefined;
+    return state === 'dead' ? this.app.get(DqDeadLetters).get(ref) : undefined;
   }
 
   /** Why one job became a dead letter. */

@@ -59,6 +59,6 @@ export async function isEmpty({ nodes }: System, tube: string): Promise<boolean>
 
 /** A primary names all of its siblings, a backup none. */
 function copyOf(job: DelayedJob): number {
-  const places = (JSON.parse(Buffer.from(job.ids.slice(4), 'base64url').toString()) as unknown[])[5];
+  const places = (JSON.parse(Buffer.from(job.ref.slice(4), 'base64url').toString()) as unknown[])[5];
   return (places as [number, string][])[0]![0];
 }

@@ -147,7 +147,10 @@ export async function produce(dq: DqProducer): Promise<RevokeResult> {
   // @ts-expect-error no such priority
   await dq.now(OrderCancel, order, { priority: 'urgent' });
 
-  await dq.revoke(receipt.ids);
+  await dq.revoke(receipt.ref);
+  await dq.revoke({ ref: String(receipt.ref) }); // from a database
+  // @ts-expect-error the id of a job finds nothing
+  await dq.revoke(receipt.id);
   await dq.revoke(JSON.parse(JSON.stringify(receipt)) as JobReceipt);
   await dq.revoke({ tube: OrderCancel, key: '42' });
   await dq.revoke({ tube: 'order.cancel', key: '42' }, { abort: true });
@@ -171,7 +174,7 @@ export async function move(dq: DqProducer, receipt: JobReceipt): Promise<Resched
   await dq.reschedule({ tube: Reminder, key: 'r' }, { delay: 1 }, { payload: { at: new Date() } });
   // What is not typed takes any payload.
   await dq.reschedule({ tube: 'order.cancel', key: '42' }, { delay: 1 }, { payload: { whatever: true } });
-  await dq.reschedule(receipt.ids, { delay: 1 }, { payload: 42 });
+  await dq.reschedule(receipt.ref, { delay: 1 }, { payload: 42 });
   await dq.reschedule<Order>(receipt, { delay: 1 }, { payload: order });
 
   // @ts-expect-error a property of another type
@@ -196,7 +199,7 @@ export async function look(dq: DqProducer): Promise<JobView | undefined> {
   if (view) {
     holds<Equal<typeof view.state, 'waiting' | 'running' | 'retrying' | 'done' | 'revoked' | 'dead'>>();
     await dq.revoke(view);
-    await dq.reschedule(view.ids, view.dueAt);
+    await dq.reschedule(view.ref, view.dueAt);
     // @ts-expect-error a view is not to be written
     view.attempt = 0;
   }
@@ -216,7 +219,7 @@ export async function bury(dead: DqDeadLetters, receipt: JobReceipt): Promise<De
   const letter: DeadLetter<Order> | undefined = said[0];
   if (letter) {
     const revived: boolean = await dead.revive(letter, { delay: '5m' });
-    const discarded: boolean = await dead.discard(letter.ids);
+    const discarded: boolean = await dead.discard(letter.ref);
     holds<Equal<typeof letter.attempt, number>>();
     // @ts-expect-error `attempts` is the most allowed, which a letter does not know
     void letter.attempts;
@@ -274,8 +277,8 @@ export async function bound(dq: DqProducer): Promise<void> {
   await orders.delay(OrderCancel, order, '15m');
   // @ts-expect-error a payload of another type
   await orders.reschedule({ key: '42' }, { delay: '1h' }, { payload: 42 });
-  // @ts-expect-error a job of another tube may have these ids
-  await orders.revoke('ids');
+  // @ts-expect-error a job of another tube may have this ref
+  await orders.revoke('ref');
   // @ts-expect-error the producer of another tube
   const uploads: TubeProducer<Uint8Array> = orders;
   return void uploads;

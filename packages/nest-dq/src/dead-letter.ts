@@ -1,6 +1,7 @@
 import { decodePayload, type Envelope } from './envelope.js';
 import { DqError } from './errors.js';
-import { formatIds } from './job-ids.js';
+import { formatRef } from './job-ref.js';
+import type { JobRefText } from './job.js';
 import type { Letter } from './ledger/ledger.js';
 
 /** A job that will not run any more, until it is revived. */
@@ -8,7 +9,7 @@ export interface DeadLetter<P = unknown> {
   /** A ULID, or made from tube and key. */
   readonly id: string;
   /** Finds this very letter, also when its key has a newer job. */
-  readonly ids: string;
+  readonly ref: JobRefText;
   /** Without the prefix. */
   readonly tube: string;
   /** Absent for a plain job, and while no copy is in reach. */
@@ -48,7 +49,7 @@ export function deadLetter({ tube, storedAs, letter, copy }: LetterParts): DeadL
   const copies = copy?.header.copies ?? places.length;
   return {
     id,
-    ids: formatIds({ tube: storedAs, id, key, born, due, copies, places }),
+    ref: formatRef({ tube: storedAs, id, key, born, due, copies, places }),
     tube,
     ...(key === undefined ? {} : { key }),
     ...(copy ? payloadOf(copy) : {}),

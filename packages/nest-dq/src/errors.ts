@@ -9,7 +9,7 @@ const CODES = {
   DQ_BAD_DURATION: 'no valid duration',
   DQ_BAD_TIME: 'no valid instant',
   DQ_BAD_OPTION: 'a job or handler option is wrong, or not available yet',
-  DQ_BAD_REF: 'not a receipt of this library, nor its `ids`',
+  DQ_BAD_REF: 'not a receipt of this library, nor its `ref`',
   DQ_PAST_TIME: 'the instant is over',
   DQ_TOO_FAR: 'the instant is further ahead than beanstalkd can count',
   DQ_DUPLICATE: 'a job of this key waits or runs',

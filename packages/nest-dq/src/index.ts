@@ -12,6 +12,7 @@ export type {
   JobOptions,
   JobReceipt,
   JobRef,
+  JobRefText,
   JobView,
   OnDuplicate,
   Priority,

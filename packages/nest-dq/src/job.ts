@@ -37,7 +37,7 @@ export interface JobReceipt {
   /** A ULID, or made from tube and key. */
   readonly id: string;
   /** One opaque text that finds the job again; keep it beside your row if you have no key. */
-  readonly ids: string;
+  readonly ref: JobRefText;
   /** Without the prefix. */
   readonly tube: string;
   /** As it was given. */
@@ -58,9 +58,16 @@ export type AddResult =
   | { readonly receipt: JobReceipt; readonly error?: undefined }
   | { readonly receipt?: undefined; readonly error: DqError };
 
-/** A receipt (also after JSON), its `ids`, or your key, which means the job that is scheduled under it now. */
+/**
+ * The opaque text of a receipt, view, job or letter that finds the job again: some 300 characters that begin with `dq1.`.
+ * A text of its own type, so that a job's `id`, which finds nothing, does not pass for it. One that comes back from your
+ * database is given as `{ ref: row.timer }`.
+ */
+export type JobRefText = string & { readonly '~finds': 'job' };
+
+/** A receipt (also after JSON), its `ref`, or your key, which means the job that is scheduled under it now. */
 export type JobRef<In = any> =
-  string | { readonly ids: string } | { readonly tube: string | Tube<In>; readonly key: string };
+  JobRefText | { readonly ref: string } | { readonly tube: string | Tube<In>; readonly key: string };
 
 /**
  * What became of a revoke. `revoked`: no later start happens. `running`: that run goes on, and nothing follows it.
@@ -78,7 +85,7 @@ export interface JobView {
   /** A ULID, or made from tube and key. */
   readonly id: string;
   /** Finds this very job, also where it was looked for by its key. */
-  readonly ids: string;
+  readonly ref: JobRefText;
   /** Without the prefix of this module. */
   readonly tube: string;
   /** Absent for a plain job. */
@@ -96,8 +103,8 @@ export interface JobView {
 export abstract class DelayedJob<P = unknown> {
   /** A ULID, or made from tube and key; the same in all runs. */
   abstract readonly id: string;
-  /** What the receipt's `ids` finds, too. */
-  abstract readonly ids: string;
+  /** What the receipt's `ref` finds, too. */
+  abstract readonly ref: JobRefText;
   /** Without the prefix. */
   abstract readonly tube: string;
   /** Absent for a plain job. */

@@ -21,7 +21,7 @@ const LOOK_EVERY = 100;
 
 interface Revocation {
   readonly job: number;
-  readonly ids: string;
+  readonly ref: string;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
@@ -59,10 +59,10 @@ export class Scenario {
   /** Revokes it at once if that is planned; what is left to revoke later comes back. */
   private async schedule(planned: PlannedJob): Promise<Revocation[]> {
     const { job, revoke } = planned;
-    const ids = await this.add(planned);
+    const ref = await this.add(planned);
     if (revoke === undefined) return [];
-    if (revoke > 0) return [{ job, ids, at: this.begin + revoke }];
-    await this.revoke(job, ids);
+    if (revoke > 0) return [{ job, ref, at: this.begin + revoke }];
+    await this.revoke(job, ref);
     return [];
   }
 
@@ -77,18 +77,18 @@ export class Scenario {
         : add === 'delay'
           ? await this.dq.delay(DemoJob, payload, when - now)
           : await this.dq.at(DemoJob, payload, new Date(when));
-    return receipt.ids;
+    return receipt.ref;
   }
 
   private async revokeInTime(revocations: Revocation[]): Promise<void> {
-    for (const { job, ids, at } of revocations.sort((a, b) => a.at - b.at)) {
+    for (const { job, ref, at } of revocations.sort((a, b) => a.at - b.at)) {
       await sleep(Math.max(0, at - Date.now()), undefined, { signal: this.signal });
-      await this.revoke(job, ids);
+      await this.revoke(job, ref);
     }
   }
 
-  private async revoke(job: number, ids: string): Promise<void> {
-    this.log.answered(job, await this.dq.revoke(ids));
+  private async revoke(job: number, ref: string): Promise<void> {
+    this.log.answered(job, await this.dq.revoke({ ref }));
   }
 
   private async kill(cluster: DemoCluster): Promise<void> {

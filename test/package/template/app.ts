@@ -28,7 +28,7 @@ class Orders {
     await this.dq.at(OrderCancel, { id: 'at', at }, new Date(Date.now() + 1_200));
     await this.place('retried');
     const receipt = await this.dq.delay(OrderCancel, { id: 'revoked', at }, '1500ms');
-    say({ event: 'revoke', result: await this.dq.revoke(receipt.ids) });
+    say({ event: 'revoke', result: await this.dq.revoke(receipt.ref) });
   }
 
   async placeSlow(): Promise<void> {

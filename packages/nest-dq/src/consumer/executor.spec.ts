@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DqError } from '../errors.js';
 import { Again, Discard, Retry, type DelayedJob, type HandlerMethod } from '../job.js';
 import { encodePayload, type CopyHeader } from '../envelope.js';
-import { parseRef } from '../job-ids.js';
+import { parseRef } from '../job-ref.js';
 import { CollectingHub } from '../testing/collecting-hub.js';
 import { dated, datedLater, schemaBy } from '../testing/schemas.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
@@ -230,12 +230,12 @@ describe('Executor', () => {
     expect(kinds()).toEqual(['back', 'retry', 'dead']);
   });
 
-  it('shows the handler ids that find the job again, wherever it was moved to', () => {
-    let ids = '';
-    handler = (_payload, job) => void (ids = job.ids);
+  it('shows the handler a ref that finds the job again, wherever it was moved to', () => {
+    let ref = '';
+    handler = (_payload, job) => void (ref = job.ref);
     const siblings = [{ index: 2, location: 'n2#i2:?' }];
     start({ copyId: '7', key: 'user 5', due: 6_000, generation: 9, born: 4, index: 1, siblings });
-    expect(parseRef(ids, '')).toEqual({
+    expect(parseRef({ ref }, '')).toEqual({
       tube: 'app.tube',
       id: 'a',
       key: 'user 5',

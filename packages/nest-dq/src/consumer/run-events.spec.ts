@@ -108,7 +108,7 @@ describe('the events of runs', () => {
       error: { name: 'TypeError', message: 'no stock' },
     });
     expect(letter.diedAt.getTime()).toBeGreaterThanOrEqual(letter.dueAt.getTime());
-    expect(await world.producer.find(letter.ids)).toMatchObject({ state: 'dead', id: receipt.id });
+    expect(await world.producer.find(letter.ref)).toMatchObject({ state: 'dead', id: receipt.id });
   });
 
   it.each<[string, HandlerMethod, string[]]>([

@@ -1,5 +1,5 @@
-import { formatIds } from '../job-ids.js';
-import { DelayedJob } from '../job.js';
+import { formatRef } from '../job-ref.js';
+import { DelayedJob, type JobRefText } from '../job.js';
 import type { ClaimAnswer, RunRef } from '../ledger/ledger.js';
 import type { Delivery } from './delivery.js';
 
@@ -91,10 +91,10 @@ export class RunningJob extends DelayedJob {
     return this.run.delivery.header.key;
   }
 
-  get ids(): string {
+  get ref(): JobRefText {
     const { id, key, born, due, copies, index, siblings } = this.run.delivery.header;
     const own = { index, location: this.run.delivery.location };
-    return formatIds({ tube: this.names.storedAs, id, key, born, due, copies, places: [own, ...siblings] });
+    return formatRef({ tube: this.names.storedAs, id, key, born, due, copies, places: [own, ...siblings] });
   }
 
   get dueAt(): Date {

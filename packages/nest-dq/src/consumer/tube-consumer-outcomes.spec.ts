@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { JobEnvelope } from '../envelope.js';
 import type { DqError } from '../errors.js';
-import { parseRef } from '../job-ids.js';
+import { parseRef } from '../job-ref.js';
 import { Again, Discard, type DelayedJob, type HandlerMethod, type JobReceipt } from '../job.js';
 import type { FinishRequest, Letter } from '../ledger/ledger.js';
 import { parseLocation, type Place } from '../location.js';
@@ -24,8 +24,8 @@ afterEach(() => world.close());
 
 /** What a handler saw at its start. */
 function seen(payload: unknown, job: DelayedJob) {
-  const { id, key, headers, attempt, attempts, fence, lateness, ids } = job;
-  return { id, key, payload, headers, attempt, attempts, fence, lateness, ids, at: clock.wall() };
+  const { id, key, headers, attempt, attempts, fence, lateness, ref } = job;
+  return { id, key, payload, headers, attempt, attempts, fence, lateness, ref, at: clock.wall() };
 }
 type Seen = ReturnType<typeof seen>;
 
@@ -38,7 +38,7 @@ function noting(runs: Seen[], how: (run: number, job: DelayedJob) => unknown): H
 }
 
 const byIndex = (a: Place, b: Place) => a.index - b.index;
-const placesOf = (ids: string) => [...parseRef(ids, '').places].sort(byIndex);
+const placesOf = (ref: string) => [...parseRef({ ref }, '').places].sort(byIndex);
 
 /** Replaces a process's calls of `finish` with the outcome `again`. */
 function onAgain(
@@ -96,8 +96,8 @@ describe('Again', () => {
       ]);
       expect(runs[1]!.fence).toBeGreaterThan(runs[0]!.fence);
       expect(runs[2]!.fence).toBeGreaterThan(runs[1]!.fence);
-      expect(parseRef(runs[2]!.ids, '')).toMatchObject({
-        born: parseRef(runs[0]!.ids, '').born,
+      expect(parseRef(runs[2]!.ref, '')).toMatchObject({
+        born: parseRef(runs[0]!.ref, '').born,
         key,
         due: due + 10_700,
       });
@@ -172,8 +172,8 @@ describe('Again', () => {
 
   it.each([
     ['the receipt of the add', (receipt: JobReceipt) => receipt],
-    ['the ids of the first run', (_: JobReceipt, runs: Seen[]) => runs[0]!.ids],
-    ['the ids of the second run', (_: JobReceipt, runs: Seen[]) => runs[1]!.ids],
+    ['the ref of the first run', (_: JobReceipt, runs: Seen[]) => runs[0]!.ref],
+    ['the ref of the second run', (_: JobReceipt, runs: Seen[]) => runs[1]!.ref],
   ])('is still revoked by %s', async (_what, refOf) => {
     const runs: Seen[] = [];
     await world.process().consume(noting(runs, () => Again.after('10s')));
@@ -192,9 +192,9 @@ describe('Again', () => {
     const runs: Seen[] = [];
     const worker = world.process();
     await worker.consume(
-      noting(runs, (run, { ids }) => {
+      noting(runs, (run, { ref }) => {
         if (run > 1) return undefined;
-        const { endpoint } = parseLocation(placesOf(ids).find(({ index }) => index === 0)!.location)!;
+        const { endpoint } = parseLocation(placesOf(ref).find(({ index }) => index === 0)!.location)!;
         world.servers.forEach((server, i) => endpoint === `n${i}` || server.close());
         return Again.after('10s');
       }),
@@ -213,8 +213,8 @@ describe('Again', () => {
   it('is a dead letter where that was the last attempt', async () => {
     const worker = world.process();
     await worker.consume(
-      (_payload, { ids }) => {
-        const { endpoint } = parseLocation(placesOf(ids).find(({ index }) => index === 0)!.location)!;
+      (_payload, { ref }) => {
+        const { endpoint } = parseLocation(placesOf(ref).find(({ index }) => index === 0)!.location)!;
         world.servers.forEach((server, i) => endpoint === `n${i}` || server.close());
         return Again.after('10s');
       },
@@ -525,27 +525,27 @@ describe('a dead letter', () => {
     ['that was discarded', () => Discard.because('gone'), { why: 'discarded', attempt: 1 }],
   ])('%s names every copy, and all are buried', async (_what, handler, what) => {
     await world.process().consume(handler, { attempts: 2, backoff: { type: 'fixed', delay: 100 } });
-    const { id, ids } = await world.add(1_000);
+    const { id, ref } = await world.add(1_000);
     await clock.advance(1_200);
     const [early] = await letters();
     expect(early).toMatchObject({ id, born: 0, ...what });
-    expect(sorted(early!)).toEqual(placesOf(ids));
+    expect(sorted(early!)).toEqual(placesOf(ref));
     await clock.advance(30_000);
-    expect((await letters()).map(sorted)).toEqual([placesOf(ids)]);
+    expect((await letters()).map(sorted)).toEqual([placesOf(ref)]);
     expect(await world.copies()).toEqual({ ...NONE, buried: 3 });
   });
 
   it('of a job that went on is that of its last generation, with its new places', async () => {
     let starts = 0;
     await world.process().consume(() => (++starts === 1 ? Again.after('5s') : Discard.because('gone')));
-    const { id, ids } = await world.add(0);
+    const { id, ref } = await world.add(0);
     await clock.advance(60_000);
     const [letter, ...others] = await letters();
     expect(others).toEqual([]);
     expect(letter).toMatchObject({ id, born: 0, attempt: 1 });
     expect(letter!.generation).toBeGreaterThan(0);
     expect(sorted(letter!).map(({ index }) => index)).toEqual([0, 1, 2]);
-    for (const place of placesOf(ids)) expect(letter!.places).not.toContainEqual(place);
+    for (const place of placesOf(ref)) expect(letter!.places).not.toContainEqual(place);
     expect(await world.copies()).toEqual({ ...NONE, buried: 3 });
   });
 
@@ -587,20 +587,20 @@ describe('a dead letter', () => {
   it('of a job that killed its processes names its copies as they are found, each once', async () => {
     const [killed, other] = [world.process(), world.process()];
     await killed.consume(forEver, { attempts: 1 });
-    const { id, ids } = await world.add(1_000);
+    const { id, ref } = await world.add(1_000);
     await clock.advance(2_000);
     killed.ledger.cut();
     await other.consume(forEver, { attempts: 1 });
     await clock.advance(LEASE + 60_000);
     expect((await letters()).map((letter) => ({ ...letter, places: sorted(letter) }))).toMatchObject([
-      { id, why: 'attempts', attempt: 1, places: placesOf(ids).slice(1) },
+      { id, why: 'attempts', attempt: 1, places: placesOf(ref).slice(1) },
     ]);
     expect(other.reports).toEqual(['dead attempts']);
     killed.ledger.restore();
     await world.settle();
     await world.stopped(killed.consumer!, 0);
     await clock.advance(60_000);
-    expect((await letters()).map(sorted)).toEqual([placesOf(ids)]);
+    expect((await letters()).map(sorted)).toEqual([placesOf(ref)]);
     expect(other.reports).toEqual(['dead attempts']);
     expect(await world.copies()).toEqual({ ...NONE, buried: 3 });
   });

@@ -60,8 +60,8 @@ describe('TubeConsumer', () => {
     it('from a backup, once its stagger is over, when the node of its primary is gone', async () => {
       const starts: number[] = [];
       await world.process().consume((_payload, job) => void starts.push(job.lateness));
-      const { ids } = await world.add(2_000);
-      const places = (JSON.parse(Buffer.from(ids.slice(4), 'base64url').toString()) as unknown[])[5];
+      const { ref } = await world.add(2_000);
+      const places = (JSON.parse(Buffer.from(ref.slice(4), 'base64url').toString()) as unknown[])[5];
       const [, primary] = (places as [number, string][]).find(([index]) => index === 0)!;
       world.servers[Number(primary[1])]!.close();
       await clock.advance(2_000 + BACKUP_DELAY + 1_000);

@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 import type { DeadLetter } from '../dead-letter.js';
-import type { DelayedJob, JobReceipt } from '../job.js';
+import type { DelayedJob, JobReceipt, JobRefText } from '../job.js';
 
 /** What each event carries. All are of this process: what it scheduled, revoked and ran, and the nodes as it sees them. */
 export interface DqEventMap {
@@ -26,10 +26,10 @@ export interface DqEventMap {
   /** A job became a dead letter here. No node is asked: the letter is made of the copy in hand. */
   dead: { readonly letter: DeadLetter };
   /**
-   * A revoke by this process ended as `revoked`. `ids` is the text of the receipt it was given; of a revoke by key what
+   * A revoke by this process ended as `revoked`. `ref` is the text of the receipt it was given; of a revoke by key what
    * the ledger knew, and absent where that only stopped an add on its way.
    */
-  revoked: { readonly id: string; readonly ids?: string; readonly tube: string; readonly key?: string };
+  revoked: { readonly id: string; readonly ref?: JobRefText; readonly tube: string; readonly key?: string };
   /** A run starts more than `lateAfter` after it was due; told after `started`. */
   late: { readonly job: DelayedJob };
   /** A node does not answer: once for each time that begins, and once if the first connection fails. */

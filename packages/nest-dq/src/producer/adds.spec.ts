@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { keyedId, parseRef } from '../job-ids.js';
+import { keyedId, parseRef } from '../job-ref.js';
 import type { JobOptions, JobReceipt } from '../job.js';
 import { embedded, failure, scripted } from '../testing/producing.js';
 import { orders, Turns } from '../testing/turns.js';
@@ -24,7 +24,7 @@ describe('an add with a key', () => {
     const due = clock.wall() + 60_000;
     expect(receipt).toEqual({
       id: ID,
-      ids: expect.stringMatching(/^dq1\./),
+      ref: expect.stringMatching(/^dq1\./),
       tube: 't',
       key: 'k',
       dueAt: new Date(due),
@@ -285,7 +285,7 @@ describe('adds of one key at once', () => {
       // The loser either had its time, or was told whose job it is.
       if (statuses[1 - winner] === 'kept') expect(statuses[winner]).toBe('added');
       else expect([statuses[winner], statuses[1 - winner]]).toEqual(['replaced', 'added']);
-      if (statuses[1 - winner] === 'kept') expect(receipts[1 - winner]!.ids).toBe(receipts[winner]!.ids);
+      if (statuses[1 - winner] === 'kept') expect(receipts[1 - winner]!.ref).toBe(receipts[winner]!.ref);
       await run(left[0]!);
     },
   );

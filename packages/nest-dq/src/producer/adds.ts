@@ -12,7 +12,7 @@ import {
 } from '../copy-storing.js';
 import type { Content, JobEnvelope } from '../envelope.js';
 import { DqError, show } from '../errors.js';
-import { formatIds, keyedId } from '../job-ids.js';
+import { formatRef, keyedId } from '../job-ref.js';
 import type { ResolvedJobOptions } from '../job-options.js';
 import type { JobReceipt } from '../job.js';
 import type { Schedule, TubeLedger } from '../ledger/ledger.js';
@@ -162,18 +162,18 @@ function taken(job: KeyedJob, present: Schedule | undefined): JobReceipt {
     );
   }
   const { born, due, places } = present;
-  const ids = formatIds({ tube, id, key, born, due, copies: places.length, places });
+  const ref = formatRef({ tube, id, key, born, due, copies: places.length, places });
   const copies = places.filter(({ location }) => !isUnknown(location)).length;
-  return { id, ids, tube: name, key, dueAt: new Date(due), copies, status: 'kept' };
+  return { id, ref, tube: name, key, dueAt: new Date(due), copies, status: 'kept' };
 }
 
 function receipt(job: NewJob, id: string, stored: Stored, status: JobReceipt['status']): JobReceipt {
   const { generation, due, planned, places, copies } = stored;
   const { key } = job.options;
-  const ids = formatIds({ tube: job.tube, id, key, born: generation, due, copies: planned, places });
+  const ref = formatRef({ tube: job.tube, id, key, born: generation, due, copies: planned, places });
   return {
     id,
-    ids,
+    ref,
     tube: job.name,
     ...(key === undefined ? {} : { key }),
     dueAt: new Date(due),

@@ -2,13 +2,14 @@ import { encodePayload, type Content } from '../envelope.js';
 import { deleteCopies } from '../copy-deletion.js';
 import { owedAt } from '../copy-storing.js';
 import { DqError, toError } from '../errors.js';
-import { formatIds, parseRef, type JobTarget } from '../job-ids.js';
+import { formatRef, parseRef, type JobTarget } from '../job-ref.js';
 import { resolveJobOptions, withHeaders, type ResolvedJobOptions } from '../job-options.js';
 import type {
   AddResult,
   JobOptions,
   JobReceipt,
   JobRef,
+  JobRefText,
   JobView,
   RescheduleResult,
   RevokeResult,
@@ -221,10 +222,10 @@ export class ClusterProducer extends DqProducer {
     const { events } = this.parts;
     if (result === 'revoked' && events.heard('revoked')) {
       const { id, key } = target;
-      const ids = idsOf(target, revoked);
+      const ref = refOf(target, revoked);
       events.tell('revoked', {
         id,
-        ...(ids === undefined ? {} : { ids }),
+        ...(ref === undefined ? {} : { ref }),
         tube: withoutPrefix(target.tube, this.parts.settings.prefix),
         ...(key === undefined ? {} : { key }),
       });
@@ -267,10 +268,10 @@ export class ClusterProducer extends DqProducer {
 }
 
 /** The text of the reference itself; of one by key, what the ledger knew. */
-function idsOf(target: JobTarget, known: Schedule | undefined): string | undefined {
+function refOf(target: JobTarget, known: Schedule | undefined): JobRefText | undefined {
   const { born } = target;
-  if (born !== undefined) return formatIds({ ...target, born });
-  return known && formatIds({ ...target, ...known, copies: known.places.length });
+  if (born !== undefined) return formatRef({ ...target, born });
+  return known && formatRef({ ...target, ...known, copies: known.places.length });
 }
 
 /** Only a reference by key knows its token, and so its schema; what others bring is checked when it runs. */

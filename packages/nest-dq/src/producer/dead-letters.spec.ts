@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseRef } from '../job-ids.js';
+import { parseRef } from '../job-ref.js';
 import type { JobOptions, JobRef } from '../job.js';
 import { embedded, failure, scripted } from '../testing/producing.js';
 import { orders, Turns } from '../testing/turns.js';
@@ -38,7 +38,7 @@ describe('a dead letter', () => {
       expect(letters).toEqual([
         {
           id,
-          ids: expect.stringMatching(/^dq1\./),
+          ref: expect.stringMatching(/^dq1\./),
           tube: 't',
           ...(key === undefined ? {} : { key }),
           payload: { a: 1 },
@@ -53,7 +53,7 @@ describe('a dead letter', () => {
       expect(cursor).toBeUndefined();
       expect(await deadLetters.get(receipt)).toEqual(letters[0]);
       expect(await deadLetters.get(letters[0]!)).toEqual(letters[0]);
-      expect(await deadLetters.get(letters[0]!.ids)).toEqual(letters[0]);
+      expect(await deadLetters.get(letters[0]!.ref)).toEqual(letters[0]);
       if (options.key) expect(await deadLetters.get(KEY)).toEqual(letters[0]);
     },
   );
@@ -118,8 +118,8 @@ describe('a dead letter', () => {
     const { letters } = await deadLetters.list(defineTube<{ a: number }>('t'));
     expect(letters).toMatchObject([{ tube: 't', key: 'k', payload: { a: 1 } }]);
     expect(await deadLetters.get(KEY)).toEqual(letters[0]);
-    expect(parseRef(letters[0]!.ids, 'app.')).toMatchObject({ tube: 'app.t', id: receipt.id, key: 'k' });
-    expect(await deadLetters.discard(letters[0]!.ids)).toBe(true);
+    expect(parseRef(letters[0]!.ref, 'app.')).toMatchObject({ tube: 'app.t', id: receipt.id, key: 'k' });
+    expect(await deadLetters.discard(letters[0]!.ref)).toBe(true);
   });
 });
 
@@ -238,11 +238,11 @@ describe('revive', () => {
     expect([attempt, await finish('done')]).toEqual([1, 'ok']);
   });
 
-  it('works by key, by ids of the letter, and once', async () => {
-    for (const ref of [KEY, 'ids', 'receipt']) {
+  it('works by key, by the ref of the letter, and once', async () => {
+    for (const ref of [KEY, 'ref', 'receipt']) {
       const { deadLetters, receipt } = await withDead({ key: 'k' });
       const [letter] = (await deadLetters.list('t')).letters;
-      const which = ref === 'ids' ? letter!.ids : ref === 'receipt' ? receipt : KEY;
+      const which = ref === 'ref' ? letter!.ref : ref === 'receipt' ? receipt : KEY;
       expect(await deadLetters.revive(which)).toBe(true);
       expect(await deadLetters.revive(which)).toBe(false);
     }

@@ -2,7 +2,7 @@ import { deleteCopies } from '../copy-deletion.js';
 import { readCopy } from '../copy-reading.js';
 import { deadLetter, type DeadLetter } from '../dead-letter.js';
 import { DqError, show } from '../errors.js';
-import { parseRef } from '../job-ids.js';
+import { parseRef } from '../job-ref.js';
 import type { JobRef } from '../job.js';
 import type { Letter, LetterPage } from '../ledger/ledger.js';
 import type { Duration } from '../time.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import { parseRef } from '../job-ids.js';
+import { parseRef } from '../job-ref.js';
 import { embedded, failure, scripted } from '../testing/producing.js';
 
 const KEY = { tube: 't', key: 'k' };
@@ -9,10 +9,10 @@ describe('find', () => {
   it('of a plain job that waits asks the nodes, and writes nothing', async () => {
     const { producer, ledger } = await embedded();
     const receipt = await producer.delay('t', 1, '1m');
-    const { id, ids, dueAt } = receipt;
-    const view = { state: 'waiting', id, ids, tube: 't', dueAt, attempt: 0 };
+    const { id, ref, dueAt } = receipt;
+    const view = { state: 'waiting', id, ref, tube: 't', dueAt, attempt: 0 };
     expect(await producer.find(receipt)).toEqual(view);
-    expect(await producer.find(ids)).toEqual(view);
+    expect(await producer.find(ref)).toEqual(view);
     expect(ledger.asked).toEqual(['find', 'find']);
   });
 
@@ -76,8 +76,8 @@ describe('find', () => {
     const old = await producer.delay('t', 1, '1m', { key: 'k' });
     expect(await producer.find(KEY)).toEqual(await producer.find(old));
     await clock.advance(1);
-    const { id, ids, dueAt } = await producer.delay('t', 2, '2m', { key: 'k' });
-    const view = { state: 'waiting', id, ids, tube: 't', key: 'k', dueAt, attempt: 0 };
+    const { id, ref, dueAt } = await producer.delay('t', 2, '2m', { key: 'k' });
+    const view = { state: 'waiting', id, ref, tube: 't', key: 'k', dueAt, attempt: 0 };
     expect(await producer.find(KEY)).toEqual(view);
     expect(await producer.find(old)).toBeUndefined();
   });
@@ -90,15 +90,15 @@ describe('find', () => {
     await clock.advance(0);
     const view = await producer.find(receipt);
     expect(view).toMatchObject({ state: 'waiting', id: receipt.id, dueAt: new Date(clock.wall() + 300_000) });
-    expect(parseRef(view!.ids, '')).toMatchObject({ born: 0, copies: 3 });
-    expect(parseRef(view!.ids, '').places).not.toEqual(parseRef(receipt, '').places);
+    expect(parseRef(view!.ref, '')).toMatchObject({ born: 0, copies: 3 });
+    expect(parseRef(view!.ref, '').places).not.toEqual(parseRef(receipt, '').places);
   });
 
   it.each<[string, { key?: string }]>([
     ['a plain', {}],
     ['a keyed', { key: 'k' }],
     ['a moved', { key: 'k' }],
-  ])('gives ids that revoke %s job, and delete its copies', async (kind, options) => {
+  ])('gives a ref that revokes %s job, and deletes its copies', async (kind, options) => {
     const { producer, clock, copies } = await embedded();
     const receipt = await producer.delay('t', 1, '1m', options);
     await clock.advance(1);
@@ -106,7 +106,7 @@ describe('find', () => {
     await clock.advance(0);
     const view = await producer.find(options.key ? KEY : receipt);
     expect(await copies()).toHaveLength(3);
-    expect(await producer.revoke(view!.ids)).toBe('revoked');
+    expect(await producer.revoke(view!.ref)).toBe('revoked');
     expect(await copies()).toEqual([]);
   });
 
@@ -125,7 +125,7 @@ describe('find', () => {
   it('names the tube without the prefix', async () => {
     const { producer } = await embedded(3, 'app.');
     const receipt = await producer.delay('t', 1, '1m');
-    expect(await producer.find(receipt)).toMatchObject({ tube: 't', ids: receipt.ids });
+    expect(await producer.find(receipt)).toMatchObject({ tube: 't', ref: receipt.ref });
   });
 
   it('fails when the ledger does not answer', async () => {

@@ -1,5 +1,5 @@
 import { readCopy } from '../copy-reading.js';
-import { formatIds, type JobTarget } from '../job-ids.js';
+import { formatRef, type JobTarget } from '../job-ref.js';
 import type { JobView } from '../job.js';
 import type { Schedule } from '../ledger/ledger.js';
 import type { BatchedLedger } from './batched-ledger.js';
@@ -37,11 +37,11 @@ export class Lookups {
   private view({ tube, id, key, copies, places }: JobTarget, found: Schedule): JobView {
     const { state, attempt, due, born } = found;
     const known = found.places.length > 0 ? found.places : places;
-    const ids = formatIds({ tube, id, key, born, due, copies: copies || known.length, places: known });
+    const ref = formatRef({ tube, id, key, born, due, copies: copies || known.length, places: known });
     return {
       state: state === 'waiting' && attempt > 0 ? 'retrying' : state,
       id,
-      ids,
+      ref,
       tube: withoutPrefix(tube, this.parts.settings.prefix),
       ...(key === undefined ? {} : { key }),
       dueAt: new Date(due),

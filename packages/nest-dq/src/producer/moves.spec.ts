@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseRef } from '../job-ids.js';
+import { parseRef } from '../job-ref.js';
 import type { JobOptions, JobReceipt, JobRef } from '../job.js';
 import { embedded, failure, scripted, type StoredCopy } from '../testing/producing.js';
 import { orders, Turns } from '../testing/turns.js';
@@ -147,10 +147,10 @@ describe('reschedule', () => {
     expect((await run(primary!)).attempt).toBe(2);
   });
 
-  it('works by ids of a view, by a receipt, after it was moved, and by key', async () => {
+  it('works by the ref of a view, by a receipt, after it was moved, and by key', async () => {
     const { producer, clock, receipt } = await waiting('keyed');
     const view = await producer.find(KEY);
-    for (const ref of [KEY, receipt, receipt.ids, view!.ids, (await producer.find(receipt))!, KEY]) {
+    for (const ref of [KEY, receipt, receipt.ref, view!.ref, (await producer.find(receipt))!, KEY]) {
       expect(await producer.reschedule(ref, { delay: '5m' })).toBe('rescheduled');
       await clock.advance(1);
     }
@@ -187,7 +187,7 @@ describe('reschedule', () => {
   });
 
   it.each<[string, JobRef, unknown, unknown]>([
-    ['DQ_BAD_REF', 'x', { delay: 1 }, undefined],
+    ['DQ_BAD_REF', { ref: 'x' }, { delay: 1 }, undefined],
     ['DQ_BAD_REF', { tube: 't', key: '' }, { delay: 1 }, undefined],
     ['DQ_BAD_TUBE', { tube: 'no tube', key: 'k' }, { delay: 1 }, undefined],
     ['DQ_BAD_DURATION', KEY, { delay: '900' }, undefined],

@@ -11,7 +11,7 @@ import {
 } from '../copy-storing.js';
 import type { Content, Envelope } from '../envelope.js';
 import { DqError } from '../errors.js';
-import type { JobTarget } from '../job-ids.js';
+import type { JobTarget } from '../job-ref.js';
 import type { RescheduleResult } from '../job.js';
 import type { Letter, Opening, Refusal, StoredGeneration } from '../ledger/ledger.js';
 import type { Place } from '../location.js';

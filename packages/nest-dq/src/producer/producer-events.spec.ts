@@ -20,7 +20,7 @@ describe('the events of a producer', () => {
     const revoked = events.collect('revoked');
     const plain = await after(0, producer.delay('t', {}, '1h'));
     await after(0, producer.revoke(plain));
-    expect(revoked).toEqual([{ id: plain.id, ids: plain.ids, tube: 't' }]);
+    expect(revoked).toEqual([{ id: plain.id, ref: plain.ref, tube: 't' }]);
   });
 
   it('tell what was revoked by key, with a text that finds it', async () => {
@@ -28,8 +28,8 @@ describe('the events of a producer', () => {
     const revoked = events.collect('revoked');
     const keyed = await after(0, producer.delay('t', {}, '1h', { key: 'k' }));
     await after(0, producer.revoke({ tube: 't', key: 'k' }));
-    expect(revoked).toEqual([{ id: keyed.id, ids: expect.any(String), tube: 't', key: 'k' }]);
-    expect(await after(0, producer.find(revoked[0]!.ids!))).toMatchObject({ state: 'revoked', id: keyed.id });
+    expect(revoked).toEqual([{ id: keyed.id, ref: expect.any(String), tube: 't', key: 'k' }]);
+    expect(await after(0, producer.find(revoked[0]!.ref!))).toMatchObject({ state: 'revoked', id: keyed.id });
   });
 
   it('tell no revoke that came too late', async () => {

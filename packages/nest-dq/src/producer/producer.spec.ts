@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseRef } from '../job-ids.js';
+import { parseRef } from '../job-ref.js';
 import type { JobReceipt } from '../job.js';
 import { failure, scripted } from '../testing/producing.js';
 import type { When } from '../time.js';
@@ -52,15 +52,15 @@ describe('an add', () => {
     const receipt = await producer.delay('t', 1, '1m');
     expect(receipt).toMatchObject({ tube: 't', copies: 3, dueAt: new Date(clock.wall() + 60_000) });
     expect(receipt.id).toMatch(ULID);
-    const ids = parseRef(JSON.parse(JSON.stringify(receipt)) as JobReceipt, '');
-    expect(ids).toMatchObject({
+    const ref = parseRef(JSON.parse(JSON.stringify(receipt)) as JobReceipt, '');
+    expect(ref).toMatchObject({
       id: receipt.id,
       tube: 't',
       born: 0,
       due: receipt.dueAt.getTime(),
       copies: 3,
     });
-    expect(ids.places.map(({ index, location }) => `${index} ${location}`).sort()).toEqual([
+    expect(ref.places.map(({ index, location }) => `${index} ${location}`).sort()).toEqual([
       '0 n0:1#instance0:1',
       '1 n1:1#instance1:1',
       '2 n2:1#instance2:1',

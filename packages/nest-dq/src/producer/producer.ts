@@ -70,7 +70,7 @@ export abstract class DqProducer {
 
   /**
    * Gives a job that does not run another time, and another payload if one is given. One that waits for a retry is moved
-   * too, and its attempts begin anew; its id, receipt and `ids` stay valid. Errors are those of a keyed add, and
+   * too, and its attempts begin anew; its id, receipt and `ref` stay valid. Errors are those of a keyed add, and
    * `DQ_NO_COPY` when every node that has a copy is away.
    */
   abstract reschedule<In = unknown>(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import { parseRef } from '../job-ids.js';
+import { parseRef } from '../job-ref.js';
 import type { JobReceipt, JobRef } from '../job.js';
 import { embedded, failure, scripted } from '../testing/producing.js';
 
@@ -18,11 +18,11 @@ describe('revoke', () => {
     expect(await claim(before[0]!)).toEqual({ kind: 'gone' });
   });
 
-  it('takes a receipt, its ids, and a receipt after JSON', async () => {
+  it('takes a receipt, its ref, and a receipt after JSON', async () => {
     const { producer } = await embedded();
     const receipts = await Promise.all([1, 2, 3].map((i) => producer.delay('t', i, '1m')));
     expect(await producer.revoke(receipts[0]!)).toBe('revoked');
-    expect(await producer.revoke(receipts[1]!.ids)).toBe('revoked');
+    expect(await producer.revoke(receipts[1]!.ref)).toBe('revoked');
     expect(await producer.revoke(JSON.parse(JSON.stringify(receipts[2])) as JobReceipt)).toBe('revoked');
   });
 
@@ -119,11 +119,11 @@ describe('revoke', () => {
     expect(await claim(left!)).toEqual({ kind: 'gone' });
   });
 
-  it.each<unknown>(['', 'x', undefined, null, 5, {}, { ids: 'dq1.x' }, { tube: 't', key: '' }])(
+  it.each<unknown>(['', 'x', undefined, null, 5, {}, { ref: 'dq1.x' }, { tube: 't', key: '' }])(
     'refuses %p',
     async (ref) => {
       const { producer, ledger } = await scripted();
-      expect((await failure(producer.revoke(ref as string))).code).toBe('DQ_BAD_REF');
+      expect((await failure(producer.revoke(ref as JobRef))).code).toBe('DQ_BAD_REF');
       expect(ledger.asked).toEqual([]);
     },
   );

@@ -16,7 +16,7 @@ interface Known {
 /** What one look after a series comes to, when this is known of its job. */
 async function kept(now: string, known?: Known, plan: RecurrencePlan = NIGHTLY): Promise<unknown[]> {
   const calls: unknown[] = [];
-  const view = known && ({ ...known, ids: 'ids', dueAt: new Date(known.dueAt) } as unknown as JobView);
+  const view = known && ({ ...known, ref: 'ref', dueAt: new Date(known.dueAt) } as unknown as JobView);
   const iso = (when: unknown) => new Date(when as number).toISOString();
   const producer = {
     find: async () => view,

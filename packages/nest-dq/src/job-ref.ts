@@ -3,12 +3,12 @@ import { asciiJson } from './ascii-json.js';
 import { isJobId } from './envelope.js';
 import { DqError, show } from './errors.js';
 import { checkKey } from './job-options.js';
-import type { JobRef } from './job.js';
+import type { JobRef, JobRefText } from './job.js';
 import type { Place } from './location.js';
 import { tubeName } from './tube.js';
 
-/** What finds a job again: the content of a receipt's `ids`. */
-export interface JobIds {
+/** What finds a job again: the content of a receipt's `ref`. */
+export interface RefContent {
   /** As nodes and ledger know it: with the prefix, so that a reference of another prefix is decided where it belongs. */
   readonly tube: string;
   readonly id: string;
@@ -24,7 +24,7 @@ export interface JobIds {
 }
 
 /** What a reference says. One by key means whatever is scheduled under it now, so it knows neither `born` nor places. */
-export type JobTarget = Omit<JobIds, 'born'> & { readonly born: number | undefined };
+export type JobTarget = Omit<RefContent, 'born'> & { readonly born: number | undefined };
 
 const MARK = 'dq1.';
 
@@ -42,8 +42,7 @@ type Wire = [
 let scratch = Buffer.allocUnsafeSlow(4_096);
 
 /** One line of text that fits a column, a URL and a header. */
-export function formatIds(ids: JobIds): string {
-  const { tube, id, born, due, copies, places, key } = ids;
+export function formatRef({ tube, id, born, due, copies, places, key }: RefContent): JobRefText {
   // By hand, as each receipt has one: it takes a quarter of the time. All of it is ASCII.
   let wire = `["${tube}","${id}",${born},${due},${copies},[`;
   places.forEach(({ index, location }, i) => {
@@ -51,7 +50,7 @@ export function formatIds(ids: JobIds): string {
   });
   wire += key === undefined ? ']]' : `],${asciiJson(key)}]`;
   if (wire.length > scratch.length) scratch = Buffer.allocUnsafeSlow(2 * wire.length);
-  return MARK + scratch.toString('base64url', 0, scratch.write(wire, 'latin1'));
+  return (MARK + scratch.toString('base64url', 0, scratch.write(wire, 'latin1'))) as JobRefText;
 }
 
 /** The id of a keyed job: never the raw key, which may be long, or nobody's business. */
@@ -61,16 +60,17 @@ export function keyedId(tube: string, key: string): string {
 }
 
 /**
- * Takes a receipt, a receipt after JSON, its `ids`, or a tube and a key; `DQ_BAD_REF` for anything else, `DQ_BAD_TUBE`
+ * Takes a receipt, a receipt after JSON, its `ref`, or a tube and a key; `DQ_BAD_REF` for anything else, `DQ_BAD_TUBE`
  * for a tube beside a key. `prefix` stands before that tube.
  */
 export function parseRef(ref: JobRef, prefix: string): JobTarget {
-  const fields: { ids?: unknown; tube?: unknown; key?: unknown } | undefined =
+  const fields: { ref?: unknown; tube?: unknown; key?: unknown } | undefined =
     typeof ref === 'object' && ref !== null ? ref : undefined;
-  const text = fields ? fields.ids : ref;
-  const ids = typeof text === 'string' && text.startsWith(MARK) ? parse(text.slice(MARK.length)) : undefined;
-  if (ids) return ids;
-  if (fields && fields.ids === undefined && 'key' in fields) {
+  const text = fields ? fields.ref : ref;
+  const content =
+    typeof text === 'string' && text.startsWith(MARK) ? parse(text.slice(MARK.length)) : undefined;
+  if (content) return content;
+  if (fields && fields.ref === undefined && 'key' in fields) {
     const key = checkKey(fields.key, `the key of the reference`, 'DQ_BAD_REF');
     const tube = prefix + tubeName(fields.tube as string, prefix);
     return { tube, id: keyedId(tube, key), key, born: undefined, due: 0, copies: 0, places: [] };
@@ -78,11 +78,11 @@ export function parseRef(ref: JobRef, prefix: string): JobTarget {
   const slip = typeof text === 'string' && text.startsWith(MARK) ? ', cut short or altered' : '';
   throw new DqError(
     'DQ_BAD_REF',
-    `the reference is ${show(ref)}${slip}: expected a receipt, the text in its \`ids\`, or { tube, key }`,
+    `the reference is ${show(ref)}${slip}: expected a receipt, the text in its \`ref\` (its \`id\` finds nothing), or { tube, key }`,
   );
 }
 
-function parse(text: string): JobIds | undefined {
+function parse(text: string): RefContent | undefined {
   let wire: Wire;
   try {
     wire = JSON.parse(Buffer.from(text, 'base64url').toString()) as Wire;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { isJobId } from './envelope.js';
-import { formatIds, keyedId, parseRef, type JobIds } from './job-ids.js';
-import type { JobRef } from './job.js';
+import { formatRef, keyedId, parseRef, type RefContent } from './job-ref.js';
+import type { JobRef, JobRefText } from './job.js';
 import { defineTube } from './tube.js';
 
-const IDS: JobIds = {
+const CONTENT: RefContent = {
   tube: 'order.cancel',
   id: '01J00000000000000000000000',
   born: 0,
@@ -17,37 +17,47 @@ const IDS: JobIds = {
   ],
 };
 
-const wire = (value: unknown): string =>
-  `dq1.${Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')}`;
+const wire = (value: unknown): JobRefText =>
+  `dq1.${Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')}` as JobRefText;
 
 const parse = (ref: JobRef) => parseRef(ref, 'app.');
 
-describe('formatIds and parseRef', () => {
+describe('formatRef and parseRef', () => {
   it('find the same again', () => {
-    expect(parse(formatIds(IDS))).toEqual(IDS);
-    expect(parse(formatIds({ ...IDS, places: [], copies: 1 }))).toEqual({ ...IDS, places: [], copies: 1 });
+    expect(parse(formatRef(CONTENT))).toEqual(CONTENT);
+    expect(parse(formatRef({ ...CONTENT, places: [], copies: 1 }))).toEqual({
+      ...CONTENT,
+      places: [],
+      copies: 1,
+    });
   });
 
   it('keep the key of a keyed job, whatever is in it', () => {
     for (const key of ['order:42', '"\\ä🐇\r\n\0', 'x'.repeat(500)]) {
-      const ids = { ...IDS, key, born: 1_900_000_000_000 };
-      expect(parse(formatIds(ids))).toEqual(ids);
+      const ref = { ...CONTENT, key, born: 1_900_000_000_000 };
+      expect(parse(formatRef(ref))).toEqual(ref);
     }
-    expect(Object.values(parse(formatIds(IDS)))).not.toContain('');
-    expect(parse(formatIds(IDS)).key).toBeUndefined();
+    expect(Object.values(parse(formatRef(CONTENT)))).not.toContain('');
+    expect(parse(formatRef(CONTENT)).key).toBeUndefined();
   });
 
   it('write a text that fits a URL and a header as it is', () => {
-    const text = formatIds({ ...IDS, places: [{ index: 30, location: 'knoten-ä.example:1#x:?' }] });
+    const text = formatRef({ ...CONTENT, places: [{ index: 30, location: 'knoten-ä.example:1#x:?' }] });
     expect(text).toMatch(/^dq1\.[A-Za-z0-9_-]+$/);
     expect(encodeURIComponent(text)).toBe(text);
     expect(parse(text).places[0]!.location).toBe('knoten-ä.example:1#x:?');
   });
 
   it('take a receipt, and a receipt after JSON', () => {
-    const receipt = { id: IDS.id, ids: formatIds(IDS), tube: IDS.tube, dueAt: new Date(IDS.due), copies: 3 };
-    expect(parse(receipt)).toEqual(IDS);
-    expect(parse(JSON.parse(JSON.stringify(receipt)) as JobRef)).toEqual(IDS);
+    const receipt = {
+      id: CONTENT.id,
+      ref: formatRef(CONTENT),
+      tube: CONTENT.tube,
+      dueAt: new Date(CONTENT.due),
+      copies: 3,
+    };
+    expect(parse(receipt)).toEqual(CONTENT);
+    expect(parse(JSON.parse(JSON.stringify(receipt)) as JobRef)).toEqual(CONTENT);
   });
 });
 
@@ -60,11 +70,11 @@ describe('parseRef', () => {
   it.each<[unknown, string]>([
     ['', '""'],
     ['garbage', '"garbage"'],
-    [IDS.id, IDS.id],
+    [CONTENT.id, CONTENT.id],
     ['dq1.', '"dq1."'],
     ['dq1.%%%', '"dq1.%%%"'],
-    [formatIds(IDS).replace('dq1.', 'dq2.'), '"dq2.'],
-    [formatIds(IDS).slice(0, 60), '"dq1.'],
+    [formatRef(CONTENT).replace('dq1.', 'dq2.'), '"dq2.'],
+    [formatRef(CONTENT).slice(0, 60), '"dq1.'],
     [wire('null'), '"dq1.'],
     [wire({ tube: 't' }), '"dq1.'],
     [wire([]), '"dq1.'],
@@ -87,12 +97,12 @@ describe('parseRef', () => {
     [null, 'null'],
     [42, '42'],
     [{}, '{}'],
-    [{ ids: 5 }, '{"ids":5}'],
-    [{ ids: 'x' }, '{"ids":"x"}'],
+    [{ ref: 5 }, '{"ref":5}'],
+    [{ ref: 'x' }, '{"ref":"x"}'],
     [{ tube: 't' }, '{"tube":"t"}'],
     // A receipt says which job it is: its key is none to fall back on.
-    [{ ids: 'x', tube: 't', key: 'k' }, '{"ids":"x"'],
-    [{ ids: null, tube: 't', key: 'k' }, '{"ids":null'],
+    [{ ref: 'x', tube: 't', key: 'k' }, '{"ref":"x"'],
+    [{ ref: null, tube: 't', key: 'k' }, '{"ref":null'],
   ])('refuses %p, and shows it', (ref, shown) => {
     const refuse = () => parse(ref as JobRef);
     expect(refuse).toThrow(expect.objectContaining({ code: 'DQ_BAD_REF' }));
@@ -102,8 +112,17 @@ describe('parseRef', () => {
 
   it('says that a text was cut short', () => {
     const whole = wire(good);
-    expect(() => parse(whole.slice(0, -9))).toThrow(/", cut short or altered: expected a receipt/);
-    expect(() => parse('order 42')).toThrow('the reference is "order 42": expected a receipt');
+    expect(() => parse({ ref: whole.slice(0, -9) })).toThrow(/"}, cut short or altered: expected a receipt/);
+    expect(() => parse({ ref: 'order 42' })).toThrow(
+      'the reference is {"ref":"order 42"}: expected a receipt',
+    );
+  });
+
+  it('says that a job is not found by its id', () => {
+    const id = '01JD2Q7Z0000000000000000AA' as JobRefText;
+    expect(() => parse(id)).toThrow(
+      `the reference is "${id}": expected a receipt, the text in its \`ref\` (its \`id\` finds nothing)`,
+    );
   });
 
   it('says how long a key is that is too long', () => {
