@@ -5,6 +5,7 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
 import { JobEnvelope } from '../envelope.js';
 import { copyBody } from '../testing/copy-body.js';
+import { ScriptedNode } from '../testing/scripted-node.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { ConsumerNode, type Taker } from './consumer-node.js';
 import type { Delivery } from './delivery.js';
@@ -63,6 +64,7 @@ describe('ConsumerNode', () => {
   let others: Connection[];
   let made: number;
   let roomsLeft: number;
+  let taker: Taker;
 
   beforeEach(() => {
     clock = new VirtualClock();
@@ -84,7 +86,7 @@ describe('ConsumerNode', () => {
       return wire.stream;
     };
     node = new ClusterNode('node', dial, clock);
-    const taker: Taker = {
+    taker = {
       room: () => limit - held().length - consumer.asked,
       arrived: (delivery) => {
         arrived.push(delivery);
@@ -169,6 +171,33 @@ describe('ConsumerNode', () => {
     await settle();
     expect(lanes().length).toBe(1);
     expect(waits()).toBe(1);
+  });
+
+  it('reserves nothing on a connection that may not watch its tube, says so, and tries another', async () => {
+    const scripted = new ScriptedNode(clock);
+    const { answers } = scripted;
+    Object.assign(answers, {
+      watch: () => 'OUT_OF_MEMORY',
+      ignore: () => 'NOT_IGNORED',
+      'reserve-with-timeout': () => 'RESERVED 1 3\r\njob',
+    });
+    node = new ClusterNode('node', scripted.dial, clock);
+    consumer = new ConsumerNode(node, TUBE, clock, taker);
+    await start();
+    await clock.advance(1_000);
+    expect(new Set(scripted.words)).toEqual(new Set(['watch', 'ignore']));
+    expect(scripted.words.length).toBeGreaterThanOrEqual(8);
+    expect(new Set(troubles)).toEqual(
+      new Set([expect.stringContaining('does not let us reserve from tube: OUT_OF_MEMORY')]),
+    );
+    Object.assign(answers, {
+      watch: () => 'WATCHING 2',
+      ignore: () => 'WATCHING 1',
+      'reserve-with-timeout': () => undefined,
+    });
+    scripted.arrived.length = 0;
+    await clock.advance(250);
+    expect(scripted.words.slice(0, 3)).toEqual(['watch', 'ignore', 'reserve-with-timeout']);
   });
 
   it('waits again when a wait brings nothing (2)', async () => {

@@ -1,3 +1,4 @@
+import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import type { Reserved } from '../beanstalk/connection.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import { copyPriority } from '../copy-timing.js';
@@ -117,9 +118,18 @@ export class ConsumerNode implements LaneEvents {
     }
     if (!this.empty) return this.refill(room);
     if (this.waiter) return;
-    const lane = this.lanes.find(({ idle }) => idle) ?? this.openLane();
-    if (lane) this.wait(lane);
-    else this.poll();
+    const lane = this.lanes.find(({ idle }) => idle);
+    if (lane) return this.wait(lane);
+    this.openLane();
+    this.poll();
+  }
+
+  opened(): void {
+    this.advance();
+  }
+
+  refused({ message }: BeanstalkError): void {
+    this.taker.nodeTrouble(this.node, `it does not let us reserve from ${this.tube}: ${message}`);
   }
 
   freed(): void {
@@ -153,7 +163,7 @@ export class ConsumerNode implements LaneEvents {
   /** Rules 3 and 4. */
   private awaited(lane: Lane, reserved: Reserved): void {
     const another =
-      this.lanes.some((other) => other !== lane && other.idle) || this.lanes.length < MOST_LANES;
+      this.lanes.length < MOST_LANES || this.lanes.some((other) => other !== lane && isFree(other));
     const holder = another
       ? undefined
       : this.leastHolding((other) => other !== lane && other.held < MOST_HELD);
@@ -202,24 +212,31 @@ export class ConsumerNode implements LaneEvents {
 
   /** The lane that holds least, but not the last one that could still wait while another can take more. */
   private refillLane(): Lane | undefined {
-    const idle = this.lanes.filter((lane) => lane.idle).length;
-    const spare = this.lanes.length < MOST_LANES || idle > 1;
+    const free = this.lanes.filter(isFree).length;
+    const spare = this.lanes.length < MOST_LANES || free > 1;
     const holder = this.leastHolding((lane) => lane.held < MOST_HELD && (spare || !lane.idle));
-    return holder ?? this.openLane() ?? this.leastHolding((lane) => lane.held < MOST_HELD);
+    if (holder) return holder;
+    this.openLane();
+    return this.opening ? undefined : this.leastHolding((lane) => lane.held < MOST_HELD);
   }
 
   private leastHolding(fits: (lane: Lane) => boolean): Lane | undefined {
     let least: Lane | undefined;
     for (const lane of this.lanes) {
-      if (!lane.waiting && !lane.closed && fits(lane) && (!least || lane.held < least.held)) least = lane;
+      if (!lane.opening && !lane.waiting && !lane.closed && fits(lane) && (!least || lane.held < least.held))
+        least = lane;
     }
     return least;
   }
 
-  private openLane(): Lane | undefined {
-    if (this.lanes.length >= MOST_LANES || this.reopening || this.lanes.some(({ closed }) => closed)) {
-      return undefined;
-    }
+  private get opening(): boolean {
+    return this.lanes.some(({ opening }) => opening);
+  }
+
+  /** One more lane, if there may be one; it advances once it is open. */
+  private openLane(): void {
+    if (this.lanes.length >= MOST_LANES || this.reopening) return;
+    if (this.lanes.some(({ opening, closed }) => opening || closed)) return;
     const instance = this.node.instance ?? '';
     const connection = this.node.connectLane(() => {
       this.lanes = this.lanes.filter((other) => other !== lane);
@@ -227,10 +244,9 @@ export class ConsumerNode implements LaneEvents {
       lane.forget();
       this.later(REOPEN_AFTER, () => this.reopen());
     });
-    if (!connection) return undefined;
+    if (!connection) return;
     const lane = new Lane(connection, instance, this.tube, this);
     this.lanes.push(lane);
-    return lane;
   }
 
   private acceptAwaited(lane: Lane, reserved: Reserved): void {
@@ -260,7 +276,7 @@ export class ConsumerNode implements LaneEvents {
 
   /** Every lane holds something or is full, so none can wait. */
   private poll(): void {
-    if (this.polling) return;
+    if (this.polling || this.opening) return;
     this.polling = true;
     this.later(POLL_WITHOUT_WAIT, () => {
       this.polling = false;
@@ -292,4 +308,9 @@ export class ConsumerNode implements LaneEvents {
     });
     this.timers.add(timer);
   }
+}
+
+/** It can wait, or soon will. */
+function isFree({ idle, opening }: Lane): boolean {
+  return idle || opening;
 }

@@ -1,17 +1,61 @@
 import { describe, expect, it } from '@jest/globals';
+import { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import type { Connection } from '../beanstalk/connection.js';
 import { RecordingConnection, heldDelivery, recordingLane } from '../testing/recording-lane.js';
-import { Lane } from './lane.js';
+import { Lane, type LaneEvents } from './lane.js';
 
 describe('Lane', () => {
-  it('watches its tube and not the default one, whose jobs are others’', () => {
-    const opened = (tube: string) => {
-      const connection = new RecordingConnection();
-      new Lane(connection as unknown as Connection, 'i', tube, undefined as never);
-      return connection.said;
+  describe('when it is opened', () => {
+    let events: string[];
+    let connection: RecordingConnection;
+    let lane: Lane;
+
+    const open = (tube: string) => {
+      events = [];
+      connection = new RecordingConnection();
+      lane = new Lane(connection as unknown as Connection, 'i', tube, {
+        opened: () => events.push('opened'),
+        refused: ({ code }: BeanstalkError) => events.push(code),
+      } as unknown as LaneEvents);
     };
-    expect(opened('mail')).toEqual(['watch mail', 'ignore default']);
-    expect(opened('default')).toEqual(['watch default']);
+
+    it('watches its tube and not the default one, whose jobs are others’, and is idle only then', () => {
+      open('mail');
+      expect(connection.said).toEqual(['watch mail', 'ignore default']);
+      connection.answer(2);
+      expect([lane.opening, lane.idle, events]).toEqual([true, false, []]);
+      connection.answer(1);
+      expect([lane.opening, lane.idle, events]).toEqual([false, true, ['opened']]);
+    });
+
+    it('watches the default one where that is its own', () => {
+      open('default');
+      expect(connection.said).toEqual(['watch default']);
+      connection.answer(1);
+      expect([lane.opening, events]).toEqual([false, ['opened']]);
+    });
+
+    it.each([
+      ['watch', 0],
+      ['ignore', 1],
+    ])('is closed when its %s is refused, and tells it once', (_, answered) => {
+      open('mail');
+      for (let i = 0; i < answered; i++) connection.answer(2);
+      while (connection.unanswered > 0) connection.answer(new BeanstalkError('OUT_OF_MEMORY', 'no'));
+      expect([connection.closed, lane.opening, lane.idle, events]).toEqual([
+        true,
+        true,
+        false,
+        ['OUT_OF_MEMORY'],
+      ]);
+    });
+
+    it('tells of no refusal when its connection was lost', () => {
+      open('mail');
+      connection.closed = true;
+      connection.answer(new BeanstalkError('CONNECTION_LOST', 'gone'));
+      expect(events).toEqual([]);
+    });
   });
 
   it('is idle while it neither waits nor holds, and is open', () => {

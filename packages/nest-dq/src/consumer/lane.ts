@@ -1,3 +1,4 @@
+import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import type { Connection, Reserved } from '../beanstalk/connection.js';
 import type { Delivery } from './delivery.js';
 
@@ -8,6 +9,10 @@ export const MOST_HELD = 1_024;
 const WAIT_SECONDS = 5;
 
 export interface LaneEvents {
+  /** It reserves from its tube, and from no other. */
+  opened(): void;
+  /** The server refused to, so the lane is closed. */
+  refused(error: BeanstalkError): void;
   /** Whatever was held is let go: the lane can wait again. */
   freed(): void;
   /** The server no longer counts these as ours. */
@@ -21,6 +26,8 @@ export interface LaneEvents {
  * deliveries never waits. What becomes of its deliveries is said here too, because only the reserver may say it.
  */
 export class Lane {
+  /** It does not reserve yet: a new connection watches `default`, where other programs' jobs are. */
+  opening = true;
   /** It is in a blocking reserve. */
   waiting = false;
   /** Resolves when the connection is closed. */
@@ -36,8 +43,13 @@ export class Lane {
     private readonly events: LaneEvents,
   ) {
     this.gone = new Promise((resolve) => (this.tellGone = resolve));
-    connection.watch(tube, noReply);
-    if (tube !== 'default') connection.ignore('default', noReply); // or we would eat other programs' jobs
+    const last = (error: BeanstalkError | undefined) => (error ? this.refused(error) : this.opened());
+    if (tube === 'default') {
+      connection.watch(tube, last);
+    } else {
+      connection.watch(tube, (error) => error && this.refused(error));
+      connection.ignore('default', last);
+    }
   }
 
   /** How many deliveries it holds. */
@@ -46,7 +58,7 @@ export class Lane {
   }
 
   get idle(): boolean {
-    return !this.waiting && !this.closed && this.deliveries.size === 0;
+    return !this.opening && !this.waiting && !this.closed && this.deliveries.size === 0;
   }
 
   /** It answers no more, although it may not have been forgotten yet. */
@@ -149,6 +161,17 @@ export class Lane {
     const lost = [...this.deliveries.values()];
     this.deliveries.clear();
     if (lost.length > 0) this.events.lost(lost);
+  }
+
+  private opened(): void {
+    this.opening = false;
+    this.events.opened();
+  }
+
+  private refused(error: BeanstalkError): void {
+    if (this.closed) return; // lost, and nobody refused anything
+    this.connection.close();
+    this.events.refused(error);
   }
 
   private letGo(delivery: Delivery): void {

@@ -1,3 +1,4 @@
+import { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import type { Connection, Reserved } from '../beanstalk/connection.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import { Delivery } from '../consumer/delivery.js';
@@ -12,8 +13,8 @@ export class RecordingConnection {
   closed = false;
   private readonly waiting: ((reply: unknown) => void)[] = [];
 
-  watch = (tube: string): void => void this.said.push(`watch ${tube}`);
-  ignore = (tube: string): void => void this.said.push(`ignore ${tube}`);
+  watch = (tube: string, done: Done): void => this.say(`watch ${tube}`, done);
+  ignore = (tube: string, done: Done): void => this.say(`ignore ${tube}`, done);
   reserveWithTimeout = (seconds: number, done: Done): void => this.say(`reserve ${seconds}`, done);
   reserveJob = (id: string, done: Done): void => this.say(`reserve-job ${id}`, done);
   release = (id: string, _priority: number, delay: number, done: Done): void =>
@@ -24,20 +25,26 @@ export class RecordingConnection {
   close = (): void => void (this.closed = true);
   quit = (): void => void this.said.push('quit');
 
+  get unanswered(): number {
+    return this.waiting.length;
+  }
+
   /** Answers the oldest command that has no answer. */
-  answer(reply: Reserved | string): void {
+  answer(reply: Reserved | string | number | BeanstalkError): void {
     this.waiting.shift()!(reply);
   }
 
   private say(command: string, done: Done): void {
     this.said.push(command);
-    this.waiting.push((reply) => done(undefined, reply as never));
+    this.waiting.push((reply) =>
+      reply instanceof BeanstalkError ? done(reply, undefined as never) : done(undefined, reply as never),
+    );
   }
 }
 
-type Done = (error: undefined, value: never) => void;
+type Done = (error: BeanstalkError | undefined, value: never) => void;
 
-/** A lane over a connection that records; what was said to open it is forgotten. */
+/** An open lane over a connection that records; what was said to open it is forgotten. */
 export function recordingLane(events: Partial<LaneEvents> = {}): {
   lane: Lane;
   connection: RecordingConnection;
@@ -45,12 +52,16 @@ export function recordingLane(events: Partial<LaneEvents> = {}): {
 } {
   const connection = new RecordingConnection();
   const all: LaneEvents = {
+    opened: () => undefined,
+    refused: () => undefined,
     freed: () => undefined,
     lost: () => undefined,
     strayed: () => undefined,
     ...events,
   };
   const lane = new Lane(connection as unknown as Connection, 'instance', 'tube', all);
+  connection.answer(2);
+  connection.answer(1);
   connection.said.length = 0;
   return { lane, connection, said: connection.said };
 }
