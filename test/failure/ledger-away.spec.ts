@@ -1,4 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import type { JobReceipt } from 'nest-dq/src/job.js';
 import { AHEAD } from 'nest-dq/src/ledger/ledger.js';
 import { Proxy } from 'test-servers';
@@ -138,6 +141,43 @@ describe('a consumer that is cut off from Redis', () => {
       await eventually('no copy is left', () => isEmpty(other, tube));
       expect([first.length, second.length]).toEqual([1, 1]);
     } finally {
+      await proxy.stop();
+    }
+  }, 120_000);
+});
+
+describe('a consumer that stops while Redis is away', () => {
+  const program = fileURLToPath(new URL('../support/stopping-process.mjs', import.meta.url));
+
+  it('keeps no job from others for longer than its lease, although its process lives on', async () => {
+    const proxy = await Proxy.to(suite.servers.redis);
+    const tube = `t${tubes++}`;
+    const lease = 5_000;
+    const options = {
+      beanstalks: suite.servers.beanstalkds.map(({ endpoint }) => endpoint),
+      redis: `redis://127.0.0.1:${proxy.port}`,
+      drainLimit: 100,
+      lease,
+    };
+    const child = spawn(process.execPath, [program, JSON.stringify({ tube, options })], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    try {
+      const said: string[] = [];
+      createInterface(child.stdout).on('line', (line) => said.push(line));
+      const other = suite.start({ lease });
+      const [receipt] = await schedule(other, tube, 1, () => Date.now());
+      await eventually('it runs', () => said.includes('started'));
+      proxy.cut();
+      child.stdin.write('stop\n');
+      await eventually('it stopped', () => said.includes('stopped'));
+      proxy.restore(); // so that a lease could be kept again
+      const starts: Start[] = [];
+      await record(other, tube, starts);
+      await eventually('another runs it', () => starts.length === 1);
+      expect(starts).toMatchObject([{ id: receipt!.id, attempt: 2 }]);
+    } finally {
+      child.kill('SIGKILL');
       await proxy.stop();
     }
   }, 120_000);

@@ -252,6 +252,7 @@ export class LedgerLink implements Ledger {
           return answers;
         }),
       extend: (requests) => this.ask((tube) => tube.extend(requests)),
+      abandonRuns: () => undefined,
       open: (requests) => this.ask((tube) => tube.open(requests)),
       commit: (requests) => this.ask((tube) => tube.commit(requests)),
       abort: (requests) => this.ask((tube) => tube.abort(requests)),

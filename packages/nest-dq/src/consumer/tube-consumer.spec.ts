@@ -534,6 +534,16 @@ describe('TubeConsumer', () => {
       expect(await world.copies()).toEqual({ ...NONE, ready: 3 });
     });
 
+    it('abandons what the ledger could not be told of, so that nobody here keeps it', async () => {
+      const worker = world.process();
+      const consumer = await worker.consume(forEver);
+      await world.add(0);
+      worker.ledger.cut();
+      expect(worker.ledger.abandoned).toBe(0);
+      await world.stopped(consumer, 100);
+      expect(worker.ledger.abandoned).toBe(1);
+    });
+
     it('a second time, is the same stop', async () => {
       const consumer = await world.process().consume(forEver);
       await world.add(0);

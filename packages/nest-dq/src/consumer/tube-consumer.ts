@@ -1,5 +1,6 @@
 import { DqError } from '../errors.js';
 import type { HandlerMethod } from '../job.js';
+import type { TubeLedger } from '../ledger/ledger.js';
 import { Changes } from './changes.js';
 import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
 import type { Delivery } from './delivery.js';
@@ -20,6 +21,7 @@ const LAST_WORDS = 1_500;
 
 /** One tube in one process: what its intake has claimed is run, finished in the ledger, and settled on the nodes. */
 export class TubeConsumer implements IntakeHost {
+  private readonly ledger: TubeLedger;
   private readonly gate: LedgerGate;
   private readonly intake: Intake;
   private readonly executor: Executor;
@@ -41,7 +43,7 @@ export class TubeConsumer implements IntakeHost {
     this.report = report;
     const { backupDelay, lease } = settings;
     const names = { tube, storedAs: settings.prefix + tube };
-    const ledger = parts.ledger.tube(names.storedAs);
+    const ledger = (this.ledger = parts.ledger.tube(names.storedAs));
     const signals = new Signals(tube, report);
     const changes = (this.changes = new Changes(clock));
     const intake = (this.intake = new Intake(tube, ledger, handling, settings, parts, this));
@@ -157,6 +159,7 @@ export class TubeConsumer implements IntakeHost {
     this.gate.close();
     this.heartbeat.stop();
     this.endings.close();
+    this.ledger.abandonRuns(); // with Redis away not every run could be ended
     await this.intake.close();
   }
 

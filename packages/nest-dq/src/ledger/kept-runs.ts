@@ -60,6 +60,7 @@ export class KeptRuns {
       tube.runs.set(run.id, { run, grantedAt: now, renewedAt: now, lastOk: run.lastOk, asked: false });
     }
     if (beat) tube.beatAt = now;
+    if (tube.runs.size === 0) this.tubes.delete(name);
     this.closeLedger();
     if (this.looking) return;
     this.looking = true;

@@ -126,6 +126,11 @@ export class TubeKeeper {
     if (this.running.size === 0 && this.ended.length > 0) this.send([], false);
   }
 
+  /** Nobody speaks of its runs any more. */
+  abandoned(): void {
+    this.over(Array.from(this.running, ([id, fence]) => ({ id, fence })));
+  }
+
   /** The leases are about to be renewed. */
   beat(): void {
     if (this.running.size > 0) this.send([], true);

@@ -39,6 +39,8 @@ export interface TubeLedger {
   claim(requests: readonly ClaimRequest[], settled?: readonly SettledCopies[]): Promise<ClaimAnswer[]>;
   finish(requests: readonly FinishRequest[]): Promise<FinishAnswer[]>;
   extend(requests: readonly ExtendRequest[]): Promise<ExtendAnswer[]>;
+  /** Nobody here says more of the runs that were granted until now: their leases end by themselves. */
+  abandonRuns(): void;
 
   // schedules
   open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]>;

@@ -90,6 +90,9 @@ export class MemoryTubeLedger implements TubeLedger {
     return this.each(requests, extend);
   }
 
+  /** Nobody else renews them. */
+  abandonRuns(): void {}
+
   async open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]> {
     return this.decide(requests, open);
   }

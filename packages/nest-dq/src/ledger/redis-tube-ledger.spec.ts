@@ -91,6 +91,19 @@ describe('RedisTubeLedger with a keeper of leases', () => {
     await expect(ledger.finish([finish('a'), finish('b')])).resolves.toEqual(['ok', 'ok']);
   });
 
+  it('tells it that what was abandoned is over, also where that is granted only afterwards', async () => {
+    await grant();
+    ledger.abandonRuns();
+    expect(told.slice(1)).toEqual([message({ over: packIds(['a', 'b']) })]);
+    answers = [1, 8, 1, 900];
+    const claimed = claim(['late']);
+    ledger.abandonRuns();
+    await claimed;
+    expect(told).toHaveLength(2);
+    await claim(['next']);
+    expect(told).toHaveLength(3);
+  });
+
   it('tells it of what is finished, whatever the answer', async () => {
     await grant();
     answers = [1, 0];

@@ -36,6 +36,8 @@ import { ScriptArguments, ScriptReply, type ScriptWire } from './script-wire.js'
 /** One tube's part of the ledger in Redis: requests to script arguments, replies to answers. No decisions. */
 export class RedisTubeLedger implements TubeLedger {
   readonly ahead = AHEAD;
+  /** Grows as runs are abandoned, those of claims that are still under way among them. */
+  private abandonments = 0;
 
   constructor(
     private readonly master: RedisMaster,
@@ -70,13 +72,15 @@ export class RedisTubeLedger implements TubeLedger {
   ): Promise<ClaimAnswer[]> {
     if (requests.length === 0 && settled.length === 0) return [];
     const lastOk = this.now();
+    const { abandonments } = this;
     const reply = await this.call('dqClaim', (to) => {
       to.number(requests.length);
       for (const request of requests) claimWire.write(to, request);
       for (const each of settled) writeSettled(to, each);
     });
     const answers = requests.map((request) => claimWire.read(reply, request));
-    this.keeper?.granted(grantedRuns(requests, answers, lastOk));
+    if (this.keeper && abandonments === this.abandonments)
+      this.keeper.granted(grantedRuns(requests, answers, lastOk));
     return answers;
   }
 
@@ -91,6 +95,11 @@ export class RedisTubeLedger implements TubeLedger {
     const answers = await this.each('dqExtend', extendWire, requests);
     this.keeper?.over(requests.filter((_, i) => answers[i] === 'refused'));
     return answers;
+  }
+
+  abandonRuns(): void {
+    this.abandonments++;
+    this.keeper?.abandoned();
   }
 
   open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]> {

@@ -97,6 +97,8 @@ export class ScriptedLedger implements TubeLedger {
     return this.ask(this.extends, requests);
   }
 
+  abandonRuns(): void {}
+
   open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]> {
     return this.ask(this.opens, requests);
   }

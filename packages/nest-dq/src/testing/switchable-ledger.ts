@@ -6,6 +6,8 @@ export class SwitchableLedger implements Ledger {
   /** What reached the ledger: `claim job-1`, `finish job-1 done`, `extend job-1`. */
   readonly asked: string[] = [];
   away = false;
+  /** How often a tube's runs were abandoned. */
+  abandoned = 0;
   private readonly tubes = new Map<string, SwitchableTube>();
 
   constructor(private readonly ledger: Ledger) {}
@@ -73,6 +75,7 @@ class SwitchableTube implements TubeLedger {
       () => this.tube.extend(requests),
       requests.map(({ id }) => `extend ${id}`),
     );
+  abandonRuns = (): void => void this.owner.abandoned++;
   open: TubeLedger['open'] = (requests) =>
     this.reach(
       () => this.tube.open(requests),
