@@ -102,7 +102,7 @@ describe('an application on a folder', () => {
     expect(await second.get(DqProducer).find(done)).toMatchObject({ state: 'done' });
     const { letters } = await second.get(DqDeadLetters).list('doomed');
     expect(letters).toMatchObject([{ id: dead.id, payload: { order: 5 }, why: 'discarded' }]);
-    expect(await second.get(DqDeadLetters).revive(letters[0]!)).toBe(true);
+    expect(await second.get(DqDeadLetters).revive(letters[0]!)).toBe('revived');
     await eventually('it died again', async () => {
       const again = await second.get(DqDeadLetters).list('doomed');
       return again.letters.length === 1 && again.letters[0]!.diedAt > letters[0]!.diedAt;

@@ -11,7 +11,7 @@ export function hasEnded({ operation, answer, receipt }: Call): boolean {
     case 'reschedule':
       return answer === 'rescheduled';
     case 'discard':
-      return answer === true;
+      return answer === 'discarded';
     default:
       return false;
   }

@@ -28,7 +28,7 @@ export function jobsEnded({ history }: Simulation): string[] {
 export function revivedRan({ history }: Simulation): string[] {
   const { starts, robberies, calls, died } = history;
   return calls
-    .filter(({ operation, answer }) => operation.kind === 'revive' && answer === true)
+    .filter(({ operation, answer }) => operation.kind === 'revive' && answer === 'revived')
     .filter((call) => {
       const { id, began } = call;
       if ((died.get(id!) ?? 0) > began) return false;

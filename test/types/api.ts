@@ -38,6 +38,7 @@ import {
   isDqContext,
   type AsJson,
   type DeadLetter,
+  type DiscardResult,
   type DqClusterView,
   type DqError,
   type DqErrorCode,
@@ -51,6 +52,7 @@ import {
   type JobView,
   type PayloadOf,
   type RescheduleResult,
+  type ReviveResult,
   type RevokeResult,
   type Tube,
   type TubeProducer,
@@ -218,14 +220,16 @@ export async function bury(dead: DqDeadLetters, receipt: JobReceipt): Promise<De
   const { letters: said } = await dead.list<Order>('order.cancel');
   const letter: DeadLetter<Order> | undefined = said[0];
   if (letter) {
-    const revived: boolean = await dead.revive(letter, { delay: '5m' });
-    const discarded: boolean = await dead.discard(letter.ref);
+    const revived: ReviveResult = await dead.revive(letter, { delay: '5m' });
+    const discarded: DiscardResult = await dead.discard(letter.ref);
+    // @ts-expect-error what is no word is always true
+    const went: boolean = await dead.discard(letter);
     holds<Equal<typeof letter.attempt, number>>();
     // @ts-expect-error `attempts` is the most allowed, which a letter does not know
     void letter.attempts;
     // @ts-expect-error the payload may be out of reach
     const id: string = letter.payload.id;
-    return [letter, { ...letter, payload: [revived, discarded, id] }];
+    return [letter, { ...letter, payload: [revived, discarded, went, id] }];
   }
   // @ts-expect-error no such reason
   if ((await dead.get({ tube: OrderCancel, key: '42' }))?.why === 'boredom') return [];

@@ -39,6 +39,7 @@ export {
 export { DqConsumer, type Consumption } from './consumer/consumer.js';
 export { DqDeadLetters } from './producer/dead-letters.js';
 export type { DeadLetter } from './dead-letter.js';
+export type { DiscardResult, ReviveResult } from './job.js';
 export { DqEvents, type DqEventMap, type DqEventName } from './events/events.js';
 export { OnDq } from './nest/on-dq.js';
 export { DqHealth, type DqHealthState } from './health/health.js';

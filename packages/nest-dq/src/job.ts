@@ -78,6 +78,16 @@ export type RevokeResult = 'revoked' | 'running' | 'done' | 'dead' | 'unknown';
 /** `rescheduled`, or why not: what the job is. `unknown`: no copy of it is left, or no job has that key. */
 export type RescheduleResult = 'rescheduled' | 'running' | 'done' | 'revoked' | 'dead' | 'unknown';
 
+/**
+ * `revived`, or why not. `replaced`: its key has had a newer job, so the letter stays. The others are what the job is:
+ * `revoked` also when it was discarded; `unknown` when no job is known, or its end is longer ago than is remembered.
+ */
+export type ReviveResult =
+  'revived' | 'replaced' | 'waiting' | 'retrying' | 'running' | 'done' | 'revoked' | 'unknown';
+
+/** `discarded`, or what the job is, as in a `ReviveResult`. */
+export type DiscardResult = 'discarded' | 'waiting' | 'retrying' | 'running' | 'done' | 'revoked' | 'unknown';
+
 /** What is known of a job. */
 export interface JobView {
   /** `retrying`: it waits, after a run that failed or was cut short. */

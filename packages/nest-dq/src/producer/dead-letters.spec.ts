@@ -91,26 +91,36 @@ describe('a dead letter', () => {
     expect(Object.keys(letters[0]!)).not.toContain('payload');
     expect(Object.keys(letters[0]!)).not.toContain('error');
     // A person decides: it can be revived, and given up.
-    expect(await deadLetters.revive(receipt)).toBe(true);
+    expect(await deadLetters.revive(receipt)).toBe('revived');
     expect((await copies()).map(({ payload }) => payload)).toContain('{"a":');
   });
 
-  it('is none while the job waits, runs, is done, or is not known', async () => {
-    const { deadLetters, producer, copies, run } = await embedded();
-    const receipt = await producer.now('t', 1, { key: 'k' });
-    const none = async (ref: JobRef) => {
+  it.each<[string, JobOptions]>([
+    ['plain', {}],
+    ['keyed', { key: 'k' }],
+  ])('is none of a job that is not dead, and the calls say what it is: %s', async (_kind, options) => {
+    const { deadLetters, producer, clock, copies, run } = await embedded();
+    const receipt = await producer.now('t', 1, options);
+    const none = async (ref: JobRef, state: string) => {
       expect(await deadLetters.get(ref)).toBeUndefined();
-      expect(await deadLetters.revive(ref)).toBe(false);
-      expect(await deadLetters.discard(ref)).toBe(false);
+      expect([await deadLetters.revive(ref), await deadLetters.discard(ref)]).toEqual([state, state]);
     };
-    await none(receipt);
-    await none(KEY);
-    await none({ tube: 'u', key: 'k' });
-    const { finish } = await run((await copies())[0]!);
-    await none(receipt);
-    await finish('done');
-    await none(KEY);
+    const byKey: JobRef = options.key ? KEY : receipt;
+    await none(receipt, 'waiting');
+    await none(byKey, 'waiting');
+    await none({ tube: 'u', key: 'k' }, 'unknown');
+    const [primary] = await copies();
+    const first = await run(primary!);
+    await none(receipt, 'running');
+    await first.finish('retry', { due: clock.wall() });
+    await none(byKey, 'retrying');
+    const second = await run(primary!);
+    await second.finish('done');
+    await none(byKey, 'done');
     expect(await copies()).toHaveLength(3);
+    const another = await producer.now('u', 1);
+    await producer.revoke(another);
+    await none(another, 'revoked');
   });
 
   it('of a tube with a prefix names the tube without it', async () => {
@@ -119,7 +129,7 @@ describe('a dead letter', () => {
     expect(letters).toMatchObject([{ tube: 't', key: 'k', payload: { a: 1 } }]);
     expect(await deadLetters.get(KEY)).toEqual(letters[0]);
     expect(parseRef(letters[0]!.ref, 'app.')).toMatchObject({ tube: 'app.t', id: receipt.id, key: 'k' });
-    expect(await deadLetters.discard(letters[0]!.ref)).toBe(true);
+    expect(await deadLetters.discard(letters[0]!.ref)).toBe('discarded');
   });
 });
 
@@ -221,7 +231,7 @@ describe('revive', () => {
       ...options,
       ...settings,
     });
-    expect(await deadLetters.revive(receipt)).toBe(true);
+    expect(await deadLetters.revive(receipt)).toBe('revived');
     await clock.advance(0);
     const revived = await copies();
     expect(revived.map(({ state, payload, header }) => [state, payload, header.due])).toEqual([
@@ -242,15 +252,15 @@ describe('revive', () => {
     for (const ref of [KEY, 'ref', 'receipt']) {
       const { deadLetters, receipt } = await withDead({ key: 'k' });
       const [letter] = (await deadLetters.list('t')).letters;
-      const which = ref === 'ref' ? letter!.ref : ref === 'receipt' ? receipt : KEY;
-      expect(await deadLetters.revive(which)).toBe(true);
-      expect(await deadLetters.revive(which)).toBe(false);
+      const which = ref === 'ids' ? letter!.ref : ref === 'receipt' ? receipt : KEY;
+      expect(await deadLetters.revive(which)).toBe('revived');
+      expect(await deadLetters.revive(which)).toBe('waiting');
     }
   });
 
   it('takes a delay', async () => {
     const { deadLetters, receipt, copies, claim, clock } = await withDead();
-    expect(await deadLetters.revive(receipt, { delay: '3s' })).toBe(true);
+    expect(await deadLetters.revive(receipt, { delay: '3s' })).toBe('revived');
     await clock.advance(0);
     const [primary] = await copies();
     expect(await claim(primary!)).toEqual({ kind: 'wait', ms: 3_000 });
@@ -259,7 +269,7 @@ describe('revive', () => {
   it('lets it die again, and be revived again', async () => {
     const { deadLetters, receipt, copies, run, clock, bury, states } = await withDead();
     for (let time = 0; time < 3; time++) {
-      expect(await deadLetters.revive(receipt)).toBe(true);
+      expect(await deadLetters.revive(receipt)).toBe('revived');
       await clock.advance(0);
       const [primary] = await copies();
       await (await run(primary!)).finish('dead');
@@ -277,7 +287,8 @@ describe('revive', () => {
     const before = await copies();
     expect(before).toHaveLength(6);
     expect(await deadLetters.get(KEY)).toBeUndefined();
-    expect(await deadLetters.revive(receipt)).toBe(false);
+    expect(await deadLetters.revive(receipt)).toBe('replaced');
+    expect(await deadLetters.revive(KEY)).toBe('waiting');
     await clock.advance(0);
     expect(await copies()).toEqual(before);
     expect((await states()).toSorted().slice(0, 3)).toEqual(BURIED);
@@ -292,7 +303,7 @@ describe('revive', () => {
     expect(ledger.asked).not.toContain('open');
     await restore();
     expect(await states()).toEqual(BURIED);
-    expect(await deadLetters.revive(receipt)).toBe(true);
+    expect(await deadLetters.revive(receipt)).toBe('revived');
   });
 
   it('on too few nodes fails, and it stays dead', async () => {
@@ -308,7 +319,7 @@ describe('revive', () => {
   it.each(['lost', 'unanswered'] as const)('takes effect once when its commit is %s first', async (fault) => {
     const { deadLetters, receipt, ledger, after, copies } = await withDead();
     ledger.fail('commit', fault);
-    expect(await after(1_000, deadLetters.revive(receipt))).toBe(true);
+    expect(await after(1_000, deadLetters.revive(receipt))).toBe('revived');
     expect(await copies()).toHaveLength(3);
     expect(await deadLetters.list('t')).toEqual({ letters: [] });
   });
@@ -319,7 +330,7 @@ describe('revive', () => {
     const error = await failure(deadLetters.revive(receipt));
     expect(error).toMatchObject({ code: 'DQ_LEDGER_DOWN', indeterminate: false });
     expect(await states()).toEqual(BURIED);
-    expect(await deadLetters.revive(receipt)).toBe(true);
+    expect(await deadLetters.revive(receipt)).toBe('revived');
   });
 
   it('by two at once is done by one of them, in each order of their steps', async () => {
@@ -335,7 +346,10 @@ describe('revive', () => {
         }),
       );
       await clock.advance(0);
-      expect({ order, once: revived[0] !== revived[1] }).toEqual({ order, once: true });
+      expect({ order, revived: new Set(revived) }).toEqual({
+        order,
+        revived: new Set(['revived', 'waiting']),
+      });
       const left = await copies();
       expect(left).toHaveLength(3);
       expect((await run(left[0]!)).attempt).toBe(1);
@@ -349,8 +363,23 @@ describe('revive', () => {
       ledger.acted = () => undefined;
       await other.discard(receipt);
     };
-    expect(await deadLetters.revive(receipt)).toBe(false);
+    expect(await deadLetters.revive(receipt)).toBe('revoked');
     expect(await copies()).toEqual([]);
+  });
+
+  it('revives the letter that there is, when the job was revived and died again meanwhile', async () => {
+    const { deadLetters, process, receipt, ledger, copies, run, bury } = await withDead();
+    const other = process().deadLetters;
+    ledger.gate = async (call) => {
+      if (call !== 'open') return;
+      ledger.gate = () => undefined;
+      await other.revive(receipt);
+      const revived = (await copies()).find(({ state }) => state === 'ready');
+      await (await run(revived!)).finish('dead');
+      await bury();
+    };
+    expect(await deadLetters.revive(receipt)).toBe('revived');
+    expect(await deadLetters.list('t')).toEqual({ letters: [] });
   });
 
   it('while another discards: it runs, or it is given up, never both', async () => {
@@ -365,8 +394,13 @@ describe('revive', () => {
         () => discards.deadLetters.discard(receipt),
       ]);
       await clock.advance(0);
-      expect({ order, both: revived === discarded }).toEqual({ order, both: false });
-      expect(await copies()).toHaveLength(revived ? 3 : 0);
+      const runs = revived === 'revived';
+      expect({ order, revived, discarded }).toEqual(
+        runs
+          ? { order, revived, discarded: 'waiting' }
+          : { order, revived: 'revoked', discarded: 'discarded' },
+      );
+      expect(await copies()).toHaveLength(runs ? 3 : 0);
       expect(await deadLetters.list('t')).toEqual({ letters: [] });
     }
   });
@@ -391,11 +425,11 @@ describe('discard', () => {
     const before = await copies();
     let atDecision = 0;
     ledger.acted = async (call) => void (atDecision = call === 'discard' ? (await copies()).length : 0);
-    expect(await deadLetters.discard(receipt)).toBe(true);
+    expect(await deadLetters.discard(receipt)).toBe('discarded');
     expect([atDecision, (await copies()).length]).toEqual([3, 0]);
     ledger.acted = () => undefined;
     expect(await deadLetters.list('t')).toEqual({ letters: [] });
-    expect(await deadLetters.discard(receipt)).toBe(false);
+    expect(await deadLetters.discard(receipt)).toBe('revoked');
     expect(await producer.find(receipt)).toMatchObject({ state: 'revoked' });
     for (const copy of before) expect(await claim(copy)).toEqual({ kind: 'gone' });
     const { generation } = before[0]!.header;
@@ -409,8 +443,8 @@ describe('discard', () => {
     await clock.advance(1);
     await producer.delay('t', 'new', '1m', { key: 'k' });
     const before = await schedule();
-    expect(await deadLetters.discard(KEY)).toBe(false);
-    expect(await deadLetters.discard(receipt)).toBe(true);
+    expect(await deadLetters.discard(KEY)).toBe('waiting');
+    expect(await deadLetters.discard(receipt)).toBe('discarded');
     expect(await payloads()).toEqual(['new', 'new', 'new']);
     expect(await schedule()).toEqual(before);
     expect(await deadLetters.list('t')).toEqual({ letters: [] });
@@ -419,7 +453,7 @@ describe('discard', () => {
   it('holds although a node is away: its copy is turned away if it ever surfaces', async () => {
     const { deadLetters, receipt, cut, restore, after, copies, claim } = await withDead();
     await cut(0);
-    expect(await after(1_000, deadLetters.discard(receipt))).toBe(true);
+    expect(await after(1_000, deadLetters.discard(receipt))).toBe('discarded');
     await restore();
     const [left, ...others] = await copies();
     expect([left!.node, others]).toEqual([0, []]);

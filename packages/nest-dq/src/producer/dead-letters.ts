@@ -2,14 +2,15 @@ import { deleteCopies } from '../copy-deletion.js';
 import { readCopy } from '../copy-reading.js';
 import { deadLetter, type DeadLetter } from '../dead-letter.js';
 import { DqError, show } from '../errors.js';
-import { parseRef } from '../job-ref.js';
-import type { JobRef } from '../job.js';
+import { parseRef, type JobTarget } from '../job-ref.js';
+import type { DiscardResult, JobRef, ReviveResult } from '../job.js';
 import type { Letter, LetterPage } from '../ledger/ledger.js';
 import type { Duration } from '../time.js';
 import { tubeName, type AsJson, type Tube } from '../tube.js';
 import { BatchedLedger } from './batched-ledger.js';
 import { checkBetween, checkObject } from './call-options.js';
 import { dueAfter, dueNow } from './due.js';
+import { Lookups, withoutPrefix } from './lookups.js';
 import { Moves } from './moves.js';
 import type { ProducerParts } from './producer-parts.js';
 
@@ -31,13 +32,13 @@ export abstract class DqDeadLetters {
   abstract get(ref: JobRef): Promise<DeadLetter | undefined>;
 
   /**
-   * Runs it again, now or after a delay; attempts begin anew. False: it is no dead letter (any more), or its key has a
-   * newer job. `DQ_NO_COPY`: every node that has a copy is away; it stays dead. `DQ_TOO_FEW_COPIES`.
+   * Runs it again, now or after a delay; attempts begin anew. Where it is no dead letter (any more), tells what the job
+   * is. `DQ_NO_COPY`: every node that has a copy is away; it stays dead. `DQ_TOO_FEW_COPIES`.
    */
-  abstract revive(ref: JobRef, options?: { delay?: Duration }): Promise<boolean>;
+  abstract revive(ref: JobRef, options?: { delay?: Duration }): Promise<ReviveResult>;
 
-  /** Gives it up for good, and deletes its copies. False: it is no dead letter (any more). */
-  abstract discard(ref: JobRef): Promise<boolean>;
+  /** Gives it up for good, and deletes its copies. Where it is no dead letter (any more), tells what the job is. */
+  abstract discard(ref: JobRef): Promise<DiscardResult>;
 }
 
 const LARGEST_PAGE = 1_000;
@@ -45,12 +46,14 @@ const LARGEST_PAGE = 1_000;
 export class ClusterDeadLetters extends DqDeadLetters {
   private readonly batched: BatchedLedger;
   private readonly moves: Moves;
+  private readonly lookups: Lookups;
   private closed = false;
 
   constructor(private readonly parts: ProducerParts) {
     super();
     this.batched = new BatchedLedger(parts.ledger, parts.clock);
     this.moves = new Moves(parts, this.batched);
+    this.lookups = new Lookups(parts, this.batched);
   }
 
   override async list<In>(
@@ -73,27 +76,36 @@ export class ClusterDeadLetters extends DqDeadLetters {
   }
 
   override async get(ref: JobRef): Promise<DeadLetter | undefined> {
-    const { tube, letter } = await this.look(ref);
-    return letter && this.opened(tube, letter);
+    const target = this.parse(ref);
+    const letter = await this.letter(target);
+    return letter && this.opened(target.tube, letter);
   }
 
-  override async revive(ref: JobRef, options?: { delay?: Duration }): Promise<boolean> {
+  override async revive(ref: JobRef, options?: { delay?: Duration }): Promise<ReviveResult> {
     const { delay } = checkObject('the revive options', options, ['delay']);
     const due = delay === undefined ? dueNow : dueAfter(delay);
-    const { tube, letter } = await this.look(ref);
-    if (!letter) return false;
+    const target = this.parse(ref);
+    const { tube } = target;
     const ledger = this.parts.ledger.tube(tube);
-    return this.moves.revive(tube, letter, due(ledger.now()));
+    let letter = await this.letter(target);
+    while (letter) {
+      if (await this.moves.revive(tube, letter, due(ledger.now()))) return 'revived';
+      const still = await this.letter(target);
+      if (still?.generation === letter.generation) return 'replaced';
+      // Somebody else revived it in between; where it is dead again, this is another letter.
+      letter = still;
+    }
+    return this.stateOf(target);
   }
 
-  override async discard(ref: JobRef): Promise<boolean> {
-    this.refuseIfClosed();
-    const { tube, id, born } = parseRef(ref, this.parts.settings.prefix);
+  override async discard(ref: JobRef): Promise<DiscardResult> {
+    const target = this.parse(ref);
+    const { tube, id, born } = target;
     const { cluster, settleQueue } = this.parts;
     const letter = await this.batched.tube(tube).discard({ id, born });
-    if (!letter) return false;
+    if (!letter) return this.stateOf(target);
     await deleteCopies(cluster, settleQueue, tube, letter, letter.places);
-    return true;
+    return 'discarded';
   }
 
   /** Everything fails from now on. Idempotent. */
@@ -101,18 +113,26 @@ export class ClusterDeadLetters extends DqDeadLetters {
     this.closed = true;
   }
 
-  private async look(ref: JobRef): Promise<{ tube: string; letter: Letter | undefined }> {
+  private parse(ref: JobRef): JobTarget {
     this.refuseIfClosed();
-    const { tube, id, born } = parseRef(ref, this.parts.settings.prefix);
-    const letter = await this.batched.tube(tube).letter({ id, born });
-    return { tube, letter };
+    return parseRef(ref, this.parts.settings.prefix);
+  }
+
+  private letter({ tube, id, born }: JobTarget): Promise<Letter | undefined> {
+    return this.batched.tube(tube).letter({ id, born });
+  }
+
+  /** Of a job that has no letter. */
+  private async stateOf(target: JobTarget): Promise<Exclude<DiscardResult, 'discarded'>> {
+    const state = (await this.lookups.find(target))?.state;
+    // Dead, it died since it was asked for.
+    return state === undefined || state === 'dead' ? 'unknown' : state;
   }
 
   /** The payload, and the key, are in the copies only. */
   private async opened(storedAs: string, letter: Letter): Promise<DeadLetter> {
     const copy = await readCopy(this.parts.cluster, letter, letter.places);
-    const { prefix } = this.parts.settings;
-    const tube = storedAs.startsWith(prefix) ? storedAs.slice(prefix.length) : storedAs;
+    const tube = withoutPrefix(storedAs, this.parts.settings.prefix);
     return deadLetter({ tube, storedAs, letter, copy });
   }
 
