@@ -140,6 +140,15 @@ describe('startBeanstalkd', () => {
     await expect(put(server, body)).resolves.toMatch('INSERTED');
   });
 
+  it('takes no connection beyond a limit of open files, until that is raised', async () => {
+    const server = await start();
+    await server.limitOpenFiles(4);
+    const reply = ask(server.port, 'peek 1', LIMIT);
+    await expect(within(200, 'a full server', reply)).rejects.toThrow('waited 0.2 s for a full server');
+    await server.limitOpenFiles(64);
+    await expect(reply).resolves.toBe('NOT_FOUND');
+  });
+
   it('stops a frozen server, twice, and is then gone for good', async () => {
     const server = await start();
     const { pid } = server;

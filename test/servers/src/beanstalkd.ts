@@ -47,6 +47,11 @@ export class BeanstalkdServer extends Server {
     await run('prlimit', ['--pid', String(this.pid), `--fsize=${bytes}:`]);
   }
 
+  /** Lets it have so many files open at a time, its connections too, until it is restarted or told another number. */
+  async limitOpenFiles(count: number): Promise<void> {
+    await run('prlimit', ['--pid', String(this.pid), `--nofile=${count}:`]);
+  }
+
   protected override command(): [file: string, ...args: string[]] {
     const env = Object.entries(this.options.env ?? {}).map(([name, value]) => `${name}=${value}`);
     return ['/usr/bin/env', ...env, '/bin/sh', '-c', IGNORING_FILE_LIMITS, ...super.command()];

@@ -4,6 +4,7 @@ import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import { Connection } from '../beanstalk/connection.js';
 import type { Clock, Timer } from '../time.js';
 import { UNKNOWN_COPY, locationStart, type Location } from '../location.js';
+import { LaneHealth } from './lane-health.js';
 import { putCopy, type CopyToPut, type Store } from './node-put.js';
 import { StoreHealth } from './store-health.js';
 
@@ -34,7 +35,7 @@ export interface NodeListener {
   up?(node: ClusterNode): void;
   /** Once for each time the node goes down, and once if the first connection fails. */
   down?(node: ClusterNode, error: Error): void;
-  /** It answers, but does not store: once for each time that begins. */
+  /** It answers, but does not store, or takes no connection that reserves. */
   trouble?(node: ClusterNode, message: string): void;
 }
 
@@ -45,6 +46,8 @@ export interface NodeListener {
 export class ClusterNode {
   /** The largest body the server takes, in bytes; Infinity until it told. */
   maxJobSize = Infinity;
+  /** Whether it takes the connections that reserve, as those say who open them. */
+  readonly lanes: LaneHealth;
   /** There from the dialling on; once it has answered it is the store's. */
   private control: Connection | undefined;
   /** While the node is up. */
@@ -66,9 +69,11 @@ export class ClusterNode {
     private readonly dial: Dial,
     private readonly clock: Clock,
   ) {
-    this.health = new StoreHealth(clock, (message) => {
+    const tell = (message: string) => {
       for (const listener of this.listeners) listener.trouble?.(this, message);
-    });
+    };
+    this.health = new StoreHealth(clock, tell);
+    this.lanes = new LaneHealth(clock, tell);
   }
 
   /** It answers. */
@@ -91,9 +96,9 @@ export class ClusterNode {
     return this.health.logStopped;
   }
 
-  /** `up`, or why it is down or no good for storing: for people. */
+  /** `up`, or why it is down or no good for storing or reserving: for people. */
   get reason(): string {
-    if (this.up) return this.health.problem ?? 'up';
+    if (this.up) return this.health.problem ?? this.lanes.problem ?? 'up';
     return this.lastError?.message ?? 'not connected yet';
   }
 
@@ -275,6 +280,7 @@ export class ClusterNode {
     this.control = undefined;
     this.store = undefined;
     this.failures++;
+    this.lanes.forget();
     this.lastError = reason;
     this.timer?.cancel();
     this.release();

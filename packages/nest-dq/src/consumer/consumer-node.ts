@@ -11,7 +11,8 @@ const MOST_LANES = 3;
 const SMALLEST_BATCH = 4;
 const LARGEST_BATCH = 256;
 /** Milliseconds. */
-const REOPEN_AFTER = 250;
+const FIRST_REOPEN = 250;
+const LONGEST_REOPEN = 5_000;
 const POLL_WITHOUT_WAIT = 50;
 const KICK_AFTER = 5_000;
 /** Well below the time by which every primary surfaces early, so that nothing comes late by it. */
@@ -43,6 +44,7 @@ export interface Taker {
  * 5. A refill asks for a batch of what is ready now; a full one is followed by a larger one, else the node is empty.
  * 6. A lane that holds nothing any more is idle: 1. When room opens, the lane that holds least refills.
  * 7. A lane whose connection is lost forgets its deliveries; it is opened again once the node's control connection is up.
+ *    One that the node never answered on is told of, and the pauses between the tries grow.
  */
 export class ConsumerNode implements LaneEvents {
   private lanes: Lane[] = [];
@@ -58,6 +60,8 @@ export class ConsumerNode implements LaneEvents {
   private resting = false;
   /** A lane was lost a moment ago: the control connection may not have noticed yet that the node is gone. */
   private reopening = false;
+  /** Milliseconds: after that long a lane that is lost now is opened again. */
+  private reopenAfter = FIRST_REOPEN;
   private readonly timers = new Set<Timer>();
 
   constructor(
@@ -95,6 +99,7 @@ export class ConsumerNode implements LaneEvents {
     this.polling = false;
     this.resting = false;
     this.waiter?.close();
+    this.node.lanes.done(this.tube);
   }
 
   /** Ends the lanes once the server has answered all that was said; resolves when they are gone. */
@@ -125,11 +130,13 @@ export class ConsumerNode implements LaneEvents {
   }
 
   opened(): void {
+    this.reopenAfter = FIRST_REOPEN;
+    this.node.lanes.done(this.tube);
     this.advance();
   }
 
-  refused({ message }: BeanstalkError): void {
-    this.taker.nodeTrouble(this.node, `it does not let us reserve from ${this.tube}: ${message}`);
+  refused(error: BeanstalkError): void {
+    this.node.lanes.refused(this.tube, error);
   }
 
   freed(): void {
@@ -238,11 +245,15 @@ export class ConsumerNode implements LaneEvents {
     if (this.lanes.length >= MOST_LANES || this.reopening) return;
     if (this.lanes.some(({ opening, closed }) => opening || closed)) return;
     const instance = this.node.instance ?? '';
-    const connection = this.node.connectLane(() => {
+    const connection = this.node.connectLane((reason) => {
       this.lanes = this.lanes.filter((other) => other !== lane);
       this.reopening = true;
       lane.forget();
-      this.later(REOPEN_AFTER, () => this.reopen());
+      this.later(this.reopenAfter, () => this.reopen());
+      if (!lane.opening) return;
+      // A node at its limit of open files spends its time on refusing: it is not to be asked more and more.
+      this.reopenAfter = Math.min(LONGEST_REOPEN, 2 * this.reopenAfter);
+      if (reason.code !== 'CLOSED' && this.node.up) this.refused(reason);
     });
     if (!connection) return;
     const lane = new Lane(connection, instance, this.tube, this);
@@ -274,9 +285,9 @@ export class ConsumerNode implements LaneEvents {
     });
   }
 
-  /** Every lane holds something or is full, so none can wait. */
+  /** Every lane holds something or is full, so none can wait. Where there is no lane, opening one asks again. */
   private poll(): void {
-    if (this.polling || this.opening) return;
+    if (this.polling || this.opening || this.lanes.length === 0) return;
     this.polling = true;
     this.later(POLL_WITHOUT_WAIT, () => {
       this.polling = false;

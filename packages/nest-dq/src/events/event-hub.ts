@@ -23,6 +23,7 @@ export class EventHub extends DqEvents {
     late: new Subject(),
     nodeDown: new Subject(),
     nodeUp: new Subject(),
+    nodeTrouble: new Subject(),
   };
 
   constructor(private readonly options: EventHubOptions) {

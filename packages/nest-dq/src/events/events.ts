@@ -36,6 +36,8 @@ export interface DqEventMap {
   nodeDown: { readonly node: string; readonly error: Error };
   /** A node answers: the first time, and whenever it is back. */
   nodeUp: { readonly node: string };
+  /** A node answers, but refuses to store, or takes no connection that reserves: what it is, and what to do. */
+  nodeTrouble: { readonly node: string; readonly message: string };
 }
 
 /** Names of events, as `@OnDq` and `DqEvents.on` take them. */

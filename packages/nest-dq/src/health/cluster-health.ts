@@ -14,7 +14,7 @@ export class ClusterHealth extends DqHealth {
     const { askRedis, cluster } = this;
     const redis = askRedis ? ((await askRedis()) ? 'up' : 'down') : 'none';
     const { nodes, settings } = cluster;
-    const usable = nodes.filter(({ up, writable }) => up && writable).length;
+    const usable = nodes.filter(({ reason }) => reason === 'up').length;
     const status = redis === 'down' || usable < settings.minWritten ? 'down' : 'up';
     const reasons = Object.fromEntries(nodes.map(({ endpoint, reason }) => [endpoint, reason]));
     return { [key ?? 'dq']: { status, nodes: reasons, redis } } as Record<Key, DqHealthState>;

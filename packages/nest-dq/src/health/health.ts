@@ -1,8 +1,11 @@
 /** How a cluster is, as this process sees it. */
 export interface DqHealthState {
-  /** `down`: fewer nodes store jobs than `minWritten`, or Redis does not answer. Fewer than all is up still. */
+  /**
+   * `down`: fewer nodes than `minWritten` store jobs and let this process reserve them, or Redis does not answer.
+   * Fewer than all is up still.
+   */
   readonly status: 'up' | 'down';
-  /** By endpoint: `up`, or why the node is no good for storing. */
+  /** By endpoint: `up`, or why the node is no good for storing or reserving. */
   readonly nodes: Readonly<Record<string, string>>;
   /** `none`: the ledger is in the memory of this process. */
   readonly redis: 'up' | 'down' | 'none';

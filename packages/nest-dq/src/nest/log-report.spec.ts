@@ -174,12 +174,12 @@ describe('the log', () => {
     expect(logger.matching(/out of memory/)).toHaveLength(2);
   });
 
-  it('tells, once a minute, that a node does not store, with what to do', () => {
+  it('tells, once a minute and as an error, that a node does not store, with what to do', () => {
     const node = new ClusterNode('10.0.0.1:11300', () => new Duplex(), clock);
     report.trouble(node, 'its binlog has stopped; restart it');
     report.trouble(node, 'its binlog has stopped; restart it');
     expect(logger.lines).toEqual([
-      { level: 'warn', message: '10.0.0.1:11300: its binlog has stopped; restart it' },
+      { level: 'error', message: '10.0.0.1:11300: its binlog has stopped; restart it' },
     ]);
   });
 });

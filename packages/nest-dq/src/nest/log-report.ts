@@ -111,7 +111,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   }
 
   trouble(node: ClusterNode, message: string): void {
-    this.nodeTrouble(node.endpoint, message);
+    this.tellNowAndThen(`${node.endpoint}: ${message}`, 'error');
   }
 
   nodeTrouble(node: string, message: string): void {
@@ -129,12 +129,12 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.logger.log('Redis answers again');
   }
 
-  private tellNowAndThen(trouble: string): void {
+  private tellNowAndThen(trouble: string, level: 'warn' | 'error' = 'warn'): void {
     const now = this.clock.now();
     for (const [told, at] of this.troubles) if (now - at >= TROUBLE_EVERY) this.troubles.delete(told);
     if (this.troubles.has(trouble)) return;
     this.troubles.set(trouble, now);
-    this.logger.warn(trouble);
+    this.logger[level](trouble);
   }
 }
 

@@ -111,5 +111,7 @@ function nodeEvents(events: EventHub): NodeListener {
     up: ({ endpoint }) => events.heard('nodeUp') && events.tell('nodeUp', { node: endpoint }),
     down: ({ endpoint }, error) =>
       events.heard('nodeDown') && events.tell('nodeDown', { node: endpoint, error }),
+    trouble: ({ endpoint }, message) =>
+      events.heard('nodeTrouble') && events.tell('nodeTrouble', { node: endpoint, message }),
   };
 }
