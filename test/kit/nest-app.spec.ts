@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Logger, Module, type ModuleMetadata } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import {
+  Again,
   DelayedHandler,
   DelayedJob,
   DqConsumer,
@@ -9,6 +10,7 @@ import {
   DqProducer,
   InjectDq,
   defineTube,
+  getDqToken,
   type DqOptions,
 } from 'nest-dq';
 import { DqTestKit } from 'nest-dq/testing';
@@ -137,6 +139,37 @@ describe('an application under the kit', () => {
     await api.get(Orders).place('43');
     expect(await kit.advance('15m')).toMatchObject({ started: 0 });
     expect(kit.scheduled(OrderCancel)).toMatchObject([{ key: '43' }]);
+  });
+
+  it('runs nothing more in an advance that goes on when it is closed, whatever its clusters', async () => {
+    const runs: string[] = [];
+    const closing: Promise<void>[] = [];
+    const run = (tube: string) => {
+      runs.push(tube);
+      if (runs.length === 6) closing.push(app.close());
+      return Again.after('1h');
+    };
+    @Injectable()
+    class Hourly {
+      @DelayedHandler('first')
+      first(): Again {
+        return run('first');
+      }
+
+      @DelayedHandler('second', { cluster: 'mails' })
+      second(): Again {
+        return run('second');
+      }
+    }
+    const imports = [DqModule.forRoot(), DqModule.forRoot({ name: 'mails' })];
+    const app = await start({ imports, providers: [Hourly] });
+    await app.get(DqProducer).now('first', 1);
+    await app.get<DqProducer>(getDqToken('mails')).now('second', 1);
+    const { started } = await kit.advance('5 days');
+    expect(closing).toHaveLength(1);
+    await closing[0];
+    expect(runs).toHaveLength(6);
+    expect(started).toBe(6);
   });
 
   it("is closed in none of the kit's time when nothing runs", async () => {

@@ -59,6 +59,7 @@ it('the packed library runs in an application outside of the workspace, drains o
 
   first.terminate();
   expect(await first.ended).toBe('SIGTERM');
+  expect(first.saw('slow cut', { ms: 600_000, closed: '' })).toBe(true);
   expect(first.saw('ran', { id: 'revoked' })).toBe(false);
   expect(first.lines.filter(({ lateness }) => Number(lateness) < 0)).toEqual([]);
 

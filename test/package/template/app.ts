@@ -1,6 +1,15 @@
 // An application as a user would write it, against the packed library: it reports what happens as lines of JSON.
 import 'reflect-metadata';
-import { Controller, Injectable, Module, Param, Post, type INestApplicationContext } from '@nestjs/common';
+import {
+  Controller,
+  Injectable,
+  Module,
+  Param,
+  Post,
+  type DynamicModule,
+  type INestApplicationContext,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { DelayedHandler, DelayedJob, DqModule, DqProducer, Retry, defineTube } from 'nest-dq';
 import { EmbeddedNode } from 'nest-dq/embedded';
 import { openTelemetry } from 'nest-dq/opentelemetry';
@@ -11,6 +20,25 @@ const Slow = defineTube<{ ms: number }>('slow');
 
 function say(event: Record<string, unknown>): void {
   process.stdout.write(`${JSON.stringify(event)}\n`);
+}
+
+/** Closes as the usual recipe for Prisma has it. */
+class Database implements OnModuleDestroy {
+  isOpen = true;
+
+  onModuleDestroy(): void {
+    this.isOpen = false;
+  }
+}
+
+const databases = new Map<string, Database>();
+const closedDatabases = (): string =>
+  [...databases].flatMap(([name, { isOpen }]) => (isOpen ? [] : name)).join(', ');
+
+function databaseModule(name: string, global: boolean): DynamicModule {
+  const database = new Database();
+  databases.set(name, database);
+  return { module: class DatabaseModule {}, global, providers: [{ provide: name, useValue: database }] };
 }
 
 @Injectable()
@@ -49,6 +77,7 @@ class Orders {
       const timer = setTimeout(resolve, ms);
       job.signal.addEventListener('abort', () => {
         clearTimeout(timer);
+        say({ event: 'slow cut', ms, closed: closedDatabases() });
         reject(job.signal.reason as Error);
       });
     });
@@ -70,11 +99,15 @@ const { DQ_BEANSTALKS: beanstalks, DQ_REDIS: redis, PLAY: play = '' } = process.
 
 @Module({
   imports: [
+    databaseModule('before', false),
+    databaseModule('global before', true),
     DqModule.forRoot({
       ...(beanstalks && redis ? { beanstalks: beanstalks.split(','), redis } : {}),
       drainLimit: '2s',
       hooks: [openTelemetry()],
     }),
+    databaseModule('after', false),
+    databaseModule('global after', true),
   ],
   providers: [Orders],
   controllers: [OrdersController],

@@ -19,6 +19,7 @@ import { HandlerInvoker } from './handler-invoker.js';
 import { DqLifecycle } from './lifecycle.js';
 import { ListenerExplorer } from './listener-explorer.js';
 import { OPTION_NAMES, type DqOptions, type ResolvedOptions } from './options.js';
+import { DqRunPhaseModule, RunPhase } from './run-phase.js';
 import { DqRuntime } from './runtime.js';
 import { INJECTABLES, checkClusterName, dqToken } from './tokens.js';
 
@@ -41,7 +42,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   .setExtras<DqExtras>({ isGlobal: true, name: undefined }, (definition, { isGlobal, name }) => ({
     ...definition,
     global: isGlobal,
-    imports: [...(definition.imports ?? []), DiscoveryModule],
+    imports: [...(definition.imports ?? []), DiscoveryModule, DqRunPhaseModule],
     providers: [...(definition.providers ?? []), ...clusterProviders(name)],
     exports: INJECTABLES.map((what) => dqToken(what, name)),
   }))
@@ -149,15 +150,15 @@ function clusterProviders(cluster: string | undefined): Provider[] {
         runtime: DqRuntime,
         explorer: HandlerExplorer,
         listeners: ListenerExplorer,
-        discovery: DiscoveryService,
+        phase: RunPhase,
         options: ResolvedOptions,
         clock: Clock,
-      ) => new DqLifecycle(runtime, explorer, listeners, discovery, options, clock, cluster),
+      ) => new DqLifecycle(runtime, explorer, listeners, phase, options, clock, cluster),
       inject: [
         token('runtime'),
         token('explorer'),
         token('listeners'),
-        DiscoveryService,
+        RunPhase,
         token('options'),
         token('clock'),
       ],

@@ -43,7 +43,6 @@ class Witness
   readonly events: string[] = [];
   readonly started = signal<DelayedJob>();
   readonly release = signal();
-  releasesOnDestroy = false;
 
   constructor(private readonly dq: DqProducer) {}
 
@@ -59,7 +58,6 @@ class Witness
   async onModuleDestroy(): Promise<void> {
     await this.dq.delay('later', 'on destroy', '1h');
     this.events.push('destroy');
-    if (this.releasesOnDestroy) this.release.resolve();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -109,14 +107,16 @@ describe('the life of an application', () => {
     expect(witness.events).toEqual([]);
     await app.init();
     await witness.started.promise;
-    witness.releasesOnDestroy = true;
-    await app.close();
+    const closed = app.close();
+    await producer.delay('later', 'in the drain', '1h');
+    witness.release.resolve();
+    await closed;
     expect(witness.events).toEqual([
       'init',
       'bootstrap',
       'early begins',
-      'destroy',
       'early ends',
+      'destroy',
       'before shutdown',
       'shutdown',
     ]);

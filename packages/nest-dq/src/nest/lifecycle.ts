@@ -1,12 +1,5 @@
-import type {
-  LoggerService,
-  OnApplicationBootstrap,
-  OnApplicationShutdown,
-  OnModuleDestroy,
-  OnModuleInit,
-} from '@nestjs/common';
-import type { DiscoveryService } from '@nestjs/core';
-import { DqError } from '../errors.js';
+import type { LoggerService, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { DqError, toError } from '../errors.js';
 import type { HandlerMethod } from '../job.js';
 import { occurrencesOf } from '../recurring/occurrences.js';
 import { SeriesKeeper } from '../recurring/series-keeper.js';
@@ -17,6 +10,7 @@ import type { FoundHandler, HandlerExplorer } from './handler-explorer.js';
 import type { ListenerExplorer } from './listener-explorer.js';
 import { configError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
+import type { RunPhase, RunPhaseMember } from './run-phase.js';
 import type { DqRuntime } from './runtime.js';
 import { showCluster } from './tokens.js';
 
@@ -27,24 +21,24 @@ const HOOKS_WITHIN = 1_000;
  * When things begin and end. Handlers run only once all modules are ready, and are drained while all of them still
  * work; producers work until every other module is done.
  */
-export class DqLifecycle
-  implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
-{
+export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationShutdown {
   private readonly logger: LoggerService;
   private readonly keeper: SeriesKeeper;
   /** Of the handlers that run here. */
   private tubes: string[] = [];
   private hooksReminder: Timer | undefined;
+  private ended = false;
 
   constructor(
     private readonly runtime: DqRuntime,
     private readonly explorer: HandlerExplorer,
     private readonly listeners: ListenerExplorer,
-    private readonly discovery: DiscoveryService,
+    private readonly phase: RunPhase,
     private readonly options: ResolvedOptions,
     private readonly clock: Clock,
-    private readonly cluster?: string,
+    readonly cluster?: string,
   ) {
+    phase.members.add(this);
     this.logger = options.logger;
     const { events } = runtime;
     this.keeper = new SeriesKeeper({ events, clock, trouble: (message) => this.logger.warn(message) });
@@ -63,7 +57,8 @@ export class DqLifecycle
     this.runtime.start();
   }
 
-  async onApplicationBootstrap(): Promise<void> {
+  async begin(): Promise<void> {
+    if (this.ended) return;
     this.runtime.consumer.start();
     if (this.tubes.length === 0) return;
     this.logger.log(`consumes ${this.tubes.join(', ')}`);
@@ -71,9 +66,15 @@ export class DqLifecycle
     await this.keeper.start();
   }
 
-  async onModuleDestroy(): Promise<void> {
+  async end(): Promise<void> {
+    this.ended = true;
     this.hooksReminder?.cancel();
-    await Promise.all([this.keeper.stop(), this.runtime.stop()]);
+    const ends = await Promise.allSettled([this.keeper.stop(), this.runtime.stop()]);
+    for (const end of ends) {
+      if (end.status === 'fulfilled') continue;
+      const { message, stack } = toError(end.reason);
+      this.logger.error(`the drain failed: ${message}`, stack);
+    }
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -100,8 +101,7 @@ export class DqLifecycle
    * the two producers could not be injected: `DQ_CONFIG`.
    */
   private clusters(): ClusterNames {
-    const modules = this.discovery.getProviders().map(({ instance }): unknown => instance);
-    const names = modules.filter((each) => each instanceof DqLifecycle).map(({ cluster }) => cluster);
+    const names = Array.from(this.phase.members, ({ cluster }) => cluster);
     const same = names.filter((name) => name === this.cluster).length;
     if (same === 1) return names;
     throw new DqError(

@@ -1,0 +1,43 @@
+import { Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+
+/** What goes on only while every module of the application works. */
+export interface RunPhaseMember {
+  /** Its cluster's name; undefined is that of the one without a name. */
+  readonly cluster?: string | undefined;
+  begin(): Promise<void>;
+  /** Never rejects: in Nest 11 that would end the shutdown of all others. Idempotent, and also without `begin`. */
+  end(): Promise<void>;
+}
+
+/**
+ * From when the last module's `onApplicationBootstrap` is over until the first `onModuleDestroy`. One in an application,
+ * for all of its clusters, which begin and end together.
+ */
+export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
+  readonly members = new Set<RunPhaseMember>();
+
+  async onApplicationBootstrap(): Promise<void> {
+    await Promise.all(Array.from(this.members, (member) => member.begin()));
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await Promise.all(Array.from(this.members, (member) => member.end()));
+  }
+}
+
+/** Where a module stands that is made ready after all others, and ended before them. */
+const NEAREST = -Number.MAX_VALUE;
+
+/**
+ * Nest makes modules ready in the order of their distance from the root module, the farthest first, and ends them the other
+ * way round. It takes a global module for the farthest of all, and the databases of handlers are usually in one.
+ */
+@Module({ providers: [RunPhase], exports: [RunPhase] })
+export class DqRunPhaseModule {
+  constructor(modules: ModulesContainer) {
+    // Distances are looked at once, after all modules were made.
+    for (const module of modules.values())
+      if (module.metatype === DqRunPhaseModule) module.distance = NEAREST;
+  }
+}
