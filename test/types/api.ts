@@ -274,6 +274,11 @@ export async function bound(dq: DqProducer): Promise<void> {
   await orders.revoke({ key: '42' }, { abort: true });
   await orders.reschedule({ key: '42' }, { delay: '1h' }, { payload: order });
   await orders.find({ key: '42' });
+  const { ref } = await orders.now(order);
+  await orders.revoke(ref);
+  await orders.reschedule({ ref: 'of a row' }, new Date(), { payload: order, allowPast: true });
+  await orders.find(JSON.parse('{}') as JobReceipt);
+  holds<Equal<keyof TubeProducer, Exclude<keyof DqProducer, 'tube'>>>();
   await dq.tube('any').now({ whatever: true });
   // @ts-expect-error a property is missing
   await orders.now({ id: '42' });

@@ -18,6 +18,7 @@ export type {
   Priority,
   RescheduleResult,
   RevokeResult,
+  TubeJobRef,
 } from './job.js';
 export type { Backoff, BackoffPlan, Duration, When } from './time.js';
 export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js';

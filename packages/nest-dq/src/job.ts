@@ -69,6 +69,9 @@ export type JobRefText = string & { readonly '~finds': 'job' };
 export type JobRef<In = any> =
   JobRefText | { readonly ref: string } | { readonly tube: string | Tube<In>; readonly key: string };
 
+/** The same within one tube, as `producer.tube` knows it: of a job of that tube. */
+export type TubeJobRef = JobRefText | { readonly ref: string } | { readonly key: string };
+
 /**
  * What became of a revoke. `revoked`: no later start happens. `running`: that run goes on, and nothing follows it.
  * `done`, `dead`: too late. `unknown`: its end is longer ago than is remembered, so it is too late to say.

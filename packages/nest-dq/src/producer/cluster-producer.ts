@@ -145,8 +145,8 @@ export class ClusterProducer extends DqProducer {
   }
 
   override tube(tube: string | Tube): TubeProducer<any> {
-    tubeName(tube, this.parts.settings.prefix);
-    return new BoundProducer(this, tube);
+    const { prefix } = this.parts.settings;
+    return new BoundProducer(this, tube, prefix + tubeName(tube, prefix));
   }
 
   /** Everything fails from now on. Idempotent. */

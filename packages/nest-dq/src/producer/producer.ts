@@ -85,6 +85,6 @@ export abstract class DqProducer {
    */
   abstract find(ref: JobRef): Promise<JobView | undefined>;
 
-  /** The same calls bound to one tube. `DQ_BAD_TUBE`. */
+  /** All of these calls, bound to one tube. `DQ_BAD_TUBE`. */
   abstract tube<In = unknown>(tube: string | Tube<In>): TubeProducer<In>;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { embedded, failure } from '../testing/producing.js';
+import { dated, schemaBy } from '../testing/schemas.js';
 import { defineTube } from '../tube.js';
 
 const Orders = defineTube<{ id: string }>('t');
@@ -35,6 +36,60 @@ describe('producer.tube', () => {
     expect(await orders.revoke({ key }, { abort: true })).toBe('revoked');
     const stored = new Set((await payloads()).map((payload) => (JSON.parse(payload) as { id: string }).id));
     expect(stored).toEqual(new Set(['now', 'at', 'many', 'times']));
+  });
+
+  it('takes a receipt, a view and their text as the producer does', async () => {
+    const { producer, clock } = await embedded(3, 'app.');
+    const orders = producer.tube(Orders);
+    const receipt = await orders.delay({ id: '1' }, '1m');
+    const view = await orders.find(receipt);
+    expect(view).toEqual(await producer.find(receipt));
+    expect(view).toMatchObject({ state: 'waiting', id: receipt.id });
+    expect(await orders.reschedule(receipt.ref, { delay: '2m' }, { payload: { id: '2' } })).toBe(
+      'rescheduled',
+    );
+    expect(await orders.find(view!)).toMatchObject({ dueAt: new Date(clock.wall() + 120_000) });
+    expect(await orders.revoke(JSON.parse(JSON.stringify(receipt)) as typeof receipt)).toBe('revoked');
+  });
+
+  it('finds by a receipt that very job, also where its key has another by now', async () => {
+    const { producer, clock } = await embedded();
+    const orders = producer.tube(Orders);
+    const old = await orders.delay({ id: '1' }, '1m', { key: '1' });
+    await clock.advance(1);
+    await orders.delay({ id: '2' }, '1m', { key: '1' });
+    expect(await orders.find(old)).toBeUndefined();
+    expect(await orders.find({ key: '1' })).toMatchObject({ state: 'waiting' });
+  });
+
+  it('refuses a reference to a job of another tube, and what is none', async () => {
+    const { producer, ledger } = await embedded(3, 'app.');
+    const orders = producer.tube(Orders);
+    const receipt = await producer.now('mail', {});
+    for (const call of [
+      () => orders.find(receipt),
+      () => orders.revoke(receipt.ref),
+      () => orders.reschedule(receipt, { delay: 1 }),
+    ]) {
+      const error = await failure(call());
+      expect(error.code).toBe('DQ_BAD_REF');
+      expect(error.message).toMatch(/of a job of "app\.mail": expected one of "app\.t"/);
+    }
+    for (const none of [undefined, null, 5, {}, '42', { id: '42' }, { key: undefined }]) {
+      expect(await failure(orders.revoke(none as unknown as { key: string }))).toMatchObject({
+        code: 'DQ_BAD_REF',
+      });
+    }
+    expect(ledger.asked).toEqual([]);
+  });
+
+  it('checks the payload of a move by the schema of its tube, also where a receipt names the job', async () => {
+    const { producer } = await embedded();
+    const reminders = producer.tube(defineTube('t', { schema: schemaBy(dated) }));
+    const receipt = await reminders.delay({ at: 'noon' }, '1m');
+    const move = (payload: unknown) => reminders.reschedule(receipt.ref, { delay: 1 }, { payload });
+    expect((await failure(move({ at: 5 }))).code).toBe('DQ_BAD_PAYLOAD');
+    expect(await move({ at: 'one' })).toBe('rescheduled');
   });
 
   it('refuses what is no tube where it is made', async () => {

@@ -1,11 +1,22 @@
-import type { AddResult, JobOptions, JobReceipt, JobView, RescheduleResult, RevokeResult } from '../job.js';
+import { DqError, show } from '../errors.js';
+import { parseRef } from '../job-ref.js';
+import type {
+  AddResult,
+  JobOptions,
+  JobReceipt,
+  JobRef,
+  JobView,
+  RescheduleResult,
+  RevokeResult,
+  TubeJobRef,
+} from '../job.js';
 import type { Duration, When } from '../time.js';
 import type { Tube } from '../tube.js';
 import type { DqProducer } from './producer.js';
 
 /**
- * A producer bound to one tube, as `producer.tube(OrderCancel)` makes it: the same calls without the tube, and jobs by
- * their keys. Errors are those of `DqProducer`.
+ * A producer bound to one tube, as `producer.tube(OrderCancel)` makes it: all of its calls, without the tube, and a key is
+ * one of this tube. Errors are those of `DqProducer`; a reference to a job of another tube is `DQ_BAD_REF`.
  */
 export abstract class TubeProducer<In = unknown> {
   /** Runs as soon as a consumer is free. */
@@ -23,24 +34,26 @@ export abstract class TubeProducer<In = unknown> {
   /** The same as of `at`. */
   abstract atMany(jobs: Iterable<JobOptions & { payload: In; at: When }>): Promise<AddResult[]>;
 
-  /** `revoked` means that no later start of the key's job happens. */
-  abstract revoke(ref: { readonly key: string }, options?: { abort?: boolean }): Promise<RevokeResult>;
+  /** `revoked` means that no later start happens. */
+  abstract revoke(ref: TubeJobRef, options?: { abort?: boolean }): Promise<RevokeResult>;
 
-  /** Gives the key's job, if it does not run, another time, and another payload if one is given. */
+  /** Gives a job that does not run another time, and another payload if one is given, which the tube's schema checks. */
   abstract reschedule(
-    ref: { readonly key: string },
+    ref: TubeJobRef,
     when: When | { readonly delay: Duration },
     options?: { payload?: In; allowPast?: boolean },
   ): Promise<RescheduleResult>;
 
-  /** What is known of the key's job. */
-  abstract find(ref: { readonly key: string }): Promise<JobView | undefined>;
+  /** What is known of a job. */
+  abstract find(ref: TubeJobRef): Promise<JobView | undefined>;
 }
 
 export class BoundProducer extends TubeProducer {
   constructor(
     private readonly producer: DqProducer,
     private readonly tube: string | Tube,
+    /** With the prefix. */
+    private readonly storedAs: string,
   ) {
     super();
   }
@@ -67,19 +80,33 @@ export class BoundProducer extends TubeProducer {
     return this.producer.atMany(this.tube, jobs);
   }
 
-  override revoke({ key }: { readonly key: string }, options?: { abort?: boolean }): Promise<RevokeResult> {
-    return this.producer.revoke({ tube: this.tube, key }, options);
+  override async revoke(ref: TubeJobRef, options?: { abort?: boolean }): Promise<RevokeResult> {
+    return this.producer.revoke(this.within(ref), options);
   }
 
-  override reschedule(
-    { key }: { readonly key: string },
+  override async reschedule(
+    ref: TubeJobRef,
     when: When | { readonly delay: Duration },
     options?: { payload?: unknown; allowPast?: boolean },
   ): Promise<RescheduleResult> {
-    return this.producer.reschedule({ tube: this.tube, key }, when, options);
+    return this.producer.reschedule(this.within(ref), when, options);
   }
 
-  override find({ key }: { readonly key: string }): Promise<JobView | undefined> {
-    return this.producer.find({ tube: this.tube, key });
+  override async find(ref: TubeJobRef): Promise<JobView | undefined> {
+    return this.producer.find(this.within(ref));
+  }
+
+  /** The tube beside a text, too: its schema checks another payload. */
+  private within(given: TubeJobRef): JobRef {
+    const { tube } = this;
+    const { ref, key }: { ref?: string; key?: string } =
+      typeof given === 'object' && given !== null ? given : { ref: given };
+    if (ref === undefined && key !== undefined) return { tube, key };
+    const found = parseRef(given as JobRef, '');
+    if (found.tube === this.storedAs) return { tube, ref: ref! };
+    throw new DqError(
+      'DQ_BAD_REF',
+      `the reference is of a job of ${show(found.tube)}: expected one of ${show(this.storedAs)}, whose producer this is`,
+    );
   }
 }
