@@ -1,5 +1,6 @@
 // What a revoke forbids, and what it answers.
 import { describe, expect, it } from '@jest/globals';
+import type { FinishRequest } from 'nest-dq/src/ledger/ledger.js';
 import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, expectAbout, KEPT, MINUTE, NONE, OLD, placesOf, runOf, THREE } from './ledger-jobs.js';
 
@@ -32,6 +33,29 @@ everyLedger((jobs) => {
     await finish(await run(), { kind: 'retry', due: nowMs() + MINUTE });
     await expect(revoke()).resolves.toBe('revoked');
     await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
+  });
+
+  it('tells whether a run was begun, whatever became of it', async () => {
+    const begun = async (id: string, outcome?: FinishRequest['outcome']) => {
+      if (outcome) await finish(await run({ id }), outcome);
+      const { result, begun } = await revokeAll({ id });
+      return [result, begun];
+    };
+    await expect(begun('never')).resolves.toEqual(['revoked', false]);
+    await expect(begun('never')).resolves.toEqual(['revoked', false]);
+    await expect(begun('retry', { kind: 'retry', due: nowMs() + MINUTE })).resolves.toEqual([
+      'revoked',
+      true,
+    ]);
+    await expect(begun('back', { kind: 'back' })).resolves.toEqual(['revoked', true]);
+    await expect(begun('done', { kind: 'done' })).resolves.toEqual(['done', true]);
+    const ref = await run({ id: 'again' });
+    const generation = await opened({ id: 'again', opening: { by: 'again', run: ref } });
+    const due = nowMs() + MINUTE;
+    await finish(ref, { kind: 'again', generation, due, owed: THREE, places: [] });
+    await expect(begun('again')).resolves.toEqual(['revoked', true]);
+    await run({ id: 'runs' });
+    await expect(begun('runs')).resolves.toEqual(['running', true]);
   });
 
   it('lets a running job go on, and nothing follows it', async () => {

@@ -139,9 +139,9 @@ everyLedger((jobs) => {
       const generation = await opened();
       await commit(generation);
       const again = await commit(generation);
-      expect(again).toEqual({ kind: 'committed' });
+      expect(again).toEqual({ kind: 'committed', already: true });
       await done(await run({ generation }));
-      await expect(commit(generation)).resolves.toEqual({ kind: 'committed' });
+      await expect(commit(generation)).resolves.toEqual({ kind: 'committed', already: true });
       await expect(claim({ generation, token: 'b' })).resolves.toEqual({ kind: 'gone' });
     });
 
@@ -240,8 +240,27 @@ everyLedger((jobs) => {
       const generation = nowMs() - OLD;
       await jobs.harness.wipe();
       await run({ generation });
-      await expect(commit(generation, { places: placesOf('n') })).resolves.toEqual({ kind: 'committed' });
+      await expect(commit(generation, { places: placesOf('n') })).resolves.toEqual({
+        kind: 'committed',
+        already: true,
+      });
       await expect(find()).resolves.toMatchObject({ state: 'running', generation, places: placesOf('n') });
+    });
+
+    it('that comes late, and after a newer one, knows that a claim may have been faster', async () => {
+      const generation = nowMs() - OLD;
+      await done(await run({ generation }));
+      const newer = await add();
+      await expect(commit(generation)).resolves.toMatchObject({
+        kind: 'refused',
+        why: 'overtaken',
+        present: { generation: newer },
+      });
+      // What was given up in time no claim took.
+      const givenUp = newer - OLD;
+      await jobs.harness.wipe();
+      await abort(givenUp);
+      await expect(commit(givenUp)).resolves.toMatchObject({ kind: 'refused', why: 'changed' });
     });
 
     it('decides although the record was lost since the opening', async () => {
@@ -305,6 +324,14 @@ everyLedger((jobs) => {
       await expect(abort(adopted)).resolves.toBe('started');
       await expect(done(ref)).resolves.toBe('ok');
       await expect(abort(adopted)).resolves.toBe('started');
+    });
+
+    it('comes too late once a newer one is committed before which a claim may have been faster', async () => {
+      const generation = nowMs() - OLD;
+      await done(await run({ generation }));
+      const [young] = [await opened(), await add()];
+      await expect(abort(generation)).resolves.toBe('started');
+      await expect(abort(young)).resolves.toBe('aborted');
     });
 
     it('goes on owing what may be stored, and nothing else', async () => {

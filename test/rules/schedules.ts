@@ -1,5 +1,5 @@
 // Which generation of a job counts: what the ledger says to commits, revokes and the claims of replaced ones.
-import { contract, type Rule } from './rule.js';
+import { contract, unit, type Rule } from './rule.js';
 
 const FLOOR_IN_MEMORY = 'byKey ? Math.max(committed, opened, floor, now) : Math.max(floor, committed)';
 const FLOOR_IN_REDIS = 'born and max(record.floor, committed) or max(committed, opened, record.floor, now)';
@@ -79,7 +79,7 @@ export const SCHEDULES: readonly Rule[] = [
       ...contract(
         'ledger-schedules.spec.ts',
         'is refused by %s if another came before, and gives up',
-        ['memory-schedules.ts', 'if (why) {\n    giveUp(record, request);', 'if (why) {'],
+        ['memory-schedules.ts', 'now);\n    giveUp(record, request);', 'now);'],
         ['commit.lua.ts', 'giveUp(record, generation, due, mask, unknown)', ''],
       ),
       ...contract(
@@ -93,6 +93,62 @@ export const SCHEDULES: readonly Rule[] = [
         'waits while its commit may still come, and asks again soon',
         ['memory-runs.ts', 'if (generation > committed && age < YOUNG) {', 'if (false) {'],
         ['claim.lua.ts', 'if generation > committed and age < YOUNG then', 'if false then'],
+      ),
+    ],
+  },
+  {
+    rule: 'A generation that a claim may have run is told apart from one that certainly gave way, or was taken back.',
+    mutants: [
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'that comes late, and after a newer one, knows that a claim may have been faster',
+        ['memory-schedules.ts', "counted ? 'overtaken' : why", 'why'],
+        ['commit.lua.ts', "then why = 'overtaken' end", 'then end'],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'comes too late once a newer one is committed before which a claim may have been faster',
+        ['memory-schedules.ts', ' || mayHaveCounted(record, generation, time.now)) return', ') return'],
+        ['abort.lua.ts', ' or mayHaveCounted(record, generation) then return', ' then return'],
+      ),
+      ...contract(
+        'ledger-revoke.spec.ts',
+        'tells whether a run was begun, whatever became of it',
+        ['memory-schedules.ts', 'const begun = record.fence > 0;', 'const begun = record.attempt > 0;'],
+        ['revoke.lua.ts', 'local begun = record.fence > 0', 'local begun = record.attempt > 0'],
+      ),
+      ...unit(
+        'producer/producer.spec.ts',
+        'says so too when a run of it has failed, and it waits for a retry',
+        ['producer/adds.ts', 'if (answer?.begun) return', 'if (!answer) return'],
+      ),
+      ...unit(
+        'producer/producer.spec.ts',
+        'says so too when every copy could be deleted, but had the time to run before',
+        ['producer/adds.ts', 'if (deleted && this.noneSurfaced(places, calledAt)) {', 'if (deleted) {'],
+      ),
+      ...unit(
+        'producer/adds.spec.ts',
+        'does not say that another job was kept when its own ran, adopted by a claim: %s, %s',
+        ['producer/adds.ts', "return why === 'overtaken' ? overtaken(", 'return !why ? overtaken('],
+      ),
+      ...unit(
+        'producer/adds.spec.ts',
+        'has its own receipt when its commit got no answer, and another add came before it was asked again',
+        [
+          'producer/generations.ts',
+          'return tries > 1 ? ofRepeat(answer, request) : answer;',
+          'return answer;',
+        ],
+      ),
+      ...unit(
+        'producer/moves.spec.ts',
+        'and has run what was moved, and added the key: it was moved all the same: %s',
+        [
+          'producer/moves.ts',
+          "return why === 'overtaken' ? undefined : why;",
+          "return why === 'overtaken' ? 'changed' : why;",
+        ],
       ),
     ],
   },

@@ -1,5 +1,12 @@
 import type { Place } from '../location.js';
-import type { LedgerSettings, OwedCopies, Refusal, Schedule, StoredGeneration } from './ledger.js';
+import {
+  YOUNG,
+  type LedgerSettings,
+  type OwedCopies,
+  type Refusal,
+  type Schedule,
+  type StoredGeneration,
+} from './ledger.js';
 
 /** The record of a job as the memory ledger keeps it; scripts/prelude.lua.ts says what the fields mean. */
 export interface JobRecord {
@@ -106,6 +113,11 @@ export function isLive(record: JobRecord): boolean {
 export function voided({ committed, floor, aborted }: JobRecord, generation: number): Refusal | undefined {
   if (generation <= floor) return 'revoked';
   return generation < committed || aborted.includes(generation) ? 'changed' : undefined;
+}
+
+/** Whether a claim may have committed a generation, and run it, before a newer one was committed. */
+export function mayHaveCounted({ committed, aborted }: JobRecord, generation: number, now: number): boolean {
+  return generation < committed && !aborted.includes(generation) && now - generation >= YOUNG;
 }
 
 /** A generation is committed already, by an earlier call or by a claim: where its copies are is new all the same. */

@@ -67,6 +67,12 @@ export interface LedgerListener {
 /** Milliseconds: the `ahead` of a ledger whose answers take some time. A stall that is shorter makes no run late. */
 export const AHEAD = 20;
 
+/**
+ * Milliseconds. A generation that is opened and not committed is left alone by claims while it is younger than this, as its
+ * commit may still come, or its abort. Of an older one the first claim makes the job.
+ */
+export const YOUNG = 10_000;
+
 /** The settings that must be the same in all processes. Milliseconds. */
 export interface LedgerSettings {
   /** How long a silent runner keeps a job. */
@@ -238,9 +244,16 @@ export interface CommitRequest extends StoredGeneration {
 
 /** A refusal aborts the generation, so that its copies can be deleted. */
 export type CommitAnswer =
-  /** `replaced`: what waited or ran until now. A repeated call does not know it any more. */
-  | { readonly kind: 'committed'; readonly replaced?: Schedule }
-  | { readonly kind: 'refused'; readonly why: Refusal; readonly present?: Schedule };
+  /**
+   * `replaced`: what waited or ran until now. `already`: an earlier call or a claim has committed it, and what it replaced
+   * is not known any more.
+   */
+  | { readonly kind: 'committed'; readonly replaced?: Schedule; readonly already?: true }
+  /**
+   * `overtaken`: a newer generation was committed, and this one is old enough that a claim may have committed it before, and
+   * run it. `changed`: certainly not.
+   */
+  | { readonly kind: 'refused'; readonly why: Refusal | 'overtaken'; readonly present?: Schedule };
 
 /** Takes an opened generation back; what may be stored of it stays owed. */
 export interface AbortRequest {
@@ -250,7 +263,7 @@ export interface AbortRequest {
   readonly owed: OwedCopies;
 }
 
-/** `started`: too late, a claim has committed it. */
+/** `started`: too late, a claim has committed it, or may have before a newer one was committed. */
 export type AbortAnswer = 'aborted' | 'started';
 
 export interface RevokeRequest {
@@ -265,6 +278,8 @@ export interface RevokeRequest {
 
 export interface RevokeAnswer {
   readonly result: RevokeResult;
+  /** A run of the job was begun, of whichever generation, as far as the record tells. */
+  readonly begun: boolean;
   /** What was revoked and has no run: its copies can be deleted. */
   readonly revoked?: Schedule;
 }

@@ -12,20 +12,19 @@ import {
   voided,
   type JobRecord,
 } from './job-record.js';
-import type {
-  ClaimAnswer,
-  ClaimRequest,
-  Death,
-  ExtendAnswer,
-  ExtendRequest,
-  FinishAnswer,
-  FinishRequest,
-  Letter,
+import {
+  YOUNG,
+  type ClaimAnswer,
+  type ClaimRequest,
+  type Death,
+  type ExtendAnswer,
+  type ExtendRequest,
+  type FinishAnswer,
+  type FinishRequest,
+  type Letter,
 } from './ledger.js';
 import type { MemoryRecords, Moment } from './memory-records.js';
 
-/** Milliseconds. A generation that is younger and not committed may still be refused. */
-const YOUNG = 10_000;
 /** Milliseconds. A replaced run that ends tells nobody, so whoever it holds back looks again after this. */
 const HOLD_LOOK = 1_000;
 

@@ -5,6 +5,7 @@ import {
   endRun,
   giveUp,
   isLive,
+  mayHaveCounted,
   narrow,
   newRecord,
   NO_GENERATION,
@@ -62,15 +63,16 @@ export function commit(records: MemoryRecords, request: CommitRequest, time: Mom
     // A repeat, or a claim has adopted it.
     confirm(record, request);
     records.write(id, record, time);
-    return { kind: 'committed' };
+    return { kind: 'committed', already: true };
   }
   const present = scheduleOf(record, now);
   const lost = record.committed === NO_GENERATION; // Redis has lost the record, and what the opening was to replace
   const why = voided(record, generation) ?? (lost ? undefined : refusal(record, opening, now));
   if (why) {
+    const counted = why === 'changed' && mayHaveCounted(record, generation, now);
     giveUp(record, request);
     records.write(id, record, time);
-    return { kind: 'refused', why, present };
+    return { kind: 'refused', why: counted ? 'overtaken' : why, present };
   }
   const replaced = isLive(record) ? present : undefined;
   const runs = record.state === 'running' && record.leaseEnd > now;
@@ -87,7 +89,7 @@ export function commit(records: MemoryRecords, request: CommitRequest, time: Mom
 export function abort(records: MemoryRecords, request: AbortRequest, time: Moment): AbortAnswer {
   const { id, generation } = request;
   const record = records.read(id, time) ?? emptyRecord();
-  if (record.committed === generation) return 'started';
+  if (record.committed === generation || mayHaveCounted(record, generation, time.now)) return 'started';
   giveUp(record, request);
   records.write(id, record, time);
   return 'aborted';
@@ -99,7 +101,8 @@ export function revoke(records: MemoryRecords, request: RevokeRequest, time: Mom
   const { doneTtl } = records.settings;
   const known = records.read(id, time);
   const record = known ?? (born === undefined ? emptyRecord() : newRecord(born, born, due));
-  if (born !== undefined && record.born !== born) return { result: 'unknown' };
+  const begun = record.fence > 0;
+  if (born !== undefined && record.born !== born) return { result: 'unknown', begun };
   const { state, committed, opened, floor } = record;
   const byKey = born === undefined;
   const isPending = byKey && opened > committed && !voided(record, opened);
@@ -109,7 +112,7 @@ export function revoke(records: MemoryRecords, request: RevokeRequest, time: Mom
   record.aborted = record.aborted.filter((each) => each > record.floor);
   if (state === 'done' || state === 'dead') {
     records.write(id, record, time);
-    return { result: isPending ? 'revoked' : state };
+    return { result: isPending ? 'revoked' : state, begun };
   }
   // An end is remembered for `doneTtl` at least, so without a record this job was never claimed, unless it was due
   // before that: then it may be done and forgotten, or wait in a backlog. No start from now on, in any case.
@@ -125,8 +128,8 @@ export function revoke(records: MemoryRecords, request: RevokeRequest, time: Mom
   if (committed === born) owe(record, committed, due, owed);
   record.places = running ? record.places : [];
   records.write(id, record, time);
-  if (running || held) return { result: 'running', revoked };
-  return { result: record.unknownEnd ? 'unknown' : 'revoked', revoked };
+  if (running || held) return { result: 'running', begun, revoked };
+  return { result: record.unknownEnd ? 'unknown' : 'revoked', begun, revoked };
 }
 
 export function find(records: MemoryRecords, id: string, time: Moment): Schedule | undefined {

@@ -62,9 +62,10 @@ export const commitWire: ScriptWire<CommitRequest, CommitAnswer> = {
   read(from) {
     const why = from.text();
     const schedule = readSchedule(from);
+    if (why === 'already') return { kind: 'committed', already: true };
     return why === ''
       ? { kind: 'committed', replaced: schedule }
-      : { kind: 'refused', why: why as Refusal, present: schedule };
+      : { kind: 'refused', why: why as Refusal | 'overtaken', present: schedule };
   },
   usual: { kind: 'committed' },
 };
@@ -89,7 +90,8 @@ export const revokeWire: ScriptWire<RevokeRequest, RevokeAnswer> = {
   },
   read(from) {
     const result = entry(REVOKE_RESULTS, from.number());
-    return { result, revoked: readSchedule(from) };
+    const begun = from.number() === 1;
+    return { result, begun, revoked: readSchedule(from) };
   },
 };
 

@@ -582,6 +582,69 @@ describe('an add with a key while the ledger fails', () => {
     expect(await payloads()).toHaveLength(3);
   });
 
+  it.each([
+    ['replace', 'added'],
+    ['replace', 'replaced'],
+    ['keep', 'DQ_DUPLICATE'],
+    ['reject', 'DQ_DUPLICATE'],
+  ] as const)(
+    'does not say that another job was kept when its own ran, adopted by a claim: %s, %s',
+    async (onDuplicate, expected) => {
+      const { producer, process, ledger, clock, run, copies, after } = await embedded();
+      if (expected === 'replaced') await producer.delay('t', 'old', '1h', { key: 'k' });
+      ledger.gate = async (call) => {
+        if (call !== 'commit') return;
+        await new Promise<void>((resolve) => clock.after(10_001, resolve));
+        const own = (await copies()).find(({ payload }) => payload === 'own')!;
+        await (await run(own)).finish('done');
+        await process().producer.now('t', 'other', { key: 'k' });
+      };
+      const added = producer.now('t', 'own', { key: 'k', onDuplicate });
+      const result = await after(10_001, added).catch((error: unknown) => error);
+      if (expected === 'DQ_DUPLICATE') {
+        expect(result).toMatchObject({ code: expected, indeterminate: true });
+      } else {
+        expect(result).toMatchObject({ status: expected });
+        expect(await producer.revoke(result as JobReceipt)).toBe('unknown');
+        expect(await producer.revoke(KEY)).toBe('revoked');
+      }
+    },
+  );
+
+  it('is the job that was added when its run came again before the commit, whatever it was to replace', async () => {
+    const { producer, ledger, memory, clock, claim, copies, after } = await embedded();
+    ledger.gate = async (call) => {
+      if (call !== 'commit') return;
+      await new Promise<void>((resolve) => clock.after(10_000, resolve));
+      const { header } = (await copies())[0]!;
+      const answer = await claim({ header });
+      if (answer.kind !== 'run') throw new Error(answer.kind);
+      const { id, generation, born } = header;
+      const run = { id, generation, born, ...answer, lastOk: clock.wall() };
+      const again = { due: clock.wall() + 60_000, owed: { mask: 0b111, unknown: false } };
+      const [opened] = await memory.tube('t').open([{ id, opening: { by: 'again', run }, ...again }]);
+      if (opened?.kind !== 'opened') throw new Error(opened?.kind);
+      const outcome = { kind: 'again', generation: opened.generation, places: [], ...again } as const;
+      await memory.tube('t').finish([{ ...run, owed: again.owed, outcome }]);
+    };
+    const added = producer.now('t', 'own', { key: 'k', onDuplicate: 'reject' });
+    expect((await after(10_000, added)).status).toBe('added');
+    expect(await producer.find(KEY)).toMatchObject({ state: 'waiting' });
+  });
+
+  it('has its own receipt when its commit got no answer, and another add came before it was asked again', async () => {
+    const { producer, process, ledger, after, payloads } = await embedded();
+    const other = process().producer;
+    ledger.fail('commit', 'unanswered');
+    ledger.acted = async (call) => {
+      ledger.acted = () => undefined;
+      if (call === 'open') ledger.acted = async () => void (await other.now('t', 'other', { key: 'k' }));
+    };
+    const added = await after(2_000, producer.now('t', 'own', { key: 'k' }));
+    expect(added.status).toBe('added');
+    expect(await payloads()).toEqual(['other', 'other', 'other']);
+  });
+
   it('never runs when it was revoked between its opening and its commit', async () => {
     const { producer, process, ledger, clock, copies, claim, memory } = await waiting();
     let stored: Awaited<ReturnType<typeof copies>> = [];

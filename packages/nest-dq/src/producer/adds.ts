@@ -10,13 +10,14 @@ import {
   tooFewCopies,
   type Stored,
 } from '../copy-storing.js';
+import { stagger } from '../copy-timing.js';
 import type { Content, JobEnvelope } from '../envelope.js';
 import { DqError, show } from '../errors.js';
 import { formatRef, keyedId } from '../job-ref.js';
 import type { ResolvedJobOptions } from '../job-options.js';
 import type { JobReceipt } from '../job.js';
 import type { Schedule, TubeLedger } from '../ledger/ledger.js';
-import { isUnknown } from '../location.js';
+import { isUnknown, type Place } from '../location.js';
 import type { BatchedLedger } from './batched-ledger.js';
 import { abortAndDelete, answered, ask, commit } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';
@@ -31,9 +32,14 @@ export interface NewJob {
   readonly options: ResolvedJobOptions;
   /** Ledger time, ms. */
   readonly due: number;
+  /** When it was asked for: the clock's `now`, before anything was stored. */
+  readonly calledAt: number;
 }
 
 type KeyedJob = NewJob & { readonly key: string; readonly id: string };
+
+const NOTHING_RUNS = 'nothing of it will run';
+const MAY_RUN = 'it may still run';
 
 /** One of the two. */
 export type AddDone = (error: unknown, receipt?: JobReceipt) => void;
@@ -65,7 +71,7 @@ export class Adds {
     refuseTooLarge(cluster, envelope);
     this.store(tubeLedger, tube, envelope, (stored) => {
       if (stored.enough) done(undefined, receipt(job, id, stored, 'added'));
-      else this.undo(tube, id, stored).then(done, done);
+      else this.undo(job, id, stored).then(done, done);
     });
   }
 
@@ -84,18 +90,18 @@ export class Adds {
     const stored = await new Promise<Stored>((resolve) => this.store(tubeLedger, tube, envelope, resolve));
     if (!stored.enough) throw await this.undoKeyed(tubeLedger, job, stored);
     const request = { ...stored, id, born: generation, opening };
-    const { answer, repeated } = await commit(batched, clock, request);
+    const answer = await commit(batched, clock, request);
     if (answer.kind === 'refused') {
       void deleteCopies(cluster, settleQueue, tube, { id, generation }, stored.places);
       const { why, present } = answer;
       // It was scheduled, and then revoked before this call had ended.
       if (why === 'revoked') return receipt(job, id, stored, 'added');
       // What it was to replace was only moved in between.
-      const moved = why === 'changed' && present && present.born === opened.present?.born;
-      return moved ? this.addKeyed(job) : taken(job, present);
+      if (why !== 'taken' && present && present.born === opened.present?.born) return this.addKeyed(job);
+      return why === 'overtaken' ? overtaken(job, stored, opened.present, present) : taken(job, present);
     }
-    // A repeated call no longer knows what it replaced; the opening saw it, if nothing came in between.
-    const replaced = answer.replaced ?? (repeated ? opened.present : undefined);
+    // What an earlier call or a claim has replaced the opening saw, if nothing came in between.
+    const replaced = answer.replaced ?? (answer.already ? opened.present : undefined);
     if (replaced) {
       const old = { id, generation: replaced.generation };
       void deleteCopies(cluster, settleQueue, tube, old, replaced.places);
@@ -120,21 +126,33 @@ export class Adds {
   }
 
   /** Takes back a plain job that was stored on too few nodes, and tells whether that is certain. */
-  private async undo(tube: string, id: string, stored: Stored): Promise<DqError> {
+  private async undo({ tube, calledAt }: NewJob, id: string, stored: Stored): Promise<DqError> {
     const { cluster, settleQueue, ledger } = this.parts;
     const { places, due } = stored;
+    if (places.length === 0) return tooFewCopies(cluster, stored, NOTHING_RUNS, false);
+    const deleted = await deleteCopies(cluster, settleQueue, tube, { id, generation: 0 }, places);
+    if (deleted && this.noneSurfaced(places, calledAt)) {
+      return tooFewCopies(cluster, stored, NOTHING_RUNS, false);
+    }
     const revoke = { id, born: 0, due, owed: owedAt(places), abort: false };
-    const undone =
-      places.length === 0 ||
-      (await deleteCopies(cluster, settleQueue, tube, { id, generation: 0 }, places)) ||
-      (await answered(ledger.tube(tube).revoke([revoke])))?.result === 'revoked';
-    return tooFewCopies(cluster, stored, undone ? 'nothing of it will run' : 'it may still run', !undone);
+    const answer = await answered(ledger.tube(tube).revoke([revoke]));
+    if (answer?.begun) return tooFewCopies(cluster, stored, 'a run of it was begun already', true);
+    // A claim that failed leaves a copy to be deleted, too: only the record knows.
+    const undone = answer?.result === 'revoked';
+    return tooFewCopies(cluster, stored, undone ? NOTHING_RUNS : MAY_RUN, !undone);
+  }
+
+  /** A backup surfaces a second after its put at the earliest, so what was deleted by then has never run. */
+  private noneSurfaced(places: readonly Place[], calledAt: number): boolean {
+    const { clock, settings } = this.parts;
+    const firstSurfaces = calledAt + stagger(1, settings.backupDelay) * 1_000;
+    return places.every(({ index }) => index > 0) && clock.now() < firstSurfaces;
   }
 
   private async undoKeyed(ledger: TubeLedger, { id, tube }: KeyedJob, stored: Stored): Promise<DqError> {
     const { cluster, settleQueue } = this.parts;
     const undone = await abortAndDelete(cluster, settleQueue, ledger, tube, id, stored);
-    return tooFewCopies(cluster, stored, undone ? 'nothing of it will run' : 'it may still run', !undone);
+    return tooFewCopies(cluster, stored, undone ? NOTHING_RUNS : MAY_RUN, !undone);
   }
 }
 
@@ -165,6 +183,29 @@ function taken(job: KeyedJob, present: Schedule | undefined): JobReceipt {
   const ref = formatRef({ tube, id, key, born, due, copies: places.length, places });
   const copies = places.filter(({ location }) => !isUnknown(location)).length;
   return { id, ref, tube: name, key, dueAt: new Date(due), copies, status: 'kept' };
+}
+
+/**
+ * A newer job has the key, and this one may have been the key's before, and have run. If it is to replace, it is as if it
+ * was added right before the newer one; otherwise the newer one is perhaps what it had to give way to.
+ */
+function overtaken(
+  job: KeyedJob,
+  stored: Stored,
+  before: Schedule | undefined,
+  present: Schedule | undefined,
+): JobReceipt {
+  const { name, id, key } = job;
+  // It was moved, or it came again.
+  const goesOn = present?.born === stored.generation;
+  if (goesOn || job.options.onDuplicate === 'replace') {
+    return receipt(job, id, stored, before ? 'replaced' : 'added');
+  }
+  throw new DqError(
+    'DQ_DUPLICATE',
+    `the key ${show(key)} of ${show(name)} has a newer job, and it is open whether this one ran before`,
+    { indeterminate: true },
+  );
 }
 
 function receipt(job: NewJob, id: string, stored: Stored, status: JobReceipt['status']): JobReceipt {

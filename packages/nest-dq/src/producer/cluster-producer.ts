@@ -191,7 +191,7 @@ export class ClusterProducer extends DqProducer {
     const told = this.parts.events.heard('scheduled') ? this.telling(done) : done;
     const add = () => {
       const due = this.dueOf(storedAs, dueGiven, calledAt);
-      this.adds.add({ name, tube: storedAs, content, options: carrying, due }, told);
+      this.adds.add({ name, tube: storedAs, content, options: carrying, due, calledAt }, told);
     };
     if (checking || learning) Promise.all([checking, learning]).then(add).catch(done);
     else add();

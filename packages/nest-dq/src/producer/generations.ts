@@ -2,7 +2,7 @@ import type { Cluster } from '../cluster/cluster.js';
 import { deleteCopies } from '../copy-deletion.js';
 import type { Stored } from '../copy-storing.js';
 import { DqError, factOf } from '../errors.js';
-import type { CommitAnswer, CommitRequest, TubeLedger } from '../ledger/ledger.js';
+import { YOUNG, type CommitAnswer, type CommitRequest, type TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from '../time.js';
 import type { BatchedTube } from './batched-ledger.js';
@@ -30,10 +30,11 @@ export async function commit(
   ledger: BatchedTube,
   clock: Clock,
   request: CommitRequest,
-): Promise<{ readonly answer: CommitAnswer; readonly repeated: boolean }> {
+): Promise<CommitAnswer> {
   for (let tries = 1; ; tries++) {
     try {
-      return { answer: await ledger.commit(request), repeated: tries > 1 };
+      const answer = await ledger.commit(request);
+      return tries > 1 ? ofRepeat(answer, request) : answer;
     } catch (cause) {
       if (!(cause instanceof DqError)) throw cause;
       if (tries === COMMIT_TRIES || !isDown(cause)) {
@@ -45,7 +46,14 @@ export async function commit(
   }
 }
 
-/** Takes an opened generation back, and deletes what was stored of it; true when nothing of it can run. */
+/** An earlier call may have committed it, before a newer generation was committed. */
+function ofRepeat(answer: CommitAnswer, { generation }: CommitRequest): CommitAnswer {
+  if (answer.kind !== 'refused' || answer.why !== 'changed') return answer;
+  const { present } = answer;
+  return present && present.generation > generation ? { ...answer, why: 'overtaken' } : answer;
+}
+
+/** Takes an opened generation back, and deletes what was stored of it; true when nothing of it ran, nor can run. */
 export async function abortAndDelete(
   cluster: Cluster,
   settleQueue: SettleQueue,
@@ -58,7 +66,9 @@ export async function abortAndDelete(
   if (answer === 'started') return false;
   const { generation, places } = stored;
   const deleted = await deleteCopies(cluster, settleQueue, tube, { id, generation }, places);
-  return answer === 'aborted' || deleted || places.length === 0;
+  // Deleted copies can have run before, if a claim took the generation for the job.
+  const young = ledger.now() - generation < YOUNG;
+  return answer === 'aborted' || (deleted && young) || places.length === 0;
 }
 
 /** The answer of a call about one job; undefined when the ledger is down or closed, which the caller's own error tells. */

@@ -417,6 +417,24 @@ describe('reschedule while somebody else acts', () => {
     expect(await payloads()).toEqual(['theirs', 'theirs', 'theirs']);
   });
 
+  it.each(KINDS)(
+    'and has run what was moved, and added the key: it was moved all the same: %s',
+    async (kind) => {
+      const { producer, process, ledger, ref, clock, run, copies, after, schedule } = await waiting(kind);
+      ledger.gate = async (call) => {
+        if (call !== 'commit') return;
+        await new Promise<void>((resolve) => clock.after(10_000, resolve));
+        const moved = (await copies()).find(({ payload }) => payload === 'moved')!;
+        await (await run(moved)).finish('done');
+        if (kind === 'keyed') await process().producer.delay('t', 'new', '1m', { key: 'k' });
+      };
+      const moving = producer.reschedule(ref, { delay: '1s' }, { payload: 'moved' });
+      expect(await after(10_000, moving)).toBe('rescheduled');
+      await clock.advance(10_000);
+      expect(await schedule()).toMatchObject({ state: kind === 'keyed' ? 'waiting' : 'done' });
+    },
+  );
+
   it.each(KINDS)('and has revoked it before a copy was read: it stays revoked: %s', async (kind) => {
     const { producer, process, ledger, ref, copies } = await waiting(kind);
     const other = process().producer;

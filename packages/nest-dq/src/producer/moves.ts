@@ -148,11 +148,12 @@ export class Moves {
       const undone = await abortAndDelete(cluster, settleQueue, tubeLedger, tube, id, stored);
       throw tooFewCopies(cluster, stored, undone ? 'it stays as it was' : 'it may be moved', !undone);
     }
-    const committed = await commit(batched, clock, { ...stored, id, born, opening });
-    const isMoved = committed.answer.kind === 'committed';
-    const gone = isMoved ? present : stored;
+    const answer = await commit(batched, clock, { ...stored, id, born, opening });
+    const why = answer.kind === 'refused' ? answer.why : undefined;
+    const gone = why === undefined ? present : stored;
     void deleteCopies(cluster, settleQueue, tube, { id, generation: gone.generation }, gone.places);
-    return committed.answer.kind === 'refused' ? committed.answer.why : undefined;
+    // It was moved, and then replaced or moved on; or that came first, and it is as if this had come right before.
+    return why === 'overtaken' ? undefined : why;
   }
 }
 

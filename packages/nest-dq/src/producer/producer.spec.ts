@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parseRef } from '../job-ref.js';
 import type { JobReceipt } from '../job.js';
 import { failure, scripted } from '../testing/producing.js';
+import type { ScriptedNode } from '../testing/scripted-node.js';
 import type { When } from '../time.js';
 import type { ClusterProducer } from './cluster-producer.js';
 
@@ -239,6 +240,30 @@ describe('an add that finds too few nodes', () => {
     await run(puts()[0]!.envelope);
     await clock.advance(2_000);
     expect(await add).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: true });
+  });
+
+  it('says so too when a run of it has failed, and it waits for a retry', async () => {
+    const { clock, servers, producer, puts, run, claim } = await scripted();
+    for (const server of servers.slice(1)) server.answers['put'] = () => undefined;
+    const add = failure(producer.now('t', 1));
+    await clock.advance(0);
+    await (await run(puts()[0]!.envelope)).finish('retry');
+    await clock.advance(2_000);
+    expect(await add).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: true });
+    expect(await claim(puts()[0]!.envelope)).toEqual({ kind: 'gone' });
+  });
+
+  it('says so too when every copy could be deleted, but had the time to run before', async () => {
+    for (const ran of [true, false]) {
+      // Of the others none has ever answered, and each takes half a second to be given up.
+      const prepare = (server: ScriptedNode, index: number) => index !== 1 && server.freeze();
+      const { clock, servers, producer, puts, run, after } = await scripted(7, '', prepare);
+      const add = failure(producer.now('t', 1));
+      await clock.advance(0);
+      if (ran) await (await run(puts()[0]!.envelope)).finish('retry');
+      expect(await after(5_000, add)).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: ran });
+      expect(servers[1]!.words).toEqual(['put', 'delete']);
+    }
   });
 
   it('says so when the ledger is closed under it', async () => {

@@ -10,7 +10,7 @@ local ABORTED, STARTED = 0, 1
 local function abort(key)
   local generation, due, mask, unknown = number(), number(), number(), number()
   local record = readRecord(key) or emptyRecord()
-  if record.committed == generation then return STARTED end
+  if record.committed == generation or mayHaveCounted(record, generation) then return STARTED end
   giveUp(record, generation, due, mask, unknown)
   writeRecord(key, record)
   return ABORTED

@@ -1,4 +1,4 @@
-import { AHEAD } from '../ledger.js';
+import { AHEAD, YOUNG } from '../ledger.js';
 import { PRELUDE } from './prelude.lua.js';
 
 /**
@@ -9,7 +9,7 @@ import { PRELUDE } from './prelude.lua.js';
  */
 export const CLAIM: string = `${PRELUDE}
 local GONE, RUN, WAIT, BUSY, DEAD, STALE, FIRST = 0, 1, 2, 3, 4, 5, 6
-local AHEAD, YOUNG = ${AHEAD}, 10000
+local AHEAD, YOUNG = ${AHEAD}, ${YOUNG}
 -- A replaced run that ends tells nobody, so whoever it holds back looks again after this.
 local HOLD_LOOK = 1000
 

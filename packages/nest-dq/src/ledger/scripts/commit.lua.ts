@@ -3,8 +3,8 @@ import { SCHEDULES } from './schedules.lua.js';
 /**
  * Decides that opened generations are the jobs from now on. KEYS: dead letters, the records. Arguments, for
  * each: the opening; generation, born, due, mask, unknown, places.
- * Reply for each: why it is refused and the present schedule, or an empty text and the replaced one. No answers where none
- * was refused and none replaced anything.
+ * Reply for each: why it is refused and the present schedule, or an empty text and the replaced one, or 'already' and no
+ * schedule. No answers where each is an empty text without a schedule.
  */
 export const COMMIT: string = `${SCHEDULES}
 local function commit(key)
@@ -16,12 +16,13 @@ local function commit(key)
     -- A repeat, or a claim has adopted it.
     confirm(record, generation, due, mask, unknown, places)
     writeRecord(key, record)
-    return '', nil
+    return 'already', nil
   end
   local present = scheduleOf(record)
   local lost = record.committed == -1 -- Redis has lost the record, and what the opening was to replace
   local why = voided(record, generation) or not lost and refusal(record, opening) or nil
   if why then
+    if why == 'changed' and mayHaveCounted(record, generation) then why = 'overtaken' end
     giveUp(record, generation, due, mask, unknown)
     writeRecord(key, record)
     return why, present

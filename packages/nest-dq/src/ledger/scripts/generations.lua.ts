@@ -1,3 +1,4 @@
+import { YOUNG } from '../ledger.js';
 import { PRELUDE } from './prelude.lua.js';
 
 /** For the scripts that open, commit and give up generations. */
@@ -11,6 +12,11 @@ end
 local function voided(record, generation)
   if generation <= record.floor then return 'revoked' end
   return (generation < record.committed or isAborted(record, generation)) and 'changed' or nil
+end
+
+-- Whether a claim may have committed it, and run it, before a newer one was committed.
+local function mayHaveCounted(record, generation)
+  return generation < record.committed and not isAborted(record, generation) and now - generation >= ${YOUNG}
 end
 
 -- Which of the copies that were about to be stored really may exist.

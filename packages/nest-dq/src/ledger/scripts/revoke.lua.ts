@@ -2,8 +2,8 @@ import { SCHEDULES } from './schedules.lua.js';
 
 /**
  * Forbids further starts. KEYS: dead letters, the records. Arguments, five for each: born or an empty text,
- * due, mask, unknown, abort. Reply for each: 0 unknown, 1 revoked, 2 running, 3 done, 4 dead; what was revoked and has
- * no run.
+ * due, mask, unknown, abort. Reply for each: 0 unknown, 1 revoked, 2 running, 3 done, 4 dead; 1 if a run was begun, else 0;
+ * what was revoked and has no run.
  */
 export const REVOKE: string = `${SCHEDULES}
 local UNKNOWN, REVOKED, RUNNING, DONE, DEAD = 0, 1, 2, 3, 4
@@ -12,7 +12,8 @@ local function revoke(key)
   local born, due, mask, unknown, abort = number(), number(), number(), number(), number() == 1
   local known = readRecord(key)
   local record = known or born and newRecord(born, born, due) or emptyRecord()
-  if born and record.born ~= born then return UNKNOWN, nil end
+  local begun = record.fence > 0 and 1 or 0
+  if born and record.born ~= born then return UNKNOWN, begun, nil end
   local state, committed, opened = record.state, record.committed, record.opened
   local isPending = not born and opened > committed and not voided(record, opened)
   -- A revoke by key covers every add that was opened before now; one by a reference none but its own, of which nothing that
@@ -21,7 +22,7 @@ local function revoke(key)
   keepAbortedAbove(record, record.floor)
   if state == 'd' or state == 'x' then
     writeRecord(key, record)
-    return isPending and REVOKED or state == 'd' and DONE or DEAD, nil
+    return isPending and REVOKED or state == 'd' and DONE or DEAD, begun, nil
   end
   -- An end is remembered for DONE_TTL at least, so without a record this job was never claimed, unless it was due before
   -- that: then it may be done and forgotten, or wait in a backlog. No start from now on, in any case.
@@ -45,13 +46,14 @@ local function revoke(key)
   record.abort = (running or held) and (wasAsked or abort) or nil
   if committed == born then owe(record, committed, due, mask, unknown) end
   writeRecord(key, record)
-  if running or held then return RUNNING, revoked end
-  return ended == 'u' and UNKNOWN or REVOKED, revoked
+  if running or held then return RUNNING, begun, revoked end
+  return ended == 'u' and UNKNOWN or REVOKED, begun, revoked
 end
 
 for i = 3, #KEYS do
-  local result, schedule = revoke(KEYS[i])
+  local result, begun, schedule = revoke(KEYS[i])
   push(result)
+  push(begun)
   pushSchedule(schedule)
 end
 return reply
