@@ -184,11 +184,12 @@ export class ClusterProducer extends DqProducer {
     const storedAs = prefix + name;
     const dueGiven = when(resolved);
     const content = encodePayload(payload);
-    const schema = schemaOf(tube);
-    const checking = schema && refuseInvalid(schema, content, name);
     const learning = this.times.learning(storedAs);
     const carrying = this.carrying(resolved, name);
     const told = this.parts.events.heard('scheduled') ? this.telling(done) : done;
+    const schema = schemaOf(tube);
+    // The last that may throw: a promise of it has an owner from here on.
+    const checking = schema && refuseInvalid(schema, content, name);
     const add = () => {
       const due = this.dueOf(storedAs, dueGiven, calledAt);
       this.adds.add({ name, tube: storedAs, content, options: carrying, due, calledAt }, told);

@@ -56,6 +56,31 @@ describe.each([
     expect(receipts.map(({ dueAt }) => dueAt.getTime() - clock.wall())).toEqual([5_000, 5_000]);
   });
 
+  it('is asked last, as nobody would hear it where a hook or a header is wrong', async () => {
+    const { process } = await embedded();
+    let asked = 0;
+    const Counted = defineTube('t', {
+      schema: schemaBy((value) => {
+        asked++;
+        return Tube === Dated ? dated(value) : datedLater(value);
+      }),
+    });
+    const broken = new Error('no context');
+    const throwing = process(() => {
+      throw broken;
+    });
+    const wrong = { at: 5 };
+    expect(await failure(throwing.producer.now(Counted, wrong))).toMatchObject({
+      code: 'DQ_BAD_OPTION',
+      cause: broken,
+    });
+    const adding = process((headers) => void Object.assign(headers, { tenant: 7 }));
+    expect(await failure(adding.producer.now(Counted, wrong))).toMatchObject({ code: 'DQ_BAD_OPTION' });
+    expect(asked).toBe(0);
+    expect(await failure(process().producer.now(Counted, wrong))).toMatchObject({ code: 'DQ_BAD_PAYLOAD' });
+    expect(asked).toBe(1);
+  });
+
   it('checks the payload of a reschedule by key', async () => {
     const { producer, payloads } = await embedded();
     await producer.delay(Tube, { at }, '1h', { key: 'k' });

@@ -5,6 +5,7 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
 import { unwrap, type CopyHeader, type Envelope } from '../envelope.js';
 import { DqError } from '../errors.js';
+import type { DqHooks } from '../hooks.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import type { ClaimAnswer, Death } from '../ledger/ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
@@ -89,12 +90,13 @@ export class Producing<S extends Server> {
   }
 
   /** One more process. */
-  readonly process = () => {
+  readonly process = (onSchedule?: DqHooks['onSchedule']) => {
     const { clock, cluster, prefix } = this;
     const ledger = new ChangedLedger(this.memory, clock);
     const settleQueue = new SettleQueue(ledger, clock);
     const events = new CollectingHub();
-    const parts = { cluster, ledger, settleQueue, clock, events, settings: { prefix, backupDelay: 2_000 } };
+    const settings = { prefix, backupDelay: 2_000 };
+    const parts = { cluster, ledger, settleQueue, clock, events, settings, onSchedule };
     return {
       ledger,
       settleQueue,
