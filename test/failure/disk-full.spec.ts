@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Connection, Done, PutReply, Stats } from 'nest-dq/src/beanstalk/connection.js';
 import type { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { parseRef } from 'nest-dq/src/job-ref.js';
-import type { JobReceipt } from 'nest-dq/src/job.js';
+import { Discard, Retry, type JobReceipt } from 'nest-dq/src/job.js';
 import { startBeanstalkd, startRedis, type BeanstalkdServer } from 'test-servers';
 import { countCopies } from '../support/copies.js';
 import { expectOnceEach, isEmpty, record, schedule, type Start } from '../support/jobs.js';
@@ -88,6 +89,79 @@ describe('a node whose disk is full', () => {
     await restartedWithRoom();
     const [receipt] = await schedule(system, tube, 1, () => Date.now() + 3_600_000);
     expect(receipt!.copies).toBe(3);
+  }, 60_000);
+});
+
+describe('a node without room for its log', () => {
+  /** Leaves no room for as much as one record, unseen by the system. */
+  async function fill(connection: Connection): Promise<void> {
+    const options = { priority: 0, delay: 0, ttr: 600 };
+    const put = () =>
+      ask<PutReply>((done) => connection.put(`full-${tube}`, Buffer.from('x'), options, done));
+    const ask = <T>(start: (done: Done<T>) => void) => connection.ask(start).catch(() => undefined);
+    const first = await put();
+    await bad.limitFiles(LOG_FILE - 1);
+    while (await put());
+    const { id } = first!;
+    const reserve = () => ask<unknown>((done) => connection.reserveJob(id, done));
+    const release = () => ask<string>((done) => connection.release(id, 0, 1_000, done));
+    while ((await reserve()) && (await release()));
+  }
+
+  it('keeps copies in hand rather than to lose them from its reach, all but the one by which that shows', async () => {
+    const alone = startSystem({ ...servers, beanstalkds: [bad] });
+    const [only] = alone.nodes as [ClusterNode];
+    try {
+      await eventually('the node is up', () => only.up);
+      const other = only.connectLane(() => undefined)!;
+      const [retried, discarded] = [
+        await schedule(alone, tube, 10, Date.now),
+        await schedule(alone, `${tube}-dead`, 2, Date.now),
+      ];
+      await fill(other);
+
+      const attempts: number[] = [];
+      await alone.consumer.consume(tube, (_, { attempt }) => {
+        attempts.push(attempt);
+        return attempt === 1 ? Retry.after('2s') : undefined;
+      });
+      await eventually(
+        'nine were tried again',
+        () => attempts.filter((attempt) => attempt === 2).length === 9,
+      );
+      await alone.consumer.consume(`${tube}-dead`, () => Discard.because('the test says so'));
+      await eventually(
+        'two are dead',
+        () => alone.reports.filter((line) => line.startsWith('dead')).length === 2,
+      );
+      expect(alone.reports.filter((line) => line.startsWith('trouble'))).toEqual([
+        expect.stringContaining('it refused to take a copy back (OUT_OF_MEMORY)'),
+      ]);
+      expect([only.full, only.writable]).toEqual([true, false]);
+      expect(await countCopies(only, tube)).toBe(0); // the tenth is in none of the states
+
+      await bad.limitFiles(LOG_FILE);
+      await other.ask<PutReply>((done) =>
+        other.put(tube, Buffer.alloc(0), { priority: 0, delay: 1_000, ttr: 60 }, done),
+      );
+      await eventually('it has room again', () => !only.full);
+      const buried = () => other.ask<Stats | 'NOT_FOUND'>((done) => other.statsTube(`${tube}-dead`, done));
+      await eventually(
+        'the dead are buried',
+        async () => ((await buried()) as Stats)['current-jobs-buried'] === '2',
+      );
+      other.close();
+
+      await bad.restart();
+      await eventually('the last is tried again', () => attempts.length === 20);
+      expect([retried.length, discarded.length, attempts.toSorted((a, b) => a - b)]).toEqual([
+        10,
+        2,
+        [...Array(10).fill(1), ...Array(10).fill(2)],
+      ]);
+    } finally {
+      await alone.stop();
+    }
   }, 60_000);
 });
 

@@ -140,4 +140,38 @@ export const COPIES: readonly Rule[] = [
       ['cluster/cluster-node.ts', 'if (!this.health.hasLog) this.whenUp(', 'this.whenUp('],
     ),
   },
+  {
+    rule: 'A server without room for its log is given no copy back that it had to note: it would be out of reach.',
+    mutants: [
+      ...unit(
+        'consumer/lane.spec.ts',
+        'loses one by a %s at most, and keeps the others',
+        ['consumer/log-writes.ts', 'if (this.open === 0) this.next();', 'this.next();'],
+        ['consumer/log-writes.ts', '} else if (this.events.full) {', '} else if (!this.events) {'],
+      ),
+      ...unit(
+        'consumer/lane.spec.ts',
+        'lets copies go in batches that double, each once the one before was taken',
+        [
+          'consumer/log-writes.ts',
+          'this.batch = Math.min(LARGEST_BATCH, this.batch * 2);',
+          'this.batch = LARGEST_BATCH;',
+        ],
+      ),
+      ...unit(
+        'cluster/cluster-node.spec.ts',
+        'has no room for it after %s, until somebody has put a job',
+        ['cluster/store-health.ts', 'this.noRoom = true;', ''],
+        ['cluster/store-health.ts', 'if (puts > this.putsThen) this.noRoom', 'this.noRoom'],
+      ),
+    ],
+  },
+  {
+    rule: 'A connection reserves only once it watches its tube and no other.',
+    mutants: unit(
+      'consumer/lane.spec.ts',
+      'watches its tube and not the default one, whose jobs are others’, and is idle only then',
+      ['consumer/lane.ts', 'return !this.opening && ', 'return '],
+    ),
+  },
 ];

@@ -302,6 +302,52 @@ describe('ClusterNode: put', () => {
     expect(node.writable).toBe(true);
   });
 
+  describe('with a log', () => {
+    const ping = (clock: VirtualClock) => clock.advance(500);
+    const putSoFar = (jobs: number) => ({
+      'binlog-current-index': 1,
+      'binlog-records-written': jobs,
+      'total-jobs': jobs,
+      'current-jobs-ready': jobs,
+    });
+
+    it.each(['OUT_OF_MEMORY', 'INTERNAL_ERROR'])(
+      'has no room for it after %s, until somebody has put a job',
+      async (word) => {
+        const { clock, server, node } = await setupUp();
+        Object.assign(server.counters, putSoFar(7));
+        await ping(clock);
+        expect(node.full).toBe(false);
+        node.refused(word);
+        expect([node.full, node.writable]).toEqual([true, false]);
+        await clock.advance(60_000);
+        expect([node.full, node.writable]).toEqual([true, true]); // a put may be tried, as nothing is lost by it
+        Object.assign(server.counters, putSoFar(8));
+        await ping(clock);
+        expect(node.full).toBe(false);
+      },
+    );
+
+    it('has room for it after a restart, and where it only takes no more puts', async () => {
+      const { clock, server, node } = await setupUp();
+      Object.assign(server.counters, putSoFar(7));
+      await ping(clock);
+      node.refused('DRAINING');
+      expect(node.full).toBe(false);
+      node.refused('OUT_OF_MEMORY');
+      server.instance = 'another';
+      server.cut();
+      await clock.advance(1_000);
+      expect([node.up, node.full, node.writable]).toEqual([true, false, true]);
+    });
+  });
+
+  it('has room for no log', async () => {
+    const { node } = await setupUp();
+    node.refused('OUT_OF_MEMORY');
+    expect(node.full).toBe(false);
+  });
+
   it('tells a refusal when it begins, and when it begins again', async () => {
     const { clock, server, put, told } = await setupUp();
     server.answers['put'] = () => 'OUT_OF_MEMORY';

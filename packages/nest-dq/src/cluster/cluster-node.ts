@@ -96,6 +96,11 @@ export class ClusterNode {
     return this.health.logStopped;
   }
 
+  /** It has no room for the next file of its log: what is released there with a delay, or buried, may get out of reach ◆. */
+  get full(): boolean {
+    return this.health.full;
+  }
+
   /** `up`, or why it is down or no good for storing or reserving: for people. */
   get reason(): string {
     if (this.up) return this.health.problem ?? this.lanes.problem ?? 'up';
@@ -170,6 +175,11 @@ export class ClusterNode {
         done(error || reply === 'NOT_FOUND' ? undefined : reply.body),
       );
     });
+  }
+
+  /** A command other than a put was answered with this word. */
+  refused(word: string): void {
+    this.health.refused(word);
   }
 
   /** Makes a copy ready again that a release left buried. */

@@ -13,6 +13,9 @@ export class StoreHealth {
   private instance: string | undefined;
   private refusedUntil = -Infinity;
   private refusal = '';
+  private noRoom = false;
+  /** Jobs that were ever put, as the first answer after the refusal told. */
+  private putsThen: number | undefined;
 
   constructor(
     private readonly clock: Clock,
@@ -30,6 +33,11 @@ export class StoreHealth {
     return this.clock.now() < this.refusedUntil ? `it refuses to store (${this.refusal})` : undefined;
   }
 
+  /** It refused to write its log, and nobody has put a job since. */
+  get full(): boolean {
+    return this.noRoom;
+  }
+
   get hasLog(): boolean {
     return this.binlog.there;
   }
@@ -45,16 +53,22 @@ export class StoreHealth {
       this.instance = instance;
       this.binlog = new BinlogWatch();
       this.refusedUntil = -Infinity;
+      this.noRoom = false;
     }
     this.learn(stats);
   }
 
   learn(stats: Stats): void {
     this.watch(() => this.binlog.learn(stats));
+    if (this.noRoom) this.lookForRoom(Number(stats['total-jobs'] ?? 0));
   }
 
-  /** A put was answered with this word, so the next ones go elsewhere for a while. */
+  /** A put, or what is to be noted in the log, was answered with this word, so the next puts go elsewhere for a while. */
   refused(word: string): void {
+    if (this.hasLog && (word === 'OUT_OF_MEMORY' || word === 'INTERNAL_ERROR')) {
+      this.noRoom = true;
+      this.putsThen = undefined;
+    }
     const now = this.clock.now();
     const before = this.refusedUntil;
     this.refusedUntil = now + REFUSAL_PAUSE;
@@ -67,6 +81,11 @@ export class StoreHealth {
   /** The server may have failed to write its log. */
   doubtLog(): void {
     this.watch(() => this.binlog.doubt());
+  }
+
+  private lookForRoom(puts: number): void {
+    this.putsThen ??= puts;
+    if (puts > this.putsThen) this.noRoom = false;
   }
 
   private watch(step: () => void): void {

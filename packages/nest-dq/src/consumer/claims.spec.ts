@@ -23,7 +23,8 @@ describe('Claims', () => {
   /** What the claims came to: `run job-1`, `early job-1`, … */
   let told: string[];
   let onRun: () => void;
-  const { lane, said } = recordingLane();
+  const { lane, connection, said } = recordingLane();
+  connection.prompt = true;
 
   beforeEach(() => {
     clock = new VirtualClock();

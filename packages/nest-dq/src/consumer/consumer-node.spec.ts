@@ -5,7 +5,7 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
 import { JobEnvelope } from '../envelope.js';
 import { copyBody } from '../testing/copy-body.js';
-import { ScriptedNode } from '../testing/scripted-node.js';
+import { ScriptedNode, type Arrived } from '../testing/scripted-node.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { ConsumerNode, type Taker } from './consumer-node.js';
 import type { Delivery } from './delivery.js';
@@ -463,6 +463,64 @@ describe('ConsumerNode', () => {
     await clock.advance(5_000);
     await settle();
     expect(poisons).toHaveLength(1);
+  });
+
+  describe('on a node without room for its log', () => {
+    let released: string[];
+    let instance: ScriptedNode;
+
+    beforeEach(async () => {
+      let made = 0;
+      released = [];
+      instance = new ScriptedNode(clock);
+      Object.assign(instance.counters, {
+        'binlog-current-index': 1,
+        'total-jobs': 9,
+      });
+      Object.assign(instance.answers, {
+        watch: () => 'WATCHING 2',
+        ignore: () => 'WATCHING 1',
+        'reserve-with-timeout': () => {
+          if (made === 3) return 'TIMED_OUT';
+          const body = newJob();
+          return `RESERVED ${++made} ${body.length}\r\n${body.toString('latin1')}`;
+        },
+        release: ({ line }: Arrived) => {
+          released.push(line.replace(/ \d+ (?=\d+$)/, ' '));
+          return line.endsWith(' 0') ? 'RELEASED' : 'OUT_OF_MEMORY';
+        },
+      });
+      node = new ClusterNode('node', instance.dial, clock);
+      limit = 3;
+      consumer = new ConsumerNode(node, TUBE, clock, taker);
+      await start();
+      await clock.advance(100);
+      expect(held()).toHaveLength(3);
+    });
+
+    it('tells of the copy that it lost from its reach, and lets the others go without a delay when they are due', async () => {
+      for (const delivery of held()) delivery.release(12);
+      await clock.advance(0);
+      expect(released).toEqual(['release 1 12']);
+      expect(troubles).toEqual([expect.stringContaining('refused to take a copy back (OUT_OF_MEMORY)')]);
+      expect(node.full).toBe(true);
+      await clock.advance(11_900);
+      expect([released.length, held().length]).toEqual([1, 2]);
+      await clock.advance(200);
+      expect(released.slice(1)).toEqual(['release 2 0', 'release 3 0']);
+      expect(held()).toEqual([]);
+    });
+
+    it('lets them go as soon as it has room again, and dead ones only then', async () => {
+      for (const delivery of held()) delivery.release(3_600);
+      await clock.advance(60_000);
+      held()[1]!.bury();
+      await clock.advance(0);
+      expect(released).toHaveLength(1);
+      instance.counters['total-jobs'] = 10;
+      await clock.advance(10_000);
+      expect(released.slice(1).toSorted()).toEqual(['release 2 0', 'release 3 0']);
+    });
   });
 
   describe('when connections are lost (7)', () => {

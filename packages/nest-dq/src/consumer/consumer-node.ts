@@ -15,6 +15,8 @@ const FIRST_REOPEN = 250;
 const LONGEST_REOPEN = 5_000;
 const POLL_WITHOUT_WAIT = 50;
 const KICK_AFTER = 5_000;
+/** Seconds. How often it is looked at whether a node has room again for the copies that are kept for it. */
+const KEEP_FOR = 5;
 /** Well below the time by which every primary surfaces early, so that nothing comes late by it. */
 const REST = 5;
 
@@ -153,6 +155,26 @@ export class ConsumerNode implements LaneEvents {
       `a release was answered BURIED (out of memory, or the log cannot be written)`,
     );
     this.later(KICK_AFTER, () => this.node.kickJob(copyId));
+  }
+
+  get full(): boolean {
+    return this.node.full;
+  }
+
+  keep(delivery: Delivery, seconds: number): void {
+    const wait = Math.min(KEEP_FOR, seconds);
+    this.later(wait * 1_000, () => {
+      if (this.full && seconds > wait) this.keep(delivery, seconds - wait);
+      else delivery.release(0);
+    });
+  }
+
+  stranded({ code }: BeanstalkError): void {
+    this.node.refused(code);
+    this.taker.nodeTrouble(
+      this.node,
+      `it refused to take a copy back (${code}), which is out of reach until it is restarted: make room on its disk, then restart it`,
+    );
   }
 
   private wait(lane: Lane): void {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import type { Connection } from '../beanstalk/connection.js';
 import { RecordingConnection, heldDelivery, recordingLane } from '../testing/recording-lane.js';
+import type { Delivery } from './delivery.js';
 import { Lane, type LaneEvents } from './lane.js';
 
 describe('Lane', () => {
@@ -157,6 +158,98 @@ describe('Lane', () => {
     lane.release(heldDelivery(lane, { copyId: '9' }), 0, 5);
     connection.answer('BURIED');
     expect(strayed).toEqual(['9']);
+  });
+
+  describe('where the server has to write its log', () => {
+    const refusal = new BeanstalkError('OUT_OF_MEMORY', 'no');
+    const setup = (full = { yet: false }) => {
+      const [stranded, kept]: [string[], [string, number][]] = [[], []];
+      const events = {
+        get full() {
+          return full.yet;
+        },
+        stranded: ({ code }: BeanstalkError) => {
+          stranded.push(code);
+          full.yet = true;
+        },
+        keep: ({ copyId }: Delivery, seconds: number) => kept.push([copyId, seconds]),
+      };
+      const world = recordingLane(events);
+      const hold = (count: number) =>
+        Array.from({ length: count }, (_, i) => heldDelivery(world.lane, { copyId: String(i) }));
+      return { ...world, stranded, kept, hold };
+    };
+
+    it('lets copies go in batches that double, each once the one before was taken', () => {
+      const { lane, connection, said, hold } = setup();
+      for (const delivery of hold(12)) lane.release(delivery, 0, 3);
+      const batches = [said.length];
+      while (connection.unanswered > 0) {
+        const before = said.length;
+        while (said.length === before && connection.unanswered > 0) connection.answer('RELEASED');
+        batches.push(said.length - before);
+      }
+      expect(batches).toEqual([1, 2, 4, 5, 0]);
+      expect([lane.held, lane.idle]).toEqual([0, true]);
+    });
+
+    it('begins with one again when it has let go of all', () => {
+      const { lane, connection, said, hold } = setup();
+      const copies = hold(5);
+      for (const delivery of copies.splice(0, 3)) lane.release(delivery, 0, 3);
+      for (let i = 0; i < 3; i++) connection.answer('RELEASED');
+      for (const delivery of copies) lane.release(delivery, 0, 3);
+      expect(said).toHaveLength(4);
+    });
+
+    it.each(['release', 'bury'] as const)('loses one by a %s at most, and keeps the others', (verb) => {
+      const { lane, connection, said, hold, stranded, kept } = setup();
+      for (const delivery of hold(3)) {
+        if (verb === 'bury') lane.bury(delivery, 0);
+        else lane.release(delivery, 0, 3);
+      }
+      connection.answer(refusal);
+      expect(said).toHaveLength(1);
+      expect(stranded).toEqual(['OUT_OF_MEMORY']);
+      const seconds = verb === 'bury' ? Infinity : 3;
+      expect(kept).toEqual([
+        ['1', seconds],
+        ['2', seconds],
+      ]);
+      expect(lane.held).toBe(2);
+    });
+
+    it('lets go at once without a delay, which it need not note', () => {
+      const { lane, said, hold, kept } = setup({ yet: true });
+      for (const delivery of hold(2)) lane.release(delivery, 0, 0);
+      lane.putBack('9', 0, 1, () => undefined);
+      expect(said).toEqual(['release 0 pri 0', 'release 1 pri 0', 'release 9 pri 0']);
+      expect(kept).toEqual([]);
+    });
+
+    it('says nothing of a copy that was deleted meanwhile', () => {
+      const { lane, connection, said, hold } = setup();
+      const [a, b, c] = hold(3) as [Delivery, Delivery, Delivery];
+      for (const delivery of [a, b, c]) lane.release(delivery, 0, 3);
+      lane.delete(b, () => undefined);
+      connection.answer('RELEASED');
+      expect(said).toEqual(['release 0 pri 3', 'delete 1', 'release 2 pri 3']);
+    });
+
+    it('sends what waits before it quits', () => {
+      const { lane, said, hold } = setup();
+      for (const delivery of hold(3)) lane.release(delivery, 0, 3);
+      lane.quit();
+      expect(said.slice(1)).toEqual(['release 1 pri 3', 'release 2 pri 3', 'quit']);
+    });
+
+    it('tells of the refused burial of what is no envelope, too', () => {
+      const { lane, connection, stranded } = setup();
+      let done = 0;
+      lane.buryBody('7', () => done++);
+      connection.answer(refusal);
+      expect([stranded, done]).toEqual([['OUT_OF_MEMORY'], 1]);
+    });
   });
 
   it('forgets all it held when its connection is gone', async () => {

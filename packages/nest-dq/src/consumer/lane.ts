@@ -1,6 +1,7 @@
 import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
 import type { Connection, Reserved } from '../beanstalk/connection.js';
 import type { Delivery } from './delivery.js';
+import { LogWrites } from './log-writes.js';
 
 /** A connection costs the server O(held) for each delete and touch. */
 export const MOST_HELD = 1_024;
@@ -19,6 +20,12 @@ export interface LaneEvents {
   lost(deliveries: Delivery[]): void;
   /** A release ended as BURIED: the copy is out of everybody's reach until it is kicked. */
   strayed(copyId: string): void;
+  /** The server has no room to note a release or a burial in its log. */
+  readonly full: boolean;
+  /** A copy that it could not note, which stays held for so many seconds. */
+  keep(delivery: Delivery, seconds: number): void;
+  /** It refused one all the same: the copy is out of everybody's reach until its restart. */
+  stranded(error: BeanstalkError): void;
 }
 
 /**
@@ -33,6 +40,7 @@ export class Lane {
   /** Resolves when the connection is closed. */
   readonly gone: Promise<void>;
   private readonly deliveries = new Map<string, Delivery>();
+  private readonly logWrites: LogWrites;
   private tellGone!: () => void;
 
   constructor(
@@ -43,6 +51,7 @@ export class Lane {
     private readonly events: LaneEvents,
   ) {
     this.gone = new Promise((resolve) => (this.tellGone = resolve));
+    this.logWrites = new LogWrites(events);
     const last = (error: BeanstalkError | undefined) => (error ? this.refused(error) : this.opened());
     if (tube === 'default') {
       connection.watch(tube, last);
@@ -103,8 +112,9 @@ export class Lane {
 
   /** Lets a copy go that was never held. `delay` in whole seconds. */
   putBack(copyId: string, priority: number, delay: number, done: (released: boolean) => void): void {
-    this.connection.release(copyId, priority, delay, (error, reply) => {
+    this.connection.release(copyId, priority, this.events.full ? 0 : delay, (error, reply) => {
       if (reply === 'BURIED') this.events.strayed(copyId);
+      if (error) this.failed(error);
       done(!error && reply === 'RELEASED');
     });
   }
@@ -112,20 +122,33 @@ export class Lane {
   /** Lets a copy go, for anybody, after `delay` whole seconds. */
   release(delivery: Delivery, priority: number, delay: number): void {
     if (!this.holds(delivery)) return;
-    this.putBack(delivery.copyId, priority, delay, noReply);
-    this.letGo(delivery);
+    const send = (done: (taken: boolean) => void) => {
+      this.putBack(delivery.copyId, priority, delay, done);
+      this.letGo(delivery);
+    };
+    if (delay === 0) send(noReply);
+    else this.logWrites.add({ delivery, seconds: delay, send });
   }
 
   /** Puts a copy out of everybody's reach, for a person to look at. */
   bury(delivery: Delivery, priority: number): void {
     if (!this.holds(delivery)) return;
-    this.connection.bury(delivery.copyId, priority, noReply);
-    this.letGo(delivery);
+    const send = (done: (taken: boolean) => void) => {
+      this.connection.bury(delivery.copyId, priority, (error) => {
+        if (error) this.failed(error);
+        done(!error);
+      });
+      this.letGo(delivery);
+    };
+    this.logWrites.add({ delivery, seconds: Infinity, send });
   }
 
   /** The same for a body that is no envelope. */
   buryBody(copyId: string, done: () => void): void {
-    this.connection.bury(copyId, 0, done);
+    this.connection.bury(copyId, 0, (error) => {
+      if (error) this.failed(error);
+      done();
+    });
   }
 
   /** True when the server said DELETED. */
@@ -152,6 +175,7 @@ export class Lane {
 
   /** Once all that was said before is answered. */
   quit(): void {
+    this.logWrites.flush();
     this.connection.quit();
   }
 
@@ -172,6 +196,10 @@ export class Lane {
     if (this.closed) return; // lost, and nobody refused anything
     this.connection.close();
     this.events.refused(error);
+  }
+
+  private failed(error: BeanstalkError): void {
+    if (error.code === 'OUT_OF_MEMORY' || error.code === 'INTERNAL_ERROR') this.events.stranded(error);
   }
 
   private letGo(delivery: Delivery): void {

@@ -11,6 +11,8 @@ export class RecordingConnection {
   /** One text for each command: `release 7 pri 3`, with `pri` for whatever the priority is. */
   readonly said: string[] = [];
   closed = false;
+  /** It answers releases and burials as a healthy server does, and no spec need do it. */
+  prompt = false;
   private readonly waiting: ((reply: unknown) => void)[] = [];
 
   watch = (tube: string, done: Done): void => this.say(`watch ${tube}`, done);
@@ -18,8 +20,8 @@ export class RecordingConnection {
   reserveWithTimeout = (seconds: number, done: Done): void => this.say(`reserve ${seconds}`, done);
   reserveJob = (id: string, done: Done): void => this.say(`reserve-job ${id}`, done);
   release = (id: string, _priority: number, delay: number, done: Done): void =>
-    this.say(`release ${id} pri ${delay}`, done);
-  bury = (id: string, _priority: number, done: Done): void => this.say(`bury ${id}`, done);
+    this.letGo(`release ${id} pri ${delay}`, 'RELEASED', done);
+  bury = (id: string, _priority: number, done: Done): void => this.letGo(`bury ${id}`, 'BURIED', done);
   delete = (id: string, done: Done): void => this.say(`delete ${id}`, done);
   touch = (id: string, done: Done): void => this.say(`touch ${id}`, done);
   close = (): void => void (this.closed = true);
@@ -32,6 +34,11 @@ export class RecordingConnection {
   /** Answers the oldest command that has no answer. */
   answer(reply: Reserved | string | number | BeanstalkError): void {
     this.waiting.shift()!(reply);
+  }
+
+  private letGo(command: string, reply: string, done: Done): void {
+    this.say(command, done);
+    if (this.prompt) this.waiting.pop()!(reply);
   }
 
   private say(command: string, done: Done): void {
@@ -57,8 +64,11 @@ export function recordingLane(events: Partial<LaneEvents> = {}): {
     freed: () => undefined,
     lost: () => undefined,
     strayed: () => undefined,
-    ...events,
+    full: false,
+    keep: () => undefined,
+    stranded: () => undefined,
   };
+  Object.defineProperties(all, Object.getOwnPropertyDescriptors(events));
   const lane = new Lane(connection as unknown as Connection, 'instance', 'tube', all);
   connection.answer(2);
   connection.answer(1);
