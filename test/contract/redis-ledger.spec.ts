@@ -1,5 +1,6 @@
 // What the ledger in Redis does beyond the contract: its connection, its time, and a server that is not there.
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import type { ClaimRequest, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import { RedisLedger, type RedisLedgerOptions } from 'nest-dq/src/ledger/redis-ledger.js';
@@ -155,6 +156,34 @@ describe.each([
     }
     await back(tube);
     await expect(claim(tube, 'job')).resolves.toMatchObject([{ kind: 'run', attempt: 1 }]);
+  }, 60_000);
+
+  it('stays away, and is asked in peace, while the server has memory for probes and not for calls', async () => {
+    const tube = open(client).tube('short');
+    await tube.readTime();
+    const told = watch(tube);
+    const requests = Array.from({ length: 5_000 }, (_, i) => ({
+      id: `01ARZ3NDEKTSV4RRFFQ69G${String(i).padStart(4, '0')}`,
+      generation: 1,
+      due: 0,
+      owed: { mask: 1, unknown: false },
+    }));
+    // As a consumer says what waits to be said.
+    tube.listen({ away: () => undefined, back: () => void tube.abort(requests).catch(() => undefined) });
+    const used = Number(/used_memory:(\d+)/.exec(await inspect.info('memory'))![1]);
+    await inspect.config('SET', 'maxmemory', String(used + 100_000));
+    try {
+      await expect(tube.abort(requests)).rejects.toMatchObject(DOWN);
+      const refusals = async () =>
+        Number(/errorstat_OOM:count=(\d+)/.exec(await inspect.info('errorstats'))?.[1]);
+      const first = await refusals();
+      await eventually('it was asked again, and refused', async () => (await refusals()) >= first + 3);
+      expect(told).toEqual([expect.stringContaining('OOM')]);
+    } finally {
+      await inspect.config('SET', 'maxmemory', '0');
+    }
+    await back(tube);
+    await expect(tube.abort(requests)).resolves.toContain('aborted');
   }, 60_000);
 
   it.each([
@@ -381,6 +410,7 @@ describe('with one Redis', () => {
     });
 
     it('are warned of where it may not ask for them', async () => {
+      const ready = jest.spyOn(console, 'warn');
       await inspect.call('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '+@all', '-info');
       const warnings: string[] = [];
       const redis = {
@@ -388,12 +418,76 @@ describe('with one Redis', () => {
         port: server.port,
         username: 'app',
         password: 'secret',
-        enableReadyCheck: false,
       };
       const tube = open(redis, { warn: (message) => warnings.push(message) }).tube('t');
       await eventually('it warned', () => warnings.length > 0);
       expect(warnings).toEqual([expect.stringMatching(/NOPERM.*noeviction/)]);
+      expect(ready).not.toHaveBeenCalled();
       await expect(claim(tube, 'acl')).resolves.toMatchObject([{ kind: 'run' }]);
+    });
+  });
+
+  describe('for a user with the rights of docs/configuration.md', () => {
+    const docs = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+    const rule = /^ACL SETUSER (\S+) (on >\S+ .*)$/m.exec(docs)!;
+    const rights = rule[2]!.split(' ');
+    const needed = rights.filter((right) => right.startsWith('+') && right !== '+info');
+
+    /** Its ledger, once the user has these rights and no others. */
+    async function openAs(name: string, given: readonly string[]): Promise<RedisLedger> {
+      await inspect.call('ACL', 'SETUSER', name, 'reset', ...given);
+      const password = given.find((right) => right.startsWith('>'))!.slice(1);
+      const redis = { host: server.host, port: server.port, username: name, password };
+      return open(redis, { prefix: 'shop.' });
+    }
+
+    it('makes every call', async () => {
+      const tube = (await openAs(rule[1]!, rights)).tube('shop.orders');
+      const owed = { mask: 1, unknown: false };
+      const places = [{ index: 0, location: 'node:11300#instance:1' }];
+      const [run] = await claim(tube, 'dead');
+      const at = { generation: 0, born: 0, due: 0, attempt: 1, lastOk: tube.now() };
+      const ref = { id: 'dead', ...at, fence: (run as { fence: number }).fence };
+      await expect(tube.extend([ref])).resolves.toEqual(['ok']);
+      const outcome = { kind: 'dead', death: { why: 'discarded' }, places } as const;
+      await expect(tube.finish([{ ...ref, owed, outcome }])).resolves.toEqual(['ok']);
+      await tube.buried([{ id: 'dead', born: 0, places }]);
+      const page = { limit: 1, after: { died: Date.now() + 60_000, id: 'z', born: 0 } };
+      await expect(tube.letters(page)).resolves.toMatchObject({ letters: [{ id: 'dead' }] });
+      await expect(tube.discard([{ id: 'dead', born: 0 }])).resolves.toMatchObject([{ id: 'dead' }]);
+      const opening = { by: 'add', onDuplicate: 'replace' } as const;
+      const due = Date.now() + 60_000;
+      const [opened] = await tube.open([{ id: 'key', opening, due, owed }]);
+      const { generation } = opened as { generation: number };
+      const stored = { id: 'key', opening, generation, born: generation, due, owed, places };
+      await expect(tube.commit([stored])).resolves.toMatchObject([{ kind: 'committed' }]);
+      await expect(tube.find(['key'])).resolves.toMatchObject([{ state: 'waiting' }]);
+      await expect(tube.abort([{ id: 'other', generation: 1, due, owed }])).resolves.toEqual(['aborted']);
+      await tube.settle([{ id: 'key', generation, mask: 1, unknown: false }]);
+      const revoke = { id: 'key', born: undefined, due, owed, abort: false };
+      await expect(tube.revoke([revoke])).resolves.toMatchObject([{ result: 'revoked' }]);
+    });
+
+    it.each(needed.map((right) => right.slice(1)))('names the right that is missing: %s', async (command) => {
+      await inspect.script('FLUSH');
+      const given = rights.filter((right) => right !== `+${command}`);
+      const tube = (await openAs('less', given)).tube('shop.orders');
+      // The second time it is called by its hash.
+      const calls = claim(tube, 'one').then(() => claim(tube, 'two'));
+      const error: unknown = await calls.catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({
+        code: 'DQ_LEDGER_DOWN',
+        message: expect.stringMatching(/permission|can't run/),
+      });
+      expect((error as Error).message.toLowerCase()).toContain(command);
+    });
+
+    it('answers nothing about the keys of others', async () => {
+      const ledger = await openAs(rule[1]!, rights);
+      await expect(claim(ledger.tube('theirs.orders'), 'job')).rejects.toMatchObject({
+        ...DOWN,
+        message: expect.stringContaining('NOPERM'),
+      });
     });
   });
 });

@@ -36,12 +36,12 @@ describe('LedgerGate', () => {
 
   function away(): void {
     ledger.away = true;
-    ledger.listener?.away(new Error('gone'));
+    ledger.listener?.away(new Error('gone'), clock.now());
   }
 
   function back(): void {
     ledger.away = false;
-    ledger.listener?.back();
+    ledger.listener?.back(false);
   }
 
   async function begun(): Promise<void> {

@@ -74,4 +74,6 @@ export interface KeeperMessage {
 export interface KeeperThreadData {
   readonly source: ThreadSource;
   readonly settings: LedgerSettings;
+  /** What every tube's name begins with. */
+  readonly prefix: string;
 }

@@ -6,9 +6,9 @@ import { RedisLedger } from './redis-ledger.js';
 import { redisOf } from './thread-source.js';
 
 // The file that the LeaseKeeper's thread runs. The main thread has told of unfit settings already.
-const { source, settings } = workerData as KeeperThreadData;
+const { source, settings, prefix } = workerData as KeeperThreadData;
 const open = () =>
-  new RedisLedger({ redis: redisOf(source), settings, clock: systemClock, warn: () => undefined });
+  new RedisLedger({ redis: redisOf(source), settings, prefix, clock: systemClock, warn: () => undefined });
 
 const nobody = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 

@@ -64,7 +64,13 @@ describe('LeaseKeeper', () => {
   });
 
   const keeperOf = (start: (data: KeeperThreadData) => KeeperThread, from = () => source) =>
-    new LeaseKeeper({ start, source: from, settings, warn: (warning) => warnings.push(warning) });
+    new LeaseKeeper({
+      start,
+      source: from,
+      settings,
+      prefix: 'p.',
+      warn: (warning) => warnings.push(warning),
+    });
 
   it('starts one thread, with the first run of any tube, and lets the process end before it', () => {
     const [t, u] = [keeper.tube('t'), keeper.tube('u')];
@@ -75,7 +81,7 @@ describe('LeaseKeeper', () => {
     t.granted([run('a')]);
     u.granted([run('b')]);
     expect(threads).toHaveLength(1);
-    expect(threads[0]!.data).toEqual({ source, settings });
+    expect(threads[0]!.data).toEqual({ source, settings, prefix: 'p.' });
     expect(threads[0]!.refs).toBe(0);
     expect(threads[0]!.told).toEqual([
       message({ granted: [run('a')] }),

@@ -40,6 +40,7 @@ export interface LeaseKeeperOptions {
   /** Asked once, with the first run. */
   readonly source: () => ThreadSource;
   readonly settings: LedgerSettings;
+  readonly prefix: string;
   /** Is told, once, why leases are not kept. */
   readonly warn: (message: string) => void;
 }
@@ -75,10 +76,10 @@ export class LeaseKeeper {
   private start(): void {
     this.state = 'on';
     try {
-      const { start, source, settings } = this.options;
+      const { start, source, settings, prefix } = this.options;
       // Only these: the settings may be a part of larger options.
       const { lease, doneTtl, staleAfter } = settings;
-      const thread = start({ source: source(), settings: { lease, doneTtl, staleAfter } });
+      const thread = start({ source: source(), settings: { lease, doneTtl, staleAfter }, prefix });
       this.thread = thread;
       thread.unref();
       thread.on('error', (error) => this.failed(error));

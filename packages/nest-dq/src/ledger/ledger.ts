@@ -60,8 +60,10 @@ export interface TubeLedger {
 }
 
 export interface LedgerListener {
-  away(error: Error): void;
-  back(): void;
+  /** `heardAt`: ledger time, ms, of its last answer; 0 if there was none. */
+  away(error: Error, heardAt: number): void;
+  /** `sameServer`: it has not been started again, and no other took its place, so that it knows all that it knew. */
+  back(sameServer: boolean): void;
 }
 
 /** Milliseconds: the `ahead` of a ledger whose answers take some time. A stall that is shorter makes no run late. */

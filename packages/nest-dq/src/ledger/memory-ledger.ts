@@ -52,7 +52,7 @@ export class MemoryLedger implements Ledger {
 
   /** It is never away, unless its disk fails: then for good. */
   listen(listener?: LedgerListener): () => void {
-    return this.disk?.onFailure((failure) => listener?.away(failure)) ?? (() => undefined);
+    return this.disk?.onFailure((failure) => listener?.away(failure, this.now())) ?? (() => undefined);
   }
 
   close(): Promise<void> {

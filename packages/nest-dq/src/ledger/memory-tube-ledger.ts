@@ -67,7 +67,7 @@ export class MemoryTubeLedger implements TubeLedger {
   }
 
   listen(listener: LedgerListener): () => void {
-    return this.disk?.onFailure((failure) => listener.away(failure)) ?? (() => undefined);
+    return this.disk?.onFailure((failure) => listener.away(failure, this.now())) ?? (() => undefined);
   }
 
   async claim(

@@ -76,6 +76,68 @@ describe('a master that is away', () => {
   });
 });
 
+describe('a master that answers probes and refuses calls', () => {
+  const MISCONF = 'MISCONF Redis is configured to save RDB snapshots, but is unable to persist to disk';
+  let clock: VirtualClock;
+  let master: RedisMaster;
+  /** What each probe said of the jobs. */
+  let probes: string[];
+  let changes: number;
+  let refuses: boolean;
+
+  beforeEach(async () => {
+    clock = new VirtualClock();
+    [probes, changes, refuses] = [[], 0, true];
+    const reply = async (): Promise<RawReply> => [1, clock.wall() * 1_000];
+    const connection = {
+      dqProbe: (_count: number, _keys: string[], args: string[]) => {
+        probes.push(args.at(-1)!);
+        return reply();
+      },
+      dqFinish: () => (refuses ? Promise.reject(new Error(MISCONF)) : reply()),
+    } as unknown as LedgerConnection;
+    const reconnect = () => undefined;
+    master = new RedisMaster({
+      connection,
+      probeKey: '',
+      settings,
+      clock,
+      start: () => undefined,
+      reconnect,
+    });
+    const finish = () =>
+      void master.call('dqFinish', ['{t}:a'], JSON.stringify(['finish'])).catch(() => undefined);
+    master.listen({ away: () => changes++, back: () => changes < 100 && finish() });
+    master.start();
+    master.connected();
+    await turn();
+    finish();
+    await turn();
+  });
+
+  afterEach(() => master.close());
+
+  it('is asked ever more rarely, as long as that goes on', async () => {
+    await clock.advance(60_000);
+    // After 0.5, 1, 2, 4, 8, and then each 10 seconds.
+    expect(changes).toBe(10);
+    expect(probes).toHaveLength(10);
+    refuses = false;
+    await clock.advance(10_000);
+    expect([changes, master.away]).toEqual([10, false]);
+  });
+
+  it('is asked by a probe as large as the call, until one of that size passes', async () => {
+    await clock.advance(500);
+    expect(probes.map((probe) => probe.length > 10)).toEqual([false, true]);
+    refuses = false;
+    await clock.advance(1_000);
+    expect(probes.map((probe) => probe.length > 10)).toEqual([false, true, true]);
+    await clock.advance(30_000);
+    expect(probes.map((probe) => probe.length > 10)).toEqual([false, true, true, false]);
+  });
+});
+
 it('a ledger whose Redis is not there shows the words of the connection, not those of ioredis', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

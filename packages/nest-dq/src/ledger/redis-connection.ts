@@ -59,6 +59,8 @@ const retryStrategy = (times: number) => Math.min(50 * 2 ** times, 350) + Math.r
  */
 const OURS = {
   lazyConnect: true,
+  // It asks for INFO, which a user may not be allowed; what it is to find out, our first call does.
+  enableReadyCheck: false,
   // Processes with and without a prefix of this kind would not see each other's claims.
   keyPrefix: '',
   enableOfflineQueue: false,

@@ -25,6 +25,8 @@ const RECONNECT = 500;
 export interface RedisLedgerOptions {
   readonly redis: RedisSource;
   readonly settings: LedgerSettings;
+  /** What every tube's name begins with. @default '' */
+  readonly prefix?: string;
   readonly clock: Clock;
   /** Is told, once each, what is wrong with the server's settings, and why leases are not kept. */
   readonly warn: (message: string) => void;
@@ -49,25 +51,30 @@ export class RedisLedger implements Ledger {
 
   constructor(private readonly options: RedisLedgerOptions) {
     this.connection = ledgerConnection(options.redis);
-    const { startKeeper: start, settings, warn } = options;
+    const { startKeeper: start, settings, prefix = '', warn } = options;
     const source = () => threadSource(this.connection);
-    this.keeper = start && new LeaseKeeper({ start, source, settings, warn });
+    this.keeper = start && new LeaseKeeper({ start, source, settings, prefix, warn });
   }
 
   tube(name: string): RedisTubeLedger {
     let tube = this.tubes.get(name);
     if (!tube) {
-      const base = `{${name}}:`; // one hash tag: all of a tube is in one slot
+      const base = baseOf(name);
       tube = new RedisTubeLedger(this.master(base), base, this.keeper?.tube(name));
       this.tubes.set(name, tube);
     }
     return tube;
   }
 
+  /** As of any tube: a user of Redis may have rights for these keys only. */
+  private get anyBase(): string {
+    return baseOf(this.options.prefix ?? '');
+  }
+
   start(): void {
     if (this.state !== 'new') return;
     this.state = 'started';
-    if (!isCluster(this.connection)) this.master(''); // so that it is asked although no tube is used yet
+    if (!isCluster(this.connection)) this.master(this.anyBase); // so that it is asked although no tube is used yet
     for (const master of this.masters.values()) master.start();
     this.watch();
     this.connect();
@@ -178,7 +185,7 @@ export class RedisLedger implements Ledger {
     if (!master) {
       master = new RedisMaster({
         connection: this.connection,
-        probeKey: base,
+        probeKey: isCluster(this.connection) ? base : this.anyBase,
         settings: this.options.settings,
         clock: this.options.clock,
         start: () => this.start(),
@@ -195,15 +202,20 @@ export class RedisLedger implements Ledger {
 
   private tellOf(master: RedisMaster): void {
     master.listen({
-      away: (error) => {
+      away: (error, heardAt) => {
         const first = this.awayMasters.size === 0;
         this.awayMasters.add(master);
-        if (first) for (const listener of this.listeners) listener.away(error);
+        if (first) for (const listener of this.listeners) listener.away(error, heardAt);
       },
-      back: () => {
+      back: (sameServer) => {
         this.awayMasters.delete(master);
-        if (this.awayMasters.size === 0) for (const listener of this.listeners) listener.back();
+        if (this.awayMasters.size === 0) for (const listener of this.listeners) listener.back(sameServer);
       },
     });
   }
+}
+
+/** What the keys of a tube begin with, in one hash tag: all of a tube is in one slot. */
+function baseOf(tube: string): string {
+  return `{${tube}}:`;
 }

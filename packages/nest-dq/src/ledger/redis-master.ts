@@ -19,6 +19,11 @@ const GIVE_UP_LATE = 3_000;
 /** Milliseconds. */
 const PROBE_WHEN_AWAY = 500;
 const PROBE_WHEN_IDLE = 30_000;
+/** Milliseconds. A server that answers probes and refuses calls is left alone for so long, and twice as long each time. */
+const FIRST_REST = 500;
+const LONGEST_REST = 10_000;
+/** Milliseconds. After a refusal that is longer ago, the next is the first. */
+const FORGOTTEN = 60_000;
 /** Milliseconds. A round trip that takes longer says little about the server's time. */
 const SLOW = 20;
 
@@ -41,6 +46,15 @@ interface Answer {
   readonly received: number;
 }
 
+/** A call that the server refused, although it had answered a probe. */
+interface Refused {
+  /** Characters. */
+  readonly size: number;
+  readonly at: number;
+  /** Milliseconds until the next probe. */
+  readonly rest: number;
+}
+
 /** One Redis master as this process sees it: its time, whether it answers, and calls that end within their limit. */
 export class RedisMaster {
   readonly time: LedgerTime;
@@ -52,6 +66,13 @@ export class RedisMaster {
   private hasConnection = false;
   private awaited: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
   private probing = false;
+  /** When it was last found to be away: what was sent before says nothing about it. */
+  private failedAt = -Infinity;
+  private refused: Refused | undefined;
+  /** Of the server that last answered a probe; empty where it does not tell. */
+  private runId = '';
+  /** Ledger time, ms, of its last answer. */
+  private heardAt = 0;
   /** When the first call was sent of those without an answer since the last answer. */
   private silentSince: number | undefined;
   private timer: Timer | undefined;
@@ -118,7 +139,10 @@ export class RedisMaster {
     do {
       const answer = await this.send(script, keys, json);
       this.answered(answer);
-      if (answer.reply[0] === 1) return answer.reply;
+      if (answer.reply[0] === 1) {
+        if (this.refused && sizeOf(keys, json) >= this.refused.size) this.refused = undefined;
+        return answer.reply;
+      }
     } while (clock.now() - began < GIVE_UP_LATE);
     throw this.downError(new Error(`it was reached too late each time for ${GIVE_UP_LATE} ms`));
   }
@@ -139,14 +163,33 @@ export class RedisMaster {
 
   /** The server is not there, or not fit. */
   private failed(error: Error): void {
-    if (this.state === 'closed' || this.state === 'new') return;
+    if (this.isAwayBecause(error)) this.probe();
+  }
+
+  /**
+   * It answers probes, but not this call. A probe as large as that is refused like it where memory is short; and where it
+   * is not, the server rests before it is asked again, or both would take turns as fast as they can.
+   */
+  private refusedCall(error: Error, size: number): void {
+    const { clock } = this.options;
+    const { refused, away } = this;
+    if (!this.isAwayBecause(error) || away) return;
+    const isRelapse = refused !== undefined && clock.now() - refused.at < FORGOTTEN;
+    const rest = isRelapse ? Math.min(2 * refused.rest, LONGEST_REST) : FIRST_REST;
+    this.refused = { size: Math.max(size, isRelapse ? refused.size : 0), at: clock.now(), rest };
+    if (!this.probing) this.probeIn(rest);
+  }
+
+  /** False where nobody is to be told of anything any more, or yet. */
+  private isAwayBecause(error: Error): boolean {
+    if (this.state === 'closed' || this.state === 'new') return false;
     this.reason = error;
-    if (this.state !== 'away') {
-      this.state = 'away';
-      this.answerAwaited(this.downError(error));
-      for (const listener of this.listeners) listener.away(error);
-    }
-    this.probe();
+    this.failedAt = this.options.clock.now();
+    if (this.state === 'away') return true;
+    this.state = 'away';
+    this.answerAwaited(this.downError(error));
+    for (const listener of this.listeners) listener.away(error, this.heardAt);
+    return true;
   }
 
   private async send(script: ScriptName, keys: string[], json: string): Promise<Answer> {
@@ -163,7 +206,8 @@ export class RedisMaster {
       const error = this.reasonOf(toError(thrown));
       if (error instanceof NoAnswer) this.unheard(sent);
       // A probe touches no record: where it fails, nothing can be asked.
-      if (script === 'dqProbe' || !isAboutData(error)) this.failed(error);
+      if (script === 'dqProbe' || !isRefusal(error)) this.failed(error);
+      else if (!isAboutData(error)) this.refusedCall(error, sizeOf(keys, json));
       throw this.downError(error);
     }
   }
@@ -191,14 +235,16 @@ export class RedisMaster {
     return this.state === 'closed';
   }
 
-  private answered({ reply, sent, received }: Answer): void {
+  private answered({ reply, sent, received }: Answer, sameServer = false): void {
     if (this.state === 'closed') return;
     this.time.observe(sent, received, reply[1] / 1_000);
     this.silentSince = undefined;
+    if (sent < this.failedAt) return;
+    this.heardAt = this.time.now();
     const wasAway = this.state === 'away';
     this.state = 'answers';
     this.answerAwaited();
-    if (wasAway) for (const listener of this.listeners) listener.back();
+    if (wasAway) for (const listener of this.listeners) listener.back(sameServer);
   }
 
   private answerAwaited(error?: Error): void {
@@ -218,20 +264,34 @@ export class RedisMaster {
     const next = () => {
       this.probing = false;
       if (this.state === 'closed') return;
-      const pause = this.away ? PROBE_WHEN_AWAY : PROBE_WHEN_IDLE;
-      this.timer = this.options.clock.after(pause, () => this.probe());
+      if (this.away) this.probeIn(Math.max(PROBE_WHEN_AWAY, this.refused?.rest ?? 0));
+      else this.probeIn(PROBE_WHEN_IDLE);
     };
     // A failure was told of where it happened.
     this.ask().then(next, next);
   }
 
+  private probeIn(ms: number): void {
+    this.timer?.cancel();
+    this.timer = this.options.clock.after(ms, () => this.probe());
+  }
+
   private async ask(): Promise<void> {
-    const probe = () => this.send('dqProbe', [this.options.probeKey], '[]');
+    const size = this.refused?.size ?? 0;
+    const json = size > 0 ? JSON.stringify(['x'.repeat(size)]) : '[]';
+    const probe = () => this.send('dqProbe', [this.options.probeKey], json);
     let answer = await probe();
     // It may have waited until a connection stood, and then says little about the time.
     if (answer.received - answer.sent > SLOW) answer = await probe();
-    this.answered(answer);
+    const [, , runId = ''] = answer.reply;
+    const isSame = runId !== '' && runId === this.runId;
+    this.runId = String(runId);
+    this.answered(answer, isSame);
   }
+}
+
+function sizeOf(keys: readonly string[], json: string): number {
+  return keys.reduce((size, key) => size + key.length, json.length);
 }
 
 function closedError(): DqError {

@@ -60,7 +60,15 @@ function onServers(
 ): Backend {
   const nodes = beanstalks.map((endpoint) => new ClusterNode(endpoint.text, dialTcp(endpoint), clock));
   const warn = (message: string) => void settings.logger.warn(message);
-  const ledger = new RedisLedger({ redis, settings, clock, warn, startKeeper: startKeeperThread });
+  const { prefix } = settings;
+  const ledger = new RedisLedger({
+    redis,
+    settings,
+    prefix,
+    clock,
+    warn,
+    startKeeper: startKeeperThread,
+  });
   return {
     cluster: new Cluster(nodes, settings),
     ledger,

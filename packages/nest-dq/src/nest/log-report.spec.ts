@@ -160,6 +160,20 @@ describe('the log', () => {
     ]);
   });
 
+  it('tells of a Redis that comes and goes once a minute', async () => {
+    for (let i = 0; i < 40; i++) {
+      report.away(new Error('the connection was closed'));
+      report.back();
+      await clock.advance(1_900);
+    }
+    expect(logger.lines.map(({ message }) => message)).toEqual([
+      expect.stringContaining('Redis is away'),
+      'Redis answers again',
+      expect.stringContaining('Redis is away'),
+      'Redis answers again',
+    ]);
+  });
+
   it('tells the same trouble of a node once a minute', async () => {
     const tell = () => report.nodeTrouble('10.0.0.1:11300', 'out of memory');
     tell();

@@ -21,6 +21,8 @@ const WHY: Readonly<Record<Death['why'], string>> = {
 export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   private readonly nodesDown = new Set<string>();
   private readonly troubles = new Map<string, number>();
+  /** The last absence of Redis was told. */
+  private toldAway = false;
 
   constructor(
     private readonly logger: LoggerService,
@@ -121,20 +123,22 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   /** Redis does not answer; or a disk has failed, which was told already. */
   away(error: Error): void {
     if (error instanceof DqError && error.code === 'DQ_DISK') return;
-    this.logger.warn(`Redis is away, so no job starts until it answers: ${error.message}`);
+    this.toldAway = this.tellNowAndThen(`Redis is away, so no job starts until it answers: ${error.message}`);
   }
 
   /** Redis answers, all of it. */
   back(): void {
-    this.logger.log('Redis answers again');
+    if (this.toldAway) this.logger.log('Redis answers again');
   }
 
-  private tellNowAndThen(trouble: string, level: 'warn' | 'error' = 'warn'): void {
+  /** False: it was told a short while ago. */
+  private tellNowAndThen(trouble: string, level: 'warn' | 'error' = 'warn'): boolean {
     const now = this.clock.now();
     for (const [told, at] of this.troubles) if (now - at >= TROUBLE_EVERY) this.troubles.delete(told);
-    if (this.troubles.has(trouble)) return;
+    if (this.troubles.has(trouble)) return false;
     this.troubles.set(trouble, now);
     this.logger[level](trouble);
+    return true;
   }
 }
 

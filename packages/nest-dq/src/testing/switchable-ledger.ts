@@ -32,12 +32,14 @@ export class SwitchableLedger implements Ledger {
 
   cut(): void {
     this.away = true;
-    for (const tube of this.tubes.values()) tube.tell((listener) => listener.away(new Error('cut off')));
+    for (const tube of this.tubes.values())
+      tube.tell((listener) => listener.away(new Error('cut off'), tube.now()));
   }
 
-  restore(): void {
+  /** `sameServer`: as a LedgerListener is told. */
+  restore(sameServer = true): void {
     this.away = false;
-    for (const tube of this.tubes.values()) tube.tell((listener) => listener.back());
+    for (const tube of this.tubes.values()) tube.tell((listener) => listener.back(sameServer));
   }
 }
 
