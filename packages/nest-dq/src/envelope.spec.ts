@@ -193,6 +193,17 @@ describe('an envelope', () => {
       expect(copyBody(envelope, 30).length).toBeLessThanOrEqual(largest);
     }
   });
+
+  it('takes as much as docs/guarantees.md says of a header', () => {
+    const longest = longestLocation('255.255.255.255:65535');
+    const header = (nodes: number, job?: Partial<JobHeader>) =>
+      new JobEnvelope({ ...JOB, priority: 2, ...job }, encodePayload('')).largestCopy(nodes - 1, longest);
+    const plain = header(3);
+    expect(plain).toBeLessThanOrEqual(250);
+    expect(header(4) - plain).toBe(69);
+    const keyed = { id: 'x'.repeat(24), generation: JOB.due, key: 'k'.repeat(500) };
+    expect(header(3, keyed) - plain).toBeLessThanOrEqual(525);
+  });
 });
 
 describe('unwrap', () => {
