@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -17,6 +18,21 @@ import {
 
 const run = promisify(execFile);
 const SHAPE: Shape = { format: 'module', platform: 'context', resolution: 'nodenext' };
+
+/** What Nest and this library ask for only where it is used. */
+const OPTIONAL = [
+  '@nestjs/microservices',
+  '@nestjs/platform-express',
+  '@nestjs/websockets',
+  'class-transformer',
+  'class-validator',
+  'classic-level',
+  'croner',
+];
+
+const ROLLDOWN = join(ROOT, 'node_modules', '.bin', 'rolldown');
+/** What is said where the thread cannot begin. */
+const NO_THREAD = 'the leases of running jobs are not renewed';
 
 let servers: Servers;
 let folder: string;
@@ -71,6 +87,35 @@ it('the packed library runs in an application outside of the workspace, drains o
   second.terminate();
   await second.ended;
 }, 120_000);
+
+it('a bundle of an application has the thread that keeps leases where its file stands beside it, and else says so', async () => {
+  const bundle = await mkdtemp(join(tmpdir(), 'nest-dq-bundle-'));
+  try {
+    const thread = 'lease-keeper-thread.js';
+    const entries = [join(folder, 'context.js'), join(installed, 'dist', 'ledger', thread)];
+    const left = OPTIONAL.flatMap((name) => ['--external', name]);
+    await run(ROLLDOWN, [...entries, '--platform', 'node', '--dir', bundle, ...left]);
+    await writeFile(join(bundle, 'package.json'), '{ "type": "module" }');
+    expect(await complaintsOf(bundle)).not.toContain(NO_THREAD);
+    await rm(join(bundle, thread));
+    expect(await complaintsOf(bundle)).toContain(NO_THREAD);
+  } finally {
+    await rm(bundle, { recursive: true });
+  }
+}, 120_000);
+
+/** Of an application in a folder, by the time that its jobs have run. */
+async function complaintsOf(bundle: string): Promise<string> {
+  const app = new RunningApp(bundle, SHAPE, { play: 'orders', servers });
+  apps.push(app);
+  for (const id of ['now', 'delay', 'at']) {
+    await eventually(`the job «${id}» ran`, () => app.saw('ran', { id }) || !app.running);
+  }
+  await eventually('all was scheduled', () => app.saw('revoke', { result: 'revoked' }));
+  app.terminate();
+  await app.ended;
+  return app.complaints;
+}
 
 it('the packed command is found, can be executed, and runs', async () => {
   const manifest = await readFile(join(installed, 'package.json'), 'utf8');

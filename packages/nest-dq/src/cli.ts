@@ -12,7 +12,8 @@ SIGUSR1: takes no more jobs, and hands out those it has.
 
   --port PORT            where to listen; 0 takes any free port (default 11300)
   --host HOST            a name or an address (default 127.0.0.1); whoever can connect can do everything
-  --dir FOLDER           keeps the jobs there; made if there is none (default: in memory, gone with the process)
+  --dir FOLDER           keeps the jobs there; made if there is none (default: in memory, gone with the process);
+                         it needs a package: npx -p nest-dq -p classic-level@3 nest-dq serve --dir FOLDER
   --max-connections N    one more is closed at once (default 1024)
   --max-job-size BYTES   the largest body of a job (default 65535)
   --version              prints the version

@@ -7,11 +7,11 @@ export type Database = ClassicLevel<string, Buffer>;
 /** Bytes. What was changed lately, and so is likely to be deleted soon, is kept in one log and in memory. */
 const WRITE_BUFFER = 16 * 1024 * 1024;
 
-/** The package is loaded where a folder is asked for, and not before. `DQ_DISK`. */
+/** `DQ_CONFIG`: there is no package to keep a folder with, and nothing was made. `DQ_DISK`. */
 export async function openDatabase(dir: string): Promise<Database> {
+  const { ClassicLevel } = await loadClassicLevel();
   try {
     await prepareFolder(dir);
-    const { ClassicLevel } = await import('classic-level');
     const database: Database = new ClassicLevel<string, Buffer>(dir, {
       keyEncoding: 'utf8',
       valueEncoding: 'buffer',
@@ -21,6 +21,17 @@ export async function openDatabase(dir: string): Promise<Database> {
     return database;
   } catch (error) {
     throw asDiskError(dir, error);
+  }
+}
+
+/** An optional peer, as it is native: only who asks for a folder needs it. */
+async function loadClassicLevel(): Promise<typeof import('classic-level')> {
+  try {
+    return await import('classic-level');
+  } catch (thrown) {
+    const cause = toError(thrown);
+    const needs = 'to keep jobs in a folder needs the package classic-level, which cannot be loaded';
+    throw new DqError('DQ_CONFIG', `${needs} (${cause.message}): npm install classic-level@3`, { cause });
   }
 }
 

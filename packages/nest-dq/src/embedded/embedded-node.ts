@@ -15,7 +15,7 @@ export type { ListenAddress, ListenOptions };
 /** What `EmbeddedNode.open` takes. */
 export interface EmbeddedNodeOptions {
   /**
-   * The folder that keeps the jobs; it is made if there is none. A change is on disk, synced, before it is answered.
+   * The folder that keeps the jobs, which needs the package `classic-level`; it is made if there is none. A change is on disk, synced, before it is answered.
    * Present but undefined or empty is `DQ_CONFIG`, never a silent memory.
    * @default none: jobs are in memory, and gone with the process
    */

@@ -41,6 +41,7 @@ export interface DqOptions {
   /**
    * `dir`: a folder in which the embedded node and ledger keep everything, so that a restart loses nothing; it is made if
    * there is none, and a relative one is below the working directory. One process and one cluster at a time can have it.
+   * It needs the package `classic-level`.
    * Not together with `beanstalks`. A `dir` that is present but undefined or empty is `DQ_CONFIG`, never a silent memory.
    * @default in the memory of this process
    */

@@ -54,7 +54,7 @@ async function loadCroner(): Promise<typeof import('croner')> {
   try {
     return await import('croner');
   } catch (cause) {
-    const fact = 'a cron expression needs the package croner, which cannot be loaded: npm install croner';
+    const fact = 'a cron expression needs the package croner, which cannot be loaded: npm install croner@11';
     throw new DqError('DQ_CONFIG', fact, { cause });
   }
 }

@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, expect, it } from '@jest/globals';
+import { ROOT, packLibrary } from './packed-app.js';
+
+const run = promisify(execFile);
+
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+interface Locked extends Manifest {
+  readonly hasInstallScript?: boolean;
+  readonly link?: boolean;
+}
+
+const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as unknown;
+const library = read('packages/nest-dq/package.json') as Manifest;
+
+const folders: string[] = [];
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+});
+
+/** A folder and all above it, in the workspace. */
+function foldersUp(folder: string): string[] {
+  return folder === '.' ? ['.'] : [folder, ...foldersUp(dirname(folder))];
+}
+
+/** The places in the lock file of all that a package brings along, itself included. */
+function closure(packages: Readonly<Record<string, Locked>>, from: string, seen = new Set<string>()) {
+  if (seen.has(from)) return seen;
+  seen.add(from);
+  const { dependencies, optionalDependencies } = packages[from]!;
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+    const places = foldersUp(from).map((folder) => join(folder, 'node_modules', name));
+    closure(
+      packages,
+      places.find((place) => packages[place])!,
+      seen,
+    );
+  }
+  return seen;
+}
+
+it('brings nothing along that runs a script at its installation', () => {
+  const { packages } = read('package-lock.json') as { packages: Record<string, Locked> };
+  const brought = closure(packages, 'packages/nest-dq');
+  expect(brought).toContain('node_modules/ioredis');
+  expect([...brought].filter((place) => packages[place]!.hasInstallScript)).toEqual([]);
+  expect(closure(packages, 'sample-app')).toContain('node_modules/classic-level'); // which has one
+});
+
+it('asks for its peers as widely as Nest does', () => {
+  const nest = read('node_modules/@nestjs/core/package.json') as Manifest;
+  expect(library.peerDependencies!['reflect-metadata']).toBe(nest.peerDependencies!['reflect-metadata']);
+});
+
+it('says what to install where a folder is asked for, and makes none', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'nest-dq-bare-'));
+  folders.push(folder);
+  const modules = join(folder, 'node_modules');
+  await mkdir(join(modules, 'nest-dq'), { recursive: true });
+  const tarball = await packLibrary(folder);
+  await run('tar', ['-xzf', tarball, '-C', join(modules, 'nest-dq'), '--strip-components=1']);
+  const { resolve } = createRequire(join(ROOT, 'packages', 'nest-dq', 'package.json'));
+  await symlink(dirname(resolve('ms/package.json')), join(modules, 'ms'));
+
+  const dir = join(folder, 'data');
+  const command = join(modules, 'nest-dq', 'bin', 'nest-dq.js');
+  await expect(run(command, ['serve', '--port', '0', '--dir', dir])).rejects.toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^nest-dq: DQ_CONFIG: .* needs the package classic-level, which cannot be loaded \(.*\): npm install classic-level@3\n$/,
+    ),
+  });
+  expect(existsSync(dir)).toBe(false);
+});
