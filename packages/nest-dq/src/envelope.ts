@@ -9,9 +9,10 @@
  * 5. Keep the specs of every mark that was ever written.
  */
 import { asciiJson } from './ascii-json.js';
+import type { ResolvedBackoff } from './backoff.js';
 import { DqError, show } from './errors.js';
 import type { Place } from './location.js';
-import { FIRST_TIMESTAMP, type ResolvedBackoff } from './time.js';
+import { FIRST_TIMESTAMP } from './time.js';
 
 const MARK = 'dq1 ';
 const MARK_BYTES = Buffer.from(MARK).readUInt32BE();

@@ -20,7 +20,8 @@ export type {
   RevokeResult,
   TubeJobRef,
 } from './job.js';
-export type { Backoff, BackoffPlan, Duration, When } from './time.js';
+export type { Backoff, BackoffPlan } from './backoff.js';
+export type { Duration, When } from './time.js';
 export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js';
 export { Recurring, type RecurringOptions } from './nest/recurring.js';
 export type { RecurrencePlan } from './recurring/occurrences.js';

@@ -1,6 +1,6 @@
+import { resolveBackoff, type ResolvedBackoff } from './backoff.js';
 import { DqError, show } from './errors.js';
 import type { JobOptions, OnDuplicate } from './job.js';
-import { resolveBackoff, type ResolvedBackoff } from './time.js';
 
 /** Job options after they were checked. */
 export interface ResolvedJobOptions {

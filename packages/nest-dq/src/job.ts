@@ -1,5 +1,6 @@
+import type { Backoff, BackoffPlan } from './backoff.js';
 import type { DqError } from './errors.js';
-import type { Backoff, BackoffPlan, Duration, When } from './time.js';
+import type { Duration, When } from './time.js';
 import type { Tube } from './tube.js';
 
 /** What a producer may say of one job. */

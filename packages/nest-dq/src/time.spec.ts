@@ -1,15 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import {
-  DEFAULT_BACKOFF,
-  backoffDelay,
-  parseDuration,
-  parseWhen,
-  resolveBackoff,
-  systemClock,
-  type BackoffPlan,
-  type Duration,
-  type When,
-} from './time.js';
+import { parseDuration, parseWhen, systemClock, type Duration, type When } from './time.js';
 
 const DAY = 86_400_000;
 
@@ -106,69 +96,6 @@ describe('parseWhen', () => {
     const parse = () => parseWhen(value as When);
     expect(parse).toThrow(expect.objectContaining({ code: 'DQ_BAD_TIME' }));
     expect(parse).toThrow(why);
-  });
-});
-
-describe('resolveBackoff', () => {
-  it('fills the defaults', () => {
-    expect(resolveBackoff({ type: 'exponential' })).toEqual(DEFAULT_BACKOFF);
-    expect(resolveBackoff({ type: 'fixed', delay: '5s', max: '1m', jitter: 0 })).toEqual({
-      type: 'fixed',
-      delay: 5_000,
-      max: 60_000,
-      jitter: 0,
-    });
-  });
-
-  it.each<unknown>([
-    undefined,
-    null,
-    5,
-    'fixed',
-    {},
-    { type: 'linear' },
-    { type: 'fixed', jitter: -0.1 },
-    { type: 'fixed', dealy: '2s' },
-    { type: 'fixed', jitter: 1.1 },
-    { type: 'fixed', jitter: NaN },
-    { type: 'fixed', jitter: '0.5' },
-  ])('refuses %p', (plan) => {
-    expect(() => resolveBackoff(plan as BackoffPlan)).toThrow(
-      expect.objectContaining({ code: 'DQ_BAD_OPTION' }),
-    );
-  });
-
-  it('names the duration that is wrong', () => {
-    expect(() => resolveBackoff({ type: 'fixed', delay: '5' })).toThrow(/`backoff.delay` is "5"/);
-    expect(() => resolveBackoff({ type: 'fixed', max: '1M' })).toThrow(/`backoff.max` is "1M"/);
-  });
-});
-
-describe('backoffDelay', () => {
-  it('doubles from attempt to attempt, up to its limit', () => {
-    const plan = resolveBackoff({ type: 'exponential', delay: '2s', max: '20s', jitter: 0 });
-    expect([1, 2, 3, 4, 5, 1_000].map((attempt) => backoffDelay(plan, attempt, 0))).toEqual([
-      2_000, 4_000, 8_000, 16_000, 20_000, 20_000,
-    ]);
-  });
-
-  it('stays the same where it is fixed, and within its limit', () => {
-    const plan = resolveBackoff({ type: 'fixed', delay: '5s', jitter: 0 });
-    expect([1, 2, 50].map((attempt) => backoffDelay(plan, attempt, 0))).toEqual([5_000, 5_000, 5_000]);
-    expect(backoffDelay({ ...plan, max: 1_000 }, 1, 0)).toBe(1_000);
-  });
-
-  it('takes away at most the part that is left to chance', () => {
-    const plan = resolveBackoff({ type: 'exponential', delay: 10_000, jitter: 0.2 });
-    expect(backoffDelay(plan, 1, 0)).toBe(10_000);
-    expect(backoffDelay(plan, 1, 0.5)).toBe(9_000);
-    for (let i = 0; i < 1_000; i++) {
-      const wait = backoffDelay(plan, 1 + (i % 20), Math.random());
-      const longest = backoffDelay(plan, 1 + (i % 20), 0);
-      expect(wait).toBeLessThanOrEqual(longest);
-      expect(wait).toBeGreaterThanOrEqual(longest * 0.8 - 1);
-      expect(Number.isInteger(wait)).toBe(true);
-    }
   });
 });
 

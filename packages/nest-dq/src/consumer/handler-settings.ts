@@ -1,14 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { DEFAULT_BACKOFF, resolveBackoff, type ResolvedBackoff } from '../backoff.js';
 import { DqError, show } from '../errors.js';
 import { checkAttempts, checkCount, refuseUnknown } from '../job-options.js';
 import type { HandlerOptions } from '../job.js';
-import {
-  DEFAULT_BACKOFF,
-  parseDuration,
-  resolveBackoff,
-  type Duration,
-  type ResolvedBackoff,
-} from '../time.js';
+import { parseDuration, type Duration } from '../time.js';
 import type { BackoffFunction } from './outcome.js';
 
 /** Handler options after they were checked and filled from their defaults. */

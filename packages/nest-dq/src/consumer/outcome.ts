@@ -1,14 +1,8 @@
+import { DEFAULT_BACKOFF, backoffDelay, type ResolvedBackoff } from '../backoff.js';
 import { DqError, inWords, show, toError } from '../errors.js';
 import type { Again, Outcome, Retry } from '../job.js';
 import type { Death } from '../ledger/ledger.js';
-import {
-  DEFAULT_BACKOFF,
-  backoffDelay,
-  parseDuration,
-  parseWhen,
-  type Duration,
-  type ResolvedBackoff,
-} from '../time.js';
+import { parseDuration, parseWhen, type Duration } from '../time.js';
 
 /** What becomes of a run. */
 export type Verdict =
