@@ -120,6 +120,32 @@ describe('an application on a folder', () => {
     expect(started.map(({ attempt }) => attempt)).toEqual([1, 1]);
   });
 
+  it('opens it for whoever adds in `onModuleInit`, and not before', async () => {
+    const early: unknown[] = [];
+    const adding = {
+      provide: 'adding',
+      inject: [DqProducer],
+      useFactory: async (dq: DqProducer) => {
+        await Promise.all(
+          [dq.delay('later', 1, '1h'), dq.delay('later', 1, '1h', { key: 'k' })].map((add) =>
+            add.catch((error: unknown) => early.push(error)),
+          ),
+        );
+        return { onModuleInit: () => dq.delay('later', 2, '1h', { key: 'in time' }) };
+      },
+    };
+    const app = await Test.createTestingModule({ imports: [onFolder()], providers: [adding] }).compile();
+    apps.push(await app.init());
+    const why = `the folder ${dir} is not open yet`;
+    expect(early).toEqual(
+      [1, 2].map(() => expect.objectContaining({ message: expect.stringContaining(why) })),
+    );
+    expect(await app.get(DqProducer).find({ tube: 'later', key: 'in time' })).toMatchObject({
+      state: 'waiting',
+    });
+    expect(await app.get(DqProducer).find({ tube: 'later', key: 'k' })).toBeUndefined();
+  });
+
   it('is not warned of memory', async () => {
     await start();
     expect(logger.matching(/memory/)).toEqual([]);

@@ -25,7 +25,10 @@ export interface DqHooks {
    * returns what that returned. What it throws or returns instead counts as the handler's.
    */
   aroundHandler?(job: DelayedJob, next: () => unknown): unknown;
-  /** Once, before anything of the cluster starts. What it returns is called when the module is closed. */
+  /**
+   * Once, before anything of the cluster starts. What it returns is called when the module is closed. What it throws fails
+   * the start of the application.
+   */
   onStart?(cluster: DqClusterView): (() => void) | void;
 }
 

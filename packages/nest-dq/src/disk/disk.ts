@@ -33,7 +33,12 @@ export class Disk {
   /** Counts the changes; the number of the latest. */
   lastChange = 0;
   failure: DqError | undefined;
+  /** What an operator should know of it, once it is open. */
+  warning: string | undefined;
 
+  private database: Database | undefined;
+  private offset = 0;
+  private opening: Promise<void> | undefined;
   private savedChange = 0;
   private isScheduled = false;
   private writing: Promise<void> | undefined;
@@ -42,33 +47,25 @@ export class Disk {
   private waiting: Waiting[] = [];
   private readonly failureListeners = new Set<(failure: DqError) => void>();
 
-  private constructor(
+  /** Touches nothing before `open`. */
+  constructor(
     readonly dir: string,
-    private readonly database: Database,
     private readonly clock: Clock,
-    private readonly offset: number,
-    /** What an operator should know of it. */
-    readonly warning: string | undefined,
   ) {}
 
+  /** A new one, opened. `DQ_DISK`. */
+  static async open(dir: string, clock: Clock): Promise<Disk> {
+    const disk = new Disk(dir, clock);
+    await disk.open();
+    return disk;
+  }
+
   /**
-   * Opens a folder, or makes it. One process at a time can have it open.
+   * Opens the folder, or makes it. One process at a time can have it open. Idempotent.
    * `DQ_DISK`, and the folder is left as it is: in use, damaged, of a newer format, not to be read or written.
    */
-  static async open(dir: string, clock: Clock): Promise<Disk> {
-    const database = await openDatabase(dir);
-    try {
-      const stored = await readTime(dir, database);
-      const wall = clock.wall();
-      const warning =
-        stored - wall > BEHIND
-          ? `the machine's clock is ${Math.round((stored - wall) / 1_000)} s behind what the folder ${dir} has seen: jobs go by the folder's time`
-          : undefined;
-      return new Disk(dir, database, clock, Math.max(wall, stored) - clock.now(), warning);
-    } catch (error) {
-      await database.close();
-      throw error;
-    }
+  open(): Promise<void> {
+    return (this.opening ??= this.begin());
   }
 
   /**
@@ -81,7 +78,7 @@ export class Disk {
 
   /** Reads all entries whose key begins so, in the order of the keys. The value begins at `VALUE`. `DQ_DISK`: damaged. */
   async read(prefix: string, each: (rest: string, value: Buffer) => void): Promise<void> {
-    const iterator = this.database.iterator({
+    const iterator = this.opened.iterator({
       gte: prefix,
       lt: `${prefix}\uffff`,
       fillCache: false,
@@ -137,8 +134,9 @@ export class Disk {
     return () => void this.failureListeners.delete(listener);
   }
 
-  /** Writes the last changes and gives the folder free. Idempotent; never rejects for a failure that was told. */
+  /** Writes the last changes and gives the folder free. Idempotent, also before `open`; never rejects for a failure that was told. */
   async close(): Promise<void> {
+    await this.opening?.catch(() => undefined); // whoever opened it is told
     if (!this.isClosed) {
       while (!this.failure && (this.writing || !this.isSaved(this.lastChange))) {
         await (this.writing ?? this.write());
@@ -146,7 +144,41 @@ export class Disk {
       this.isClosed = true;
     }
     await this.writing;
-    await this.database.close();
+    await this.database?.close();
+  }
+
+  /** `DQ_DISK`: it is not open yet. */
+  checkOpen(): void {
+    if (!this.database) throw this.notYet();
+  }
+
+  /** The error of whoever uses it too early. */
+  notYet(): DqError {
+    const when =
+      'it is opened when Nest begins to call onModuleInit, so jobs can be added there, and not before';
+    return new DqError('DQ_DISK', `the folder ${this.dir} is not open yet: ${when}`);
+  }
+
+  private get opened(): Database {
+    if (!this.database) throw this.notYet();
+    return this.database;
+  }
+
+  private async begin(): Promise<void> {
+    const { dir, clock } = this;
+    const database = await openDatabase(dir);
+    try {
+      const stored = await readTime(dir, database);
+      const wall = clock.wall();
+      if (stored - wall > BEHIND) {
+        this.warning = `the machine's clock is ${Math.round((stored - wall) / 1_000)} s behind what the folder ${dir} has seen: jobs go by the folder's time`;
+      }
+      this.offset = Math.max(wall, stored) - clock.now();
+      this.database = database;
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
   }
 
   private schedule(): void {
@@ -170,7 +202,7 @@ export class Disk {
 
   private async writeBatch(): Promise<void> {
     // Chained: an array of operations costs ten times as much.
-    const operations = this.database.batch();
+    const operations = this.opened.batch();
     try {
       const batch = new DiskBatch(operations);
       for (const part of this.parts) part.collect(batch);

@@ -36,6 +36,7 @@ export class InProcessNode {
   private readonly host: SessionHost;
   private readonly sessions = new Set<Session>();
   private connections = 0;
+  private isLoaded: boolean;
   private isClosed = false;
 
   private readonly toRun = new Set<Session>();
@@ -46,8 +47,10 @@ export class InProcessNode {
   constructor(
     private readonly clock: Clock,
     { maxJobSize = MAX_JOB_SIZE }: NodeSettings = {},
-    kept?: KeptJobs,
+    /** To be loaded before anybody connects. */
+    private readonly kept?: KeptJobs,
   ) {
+    this.isLoaded = !kept;
     this.startedAt = clock.now();
     this.usage = new Usage(clock);
     const tubes = new Tubes();
@@ -70,26 +73,32 @@ export class InProcessNode {
     };
   }
 
-  /** With the jobs that are on a disk, which is to be closed after the node. `DQ_DISK`: they cannot be read. */
+  /** With the jobs that are on an open disk, which is to be closed after the node. `DQ_DISK`: they cannot be read. */
   static async open(clock: Clock, disk: Disk, settings?: NodeSettings): Promise<InProcessNode> {
-    const kept = new KeptJobs(disk, clock);
-    const node = new InProcessNode(clock, settings, kept);
-    const { store, tubes } = node.shared;
-    await kept.load(store, tubes);
-    disk.onFailure(() => node.close());
+    const node = new InProcessNode(clock, settings, new KeptJobs(disk, clock));
+    await node.load();
     return node;
+  }
+
+  /** Reads the jobs that are on its disk, which is open by now. `DQ_DISK`. */
+  async load(): Promise<void> {
+    const { kept, shared } = this;
+    await kept?.load(shared.store, shared.tubes);
+    kept?.disk.onFailure(() => this.close());
+    this.isLoaded = true;
   }
 
   /**
    * A new connection, as a connected socket would be. From a closed node it fails with the error `DQ_CLOSED`, from one
-   * whose disk has failed with `DQ_DISK`.
+   * whose disk has failed or is not loaded yet with `DQ_DISK`.
    */
   dial(): Duplex {
     const { client, server } = duplexPair(this.clock);
+    const { disk } = this.shared;
     if (this.isClosed) {
-      const failure = this.shared.disk?.failure;
-      return client.destroy(failure ?? new DqError('DQ_CLOSED', 'the embedded node is closed'));
+      return client.destroy(disk?.failure ?? new DqError('DQ_CLOSED', 'the embedded node is closed'));
     }
+    if (!this.isLoaded) return client.destroy(disk?.notYet());
     this.serve(server);
     return client;
   }

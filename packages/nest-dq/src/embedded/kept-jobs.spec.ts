@@ -145,7 +145,7 @@ describe('the replies of a node on a disk', () => {
   function blocked(): { letGo: () => void } {
     let letGo!: () => void;
     const until = new Promise<void>((resolve) => (letGo = resolve));
-    const database = kept.disk['database'];
+    const database = kept.disk['database']!;
     const begin = database.batch.bind(database) as () => ReturnType<typeof database.batch>;
     jest.spyOn(database, 'batch').mockImplementation(() => {
       const batch = begin();

@@ -30,11 +30,16 @@ export class MemoryLedger implements Ledger {
     this.now = disk ? () => disk.now() : () => clock.now() + offset;
   }
 
-  /** With what is on a disk, which is to be closed after the ledger. `DQ_DISK`: it cannot be read. */
+  /** With what is on an open disk, which is to be closed after the ledger. `DQ_DISK`: it cannot be read. */
   static async open(options: MemoryLedgerOptions, disk: Disk): Promise<MemoryLedger> {
     const ledger = new MemoryLedger(options, disk);
-    await loadRecords(disk, (tube) => ledger.tube(tube).records);
+    await ledger.load();
     return ledger;
+  }
+
+  /** Reads what is on its disk, which is open by now, before anything is asked. `DQ_DISK`. */
+  async load(): Promise<void> {
+    if (this.disk) await loadRecords(this.disk, (tube) => this.tube(tube).records);
   }
 
   tube(name: string): MemoryTubeLedger {
@@ -62,5 +67,6 @@ export class MemoryLedger implements Ledger {
 
   private checkOpen(): void {
     if (this.closed) throw new DqError('DQ_CLOSED', 'the ledger is closed');
+    this.disk?.checkOpen();
   }
 }

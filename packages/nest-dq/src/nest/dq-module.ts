@@ -97,8 +97,8 @@ function clusterProviders(cluster: string | undefined): Provider[] {
     },
     {
       provide: token('backend'),
-      useFactory: (options: ResolvedOptions, clock: Clock, environment: Environment): Promise<Backend> =>
-        environment.open(options, { clock, name: cluster }),
+      useFactory: (options: ResolvedOptions, clock: Clock, environment: Environment): Backend =>
+        environment.backend(options, { clock, name: cluster }),
       inject: [token('options'), token('clock'), ENVIRONMENT],
     },
     {

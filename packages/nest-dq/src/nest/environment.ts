@@ -2,6 +2,7 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { Disk } from '../disk/disk.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
+import { KeptJobs } from '../embedded/kept-jobs.js';
 import { startKeeperThread } from '../ledger/lease-keeper.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
@@ -17,9 +18,11 @@ export interface Backend {
   readonly ledger: Ledger;
   /** Whether Redis answers now; absent where there is none. */
   readonly askRedis?: () => Promise<boolean>;
+  /** Before anything is asked of it, and the first that does anything. `DQ_DISK`. */
+  open(): Promise<void>;
   /** Awaits a stop of the consumer, which may take some of the clock's time. */
   stopped(stop: Promise<void>): Promise<void>;
-  /** After the cluster and the ledger were closed. Idempotent. */
+  /** After the cluster and the ledger were closed. Idempotent, also before `open`. */
   close(): Promise<void>;
 }
 
@@ -34,8 +37,8 @@ export interface Environment {
   readonly clock: Clock;
   /** `DQ_CONFIG`. */
   resolve(options: DqOptions, name: string | undefined): ResolvedOptions;
-  /** `DQ_DISK`. */
-  open(options: ResolvedOptions, parts: BackendParts): Promise<Backend>;
+  /** Opens nothing: of an application whose modules cannot be made nobody would close it. */
+  backend(options: ResolvedOptions, parts: BackendParts): Backend;
 }
 
 /** The same for all clusters: each module has its own provider of it. */
@@ -47,7 +50,7 @@ const EMBEDDED_ENDPOINT = 'embedded';
 export const realEnvironment: Environment = {
   clock: systemClock,
   resolve: resolveOptions,
-  async open(options, parts) {
+  backend(options, parts) {
     if (options.servers) return onServers(options.servers, options, parts);
     return options.dir === undefined ? inMemory(options, parts) : onDisk(options.dir, options, parts);
   },
@@ -73,6 +76,7 @@ function onServers(
     cluster: new Cluster(nodes, settings),
     ledger,
     askRedis: () => ledger.ping(),
+    open: async () => undefined,
     stopped: (stop) => stop,
     close: async () => undefined,
   };
@@ -83,31 +87,32 @@ function inMemory(settings: ResolvedOptions, { clock }: BackendParts): Backend {
   return {
     cluster: clusterOf(node, settings, clock),
     ledger: new MemoryLedger({ settings, clock }),
+    open: async () => undefined,
     stopped: (stop) => stop,
     close: async () => node.close(),
   };
 }
 
-async function onDisk(dir: string, settings: ResolvedOptions, { clock }: BackendParts): Promise<Backend> {
-  const disk = await Disk.open(dir, clock);
-  try {
-    if (disk.warning !== undefined) settings.logger.warn(disk.warning);
-    disk.onFailure(({ message }) => void settings.logger.error(message));
-    const node = await InProcessNode.open(clock, disk);
-    const ledger = await MemoryLedger.open({ settings, clock }, disk);
-    return {
-      cluster: clusterOf(node, settings, clock),
-      ledger,
-      stopped: (stop) => stop,
-      close: async () => {
-        node.close();
-        await disk.close();
-      },
-    };
-  } catch (error) {
-    await disk.close();
-    throw error;
-  }
+function onDisk(dir: string, settings: ResolvedOptions, { clock }: BackendParts): Backend {
+  const disk = new Disk(dir, clock);
+  const node = new InProcessNode(clock, {}, new KeptJobs(disk, clock));
+  const ledger = new MemoryLedger({ settings, clock }, disk);
+  return {
+    cluster: clusterOf(node, settings, clock),
+    ledger,
+    open: async () => {
+      await disk.open();
+      if (disk.warning !== undefined) settings.logger.warn(disk.warning);
+      disk.onFailure(({ message }) => void settings.logger.error(message));
+      await node.load();
+      await ledger.load();
+    },
+    stopped: (stop) => stop,
+    close: async () => {
+      node.close();
+      await disk.close();
+    },
+  };
 }
 
 function clusterOf(node: InProcessNode, settings: ResolvedOptions, clock: Clock): Cluster {

@@ -13,12 +13,14 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DqConsumer } from '../consumer/consumer.js';
+import type { DqHooks } from '../hooks.js';
 import type { DelayedJob } from '../job.js';
 import { DqProducer } from '../producer/producer.js';
 import { CollectingLogger } from '../testing/collecting-logger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { DelayedHandler } from './delayed-handler.js';
 import { DqModule } from './dq-module.js';
+import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
 import type { DqOptions } from './options.js';
 import { Recurring } from './recurring.js';
 import { dqToken } from './tokens.js';
@@ -236,6 +238,61 @@ describe('the life of an application', () => {
     expect(open.size).toBeGreaterThan(0);
     await closeOn(clock, app);
     expect(open.size).toBe(0);
+  });
+});
+
+describe('a close in which something fails', () => {
+  it('closes everything else, in order, and tells what failed', async () => {
+    const steps: string[] = [];
+    const failing = (what: string) => () => {
+      steps.push(what);
+      throw new Error(`${what} fails`);
+    };
+    const hooks: DqHooks[] = [
+      { onStart: () => failing('the first hook') },
+      { onStart: () => () => void steps.push('the second hook') },
+    ];
+    const environment: Environment = {
+      ...realEnvironment,
+      backend: (options, parts) => {
+        const backend = realEnvironment.backend(options, parts);
+        const ledgerClose = jest.spyOn(backend.ledger, 'close');
+        ledgerClose.mockImplementation(() => Promise.reject(failing('the ledger')() as never));
+        const closing = async () => failing('the backend')();
+        return { ...backend, stopped: async () => failing('the drain')(), close: closing };
+      },
+    };
+    const app = await Test.createTestingModule({ imports: [DqModule.forRoot({ logger, hooks })] })
+      .overrideProvider(ENVIRONMENT)
+      .useValue(environment)
+      .compile();
+    await app.init();
+    await app.close();
+    const inOrder = ['the drain', 'the ledger', 'the backend', 'the first hook', 'the second hook'];
+    expect(steps).toEqual(inOrder);
+    expect(logger.matching(/fails/)).toEqual(
+      inOrder.slice(0, 4).map((step) => expect.stringContaining(`${step} fails`)),
+    );
+    await expect(app.get(DqProducer).now('work', 1)).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+  });
+
+  it('of a start in which a hook throws calls what the hooks before it returned', async () => {
+    const stopped = jest.fn();
+    const hooks: DqHooks[] = [
+      { onStart: () => stopped },
+      {
+        onStart: () => {
+          throw new Error('no metrics');
+        },
+      },
+    ];
+    const imports = [DqModule.forRoot({ logger, hooks })];
+    const app = await Test.createTestingModule({ imports }).compile();
+    await expect(app.init()).rejects.toThrow('no metrics');
+    expect(stopped).toHaveBeenCalledTimes(1);
+    await expect(app.get(DqProducer).now('work', 1)).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+    await app.close();
+    expect(stopped).toHaveBeenCalledTimes(1);
   });
 });
 

@@ -45,6 +45,10 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   }
 
   async onModuleInit(): Promise<void> {
+    await this.phase.orGiveUp(this.prepare());
+  }
+
+  private async prepare(): Promise<void> {
     const clusters = this.clusters();
     const handlers = this.explorer.explore(clusters);
     this.listeners.attach(clusters);
@@ -54,6 +58,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     }
     if (this.options.consume) this.tubes = handlers.map(({ tube }) => tube);
     if (!this.options.servers && !this.options.dir && this.options.advise) this.warnOfMemory();
+    await this.runtime.open();
     this.runtime.start();
   }
 
@@ -77,8 +82,12 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     }
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    await this.runtime.close();
+  close(): Promise<void> {
+    return this.runtime.close();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.close();
   }
 
   /** The handler itself, or around that of a `@Recurring` the series. `DQ_CONFIG`: its plan is none. */

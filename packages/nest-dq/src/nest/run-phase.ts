@@ -8,6 +8,8 @@ export interface RunPhaseMember {
   begin(): Promise<void>;
   /** Never rejects: in Nest 11 that would end the shutdown of all others. Idempotent, and also without `begin`. */
   end(): Promise<void>;
+  /** After `end`: gives back what it has opened. The same. */
+  close(): Promise<void>;
 }
 
 /**
@@ -18,7 +20,21 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
   readonly members = new Set<RunPhaseMember>();
 
   async onApplicationBootstrap(): Promise<void> {
-    await Promise.all(Array.from(this.members, (member) => member.begin()));
+    await this.orGiveUp(Promise.all(Array.from(this.members, (member) => member.begin())));
+  }
+
+  /**
+   * A step of the start. If it fails so does the start of the application, of which Nest tells nobody: all members are
+   * ended and closed before it rejects.
+   */
+  async orGiveUp(step: Promise<unknown>): Promise<void> {
+    try {
+      await step;
+    } catch (error) {
+      await this.onModuleDestroy();
+      await Promise.all(Array.from(this.members, (member) => member.close()));
+      throw error;
+    }
   }
 
   async onModuleDestroy(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { NodeListener } from '../cluster/cluster-node.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { ClusterConsumer } from '../consumer/consumer.js';
+import { toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { ClusterHealth } from '../health/cluster-health.js';
 import type { Ledger } from '../ledger/ledger.js';
@@ -13,7 +14,10 @@ import type { Backend } from './environment.js';
 import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';
 
-/** All parts of one cluster in one application: puts them together, starts them, and closes them in order. */
+/**
+ * All parts of one cluster in one application: puts them together, which opens nothing; starts them; and closes them in
+ * order.
+ */
 export class DqRuntime {
   readonly producer: ClusterProducer;
   readonly consumer: ClusterConsumer;
@@ -29,7 +33,7 @@ export class DqRuntime {
   private closing: Promise<void> | undefined;
 
   constructor(
-    options: ResolvedOptions,
+    private readonly options: ResolvedOptions,
     clock: Clock,
     private readonly backend: Backend,
     private readonly name?: string,
@@ -66,7 +70,12 @@ export class DqRuntime {
     });
   }
 
-  /** Connects in the background, and goes on trying. Idempotent. */
+  /** Opens what keeps the jobs, before all else. `DQ_DISK`. */
+  open(): Promise<void> {
+    return this.backend.open();
+  }
+
+  /** Connects in the background, and goes on trying. Idempotent. What a hook throws comes first. */
   start(): void {
     for (const hook of this.hooksToStart.splice(0)) {
       const stop = hook.onStart?.({ name: this.name, events: this.events, load: () => this.load() });
@@ -81,7 +90,7 @@ export class DqRuntime {
     return this.consumer.stop();
   }
 
-  /** After `stop`. Idempotent. */
+  /** After `stop`. Idempotent, and also of what was not opened or started. What fails is told, and the rest goes on. */
   close(): Promise<void> {
     return (this.closing ??= this.end());
   }
@@ -92,16 +101,19 @@ export class DqRuntime {
   }
 
   private async end(): Promise<void> {
-    this.producer.close();
-    this.deadLetters.close();
-    this.settleQueue.close();
-    try {
-      await this.ledger.close();
-    } finally {
-      this.cluster.close();
-      await this.backend.close();
-      this.events.close();
-      for (const stop of this.unhook) stop();
+    const { producer, deadLetters, settleQueue, ledger, cluster, backend, events } = this;
+    const parts = [producer, deadLetters, settleQueue, ledger, cluster, backend, events];
+    const steps: (() => void | Promise<void>)[] = [
+      ...parts.map((part) => () => part.close()),
+      ...this.unhook,
+    ];
+    for (const step of steps) {
+      try {
+        await step();
+      } catch (thrown) {
+        const { message, stack } = toError(thrown);
+        this.options.logger.error(`a part of the module could not be closed: ${message}`, stack);
+      }
     }
   }
 }

@@ -76,7 +76,7 @@ export class DqTestKit {
     this.environment = {
       clock: this.clock,
       resolve: (given, name) => this.resolve(given, name),
-      open: async (settings, { name }) => this.open(settings, name),
+      backend: (settings, { name }) => this.backend(settings, name),
     };
   }
 
@@ -172,7 +172,7 @@ export class DqTestKit {
     if (this.own) return this.own;
     const prefix = this.clusters.get(undefined)?.settings.prefix;
     const options = this.resolve({ prefix }, undefined);
-    this.own = new DqRuntime(options, this.clock, this.open(options, undefined));
+    this.own = new DqRuntime(options, this.clock, this.backend(options, undefined));
     this.own.start();
     this.own.consumer.start();
     return this.own;
@@ -188,7 +188,7 @@ export class DqTestKit {
     return { ...resolveOptions(fitting, name, this.nodes), advise: false };
   }
 
-  private open(settings: ResolvedOptions, name: string | undefined): Backend {
+  private backend(settings: ResolvedOptions, name: string | undefined): Backend {
     let shared = this.clusters.get(name);
     if (!shared) {
       shared = new KitCluster(this.nodes, settings, this.clock);
@@ -200,6 +200,7 @@ export class DqTestKit {
     return {
       cluster: shared.reach(settings),
       ledger: new KitLedger(shared.ledger, gate, this.tally),
+      open: async () => undefined,
       stopped: (stop) => this.stopped(stop, gate),
       close: async () => undefined,
     };

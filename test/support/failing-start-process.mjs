@@ -1,0 +1,55 @@
+// Starts an application that fails to start, goes on as if nothing had been, and has nothing left to do: so this process
+// ends by itself unless something of the application is left. It prints what was wrong, and then whether its folder is free.
+import 'reflect-metadata';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { DelayedHandler, DqModule } from 'nest-dq';
+import { EmbeddedNode } from 'nest-dq/embedded';
+
+const [fault, dir, beanstalks, redis] = process.argv.slice(2);
+const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const servers = { beanstalks: beanstalks.split(','), redis };
+
+function handlerOf(...tubes) {
+  class Handlers {
+    run() {}
+  }
+  for (const tube of tubes) {
+    const descriptor = Object.getOwnPropertyDescriptor(Handlers.prototype, 'run');
+    DelayedHandler(tube, { cluster: 'second' })(Handlers.prototype, 'run', descriptor);
+  }
+  return Handlers;
+}
+
+const throwing = (where) => () => {
+  throw new Error(`it fails in ${where}`);
+};
+const ticking = {
+  onStart: () => {
+    const timer = setInterval(() => undefined, 1_000);
+    return () => clearInterval(timer);
+  },
+};
+
+/** What is imported and provided. The folder is opened, or would be, in each. */
+const folder = (options = {}) => DqModule.forRoot({ embedded: { dir }, ...options });
+const second = (options = {}) => DqModule.forRoot({ name: 'second', ...servers, ...options });
+const faults = {
+  'a provider': () => [[folder(), second()], [{ provide: 'broken', useFactory: throwing('a provider') }]],
+  'wrong options': () => [[folder(), second({ lease: '1s' })], []],
+  'two handlers': () => [[folder(), second()], [handlerOf('one', 'one')]],
+  'a hook': () => [[folder(), second({ hooks: [ticking, { onStart: throwing('a hook') }] })], []],
+  'a folder in use': () => [[folder(), second(), folder({ name: 'third' })], []],
+};
+
+const [imports, providers] = faults[fault]();
+class App {}
+Module({ imports, providers })(App);
+try {
+  await NestFactory.createApplicationContext(App, { logger: false, abortOnError: false });
+} catch (error) {
+  print({ error: error.message });
+}
+const node = await EmbeddedNode.open({ dir });
+await node.close();
+print({ free: true });
