@@ -12,6 +12,7 @@ everyLedger((jobs) => {
     kind: 'again' as const,
     generation,
     due: nowMs() - 1_000,
+    announced: THREE.mask,
     owed: THREE,
     places: placesOf('new'),
     ...over,
@@ -143,7 +144,7 @@ everyLedger((jobs) => {
     const [answer] = await short.claim([request]);
     const ref = runOf(request, answer);
     const [opening] = await short.open([
-      { id: 'job', opening: { by: 'again', run: ref }, due: nowMs(), owed: THREE },
+      { id: 'job', opening: { by: 'again', run: ref }, due: nowMs(), announced: THREE.mask },
     ]);
     if (opening?.kind !== 'opened') throw new Error('not opened');
     await jobs.harness.until(short, short.now() + 40);

@@ -32,6 +32,8 @@ export interface LedgerHarness {
   wipe(): Promise<void>;
   /** Milliseconds; Infinity for never, undefined where there is no record. */
   forgottenIn(tube: string, id: string): Promise<number | undefined>;
+  /** Bytes that a record takes. */
+  size(tube: string, id: string): Promise<number>;
   /** Changes an existing record as no call does: as if a clock had been elsewhere. */
   overwrite(tube: string, id: string, fields: RecordFields): Promise<void>;
   stop(): Promise<void>;
@@ -139,6 +141,7 @@ async function localHarness(
       const found = record(tube, id);
       return found && found.expiresAt - clock.wall();
     },
+    size: async (tube, id) => JSON.stringify(record(tube, id)).length,
     overwrite: async (tube, id, fields) => {
       Object.assign(record(tube, id)!, fields);
       ledger.tube(tube).records.keeper?.recordChanged(id);
@@ -196,6 +199,7 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
       const left = await inspect.pttl(key(tube, id));
       return left === -2 ? undefined : left === -1 ? Infinity : left;
     },
+    size: (tube, id) => inspect.strlen(key(tube, id)),
     overwrite: async (tube, id, fields) => {
       await inspect.eval(OVERWRITE, 1, key(tube, id), JSON.stringify(fields));
     },

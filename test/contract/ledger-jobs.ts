@@ -76,6 +76,9 @@ export class LedgerJobs {
   /** Milliseconds until the record is forgotten. */
   readonly forgottenIn = () => this.harness.forgottenIn(this.tubeName, 'job');
 
+  /** Bytes that the record takes. */
+  readonly size = () => this.harness.size(this.tubeName, 'job');
+
   /** A claim of a job that is due: by enough that this process may be a little wrong about the server's time. */
   readonly copy = (over: Partial<ClaimRequest> = {}): ClaimRequest => ({
     id: 'job',
@@ -118,7 +121,8 @@ export class LedgerJobs {
 
   readonly open = async (over: Partial<OpenRequest> = {}): Promise<OpenAnswer> => {
     const due = this.nowMs() - 1_000;
-    const [answer] = await this.tube.open([{ id: 'job', opening: adding(), due, owed: THREE, ...over }]);
+    const request = { id: 'job', opening: adding(), due, announced: THREE.mask };
+    const [answer] = await this.tube.open([{ ...request, ...over }]);
     return answer!;
   };
 
@@ -137,6 +141,7 @@ export class LedgerJobs {
       generation,
       born: generation,
       due,
+      announced: THREE.mask,
       owed: THREE,
       places: [],
     };
@@ -146,7 +151,8 @@ export class LedgerJobs {
 
   readonly abort = async (generation: number, over: Partial<AbortRequest> = {}) => {
     const due = this.nowMs() - 1_000;
-    const [answer] = await this.tube.abort([{ id: 'job', generation, due, owed: NONE, ...over }]);
+    const request = { id: 'job', generation, due, announced: THREE.mask, owed: THREE };
+    const [answer] = await this.tube.abort([{ ...request, ...over }]);
     return answer!;
   };
 

@@ -2,17 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Death, Letter, LetterPage } from 'nest-dq/src/ledger/ledger.js';
 import { SETTINGS } from './ledger-harness.js';
-import {
-  adding,
-  everyLedger,
-  expectAbout,
-  KEPT,
-  MINUTE,
-  NONE,
-  placesOf,
-  runOf,
-  THREE,
-} from './ledger-jobs.js';
+import { adding, everyLedger, expectAbout, KEPT, MINUTE, placesOf, runOf, THREE } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
   const { add, claim, commit, copy, done, find, finish, forgottenIn, letter } = jobs;
@@ -348,7 +338,7 @@ everyLedger((jobs) => {
 
     it('of its key stops the add that is on its way', async () => {
       await finish(await run({ generation: await add() }), dead());
-      const generation = await opened({ opening: adding(), due: nowMs() + MINUTE, owed: NONE });
+      const generation = await opened({ opening: adding(), due: nowMs() + MINUTE, announced: 0 });
       await expect(revokeKey()).resolves.toBe('revoked');
       await expect(commit(generation)).resolves.toMatchObject({ kind: 'refused', why: 'revoked' });
       await expect(find()).resolves.toMatchObject({ state: 'dead' });

@@ -52,7 +52,7 @@ everyLedger((jobs) => {
     const ref = await run({ id: 'again' });
     const generation = await opened({ id: 'again', opening: { by: 'again', run: ref } });
     const due = nowMs() + MINUTE;
-    await finish(ref, { kind: 'again', generation, due, owed: THREE, places: [] });
+    await finish(ref, { kind: 'again', generation, due, announced: 7, owed: THREE, places: [] });
     await expect(begun('again')).resolves.toEqual(['revoked', true]);
     await run({ id: 'runs' });
     await expect(begun('runs')).resolves.toEqual(['running', true]);

@@ -17,7 +17,7 @@ everyLedger((jobs) => {
 
     it('answers many jobs in their order, and nothing to nothing', async () => {
       const opening = adding();
-      const ask = (id: string) => ({ id, opening, due: nowMs(), owed: NONE });
+      const ask = (id: string) => ({ id, opening, due: nowMs(), announced: 0 });
       await jobs.add({ id: '2' });
       const keeping = { ...ask('2'), opening: adding('keep') };
       const answers = await jobs.tube.open([ask('1'), keeping, ask('3')]);
@@ -29,7 +29,7 @@ everyLedger((jobs) => {
     });
 
     it('gives a greater generation each time, within the same millisecond too', async () => {
-      const ask = { id: 'job', opening: adding(), due: nowMs(), owed: NONE };
+      const ask = { id: 'job', opening: adding(), due: nowMs(), announced: 0 };
       const answers = await jobs.tube.open([ask, ask, ask]);
       const generations = answers.map((answer) => (answer.kind === 'opened' ? answer.generation : 0));
       expect(generations[1]).toBeGreaterThan(generations[0]!);
@@ -340,7 +340,7 @@ everyLedger((jobs) => {
       expectAbout(await forgottenIn(), MINUTE + KEPT);
       await settle(0b001, { generation });
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);
-      await abort(await opened());
+      await abort(await opened(), { owed: NONE });
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);
     });
   });

@@ -166,6 +166,7 @@ describe.each([
       id: `01ARZ3NDEKTSV4RRFFQ69G${String(i).padStart(4, '0')}`,
       generation: 1,
       due: 0,
+      announced: 1,
       owed: { mask: 1, unknown: false },
     }));
     // As a consumer says what waits to be said.
@@ -201,6 +202,51 @@ describe.each([
     expect(tube.away).toBe(false);
     await expect(claim(tube, 'other')).resolves.toMatchObject([{ kind: 'run' }]);
     expect(told).toEqual([]);
+  });
+
+  it('reads and writes a record once in a call, however many of its entries concern it', async () => {
+    const tube = open(client).tube('once');
+    await tube.readTime();
+    const many = <T>(entry: (i: number) => T) => Array.from({ length: 1_000 }, (_, i) => entry(i));
+    const calls = async () => {
+      const stats = await inspect.info('commandstats');
+      return ['get', 'set'].map((name) =>
+        Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0),
+      );
+    };
+    const counted = async (call: () => Promise<unknown>) => {
+      const before = await calls();
+      await call();
+      return (await calls()).map((count, i) => count - before[i]!);
+    };
+    const due = tube.now() + 60_000;
+    const opening = { by: 'add', onDuplicate: 'replace' } as const;
+    const opens = many(() => ({ id: 'job', opening, due, announced: 7 }));
+    const generations: number[] = [];
+    await expect(
+      counted(async () => {
+        for (const answer of await tube.open(opens)) {
+          if (answer.kind === 'opened') generations.push(answer.generation);
+        }
+      }),
+    ).resolves.toEqual([1, 1]);
+    const owed = { mask: 7, unknown: false };
+    const commits = generations.map((generation) => ({
+      id: 'job',
+      opening,
+      generation,
+      born: generation,
+      due,
+      announced: 7,
+      owed,
+      places: [],
+    }));
+    await expect(counted(() => tube.commit(commits))).resolves.toEqual([1, 1]);
+    const settled = generations.map((generation) => ({ id: 'job', generation, mask: 7, unknown: false }));
+    await expect(counted(() => tube.settle(settled.slice(0, 500)))).resolves.toEqual([1, 1]);
+    // The claim of another job: its own record is written without being read.
+    const claimed = counted(() => tube.claim([copy(tube, 'other')], settled.slice(500)));
+    await expect(claimed).resolves.toEqual([1, 2]);
   });
 
   it('finds its scripts again after the server forgot them', async () => {
@@ -457,12 +503,13 @@ describe('with one Redis', () => {
       await expect(tube.discard([{ id: 'dead', born: 0 }])).resolves.toMatchObject([{ id: 'dead' }]);
       const opening = { by: 'add', onDuplicate: 'replace' } as const;
       const due = Date.now() + 60_000;
-      const [opened] = await tube.open([{ id: 'key', opening, due, owed }]);
+      const [opened] = await tube.open([{ id: 'key', opening, due, announced: 1 }]);
       const { generation } = opened as { generation: number };
-      const stored = { id: 'key', opening, generation, born: generation, due, owed, places };
+      const stored = { id: 'key', opening, generation, born: generation, due, announced: 1, owed, places };
       await expect(tube.commit([stored])).resolves.toMatchObject([{ kind: 'committed' }]);
       await expect(tube.find(['key'])).resolves.toMatchObject([{ state: 'waiting' }]);
-      await expect(tube.abort([{ id: 'other', generation: 1, due, owed }])).resolves.toEqual(['aborted']);
+      const other = { id: 'other', generation: 1, due, announced: 1, owed };
+      await expect(tube.abort([other])).resolves.toEqual(['aborted']);
       await tube.settle([{ id: 'key', generation, mask: 1, unknown: false }]);
       const revoke = { id: 'key', born: undefined, due, owed, abort: false };
       await expect(tube.revoke([revoke])).resolves.toMatchObject([{ result: 'revoked' }]);

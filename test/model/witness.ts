@@ -1,5 +1,5 @@
 import type { CopyHeader } from 'nest-dq/src/envelope.js';
-import type { JobRecord } from 'nest-dq/src/ledger/job-record.js';
+import { isAborted, type JobRecord } from 'nest-dq/src/ledger/job-record.js';
 import type { ClaimAnswer, ClaimRequest, FinishAnswer, FinishRequest } from 'nest-dq/src/ledger/ledger.js';
 import type { History } from './history.js';
 import type { LedgerWitness } from './simulated-ledger.js';
@@ -46,7 +46,7 @@ export class Witness implements LedgerWitness {
         record.state === 'revoked' ||
         generation < record.committed ||
         generation <= record.floor ||
-        record.aborted.includes(generation));
+        isAborted(record, generation));
     const isForgotten = record === undefined || record.expiresAt <= now;
     const wasOver = finishes.some(({ request, answer }) => request.id === id && answer !== 'refused');
     // Its process may have been told so and stood still until the record was forgotten, and the job found stale.

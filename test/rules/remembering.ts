@@ -38,18 +38,14 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-expiry.spec.ts',
         'is forgotten soon after the end once every copy is settled, and not before',
-        [
-          'job-record.ts',
-          'if (ended && record.owed.length === 0 && record.holdEnd',
-          'if (ended && record.holdEnd',
-        ],
-        ['prelude.lua.ts', 'if ended and not owed and record.holdEnd', 'if ended and record.holdEnd'],
+        ['job-record.ts', 'if (ended && !owes && record.holdEnd', 'if (ended && record.holdEnd'],
+        ['prelude.lua.ts', 'if ended and not owes and record.holdEnd', 'if ended and record.holdEnd'],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
         'keeps a record for as long as its copies may come due',
-        ['job-record.ts', '...record.owed.map((each) => each.due),', ''],
-        ['prelude.lua.ts', 'last = max(last, owed[i])', ''],
+        ['job-record.ts', 'record.holdEnd, sumDue, lostDue', 'record.holdEnd, lostDue'],
+        ['prelude.lua.ts', 'record.holdEnd, record.sumDue, lostDue', 'record.holdEnd, lostDue'],
       ),
       ...inRedisOnly('ledger-expiry.spec.ts', 'of a retry is kept until long after it is due', [
         'prelude.lua.ts',
@@ -59,24 +55,25 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-schedules.spec.ts',
         'keeps a record for as long as its copies may come due',
-        ['memory-schedules.ts', 'owe(record, generation, due, owed);', ''],
-        ['open.lua.ts', '  owe(record, generation, due, mask, unknown)', ''],
+        ['memory-schedules.ts', 'count(record, generation, Math.ceil(due), announced);', ''],
+        ['open.lua.ts', 'count(record, generation, due, announced)', ''],
       ),
       ...unit(
         'producer/adds.spec.ts',
         'owes every copy from its opening on, for its process may die before the commit',
-        ['copy-storing.ts', 'mask: 2 ** cluster.settings.replicas - 1', 'mask: 0'],
+        ['copy-storing.ts', 'return 2 ** cluster.settings.replicas - 1;', 'return 0;'],
       ),
       ...contract(
         'ledger-expiry.spec.ts',
         'is forgotten soon after the end once every copy is settled, and not before',
-        ['memory-runs.ts', 'owe(record, generation, surfaces, owed);', ''],
-        ['finish.lua.ts', 'owe(record, generation, surfaces, args[a + 6], args[a + 7])', ''],
+        ['memory-runs.ts', 'owe(record, surfaces, owed);', ''],
+        ['finish.lua.ts', 'owe(record, surfaces, args[a + 6], args[a + 7])', ''],
       ),
-      ...inRedisOnly(
+      ...contract(
         'ledger-again.spec.ts',
         'keeps the old copies in mind for as long as they are not settled',
-        ['finish.lua.ts', 'owe(record, generation, due, args[a + 6], args[a + 7])', ''],
+        ['memory-runs.ts', 'owe(record, request.due, owed);', ''],
+        ['finish.lua.ts', 'owe(record, due, args[a + 6], args[a + 7])', ''],
       ),
       ...unit('consumer/delivery.spec.ts', 'is every copy that was meant to be, as far as a backup knows', [
         'consumer/delivery.ts',
@@ -86,36 +83,34 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-schedules.spec.ts',
         'goes on owing the copies of the generation that it replaced',
-        [
-          'job-record.ts',
-          'record.aborted = record.aborted.filter((each) => each > generation);',
-          'record.owed = record.owed.filter((each) => each.generation === generation);',
-        ],
-        [
-          'prelude.lua.ts',
-          'keepAbortedAbove(record, generation)\n  record.born',
-          'record.owed = nil\n  record.born',
-        ],
+        ['job-record.ts', 'countOwed(record);', 'record.sum = 0;'],
+        ['prelude.lua.ts', 'countOwed(record)', 'record.sum = nil'],
+      ),
+      ...contract(
+        'ledger-moves.spec.ts',
+        'owes the old copies and the new',
+        ['job-record.ts', 'countOwed(record);', 'record.owed = undefined;'],
+        ['prelude.lua.ts', 'countOwed(record)', 'record.owed = nil'],
       ),
       ...contract(
         'ledger-moves.spec.ts',
         'owes the old copies and the new',
         [
           'memory-schedules.ts',
-          'if (known?.generation === committed) owe(record, committed, known.due, known.owed);',
+          'if (known?.generation === committed) owe(record, known.due, known.owed);',
           '',
         ],
         [
           'open.lua.ts',
-          'if known == record.committed then owe(record, known, knownDue, knownMask, knownUnknown) end',
+          'if known == record.committed then owe(record, knownDue, knownMask, knownUnknown) end',
           '',
         ],
       ),
       ...contract(
         'ledger-revoke.spec.ts',
         'does not forget the copies that only the reference knows of',
-        ['memory-schedules.ts', 'if (committed === born) owe(record, committed, due, owed);', ''],
-        ['revoke.lua.ts', 'if committed == born then owe(record, committed, due, mask, unknown) end', ''],
+        ['memory-schedules.ts', 'if (committed === born) owe(record, due, owed);', ''],
+        ['revoke.lua.ts', 'if committed == born then owe(record, due, mask, unknown) end', ''],
       ),
     ],
   },
@@ -125,17 +120,31 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-expiry.spec.ts',
         'is kept while a copy of unknown fate may exist, whatever is settled',
-        ['job-record.ts', 'each.mask !== 0 || each.unknown', 'each.mask !== 0'],
-        ['prelude.lua.ts', 'if mask ~= 0 or unknown ~= 0 then', 'if mask ~= 0 then'],
+        ['owed-copies.ts', 'record.owed = mask !== 0 || unknown ?', 'record.owed = mask !== 0 ?'],
+        ['owed.lua.ts', '(mask ~= 0 or unknown ~= 0) and', '(mask ~= 0) and'],
       ),
       ...contract(
         'ledger-expiry.spec.ts',
         'learns of a copy of unknown fate from a settle',
-        ['job-record.ts', 'entry.unknown ||= unknown;', ''],
+        ['owed-copies.ts', 'unknown: oldUnknown || unknown });', 'unknown: oldUnknown });'],
         [
-          'prelude.lua.ts',
+          'owed.lua.ts',
           'bit.band(oldMask, bit.bnot(mask)), max(oldUnknown, unknown))',
           'bit.band(oldMask, bit.bnot(mask)), oldUnknown)',
+        ],
+      ),
+      ...contract(
+        'ledger-schedules.spec.ts',
+        'does not forget a copy of unknown fate',
+        [
+          'owed-copies.ts',
+          'announced & ~owed.mask);\n  }\n  if (owed.unknown) lose(record, due);',
+          'announced & ~owed.mask);\n  }',
+        ],
+        [
+          'generations.lua.ts',
+          'bit.bnot(mask)))\n  end\n  if unknown == 1 then lose(record, due) end',
+          'bit.bnot(mask)))\n  end',
         ],
       ),
       ...unit('consumer/deletions.spec.ts', 'settles nothing that was not found, or whose node was away', [
@@ -148,6 +157,32 @@ export const REMEMBERING: readonly Rule[] = [
         'unknown: this.unknown',
         'unknown: false',
       ]),
+    ],
+  },
+  {
+    rule: 'A copy that is settled twice does not pass for another one.',
+    mutants: contract(
+      'ledger-growth.spec.ts',
+      'takes no copy that is settled twice for another one',
+      ['owed-copies.ts', 'return y * PRIME + ((x * y + x) % PRIME);', 'return 1;'],
+      ['owed.lua.ts', 'return y * PRIME + (x * y + x) % PRIME', 'return 1'],
+    ),
+  },
+  {
+    rule: 'An add that failed is remembered while a copy of it may exist; where there is no room for that, its producer is told.',
+    mutants: [
+      ...contract(
+        'ledger-growth.spec.ts',
+        'has a small record, and says which of them it cannot remember',
+        ['memory-schedules.ts', `return 'full';`, `return 'aborted';`],
+        ['abort.lua.ts', 'return FULL', 'return ABORTED'],
+      ),
+      ...contract(
+        'ledger-growth.spec.ts',
+        'remembers one of which a copy of unknown fate may exist',
+        ['owed-copies.ts', 'if (record.lostDue === 0) record.aborted', 'record.aborted'],
+        ['owed.lua.ts', 'if record.lostDue == 0 then record.aborted = nil end', 'record.aborted = nil'],
+      ),
     ],
   },
   {

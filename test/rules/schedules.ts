@@ -13,8 +13,8 @@ export const SCHEDULES: readonly Rule[] = [
         'is refused once a newer generation was committed, and tells of it',
         [
           'job-record.ts',
-          'return generation < committed || aborted.includes(generation)',
-          'return aborted.includes(generation)',
+          'return generation < record.committed || isAborted(record, generation)',
+          'return isAborted(record, generation)',
         ],
         [
           'generations.lua.ts',
@@ -25,7 +25,7 @@ export const SCHEDULES: readonly Rule[] = [
       ...contract(
         'ledger-schedules.spec.ts',
         'is refused by a revoke that came after the opening',
-        ['job-record.ts', `if (generation <= floor) return 'revoked';`, ''],
+        ['job-record.ts', `if (generation <= record.floor) return 'revoked';`, ''],
         ['generations.lua.ts', `if generation <= record.floor then return 'revoked' end`, ''],
       ),
       ...contract(
@@ -33,8 +33,8 @@ export const SCHEDULES: readonly Rule[] = [
         'lets an opened generation never run, and its key be as before',
         [
           'job-record.ts',
-          'return generation < committed || aborted.includes(generation)',
-          'return generation < committed',
+          'return generation < record.committed || isAborted(record, generation)',
+          'return generation < record.committed',
         ],
         [
           'generations.lua.ts',
@@ -47,7 +47,7 @@ export const SCHEDULES: readonly Rule[] = [
         'lets an opened generation never run, and its key be as before',
         [
           'memory-runs.ts',
-          'if (generation < committed || record.aborted.includes(generation))',
+          'if (generation < committed || isAborted(record, generation))',
           'if (generation < committed)',
         ],
         [
@@ -61,8 +61,8 @@ export const SCHEDULES: readonly Rule[] = [
         'is refused once a newer generation was committed, and tells of it',
         [
           'memory-runs.ts',
-          'if (generation < committed || record.aborted.includes(generation))',
-          'if (record.aborted.includes(generation))',
+          'if (generation < committed || isAborted(record, generation))',
+          'if (isAborted(record, generation))',
         ],
         [
           'claim.lua.ts',
@@ -80,7 +80,7 @@ export const SCHEDULES: readonly Rule[] = [
         'ledger-schedules.spec.ts',
         'is refused by %s if another came before, and gives up',
         ['memory-schedules.ts', 'now);\n    giveUp(record, request);', 'now);'],
-        ['commit.lua.ts', 'giveUp(record, generation, due, mask, unknown)', ''],
+        ['commit.lua.ts', 'giveUp(record, generation, due, announced, mask, unknown)', ''],
       ),
       ...contract(
         'ledger-schedules.spec.ts',

@@ -3,11 +3,11 @@ import type { NewCopies, StoreResult } from './cluster/job-put.js';
 import { copyDelay, copyPriority } from './copy-timing.js';
 import { JobEnvelope, type Content, type JobHeader } from './envelope.js';
 import { DqError } from './errors.js';
-import type { OwedCopies, StoredGeneration } from './ledger/ledger.js';
+import type { AnnouncedGeneration, OwedCopies } from './ledger/ledger.js';
 import { hasUnknown, maskOf, type Place } from './location.js';
 
 /** What became of the copies of one generation of a job. */
-export interface Stored extends StoredGeneration {
+export interface Stored extends AnnouncedGeneration {
   /** Confirmed by INSERTED. */
   readonly copies: number;
   /** How many were meant to be. */
@@ -59,6 +59,7 @@ export function storeCopies(
       generation,
       due,
       places,
+      announced: announcedBy(cluster),
       owed: owedAt(places),
       copies: stored.length,
       planned,
@@ -97,9 +98,9 @@ class EnvelopeCopies implements NewCopies {
   }
 }
 
-/** Which copies may be stored by a put that is about to begin. */
-export function owedBefore(cluster: Cluster): OwedCopies {
-  return { mask: 2 ** cluster.settings.replicas - 1, unknown: false };
+/** The copies that a put may store that is about to begin, a bit each. */
+export function announcedBy(cluster: Cluster): number {
+  return 2 ** cluster.settings.replicas - 1;
 }
 
 export function owedAt(places: readonly Place[]): OwedCopies {

@@ -4,7 +4,7 @@ import type { NewCopies, StoreResult } from '../cluster/job-put.js';
 import type { JobGeneration } from '../copy-deletion.js';
 import { unwrap, type Envelope } from '../envelope.js';
 import { DqError } from '../errors.js';
-import type { OpenAnswer, StoredGeneration } from '../ledger/ledger.js';
+import type { OpenAnswer, AnnouncedGeneration } from '../ledger/ledger.js';
 import type { Place } from '../location.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
@@ -25,7 +25,7 @@ describe('Continuations', () => {
   let deleted: { readonly job: JobGeneration; readonly places: readonly Place[] }[];
   /** What became of runs: `stored a`, `failed a DQ_…`. */
   let told: string[];
-  let stored: StoredGeneration[];
+  let stored: AnnouncedGeneration[];
   let continuations: Continuations;
   const { lane } = recordingLane();
 
@@ -89,7 +89,7 @@ describe('Continuations', () => {
     continuations.begin(runOf('c'), { kind: 'again', delay: 0, at: 10 });
     await turn();
     const run = { generation: 4, born: 2, due: 900, fence: 11, attempt: 2, lastOk: 950 };
-    const common = { owed: { mask: 7, unknown: false } };
+    const common = { announced: 7 };
     expect(ledger.opens.map(({ requests }) => requests)).toEqual([
       [
         { ...common, id: 'a', due: 6_001, opening: { by: 'again', run: { ...run, id: 'a' } } },
@@ -124,6 +124,7 @@ describe('Continuations', () => {
     expect(stored[0]).toMatchObject({
       generation: 70,
       due: 6_000,
+      announced: 7,
       owed: { mask: 7, unknown: false },
       places: THREE,
     });
@@ -148,7 +149,7 @@ describe('Continuations', () => {
     storedAt(ONE, [unknown]);
     await turn();
     expect(ledger.aborts[0]!.requests).toEqual([
-      { id: 'a', generation: 70, due: 6_000, owed: { mask: 3, unknown: true } },
+      { id: 'a', generation: 70, due: 6_000, announced: 7, owed: { mask: 3, unknown: true } },
     ]);
     expect([told, deleted, continuations.size]).toEqual([[], [], 1]);
     await ledger.aborts[0]!.answer('aborted');

@@ -1,7 +1,7 @@
 import type { Cluster } from '../cluster/cluster.js';
 import {
+  announcedBy,
   envelopeFor,
-  owedBefore,
   refuseTooLarge,
   storeCopies,
   tooFewCopies,
@@ -10,7 +10,7 @@ import {
 import { LONGEST_DELAY } from '../copy-timing.js';
 import type { JobEnvelope } from '../envelope.js';
 import { DqError, toError } from '../errors.js';
-import type { AbortAnswer, OpenAnswer, StoredGeneration, TubeLedger } from '../ledger/ledger.js';
+import type { AbortAnswer, OpenAnswer, AnnouncedGeneration, TubeLedger } from '../ledger/ledger.js';
 import type { Clock } from '../time.js';
 import type { Deletions } from './deletions.js';
 import { InsistentCalls } from './insistent-calls.js';
@@ -19,7 +19,7 @@ import type { Run } from './run.js';
 
 export interface ContinuationEvents {
   /** The copies are stored: the run's finish makes them count. */
-  stored(run: Run, next: StoredGeneration): void;
+  stored(run: Run, next: AnnouncedGeneration): void;
   /** It cannot go on so, and nothing is left of the attempt. */
   failed(run: Run, error: Error): void;
   /** It was revoked or replaced meanwhile: nothing follows the run. */
@@ -71,12 +71,18 @@ export class Continuations {
           id: run.id,
           opening: { by: 'again', run: run.ref },
           due,
-          owed: owedBefore(cluster),
+          announced: announcedBy(cluster),
         })),
       );
     const abort = (undoings: readonly Undoing[]) =>
       ledger.abort(
-        undoings.map(({ run, stored: { generation, due, owed } }) => ({ id: run.id, generation, due, owed })),
+        undoings.map(({ run, stored: { generation, due, announced, owed } }) => ({
+          id: run.id,
+          generation,
+          due,
+          announced,
+          owed,
+        })),
       );
     this.openings = new InsistentCalls(ledger, clock, open, {
       answered: (opening, answer) => this.opened(opening, answer),

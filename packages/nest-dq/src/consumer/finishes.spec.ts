@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { CopyHeader } from '../envelope.js';
-import type { StoredGeneration } from '../ledger/ledger.js';
+import type { AnnouncedGeneration } from '../ledger/ledger.js';
 import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
 import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
@@ -44,8 +44,8 @@ describe('Finishes', () => {
     finishes.tell(runOf('b', { generation: 3, born: 2 }), { kind: 'retry', delay: 500, error });
     finishes.tell(runOf('c', { siblings, copyId: '7' }), { kind: 'dead', death, error });
     finishes.tell(runOf('d'), { kind: 'back' });
-    const next = { generation: 9, due: 5_000, owed: { mask: 3, unknown: false }, places: [] };
-    finishes.tell(runOf('e'), { kind: 'again', next: { ...next, copies: 2 } as StoredGeneration });
+    const next = { generation: 9, due: 5_000, announced: 7, owed: { mask: 3, unknown: false }, places: [] };
+    finishes.tell(runOf('e'), { kind: 'again', next: { ...next, copies: 2 } as AnnouncedGeneration });
     expect(ledger.finishes).toEqual([]);
     await turn();
     expect(ledger.finishes).toHaveLength(1);

@@ -1,4 +1,4 @@
-import type { FinishAnswer, FinishRequest, StoredGeneration, TubeLedger } from '../ledger/ledger.js';
+import type { FinishAnswer, FinishRequest, AnnouncedGeneration, TubeLedger } from '../ledger/ledger.js';
 import type { Clock } from '../time.js';
 import { InsistentCalls, type InsistentEvents } from './insistent-calls.js';
 import type { Verdict } from './outcome.js';
@@ -6,7 +6,7 @@ import type { Run } from './run.js';
 
 /** A verdict as the ledger takes it: what goes on is stored by then. */
 export type Ending =
-  Exclude<Verdict, { kind: 'again' }> | { readonly kind: 'again'; readonly next: StoredGeneration };
+  Exclude<Verdict, { kind: 'again' }> | { readonly kind: 'again'; readonly next: AnnouncedGeneration };
 
 export interface Finish {
   readonly run: Run;
@@ -43,8 +43,8 @@ function outcomeOf(run: Run, ending: Ending, retryDue: number): FinishRequest['o
     case 'dead':
       return { kind: 'dead', death: ending.death, places: run.delivery.places };
     case 'again': {
-      const { generation, due, owed, places } = ending.next;
-      return { kind: 'again', generation, due, owed, places };
+      const { generation, due, announced, owed, places } = ending.next;
+      return { kind: 'again', generation, due, announced, owed, places };
     }
     default:
       return ending;

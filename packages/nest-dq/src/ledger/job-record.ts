@@ -1,12 +1,13 @@
 import type { Place } from '../location.js';
 import {
   YOUNG,
+  type AnnouncedGeneration,
   type LedgerSettings,
-  type OwedCopies,
   type Refusal,
   type Schedule,
   type StoredGeneration,
 } from './ledger.js';
+import { countOwed, narrow, owe } from './owed-copies.js';
 
 /** The record of a job as the memory ledger keeps it; scripts/prelude.lua.ts says what the fields mean. */
 export interface JobRecord {
@@ -15,7 +16,7 @@ export interface JobRecord {
   committed: number;
   opened: number;
   floor: number;
-  aborted: number[];
+  aborted: GenerationRun[];
   due: number;
   attempt: number;
   fence: number;
@@ -25,17 +26,20 @@ export interface JobRecord {
   noFurtherStart: boolean;
   abortAsked: boolean;
   unknownEnd: boolean;
-  owed: OwedGeneration[];
+  owed: { readonly due: number; readonly mask: number; readonly unknown: boolean } | undefined;
+  sum: number;
+  sumDue: number;
+  counted: boolean;
+  lostDue: number;
   places: readonly Place[];
   /** Infinity: never. */
   expiresAt: number;
 }
 
-interface OwedGeneration {
-  readonly generation: number;
-  due: number;
-  mask: number;
-  unknown: boolean;
+/** Consecutive generations. */
+interface GenerationRun {
+  from: number;
+  to: number;
 }
 
 export const NO_GENERATION = -1;
@@ -58,7 +62,11 @@ export function newRecord(generation: number, born: number, due: number): JobRec
     noFurtherStart: false,
     abortAsked: false,
     unknownEnd: false,
-    owed: [],
+    owed: undefined,
+    sum: 0,
+    sumDue: 0,
+    counted: false,
+    lostDue: 0,
     places: [],
     expiresAt: Infinity,
   };
@@ -85,13 +93,22 @@ export function swap(
   { generation, due, places }: Omit<StoredGeneration, 'owed'>,
 ): void {
   endRun(record, 'waiting');
+  keepAbortedAbove(record, generation);
+  countOwed(record);
   record.born = born;
   record.committed = generation;
   record.due = Math.ceil(due);
   record.attempt = 0;
   record.unknownEnd = false;
   record.places = places;
-  record.aborted = record.aborted.filter((each) => each > generation);
+  record.counted = generation <= record.opened;
+}
+
+/** Makes a stored generation the job. */
+export function take(record: JobRecord, born: number, stored: AnnouncedGeneration): void {
+  swap(record, born, stored);
+  if (record.counted) narrow(record, stored);
+  else owe(record, stored.due, stored.owed);
 }
 
 /** The committed generation as others see it at `now`; undefined if there is none. */
@@ -110,84 +127,57 @@ export function isLive(record: JobRecord): boolean {
 }
 
 /** Why a generation can no longer be committed, whatever the record is. */
-export function voided({ committed, floor, aborted }: JobRecord, generation: number): Refusal | undefined {
-  if (generation <= floor) return 'revoked';
-  return generation < committed || aborted.includes(generation) ? 'changed' : undefined;
+export function voided(record: JobRecord, generation: number): Refusal | undefined {
+  if (generation <= record.floor) return 'revoked';
+  return generation < record.committed || isAborted(record, generation) ? 'changed' : undefined;
+}
+
+export function isAborted({ aborted }: JobRecord, generation: number): boolean {
+  return aborted.some(({ from, to }) => generation >= from && generation <= to);
+}
+
+export function addAborted({ aborted }: JobRecord, generation: number): void {
+  const before = aborted.find(({ to }) => to + 1 === generation);
+  if (before) before.to = generation;
+  else aborted.push({ from: generation, to: generation });
+}
+
+export function keepAbortedAbove(record: JobRecord, generation: number): void {
+  record.aborted = record.aborted
+    .filter(({ to }) => to > generation)
+    .map(({ from, to }) => ({ from: Math.max(from, generation + 1), to }));
 }
 
 /** Whether a claim may have committed a generation, and run it, before a newer one was committed. */
-export function mayHaveCounted({ committed, aborted }: JobRecord, generation: number, now: number): boolean {
-  return generation < committed && !aborted.includes(generation) && now - generation >= YOUNG;
+export function mayHaveCounted(record: JobRecord, generation: number, now: number): boolean {
+  return generation < record.committed && !isAborted(record, generation) && now - generation >= YOUNG;
 }
 
 /** A generation is committed already, by an earlier call or by a claim: where its copies are is new all the same. */
-export function confirm(record: JobRecord, stored: StoredGeneration): void {
-  if (isLive(record)) record.places = stored.places;
-  narrow(record, stored);
-}
-
-/** An opened generation does not come about, and no claim may adopt it from now on: its copies can be deleted. */
-export function giveUp(record: JobRecord, stored: Omit<StoredGeneration, 'places'>): void {
-  if (!voided(record, stored.generation)) record.aborted.push(stored.generation);
-  narrow(record, stored);
-}
-
-/** Adds copies that may exist. What is settled already stays settled, although a header goes on naming every copy. */
-export function owe(record: JobRecord, generation: number, due: number, owed: OwedCopies): void {
-  let entry = record.owed.find((each) => each.generation === generation);
-  if (!entry) {
-    if (owed.mask === 0 && !owed.unknown) return;
-    entry = { generation, due, mask: 0, unknown: false };
-    record.owed.push(entry);
-  }
-  if (entry.mask === 0) entry.mask = owed.mask;
-  entry.due = Math.max(entry.due, due);
-  entry.unknown ||= owed.unknown;
-}
-
-/** Which of the copies that were about to be stored really may exist. */
-export function narrow(record: JobRecord, { generation, due, owed }: Omit<StoredGeneration, 'places'>): void {
-  const entry = record.owed.find((each) => each.generation === generation);
-  if (!entry) return owe(record, generation, due, owed);
-  entry.mask &= owed.mask;
-  entry.due = Math.max(entry.due, due);
-  entry.unknown ||= owed.unknown;
-  dropSettled(record);
+export function confirm(record: JobRecord, { due, owed, places }: StoredGeneration): void {
+  if (isLive(record)) record.places = places;
+  owe(record, due, owed);
 }
 
 /**
- * Takes copies away that are gone for good; false if that changes nothing.
- * That a copy of unknown fate may exist is learned and never forgotten.
+ * An opened generation does not come about, and no claim may adopt it from now on: its copies can be deleted. Where none
+ * may exist there is nothing to remember.
  */
-export function settle(record: JobRecord, generation: number, mask: number, unknown: boolean): boolean {
-  const entry = record.owed.find((each) => each.generation === generation);
-  if (entry) {
-    entry.mask &= ~mask;
-    entry.unknown ||= unknown;
-  } else if (unknown) {
-    record.owed.push({ generation, due: record.due, mask: 0, unknown });
-  } else {
-    return false;
-  }
-  dropSettled(record);
-  return true;
-}
-
-function dropSettled(record: JobRecord): void {
-  record.owed = record.owed.filter((each) => each.mask !== 0 || each.unknown);
+export function giveUp(record: JobRecord, stored: Omit<AnnouncedGeneration, 'places'>): void {
+  const { generation, owed } = stored;
+  if (isAborted(record, generation)) return;
+  if ((owed.mask !== 0 || owed.unknown) && !voided(record, generation)) addAborted(record, generation);
+  narrow(record, stored);
 }
 
 /** When a record written now may be forgotten: soon only where no copy can be left that would ask for it. */
 export function expiry(record: JobRecord, now: number, settings: LedgerSettings): number {
   if (record.state === 'dead') return Infinity;
-  const ended = record.state === 'done' || record.state === 'revoked' || record.committed === NO_GENERATION;
-  if (ended && record.owed.length === 0 && record.holdEnd <= now) return now + settings.doneTtl;
-  const last = Math.max(
-    now,
-    record.due,
-    record.leaseEnd,
-    record.holdEnd,
-    ...record.owed.map((each) => each.due),
-  );
-  return last + settings.staleAfter + 60_000;
+  const keptAfter = settings.staleAfter + 60_000;
+  const { state, owed, sum, sumDue, lostDue } = record;
+  const ended = state === 'done' || state === 'revoked' || record.committed === NO_GENERATION;
+  const owes = owed !== undefined || sum !== 0 || (lostDue !== 0 && lostDue + keptAfter > now);
+  if (ended && !owes && record.holdEnd <= now) return now + settings.doneTtl;
+  const last = Math.max(now, record.due, record.leaseEnd, record.holdEnd, sumDue, lostDue, owed?.due ?? 0);
+  return last + keptAfter;
 }

@@ -87,13 +87,14 @@ describe('a ledger on a disk, after a restart', () => {
   it('keeps the key of a job that waits', async () => {
     const opening = { by: 'add', onDuplicate: 'keep' } as const;
     const due = tube.now() + 60_000;
-    const [opened] = await tube.open([{ id: 'job', opening, due, owed: NOTHING }]);
+    const [opened] = await tube.open([{ id: 'job', opening, due, announced: 0 }]);
     const generation = opened!.kind === 'opened' ? opened!.generation : -1;
     const places = [{ index: 0, location: 'embedded#1:1' }];
-    await tube.commit([{ id: 'job', opening, born: generation, generation, due, owed: NOTHING, places }]);
+    const stored = { generation, due, announced: 0, owed: NOTHING, places };
+    await tube.commit([{ ...stored, id: 'job', opening, born: generation }]);
     await kept.restart();
     expect(await tube.find(['job'])).toMatchObject([{ state: 'waiting', generation, due, places }]);
-    expect(await tube.open([{ id: 'job', opening, due, owed: NOTHING }])).toMatchObject([
+    expect(await tube.open([{ id: 'job', opening, due, announced: 0 }])).toMatchObject([
       { kind: 'refused', why: 'taken' },
     ]);
   });

@@ -159,7 +159,7 @@ export interface FinishRequest extends RunRef {
     /** `places`: where its copies are, as far as is known. */
     | { readonly kind: 'dead'; readonly death: Death; readonly places: readonly Place[] }
     /** Over, and waits as an opened generation, whose copies are stored: this commits it. */
-    | ({ readonly kind: 'again' } & StoredGeneration);
+    | ({ readonly kind: 'again' } & AnnouncedGeneration);
 }
 
 /** A generation whose copies are on the nodes. */
@@ -168,6 +168,12 @@ export interface StoredGeneration {
   readonly due: number;
   readonly owed: OwedCopies;
   readonly places: readonly Place[];
+}
+
+/** A stored generation that was opened before. */
+export interface AnnouncedGeneration extends StoredGeneration {
+  /** The copies that its opening announced, a bit each. */
+  readonly announced: number;
 }
 
 /** Why a job became a dead letter. */
@@ -215,9 +221,10 @@ export type Opening =
 export interface OpenRequest {
   readonly id: string;
   readonly opening: Opening;
-  /** When the new generation is due, and which copies are about to be stored. */
+  /** When the new generation is due. */
   readonly due: number;
-  readonly owed: OwedCopies;
+  /** The copies that are about to be stored, a bit each. */
+  readonly announced: number;
   /**
    * The present generation as a reference or a copy tells of it. With it a move of a plain job that has no record
    * writes one, as waiting: only for a job of which a copy was just seen.
@@ -238,7 +245,7 @@ export type OpenAnswer =
   | { readonly kind: 'refused'; readonly why: Refusal; readonly present?: Schedule };
 
 /** Decides that the opened generation is the job from now on; its copies are stored. */
-export interface CommitRequest extends StoredGeneration {
+export interface CommitRequest extends AnnouncedGeneration {
   readonly id: string;
   readonly opening: Exclude<Opening, { by: 'again' }>;
   readonly born: number;
@@ -258,15 +265,15 @@ export type CommitAnswer =
   | { readonly kind: 'refused'; readonly why: Refusal | 'overtaken'; readonly present?: Schedule };
 
 /** Takes an opened generation back; what may be stored of it stays owed. */
-export interface AbortRequest {
+export interface AbortRequest extends Omit<AnnouncedGeneration, 'places'> {
   readonly id: string;
-  readonly generation: number;
-  readonly due: number;
-  readonly owed: OwedCopies;
 }
 
-/** `started`: too late, a claim has committed it, or may have before a newer one was committed. */
-export type AbortAnswer = 'aborted' | 'started';
+/**
+ * `started`: too late, a claim has committed it, or may have before a newer one was committed. `full`: too many adds of this key failed lately for this one to be
+ * remembered, so a copy of it that is not deleted may run.
+ */
+export type AbortAnswer = 'aborted' | 'started' | 'full';
 
 export interface RevokeRequest {
   readonly id: string;

@@ -1,9 +1,10 @@
 // Dead letters: the same rules as scripts/letters, letter, buried and discard.
 import { hasUnknown, maskOf } from '../location.js';
-import { endRun, owe } from './job-record.js';
+import { endRun } from './job-record.js';
 import { letterName } from './letter-name.js';
 import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from './ledger.js';
 import type { MemoryRecords, Moment } from './memory-records.js';
+import { owe } from './owed-copies.js';
 
 export function letters(records: MemoryRecords, { limit, after }: LetterPage): LetterList {
   const behind = (letter: Letter) => !after || newestFirst(after, letter) < 0;
@@ -32,8 +33,8 @@ export function discard(records: MemoryRecords, ref: LetterRef, time: Moment): L
   const record = records.read(found.id, time);
   if (record?.state === 'dead' && record.born === found.born) {
     endRun(record, 'revoked');
-    const { generation, due, places } = found;
-    owe(record, generation, due, { mask: maskOf(places), unknown: hasUnknown(places) });
+    const { due, places } = found;
+    owe(record, due, { mask: maskOf(places), unknown: hasUnknown(places) });
     records.write(found.id, record, time);
   }
   return found;

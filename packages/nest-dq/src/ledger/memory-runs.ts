@@ -1,14 +1,15 @@
 // Who runs a job, and what becomes of the run: the same rules as scripts/claim, finish and extend, step by step.
 import {
+  addAborted,
   confirm,
   emptyRecord,
   endRun,
   giveUp,
-  narrow,
+  isAborted,
   newRecord,
   NO_GENERATION,
-  owe,
   swap,
+  take,
   voided,
   type JobRecord,
 } from './job-record.js';
@@ -24,6 +25,7 @@ import {
   type Letter,
 } from './ledger.js';
 import type { MemoryRecords, Moment } from './memory-records.js';
+import { owe } from './owed-copies.js';
 
 /** Milliseconds. A replaced run that ends tells nobody, so whoever it holds back looks again after this. */
 const HOLD_LOOK = 1_000;
@@ -37,7 +39,7 @@ export function claim(records: MemoryRecords, request: ClaimRequest, time: Momen
   const current = generation === committed;
   const running = record?.state === 'running';
   if (record) {
-    if (generation < committed || record.aborted.includes(generation)) return { kind: 'gone' };
+    if (generation < committed || isAborted(record, generation)) return { kind: 'gone' };
     if (current) {
       if (record.state === 'done' || record.state === 'revoked') return { kind: 'gone' };
       if (record.state === 'dead') return { kind: 'dead', fresh: false };
@@ -74,7 +76,7 @@ export function claim(records: MemoryRecords, request: ClaimRequest, time: Momen
     const rests = (running && !noFurtherStart) || state === 'waiting' || state === 'dead';
     if (moved && !(rests && record.born === born)) {
       // Whoever moved the job was lost before the commit. Its old generation is over, or it is another job by now.
-      record.aborted.push(generation); // for a commit may still come, when the copies are gone
+      addAborted(record, generation); // for a commit may still come, when the copies are gone
       records.write(id, record, time);
       return { kind: 'gone' };
     }
@@ -139,15 +141,16 @@ export function finish(records: MemoryRecords, request: FinishRequest, time: Mom
     endRun(record, 'revoked');
   } else if (outcome.kind === 'again') {
     if (voided(record, outcome.generation)) return refuse(records, request, time, record);
-    swap(record, record.born, outcome);
+    owe(record, request.due, owed);
+    take(record, record.born, outcome);
   } else {
     endRun(record, 'waiting');
     surfaces = record.due = outcome.kind === 'retry' ? Math.ceil(outcome.due) : time.now;
     if (outcome.kind === 'back') record.attempt = Math.max(0, record.attempt - 1);
   }
   if (ends || isOver) record.places = [];
-  owe(record, generation, surfaces, owed);
-  if (again) (isOver ? giveUp : narrow)(record, again);
+  if (!again || isOver) owe(record, surfaces, owed);
+  if (again && isOver) giveUp(record, again);
   records.write(id, record, time);
   return isOver ? 'over' : 'ok';
 }

@@ -5,13 +5,12 @@ import {
   endRun,
   giveUp,
   isLive,
+  keepAbortedAbove,
   mayHaveCounted,
-  narrow,
   newRecord,
   NO_GENERATION,
-  owe,
   scheduleOf,
-  swap,
+  take,
   voided,
   type JobRecord,
 } from './job-record.js';
@@ -29,9 +28,13 @@ import type {
   Schedule,
 } from './ledger.js';
 import type { MemoryRecords, Moment } from './memory-records.js';
+import { count, narrow, owe } from './owed-copies.js';
+
+/** Runs of aborted generations that a record remembers: adds of a key that fail one after the other are no end of them. */
+const MOST_ABORTED = 16;
 
 export function open(records: MemoryRecords, request: OpenRequest, time: Moment): OpenAnswer {
-  const { id, opening, due, owed, known } = request;
+  const { id, opening, due, announced, known } = request;
   const { now } = time;
   let record = records.read(id, time);
   if (!record && opening.by === 'add') record = emptyRecord();
@@ -49,8 +52,8 @@ export function open(records: MemoryRecords, request: OpenRequest, time: Moment)
   record.opened = generation;
   // A sign of life: the copies are about to be stored, and meanwhile nobody else may start.
   if (opening.by === 'again') record.leaseEnd = now + records.settings.lease;
-  if (known?.generation === committed) owe(record, committed, known.due, known.owed);
-  owe(record, generation, due, owed);
+  if (known?.generation === committed) owe(record, known.due, known.owed);
+  count(record, generation, Math.ceil(due), announced);
   records.write(id, record, time);
   return { kind: 'opened', generation, present: isLive(record) ? present : undefined };
 }
@@ -79,9 +82,8 @@ export function commit(records: MemoryRecords, request: CommitRequest, time: Mom
   if (runs) record.holdEnd = Math.max(record.holdEnd, record.leaseEnd);
   const { abortAsked } = record;
   if (opening.by === 'revive') records.dropLetter(id, record.born);
-  swap(record, born, request);
+  take(record, born, request);
   record.abortAsked = abortAsked && record.holdEnd > now;
-  narrow(record, request);
   records.write(id, record, time);
   return { kind: 'committed', replaced };
 }
@@ -89,7 +91,14 @@ export function commit(records: MemoryRecords, request: CommitRequest, time: Mom
 export function abort(records: MemoryRecords, request: AbortRequest, time: Moment): AbortAnswer {
   const { id, generation } = request;
   const record = records.read(id, time) ?? emptyRecord();
+  const { mask, unknown } = request.owed;
   if (record.committed === generation || mayHaveCounted(record, generation, time.now)) return 'started';
+  const full = record.aborted.length >= MOST_ABORTED;
+  if (full && (mask !== 0 || unknown) && !voided(record, generation)) {
+    narrow(record, request);
+    records.write(id, record, time);
+    return 'full';
+  }
   giveUp(record, request);
   records.write(id, record, time);
   return 'aborted';
@@ -109,7 +118,7 @@ export function revoke(records: MemoryRecords, request: RevokeRequest, time: Mom
   // A revoke by key covers every add that was opened before now ◆; one by a reference none but its own, of which nothing
   // that is opened comes about once the job is revoked. A run that goes on is not asked for the floor.
   record.floor = byKey ? Math.max(committed, opened, floor, now) : Math.max(floor, committed);
-  record.aborted = record.aborted.filter((each) => each > record.floor);
+  keepAbortedAbove(record, record.floor);
   if (state === 'done' || state === 'dead') {
     records.write(id, record, time);
     return { result: isPending ? 'revoked' : state, begun };
@@ -125,7 +134,7 @@ export function revoke(records: MemoryRecords, request: RevokeRequest, time: Mom
   if (running) record.noFurtherStart = true;
   else endRun(record, 'revoked');
   record.abortAsked = (running || held) && (record.abortAsked || request.abort);
-  if (committed === born) owe(record, committed, due, owed);
+  if (committed === born) owe(record, due, owed);
   record.places = running ? record.places : [];
   records.write(id, record, time);
   if (running || held) return { result: 'running', begun, revoked };

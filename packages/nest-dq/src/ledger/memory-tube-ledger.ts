@@ -26,13 +26,13 @@ import {
 } from './ledger.js';
 import type { Disk } from '../disk/disk.js';
 import { DqError, toError } from '../errors.js';
-import { settle } from './job-record.js';
 import { KeptRecords } from './kept-records.js';
 import type { MemoryLedgerOptions } from './memory-ledger.js';
 import { buried, discard, letter, letters } from './memory-letters.js';
 import { MemoryRecords, type Moment } from './memory-records.js';
 import { claim, extend, finish } from './memory-runs.js';
 import { abort, commit, find, open, revoke } from './memory-schedules.js';
+import { settle } from './owed-copies.js';
 
 type Rule<Request, Answer> = (records: MemoryRecords, request: Request, time: Moment) => Answer;
 
@@ -170,11 +170,7 @@ async function kept(disk: Disk): Promise<void> {
   }
 }
 
-function settleCopies(
-  records: MemoryRecords,
-  { id, generation, mask, unknown }: SettledCopies,
-  time: Moment,
-): void {
-  const record = records.read(id, time);
-  if (record && settle(record, generation, mask, unknown)) records.write(id, record, time);
+function settleCopies(records: MemoryRecords, settled: SettledCopies, time: Moment): void {
+  const record = records.read(settled.id, time);
+  if (record && settle(record, settled)) records.write(settled.id, record, time);
 }

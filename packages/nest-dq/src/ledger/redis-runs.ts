@@ -71,6 +71,7 @@ export const finishWire: ScriptWire<FinishRequest, FinishAnswer> = {
         to.text('g');
         to.number(outcome.generation);
         to.time(outcome.due);
+        to.number(outcome.announced);
         to.number(outcome.owed.mask);
         to.flag(outcome.owed.unknown);
         return to.text(formatPlaces(outcome.places));

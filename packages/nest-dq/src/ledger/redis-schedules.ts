@@ -23,15 +23,15 @@ const STATES: Readonly<Record<string, Schedule['state']>> = {
   v: 'revoked',
   x: 'dead',
 };
-const ABORT_ANSWERS: readonly AbortAnswer[] = ['aborted', 'started'];
+const ABORT_ANSWERS: readonly AbortAnswer[] = ['aborted', 'started', 'full'];
 const REVOKE_RESULTS = ['unknown', 'revoked', 'running', 'done', 'dead'] as const;
 
 export const openWire: ScriptWire<OpenRequest, OpenAnswer> = {
-  write(to, { id, opening, due, owed, known }) {
+  write(to, { id, opening, due, announced, known }) {
     to.job(id);
     writeOpening(to, opening);
     to.time(due);
-    writeOwed(to, owed);
+    to.number(announced);
     to.optional(known?.generation);
     if (!known) return;
     to.number(known.born);
@@ -50,12 +50,13 @@ export const openWire: ScriptWire<OpenRequest, OpenAnswer> = {
 };
 
 export const commitWire: ScriptWire<CommitRequest, CommitAnswer> = {
-  write(to, { id, opening, generation, born, due, owed, places }) {
+  write(to, { id, opening, generation, born, due, announced, owed, places }) {
     to.job(id);
     writeOpening(to, opening);
     to.number(generation);
     to.number(born);
     to.time(due);
+    to.number(announced);
     writeOwed(to, owed);
     to.text(formatPlaces(places));
   },
@@ -71,10 +72,11 @@ export const commitWire: ScriptWire<CommitRequest, CommitAnswer> = {
 };
 
 export const abortWire: ScriptWire<AbortRequest, AbortAnswer> = {
-  write(to, { id, generation, due, owed }) {
+  write(to, { id, generation, due, announced, owed }) {
     to.job(id);
     to.number(generation);
     to.time(due);
+    to.number(announced);
     writeOwed(to, owed);
   },
   read: (from) => entry(ABORT_ANSWERS, from.number()),

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { keyedId, parseRef } from '../job-ref.js';
 import type { JobOptions, JobReceipt } from '../job.js';
+import type { JobRecord } from '../ledger/job-record.js';
+import { settle } from '../ledger/owed-copies.js';
 import { embedded, failure, scripted } from '../testing/producing.js';
 import { orders, Turns } from '../testing/turns.js';
 
@@ -66,13 +68,17 @@ describe('an add with a key', () => {
 
   it('owes every copy from its opening on, for its process may die before the commit', async () => {
     const { producer, ledger, memory, clock } = await embedded();
-    const owed: unknown[] = [];
+    const records: JobRecord[] = [];
     ledger.acted = (call) => {
-      if (call === 'open') owed.push(...memory.tube('t').records.byId.get(ID)!.owed);
+      if (call === 'open') records.push({ ...memory.tube('t').records.byId.get(ID)! });
     };
     const receipt = await producer.delay('t', 1, '1m', { key: 'k' });
-    const due = clock.wall() + 60_000;
-    expect(owed).toEqual([{ generation: born(receipt), due, mask: 0b111, unknown: false }]);
+    const [record] = records as [JobRecord];
+    expect(record.sumDue).toBe(clock.wall() + 60_000);
+    settle(record, { id: ID, generation: born(receipt), mask: 0b101, unknown: false });
+    expect(record.sum).toBeGreaterThan(0);
+    settle(record, { id: ID, generation: born(receipt), mask: 0b010, unknown: false });
+    expect(record.sum).toBe(0);
   });
 
   it('keeps the key out of the id', async () => {
@@ -621,11 +627,12 @@ describe('an add with a key while the ledger fails', () => {
       if (answer.kind !== 'run') throw new Error(answer.kind);
       const { id, generation, born } = header;
       const run = { id, generation, born, ...answer, lastOk: clock.wall() };
-      const again = { due: clock.wall() + 60_000, owed: { mask: 0b111, unknown: false } };
+      const again = { due: clock.wall() + 60_000, announced: 0b111 };
+      const owed = { mask: 0b111, unknown: false };
       const [opened] = await memory.tube('t').open([{ id, opening: { by: 'again', run }, ...again }]);
       if (opened?.kind !== 'opened') throw new Error(opened?.kind);
-      const outcome = { kind: 'again', generation: opened.generation, places: [], ...again } as const;
-      await memory.tube('t').finish([{ ...run, owed: again.owed, outcome }]);
+      const outcome = { kind: 'again', generation: opened.generation, places: [], owed, ...again } as const;
+      await memory.tube('t').finish([{ ...run, owed, outcome }]);
     };
     const added = producer.now('t', 'own', { key: 'k', onDuplicate: 'reject' });
     expect((await after(10_000, added)).status).toBe('added');

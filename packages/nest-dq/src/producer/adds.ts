@@ -2,9 +2,9 @@ import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 import { deleteCopies } from '../copy-deletion.js';
 import {
+  announcedBy,
   envelopeFor,
   owedAt,
-  owedBefore,
   refuseTooLarge,
   storeCopies,
   tooFewCopies,
@@ -83,7 +83,7 @@ export class Adds {
     refuseTooLarge(cluster, this.envelopeOf(job, id, due));
     const opening = { by: 'add', onDuplicate: job.options.onDuplicate } as const;
     const batched = this.batched.tube(tube);
-    const opened = await ask(batched.open({ id, opening, due, owed: owedBefore(cluster) }));
+    const opened = await ask(batched.open({ id, opening, due, announced: announcedBy(cluster) }));
     if (opened.kind === 'refused') return taken(job, opened.present);
     const { generation } = opened;
     const envelope = this.envelopeOf(job, id, generation);

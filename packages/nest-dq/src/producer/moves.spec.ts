@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseRef } from '../job-ref.js';
 import type { JobOptions, JobReceipt, JobRef } from '../job.js';
+import type { JobRecord } from '../ledger/job-record.js';
+import { settle } from '../ledger/owed-copies.js';
 import { embedded, failure, scripted, type StoredCopy } from '../testing/producing.js';
 import { orders, Turns } from '../testing/turns.js';
 import type { When } from '../time.js';
@@ -81,14 +83,23 @@ describe('reschedule', () => {
   });
 
   it.each(KINDS)('owes old and new copies from its opening on: %s', async (kind) => {
-    const { producer, ref, receipt, ledger, memory } = await waiting(kind);
-    const masks: number[] = [];
+    const { producer, ref, receipt, ledger, memory, schedule } = await waiting(kind);
+    const records: JobRecord[] = [];
     ledger.acted = (call) => {
-      const { owed } = memory.tube('t').records.byId.get(receipt.id) ?? { owed: [] };
-      if (call === 'open') masks.push(...owed.map(({ mask }) => mask));
+      if (call === 'open') records.push({ ...memory.tube('t').records.byId.get(receipt.id)! });
     };
+    const before = (await schedule())?.generation ?? 0;
     await producer.reschedule(ref, { delay: '1m' });
-    expect(masks).toEqual([0b111, 0b111]);
+    const [record] = records as [JobRecord];
+    const owes = () => record.sum > 0 || record.owed !== undefined;
+    const settleCopies = (generation: number, mask: number) =>
+      settle(record, { id: receipt.id, generation, mask, unknown: false });
+    settleCopies(before, 0b111);
+    settleCopies(record.opened, 0b110);
+    expect(owes()).toBe(true);
+    settleCopies(record.opened, 0b001);
+    expect(owes()).toBe(false);
+    expect(settleCopies(before, 0b111)).toBe(false);
   });
 
   it('settles the old copies, once that is certain', async () => {

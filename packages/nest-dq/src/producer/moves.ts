@@ -1,9 +1,9 @@
 import { deleteCopies } from '../copy-deletion.js';
 import { readCopy } from '../copy-reading.js';
 import {
+  announcedBy,
   envelopeFor,
   owedAt,
-  owedBefore,
   refuseTooLarge,
   storeCopies,
   tooFewCopies,
@@ -136,7 +136,7 @@ export class Moves {
     };
     // The number of a generation has as many digits as the due time.
     refuseTooLarge(cluster, envelopeOf(due));
-    const request = { id, opening, due, owed: owedBefore(cluster), known: present };
+    const request = { id, opening, due, announced: announcedBy(cluster), known: present };
     const opened = await ask(batched.open(request));
     if (opened.kind === 'refused') return opened.why;
     const { generation } = opened;

@@ -112,15 +112,12 @@ local function push(kind, first, second, third)
   reply[r + 1], reply[r + 2], reply[r + 3], reply[r + 4] = kind, first, second, third
 end
 
-local count = args[1]
+local claims = args[1]
 local a = 2
-for i = 3, count + 2 do
+for i = 3, claims + 2 do
   push(claim(KEYS[i], args[a], args[a + 1], args[a + 2], args[a + 3], args[a + 4]))
   a = a + 5
 end
-for i = count + 3, #KEYS do
-  settle(KEYS[i], args[a], args[a + 1], args[a + 2])
-  a = a + 3
-end
+settleAll(claims + 3, a)
 return reply
 `;

@@ -2,19 +2,19 @@ import { SCHEDULES } from './schedules.lua.js';
 
 /**
  * Decides that opened generations are the jobs from now on. KEYS: dead letters, the records. Arguments, for
- * each: the opening; generation, born, due, mask, unknown, places.
+ * each: the opening; generation, born, due, announced, mask, unknown, places.
  * Reply for each: why it is refused and the present schedule, or an empty text and the replaced one, or 'already' and no
  * schedule. No answers where each is an empty text without a schedule.
  */
 export const COMMIT: string = `${SCHEDULES}
 local function commit(key)
   local opening = readOpening()
-  local generation, born, due, mask, unknown = number(), number(), number(), number(), number()
-  local places = text()
+  local generation, born, due, announced = number(), number(), number(), number()
+  local mask, unknown, places = number(), number(), text()
   local record = readRecord(key) or emptyRecord()
   if record.committed == generation then
     -- A repeat, or a claim has adopted it.
-    confirm(record, generation, due, mask, unknown, places)
+    confirm(record, due, mask, unknown, places)
     writeRecord(key, record)
     return 'already', nil
   end
@@ -23,7 +23,7 @@ local function commit(key)
   local why = voided(record, generation) or not lost and refusal(record, opening) or nil
   if why then
     if why == 'changed' and mayHaveCounted(record, generation) then why = 'overtaken' end
-    giveUp(record, generation, due, mask, unknown)
+    giveUp(record, generation, due, announced, mask, unknown)
     writeRecord(key, record)
     return why, present
   end
@@ -31,9 +31,8 @@ local function commit(key)
   if isRunning(record) and record.leaseEnd > now then record.holdEnd = max(record.holdEnd, record.leaseEnd) end
   if opening.by == 'v' then dropLetter(letterName(key, record.born)) end
   local abort = record.abort
-  swap(record, born, generation, due, places)
+  take(record, born, generation, due, announced, mask, unknown, places)
   record.abort = record.holdEnd > now and abort or nil
-  narrow(record, generation, due, mask, unknown)
   writeRecord(key, record)
   return '', replaced
 end
@@ -45,5 +44,6 @@ for i = 3, #KEYS do
   push(why)
   pushSchedule(schedule)
 end
+writeAll()
 return usual and { 1, us } or reply
 `;

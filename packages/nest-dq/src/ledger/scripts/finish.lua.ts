@@ -3,24 +3,24 @@ import { GENERATIONS } from './generations.lua.js';
 /**
  * What became of runs. KEYS: dead letters, the records. Arguments, for each: generation, born, due,
  * fence, attempt, lastOk, mask, unknown, outcome, and what that needs: d done | b back | w retry, next due |
- * x dead, why, error as JSON, places | g again, generation, due, mask, unknown, places.
+ * x dead, why, error as JSON, places | g again, generation, due, announced, mask, unknown, places.
  * Reply, nothing if all are ok, else one integer each: 0 refused, 1 ok, 2 over.
  */
 export const FINISH: string = `${GENERATIONS}
 local REFUSED, OK, OVER = 0, 1, 2
-local NEEDS = { d = 0, b = 0, w = 1, x = 3, g = 5 }
+local NEEDS = { d = 0, b = 0, w = 1, x = 3, g = 6 }
 
 -- What becomes of the generation as which the job is to go on, and the answer. Its arguments begin at a.
 local function again(key, record, a, answer)
-  local generation, due, mask, unknown, places = args[a], args[a + 1], args[a + 2], args[a + 3], args[a + 4]
+  local generation, due, announced = args[a], args[a + 1], args[a + 2]
+  local mask, unknown, places = args[a + 3], args[a + 4], args[a + 5]
   if answer ~= OK then
     record = record or emptyRecord()
-    giveUp(record, generation, due, mask, unknown)
+    giveUp(record, generation, due, announced, mask, unknown)
   elseif record.committed == generation then
-    confirm(record, generation, due, mask, unknown, places)
+    confirm(record, due, mask, unknown, places)
   else
-    swap(record, record.born, generation, due, places)
-    narrow(record, generation, due, mask, unknown)
+    take(record, record.born, generation, due, announced, mask, unknown, places)
   end
   writeRecord(key, record)
   return answer
@@ -60,7 +60,7 @@ local function finish(key, a, outcome)
     record.places = nil
   elseif goesOnAs then
     if voided(record, goesOnAs) then return refuse(key, record, a, outcome) end
-    owe(record, generation, due, args[a + 6], args[a + 7])
+    owe(record, due, args[a + 6], args[a + 7])
     return again(key, record, a + 9, OK)
   else
     endRun(record, 'w')
@@ -68,7 +68,7 @@ local function finish(key, a, outcome)
     record.due = surfaces
     if outcome == 'b' then record.attempt = max(0, record.attempt - 1) end
   end
-  owe(record, generation, surfaces, args[a + 6], args[a + 7])
+  owe(record, surfaces, args[a + 6], args[a + 7])
   if goesOnAs then return again(key, record, a + 9, OVER) end
   if record.state == 'x' then addLetter(key, record, args[a + 9], args[a + 10], args[a + 11]) end
   writeRecord(key, record, leaseUntil)

@@ -19,22 +19,38 @@ local function mayHaveCounted(record, generation)
   return generation < record.committed and not isAborted(record, generation) and now - generation >= ${YOUNG}
 end
 
--- Which of the copies that were about to be stored really may exist.
-local function narrow(record, generation, due, mask, unknown)
-  local i, oldDue, oldMask, oldUnknown = owedOf(record, generation)
-  if oldDue then due, mask, unknown = max(oldDue, due), bit.band(oldMask, mask), max(oldUnknown, unknown) end
-  setOwed(record, i, generation, due, mask, unknown)
+-- Which of the copies that an opening announced really may exist. A record that was lost since knows of no opening.
+local function narrow(record, generation, due, announced, mask, unknown)
+  if generation > record.opened then
+    count(record, generation, due, mask)
+  else
+    if record.sum ~= 0 then record.sumDue = max(record.sumDue, due) end
+    discount(record, generation, bit.band(announced, bit.bnot(mask)))
+  end
+  if unknown == 1 then lose(record, due) end
+end
+
+-- Makes a stored generation the job.
+local function take(record, born, generation, due, announced, mask, unknown, places)
+  swap(record, born, generation, due, places)
+  if record.counted then
+    narrow(record, generation, due, announced, mask, unknown)
+  else
+    owe(record, due, mask, unknown)
+  end
 end
 
 -- It is committed already, by an earlier call or by a claim: where its copies are is new all the same.
-local function confirm(record, generation, due, mask, unknown, places)
+local function confirm(record, due, mask, unknown, places)
   if isLive(record) then record.places = places end
-  narrow(record, generation, due, mask, unknown)
+  owe(record, due, mask, unknown)
 end
 
--- It does not come about, and no claim may adopt it from now on: its copies can be deleted.
-local function giveUp(record, generation, due, mask, unknown)
-  if not voided(record, generation) then addAborted(record, generation) end
-  narrow(record, generation, due, mask, unknown)
+-- It does not come about, and no claim may adopt it from now on: its copies can be deleted. Where none may exist there is
+-- nothing to remember.
+local function giveUp(record, generation, due, announced, mask, unknown)
+  if isAborted(record, generation) then return end
+  if (mask ~= 0 or unknown ~= 0) and not voided(record, generation) then addAborted(record, generation) end
+  narrow(record, generation, due, announced, mask, unknown)
 end
 `;

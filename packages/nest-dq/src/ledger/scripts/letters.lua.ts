@@ -72,7 +72,7 @@ local function oweAll(record, places)
     mask = bit.bor(mask, bit.lshift(1, index))
     if string.sub(location, -2) == ':?' then unknown = 1 end
   end
-  owe(record, record.committed, record.due, mask, unknown)
+  owe(record, record.due, mask, unknown)
 end
 
 for i = 3, #KEYS do

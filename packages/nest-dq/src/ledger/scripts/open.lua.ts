@@ -1,15 +1,15 @@
 import { SCHEDULES } from './schedules.lua.js';
 
 /**
- * Asks for next generations. KEYS: dead letters, the records. Arguments, for each: the opening; due, mask,
- * unknown; the present generation or an empty text, and with it born, due, mask, unknown, places.
+ * Asks for next generations. KEYS: dead letters, the records. Arguments, for each: the opening; due, announced;
+ * the present generation or an empty text, and with it born, due, mask, unknown, places.
  * Reply for each: why it is refused, or an empty text, and the present schedule; the generation, or 0.
  */
 export const OPEN: string = `${SCHEDULES}
 local function open(key)
   local opening = readOpening()
   local by = opening.by
-  local due, mask, unknown = number(), number(), number()
+  local due, announced = number(), number()
   local known, knownDue, knownMask, knownUnknown = number(), nil, nil, nil
   local record = readRecord(key)
   if known then
@@ -33,8 +33,8 @@ local function open(key)
   record.opened = generation
   -- A sign of life: the copies are about to be stored, and meanwhile nobody else may start.
   if by == 'g' then record.leaseEnd = now + LEASE end
-  if known == record.committed then owe(record, known, knownDue, knownMask, knownUnknown) end
-  owe(record, generation, due, mask, unknown)
+  if known == record.committed then owe(record, knownDue, knownMask, knownUnknown) end
+  count(record, generation, due, announced)
   local live = isLive(record)
   writeRecord(key, record)
   return '', live and present or nil, generation
@@ -46,5 +46,6 @@ for i = 3, #KEYS do
   pushSchedule(present)
   push(generation)
 end
+writeAll()
 return reply
 `;

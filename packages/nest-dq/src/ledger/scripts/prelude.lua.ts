@@ -1,3 +1,5 @@
+import { OWED } from './owed.lua.js';
+
 /**
  * What every script of the ledger begins with: the time, the latest acting time, and the record of a job.
  *
@@ -13,14 +15,19 @@
  *  6. `fence`      of the last run, in microseconds [0]
  *  7. `leaseEnd`   only while it runs [0]
  *  8. `token`      of the claim that was given the run; only while it runs, and not in a record that was made anew
- *  9. `owed`       copies that may exist: generation, due, mask and unknown (0 or 1) of each generation that has some, in
- *                  one list
- * 10. `floor`      this generation and all older ones are void [-1]
- * 11. `opened`     the opened generation [-1]
- * 12. `aborted`    the aborted generations above the floor, a list
- * 13. `holdEnd`    until then a replaced run goes on, under the fence [0]
- * 14. `places`     of the copies, as formatPlaces writes them; of keyed and moved jobs, until they end ['']
- * 15. `abort`      true while the run of state l, or the one that holds, is asked to stop
+ *  9. `owed`       copies of the committed generation that may exist: due, mask and unknown (0 or 1) in a list. Not where
+ *                  that generation was opened, see 10
+ * 10. `sum`        of the marks of all copies that may exist of generations that were opened, see owed.lua.ts [0]
+ * 11. `sumDue`     when they have come due at the latest [0]
+ * 12. `counted`    true if the copies of the committed generation are in the sum
+ * 13. `lostDue`    when copies of unknown fate of opened generations have come due at the latest [0]
+ * 14. `floor`      this generation and all older ones are void [-1]
+ * 15. `opened`     the opened generation [-1]
+ * 16. `aborted`    the aborted generations above the floor that may have copies: the first and the last of each run of
+ *                  consecutive ones, in one list
+ * 17. `holdEnd`    until then a replaced run goes on, under the fence [0]
+ * 18. `places`     of the copies, as formatPlaces writes them; of keyed and moved jobs, until they end ['']
+ * 19. `abort`      true while the run of state l, or the one that holds, is asked to stop
  *
  * It is read and written as a whole: two calls of Redis are what a script costs most. To look at one:
  * `redis-cli EVAL "return cjson.encode(cmsgpack.unpack(redis.call('GET', KEYS[1])))" 1 '{<tube>}:<id>'`.
@@ -55,7 +62,8 @@ local args = cjson.decode(ARGV[5])
 
 local ABSENT = {
   __index = {
-    committed = 0, born = 0, due = 0, attempt = 0, fence = 0, leaseEnd = 0, floor = -1, opened = -1, holdEnd = 0, places = '',
+    committed = 0, born = 0, due = 0, attempt = 0, fence = 0, leaseEnd = 0, sum = 0, sumDue = 0, lostDue = 0, floor = -1,
+    opened = -1, holdEnd = 0, places = '',
   },
 }
 
@@ -91,16 +99,15 @@ local function writeRecord(key, record, leaseUntil)
     call('SET', key, packed)
     return
   end
-  local owed = record.owed
+  local owed, sum, lostDue = record.owed, record.sum, record.lostDue
   local ended = state == 'd' or state == 'v' or state == 'u' or record.committed == -1
-  if ended and not owed and record.holdEnd <= now then
+  local owes = owed or sum ~= 0 or lostDue ~= 0 and lostDue + KEPT_AFTER > now
+  if ended and not owes and record.holdEnd <= now then
     call('SET', key, packed, 'PX', DONE_TTL)
     return
   end
-  local last = max(now, record.due, record.leaseEnd, record.holdEnd)
-  if owed then
-    for i = 2, #owed, 4 do last = max(last, owed[i]) end
-  end
+  local last = max(now, record.due, record.leaseEnd, record.holdEnd, record.sumDue, lostDue)
+  if owed then last = max(last, owed[1]) end
   if leaseUntil and last <= leaseUntil then
     call('SET', key, packed, 'KEEPTTL')
   else
@@ -118,81 +125,47 @@ local function endRun(record, state)
 end
 
 local function isAborted(record, generation)
-  for _, each in ipairs(record.aborted or {}) do
-    if each == generation then return true end
+  local aborted = record.aborted
+  if not aborted then return false end
+  for i = 1, #aborted, 2 do
+    if generation >= aborted[i] and generation <= aborted[i + 1] then return true end
   end
   return false
 end
 
 local function addAborted(record, generation)
   local aborted = record.aborted or {}
-  aborted[#aborted + 1] = generation
   record.aborted = aborted
+  for i = 1, #aborted, 2 do
+    if aborted[i + 1] + 1 == generation then
+      aborted[i + 1] = generation
+      return
+    end
+  end
+  aborted[#aborted + 1] = generation
+  aborted[#aborted + 1] = generation
 end
 
 local function keepAbortedAbove(record, generation)
-  if not record.aborted then return end
+  local aborted = record.aborted
+  if not aborted then return end
   local above = {}
-  for _, each in ipairs(record.aborted) do
-    if each > generation then above[#above + 1] = each end
+  for i = 1, #aborted, 2 do
+    if aborted[i + 1] > generation then
+      above[#above + 1] = max(aborted[i], generation + 1)
+      above[#above + 1] = aborted[i + 1]
+    end
   end
   record.aborted = above[1] and above or nil
 end
-
+${OWED}
 -- Makes a generation the job: it waits, and its attempts begin anew.
 local function swap(record, born, generation, due, places)
   endRun(record, 'w')
   keepAbortedAbove(record, generation)
+  countOwed(record)
   record.born, record.committed, record.due, record.attempt, record.places = born, generation, due, 0, places
-end
-
--- Where the copies stand that a generation owes, or would stand, and their due, mask and unknown if it owes any.
-local function owedOf(record, generation)
-  local owed = record.owed
-  if not owed then return 1 end
-  for i = 1, #owed, 4 do
-    if owed[i] == generation then return i, owed[i + 1], owed[i + 2], owed[i + 3] end
-  end
-  return #owed + 1
-end
-
--- What is neither in the mask nor unknown is dropped.
-local function setOwed(record, i, generation, due, mask, unknown)
-  local owed = record.owed
-  if mask ~= 0 or unknown ~= 0 then
-    if not owed then
-      record.owed = { generation, due, mask, unknown }
-    else
-      owed[i], owed[i + 1], owed[i + 2], owed[i + 3] = generation, due, mask, unknown
-    end
-  elseif owed and owed[i] then
-    for _ = 1, 4 do table.remove(owed, i) end
-    if not owed[1] then record.owed = nil end
-  end
-end
-
--- What is settled already stays settled, although a header goes on naming every copy.
-local function owe(record, generation, due, mask, unknown)
-  local i, oldDue, oldMask, oldUnknown = owedOf(record, generation)
-  if oldDue then
-    due, mask, unknown = max(oldDue, due), oldMask == 0 and mask or oldMask, max(oldUnknown, unknown)
-  end
-  setOwed(record, i, generation, due, mask, unknown)
-end
-
--- The copies of the mask are gone for good. That a copy of unknown fate may exist is learned and never forgotten.
-local function settle(key, generation, mask, unknown)
-  local record = readRecord(key)
-  if not record then return end
-  local i, due, oldMask, oldUnknown = owedOf(record, generation)
-  if due then
-    setOwed(record, i, generation, due, bit.band(oldMask, bit.bnot(mask)), max(oldUnknown, unknown))
-  elseif unknown == 1 then
-    setOwed(record, i, generation, record.due, 0, 1)
-  else
-    return
-  end
-  writeRecord(key, record)
+  record.counted = generation <= record.opened or nil
 end
 
 -- The reply of a script whose usual answer is 1: its answers, or none where all are that.

@@ -44,7 +44,7 @@ local function revoke(key)
     record.places = nil
   end
   record.abort = (running or held) and (wasAsked or abort) or nil
-  if committed == born then owe(record, committed, due, mask, unknown) end
+  if committed == born then owe(record, due, mask, unknown) end
   writeRecord(key, record)
   if running or held then return RUNNING, begun, revoked end
   return ended == 'u' and UNKNOWN or REVOKED, begun, revoked
@@ -56,5 +56,6 @@ for i = 3, #KEYS do
   push(begun)
   pushSchedule(schedule)
 end
+writeAll()
 return reply
 `;

@@ -1,7 +1,30 @@
 import { GENERATIONS } from './generations.lua.js';
 
-/** For the scripts that tell what a job is; they take their arguments one by one. */
+/**
+ * For the scripts that tell what a job is; they take their arguments one by one. A call may have many that concern one
+ * record: it is read once, and written once, by `writeAll`.
+ */
 export const SCHEDULES: string = `${GENERATIONS}
+local readStored, writeStored = readRecord, writeRecord
+local records, changed = {}, {}
+
+local function readRecord(key)
+  local record = records[key]
+  if record == nil then
+    record = readStored(key) or false
+    records[key] = record
+  end
+  return record or nil
+end
+
+local function writeRecord(key, record)
+  records[key], changed[key] = record, record
+end
+
+local function writeAll()
+  for key, record in pairs(changed) do writeStored(key, record) end
+end
+
 local at = 0
 
 local function text()

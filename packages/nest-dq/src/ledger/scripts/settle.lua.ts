@@ -5,9 +5,6 @@ import { PRELUDE } from './prelude.lua.js';
  * mask, unknown.
  */
 export const SETTLE: string = `${PRELUDE}
-for i = 1, #KEYS - 2 do
-  local a = i * 3 - 2
-  settle(KEYS[i + 2], args[a], args[a + 1], args[a + 2])
-end
+settleAll(3, 1)
 return { 1, us }
 `;
