@@ -4,7 +4,14 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Module, type DynamicModule, type LoggerService } from '@nestjs/common';
 import { ConfigModule, ConfigService, registerAs, type ConfigType } from '@nestjs/config';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { DqModule, InjectDq, type DqError, type DqOptions, type DqProducer } from 'nest-dq';
+import {
+  DqModule,
+  InjectDq,
+  type DqError,
+  type DqOptions,
+  type DqOptionsFactory,
+  type DqProducer,
+} from 'nest-dq';
 import type { ResolvedOptions } from 'nest-dq/src/nest/options.js';
 import { dqToken } from 'nest-dq/src/nest/tokens.js';
 
@@ -111,7 +118,7 @@ describe('forRootAsync', () => {
   });
 
   @Injectable()
-  class DqConfig {
+  class DqConfig implements DqOptionsFactory {
     constructor(private readonly config: ConfigService) {}
 
     createDqOptions(): DqOptions {

@@ -1,7 +1,7 @@
 import { Injectable, ParseIntPipe, UsePipes, ValidationPipe } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { IsInt, IsString, ValidateNested } from 'class-validator';
-import { DelayedContext, DelayedHandler, DelayedJob, DelayedPayload } from 'nest-dq';
+import { CurrentJob, DelayedHandler, DelayedJob, DelayedPayload } from 'nest-dq';
 import { seen } from './noting-enhancers.js';
 
 class Line {
@@ -34,7 +34,7 @@ export class Orders {
   }
 
   @DelayedHandler('moved')
-  moved(@DelayedContext() job: DelayedJob, @DelayedPayload(ParseIntPipe) count: number): void {
+  moved(@CurrentJob() job: DelayedJob, @DelayedPayload(ParseIntPipe) count: number): void {
     seen.push(job.tube, count);
   }
 }

@@ -9,7 +9,6 @@ import {
   ParseIntPipe,
   createParamDecorator,
   type ArgumentsHost,
-  type ConfigurableModuleOptionsFactory,
   type ExecutionContext,
 } from '@nestjs/common';
 import type { HealthIndicatorResult } from '@nestjs/terminus';
@@ -18,7 +17,7 @@ import { type } from 'arktype';
 import { Cluster, Redis } from 'ioredis';
 import {
   Again,
-  DelayedContext,
+  CurrentJob,
   DelayedHandler,
   DelayedJob,
   DelayedPayload,
@@ -47,7 +46,9 @@ import {
   type DqHealthState,
   type DqHooks,
   type DqLoad,
+  type DqModuleAsyncOptions,
   type DqOptions,
+  type DqOptionsFactory,
   type JobReceipt,
   type JobView,
   type PayloadOf,
@@ -545,18 +546,14 @@ export class Handlers {
   otherJob(_order: Order, _job: DelayedJob<{ id: number }>): void {}
 
   @DelayedHandler(OrderCancel)
-  decorated(
-    @DelayedPayload() _order: Order,
-    @DelayedContext() _job: DelayedJob,
-    @User() _user: string,
-  ): void {}
+  decorated(@DelayedPayload() _order: Order, @CurrentJob() _job: DelayedJob, @User() _user: string): void {}
 
   @DelayedHandler('any.tube')
-  moved(@DelayedContext() _job: DelayedJob, @DelayedPayload(ParseIntPipe) _count: number): void {}
+  moved(@CurrentJob() _job: DelayedJob, @DelayedPayload(ParseIntPipe) _count: number): void {}
 
   // @ts-expect-error a tube with a type has its payload first
   @DelayedHandler(OrderCancel)
-  movedOfTyped(@DelayedContext() _job: DelayedJob, @DelayedPayload() _order: Order): void {}
+  movedOfTyped(@CurrentJob() _job: DelayedJob, @DelayedPayload() _order: Order): void {}
 
   @DelayedHandler(OrderCancel)
   // @ts-expect-error what is no pipe
@@ -615,15 +612,21 @@ export function generic<In, Out>(
 
 // ── the module ──
 
-class Config implements ConfigurableModuleOptionsFactory<DqOptions, 'createDqOptions'> {
+class Config implements DqOptionsFactory {
   createDqOptions(): DqOptions {
     return {};
   }
 }
 
+const NODES = ['a:1', 'b:1'] as const;
+
+/** As an application's own helper passes them on. */
+export const named = (options: DqModuleAsyncOptions) => DqModule.forRootAsync({ ...options, name: 'fifth' });
+
 @Module({
   imports: [
     DqModule.forRoot(),
+    DqModule.forRoot({ beanstalks: NODES, redis: 'redis://a' }),
     DqModule.forRoot({ isGlobal: false, lease: '15s', handlers: { concurrency: 3 } }),
     DqModule.forRoot({ beanstalks: ['a:1'], redis: 'redis://a' }),
     DqModule.forRoot({ beanstalks: ['a:1'], redis: { host: 'a', password: 'b' } }),

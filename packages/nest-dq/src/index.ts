@@ -2,7 +2,12 @@
  * All that an application needs.
  * @module nest-dq
  */
-export { DqModule, type DqExtras } from './nest/dq-module.js';
+export {
+  DqModule,
+  type DqExtras,
+  type DqModuleAsyncOptions,
+  type DqOptionsFactory,
+} from './nest/dq-module.js';
 export type { DqOptions, RedisClient } from './nest/options.js';
 export { defineTube, type AsJson, type PayloadOf, type Tube } from './tube.js';
 export { DqProducer } from './producer/producer.js';
@@ -25,7 +30,7 @@ export type { Duration, When } from './time.js';
 export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js';
 export { Recurring, type RecurringOptions } from './nest/recurring.js';
 export type { RecurrencePlan } from './recurring/occurrences.js';
-export { DelayedContext, DelayedPayload } from './nest/parameters.js';
+export { CurrentJob, DelayedPayload } from './nest/parameters.js';
 export { isDqContext } from './nest/dq-context.js';
 export { InjectDq, getDqToken, type DqInjectable } from './nest/tokens.js';
 export {

@@ -34,6 +34,15 @@ export interface DqExtras {
   isGlobal?: boolean;
 }
 
+/** What `useClass` and `useExisting` of `forRootAsync` name. */
+export interface DqOptionsFactory {
+  createDqOptions(): DqOptions | Promise<DqOptions>;
+}
+
+/** What `DqModule.forRootAsync` takes: `useFactory` with `inject`, or `useClass` or `useExisting`; `imports`. */
+export type DqModuleAsyncOptions = ConfigurableModuleAsyncOptions<DqOptions, keyof DqOptionsFactory> &
+  DqExtras;
+
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<DqOptions>({
   moduleName: 'Dq',
 })
@@ -63,10 +72,8 @@ export class DqModule extends ConfigurableModuleClass {
     return super.forRoot(options);
   }
 
-  /** With `useFactory`, or `useClass` or `useExisting` of a class that has a method `createDqOptions`. */
-  static override forRootAsync(
-    options: ConfigurableModuleAsyncOptions<DqOptions, 'createDqOptions'> & DqExtras,
-  ): DynamicModule {
+  /** With `useFactory`, or `useClass` or `useExisting` of a `DqOptionsFactory`. */
+  static override forRootAsync(options: DqModuleAsyncOptions): DynamicModule {
     checkName(options);
     for (const name of OPTION_NAMES) {
       if (name in options) {

@@ -32,7 +32,7 @@ export interface DqOptions {
    * Present but undefined or empty is `DQ_CONFIG`, never a silent embedded node.
    * @default an embedded node and ledger: see `embedded`
    */
-  beanstalks?: string[];
+  beanstalks?: readonly string[];
   /**
    * A URL, with its `redis://` or `rediss://`; ioredis options; or a client you made, which is only copied: yours is not
    * closed. Needs `beanstalks`.

@@ -24,7 +24,7 @@ export function DelayedPayload(...pipes: (Type<PipeTransform> | PipeTransform)[]
 }
 
 /** The `DelayedJob`. The second parameter is it without a decorator, too: this is to have it elsewhere. */
-export function DelayedContext(): ParameterDecorator {
+export function CurrentJob(): ParameterDecorator {
   return jobParameter(JOB);
 }
 
@@ -33,7 +33,7 @@ type Parameters = Readonly<Record<string, { readonly index: number }>>;
 
 /** What a method without decorators is taken for. */
 class Plain {
-  run(@DelayedPayload() _payload: unknown, @DelayedContext() _job: unknown): void {}
+  run(@DelayedPayload() _payload: unknown, @CurrentJob() _job: unknown): void {}
 }
 
 // Nest exports neither the key of its notes nor the number of a kind: they are read off a class that has both.
@@ -60,7 +60,7 @@ export function noteParameters(type: Function, method: string, name: string): vo
     throw new DqError(
       'DQ_CONFIG',
       `${name}: the parameter ${declared[note]!.index + 1} has a decorator that reads a request, and a job has none: ` +
-        'expected @DelayedPayload(), @DelayedContext() or one made with createParamDecorator',
+        'expected @DelayedPayload(), @CurrentJob() or one made with createParamDecorator',
     );
   }
   const missing = Object.entries(PLAIN).filter(([, { index }]) => !taken.has(index));
