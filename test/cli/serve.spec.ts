@@ -201,10 +201,20 @@ describe('nest-dq serve --dir', () => {
 
   it('fails where another has the folder', async () => {
     await nestDq('serve', '--port', '0', '--dir', folder).port();
-    const second = nestDq('serve', '--port', '0', '--dir', folder);
+    const second = nestDq('serve', '--port', '0', '--dir', folder, '--patience', '0');
     expect(await second.ended).toEqual({ code: 1, signal: null });
     expect(second.stderr).toMatch(/^nest-dq: DQ_DISK: .* is in use/);
     expect(second.stderr).toContain(folder);
+  });
+
+  it('waits for a folder that another process is about to leave, and says so once', async () => {
+    const first = nestDq('serve', '--port', '0', '--dir', folder);
+    await (await peer(await first.port())).says(PUT, 'INSERTED 1\r\n');
+    const second = nestDq('serve', '--port', '0', '--dir', folder, '--patience', '600');
+    await eventually('it says that it waits', () => second.stderr !== '');
+    first.kill('SIGTERM');
+    await (await peer(await second.port())).says('delete 1\r\n', 'DELETED\r\n');
+    expect(second.stderr).toBe(`nest-dq: the folder ${folder} is in use: waits for it, up to 600 s\n`);
   });
 
   it('ends when the folder cannot be written, and confirms nothing that is not there', async () => {
@@ -225,6 +235,10 @@ describe('nest-dq', () => {
   it.each([
     [['serve', '--port', '70000'], '--port was given "70000": expected a whole number from 0 to 65535.'],
     [['serve', '--port', '-1'], '--port was given "-1": expected a whole number from 0 to 65535.'],
+    [
+      ['serve', '--patience', '15s'],
+      '--patience was given "15s": expected a whole number from 0 to 1000000.',
+    ],
     [['serve', '--dir', ''], '--dir was given "": expected the path of a folder.'],
     [['serve', '--host='], '--host was given "": expected a name or an address.'],
     [['serve', '--port', '0x1'], '--port was given "0x1": expected a whole number from 0 to 65535.'],

@@ -154,8 +154,9 @@ describe('an application on a folder', () => {
   it('does not share its folder with another cluster, or another application', async () => {
     const inUse = { code: 'DQ_DISK', message: expect.stringContaining(`the folder ${dir} is in use`) };
     await start();
-    await expect(start()).rejects.toMatchObject(inUse);
-    const second = DqModule.forRoot({ name: 'second', embedded: { dir }, logger });
+    const embedded = { dir, patience: 0 };
+    await expect(start(DqModule.forRoot({ embedded, logger }))).rejects.toMatchObject(inUse);
+    const second = DqModule.forRoot({ name: 'second', embedded, logger });
     await expect(start(DqModule.forRoot({ logger }), second)).rejects.toMatchObject(inUse);
   });
 });

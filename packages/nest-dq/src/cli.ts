@@ -14,6 +14,7 @@ SIGUSR1: takes no more jobs, and hands out those it has.
   --host HOST            a name or an address (default 127.0.0.1); whoever can connect can do everything
   --dir FOLDER           keeps the jobs there; made if there is none (default: in memory, gone with the process);
                          it needs a package: npx -p nest-dq -p classic-level@3 nest-dq serve --dir FOLDER
+  --patience SECONDS     how long to wait while another process has the folder (default 15)
   --max-connections N    one more is closed at once (default 1024)
   --max-job-size BYTES   the largest body of a job (default 65535)
   --version              prints the version
@@ -43,13 +44,21 @@ function readArguments(): Arguments {
   const { help, version } = values;
   const host = text('host', values.host, 'a name or an address');
   const dir = text('dir', values.dir, 'the path of a folder');
-  const number = (flag: 'port' | 'max-connections' | 'max-job-size', least: number, most: number) =>
-    wholeNumber(flag, values[flag], least, most);
+  const number = (
+    flag: 'port' | 'patience' | 'max-connections' | 'max-job-size',
+    least: number,
+    most: number,
+  ) => wholeNumber(flag, values[flag], least, most);
+  const patience = number('patience', 0, 1_000_000);
   return {
     command,
     help,
     version,
-    node: { ...(dir !== undefined && { dir }), maxJobSize: number('max-job-size', 1, 2 ** 30) },
+    node: {
+      ...(dir !== undefined && { dir }),
+      ...(patience !== undefined && { patience: patience * 1_000 }),
+      maxJobSize: number('max-job-size', 1, 2 ** 30),
+    },
     listen: {
       host,
       port: number('port', 0, 65_535),
@@ -67,6 +76,7 @@ function parse() {
         port: { type: 'string' },
         host: { type: 'string' },
         dir: { type: 'string' },
+        patience: { type: 'string' },
         'max-connections': { type: 'string' },
         'max-job-size': { type: 'string' },
         version: { type: 'boolean', default: false },

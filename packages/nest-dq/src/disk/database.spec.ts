@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, jest } from '@jest/globals';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
 
 const manifest = JSON.parse(readFileSync(join(process.cwd(), 'package.json'), 'utf8')) as {
   peerDependencies: Record<string, string>;
@@ -13,7 +14,10 @@ it('says what to install where a folder is asked for without the package that ke
   });
   const { openDatabase } = await import('./database.js');
   const dir = join(tmpdir(), `nest-dq-none-${process.pid}`);
-  await expect(openDatabase(dir)).rejects.toMatchObject({
+  const wait = { patience: 0, warn: () => undefined };
+  await expect(
+    openDatabase(dir, new VirtualClock(), wait, new AbortController().signal),
+  ).rejects.toMatchObject({
     code: 'DQ_CONFIG',
     message:
       "DQ_CONFIG: to keep jobs in a folder needs the package classic-level, which cannot be loaded (Cannot find package 'classic-level'): npm install classic-level@3",

@@ -1,26 +1,45 @@
 import type { ClassicLevel } from 'classic-level';
 import { DqError, toError } from '../errors.js';
+import type { Clock, Duration } from '../time.js';
 import { damaged, prepareFolder } from './folder.js';
 
 export type Database = ClassicLevel<string, Buffer>;
 
+/** What is done while another has the folder. */
+export interface FolderWait {
+  /** Milliseconds. For how long it is tried again; 0: not at all. */
+  readonly patience: number;
+  /** Is told once, in a sentence, that the folder is waited for. */
+  readonly warn: (message: string) => void;
+}
+
+/** Longer than a process that drains takes by default. */
+export const DEFAULT_PATIENCE: Duration = '15s';
+
 /** Bytes. What was changed lately, and so is likely to be deleted soon, is kept in one log and in memory. */
 const WRITE_BUFFER = 16 * 1024 * 1024;
+/** Milliseconds from one try to the next. Each reads the folder's log, of up to `WRITE_BUFFER`. */
+const BETWEEN_TRIES = 500;
 
-/** `DQ_CONFIG`: there is no package to keep a folder with, and nothing was made. `DQ_DISK`. */
-export async function openDatabase(dir: string): Promise<Database> {
+/** `givenUp` ends the waiting at the next try. `DQ_CONFIG`: there is no package to keep a folder with, and none was made. `DQ_DISK`. */
+export async function openDatabase(
+  dir: string,
+  clock: Clock,
+  wait: FolderWait,
+  givenUp: AbortSignal,
+): Promise<Database> {
   const { ClassicLevel } = await loadClassicLevel();
-  try {
-    await prepareFolder(dir);
-    const database: Database = new ClassicLevel<string, Buffer>(dir, {
-      keyEncoding: 'utf8',
-      valueEncoding: 'buffer',
-      writeBufferSize: WRITE_BUFFER,
-    });
-    await database.open();
-    return database;
-  } catch (error) {
-    throw asDiskError(dir, error);
+  const start = clock.now();
+  const end = start + wait.patience;
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await tryToOpen(dir, ClassicLevel);
+    } catch (error) {
+      if (!isLocked(error)) throw asDiskError(dir, error);
+      if (clock.now() >= end || givenUp.aborted) throw inUse(dir, clock.now() - start, error);
+    }
+    if (!isTold) wait.warn(`the folder ${dir} is in use: waits for it, up to ${wait.patience / 1_000} s`);
+    await pause(clock, Math.min(BETWEEN_TRIES, end - clock.now()));
   }
 }
 
@@ -35,22 +54,48 @@ async function loadClassicLevel(): Promise<typeof import('classic-level')> {
   }
 }
 
+async function tryToOpen(dir: string, Level: typeof ClassicLevel): Promise<Database> {
+  await prepareFolder(dir);
+  const database: Database = new Level<string, Buffer>(dir, {
+    keyEncoding: 'utf8',
+    valueEncoding: 'buffer',
+    writeBufferSize: WRITE_BUFFER,
+  });
+  await database.open();
+  return database;
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => clock.after(ms, resolve));
+}
+
+/** `waited`: milliseconds. */
+function inUse(dir: string, waited: number, cause: unknown): DqError {
+  const long = waited >= 1_000 ? `, and was so for ${Math.round(waited / 1_000)} s` : '';
+  return new DqError(
+    'DQ_DISK',
+    `the folder ${dir} is in use${long}: by another process, by another cluster, or by an application of this process that was not closed or did not start; each needs its own`,
+    { cause },
+  );
+}
+
 /** `DQ_DISK`: what LevelDB says, as one who runs an application needs to know it. */
 export function asDiskError(dir: string, thrown: unknown): DqError {
   if (thrown instanceof DqError) return thrown;
-  const { message, cause, code } = toError(thrown) as Error & { code?: unknown };
-  const inner = cause === undefined ? undefined : (toError(cause) as Error & { code?: unknown });
-  const codes = [code, inner?.code];
-  const why = inner?.message ?? message;
-  if (codes.includes('LEVEL_LOCKED')) {
-    return new DqError(
-      'DQ_DISK',
-      `the folder ${dir} is in use: by another process, by another cluster, or by an application of this process that was not closed or did not start; each needs its own`,
-      { cause: thrown },
-    );
-  }
-  if (codes.includes('LEVEL_CORRUPTION') || isTableCutShort(why)) return damaged(dir, why, thrown);
+  const { message, cause } = toError(thrown);
+  const why = cause === undefined ? message : toError(cause).message;
+  if (hasCode(thrown, 'LEVEL_CORRUPTION') || isTableCutShort(why)) return damaged(dir, why, thrown);
   return new DqError('DQ_DISK', `the folder ${dir} cannot be opened: ${why}`, { cause: thrown });
+}
+
+function isLocked(thrown: unknown): boolean {
+  return !(thrown instanceof DqError) && hasCode(thrown, 'LEVEL_LOCKED');
+}
+
+/** LevelDB's error is the cause of one that says that the database is not open. */
+function hasCode(thrown: unknown, code: string): boolean {
+  const error = toError(thrown) as Error & { code?: unknown };
+  return error.code === code || (error.cause !== undefined && hasCode(error.cause, code));
 }
 
 /** LevelDB maps its tables, and has this for what it looks for behind a table's end. */

@@ -67,6 +67,22 @@ async function open(at = dir): Promise<Disk> {
   return disk;
 }
 
+/** With a patience of 15 s. */
+function openWaiting() {
+  const warnings: string[] = [];
+  const warn = (message: string) => void warnings.push(message);
+  const opening = Disk.open(dir, clock, { patience: 15_000, warn });
+  let isSettled = false;
+  const settled = () => void (isSettled = true);
+  void opening.then(settled, settled);
+  return { opening, warnings, isSettled: () => isSettled };
+}
+
+/** Time passes, from one try to the next. */
+async function timeUntil(isReached: () => boolean): Promise<void> {
+  for (; !isReached(); await new Promise((resolve) => setImmediate(resolve))) clock.runTimer();
+}
+
 async function contents(disk: Disk): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   await disk.read('text ', (key, value) => (found[key] = value.toString('utf8', VALUE)));
@@ -267,6 +283,41 @@ describe('a folder that cannot be opened', () => {
     await open();
   });
 
+  it('is in use for longer than it is waited for, which is said once', async () => {
+    await open();
+    const { opening, warnings, isSettled } = openWaiting();
+    await timeUntil(isSettled);
+    expect(clock.now()).toBe(15_000);
+    await expect(opening).rejects.toMatchObject({
+      code: 'DQ_DISK',
+      message: expect.stringContaining(
+        `the folder ${dir} is in use, and was so for 15 s: by another process`,
+      ),
+    });
+    expect(warnings).toEqual([`the folder ${dir} is in use: waits for it, up to 15 s`]);
+  });
+
+  it('is in use when whoever waits for it is closed', async () => {
+    await open();
+    const waiting = new Disk(dir, clock, { patience: 15_000, warn: () => undefined });
+    const refusal = expect(waiting.open()).rejects.toMatchObject({ code: 'DQ_DISK' });
+    let isClosed = false;
+    void waiting.close().then(() => (isClosed = true));
+    await timeUntil(() => isClosed);
+    await refusal;
+    expect(clock.now()).toBeLessThanOrEqual(500);
+  });
+
+  it.each([['package.json'], ['a', 'b', 'c', 'd', 'e']])('has other files in it: %s …', async (...files) => {
+    await mkdir(dir);
+    for (const file of files) await writeFile(join(dir, file), 'x');
+    const shown = files.length === 1 ? 'package\\.json' : 'a, b, c and 2 more';
+    expect(await refusedAsItIs()).toMatch(
+      new RegExp(`the folder .* has other files in it \\(${shown}\\): give nest-dq a folder of its own`),
+    );
+    expect(await readdir(dir)).toEqual(files);
+  });
+
   it('is of a newer format', async () => {
     await keep({ a: '1' });
     await writeFile(join(dir, 'nest-dq.json'), '{"format":2}\n');
@@ -452,12 +503,30 @@ describe('a folder that cannot be opened', () => {
 });
 
 describe('a folder that can be opened all the same', () => {
-  it('has other files in it', async () => {
-    await mkdir(dir);
+  it('has hidden files, or is the top of a file system', async () => {
+    await mkdir(join(dir, 'lost+found'), { recursive: true });
     await writeFile(join(dir, '.gitkeep'), '');
     await keep({ a: '1' });
     expect(await contents(await open())).toEqual({ a: '1' });
-    expect(await readdir(dir)).toContain('.gitkeep');
+    expect(await readdir(dir)).toEqual(expect.arrayContaining(['.gitkeep', 'lost+found']));
+  });
+
+  it('got other files once it was ours', async () => {
+    await keep({ a: '1' });
+    await writeFile(join(dir, 'notes.txt'), '');
+    expect(await contents(await open())).toEqual({ a: '1' });
+  });
+
+  it('was in use, and is given free while it is waited for', async () => {
+    const disk = await open();
+    const { opening, warnings, isSettled } = openWaiting();
+    await timeUntil(() => clock.now() >= 5_000);
+    expect(warnings).toHaveLength(1);
+    await disk.close();
+    await timeUntil(isSettled);
+    opened.push(await opening);
+    expect(clock.now()).toBeLessThan(15_000);
+    expect(warnings).toHaveLength(1);
   });
 
   it.each([1, 30, 7_000, 39_000])(

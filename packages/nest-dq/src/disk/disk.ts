@@ -1,6 +1,6 @@
 import { DqError, toError } from '../errors.js';
 import type { Clock } from '../time.js';
-import { asDiskError, openDatabase, type Database } from './database.js';
+import { asDiskError, openDatabase, type Database, type FolderWait } from './database.js';
 import { checkValue, DiskBatch, VALUE } from './entries.js';
 import { LAST_KEY as TIME } from './log-check.js';
 
@@ -18,6 +18,7 @@ interface Waiting {
 /** Entries and bytes. */
 const READ_AT_ONCE = 1_000;
 const READ_BYTES = 1024 * 1024;
+const NO_WAIT: FolderWait = { patience: 0, warn: () => undefined };
 /** Milliseconds. A machine's clock that is behind the folder's by more is told of. */
 const BEHIND = 60_000;
 
@@ -39,6 +40,7 @@ export class Disk {
   private database: Database | undefined;
   private offset = 0;
   private opening: Promise<void> | undefined;
+  private readonly closing = new AbortController();
   private savedChange = 0;
   private isScheduled = false;
   private writing: Promise<void> | undefined;
@@ -51,18 +53,20 @@ export class Disk {
   constructor(
     readonly dir: string,
     private readonly clock: Clock,
+    private readonly wait = NO_WAIT,
   ) {}
 
   /** A new one, opened. `DQ_DISK`. */
-  static async open(dir: string, clock: Clock): Promise<Disk> {
-    const disk = new Disk(dir, clock);
+  static async open(dir: string, clock: Clock, wait = NO_WAIT): Promise<Disk> {
+    const disk = new Disk(dir, clock, wait);
     await disk.open();
     return disk;
   }
 
   /**
    * Opens the folder, or makes it. One process at a time can have it open. Idempotent.
-   * `DQ_DISK`, and the folder is left as it is: in use, damaged, of a newer format, not to be read or written.
+   * `DQ_DISK`, and the folder is left as it is: in use, damaged, of a newer format, with other files in it, not to be
+   * read or written.
    */
   open(): Promise<void> {
     return (this.opening ??= this.begin());
@@ -136,6 +140,7 @@ export class Disk {
 
   /** Writes the last changes and gives the folder free. Idempotent, also before `open`; never rejects for a failure that was told. */
   async close(): Promise<void> {
+    this.closing.abort();
     await this.opening?.catch(() => undefined); // whoever opened it is told
     if (!this.isClosed) {
       while (!this.failure && (this.writing || !this.isSaved(this.lastChange))) {
@@ -166,7 +171,7 @@ export class Disk {
 
   private async begin(): Promise<void> {
     const { dir, clock } = this;
-    const database = await openDatabase(dir);
+    const database = await openDatabase(dir, clock, this.wait, this.closing.signal);
     try {
       const stored = await readTime(dir, database);
       const wall = clock.wall();

@@ -19,10 +19,9 @@ const FORMAT_FILE = 'nest-dq.json';
  */
 export async function prepareFolder(dir: string): Promise<void> {
   await makeFolder(dir);
+  // Before the format: a process that makes the folder its own at this moment writes the format first.
   const files = await readdir(dir);
-  const format = files.includes(FORMAT_FILE)
-    ? readFormat(dir, await readFile(join(dir, FORMAT_FILE), 'utf8'))
-    : undefined;
+  const format = await readFormat(dir);
   if (format !== undefined && format > FORMAT) {
     throw new DqError(
       'DQ_DISK',
@@ -33,6 +32,13 @@ export async function prepareFolder(dir: string): Promise<void> {
     throw new DqError(
       'DQ_DISK',
       `the folder ${dir} holds a database of another program: give nest-dq its own`,
+    );
+  }
+  const others = files.filter((file) => !mayBeThere(file));
+  if (format === undefined && others.length > 0) {
+    throw new DqError(
+      'DQ_DISK',
+      `the folder ${dir} has other files in it (${few(others)}): give nest-dq a folder of its own, as it was left as it is`,
     );
   }
   // Looked at twice, as a process that has the folder open may have changed it between two looks at it.
@@ -50,8 +56,11 @@ export function damaged(dir: string, problem: string, cause?: unknown): DqError 
   );
 }
 
-function readFormat(dir: string, text: string): number {
-  const format = /^\{"format":(\d{1,9})\}\s*$/.exec(text)?.[1];
+/** Undefined: the folder is not ours. */
+async function readFormat(dir: string): Promise<number | undefined> {
+  const text = await readIfThere(join(dir, FORMAT_FILE));
+  if (text === undefined) return undefined;
+  const format = /^\{"format":(\d{1,9})\}\s*$/.exec(text.toString('latin1'))?.[1];
   if (format === undefined) throw damaged(dir, `${FORMAT_FILE} cannot be read`);
   return Number(format);
 }
@@ -63,26 +72,44 @@ async function findDamage(dir: string): Promise<string | undefined> {
   const logs = files.filter((file) => file.endsWith('.log'));
   if (!files.includes('CURRENT')) return isNew && logs.length === 0 ? undefined : 'CURRENT is missing';
   if (!isNew && logs.length === 0) return 'its log is missing';
-  const current = (await readIfThere(join(dir, 'CURRENT'))).toString('latin1');
+  const current = (await readFileOrNothing(join(dir, 'CURRENT'))).toString('latin1');
   const manifest = /^(MANIFEST-\d{6,})\n$/.exec(current)?.[1];
   if (manifest === undefined) return 'CURRENT is not as it was written';
   if (!files.includes(manifest)) return `${manifest}, which CURRENT names, is missing`;
-  const counted = logOfTornManifest(await readIfThere(join(dir, manifest)));
+  const counted = logOfTornManifest(await readFileOrNothing(join(dir, manifest)));
   if (counted && !logs.some((log) => parseInt(log, 10) === counted)) {
     return `${manifest} is not as it was written`;
   }
   for (const log of logs) {
-    if (isDamaged(await readIfThere(join(dir, log)))) return `${log} is not as it was written`;
+    if (isDamaged(await readFileOrNothing(join(dir, log)))) return `${log} is not as it was written`;
   }
   return undefined;
 }
 
 /** Nothing where another process has replaced it by now. */
-async function readIfThere(file: string): Promise<Buffer> {
+async function readFileOrNothing(file: string): Promise<Buffer> {
+  return (await readIfThere(file)) ?? Buffer.alloc(0);
+}
+
+async function readIfThere(file: string): Promise<Buffer | undefined> {
   return readFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return Buffer.alloc(0);
+    if (error.code === 'ENOENT') return undefined;
     throw error;
   });
+}
+
+/**
+ * What an empty folder may have: hidden files, such as `.gitkeep`; what a new file system has at its top; and the format
+ * that another process writes at this moment, or was killed while it wrote.
+ */
+function mayBeThere(file: string): boolean {
+  return file.startsWith('.') || file === 'lost+found' || file.startsWith(FORMAT_FILE);
+}
+
+/** The first three names, and how many more there are. */
+function few(names: readonly string[]): string {
+  const more = names.length - 3;
+  return names.slice(0, 3).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 function isDatabase(file: string): boolean {

@@ -4,9 +4,10 @@
  */
 import { resolve as resolvePath } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { Disk } from '../disk/disk.js';
 import { DqError, show } from '../errors.js';
-import { systemClock } from '../time.js';
+import { parseDuration, systemClock, type Duration } from '../time.js';
 import { InProcessNode } from './in-process-node.js';
 import { Listener, type ListenAddress, type ListenOptions } from './listener.js';
 
@@ -20,13 +21,15 @@ export interface EmbeddedNodeOptions {
    * @default none: jobs are in memory, and gone with the process
    */
   dir?: string;
+  /** How long an opening waits while another process has the folder, in a `Duration`; 0 fails at once. @default '15s' */
+  patience?: Duration;
   /** Bytes of the largest body of a job, as `beanstalkd -z`. @default 65535 */
   maxJobSize?: number;
   /** Is told, in a sentence, what an operator should know. @default nobody is */
   warn?: (message: string) => void;
 }
 
-const OPTIONS = ['dir', 'maxJobSize', 'warn'];
+const OPTIONS = ['dir', 'patience', 'maxJobSize', 'warn'];
 const MAX_JOB_SIZE = 65_535;
 /** beanstalkd's own limit of -z. */
 const LARGEST_JOB_SIZE = 2 ** 30;
@@ -55,14 +58,14 @@ export class EmbeddedNode {
   }
 
   /**
-   * Opens a node. `DQ_CONFIG` for a wrong option; `DQ_DISK`, and the folder is left as it is: in use by another process,
-   * damaged, of a newer format, not to be read or written.
+   * Opens a node. `DQ_CONFIG` for a wrong option; `DQ_BAD_DURATION`; `DQ_DISK`, and the folder is left as it is: in use by
+   * another process, damaged, of a newer format, with other files in it, not to be read or written.
    */
   static async open(options: EmbeddedNodeOptions = {}): Promise<EmbeddedNode> {
-    const { dir, maxJobSize, warn } = resolve(options);
+    const { dir, patience, maxJobSize, warn } = resolve(options);
     const settings = { maxJobSize };
     if (dir === undefined) return new EmbeddedNode(new InProcessNode(systemClock, settings), undefined, warn);
-    const disk = await Disk.open(dir, systemClock);
+    const disk = await Disk.open(dir, systemClock, { patience, warn });
     if (disk.warning !== undefined) warn(disk.warning);
     try {
       return new EmbeddedNode(await InProcessNode.open(systemClock, disk, settings), disk, warn);
@@ -138,14 +141,19 @@ function resolve(options: EmbeddedNodeOptions) {
   if (unknown !== undefined) {
     throw new DqError('DQ_CONFIG', `there is no option \`${unknown}\`; there are ${OPTIONS.join(', ')}`);
   }
-  const { dir, maxJobSize = MAX_JOB_SIZE, warn = () => undefined } = options;
+  const { dir, patience = DEFAULT_PATIENCE, maxJobSize = MAX_JOB_SIZE, warn = () => undefined } = options;
   if ('dir' in options && (typeof dir !== 'string' || dir === ''))
     throw wrong('dir', dir, 'the path of a folder');
   if (!Number.isInteger(maxJobSize) || maxJobSize < 1 || maxJobSize > LARGEST_JOB_SIZE) {
     throw wrong('maxJobSize', maxJobSize, `bytes, a whole number from 1 to ${LARGEST_JOB_SIZE}`);
   }
   if (typeof warn !== 'function') throw wrong('warn', warn, 'a function that takes a text');
-  return { dir: dir === undefined ? undefined : resolvePath(dir), maxJobSize, warn };
+  return {
+    dir: dir === undefined ? undefined : resolvePath(dir),
+    patience: parseDuration(patience, '`patience`'),
+    maxJobSize,
+    warn,
+  };
 }
 
 function wrong(field: string, value: unknown, expected: string): DqError {

@@ -1,14 +1,24 @@
 import { resolve } from 'node:path';
+import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { DqError } from '../errors.js';
 import type { RedisSource } from '../ledger/redis-connection.js';
+import type { Duration } from '../time.js';
 import { parseEndpoint, type Endpoint } from './endpoint.js';
-import { wrong } from './option-checks.js';
+import { checkDuration, wrong } from './option-checks.js';
 import { redisUrlFault } from './redis-url.js';
 
 /** The servers that options name. */
 export interface Servers {
   readonly beanstalks: readonly Endpoint[];
   readonly redis: RedisSource;
+}
+
+/** Where the embedded node and ledger keep everything. */
+export interface Folder {
+  /** An absolute path. */
+  readonly dir: string;
+  /** Milliseconds. For how long a start waits while it is in use. */
+  readonly patience: number;
 }
 
 /** Of the options, those that say what keeps the jobs, as they were given. */
@@ -31,13 +41,13 @@ export function resolveServers(options: BackendOptions): Servers | undefined {
   throw new DqError('DQ_CONFIG', `${alone}; give both, or neither for an embedded node`);
 }
 
-/** The absolute path of `embedded.dir`; undefined: in memory. `DQ_CONFIG`. */
-export function resolveDir({ embedded, beanstalks }: BackendOptions): string | undefined {
+/** Of `embedded`; undefined: in memory. `DQ_CONFIG`. */
+export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder | undefined {
   if (embedded === undefined) return undefined;
   const expected = "{ dir: './data' }, or no `embedded` at all to keep jobs in memory";
   if (typeof embedded !== 'object' || embedded === null || Array.isArray(embedded))
     throw wrong('`embedded`', embedded, expected);
-  const unknown = Object.keys(embedded).find((field) => field !== 'dir');
+  const unknown = Object.keys(embedded).find((field) => field !== 'dir' && field !== 'patience');
   if (unknown !== undefined)
     throw new DqError('DQ_CONFIG', `there is no \`embedded.${unknown}\`: expected ${expected}`);
   if (beanstalks !== undefined) {
@@ -46,11 +56,18 @@ export function resolveDir({ embedded, beanstalks }: BackendOptions): string | u
       '`embedded` and `beanstalks` are both given: jobs are kept by an embedded node or by beanstalkd nodes, not by both',
     );
   }
-  if (!('dir' in embedded)) return undefined;
+  const { patience = DEFAULT_PATIENCE } = embedded as { patience?: Duration };
+  if (!('dir' in embedded)) {
+    if (!('patience' in embedded)) return undefined;
+    throw new DqError(
+      'DQ_CONFIG',
+      '`embedded.patience` is given without `embedded.dir`: it is how long a start waits for that',
+    );
+  }
   const { dir } = embedded;
   if (typeof dir !== 'string' || dir.trim() === '' || dir.includes('\0'))
     throw wrong('`embedded.dir`', dir, "the path of a folder, such as './data'");
-  return resolve(dir);
+  return { dir: resolve(dir), patience: checkDuration('embedded.patience', patience, 0) };
 }
 
 function resolveBeanstalks(beanstalks: unknown): Endpoint[] {

@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { RedisLedger } from '../ledger/redis-ledger.js';
 import { systemClock, type Clock } from '../time.js';
-import type { Servers } from './backend-options.js';
+import type { Folder, Servers } from './backend-options.js';
 import { dialTcp } from './endpoint.js';
 import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.js';
 
@@ -52,7 +52,7 @@ export const realEnvironment: Environment = {
   resolve: resolveOptions,
   backend(options, parts) {
     if (options.servers) return onServers(options.servers, options, parts);
-    return options.dir === undefined ? inMemory(options, parts) : onDisk(options.dir, options, parts);
+    return options.folder ? onDisk(options.folder, options, parts) : inMemory(options, parts);
   },
 };
 
@@ -93,8 +93,9 @@ function inMemory(settings: ResolvedOptions, { clock }: BackendParts): Backend {
   };
 }
 
-function onDisk(dir: string, settings: ResolvedOptions, { clock }: BackendParts): Backend {
-  const disk = new Disk(dir, clock);
+function onDisk({ dir, patience }: Folder, settings: ResolvedOptions, { clock }: BackendParts): Backend {
+  const warn = (message: string) => void settings.logger.warn(message);
+  const disk = new Disk(dir, clock, { patience, warn });
   const node = new InProcessNode(clock, {}, new KeptJobs(disk, clock));
   const ledger = new MemoryLedger({ settings, clock }, disk);
   return {
@@ -102,7 +103,7 @@ function onDisk(dir: string, settings: ResolvedOptions, { clock }: BackendParts)
     ledger,
     open: async () => {
       await disk.open();
-      if (disk.warning !== undefined) settings.logger.warn(disk.warning);
+      if (disk.warning !== undefined) warn(disk.warning);
       disk.onFailure(({ message }) => void settings.logger.error(message));
       await node.load();
       await ledger.load();

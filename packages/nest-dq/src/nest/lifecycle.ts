@@ -57,7 +57,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
       if (this.options.consume) await this.runtime.consumer.consume(found.token, handler, found.options);
     }
     if (this.options.consume) this.tubes = handlers.map(({ tube }) => tube);
-    if (!this.options.servers && !this.options.dir && this.options.advise) this.warnOfMemory();
+    if (!this.options.servers && !this.options.folder && this.options.advise) this.warnOfMemory();
     await this.runtime.open();
     this.runtime.start();
   }

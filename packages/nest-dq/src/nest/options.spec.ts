@@ -51,10 +51,16 @@ describe('the options', () => {
   });
 
   it('take a folder for the embedded node, below the working directory unless it is absolute', () => {
-    expect(resolveOptions({ embedded: { dir: './data' } }).dir).toBe(join(process.cwd(), 'data'));
-    expect(resolveOptions({ embedded: { dir: '/var/lib/dq' } }).dir).toBe('/var/lib/dq');
-    expect(resolveOptions({ embedded: {} }).dir).toBeUndefined();
-    expect(resolveOptions({ embedded: undefined }).dir).toBeUndefined();
+    expect(resolveOptions({ embedded: { dir: './data' } }).folder).toEqual({
+      dir: join(process.cwd(), 'data'),
+      patience: 15_000,
+    });
+    expect(resolveOptions({ embedded: { dir: '/var/lib/dq', patience: 0 } }).folder).toEqual({
+      dir: '/var/lib/dq',
+      patience: 0,
+    });
+    expect(resolveOptions({ embedded: {} }).folder).toBeUndefined();
+    expect(resolveOptions({ embedded: undefined }).folder).toBeUndefined();
   });
 
   it('take the nodes, with the default number of copies', () => {
@@ -233,6 +239,16 @@ describe('the options', () => {
       'a folder without a name',
       { embedded: { dir: ' ' } },
       /`embedded\.dir` is " ": expected the path of a folder/,
+    ],
+    [
+      'patience for no folder',
+      { embedded: { patience: '1s' } },
+      /`embedded\.patience` is given without `embedded\.dir`/,
+    ],
+    [
+      'patience that is no duration',
+      { embedded: { dir: './data', patience: 'long' } },
+      /DQ_CONFIG: `embedded\.patience` is "long": not a duration/,
     ],
     ['a misspelt folder', { embedded: { path: './data' } }, /there is no `embedded\.path`: expected \{ dir/],
     [

@@ -5,7 +5,7 @@ import { DqError, show } from '../errors.js';
 import { checkHooks, type DqHooks } from '../hooks.js';
 import type { HandlerOptions } from '../job.js';
 import type { Duration } from '../time.js';
-import { resolveDir, resolveServers, type Servers } from './backend-options.js';
+import { resolveFolder, resolveServers, type Folder, type Servers } from './backend-options.js';
 import { clusterLogger } from './cluster-logger.js';
 import {
   asConfigError,
@@ -41,11 +41,12 @@ export interface DqOptions {
   /**
    * `dir`: a folder in which the embedded node and ledger keep everything, so that a restart loses nothing; it is made if
    * there is none, and a relative one is below the working directory. One process and one cluster at a time can have it.
-   * It needs the package `classic-level`.
+   * It needs the package `classic-level`. `patience`: how long a start waits while another process has the folder, as the
+   * one before does while it drains; 0 fails at once, by default it is 15 s.
    * Not together with `beanstalks`. A `dir` that is present but undefined or empty is `DQ_CONFIG`, never a silent memory.
    * @default in the memory of this process
    */
-  embedded?: { dir?: string };
+  embedded?: { dir?: string; patience?: Duration };
   /** Copies of a job. @default 3, or the number of nodes if there are fewer */
   replicas?: number;
   /** Copies that must be confirmed before an add succeeds. @default 2, or `replicas` if that is less */
@@ -94,8 +95,8 @@ export interface DqOptions {
 export interface ResolvedOptions {
   /** Undefined: an embedded node and ledger. */
   readonly servers?: Servers;
-  /** Where the embedded node and ledger keep everything: an absolute path. Undefined: in memory. */
-  readonly dir?: string;
+  /** Where the embedded node and ledger keep everything. Undefined: in memory. */
+  readonly folder?: Folder;
   readonly replicas: number;
   readonly minWritten: number;
   readonly backupDelay: number;
@@ -153,7 +154,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
     throw wrong('what DqModule was given', options, 'an object');
   refuseUnknown(options);
   const servers = resolveServers(options);
-  const dir = resolveDir(options);
+  const folder = resolveFolder(options);
   const nodes = servers?.beanstalks.length ?? embeddedNodes;
   const given = { ...DEFAULTS, ...withoutUndefined(options) };
 
@@ -175,7 +176,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
   const lease = checkDuration('lease', given.lease, 3 * SECOND);
   return {
     servers,
-    dir,
+    folder,
     replicas,
     minWritten,
     backupDelay: checkDuration('backupDelay', given.backupDelay, SECOND),
