@@ -57,6 +57,17 @@ everyLedger((jobs) => {
     await expect(claim({ generation: next, token: 'b' })).resolves.toMatchObject({ kind: 'busy' });
   });
 
+  it('is spared where its lease ended while its process was cut off', async () => {
+    await replace();
+    await jobs.harness.overwrite(jobs.tubeName, 'job', { holdEnd: nowMs() - 100 });
+    const successor = copy({ generation: next, token: 'b' });
+    const since = nowMs() - 1_000;
+    await expect(jobs.tube.claim([successor], [], since)).resolves.toMatchObject([
+      { kind: 'busy', ms: 1_000 },
+    ]);
+    await expect(jobs.tube.claim([successor], [])).resolves.toMatchObject([{ kind: 'run' }]);
+  });
+
   it('holds it back no longer than its lease', async () => {
     await replace();
     await jobs.harness.overwrite(jobs.tubeName, 'job', { holdEnd: nowMs() - 1_000 });

@@ -118,6 +118,23 @@ everyLedger((jobs) => {
       expect(fenceOf(second)).toBeGreaterThan(fenceOf(first));
     });
 
+    it('spares a run whose lease ended since a given time, and no other', async () => {
+      const short = await jobs.harness.withLease(jobs.tubeName, 30);
+      await short.claim([copy(), copy({ id: 'other' })]);
+      await jobs.harness.until(short, short.now() + 40);
+      const later = copy({ token: 'b' });
+      const spared = { kind: 'busy', ms: 1_000, ranFor: expect.any(Number) };
+      await expect(short.claim([later, copy({ id: 'new' })], [], short.now() - 1_000)).resolves.toEqual([
+        spared,
+        expect.objectContaining({ kind: 'run', attempt: 1 }),
+      ]);
+      await expect(short.claim([later], [], 0)).resolves.toEqual([spared]);
+      await expect(short.claim([later], [], short.now())).resolves.toMatchObject([
+        { kind: 'run', attempt: 2 },
+      ]);
+      await expect(short.claim([copy({ id: 'other' })], [], 0)).resolves.toMatchObject([{ kind: 'run' }]);
+    });
+
     it('makes fences of microseconds, exact to the last digit', async () => {
       const ref = await run();
       expect(Number.isSafeInteger(ref.fence)).toBe(true);

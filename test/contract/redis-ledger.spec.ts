@@ -337,6 +337,23 @@ describe('with one Redis', () => {
   let server: RedisServer;
   let inspect: Redis;
 
+  it('tells whether a server that is back is the same, or was started again', async () => {
+    const tube = open(server.url).tube('same server');
+    await tube.readTime();
+    const told: unknown[] = [];
+    tube.listen({
+      away: (_error, heardAt) => told.push(Math.abs(tube.now() - heardAt) < 30_000),
+      back: (sameServer) => told.push(sameServer),
+    });
+    await inspect.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await eventually('it is back', () => told.length === 2);
+    expect(told).toEqual([true, true]);
+    await server.kill();
+    await server.restart();
+    await eventually('it is back again', () => told.length === 4);
+    expect(told.slice(2)).toEqual([true, false]);
+  }, 60_000);
+
   beforeAll(async () => {
     server = await startRedis();
     inspect = new Redis(server.url);

@@ -146,6 +146,34 @@ describe('a consumer that is cut off from Redis', () => {
   }, 120_000);
 });
 
+describe('a connection to Redis that is cut again and again', () => {
+  it('starves nobody: between the cuts what is due runs, once each', async () => {
+    const proxy = await Proxy.to(suite.servers.redis);
+    let flap: NodeJS.Timeout | undefined;
+    try {
+      const starts: Start[] = [];
+      const tube = `t${tubes++}`;
+      const system = suite.start({ redis: `redis://127.0.0.1:${proxy.port}` });
+      await record(system, tube, starts);
+      let cuts = 0;
+      flap = setInterval(() => {
+        cuts++;
+        proxy.cut();
+        proxy.restore();
+      }, 1_900);
+      const receipts = await schedule(system, tube, 100, (i) => Date.now() + 2_500 + i * 50);
+      await eventually('all ran', () => starts.length >= receipts.length);
+      expect(cuts).toBeGreaterThan(2);
+      clearInterval(flap);
+      await eventually('no copy is left', () => isEmpty(system, tube));
+      expectOnceEach(starts, receipts);
+    } finally {
+      clearInterval(flap);
+      await proxy.stop();
+    }
+  }, 120_000);
+});
+
 describe('a consumer that stops while Redis is away', () => {
   const program = fileURLToPath(new URL('../support/stopping-process.mjs', import.meta.url));
 

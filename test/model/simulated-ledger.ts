@@ -42,6 +42,7 @@ export class SimulatedLedger {
   private readonly tube: MemoryTubeLedger;
   private snapshots: Snapshot[] = [];
   private readonly links = new Set<LedgerLink>();
+  private server = 1;
 
   constructor(
     readonly world: Clock,
@@ -60,6 +61,11 @@ export class SimulatedLedger {
 
   get letters(): Map<string, Letter> {
     return this.tube.records.letters;
+  }
+
+  /** Of the server that is it at present. */
+  get runId(): string {
+    return `server ${this.server}`;
   }
 
   now(): number {
@@ -99,6 +105,7 @@ export class SimulatedLedger {
     const snapshot = this.snapshots.findLast(({ at }) => at <= until) ?? this.snapshots[0];
     if (!snapshot) return;
     this.restore(structuredClone(snapshot.records), new Map(snapshot.letters));
+    this.server++;
     for (const link of this.links) link.reconnect();
   }
 
@@ -195,7 +202,7 @@ export class LedgerLink implements Ledger {
           const back = () => {
             if (this.reach === 'deaf') return; // its caller has a limit
             if (this.reach === 'cut' || connection !== this.connections) return lost();
-            process.enter(() => resolve([late ? 0 : 1, us]));
+            process.enter(() => resolve([late ? 0 : 1, us, ledger.runId]));
           };
           this.travel('back', back);
         });
@@ -239,9 +246,9 @@ export class LedgerLink implements Ledger {
       nowAtLeast: () => master.time.nowAtLeast(),
       readTime: () => master.readTime(),
       listen: (listener) => master.listen(listener),
-      claim: (requests, settled) =>
+      claim: (requests, settled, sparedFrom) =>
         this.ask(async (tube) => {
-          const answers = await tube.claim(requests, settled);
+          const answers = await tube.claim(requests, settled, sparedFrom);
           each(requests, answers, (request, answer) => witness.claimed(name, request, answer));
           return answers;
         }),

@@ -1,5 +1,5 @@
 // What a consumer takes, runs and lets go.
-import { contract, unit, type Rule } from './rule.js';
+import { contract, server, unit, type Rule } from './rule.js';
 
 export const CONSUMING: readonly Rule[] = [
   {
@@ -137,18 +137,49 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'When the ledger is back, a process first tells what it still runs, and claims nothing for two seconds.',
+    rule: 'When the ledger is back, a process first tells what it still runs; where that may be forgotten, it claims nothing for two seconds.',
     mutants: [
-      ...unit('consumer/ledger-gate.spec.ts', 'opens two seconds after the ledger is back from %i ms', [
-        'consumer/ledger-gate.ts',
-        'const BACK_PAUSE = 2_000;',
-        'const BACK_PAUSE = 0;',
+      ...unit(
+        'consumer/ledger-gate.spec.ts',
+        'opens two seconds after a ledger is back from %i ms that may have forgotten what runs',
+        ['consumer/ledger-gate.ts', 'const BACK_PAUSE = 2_000;', 'const BACK_PAUSE = 0;'],
+        ['consumer/ledger-gate.ts', 'this.recovering ||= !sameServer;', ''],
+      ),
+      ...server('tells whether a server that is back is the same, or was started again', [
+        'ledger/redis-master.ts',
+        "const isSame = runId !== '' && runId === this.runId;",
+        'const isSame = true;',
       ]),
       ...unit(
         'consumer/tube-consumer.spec.ts',
         'tells what it runs first when it is back, claims nothing for two seconds, then goes on',
         ['consumer/tube-consumer.ts', 'this.heartbeat.beat();', ''],
         ['consumer/tube-consumer.ts', 'this.endings.flush();\n        this.heartbeat', 'this.heartbeat'],
+      ),
+    ],
+  },
+  {
+    rule: 'No lease is taken over that ended while the ledger was away, before others had two seconds to tell what they still run.',
+    mutants: [
+      ...unit(
+        'consumer/tube-consumer.spec.ts',
+        'takes over no run of a process that was cut off, too, and comes back a little later',
+        [
+          'consumer/claims.ts',
+          'this.ledger.claim(requests, settled, this.taker.sparedFrom)',
+          'this.ledger.claim(requests, settled)',
+        ],
+      ),
+      ...unit(
+        'consumer/ledger-gate.spec.ts',
+        'is open between short absences, however many, and spares what ended since the first',
+        ['consumer/ledger-gate.ts', 'this.troubledFrom ??= heardAt;', 'this.troubledFrom = heardAt;'],
+      ),
+      ...contract(
+        'ledger.spec.ts',
+        'spares a run whose lease ended since a given time, and no other',
+        ['memory-runs.ts', 'leased >= sparedFrom', 'false'],
+        ['claim.lua.ts', 'leased >= sparedFrom', 'false'],
       ),
     ],
   },

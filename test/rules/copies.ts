@@ -7,8 +7,8 @@ export const COPIES: readonly Rule[] = [
     mutants: [
       ...unit('ledger/ledger-time.spec.ts', 'takes the server’s moment for the middle of the round trip', [
         'ledger/ledger-time.ts',
-        'return best ? this.clock.now() + best.offset : this.clock.wall();',
-        'return this.clock.wall();',
+        'const taken = now + best.offset;',
+        'const taken = this.clock.wall();',
       ]),
       ...server('repeats a call that came too late, with the right time', [
         'ledger/redis-master.ts',

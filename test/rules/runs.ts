@@ -25,8 +25,8 @@ export const RUNS: readonly Rule[] = [
       ...contract(
         'ledger.spec.ts',
         'gives the run of a due job to one of many copies',
-        ['memory-runs.ts', 'if (left > 0 &&', 'if (false &&'],
-        ['claim.lua.ts', 'if left > 0 and', 'if false and'],
+        ['memory-runs.ts', 'if ((left > 0 || spared) &&', 'if (spared &&'],
+        ['claim.lua.ts', 'if (left > 0 or spared) and', 'if spared and'],
       ),
       ...inRedisOnly('ledger.spec.ts', 'gives the run of a due job to one of many copies', [
         'claim.lua.ts',

@@ -37,6 +37,7 @@ describe('Claims', () => {
     said.length = 0;
     const taker: ClaimTaker = {
       freeSlots: () => free,
+      sparedFrom: undefined,
       ours: ({ header }) => ours.has(header.id),
       run: ({ header }, { attempt }, claimedAt) => {
         told.push(`run ${header.id} attempt ${attempt} claimed at ${claimedAt}`);

@@ -29,6 +29,8 @@ const MOST_CLAIMED = 128;
 /** What a claim may lead to, besides letting go of the copy. */
 export interface ClaimTaker {
   freeSlots(): number;
+  /** Leases that ended at this ledger time or later are spared; undefined: none is. */
+  readonly sparedFrom: number | undefined;
   /** Whether this process runs the generation of the copy. */
   ours(delivery: Delivery): boolean;
   run(delivery: Delivery, grant: Grant, claimedAt: number): void;
@@ -169,7 +171,7 @@ export class Claims {
         timeout: this.settings.timeout,
       };
     });
-    this.ledger.claim(requests, settled).then(
+    this.ledger.claim(requests, settled, this.taker.sparedFrom).then(
       (answers) => {
         this.claiming -= batch.length;
         const usableUntil = sentAt + this.settings.lease - LEASE_RESERVE;

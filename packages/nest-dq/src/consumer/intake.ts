@@ -23,6 +23,8 @@ const UNHURRIED = 10;
 export interface IntakeHost {
   /** Copies may be reserved and claimed now. */
   readonly open: boolean;
+  /** Leases that ended at this ledger time or later are spared; undefined: none is. */
+  readonly sparedFrom: number | undefined;
   /** What is not claimed is let go at once. */
   readonly lettingGo: boolean;
   /** Handlers that have not returned. */
@@ -195,6 +197,10 @@ export class Intake implements Taker, ClaimTaker {
 
   freeSlots(): number {
     return this.handling.concurrency - this.host.running - this.claims.pending;
+  }
+
+  get sparedFrom(): number | undefined {
+    return this.host.sparedFrom;
   }
 
   ours({ header }: Delivery): boolean {

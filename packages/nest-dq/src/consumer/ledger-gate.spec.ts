@@ -34,14 +34,15 @@ describe('LedgerGate', () => {
     });
   });
 
-  function away(): void {
+  function away(heardAt = 0): void {
     ledger.away = true;
-    ledger.listener?.away(new Error('gone'), clock.now());
+    ledger.listener?.away(new Error('gone'), heardAt);
   }
 
-  function back(): void {
+  /** `sameServer`: it has forgotten nothing. */
+  function back(sameServer = false): void {
     ledger.away = false;
-    ledger.listener?.back(false);
+    ledger.listener?.back(sameServer);
   }
 
   async function begun(): Promise<void> {
@@ -71,17 +72,68 @@ describe('LedgerGate', () => {
     expect(gate.suspended).toBe(true);
   });
 
-  it.each([500, 5_000])('opens two seconds after the ledger is back from %i ms', async (absence) => {
+  it.each([500, 5_000])(
+    'opens two seconds after a ledger is back from %i ms that may have forgotten what runs',
+    async (absence) => {
+      await begun();
+      away();
+      await clock.advance(absence);
+      told.length = 0;
+      back();
+      expect(told).toEqual(['back']);
+      await clock.advance(1_999);
+      expect([told, gate.open]).toEqual([['back'], false]);
+      await clock.advance(1);
+      expect([told, gate.open, gate.suspended]).toEqual([['back', 'resume'], true, false]);
+    },
+  );
+
+  it('opens at once when a ledger is back that has forgotten nothing', async () => {
     await begun();
     away();
-    await clock.advance(absence);
+    await clock.advance(5_000);
     told.length = 0;
-    back();
-    expect(told).toEqual(['back']);
-    await clock.advance(1_999);
-    expect([told, gate.open]).toEqual([['back'], false]);
-    await clock.advance(1);
+    back(true);
     expect([told, gate.open, gate.suspended]).toEqual([['back', 'resume'], true, false]);
+    await clock.advance(10_000);
+    expect(told).toEqual(['back', 'resume']);
+  });
+
+  it('spares leases that ended since the ledger was last heard, until it was there for two seconds', async () => {
+    await begun();
+    expect(gate.sparedFrom).toBeUndefined();
+    away(1_234);
+    back(true);
+    await clock.advance(1_999);
+    expect(gate.sparedFrom).toBe(1_234);
+    await clock.advance(1);
+    expect(gate.sparedFrom).toBeUndefined();
+  });
+
+  it('is open between short absences, however many, and spares what ended since the first', async () => {
+    await begun();
+    for (let i = 1; i <= 20; i++) {
+      away(i * 1_000);
+      await clock.advance(150);
+      back(true);
+      expect([gate.open, gate.sparedFrom]).toEqual([true, 1_000]);
+      await clock.advance(1_750);
+    }
+    await clock.advance(250);
+    expect(gate.sparedFrom).toBeUndefined();
+  });
+
+  it('does not open for a short absence in the two seconds that it waits for others', async () => {
+    await begun();
+    away();
+    back(false);
+    await clock.advance(1_000);
+    away();
+    back(true);
+    await clock.advance(1_999);
+    expect(gate.open).toBe(false);
+    await clock.advance(1);
+    expect(gate.open).toBe(true);
   });
 
   it('counts the two seconds anew when the ledger goes again', async () => {

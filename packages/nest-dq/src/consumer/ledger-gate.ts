@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../time.js';
 
 /** Milliseconds. A ledger that is away for longer stops the reserving, so that others get what this process cannot claim ◆. */
 const AWAY_LIMIT = 1_000;
-/** Milliseconds. After the ledger is back: others first tell what they still run ◆. */
+/** Milliseconds. So long after the ledger is back, others have certainly told what they still run ◆. */
 const BACK_PAUSE = 2_000;
 
 export interface LedgerGateEvents {
@@ -21,7 +21,9 @@ export interface LedgerGateEvents {
 export class LedgerGate {
   private begun = false;
   private isSuspended = false;
+  /** The ledger may have forgotten runs that go on: nothing is claimed until they were told again. */
   private recovering = false;
+  private troubledFrom: number | undefined;
   private awayTimer: Timer | undefined;
   private backTimer: Timer | undefined;
   private stopListening: (() => void) | undefined;
@@ -42,8 +44,19 @@ export class LedgerGate {
     return this.isSuspended;
   }
 
+  /**
+   * Until others have told what they still run: the ledger time from which on their leases may have ended only because they
+   * were cut off. However often the ledger comes and goes meanwhile, what nobody ever ran can be claimed.
+   */
+  get sparedFrom(): number | undefined {
+    return this.troubledFrom;
+  }
+
   start(): void {
-    this.stopListening = this.ledger.listen({ away: () => this.away(), back: () => this.back() });
+    this.stopListening = this.ledger.listen({
+      away: (_error, heardAt) => this.away(heardAt),
+      back: (sameServer) => this.back(sameServer),
+    });
     if (this.ledger.away) return; // `back` begins
     this.ledger.readTime().then(
       () => this.begin(),
@@ -66,7 +79,8 @@ export class LedgerGate {
     this.events.begin();
   }
 
-  private away(): void {
+  private away(heardAt: number): void {
+    this.troubledFrom ??= heardAt;
     this.backTimer?.cancel();
     this.backTimer = undefined;
     this.awayTimer ??= this.clock.after(AWAY_LIMIT, () => {
@@ -75,17 +89,26 @@ export class LedgerGate {
     });
   }
 
-  private back(): void {
+  private back(sameServer: boolean): void {
     this.awayTimer?.cancel();
     this.awayTimer = undefined;
     this.events.back();
-    this.recovering = true;
-    this.backTimer ??= this.clock.after(BACK_PAUSE, () => {
-      this.backTimer = undefined;
-      this.recovering = false;
-      this.isSuspended = false;
-      if (this.begun) this.events.resume();
-      else this.begin();
-    });
+    this.recovering ||= !sameServer;
+    if (!this.recovering) this.resume();
+    this.backTimer ??= this.clock.after(BACK_PAUSE, () => this.calm());
+  }
+
+  private calm(): void {
+    this.backTimer = undefined;
+    this.troubledFrom = undefined;
+    if (!this.recovering) return;
+    this.recovering = false;
+    this.resume();
+  }
+
+  private resume(): void {
+    this.isSuspended = false;
+    if (this.begun) this.events.resume();
+    else this.begin();
   }
 }

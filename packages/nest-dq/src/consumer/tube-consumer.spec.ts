@@ -291,7 +291,7 @@ describe('TubeConsumer', () => {
       await clock.advance(4_000);
       const late = await world.add(0);
       worker.ledger.asked.length = 0;
-      worker.ledger.restore();
+      worker.ledger.restore(false);
       await world.settle();
       expect(worker.ledger.asked).toContain(`finish ${ended.id} done`);
       expect(worker.ledger.asked).toContain(`extend ${running.id}`);
@@ -309,11 +309,11 @@ describe('TubeConsumer', () => {
       worker.ledger.cut();
       await clock.advance(3_000);
       await world.add(0);
-      worker.ledger.restore();
+      worker.ledger.restore(false);
       await clock.advance(1_500);
       worker.ledger.cut();
       await clock.advance(100);
-      worker.ledger.restore();
+      worker.ledger.restore(false);
       await clock.advance(1_999);
       expect(starts).toBe(0);
       await clock.advance(1_000);
@@ -328,9 +328,45 @@ describe('TubeConsumer', () => {
       await clock.advance(1_400);
       worker.ledger.cut();
       await clock.advance(900);
-      worker.ledger.restore();
+      worker.ledger.restore(false);
       await clock.advance(2_000);
       expect(starts).toEqual([2_800]);
+    });
+
+    it('runs what is due as soon as the same server is back, however often it goes', async () => {
+      const worker = world.process();
+      const starts: number[] = [];
+      await worker.consume((_payload, { lateness }) => void starts.push(lateness));
+      for (let i = 0; i < 5; i++) await world.add(500 + i * 1_900);
+      for (let i = 0; i < 5; i++) {
+        await clock.advance(450);
+        worker.ledger.cut();
+        await clock.advance(150);
+        worker.ledger.restore();
+        await clock.advance(1_300);
+      }
+      expect(starts).toHaveLength(5);
+      expect(Math.max(...starts)).toBeLessThan(150);
+    });
+
+    it('takes over no run of a process that was cut off, too, and comes back a little later', async () => {
+      const [slow, other] = [world.process(), world.process()];
+      let starts = 0;
+      const start = () => {
+        starts++;
+        return forEver();
+      };
+      await slow.consume(start);
+      const { id } = await world.add(0);
+      await other.consume(start);
+      for (const { ledger } of [slow, other]) ledger.cut();
+      await clock.advance(LEASE + 1_000);
+      other.ledger.restore();
+      await clock.advance(1_500);
+      expect(other.ledger.asked).toContain(`claim ${id}`);
+      slow.ledger.restore();
+      await clock.advance(60_000);
+      expect(starts).toBe(1);
     });
 
     it('does not begin; it begins two seconds after the ledger is there', async () => {
@@ -341,7 +377,7 @@ describe('TubeConsumer', () => {
       const { id } = await world.add(0);
       await clock.advance(20_000);
       expect(await world.copies()).toEqual({ ...NONE, ready: 3 });
-      worker.ledger.restore();
+      worker.ledger.restore(false);
       await clock.advance(1_999);
       expect(worker.ledger.asked).toEqual([]);
       await clock.advance(1_000);

@@ -103,6 +103,10 @@ export class TubeConsumer implements IntakeHost {
     return this.gate.open && !this.stopping;
   }
 
+  get sparedFrom(): number | undefined {
+    return this.gate.sparedFrom;
+  }
+
   get lettingGo(): boolean {
     return this.gate.suspended || this.stopping !== undefined;
   }

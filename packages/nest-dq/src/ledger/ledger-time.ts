@@ -41,7 +41,11 @@ export class LedgerTime {
   /** Milliseconds since 1970, with fractions. */
   now(): number {
     const [best] = this.readings;
-    return best ? this.clock.now() + best.offset : this.clock.wall();
+    if (!best) return this.clock.wall();
+    const now = this.clock.now();
+    const taken = now + best.offset;
+    // A slow reading may be wrong by more than what is known for certain.
+    return this.floor ? Math.max(taken, floorAt(this.floor, now)) : taken;
   }
 
   /** What the server's clock has certainly come to: no reply tells of a time that is still to come. */

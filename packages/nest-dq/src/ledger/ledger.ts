@@ -36,7 +36,15 @@ export interface TubeLedger {
   listen(listener: LedgerListener): () => void;
 
   // runs
-  claim(requests: readonly ClaimRequest[], settled?: readonly SettledCopies[]): Promise<ClaimAnswer[]>;
+  /**
+   * `sparedFrom`: no run is taken over whose lease ended at this ledger time or later: its process may have been as cut off
+   * as this one was, and not yet back. It is busy. @default leases that ended are taken over
+   */
+  claim(
+    requests: readonly ClaimRequest[],
+    settled?: readonly SettledCopies[],
+    sparedFrom?: number,
+  ): Promise<ClaimAnswer[]>;
   finish(requests: readonly FinishRequest[]): Promise<FinishAnswer[]>;
   extend(requests: readonly ExtendRequest[]): Promise<ExtendAnswer[]>;
   /** Nobody here says more of the runs that were granted until now: their leases end by themselves. */

@@ -27,10 +27,18 @@ import {
 import type { MemoryRecords, Moment } from './memory-records.js';
 import { owe } from './owed-copies.js';
 
-/** Milliseconds. A replaced run that ends tells nobody, so whoever it holds back looks again after this. */
-const HOLD_LOOK = 1_000;
+/**
+ * Milliseconds. A replaced run that ends tells nobody, and one that is spared may have ended: whoever waits for it looks
+ * again after this.
+ */
+const LOOK = 1_000;
 
-export function claim(records: MemoryRecords, request: ClaimRequest, time: Moment): ClaimAnswer {
+export function claim(
+  records: MemoryRecords,
+  request: ClaimRequest,
+  time: Moment,
+  sparedFrom = Infinity,
+): ClaimAnswer {
   const { id, generation, born, token } = request;
   const { now } = time;
   const { lease, staleAfter } = records.settings;
@@ -55,15 +63,17 @@ export function claim(records: MemoryRecords, request: ClaimRequest, time: Momen
   if (record) {
     // A job that was born after what is committed: Redis has lost its add, too, and there is nothing that it was moved from.
     const moved = !current && committed !== NO_GENERATION && born !== generation && born <= committed;
-    const left = Math.max(record.leaseEnd, record.holdEnd) - now;
+    const leased = Math.max(record.leaseEnd, record.holdEnd);
+    const left = leased - now;
     if (running && current && record.token === token && (left > 0 || !record.noFurtherStart)) {
       record.leaseEnd = now + lease;
       records.write(id, record, time);
       return { kind: 'run', fence: record.fence, attempt: record.attempt, due: record.due };
     }
-    if (left > 0 && !(moved && record.born !== born)) {
+    const spared = left <= 0 && leased > 0 && leased >= sparedFrom;
+    if ((left > 0 || spared) && !(moved && record.born !== born)) {
       const ranFor = Math.max(0, Math.floor((time.us - record.fence) / 1_000));
-      const ms = record.leaseEnd > now ? left : Math.min(left, HOLD_LOOK);
+      const ms = spared ? LOOK : record.leaseEnd > now ? left : Math.min(left, LOOK);
       return { kind: 'busy', ms, ranFor };
     }
     if (running && current && record.noFurtherStart) {

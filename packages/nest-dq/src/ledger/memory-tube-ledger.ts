@@ -73,9 +73,12 @@ export class MemoryTubeLedger implements TubeLedger {
   async claim(
     requests: readonly ClaimRequest[],
     settled: readonly SettledCopies[] = [],
+    sparedFrom?: number,
   ): Promise<ClaimAnswer[]> {
     const before = this.disk?.lastChange;
-    const answers = this.each(requests, claim);
+    const answers = this.each(requests, (records, request, time) =>
+      claim(records, request, time, sparedFrom),
+    );
     this.each(settled, settleCopies);
     if (this.disk && this.disk.lastChange !== before) await kept(this.disk);
     return answers;

@@ -69,12 +69,14 @@ export class RedisTubeLedger implements TubeLedger {
   async claim(
     requests: readonly ClaimRequest[],
     settled: readonly SettledCopies[] = [],
+    sparedFrom?: number,
   ): Promise<ClaimAnswer[]> {
     if (requests.length === 0 && settled.length === 0) return [];
     const lastOk = this.now();
     const { abandonments } = this;
     const reply = await this.call('dqClaim', (to) => {
       to.number(requests.length);
+      to.optional(sparedFrom);
       for (const request of requests) claimWire.write(to, request);
       for (const each of settled) writeSettled(to, each);
     });

@@ -52,9 +52,9 @@ export class KitLedger implements Ledger {
 
   private watched(name: string): TubeLedger {
     const tube = this.ledger.tube(name);
-    const claim: TubeLedger['claim'] = async (requests, settled) => {
+    const claim: TubeLedger['claim'] = async (requests, settled, sparedFrom) => {
       await this.gate.pass();
-      const answers = await tube.claim(requests, settled);
+      const answers = await tube.claim(requests, settled, sparedFrom);
       answers.forEach((answer, i) => this.tally.claimed(name, requests[i]!.id, answer));
       return answers;
     };

@@ -62,9 +62,9 @@ class SwitchableTube implements TubeLedger {
   now = (): number => this.tube.now();
   nowAtLeast = (): number => this.tube.nowAtLeast();
   readTime: TubeLedger['readTime'] = () => this.reach(() => this.tube.readTime());
-  claim: TubeLedger['claim'] = (requests, settled) =>
+  claim: TubeLedger['claim'] = (requests, settled, sparedFrom) =>
     this.reach(
-      () => this.tube.claim(requests, settled),
+      () => this.tube.claim(requests, settled, sparedFrom),
       requests.map(({ id }) => `claim ${id}`),
     );
   finish: TubeLedger['finish'] = (requests) =>

@@ -3,15 +3,15 @@ import { PRELUDE } from './prelude.lua.js';
 
 /**
  * Who runs a job now. KEYS: dead letters, the claims' records, the settled copies' records.
- * Arguments: number of claims; generation, born, due, token, attempts of each; generation, mask, unknown
+ * Arguments: number of claims; the time from which on ended leases are spared, or an empty text; generation, born, due, token, attempts of each; generation, mask, unknown
  * of each settled. Reply for each claim: 0 gone | 1 run, fence, attempt, due | 2 wait, ms | 3 busy, ms, ranFor |
  * 4 dead, fresh | 5 stale | 6 first run: its fence is the server's time of this reply, its due time as asked.
  */
 export const CLAIM: string = `${PRELUDE}
 local GONE, RUN, WAIT, BUSY, DEAD, STALE, FIRST = 0, 1, 2, 3, 4, 5, 6
 local AHEAD, YOUNG = ${AHEAD}, ${YOUNG}
--- A replaced run that ends tells nobody, so whoever it holds back looks again after this.
-local HOLD_LOOK = 1000
+-- A replaced run that ends tells nobody, and one that is spared may have ended: whoever waits for it looks again after this.
+local LOOK = 1000
 
 -- Its new fence refuses whatever the last runner may still send.
 local function bury(key, why, record)
@@ -28,6 +28,8 @@ local function claimFirst(key, due, token)
   local record = { state = 'r', due = due, attempt = 1, fence = newFence(nil), leaseEnd = now + LEASE, token = token }
   return call('SET', key, cmsgpack.pack(record), 'NX', 'PX', LEASE + KEPT_AFTER)
 end
+
+local claims, sparedFrom = args[1], tonumber(args[2])
 
 local function claim(key, generation, born, due, token, attempts)
   local plain = generation == 0 and born == 0
@@ -55,15 +57,21 @@ local function claim(key, generation, born, due, token, attempts)
   if record then
     -- A job that was born after what is committed: Redis has lost its add, too, and there is nothing that it was moved from.
     local moved = not current and committed ~= -1 and born ~= generation and born <= committed
-    local left = max(record.leaseEnd, record.holdEnd) - now
+    local leased = max(record.leaseEnd, record.holdEnd)
+    local left = leased - now
     local last = record.state == 'l'
     if running and current and record.token == token and (left > 0 or not last) then
       record.leaseEnd = now + LEASE
       writeRecord(key, record)
       return RUN, record.fence, record.attempt, record.due
     end
-    if left > 0 and not (moved and record.born ~= born) then
-      if record.leaseEnd <= now then left = math.min(left, HOLD_LOOK) end
+    local spared = left <= 0 and leased > 0 and sparedFrom and leased >= sparedFrom
+    if (left > 0 or spared) and not (moved and record.born ~= born) then
+      if spared then
+        left = LOOK
+      elseif record.leaseEnd <= now then
+        left = math.min(left, LOOK)
+      end
       return BUSY, left, max(0, math.floor((us - record.fence) / 1000))
     end
     if current and last then
@@ -112,8 +120,7 @@ local function push(kind, first, second, third)
   reply[r + 1], reply[r + 2], reply[r + 3], reply[r + 4] = kind, first, second, third
 end
 
-local claims = args[1]
-local a = 2
+local a = 3
 for i = 3, claims + 2 do
   push(claim(KEYS[i], args[a], args[a + 1], args[a + 2], args[a + 3], args[a + 4]))
   a = a + 5
