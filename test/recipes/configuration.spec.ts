@@ -7,6 +7,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import {
   DqModule,
   InjectDq,
+  duration,
   type DqError,
   type DqOptions,
   type DqOptionsFactory,
@@ -96,10 +97,11 @@ describe('forRootAsync', () => {
     ).toBe(nodes);
   });
 
-  const dqConfig = registerAs('dq', () => ({
+  const drainLimit: string = '20s'; // as of the environment
+  const dqConfig = registerAs('dq', (): DqOptions => ({
     beanstalks: SERVERS.BEANSTALKS.split(','),
     redis: SERVERS.REDIS_URL,
-    drainLimit: '20s',
+    drainLimit: duration(drainLimit),
   }));
 
   it('takes a namespace of the configuration', async () => {

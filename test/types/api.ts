@@ -33,6 +33,7 @@ import {
   Recurring,
   Retry,
   defineTube,
+  duration,
   getDqToken,
   isDqContext,
   type AsJson,
@@ -49,6 +50,7 @@ import {
   type DqModuleAsyncOptions,
   type DqOptions,
   type DqOptionsFactory,
+  type Duration,
   type JobReceipt,
   type JobView,
   type PayloadOf,
@@ -104,6 +106,8 @@ export async function produce(dq: DqProducer): Promise<RevokeResult> {
   await dq.delay(OrderCancel, order, 900_000, { priority: 'high', attempts: 3, headers: { tenant: 'a' } });
   await dq.at(OrderCancel, order, new Date(), { allowPast: true, backoff: { type: 'fixed', delay: '5s' } });
   await dq.at(OrderCancel, order, { epochMilliseconds: 1 });
+  await dq.at(OrderCancel, order, { toDate: () => new Date() });
+  await dq.at(OrderCancel, order, { toJSDate: () => new Date() });
   const { status } = await dq.now(OrderCancel, order, { key: '42', onDuplicate: 'keep' });
   holds<Equal<typeof status, 'added' | 'replaced' | 'kept'>>();
   const wider = { ...order, more: true };
@@ -237,6 +241,51 @@ export async function bury(dead: DqDeadLetters, receipt: JobReceipt): Promise<De
   // @ts-expect-error an instant is no delay
   await dead.revive(receipt, { delay: new Date() });
   return untyped;
+}
+
+// ── durations ──
+
+const ofEnvironment: string = process.env['DELAY'] ?? '15m';
+export const durations: Duration[] = [
+  0,
+  '500ms',
+  '1.5h',
+  '15 minutes',
+  '15 Minutes',
+  '30S',
+  '2 DAYS',
+  '1 week',
+  `${Math.random()}s`,
+  duration(ofEnvironment),
+  // @ts-expect-error a misspelt unit
+  '15 minuts',
+  // @ts-expect-error no unit
+  '15',
+  // @ts-expect-error might be months
+  '15M',
+  // @ts-expect-error might be months
+  '15 M',
+  // @ts-expect-error no fixed length
+  '2 months',
+  // @ts-expect-error two numbers
+  '1h 30m',
+  // @ts-expect-error not known to the compiler
+  ofEnvironment,
+];
+
+export async function delays(dq: DqProducer, orders: readonly Order[], minutes: number): Promise<void> {
+  const REMIND_AFTER = '15m';
+  await dq.delay(OrderCancel, orders[0]!, REMIND_AFTER);
+  await dq.delay(OrderCancel, orders[0]!, `${minutes} minutes`);
+  await dq.delay(OrderCancel, orders[0]!, minutes < 60 ? '15m' : '1h');
+  await dq.delayMany(
+    OrderCancel,
+    orders.map((payload) => ({ payload, delay: '15m', key: payload.id })),
+  );
+  const jobs = orders.map((payload) => ({ payload, delay: '15m' }) as const);
+  await dq.delayMany(OrderCancel, jobs);
+  // @ts-expect-error a Date belongs in `at`
+  await dq.delay(OrderCancel, orders[0]!, new Date());
 }
 
 /** A plain object is a valid fake, for unit tests of those who inject a producer. */

@@ -58,8 +58,8 @@ describe('resolveBackoff', () => {
   });
 
   it('names the duration that is wrong', () => {
-    expect(() => resolveBackoff({ type: 'fixed', delay: '5' })).toThrow(/`backoff.delay` is "5"/);
-    expect(() => resolveBackoff({ type: 'fixed', max: '1M' })).toThrow(/`backoff.max` is "1M"/);
+    expect(() => resolveBackoff({ type: 'fixed', delay: '5' as '5s' })).toThrow(/`backoff.delay` is "5"/);
+    expect(() => resolveBackoff({ type: 'fixed', max: '1M' as '1m' })).toThrow(/`backoff.max` is "1M"/);
   });
 });
 

@@ -26,7 +26,7 @@ export type {
   TubeJobRef,
 } from './job.js';
 export type { Backoff, BackoffPlan } from './backoff.js';
-export type { Duration, When } from './time.js';
+export { duration, type Duration, type When } from './time.js';
 export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js';
 export { Recurring, type RecurringOptions } from './nest/recurring.js';
 export type { RecurrencePlan } from './recurring/occurrences.js';

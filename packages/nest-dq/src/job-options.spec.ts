@@ -82,7 +82,7 @@ describe('resolveJobOptions', () => {
   });
 
   it('refuses a wrong duration inside the backoff as such', () => {
-    expect(() => resolveJobOptions({ backoff: { type: 'fixed', delay: '900' } })).toThrow(
+    expect(() => resolveJobOptions({ backoff: { type: 'fixed', delay: '900' as '900s' } })).toThrow(
       expect.objectContaining({ code: 'DQ_BAD_DURATION' }),
     );
   });

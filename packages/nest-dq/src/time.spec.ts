@@ -1,10 +1,11 @@
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { parseDuration, parseWhen, systemClock, type Duration, type When } from './time.js';
+import { duration, parseDuration, parseWhen, showInstant, systemClock, type When } from './time.js';
 
 const DAY = 86_400_000;
 
 describe('parseDuration', () => {
-  it.each<[Duration, number]>([
+  it.each<[string | number, number]>([
     [0, 0],
     [1.2, 2],
     [1e12 - 1, 1e12 - 1],
@@ -19,6 +20,10 @@ describe('parseDuration', () => {
     ['2 days', 2 * DAY],
     ['1w', 7 * DAY],
     [' 3 weeks ', 21 * DAY],
+    ['15 Minutes', 900_000],
+    ['15MIN', 900_000],
+    ['2H', 7_200_000],
+    ['500MS', 500],
   ])('takes %p', (value, ms) => {
     expect(parseDuration(value, 'x')).toBe(ms);
   });
@@ -29,7 +34,9 @@ describe('parseDuration', () => {
     ['-5m', /negative/],
     ['- 5m', /negative/],
     [-1, /negative/],
-    ['1M', /months and years/],
+    ['1M', /M might mean months; minutes are m/],
+    ['15 M', /M might mean months/],
+    ['1MO', /months and years/],
     ['1 month', /months and years/],
     ['2y', /months and years/],
     ['1 year', /months and years/],
@@ -51,16 +58,34 @@ describe('parseDuration', () => {
     [Infinity, /not a finite number/],
     [1e12, /timestamp.*`at`/],
     [1e12 - 0.5, /timestamp.*`at`/],
-    [1_900_000_000_000, /timestamp.*`at`/],
+    [1_900_000_000_000, /timestamp of 2030-03-17T17:46:40.000Z, which belongs in `at`/],
     [undefined, /neither a number nor a text/],
     [null, /neither a number nor a text/],
-    [new Date(5), /neither a number nor a text/],
+    [new Date(5), /1970-01-01T00:00:00.005Z: that is an instant, which belongs in `at`/],
+    [{ epochMilliseconds: 5 }, /an instant, which belongs in `at`/],
+    [{ toDate: () => new Date(5) }, /an instant, which belongs in `at`/],
+    [{}, /neither a number nor a text/],
     [5n, /neither a number nor a text/],
   ])('refuses %p', (value, why) => {
-    const parse = () => parseDuration(value as Duration, 'the delay');
+    const parse = () => parseDuration(value as string, 'the delay');
     expect(parse).toThrow(expect.objectContaining({ code: 'DQ_BAD_DURATION' }));
     expect(parse).toThrow(why);
     expect(parse).toThrow(/^DQ_BAD_DURATION: the delay is .*'15m'/);
+  });
+});
+
+describe('duration', () => {
+  it('makes milliseconds of a text that the compiler does not know', () => {
+    expect([duration('15m' as string), duration(' 1.5ms '), duration(5)]).toEqual([900_000, 2, 5]);
+    expect(() => duration('900')).toThrow(/^DQ_BAD_DURATION: the duration is "900": no unit/);
+    expect(() => duration(undefined as unknown as string)).toThrow(/the duration is undefined/);
+  });
+});
+
+describe('showInstant', () => {
+  it('shows a date, and what is too far for one as it is', () => {
+    expect(showInstant(Date.UTC(2160, 0, 1))).toBe('2160-01-01T00:00:00.000Z');
+    expect(showInstant(9e15)).toBe('9000000000000000 ms since 1970');
   });
 });
 
@@ -72,6 +97,9 @@ describe('parseWhen', () => {
     ['milliseconds', instant, instant],
     ['fractions, which are rounded up', instant + 0.1, instant + 1],
     ['a Temporal.Instant by its shape', { epochMilliseconds: instant }, instant],
+    ['an object of Day.js by its shape', { toDate: () => new Date(instant) }, instant],
+    ['an object of Luxon by its shape', { toJSDate: () => new Date(instant) }, instant],
+    ['a Date of another realm', runInNewContext(`new Date(${instant})`) as Date, instant],
   ])('takes %s', (_name, when, ms) => {
     expect(parseWhen(when)).toBe(ms);
   });
@@ -86,8 +114,11 @@ describe('parseWhen', () => {
     [Infinity, /not a finite time/],
     [{ epochMilliseconds: NaN }, /not a finite time/],
     [{ epochMilliseconds: 5n }, /not a finite time/],
-    [{ epochNanoseconds: 5 }, /not a finite time/],
-    [{}, /not a finite time/],
+    [{ toDate: () => new Date(NaN) }, /not a finite time/],
+    [{ toJSDate: () => 'noon' }, /not a finite time/],
+    [{ toDate: new Date(instant) }, /not a finite time/],
+    [{ epochNanoseconds: 5 }, /no instant/],
+    [{}, /the instant is {}: no instant; expected a Date/],
     ['2030-01-01', /a text; parse it first/],
     [null, /no instant/],
     [undefined, /no instant/],

@@ -11,7 +11,7 @@ import { LONGEST_DELAY } from '../copy-timing.js';
 import type { JobEnvelope } from '../envelope.js';
 import { DqError, toError } from '../errors.js';
 import type { AbortAnswer, OpenAnswer, AnnouncedGeneration, TubeLedger } from '../ledger/ledger.js';
-import type { Clock } from '../time.js';
+import { showInstant, type Clock } from '../time.js';
 import type { Deletions } from './deletions.js';
 import { InsistentCalls } from './insistent-calls.js';
 import type { Verdict } from './outcome.js';
@@ -104,7 +104,10 @@ export class Continuations {
     const due = Math.ceil(Math.max(now + delay, at));
     try {
       if (due - now > LONGEST_DELAY * 1000) {
-        throw new DqError('DQ_TOO_FAR', `Again is due at ${due} ms, over ${LONGEST_DELAY} s ahead`);
+        throw new DqError(
+          'DQ_TOO_FAR',
+          `Again is due at ${showInstant(due)}: expected within ${LONGEST_DELAY} s`,
+        );
       }
       // The header grew by a generation, whose number has as many digits as the due time.
       refuseTooLarge(this.parts.cluster, this.envelopeOf(run, due, due));

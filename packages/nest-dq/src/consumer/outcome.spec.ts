@@ -51,7 +51,7 @@ describe('an outcome', () => {
 
   it('Retry with a bad delay keeps the job, by its backoff, and shows the slip', () => {
     for (const bad of ['90', -5, NaN, 'soon', undefined, {}]) {
-      const { delay, error } = retryOf(judge(Retry.after(bad as string), limits));
+      const { delay, error } = retryOf(judge(Retry.after(bad as '1s'), limits));
       expect(delay).toBe(2_000);
       expect((error as DqError).code).toBe('DQ_BAD_DURATION');
     }
@@ -61,7 +61,7 @@ describe('an outcome', () => {
     const { death, error } = deadOf(judge(Retry.after('1s'), last));
     expect(death.why).toBe('attempts');
     expect(error).toBeInstanceOf(Retry);
-    expect(deadOf(judge(Retry.after('nonsense'), last)).death.why).toBe('attempts');
+    expect(deadOf(judge(Retry.after('nonsense' as '1s'), last)).death.why).toBe('attempts');
   });
 
   it('Again goes on after its delay, or at its instant', () => {
@@ -72,7 +72,7 @@ describe('an outcome', () => {
 
   it('Again with a bad delay or instant is a failure that shows the slip', () => {
     for (const bad of ['90', -5, NaN, undefined]) {
-      const { delay, error } = retryOf(judge(Again.after(bad as string), limits));
+      const { delay, error } = retryOf(judge(Again.after(bad as '1s'), limits));
       expect(delay).toBe(2_000);
       expect((error as DqError).code).toBe('DQ_BAD_DURATION');
     }
@@ -80,7 +80,7 @@ describe('an outcome', () => {
       const { error } = retryOf(judge(Again.at(bad as Date), limits));
       expect((error as DqError).code).toBe('DQ_BAD_TIME');
     }
-    expect(deadOf(judge(Again.after('nonsense'), last)).death.why).toBe('attempts');
+    expect(deadOf(judge(Again.after('nonsense' as '1s'), last)).death.why).toBe('attempts');
   });
 
   it('that breaks when it is read is a failure', () => {
@@ -152,7 +152,7 @@ describe('a backoff function', () => {
     const asked: unknown[] = [];
     const backoff = (...given: unknown[]) => {
       asked.push(given);
-      return '1m';
+      return '1m' as const;
     };
     const thrown = new Error('no');
     expect(judge(thrown, withBackoff(backoff))).toEqual({ kind: 'retry', delay: 60_000, error: thrown });

@@ -280,7 +280,7 @@ describe('the options', () => {
   it('keep the refusal of a lower layer as the cause, and its code out of the message', () => {
     expect.assertions(2);
     try {
-      resolveOptions({ lease: 'soon' });
+      resolveOptions({ lease: 'soon' as '1s' });
     } catch (error) {
       expect((error as DqError).cause).toMatchObject({ code: 'DQ_BAD_DURATION' });
       expect((error as DqError).message).not.toContain('DQ_BAD_DURATION');

@@ -27,7 +27,7 @@ describe('delayMany', () => {
     const results = await producer.delayMany('t', [
       { payload: 1, delay: '1m' },
       { payload: 5n, delay: '1m' },
-      { payload: 2, delay: 'soon' },
+      { payload: 2, delay: 'soon' as '1s' },
       { payload: 3, delay: '1m', attempts: 0 },
       { payload: 4, delay: '1m', priority: 'high', headers: { tenant: 'x' } },
     ]);
@@ -85,8 +85,8 @@ describe('delayMany', () => {
   it('takes any iterable, and no job at all', async () => {
     const { producer } = await embedded();
     function* jobs() {
-      yield { payload: 1, delay: '1m' };
-      yield { payload: 2, delay: '1m' };
+      yield { payload: 1, delay: '1m' } as const;
+      yield { payload: 2, delay: '1m' } as const;
     }
     expect((await producer.delayMany('t', jobs())).map(outcome)).toEqual(['added', 'added']);
     expect(await producer.delayMany('t', [])).toEqual([]);
@@ -95,7 +95,7 @@ describe('delayMany', () => {
   it('stores nothing where the iterable fails on its way', async () => {
     const { producer, copies } = await embedded();
     function* jobs() {
-      yield { payload: 1, delay: '1m' };
+      yield { payload: 1, delay: '1m' } as const;
       throw new Error('no more rows');
     }
     await expect(producer.delayMany('t', jobs())).rejects.toThrow('no more rows');
@@ -151,7 +151,8 @@ describe('atMany', () => {
 });
 
 describe('adds with keys that are made at once', () => {
-  const keyed = (keys: readonly string[]) => keys.map((key, i) => ({ payload: i, delay: '1m', key }));
+  const keyed = (keys: readonly string[]) =>
+    keys.map((key, i) => ({ payload: i, delay: '1m' as const, key }));
   const calls = (asked: readonly LedgerCall[], call: LedgerCall) => asked.filter((each) => each === call);
 
   it('share their calls to the ledger', async () => {

@@ -411,7 +411,7 @@ describe('revive', () => {
     [{ delay: '5' }, 'DQ_BAD_DURATION'],
   ])('refuses the options %p as %s', async (options, code) => {
     const { deadLetters, ledger } = await scripted();
-    expect((await failure(deadLetters.revive(KEY, options as { delay: string }))).code).toBe(code);
+    expect((await failure(deadLetters.revive(KEY, options as { delay: '5s' }))).code).toBe(code);
     expect(ledger.asked).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { LONGEST_DELAY } from '../copy-timing.js';
 import { DqError, show } from '../errors.js';
-import { parseDuration, parseWhen, type Duration, type When } from '../time.js';
+import { parseDuration, parseWhen, showInstant, type Duration, type When } from '../time.js';
 import { checkObject } from './call-options.js';
 
 /** When something is due, given ledger time at the call; both in whole ms. `DQ_PAST_TIME`, `DQ_TOO_FAR`. */
@@ -24,12 +24,13 @@ export function dueAt(when: When, allowPast: boolean): Due {
     if (instant < now - PAST_TOLERANCE && !allowPast) {
       throw new DqError(
         'DQ_PAST_TIME',
-        `the instant is ${new Date(instant).toISOString()}, ${Math.round(now - instant)} ms ago: ` +
+        `the instant is ${showInstant(instant)}, ${Math.round(now - instant)} ms ago: ` +
           'expected one to come; `allowPast: true` runs it now',
       );
     }
     if (instant - now > LONGEST_DELAY * 1000) {
-      throw new DqError('DQ_TOO_FAR', `due at ${instant} ms, which is over ${LONGEST_DELAY} s ahead`);
+      const last = showInstant(now + LONGEST_DELAY * 1000);
+      throw new DqError('DQ_TOO_FAR', `the instant is ${showInstant(instant)}: expected ${last} or sooner`);
     }
     return Math.max(instant, Math.floor(now));
   };

@@ -5,7 +5,7 @@ import type { JobRecord } from '../ledger/job-record.js';
 import { settle } from '../ledger/owed-copies.js';
 import { embedded, failure, scripted, type StoredCopy } from '../testing/producing.js';
 import { orders, Turns } from '../testing/turns.js';
-import type { When } from '../time.js';
+import type { Duration, When } from '../time.js';
 
 const KEY = { tube: 't', key: 'k' };
 type Kind = 'plain' | 'claimed before' | 'keyed';
@@ -167,7 +167,7 @@ describe('reschedule', () => {
     }
   });
 
-  it.each<[string, (now: number) => When | { delay: number | string }, number]>([
+  it.each<[string, (now: number) => When | { delay: Duration }, number]>([
     ['a delay in ms', () => ({ delay: 1_500 }), 1_500],
     ['a delay with a unit', () => ({ delay: '2 h' }), 7_200_000],
     ['a Date', (now) => new Date(now + 90_000), 90_000],

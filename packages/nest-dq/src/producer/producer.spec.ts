@@ -109,6 +109,10 @@ describe('an add', () => {
     const most = (2 ** 32 - 1) * 1_000;
     expect((await failure(producer.at('t', 1, clock.wall() + most + 1))).code).toBe('DQ_TOO_FAR');
     expect((await failure(producer.at('t', 1, 1e16))).code).toBe('DQ_TOO_FAR');
+    const far = await failure(producer.at('t', 1, Date.UTC(2300, 0, 1)));
+    expect(far.message).toMatch(
+      /^DQ_TOO_FAR: the instant is 2300-01-01T00:00:00.000Z: expected \d{4}-.*Z or sooner$/,
+    );
     expect(words()).toEqual([]);
     expect((await producer.at('t', 1, clock.wall() + most)).copies).toBe(3);
   });
@@ -116,7 +120,7 @@ describe('an add', () => {
   it.each<[string, (producer: ClusterProducer) => Promise<unknown>]>([
     ['DQ_BAD_TUBE', (producer) => producer.now('no tube', 1)],
     ['DQ_BAD_PAYLOAD', (producer) => producer.now('t', 5n)],
-    ['DQ_BAD_DURATION', (producer) => producer.delay('t', 1, '900')],
+    ['DQ_BAD_DURATION', (producer) => producer.delay('t', 1, '900' as '900s')],
     ['DQ_BAD_DURATION', (producer) => producer.delay('t', 1, 1_900_000_000_000)],
     ['DQ_BAD_TIME', (producer) => producer.at('t', 1, 1_900_000_000)],
     ['DQ_BAD_TIME', (producer) => producer.at('t', 1, '2030-01-01' as unknown as When)],

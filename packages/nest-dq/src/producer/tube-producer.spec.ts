@@ -100,7 +100,7 @@ describe('producer.tube', () => {
   it('gives the errors of the producer', async () => {
     const { producer } = await embedded();
     const orders = producer.tube(Orders);
-    expect(await failure(orders.delay({ id: '1' }, '5'))).toMatchObject({ code: 'DQ_BAD_DURATION' });
+    expect(await failure(orders.delay({ id: '1' }, '5' as '5s'))).toMatchObject({ code: 'DQ_BAD_DURATION' });
     expect(await failure(orders.revoke({ key: '' }))).toMatchObject({ code: 'DQ_BAD_REF' });
   });
 });

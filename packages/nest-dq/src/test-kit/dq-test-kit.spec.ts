@@ -55,7 +55,7 @@ describe('time', () => {
     await kit.advanceTo(new Date(START.getTime() + DAY));
     expect(elapsed()).toBe(DAY);
     await expect(kit.advanceTo(START)).rejects.toMatchObject({ code: 'DQ_PAST_TIME' });
-    await expect(kit.advance('15')).rejects.toMatchObject({ code: 'DQ_BAD_DURATION' });
+    await expect(kit.advance('15' as '15s')).rejects.toMatchObject({ code: 'DQ_BAD_DURATION' });
     expect(elapsed()).toBe(DAY);
   });
 
