@@ -128,6 +128,17 @@ describe('an application under the kit', () => {
     expect(app.get(Mails).sent).toEqual(['ann']);
   });
 
+  it('must be initialized before the time is moved', async () => {
+    const metadata = { imports: [DqModule.forRoot()], providers: [Orders] };
+    const app = await kit.override(Test.createTestingModule(metadata)).compile();
+    apps.push(app);
+    await app.get(Orders).place('42');
+    expect(kit.scheduled(OrderCancel)).toHaveLength(1);
+    await expect(kit.advance('15m')).rejects.toThrow(/DQ_CONFIG: .*expected `await app.init\(\)` before/);
+    await app.init();
+    expect(await kit.advance('15m')).toMatchObject({ completed: 1 });
+  });
+
   it('shares its jobs with others under the same kit, as processes do', async () => {
     const imports = [DqModule.forRoot()];
     const worker = await start({ imports, providers: [Orders] });

@@ -24,7 +24,8 @@ export interface HandlerMark {
 
 /** By this Nest knows that a class handles something, and gives it what is global and request-scoped, too. */
 const HANDLES = '__entryProvider__';
-const marks = new MethodMarks<HandlerMark>('nest-dq:handlers');
+/** The `@DelayedHandler`s and `@Recurring`s of methods. */
+export const handlerMarks = new MethodMarks<HandlerMark>('nest-dq:handlers');
 
 /**
  * Runs a tube's jobs by this method `(payload, job)` of a provider or controller. A process has one handler for each
@@ -53,11 +54,6 @@ export function markHandler(
   method: string | symbol,
   descriptor: PropertyDescriptor,
 ): void {
-  marks.add(mark, shown, target, method, descriptor);
+  handlerMarks.add(mark, shown, target, method, descriptor);
   Reflect.defineMetadata(HANDLES, true, target.constructor);
-}
-
-/** The `@DelayedHandler`s and `@Recurring`s of a method. */
-export function handlerMarks(method: Function): readonly HandlerMark[] {
-  return marks.of(method);
 }

@@ -152,6 +152,15 @@ describe('DqModule', () => {
     );
   });
 
+  it('refuses to be imported without forRoot, also beside one', async () => {
+    @Module({ imports: [DqModule] })
+    class Feature {}
+    for (const imports of [[DqModule], [DqModule.forRoot({ logger }), Feature]]) {
+      const compiled = Test.createTestingModule({ imports, providers: [Greeter] }).compile();
+      await expect(compiled).rejects.toThrow(/DQ_CONFIG: `imports` has DqModule itself/);
+    }
+  });
+
   it('refuses what it cannot take where it is written', () => {
     const besides = { useFactory: () => ({}), lease: '5s' };
     expect(refusal(() => DqModule.forRootAsync(besides)).message).toMatch(

@@ -1,6 +1,7 @@
 import {
   ConfigurableModuleBuilder,
   Module,
+  forwardRef,
   type ConfigurableModuleAsyncOptions,
   type DynamicModule,
   type Provider,
@@ -50,6 +51,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   .setFactoryMethodName('createDqOptions')
   .setExtras<DqExtras>({ isGlobal: true, name: undefined }, (definition, { isGlobal, name }) => ({
     ...definition,
+    module: DqClusterModule,
     global: isGlobal,
     imports: [...(definition.imports ?? []), DiscoveryModule, DqRunPhaseModule],
     providers: [...(definition.providers ?? []), ...clusterProviders(name)],
@@ -57,8 +59,20 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   }))
   .build();
 
-/** Delayed jobs: import it once for each cluster, then inject `DqProducer` and decorate methods with `@DelayedHandler`. */
+/** What `forRoot` and `forRootAsync` import. */
 @Module({})
+class DqClusterModule {}
+
+/** Nest asks for it where it finds `DqModule` itself among imports. */
+const withoutOptions = forwardRef(() => {
+  throw new DqError(
+    'DQ_CONFIG',
+    '`imports` has DqModule itself: expected DqModule.forRoot(…) or DqModule.forRootAsync(…) once in the application, and none in other modules, as it is global',
+  );
+});
+
+/** Delayed jobs: import it once for each cluster, then inject `DqProducer` and decorate methods with `@DelayedHandler`. */
+@Module({ imports: [withoutOptions] })
 export class DqModule extends ConfigurableModuleClass {
   /** With nothing: an embedded node and ledger in memory, with a warning at each start; `embedded: { dir }` keeps them. `DQ_CONFIG`: see `DqOptions`. */
   static override forRoot(options: DqOptions & DqExtras = {}): DynamicModule {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Controller, Injectable, Module, Scope, type ModuleMetadata } from '@nestjs/common';
+import { Controller, Injectable, Module, Scope, UseGuards, type ModuleMetadata } from '@nestjs/common';
 import { ApplicationConfig, DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import type { DelayedJob } from '../job.js';
@@ -128,6 +128,64 @@ describe('the discovery of handlers', () => {
     const values = [Object.create(null), 'a text', 0, undefined, null, [], () => 1, new Guarded(), class {}];
     const providers = values.map((useValue: unknown, index) => ({ provide: `value ${index}`, useValue }));
     expect(await explore({ providers })).toEqual([]);
+  });
+
+  it('finds a method in whose place a decorator above has put another function, and calls that', async () => {
+    const wrapped: MethodDecorator = (_target, _key, descriptor: PropertyDescriptor) => {
+      const method = descriptor.value as (payload: unknown) => unknown;
+      descriptor.value = (payload: unknown) => `wrapped ${String(method(payload))}`;
+    };
+    @Injectable()
+    class Wrapped {
+      @DelayedHandler('above')
+      @wrapped
+      @DelayedHandler('below')
+      run(payload: unknown): unknown {
+        return payload;
+      }
+    }
+    const handlers = await explore({ providers: [Wrapped] });
+    expect(tubes(handlers)).toEqual(['above', 'below']);
+    expect(handlers.map(({ handler }) => handler('42', job))).toEqual(['wrapped 42', 'wrapped 42']);
+  });
+
+  it('finds a method that was copied from another class', async () => {
+    class Copy {}
+    Object.defineProperty(
+      Copy.prototype,
+      'cancel',
+      Object.getOwnPropertyDescriptor(Orders.prototype, 'cancel')!,
+    );
+    expect(tubes(await explore({ providers: [Copy] }))).toEqual(['order.cancel']);
+  });
+
+  it('refuses one whose guards were lost, or that is no method any more, and names it', async () => {
+    const bare: MethodDecorator = (_target, _key, descriptor: PropertyDescriptor) => {
+      descriptor.value = () => undefined;
+    };
+    const bound: MethodDecorator = (_target, _key, { value }: PropertyDescriptor) => ({
+      configurable: true,
+      get: () => value as never,
+    });
+    @Injectable()
+    class Unguarded {
+      @bare
+      @UseGuards(class Guard {} as never)
+      @DelayedHandler('a')
+      run(): void {}
+    }
+    @Injectable()
+    class Bound {
+      @bound
+      @DelayedHandler('a')
+      run(): void {}
+    }
+    await expect(explore({ providers: [Unguarded] })).rejects.toThrow(
+      /DQ_CONFIG: Unguarded\.run \(in RootTestModule\): a decorator above @DelayedHandler\("a"\) put a function .*__guards__/,
+    );
+    await expect(explore({ providers: [Bound] })).rejects.toThrow(
+      /DQ_CONFIG: Bound\.run \(in RootTestModule\): a decorator above @DelayedHandler\("a"\) made a getter/,
+    );
   });
 
   it('refuses two handlers of one tube, and names both', async () => {

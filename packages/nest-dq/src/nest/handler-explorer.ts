@@ -5,7 +5,7 @@ import type { HandlerMethod, HandlerOptions } from '../job.js';
 import { tubeName, type Tube } from '../tube.js';
 import { handlerMarks, type HandlerMark } from './delayed-handler.js';
 import type { Wrapper } from './enhancers.js';
-import { clusterOf, foundMethods, type ClusterNames, type Found } from './found-methods.js';
+import { clusterOf, MarkedMethods, type ClusterNames, type Found, type NestModule } from './found-methods.js';
 import type { HandlerInvoker } from './handler-invoker.js';
 import { asConfigError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
@@ -23,29 +23,35 @@ export interface FoundHandler {
 
 /** Finds a cluster's `@DelayedHandler` and `@Recurring` methods of all providers and controllers, and checks them. */
 export class HandlerExplorer {
+  private readonly methods: MarkedMethods<HandlerMark>;
+  /** By tube. */
+  private readonly found = new Map<string, FoundHandler>();
+
   constructor(
-    private readonly discovery: DiscoveryService,
+    discovery: DiscoveryService,
     private readonly invoker: HandlerInvoker,
     private readonly options: ResolvedOptions,
     private readonly cluster?: string,
-  ) {}
+  ) {
+    this.methods = new MarkedMethods(discovery, handlerMarks);
+  }
 
   /**
+   * Those of all modules, or of these, that were not found before.
    * `DQ_CONFIG`: wrong options, two handlers of one tube, a handler of a cluster that no module registers, one of a
    * transient class, or one that its decorators would not work for.
    */
-  explore(clusters: ClusterNames): FoundHandler[] {
-    const found = new Map<string, FoundHandler>();
-    for (const method of foundMethods(this.discovery)) {
-      for (const mark of handlerMarks(method.method)) {
-        if (clusterOf(mark.options, method, clusters) !== this.cluster) continue;
-        const handler = this.check(mark, method);
-        const other = found.get(handler.tube);
-        if (other) throw twoHandlers(handler, other);
-        found.set(handler.tube, handler);
-      }
+  explore(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): FoundHandler[] {
+    const handlers: FoundHandler[] = [];
+    for (const [method, mark] of this.methods.find(modules)) {
+      if (clusterOf(mark.options, method, clusters) !== this.cluster) continue;
+      const handler = this.check(mark, method);
+      const other = this.found.get(handler.tube);
+      if (other) throw twoHandlers(handler, other);
+      this.found.set(handler.tube, handler);
+      handlers.push(handler);
     }
-    return [...found.values()];
+    return handlers;
   }
 
   private check({ tube, options, recurrence }: HandlerMark, found: Found): FoundHandler {

@@ -5,7 +5,6 @@ import { Test } from '@nestjs/testing';
 import type { DelayedJob, HandlerMethod } from '../job.js';
 import { CollectingLogger } from '../testing/collecting-logger.js';
 import { enhancersOf } from './enhancers.js';
-import { foundMethods } from './found-methods.js';
 import { HandlerInvoker } from './handler-invoker.js';
 import { DelayedPayload } from './parameters.js';
 
@@ -39,8 +38,10 @@ async function bind(
   const settings = module.get(ApplicationConfig);
   config?.(settings);
   const invoker = new HandlerInvoker(settings, new CollectingLogger());
-  const found = [...foundMethods(module.get(DiscoveryService))];
-  return invoker.bind(found.find(({ instance, key }) => instance instanceof Work && key === method)!);
+  const providers = module.get(DiscoveryService).getProviders();
+  const wrapper = providers.find(({ token }) => token === Work)!;
+  const instance = module.get(Work);
+  return invoker.bind({ wrapper, instance, key: method, method: instance[method], name: `Work.${method}` });
 }
 
 describe('a handler that nothing stands around', () => {

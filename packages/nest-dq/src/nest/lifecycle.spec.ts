@@ -365,6 +365,8 @@ describe('what is logged at the start', () => {
     await start({}, []);
     await start({ consume: false }, [Mails]);
     expect(logger.matching(/consumes/)).toEqual([]);
+    const notHere = 'does not consume mail, digest in this process, as `consume` is false';
+    expect(logger.matching(/consume/)).toEqual([notHere]);
     await start({}, [Mails]);
     expect(logger.lines).toContainEqual({ level: 'log', message: 'consumes mail, digest' });
     expect(logger.matching(/consumes/)).toHaveLength(1);

@@ -5,7 +5,7 @@ import { occurrencesOf } from '../recurring/occurrences.js';
 import { SeriesKeeper } from '../recurring/series-keeper.js';
 import { Series } from '../recurring/series.js';
 import type { Clock, Timer } from '../time.js';
-import type { ClusterNames } from './found-methods.js';
+import type { ClusterNames, NestModule } from './found-methods.js';
 import type { FoundHandler, HandlerExplorer } from './handler-explorer.js';
 import type { ListenerExplorer } from './listener-explorer.js';
 import { configError } from './option-checks.js';
@@ -24,9 +24,11 @@ const HOOKS_WITHIN = 1_000;
 export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationShutdown {
   private readonly logger: LoggerService;
   private readonly keeper: SeriesKeeper;
-  /** Of the handlers that run here. */
-  private tubes: string[] = [];
+  /** Of the handlers that were found, until that is told. */
+  private readonly tubes: string[] = [];
   private hooksReminder: Timer | undefined;
+  private prepared = false;
+  private begun = false;
   private ended = false;
 
   constructor(
@@ -49,25 +51,50 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   }
 
   private async prepare(): Promise<void> {
-    const clusters = this.clusters();
-    const handlers = this.explorer.explore(clusters);
-    this.listeners.attach(clusters);
-    for (const found of handlers) {
-      const handler = await this.recurring(found);
-      if (this.options.consume) await this.runtime.consumer.consume(found.token, handler, found.options);
-    }
-    if (this.options.consume) this.tubes = handlers.map(({ tube }) => tube);
+    await this.take();
+    this.prepared = true;
     if (!this.options.servers && !this.options.folder && this.options.advise) this.warnOfMemory();
     await this.runtime.open();
     this.runtime.start();
   }
 
+  /** Handlers and listeners of all modules, or of these, that were not found before. */
+  private async take(modules?: ReadonlySet<NestModule>): Promise<void> {
+    const { consume } = this.options;
+    const clusters = this.clusters();
+    const handlers = this.explorer.explore(clusters, modules);
+    this.listeners.attach(clusters, modules);
+    for (const found of handlers) {
+      const handler = await this.recurring(found);
+      if (consume) await this.runtime.consumer.consume(found.token, handler, found.options);
+    }
+    this.tubes.push(...handlers.map(({ tube }) => tube));
+  }
+
   async begin(): Promise<void> {
     if (this.ended) return;
+    this.begun = true;
     this.runtime.consumer.start();
-    if (this.tubes.length === 0) return;
-    this.logger.log(`consumes ${this.tubes.join(', ')}`);
-    if (this.options.advise) this.hooksReminder = this.clock.after(HOOKS_WITHIN, () => this.remindOfHooks());
+    await this.go();
+  }
+
+  async loaded(modules: ReadonlySet<NestModule>): Promise<void> {
+    if (!this.prepared || this.ended) return; // all of them are found in `prepare`
+    await this.take(modules);
+    if (this.begun) await this.go();
+  }
+
+  /** With the handlers that were found since the last time. */
+  private async go(): Promise<void> {
+    const { consume, advise } = this.options;
+    const tubes = this.tubes.splice(0);
+    if (tubes.length === 0) return;
+    if (!consume) {
+      this.logger.log(`does not consume ${tubes.join(', ')} in this process, as \`consume\` is false`);
+      return;
+    }
+    this.logger.log(`consumes ${tubes.join(', ')}`);
+    if (advise) this.hooksReminder ??= this.clock.after(HOOKS_WITHIN, () => this.remindOfHooks());
     await this.keeper.start();
   }
 

@@ -1,7 +1,7 @@
 import type { DiscoveryService } from '@nestjs/core';
 import { DqError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
-import { clusterOf, foundMethods, type ClusterNames, type Found } from './found-methods.js';
+import { clusterOf, MarkedMethods, type ClusterNames, type Found, type NestModule } from './found-methods.js';
 import { listenerMarks, type ListenerMark } from './on-dq.js';
 import { asConfigError } from './option-checks.js';
 
@@ -9,18 +9,23 @@ type Listeners = Readonly<Record<string | symbol, (event: unknown) => unknown>>;
 
 /** Finds a cluster's `@OnDq` methods of all providers and controllers, and has them told. */
 export class ListenerExplorer {
+  private readonly methods: MarkedMethods<ListenerMark>;
+
   constructor(
-    private readonly discovery: DiscoveryService,
+    discovery: DiscoveryService,
     private readonly events: EventHub,
     private readonly cluster?: string,
-  ) {}
+  ) {
+    this.methods = new MarkedMethods(discovery, listenerMarks);
+  }
 
-  /** `DQ_CONFIG`: no such event, a cluster that no module registers, or a listener without a single instance to call. */
-  attach(clusters: ClusterNames): void {
-    for (const found of foundMethods(this.discovery)) {
-      for (const mark of listenerMarks(found.method)) {
-        if (clusterOf(mark.options, found, clusters) === this.cluster) this.listen(mark, found);
-      }
+  /**
+   * Of all modules, or of these; none twice.
+   * `DQ_CONFIG`: no such event, a cluster that no module registers, or a listener without a single instance to call.
+   */
+  attach(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): void {
+    for (const [found, mark] of this.methods.find(modules)) {
+      if (clusterOf(mark.options, found, clusters) === this.cluster) this.listen(mark, found);
     }
   }
 

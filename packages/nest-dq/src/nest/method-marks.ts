@@ -3,12 +3,28 @@ import { DqError } from '../errors.js';
 
 const reflector = new Reflector();
 
+/** A mark as it was set: another decorator may put another function in the place of the method afterwards. */
+interface Note<Mark> {
+  readonly mark: Mark;
+  readonly method: Function;
+  /** The decorator, as it is written. */
+  readonly shown: string;
+}
+
+/** A method as it stands on a prototype. */
+interface Place {
+  readonly prototype: object;
+  readonly key: string | symbol;
+  /** What is there now. */
+  readonly value: unknown;
+}
+
 /** What decorators of one kind say on methods; a method may have several. */
 export class MethodMarks<Mark> {
   private readonly decorate;
 
   /** `key`: the same in every copy of this library that an application may have. */
-  constructor(key: string) {
+  constructor(private readonly key: string) {
     this.decorate = Reflector.createDecorator<readonly Mark[]>({ key });
   }
 
@@ -27,10 +43,56 @@ export class MethodMarks<Mark> {
         `${shown} stands on \`${String(method)}\`: expected a method that is not static`,
       );
     }
-    this.decorate([mark, ...this.of(value)])(target, method, descriptor);
+    // By its function it is known where that is copied to another class, by its place where the function is replaced.
+    this.decorate([mark, ...this.onFunction(value)])(target, method, descriptor);
+    const notes = [{ mark, method: value, shown }, ...this.notes(target, method)];
+    Reflect.defineMetadata(this.key, notes, target, method);
   }
 
-  of(method: Function): readonly Mark[] {
+  /**
+   * Of the method at a place, which `name` tells people. `DQ_CONFIG`: a decorator above has made it no method, or has put a
+   * function in its place that does not have what the decorators below it said, such as their guards.
+   */
+  of({ prototype, key, value }: Place, name: string): readonly Mark[] {
+    const notes = this.notes(prototype, key);
+    if (typeof value !== 'function') {
+      if (notes.length === 0) return [];
+      throw lost(name, notes[0]!, 'made a getter or a value of the method', 'let it leave a method there');
+    }
+    for (const note of notes) {
+      const missing = this.missing(note.method, value);
+      if (missing.length === 0) continue;
+      throw lost(
+        name,
+        note,
+        `put a function in the place of the method that lacks what decorators said (${missing.map(String).join(', ')})`,
+        'put it below them, or let it copy their metadata',
+      );
+    }
+    const marks = notes.map(({ mark }) => mark);
+    return [...marks, ...this.onFunction(value).filter((mark) => !marks.includes(mark))];
+  }
+
+  private onFunction(method: Function): readonly Mark[] {
     return reflector.get(this.decorate, method) ?? [];
   }
+
+  private notes(prototype: object, key: string | symbol): readonly Note<Mark>[] {
+    return (Reflect.getOwnMetadata(this.key, prototype, key) as Note<Mark>[] | undefined) ?? [];
+  }
+
+  /** Keys of metadata, but for marks of ours, which are known by their place. */
+  private missing(marked: Function, present: Function): unknown[] {
+    if (marked === present) return [];
+    const kept = new Set<unknown>(Reflect.getMetadataKeys(present));
+    const keys: unknown[] = Reflect.getOwnMetadataKeys(marked);
+    return keys.filter((key) => !kept.has(key) && !String(key).startsWith(OURS));
+  }
+}
+
+/** How the keys of all marks begin. */
+const OURS = 'nest-dq:';
+
+function lost(name: string, { shown }: Note<unknown>, what: string, advice: string): DqError {
+  return new DqError('DQ_CONFIG', `${name}: a decorator above ${shown} ${what}; ${advice}`);
 }

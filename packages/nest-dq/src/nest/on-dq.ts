@@ -8,7 +8,8 @@ export interface ListenerMark {
   readonly options?: { readonly cluster?: string };
 }
 
-const marks = new MethodMarks<ListenerMark>('nest-dq:listeners');
+/** The `@OnDq`s of methods. */
+export const listenerMarks = new MethodMarks<ListenerMark>('nest-dq:listeners');
 
 /**
  * Calls this method of a provider or controller with each event of that name, of this process only. What it throws, or
@@ -25,10 +26,5 @@ export function OnDq<N extends DqEventName>(
   descriptor: TypedPropertyDescriptor<M>,
 ) => void {
   return (target, method, descriptor) =>
-    marks.add({ event: name, options }, `@OnDq(${show(name)})`, target, method, descriptor);
-}
-
-/** The `@OnDq`s of a method. */
-export function listenerMarks(method: Function): readonly ListenerMark[] {
-  return marks.of(method);
+    listenerMarks.add({ event: name, options }, `@OnDq(${show(name)})`, target, method, descriptor);
 }

@@ -1,11 +1,14 @@
 import { Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import { LazyModuleLoader, ModuleRef, ModulesContainer } from '@nestjs/core';
+import type { NestModule } from './found-methods.js';
 
 /** What goes on only while every module of the application works. */
 export interface RunPhaseMember {
   /** Its cluster's name; undefined is that of the one without a name. */
   readonly cluster?: string | undefined;
   begin(): Promise<void>;
+  /** Modules were made while the application is there: Nest calls none of their hooks. */
+  loaded(modules: ReadonlySet<NestModule>): Promise<void>;
   /** Never rejects: in Nest 11 that would end the shutdown of all others. Idempotent, and also without `begin`. */
   end(): Promise<void>;
   /** After `end`: gives back what it has opened. The same. */
@@ -37,6 +40,10 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
+  async loaded(modules: ReadonlySet<NestModule>): Promise<void> {
+    await Promise.all(Array.from(this.members, (member) => member.loaded(modules)));
+  }
+
   async onModuleDestroy(): Promise<void> {
     await Promise.all(Array.from(this.members, (member) => member.end()));
   }
@@ -51,9 +58,30 @@ const NEAREST = -Number.MAX_VALUE;
  */
 @Module({ providers: [RunPhase], exports: [RunPhase] })
 export class DqRunPhaseModule {
-  constructor(modules: ModulesContainer) {
+  constructor(modules: ModulesContainer, loader: LazyModuleLoader, phase: RunPhase) {
     // Distances are looked at once, after all modules were made.
-    for (const module of modules.values())
+    for (const module of modules.values()) {
       if (module.metatype === DqRunPhaseModule) module.distance = NEAREST;
+    }
+    // Of this one application: nobody is told of a module that it loads.
+    const load = loader.load.bind(loader);
+    loader.load = async (...args) => {
+      const loaded = await load(...args);
+      const module = Array.from(modules.values()).find((each) => refOf(each) === loaded);
+      if (module) await phase.loaded(withImports(module));
+      return loaded;
+    };
   }
+}
+
+function refOf(module: NestModule): unknown {
+  return module.getProviderByKey(ModuleRef)?.instance;
+}
+
+function withImports(module: NestModule, found = new Set<NestModule>()): Set<NestModule> {
+  if (!found.has(module)) {
+    found.add(module);
+    for (const each of module.imports) withImports(each, found);
+  }
+  return found;
 }

@@ -24,14 +24,18 @@ export class SeriesKeeper {
 
   constructor(private readonly parts: SeriesKeeperParts) {}
 
-  /** Before the start. A tube has one. */
+  /** A tube has one. Those that are added after a start are looked after by the next. */
   add(series: Series): void {
     this.series.set(series.tube, series);
   }
 
-  /** Resolves when all of them were looked after once; what fails is told, and tried again. */
+  /** Resolves when all of them were looked after; what fails is told, and tried again. */
   async start(): Promise<void> {
     if (this.series.size === 0 || this.stopped) return;
+    if (this.timer) {
+      this.keepAll();
+      return this.calm();
+    }
     const { events } = this.parts;
     events.on('dead').subscribe(({ letter }) => this.ended(letter));
     events.on('completed').subscribe(({ job, result }) => {
@@ -49,8 +53,12 @@ export class SeriesKeeper {
   }
 
   private round(): void {
-    for (const series of this.series.values()) this.keep(series);
+    this.keepAll();
     this.timer = this.parts.clock.after(EVERY, () => this.round());
+  }
+
+  private keepAll(): void {
+    for (const series of this.series.values()) this.keep(series);
   }
 
   /** A job ended here, perhaps that of a series. */

@@ -48,6 +48,8 @@ export class DqTestKit {
   private readonly nodes: number;
   private readonly tally = new RunTally();
   private readonly gates = new Set<Gate>();
+  /** Of applications that were compiled, and neither initialized nor closed. */
+  private readonly idle = new Set<Gate>();
   /** By their names; undefined is that of the one without a name. */
   private readonly clusters = new Map<string | undefined, KitCluster>();
   private readonly asleep = new Set<number>();
@@ -107,7 +109,7 @@ export class DqTestKit {
   /**
    * Moves the clock, running all that comes due on the way, retries too. Resolves when all handlers have ended, but for
    * those that take longer than `patience`. Fake timers of Jest and Vitest move along. `DQ_BAD_DURATION`, `DQ_CLOSED`;
-   * `DQ_CONFIG`: no application stands on this kit.
+   * `DQ_CONFIG`: no application stands on this kit, or `init` was not called on one.
    */
   async advance(by: Duration): Promise<RunCounts> {
     const ms = parseDuration(by, 'the time to advance by');
@@ -173,6 +175,7 @@ export class DqTestKit {
     const prefix = this.clusters.get(undefined)?.settings.prefix;
     const options = this.resolve({ prefix }, undefined);
     this.own = new DqRuntime(options, this.clock, this.backend(options, undefined));
+    void this.own.open();
     this.own.start();
     this.own.consumer.start();
     return this.own;
@@ -197,12 +200,13 @@ export class DqTestKit {
     }
     const gate = new Gate();
     this.gates.add(gate);
+    this.idle.add(gate);
     return {
       cluster: shared.reach(settings),
       ledger: new KitLedger(shared.ledger, gate, this.tally),
-      open: async () => undefined,
+      open: async () => void this.idle.delete(gate),
       stopped: (stop) => this.stopped(stop, gate),
-      close: async () => undefined,
+      close: async () => void this.idle.delete(gate),
     };
   }
 
@@ -217,6 +221,12 @@ export class DqTestKit {
   private go(end: () => number): Promise<RunCounts> {
     if (this.closed) throw new DqError('DQ_CLOSED', 'the test kit is closed');
     this.checkUsed();
+    if (this.idle.size > 0) {
+      throw new DqError(
+        'DQ_CONFIG',
+        'an application on this kit was not started, so that none of its handlers would run: expected `await app.init()` before',
+      );
+    }
     return this.next(async () => {
       const to = end();
       for (const gate of this.gates) gate.open();
