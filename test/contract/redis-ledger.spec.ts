@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { Cluster, Redis } from 'ioredis';
 import type { ClaimRequest, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import { RedisLedger, type RedisLedgerOptions } from 'nest-dq/src/ledger/redis-ledger.js';
+import { realEnvironment } from 'nest-dq/src/nest/environment.js';
 import { systemClock, type Clock } from 'nest-dq/src/time.js';
 import { startRedis, type RedisServer } from 'test-servers';
 import { eventually } from '../support/waiting.js';
@@ -385,6 +386,34 @@ describe('with one Redis', () => {
     } finally {
       client.disconnect();
     }
+  });
+
+  it('refuses to open with a database that the server does not have, and never uses another', async () => {
+    const opening = async (redis: unknown) => {
+      const options = realEnvironment.resolve(
+        { beanstalks: ['127.0.0.1:1'], redis: redis as string },
+        undefined,
+      );
+      const backend = realEnvironment.backend(options, { clock: systemClock, name: undefined });
+      try {
+        await backend.open();
+      } finally {
+        await backend.ledger.close();
+      }
+    };
+    const refused = {
+      code: 'DQ_CONFIG',
+      message: expect.stringMatching(/database 99 of `redis`.*out of range/),
+    };
+    await expect(opening(`${server.url}/99`)).rejects.toMatchObject(refused);
+    await expect(opening({ host: server.host, port: server.port, db: 99 })).rejects.toMatchObject(refused);
+    await expect(opening(`${server.url}/15`)).resolves.toBeUndefined();
+    // As it is where the server was not there at the start.
+    const tube = open(`${server.url}/99`).tube('database');
+    await expect(claim(tube, 'job')).rejects.toMatchObject({ ...DOWN, message: refused.message });
+    await expect(inspect.exists('{database}:job')).resolves.toBe(0);
+    await claim(open(`${server.url}/15`).tube('database'), 'job');
+    await expect(inspect.exists('{database}:job')).resolves.toBe(0);
   });
 
   it('begins every key with its tube in braces', async () => {

@@ -139,6 +139,11 @@ export function isAboutData(error: Error): boolean {
   return /^WRONGTYPE |^ERR .*user_script/s.test(error.message);
 }
 
+/** Whether the server refused the database that ioredis selects on each new connection. */
+export function isAboutDatabase(error: Error): boolean {
+  return (error as { command?: { name?: unknown } }).command?.name === 'select';
+}
+
 /** Whether ioredis refused a call at once, as no connection stands that could take it: an effect of `enableOfflineQueue`. */
 export function isUnsent(error: Error): boolean {
   return error.message.includes('enableOfflineQueue');

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
-import { toError } from '../errors.js';
+import { DqError, toError } from '../errors.js';
 import type { Clock, Timer } from '../time.js';
 import { withinLimit } from './call-limit.js';
 import { LeaseKeeper, type StartKeeperThread } from './lease-keeper.js';
@@ -8,6 +8,7 @@ import type { Ledger, LedgerListener, LedgerSettings } from './ledger.js';
 import { unchecked, unfitness } from './redis-check.js';
 import {
   CALL_LIMIT,
+  isAboutDatabase,
   isCluster,
   isRefusal,
   ledgerConnection,
@@ -47,6 +48,8 @@ export class RedisLedger implements Ledger {
   private checked = false;
   private reconnecting: Timer | undefined;
   private greeting: Timer | undefined;
+  /** The server has refused the database of the options. */
+  private noDatabase: DqError | undefined;
   private closing: Promise<void> | undefined;
 
   constructor(private readonly options: RedisLedgerOptions) {
@@ -78,6 +81,26 @@ export class RedisLedger implements Ledger {
     for (const master of this.masters.values()) master.start();
     this.watch();
     this.connect();
+  }
+
+  /**
+   * Starts, and looks whether the server has the database of the options: `DQ_CONFIG` if not, as ioredis would go on with
+   * database 0. With a server that cannot be reached now, it is away until somebody gives it one.
+   */
+  open(): Promise<void> {
+    const { connection } = this;
+    const entered =
+      isCluster(connection) || !connection.options.db
+        ? Promise.resolve()
+        : new Promise<void>((resolve, reject) => {
+            connection.once('ready', () => this.noDatabase || resolve());
+            connection.once('close', () => (this.noDatabase ? reject(this.noDatabase) : resolve()));
+          });
+    this.start();
+    return this.limited(entered).catch((error: unknown) => {
+      if (error !== this.noDatabase) return; // no answer yet
+      throw error;
+    });
   }
 
   listen(listener: LedgerListener): () => void {
@@ -136,12 +159,18 @@ export class RedisLedger implements Ledger {
   private watch(): void {
     const events: EventEmitter = this.connection;
     let problem: Error | undefined;
-    events.on('error', (error: Error) => (problem = error));
+    events.on('error', (error: Error) => {
+      problem = error;
+      if (isCluster(this.connection) || !isAboutDatabase(error)) return;
+      problem = this.noDatabase = noDatabase(this.connection, error);
+      this.connection.disconnect(true);
+    });
     events.on('node error', (error: Error) => (problem = error));
     events.on('connect', () => this.awaitReady());
     events.on('ready', () => {
       this.greeting?.cancel();
-      problem = undefined;
+      if (problem && problem === this.noDatabase) return; // the connection is closed already, and says so next
+      problem = this.noDatabase = undefined;
       for (const master of this.masters.values()) master.connected();
       void this.check();
     });
@@ -218,4 +247,15 @@ export class RedisLedger implements Ledger {
 /** What the keys of a tube begin with, in one hash tag: all of a tube is in one slot. */
 function baseOf(tube: string): string {
   return `{${tube}}:`;
+}
+
+function noDatabase({ options }: Redis, cause: Error): DqError {
+  const fact = `the database ${options.db} of \`redis\` cannot be used`;
+  return new DqError(
+    'DQ_CONFIG',
+    `${fact}: expected one that the server has and the user may select (${cause.message})`,
+    {
+      cause,
+    },
+  );
 }

@@ -96,6 +96,9 @@ function checkRedis(redis: unknown): RedisSource {
   const isGiven = typeof redis === 'string' ? redis !== '' : typeof redis === 'object' && redis !== null;
   const fault = isGiven && typeof redis === 'string' ? redisUrlFault(redis) : undefined;
   if (fault !== undefined) throw new DqError('DQ_CONFIG', `\`redis\` ${fault}`);
+  const db: unknown = typeof redis === 'object' && redis !== null && 'db' in redis ? redis.db : undefined;
+  if (db !== undefined && !/^\d+$/.test(JSON.stringify(db)))
+    throw wrong('`redis.db`', db, 'the number of a database, 0 or more');
   if (isGiven) return redis as RedisSource;
   const given =
     typeof redis === 'string'

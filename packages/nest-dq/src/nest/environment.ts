@@ -18,7 +18,7 @@ export interface Backend {
   readonly ledger: Ledger;
   /** Whether Redis answers now; absent where there is none. */
   readonly askRedis?: () => Promise<boolean>;
-  /** Before anything is asked of it, and the first that does anything. `DQ_DISK`. */
+  /** Before anything is asked of it, and the first that does anything. `DQ_DISK`, `DQ_CONFIG`. */
   open(): Promise<void>;
   /** Awaits a stop of the consumer, which may take some of the clock's time. */
   stopped(stop: Promise<void>): Promise<void>;
@@ -76,7 +76,7 @@ function onServers(
     cluster: new Cluster(nodes, settings),
     ledger,
     askRedis: () => ledger.ping(),
-    open: async () => undefined,
+    open: () => ledger.open(),
     stopped: (stop) => stop,
     close: async () => undefined,
   };

@@ -164,6 +164,11 @@ describe('the options', () => {
           new RegExp(`\`redis\` is ${shown!.replaceAll('.', '\\.')}: expected redis://`),
         ] satisfies [string, unknown, RegExp],
     ),
+    [
+      'a database that is no number',
+      { beanstalks, redis: { host: 'a', db: -1 } },
+      /`redis\.db` is -1: expected the number of a database, 0 or more/,
+    ],
     ['an empty redis', { beanstalks, redis: '' }, /`redis` is empty: expected a URL/],
     ['redis as a number', { beanstalks, redis: 6379 }, /`redis` is a number: expected a URL/],
     [

@@ -70,7 +70,7 @@ export class DqRuntime {
     });
   }
 
-  /** Opens what keeps the jobs, before all else. `DQ_DISK`. */
+  /** Opens what keeps the jobs, before all else. `DQ_DISK`, `DQ_CONFIG`. */
   open(): Promise<void> {
     return this.backend.open();
   }
