@@ -11,6 +11,7 @@
 import { asciiJson } from './ascii-json.js';
 import type { ResolvedBackoff } from './backoff.js';
 import { DqError, show } from './errors.js';
+import { findLoss } from './json-loss.js';
 import type { Place } from './location.js';
 import { FIRST_TIMESTAMP } from './time.js';
 
@@ -89,7 +90,10 @@ interface WireHeader {
 const EMPTY = Buffer.alloc(0);
 const NO_SIBLINGS: readonly Place[] = [];
 
-/** A payload as bytes: a Uint8Array and a string as they are, undefined as nothing, all else as JSON. `DQ_BAD_PAYLOAD`. */
+/**
+ * A payload as bytes: a Uint8Array and a string as they are, undefined as nothing, all else as JSON. `DQ_BAD_PAYLOAD`: JSON
+ * cannot hold it, or would drop a part of it without a word.
+ */
 export function encodePayload(payload: unknown): Content {
   if (payload === undefined) return { type: 'void', bytes: EMPTY };
   if (typeof payload === 'string') return { type: 'text', bytes: bytesOf(payload) };
@@ -98,8 +102,10 @@ export function encodePayload(payload: unknown): Content {
     return { type: 'bytes', bytes: Buffer.from(payload) };
   }
   let json: string | undefined;
+  let loss: string | undefined;
   try {
     json = JSON.stringify(payload);
+    loss = findLoss(payload, 'the payload');
   } catch (cause) {
     throw new DqError('DQ_BAD_PAYLOAD', `the payload cannot be written as JSON: ${String(cause)}`, { cause });
   }
@@ -108,6 +114,12 @@ export function encodePayload(payload: unknown): Content {
       'DQ_BAD_PAYLOAD',
       `the payload is ${show(payload)}: expected what JSON can hold, a string, a Buffer or undefined`,
     );
+  }
+  if (loss !== undefined) {
+    const why = loss.endsWith('Promise')
+      ? 'is an await missing?'
+      : 'JSON keeps nothing of it, or not what matters';
+    throw new DqError('DQ_BAD_PAYLOAD', `${loss}: expected what JSON can hold; ${why}`);
   }
   return { type: 'json', bytes: bytesOf(json) };
 }

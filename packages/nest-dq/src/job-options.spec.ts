@@ -43,6 +43,8 @@ describe('resolveJobOptions', () => {
   it.each<[unknown, string]>([
     [null, 'the job options is null'],
     [5, 'the job options is 5'],
+    [{ key: undefined }, '`key` is undefined: expected a text'],
+    [{ key: undefined, onDuplicate: 'keep' }, '`key` is undefined'],
     [{ priority: 'urgent' }, '`priority` is "urgent"'],
     [{ priority: 1 }, '`priority` is 1'],
     [{ attempts: 0 }, '`attempts` is 0'],

@@ -26,7 +26,8 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
   if (typeof options !== 'object' || options === null) throw wrong('the job options', options, 'an object');
   refuseUnknown(options, KNOWN, 'job');
   const { key, onDuplicate, priority, attempts, backoff, headers, allowPast } = options;
-  if (key !== undefined) checkKey(key, '`key`', 'DQ_BAD_OPTION');
+  // A key that is there and undefined is an id that was forgotten: without it the job could never be found by its key.
+  if ('key' in options) checkKey(key, '`key`', 'DQ_BAD_OPTION');
   if (onDuplicate !== undefined) {
     if (!ON_DUPLICATE.includes(onDuplicate))
       throw wrong('`onDuplicate`', onDuplicate, "'replace', 'keep' or 'reject'");

@@ -7,7 +7,8 @@ import type { Tube } from './tube.js';
 export interface JobOptions {
   /**
    * Your own name for the job, 1 to 500 characters: at most one job of a tube waits under it. It is free again when the
-   * job is done, revoked or dead. An add with a key needs Redis. @default none
+   * job is done, revoked or dead. An add with a key needs Redis. One that is given and undefined is `DQ_BAD_OPTION`.
+   * @default none
    */
   key?: string;
   /** When a job of this key waits or runs. @default 'replace' */

@@ -53,6 +53,22 @@ describe('defineTube', () => {
     expect(schemaOf('dated')).toBeUndefined();
   });
 
+  it.each<unknown>(['', ' ', 'a b', 'ä', '- ', 'x'.repeat(201), `-${'x'.repeat(200)}`, undefined, 5, {}])(
+    'refuses the name %p where it stands',
+    (name) => {
+      const refusal = expect.objectContaining({ code: 'DQ_BAD_TUBE' });
+      expect(() => defineTube(name as string)).toThrow(refusal);
+      expect(() => defineTube(name as string, { schema: schemaBy(dated) })).toThrow(refusal);
+    },
+  );
+
+  it('leaves to its use what depends on the prefix', () => {
+    const tube = defineTube('-order');
+    expect(tubeName(tube, 'app.')).toBe('-order');
+    expect(() => tubeName(tube, '')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
+    expect(defineTube('x'.repeat(200)).name).toHaveLength(200);
+  });
+
   it.each<unknown>([
     {},
     null,

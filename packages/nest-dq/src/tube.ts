@@ -20,7 +20,7 @@ export interface Tube<In = any, Out = any> {
  * one. It is asked about the payload as the handler will read it, after JSON: on adding, where what it refuses is
  * `DQ_BAD_PAYLOAD` with its issues, and what it returns is not stored; and on running, where its output is the payload,
  * and what it refuses is a dead letter at once. A handler of the tube's plain name gets what is stored, unchecked.
- * `DQ_BAD_OPTION`: it is no such schema.
+ * `DQ_BAD_OPTION`: it is no such schema. `DQ_BAD_TUBE`: see below.
  */
 export function defineTube<S extends StandardSchemaV1>(
   name: string,
@@ -29,12 +29,14 @@ export function defineTube<S extends StandardSchemaV1>(
 /**
  * Names a tube and says what its payloads are, for producer and handler alike:
  * `const OrderCancel = defineTube<{ id: string }>('order.cancel')`.
- * The name is 1 to 200 bytes of `A-Z a-z 0-9 - + / ; . $ _ ( )`, a configured prefix included; otherwise
- * the first use throws `DQ_BAD_TUBE`. A handler gets the payload as JSON leaves it (a Date arrives as a string);
+ * The name is 1 to 200 bytes of `A-Z a-z 0-9 - + / ; . $ _ ( )`, otherwise `DQ_BAD_TUBE`; where it is too long only with the
+ * configured prefix, or begins with - and there is none, the first use throws that. A handler gets the payload as JSON leaves it (a Date arrives as a string);
  * give `Out` to say otherwise.
  */
 export function defineTube<In = unknown, Out = AsJson<In>>(name: string): Tube<In, Out>;
 export function defineTube(name: string, options?: { schema: StandardSchemaV1 }): Tube {
+  // Behind a prefix, which is known later, a name may begin with -.
+  if (typeof name !== 'string' || !isTubeName(name.replace(/^-/, 'x'))) throw badTube(show(name));
   if (options === undefined) return { name };
   const fields: unknown =
     typeof options === 'object' && options !== null ? Object.keys(options).join() : options;
@@ -50,7 +52,11 @@ export function tubeName(tube: string | Tube, prefix: string): string {
   const name: unknown = typeof tube === 'object' && tube !== null ? tube.name : tube;
   if (typeof name === 'string' && name !== '' && isTubeName(prefix + name)) return name;
   const given = prefix === '' ? show(name) : `${show(name)} (behind the prefix ${show(prefix)})`;
-  throw new DqError(
+  throw badTube(given);
+}
+
+function badTube(given: string): DqError {
+  return new DqError(
     'DQ_BAD_TUBE',
     `the tube is ${given}: expected 1 to 200 of A-Z a-z 0-9 - + / ; . $ _ ( ), not beginning with -, prefix included`,
   );
