@@ -90,7 +90,8 @@ describe('forRootAsync', () => {
   ])('takes what the environment says: %s', async (_where, values, nodes) => {
     const dq = DqModule.forRootAsync({
       inject: [ConfigService],
-      useFactory: (config: ConfigService) => (config.get('BEANSTALKS') ? useFactory(config) : {}),
+      useFactory: (config: ConfigService) =>
+        config.get('BEANSTALKS') ? useFactory(config) : { embedded: 'memory' as const },
     });
     expect(
       (await compile([environment(values as Record<string, string>), dq])).servers?.beanstalks.length,

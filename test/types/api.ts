@@ -694,6 +694,9 @@ export const named = (options: DqModuleAsyncOptions) => DqModule.forRootAsync({ 
     // @ts-expect-error the name is told beside the factory
     DqModule.forRootAsync({ useFactory: () => ({ name: 'fourth' }) }),
     DqModule.forRoot({ embedded: { dir: '/var/lib/dq' } }),
+    DqModule.forRoot({ embedded: 'memory' }),
+    // @ts-expect-error a folder is given by `dir`
+    DqModule.forRoot({ embedded: '/var/lib/dq' }),
     // @ts-expect-error there is no such option of the embedded node
     DqModule.forRoot({ embedded: { path: '/var/lib/dq' } }),
     // @ts-expect-error options belong in what the factory returns

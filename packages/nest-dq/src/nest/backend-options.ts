@@ -41,13 +41,17 @@ export function resolveServers(options: BackendOptions): Servers | undefined {
   throw new DqError('DQ_CONFIG', `${alone}; give both, or neither for an embedded node`);
 }
 
+/** Of `embedded` where it is no text. */
+const FIELDS = ['dir', 'patience'];
+
 /** Of `embedded`; undefined: in memory. `DQ_CONFIG`. */
 export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder | undefined {
   if (embedded === undefined) return undefined;
-  const expected = "{ dir: './data' }, or no `embedded` at all to keep jobs in memory";
-  if (typeof embedded !== 'object' || embedded === null || Array.isArray(embedded))
+  const expected = "{ dir: './data' }, or 'memory'";
+  const isMemory = embedded === 'memory';
+  if (!isMemory && (typeof embedded !== 'object' || embedded === null || Array.isArray(embedded)))
     throw wrong('`embedded`', embedded, expected);
-  const unknown = Object.keys(embedded).find((field) => field !== 'dir' && field !== 'patience');
+  const unknown = isMemory ? undefined : Object.keys(embedded).find((field) => !FIELDS.includes(field));
   if (unknown !== undefined)
     throw new DqError('DQ_CONFIG', `there is no \`embedded.${unknown}\`: expected ${expected}`);
   if (beanstalks !== undefined) {
@@ -56,6 +60,7 @@ export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder 
       '`embedded` and `beanstalks` are both given: jobs are kept by an embedded node or by beanstalkd nodes, not by both',
     );
   }
+  if (isMemory) return undefined;
   const { patience = DEFAULT_PATIENCE } = embedded as { patience?: Duration };
   if (!('dir' in embedded)) {
     if (!('patience' in embedded)) return undefined;

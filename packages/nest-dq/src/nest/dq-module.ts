@@ -74,7 +74,7 @@ const withoutOptions = forwardRef(() => {
 /** Delayed jobs: import it once for each cluster, then inject `DqProducer` and decorate methods with `@DelayedHandler`. */
 @Module({ imports: [withoutOptions] })
 export class DqModule extends ConfigurableModuleClass {
-  /** With nothing: an embedded node and ledger in memory, with a warning at each start; `embedded: { dir }` keeps them. `DQ_CONFIG`: see `DqOptions`. */
+  /** With nothing: an embedded node and ledger in memory, with a warning at each start, and not in production; `embedded: { dir }` keeps them. `DQ_CONFIG`: see `DqOptions`. */
   static override forRoot(options: DqOptions & DqExtras = {}): DynamicModule {
     if (typeof options !== 'object' || options === null) {
       throw new DqError(

@@ -297,29 +297,35 @@ describe('a close in which something fails', () => {
 });
 
 describe('what is logged at the start', () => {
-  async function startAndClose(): Promise<void> {
-    const app = await compile();
+  async function startAndClose(options: DqOptions = {}): Promise<void> {
+    const app = await compile(options);
     app.get(Witness).release.resolve();
-    await app.init();
-    await app.close();
+    try {
+      await app.init();
+    } finally {
+      await app.close();
+    }
   }
 
-  it('warns once that jobs are kept in memory', async () => {
+  it('warns once that jobs are kept in memory, unless that was asked for', async () => {
+    await startAndClose({ embedded: 'memory' });
+    expect(logger.matching(/memory/)).toEqual([]);
     await startAndClose();
     expect(logger.matching(/memory/)).toEqual([expect.stringMatching(/^jobs are kept in memory/)]);
   });
 
-  it('warns more strongly in production', async () => {
+  it('starts in production with jobs in memory only where that was asked for', async () => {
     const env = process.env['NODE_ENV'];
     process.env['NODE_ENV'] = 'production';
     try {
-      await startAndClose();
+      await expect(startAndClose()).rejects.toThrow(
+        /DQ_CONFIG: NODE_ENV is production, and no option says what keeps the jobs.*`embedded: 'memory'`/,
+      );
+      await startAndClose({ embedded: 'memory' });
     } finally {
       process.env['NODE_ENV'] = env;
     }
-    expect(logger.matching(/memory/)).toEqual([
-      expect.stringMatching(/^NODE_ENV is production, but jobs are kept/),
-    ]);
+    expect(logger.matching(/memory/)).toEqual([]);
   });
 
   it('warns after a second when nothing listens to SIGTERM', async () => {

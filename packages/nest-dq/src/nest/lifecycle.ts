@@ -51,9 +51,10 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   }
 
   private async prepare(): Promise<void> {
+    const { servers, folder, memory, advise } = this.options;
+    if (!servers && !folder && !memory && advise) this.warnOfMemory();
     await this.take();
     this.prepared = true;
-    if (!this.options.servers && !this.options.folder && this.options.advise) this.warnOfMemory();
     await this.runtime.open();
     this.runtime.start();
   }
@@ -148,13 +149,18 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     );
   }
 
+  /** `DQ_CONFIG` in production, where memory that nobody asked for loses the jobs of whoever forgot an option. */
   private warnOfMemory(): void {
-    const fact =
-      'jobs are kept in memory: they are lost when this process ends, and no other process sees them';
+    const fate = 'lost when this process ends, and no other process sees them';
+    const instead = '`embedded: { dir }` keeps them in a folder, `beanstalks` and `redis` on servers';
+    if (process.env['NODE_ENV'] === 'production') {
+      throw new DqError(
+        'DQ_CONFIG',
+        `NODE_ENV is production, and no option says what keeps the jobs; in memory they would be ${fate}: ${instead}, and \`embedded: 'memory'\` says that memory is meant`,
+      );
+    }
     this.logger.warn(
-      process.env['NODE_ENV'] === 'production'
-        ? `NODE_ENV is production, but ${fact}. Give DqModule \`embedded: { dir }\`, or \`beanstalks\` and \`redis\`.`
-        : `${fact}; \`embedded: { dir }\` keeps them in a folder, \`beanstalks\` and \`redis\` on servers`,
+      `jobs are kept in memory: they are ${fate}; ${instead}, and \`embedded: 'memory'\` says that memory is meant`,
     );
   }
 

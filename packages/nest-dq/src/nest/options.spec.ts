@@ -24,6 +24,7 @@ describe('the options', () => {
   it('need not be given: one embedded node, and the defaults', () => {
     expect(resolveOptions({})).toEqual({
       advise: true,
+      memory: false,
       servers: undefined,
       replicas: 1,
       minWritten: 1,
@@ -59,7 +60,8 @@ describe('the options', () => {
       dir: '/var/lib/dq',
       patience: 0,
     });
-    expect(resolveOptions({ embedded: {} }).folder).toBeUndefined();
+    expect(resolveOptions({ embedded: {} })).toMatchObject({ folder: undefined, memory: false });
+    expect(resolveOptions({ embedded: 'memory' })).toMatchObject({ folder: undefined, memory: true });
     expect(resolveOptions({ embedded: undefined }).folder).toBeUndefined();
   });
 
@@ -232,7 +234,7 @@ describe('the options', () => {
     ],
     [
       'embedded that is a path',
-      { embedded: './data' },
+      { embedded: './data' as 'memory' },
       /`embedded` is "\.\/data": expected \{ dir: '\.\/data' \}/,
     ],
     [
@@ -259,6 +261,11 @@ describe('the options', () => {
     [
       'a folder beside servers',
       { beanstalks, redis, embedded: { dir: './data' } },
+      /`embedded` and `beanstalks` are both given/,
+    ],
+    [
+      'memory beside servers',
+      { beanstalks, redis, embedded: 'memory' },
       /`embedded` and `beanstalks` are both given/,
     ],
     ['a name', { name: 'second' }, /`name` says which cluster it is, so it stands beside `useFactory`/],

@@ -43,10 +43,12 @@ export interface DqOptions {
    * there is none, and a relative one is below the working directory. One process and one cluster at a time can have it.
    * It needs the package `classic-level`. `patience`: how long a start waits while another process has the folder, as the
    * one before does while it drains; 0 fails at once, by default it is 15 s.
+   * `'memory'`: they keep everything in the memory of this process, and it is gone with that; the same as nothing, but
+   * without a warning, and where `NODE_ENV` is `production` it has to be asked for so.
    * Not together with `beanstalks`. A `dir` that is present but undefined or empty is `DQ_CONFIG`, never a silent memory.
-   * @default in the memory of this process
+   * @default in memory, with a warning; where `NODE_ENV` is `production`, `DQ_CONFIG`
    */
-  embedded?: { dir?: string; patience?: Duration };
+  embedded?: 'memory' | { dir?: string; patience?: Duration };
   /** Copies of a job. @default 3, or the number of nodes if there are fewer */
   replicas?: number;
   /** Copies that must be confirmed before an add succeeds. @default 2, or `replicas` if that is less */
@@ -97,6 +99,8 @@ export interface ResolvedOptions {
   readonly servers?: Servers;
   /** Where the embedded node and ledger keep everything. Undefined: in memory. */
   readonly folder?: Folder;
+  /** Memory was asked for by name. */
+  readonly memory: boolean;
   readonly replicas: number;
   readonly minWritten: number;
   readonly backupDelay: number;
@@ -177,6 +181,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
   return {
     servers,
     folder,
+    memory: options.embedded === 'memory',
     replicas,
     minWritten,
     backupDelay: checkDuration('backupDelay', given.backupDelay, SECOND),
