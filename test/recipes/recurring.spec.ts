@@ -143,7 +143,7 @@ describe('a series', () => {
     const kit = kitAt('2027-01-01T12:00:00Z');
     const { reports } = await start(
       kit,
-      version((after) => days.find((day) => day > after)),
+      version({ name: 'two days', next: (after) => days.find((day) => day > after) }),
     );
     await kit.advance('30d');
     expect(reports.ranAt).toEqual(days.map((day) => day.toISOString()));
@@ -152,7 +152,7 @@ describe('a series', () => {
 
   it('runs an hour after the last one, by a function that says so, however often it is looked after', async () => {
     const kit = kitAt('2027-01-01T12:00:30Z');
-    const hourly = version((after) => new Date(after.getTime() + 3_600_000));
+    const hourly = version({ name: 'hourly', next: (after) => new Date(after.getTime() + 3_600_000) });
     const both = [await start(kit, hourly), await start(kit, hourly)];
     await passMinutes(kit, 62);
     expect(both.flatMap(({ reports }) => reports.ranAt)).toEqual(['2027-01-01T13:00:30.000Z']);
@@ -386,13 +386,20 @@ describe('a new version of the application', () => {
     expect(reports.ranAt.map((at) => at.slice(11, 19))).toEqual(['03:00:30', '03:00:40', '03:00:50']);
   });
 
+  it('moves the series to a calendar of another name, although its function has the same source', async () => {
+    const kit = kitAt('2027-01-01T12:00:00Z');
+    const every = (days: number) =>
+      version({ name: `every ${days} days`, next: (after) => after.getTime() + days * 86_400_000 });
+    await stop((await start(kit, every(1))).app);
+    expect(due(kit)).toEqual(['2027-01-02T12:00:00.000Z']);
+    await start(kit, every(2));
+    expect(due(kit)).toEqual(['2027-01-03T12:00:00.000Z']);
+  });
+
   it('ends a series whose plan has no occurrence any more', async () => {
     const kit = kitAt('2027-01-01T12:00:00Z');
     await stop((await start(kit, nightly())).app);
-    await start(
-      kit,
-      version(() => undefined),
-    );
+    await start(kit, version({ name: 'never', next: () => undefined }));
     expect(due(kit)).toEqual([]);
   });
 
@@ -485,12 +492,21 @@ describe('an application does not start', () => {
     ['day', '0 0 30 2 *', {}, /Reports\.nightly .*it never occurs/],
     ['time zone', '0 3 * * *', { tz: 'Mars/Base' }, /Reports\.nightly .*`tz` is "Mars\/Base"/],
     [
-      'function',
-      () => {
-        throw new Error('no calendar');
+      'calendar',
+      {
+        name: 'none',
+        next: () => {
+          throw new Error('no calendar');
+        },
       },
       {},
       /Reports\.nightly .*the plan failed: no calendar/,
+    ],
+    [
+      'calendar, a function without a name',
+      (() => undefined) as unknown as RecurrencePlan,
+      {},
+      /Reports\.nightly .*its plan is function .*expected a cron expression, or { name: /,
     ],
     ['option', '0 3 * * *', { attempts: 0 }, /Reports\.nightly .*attempts/],
     [

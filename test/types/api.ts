@@ -549,12 +549,19 @@ export class Handlers {
     job.signal.throwIfAborted();
   }
 
-  @Recurring('weekly', (after) => (after.getTime() > 0 ? new Date(after.getTime() + 1) : undefined))
+  @Recurring('weekly', {
+    name: 'on sundays',
+    next: (after) => (after.getTime() > 0 ? new Date(after.getTime() + 1) : undefined),
+  })
   weekly(_payload: unknown, _job: DelayedJob<undefined>): void {}
 
   // @ts-expect-error the payload comes first
   @Recurring('nightly', '0 3 * * *')
   jobFirst(_job: DelayedJob): void {}
+
+  // @ts-expect-error a function has no name by which all processes would know it
+  @Recurring('nightly', (after: Date) => new Date(after.getTime() + 1))
+  noName(): void {}
 
   // @ts-expect-error no plan
   @Recurring('nightly')
@@ -565,7 +572,7 @@ export class Handlers {
   noZone(): void {}
 
   // @ts-expect-error no instant
-  @Recurring('nightly', () => 'tomorrow')
+  @Recurring('nightly', { name: 'tomorrow', next: () => 'tomorrow' })
   noInstant(): void {}
 
   @DelayedHandler('any.tube')

@@ -29,7 +29,7 @@ export type { Backoff, BackoffPlan } from './backoff.js';
 export { duration, type Duration, type When } from './time.js';
 export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js';
 export { Recurring, type RecurringOptions } from './nest/recurring.js';
-export type { RecurrencePlan } from './recurring/occurrences.js';
+export type { RecurrenceCalendar, RecurrencePlan } from './recurring/occurrences.js';
 export { CurrentJob, DelayedPayload } from './nest/parameters.js';
 export { isDqContext } from './nest/dq-context.js';
 export { InjectDq, getDqToken, type DqInjectable } from './nest/tokens.js';

@@ -86,7 +86,10 @@ describe('a module that is loaded lazily', () => {
   it('has its series kept going', async () => {
     @Injectable()
     class Nightly {
-      @Recurring('nightly', (after) => (seen.length > 0 ? undefined : new Date(after.getTime() + 1)))
+      @Recurring('nightly', {
+        name: 'once',
+        next: (after) => (seen.length > 0 ? undefined : new Date(after.getTime() + 1)),
+      })
       run(): void {
         seen.push('nightly');
         ran();

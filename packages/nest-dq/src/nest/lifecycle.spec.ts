@@ -359,7 +359,7 @@ describe('what is logged at the start', () => {
     class Mails {
       @DelayedHandler('mail')
       mail(): void {}
-      @Recurring('digest', () => undefined)
+      @Recurring('digest', { name: 'never', next: () => undefined })
       digest(): void {}
     }
     const start = async (options: DqOptions, providers: Provider[]) => {

@@ -15,9 +15,9 @@ export interface RecurringOptions extends HandlerOptions {
  * the series goes on. While one runs or is retried no other one begins. Wrong options are `DQ_CONFIG` at the start of the
  * application.
  * @param tube The name of the series, for this method alone. Keep it: another name is another series.
- * @param plan A cron expression of 5 fields, or 6 with seconds first, which needs the package `croner`; or a function that
- * tells the first occurrence after an instant, and undefined when there is none any more. Another expression, zone or source
- * of the function is another plan: the job that waits is moved to that one's next occurrence.
+ * @param plan A cron expression of 5 fields, or 6 with seconds first, which needs the package `croner`; or
+ * `{ name, next: (after) => … }`, whose function tells the first occurrence after an instant, and undefined when there is none
+ * any more. Another expression, zone or name is another plan: the job that waits is moved to that one's next occurrence.
  */
 export function Recurring(
   tube: string,

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { occurrencesOf, type RecurrencePlan } from './occurrences.js';
+import { occurrencesOf, type RecurrenceCalendar, type RecurrencePlan } from './occurrences.js';
 
 const DAY = 86_400_000;
 const iso = (instant: number | undefined) => new Date(instant ?? NaN).toISOString();
@@ -98,10 +98,29 @@ describe('a cron expression', () => {
       undefined,
       /"0 0 30 2 \*", which cannot be used: it never occurs/,
     ],
-    ['no plan', undefined, undefined, /its plan is undefined: expected a cron expression, or a function/],
+    ['no plan', undefined, undefined, /its plan is undefined: expected a cron expression, or { name: a text/],
+    ['a function without a name', () => undefined, undefined, /its plan is function .*or { name: a text/],
+    [
+      'a calendar without a name',
+      { next: () => undefined },
+      undefined,
+      /name of its plan is undefined: expected/,
+    ],
+    [
+      'a calendar of an empty name',
+      { name: ' ', next: () => undefined },
+      undefined,
+      /name of its plan is " "/,
+    ],
+    ['a calendar that tells nothing', { name: 'x' }, undefined, /its plan is {"name":"x"}/],
     ['no zone', '0 3 * * *', 'Mars/Base', /`tz` is "Mars\/Base": expected a time zone such as/],
     ['an empty zone', '0 3 * * *', '', /`tz` is "": expected a time zone/],
-    ['a zone beside a function', () => undefined, 'UTC', /`tz` is "UTC", beside a function/],
+    [
+      'a zone beside a calendar',
+      { name: 'x', next: () => undefined },
+      'UTC',
+      /`tz` is "UTC", beside a calendar/,
+    ],
   ])('is refused when it is %s', async (_what, plan, tz, message) => {
     const refusal = occurrencesOf(plan as RecurrencePlan, tz);
     await expect(refusal).rejects.toMatchObject({ code: 'DQ_CONFIG' });
@@ -109,20 +128,22 @@ describe('a cron expression', () => {
   });
 });
 
-describe('a function', () => {
+describe('a calendar', () => {
   it('tells instants of any form, until there is none', async () => {
-    const { after } = await occurrencesOf((from) => (from.getTime() < 5 ? new Date(5) : undefined));
+    const next = (from: Date) => (from.getTime() < 5 ? new Date(5) : undefined);
+    const { after } = await occurrencesOf({ name: 'five', next });
     expect([after(4), after(5)]).toEqual([5, undefined]);
   });
 
-  it('is the same plan as one of the same source', async () => {
-    const hours = () => occurrencesOf((from) => from.getTime() + 3_600_000);
-    const { plan } = await hours();
-    expect((await hours()).plan).toBe(plan);
-    expect((await occurrencesOf((from) => from.getTime() + 7_200_000)).plan).not.toBe(plan);
+  it('is a plan by its name: closures of one source, over other values, are not the same', async () => {
+    const every = (hours: number) =>
+      occurrencesOf({ name: `every ${hours} h`, next: (from) => from.getTime() + hours * 3_600_000 });
+    const { plan } = await every(1);
+    expect((await every(1)).plan).toBe(plan);
+    expect((await every(2)).plan).not.toBe(plan);
   });
 
-  it.each<[string, RecurrencePlan, RegExp]>([
+  it.each<[string, RecurrenceCalendar['next'], RegExp]>([
     ['that stands still', (from) => from, /the plan tells .* expected a later one/],
     ['that tells no instant', () => 'tomorrow' as unknown as Date, /the instant is "tomorrow"/],
     [
@@ -132,8 +153,8 @@ describe('a function', () => {
       },
       /DQ_BAD_OPTION: the plan failed: no calendar/,
     ],
-  ])('%s is refused', async (_that, plan, message) => {
-    const { after } = await occurrencesOf(plan);
+  ])('%s is refused', async (_that, next, message) => {
+    const { after } = await occurrencesOf({ name: 'wrong', next });
     expect(() => after(1_900_000_000_000)).toThrow(message);
   });
 });
@@ -145,6 +166,6 @@ it('says what to install, when a cron expression cannot be read for want of it',
   jest.resetModules();
   const { occurrencesOf: without } = await import('./occurrences.js');
   await expect(without('0 3 * * *')).rejects.toThrow(/DQ_CONFIG: .* needs the package croner.*npm install/);
-  const { after } = await without(() => new Date(5));
+  const { after } = await without({ name: 'five', next: () => new Date(5) });
   expect(after(0)).toBe(5);
 });

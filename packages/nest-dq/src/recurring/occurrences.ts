@@ -1,16 +1,20 @@
-import { createHash } from 'node:crypto';
 import { DqError, show, toError } from '../errors.js';
 import { parseWhen, type When } from '../time.js';
 
-/**
- * When a series occurs: a cron expression, or a function that tells the first occurrence after an instant, or undefined
- * when there is none any more.
- */
-export type RecurrencePlan = string | ((after: Date) => When | undefined);
+/** When a series occurs: a cron expression, or a calendar of your own. */
+export type RecurrencePlan = string | RecurrenceCalendar;
+
+/** A plan that a function tells. */
+export interface RecurrenceCalendar {
+  /** By which all processes know the plan: under another name it is another plan, under the same one the same. */
+  readonly name: string;
+  /** The first occurrence after an instant; undefined when there is none any more. */
+  readonly next: (after: Date) => When | undefined;
+}
 
 /** A checked plan. */
 export interface Occurrences {
-  /** The plan as a text, the same in all processes: a cron expression with its zone, or what identifies a function's source. */
+  /** The plan as a text, the same in all processes: a cron expression with its zone, or the name of a calendar. */
   readonly plan: string;
   /** The first one after an instant, both in milliseconds since 1970; undefined: there is none any more. */
   readonly after: (instant: number) => number | undefined;
@@ -18,15 +22,26 @@ export interface Occurrences {
 
 /** All machines agree on it, whatever their own time zone is. */
 const DEFAULT_ZONE = 'UTC';
+/** Characters of a calendar's name: each of its jobs carries it. */
+const LONGEST_NAME = 200;
 
 /** `DQ_CONFIG`: no plan, one that never occurs, no such time zone, or no package to read cron expressions with. */
 export async function occurrencesOf(plan: RecurrencePlan, tz?: string): Promise<Occurrences> {
-  if (typeof plan === 'function') {
-    if (tz === undefined) return told(plan);
-    throw new DqError('DQ_CONFIG', `\`tz\` is ${show(tz)}, beside a function: expected a cron expression`);
-  }
   if (typeof plan === 'string') return cron(plan, checkZone(tz ?? DEFAULT_ZONE));
-  throw new DqError('DQ_CONFIG', `its plan is ${show(plan)}: expected a cron expression, or a function`);
+  const { name, next } = checkCalendar(plan);
+  if (tz === undefined) return told(name, next);
+  throw new DqError('DQ_CONFIG', `\`tz\` is ${show(tz)}, beside a calendar: expected a cron expression`);
+}
+
+function checkCalendar(plan: unknown): RecurrenceCalendar {
+  const { name, next } = (plan ?? {}) as Partial<Record<keyof RecurrenceCalendar, unknown>>;
+  const isCalendar = typeof plan === 'object' && typeof next === 'function';
+  if (isCalendar && typeof name === 'string' && name.trim() !== '' && name.length <= LONGEST_NAME) {
+    return plan as RecurrenceCalendar;
+  }
+  const is = isCalendar ? `the name of its plan is ${show(name)}` : `its plan is ${show(plan)}`;
+  const expected = `a cron expression, or { name: a text of up to ${LONGEST_NAME} characters, next: (after) => … }`;
+  throw new DqError('DQ_CONFIG', `${is}: expected ${expected}`);
 }
 
 async function cron(expression: string, timezone: string): Promise<Occurrences> {
@@ -59,13 +74,13 @@ async function loadCroner(): Promise<typeof import('croner')> {
   }
 }
 
-function told(plan: Exclude<RecurrencePlan, string>): Occurrences {
+function told(name: string, next: RecurrenceCalendar['next']): Occurrences {
   return {
-    plan: `function ${createHash('sha256').update(String(plan)).digest('base64url')}`,
+    plan: `calendar ${name}`,
     after: (instant) => {
-      const next = ask(plan, instant);
-      if (next === undefined) return undefined;
-      const at = parseWhen(next);
+      const when = ask(next, instant);
+      if (when === undefined) return undefined;
+      const at = parseWhen(when);
       if (at > instant) return at;
       const times = `${new Date(at).toISOString()} as the first after ${new Date(instant).toISOString()}`;
       throw new DqError('DQ_BAD_TIME', `the plan tells ${times}: expected a later one`);
@@ -73,9 +88,9 @@ function told(plan: Exclude<RecurrencePlan, string>): Occurrences {
   };
 }
 
-function ask(plan: Exclude<RecurrencePlan, string>, instant: number): When | undefined {
+function ask(next: RecurrenceCalendar['next'], instant: number): When | undefined {
   try {
-    return plan(new Date(instant));
+    return next(new Date(instant));
   } catch (thrown) {
     const cause = toError(thrown);
     throw new DqError('DQ_BAD_OPTION', `the plan failed: ${cause.message}`, { cause });

@@ -69,8 +69,9 @@ describe('a series whose job', () => {
     expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', dueAt, headers })).toEqual([]);
   });
 
-  it('waits by a function that tells another time at each look is left alone', async () => {
-    const hourly: RecurrencePlan = (after) => new Date(after.getTime() + 3_600_000);
+  it('waits by a calendar that tells another time at each look is left alone', async () => {
+    const next = (after: Date) => new Date(after.getTime() + 3_600_000);
+    const hourly: RecurrencePlan = { name: 'hourly', next };
     const { plan } = await occurrencesOf(hourly);
     const job = { dueAt: '2027-01-01T12:30:00Z', headers: { 'dq-plan': plan } };
     expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', ...job }, hourly)).toEqual([]);
@@ -97,9 +98,13 @@ describe('a series whose job', () => {
 
   it('waits by another plan is revoked, when this one has no occurrence any more', async () => {
     const job = { dueAt: '2027-01-02T03:00:00Z', headers };
-    expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', ...job }, () => undefined)).toEqual([
-      ['revoke'],
-    ]);
+    expect(
+      await kept(
+        '2027-01-01T12:00:00Z',
+        { state: 'waiting', ...job },
+        { name: 'never', next: () => undefined },
+      ),
+    ).toEqual([['revoke']]);
   });
 });
 
