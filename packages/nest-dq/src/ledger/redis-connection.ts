@@ -89,6 +89,9 @@ const OURS_FOR_CLUSTERS = {
   scaleReads: 'master',
   retryDelayOnFailover: 0,
   retryDelayOnClusterDown: 0,
+  // Of a slot that moves we ask in another way, and soon.
+  retryDelayOnTryAgain: 1,
+  maxRedirections: 5,
   clusterRetryStrategy: retryStrategy,
   // A frozen master answers no MOVED: its successor is found by asking.
   slotsRefreshInterval: 2_000,
@@ -137,6 +140,14 @@ export function isRefusal(error: Error): boolean {
  */
 export function isAboutData(error: Error): boolean {
   return /^WRONGTYPE |^ERR .*user_script/s.test(error.message);
+}
+
+/**
+ * Whether a call came to nothing as the slot of its tube moves to another master: while it does, only a call that names
+ * one key finds it on either. Other tubes are not concerned.
+ */
+export function isAboutMoving(error: Error): boolean {
+  return /^TRYAGAIN |^Too many Cluster redirections.*\b(TRYAGAIN|ASK|MOVED) /s.test(error.message);
 }
 
 /** Whether the server refused the database that ioredis selects on each new connection. */

@@ -6,6 +6,7 @@ import type { LedgerListener, LedgerSettings } from './ledger.js';
 import {
   CALL_LIMIT,
   isAboutData,
+  isAboutMoving,
   isRefusal,
   isUnsent,
   type LedgerConnection,
@@ -206,8 +207,9 @@ export class RedisMaster {
       const error = this.reasonOf(toError(thrown));
       if (error instanceof NoAnswer) this.unheard(sent);
       // A probe touches no record: where it fails, nothing can be asked.
-      if (script === 'dqProbe' || !isRefusal(error)) this.failed(error);
-      else if (!isAboutData(error)) this.refusedCall(error, sizeOf(keys, json));
+      const isOfOneTube = isAboutData(error) || isAboutMoving(error);
+      if (script === 'dqProbe' || !(isOfOneTube || isRefusal(error))) this.failed(error);
+      else if (!isOfOneTube) this.refusedCall(error, sizeOf(keys, json));
       throw this.downError(error);
     }
   }

@@ -24,7 +24,8 @@ import {
   type SettledCopies,
   type TubeLedger,
 } from './ledger.js';
-import type { ScriptName } from './redis-connection.js';
+import { DqError, toError } from '../errors.js';
+import { isAboutMoving, type ScriptName } from './redis-connection.js';
 import { letterWire, readLetter, writeBuried, writePage } from './redis-letters.js';
 import type { KeptRun } from './kept-run.js';
 import type { TubeKeeper } from './lease-keeper.js';
@@ -74,27 +75,21 @@ export class RedisTubeLedger implements TubeLedger {
     if (requests.length === 0 && settled.length === 0) return [];
     const lastOk = this.now();
     const { abandonments } = this;
-    const reply = await this.call('dqClaim', (to) => {
-      to.number(requests.length);
-      to.optional(sparedFrom);
-      for (const request of requests) claimWire.write(to, request);
-      for (const each of settled) writeSettled(to, each);
-    });
-    const answers = requests.map((request) => claimWire.read(reply, request));
+    const answers = await this.claimAll(requests, settled, sparedFrom);
     if (this.keeper && abandonments === this.abandonments)
       this.keeper.granted(grantedRuns(requests, answers, lastOk));
     return answers;
   }
 
   async finish(requests: readonly FinishRequest[]): Promise<FinishAnswer[]> {
-    const answers = await this.each('dqFinish', finishWire, requests);
+    const answers = await this.eachRecord('dqFinish', finishWire, requests);
     this.keeper?.over(requests);
     return answers;
   }
 
   async extend(requests: readonly ExtendRequest[]): Promise<ExtendAnswer[]> {
     if (requests.length > 0) this.keeper?.beat();
-    const answers = await this.each('dqExtend', extendWire, requests);
+    const answers = await this.eachRecord('dqExtend', extendWire, requests);
     this.keeper?.over(requests.filter((_, i) => answers[i] === 'refused'));
     return answers;
   }
@@ -105,28 +100,33 @@ export class RedisTubeLedger implements TubeLedger {
   }
 
   open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]> {
-    return this.each('dqOpen', openWire, requests);
+    return this.eachRecord('dqOpen', openWire, requests);
   }
 
   commit(requests: readonly CommitRequest[]): Promise<CommitAnswer[]> {
-    return this.each('dqCommit', commitWire, requests);
+    return this.eachRecord('dqCommit', commitWire, requests);
   }
 
   abort(requests: readonly AbortRequest[]): Promise<AbortAnswer[]> {
-    return this.each('dqAbort', abortWire, requests);
+    return this.eachRecord('dqAbort', abortWire, requests);
   }
 
   revoke(requests: readonly RevokeRequest[]): Promise<RevokeAnswer[]> {
-    return this.each('dqRevoke', revokeWire, requests);
+    return this.eachRecord('dqRevoke', revokeWire, requests);
   }
 
   find(ids: readonly string[]): Promise<(Schedule | undefined)[]> {
-    return this.each('dqFind', findWire, ids);
+    return this.eachRecord('dqFind', findWire, ids);
   }
 
   async settle(settled: readonly SettledCopies[]): Promise<void> {
     if (settled.length === 0) return;
-    await this.call('dqSettle', (to) => settled.forEach((each) => writeSettled(to, each)));
+    try {
+      await this.call('dqSettle', (to) => settled.forEach((each) => writeSettled(to, each)));
+    } catch (error) {
+      if (!isMoving(error)) throw error;
+      await Promise.all(settled.map((each) => this.call('dqSettle', (to) => writeSettled(to, each), true)));
+    }
   }
 
   async letters(page: LetterPage): Promise<LetterList> {
@@ -153,23 +153,80 @@ export class RedisTubeLedger implements TubeLedger {
     return this.each('dqDiscard', letterWire, refs);
   }
 
-  private async each<Request, Answer>(
+  private async claimAll(
+    requests: readonly ClaimRequest[],
+    settled: readonly SettledCopies[],
+    sparedFrom: number | undefined,
+  ): Promise<ClaimAnswer[]> {
+    const write = (to: ScriptArguments, claims: readonly ClaimRequest[]) => {
+      to.number(claims.length);
+      to.optional(sparedFrom);
+      for (const claim of claims) claimWire.write(to, claim);
+    };
+    try {
+      const reply = await this.call('dqClaim', (to) => {
+        write(to, requests);
+        for (const each of settled) writeSettled(to, each);
+      });
+      return requests.map((request) => claimWire.read(reply, request));
+    } catch (error) {
+      if (!isMoving(error)) throw error;
+      // Unanswered is as good as never sent: the record stays longer.
+      this.settle(settled).catch(() => undefined);
+      return Promise.all(
+        requests.map(async (request) =>
+          claimWire.read(await this.call('dqClaim', (to) => write(to, [request]), true), request),
+        ),
+      );
+    }
+  }
+
+  /** Job by job where the tube's slot moves. */
+  private async eachRecord<Request, Answer>(
     script: ScriptName,
     wire: ScriptWire<Request, Answer>,
     requests: readonly Request[],
   ): Promise<Answer[]> {
+    try {
+      return await this.each(script, wire, requests);
+    } catch (error) {
+      if (!isMoving(error)) throw error;
+      const answers = await Promise.all(requests.map((request) => this.each(script, wire, [request], true)));
+      return answers.flat(1) as Answer[];
+    }
+  }
+
+  private async each<Request, Answer>(
+    script: ScriptName,
+    wire: ScriptWire<Request, Answer>,
+    requests: readonly Request[],
+    alone = false,
+  ): Promise<Answer[]> {
     if (requests.length === 0) return [];
-    const reply = await this.call(script, (to) => requests.forEach((request) => wire.write(to, request)));
+    const reply = await this.call(
+      script,
+      (to) => requests.forEach((request) => wire.write(to, request)),
+      alone,
+    );
     const { usual } = wire;
     if (usual !== undefined && reply.ended) return requests.map(() => usual);
     return requests.map((request) => wire.read(reply, request));
   }
 
-  private async call(script: ScriptName, write: (to: ScriptArguments) => void): Promise<ScriptReply> {
+  /** `alone`: about one job, with no key but that of its record. */
+  private async call(
+    script: ScriptName,
+    write: (to: ScriptArguments) => void,
+    alone = false,
+  ): Promise<ScriptReply> {
     const to = new ScriptArguments(this.base);
     write(to);
-    return new ScriptReply(await this.master.call(script, to.keys, to.json));
+    return new ScriptReply(await this.master.call(script, alone ? to.ownKeys : to.keys, to.json));
   }
+}
+
+function isMoving(error: unknown): boolean {
+  return error instanceof DqError && isAboutMoving(toError(error.cause));
 }
 
 function grantedRuns(

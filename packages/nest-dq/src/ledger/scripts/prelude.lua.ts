@@ -186,7 +186,13 @@ local function letterName(key, born)
   return string.sub(key, #KEYS[1] - 4) .. ':' .. born
 end
 
+-- A call about one job alone has the record's key in place of theirs: see ScriptArguments.
+local function needLetters()
+  if KEYS[1] == KEYS[3] then error({ err = 'TRYAGAIN dead letters are not at hand while their slot moves' }) end
+end
+
 local function addLetter(key, record, why, err, places)
+  needLetters()
   local name = letterName(key, record.born)
   local letter = '{"why":"' .. why .. '","generation":' .. record.committed .. ',"due":' .. record.due ..
     ',"attempt":' .. record.attempt .. ',"died":' .. now .. (err == '' and '' or ',"error":' .. err) .. '}'
@@ -195,6 +201,7 @@ local function addLetter(key, record, why, err, places)
 end
 
 local function dropLetter(name)
+  needLetters()
   call('ZREM', KEYS[1], name)
   call('HDEL', KEYS[2], name, name .. ':l')
 end

@@ -1,0 +1,117 @@
+// The ledger in a Redis Cluster while the slot of a tube moves from one master to another.
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Cluster, Redis } from 'ioredis';
+import type { TubeLedger } from 'nest-dq/src/ledger/ledger.js';
+import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
+import { systemClock } from 'nest-dq/src/time.js';
+import { startRedis, type RedisServer } from 'test-servers';
+import { eventually } from '../support/waiting.js';
+import { SETTINGS } from './ledger-harness.js';
+
+const OWED = { mask: 1, unknown: false };
+
+let servers: RedisServer[];
+/** To the master that has all slots, and to the one that gets the tube's. */
+let source: Redis;
+let target: Redis;
+let client: Cluster;
+let ledger: RedisLedger;
+let tube: TubeLedger;
+let slot: number;
+
+beforeAll(async () => {
+  const ofACluster = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'];
+  servers = await Promise.all([startRedis({ cluster: true }), startRedis({ args: ofACluster })]);
+  [source, target] = servers.map(({ url }) => new Redis(url)) as [Redis, Redis];
+  const [{ host, port }, other] = servers as [RedisServer, RedisServer];
+  await source.cluster('MEET', other.host, other.port);
+  await eventually('they are one cluster', async () => {
+    const all = await Promise.all([source, target].map((each) => each.cluster('INFO')));
+    return all.every((info) => info.includes('cluster_known_nodes:2') && info.includes('cluster_state:ok'));
+  });
+  client = new Cluster([{ host, port }], { lazyConnect: true });
+  ledger = new RedisLedger({ redis: client, settings: SETTINGS, clock: systemClock, warn: () => undefined });
+  ledger.start();
+  tube = ledger.tube('moving');
+  await tube.readTime();
+  slot = await source.cluster('KEYSLOT', '{moving}:job');
+}, 120_000);
+
+afterAll(async () => {
+  await ledger.close();
+  for (const each of [source, target, client]) each.disconnect();
+  await Promise.all(servers.map((server) => server.stop()));
+});
+
+async function beginMoving(): Promise<void> {
+  await target.cluster('SETSLOT', slot, 'IMPORTING', await source.cluster('MYID'));
+  await source.cluster('SETSLOT', slot, 'MIGRATING', await target.cluster('MYID'));
+}
+
+async function move(...keys: string[]): Promise<void> {
+  const { host, port } = servers[1]!;
+  await source.call('MIGRATE', host, port, '', 0, 5_000, 'KEYS', ...keys);
+}
+
+async function endMoving(): Promise<void> {
+  await move(...(await source.cluster('GETKEYSINSLOT', slot, 1_000)));
+  const id = await target.cluster('MYID');
+  for (const each of [target, source]) await each.cluster('SETSLOT', slot, 'NODE', id);
+}
+
+const copy = (id: string) => {
+  const due = Math.floor(tube.now()) - 1_000;
+  return { id, generation: 0, born: 0, due, token: id, attempts: 10 };
+};
+const runOf = (id: string, answer: unknown) => {
+  const { fence } = answer as { fence: number };
+  return { id, generation: 0, born: 0, due: 0, fence, attempt: 1, lastOk: tube.now() };
+};
+
+it('goes on with old jobs and new ones, on whichever master they are, and is away for nobody', async () => {
+  const told: string[] = [];
+  ledger.listen({ away: ({ message }) => told.push(message), back: () => told.push('back') });
+  const [stays, moves, dies] = await tube.claim(['stays', 'moves', 'dies'].map(copy));
+  await beginMoving();
+  await move('{moving}:moves');
+
+  const claimed = await tube.claim(['new', 'stays', 'moves', 'newer'].map(copy), [
+    { id: 'stays', generation: 0, mask: 2, unknown: false },
+  ]);
+  expect(claimed.map(({ kind }) => kind)).toEqual(['run', 'run', 'run', 'run']);
+  const runs = [runOf('stays', stays), runOf('moves', moves), runOf('new', claimed[0])];
+  await expect(tube.extend(runs)).resolves.toEqual(['ok', 'ok', 'ok']);
+  const done = { kind: 'done' } as const;
+  const finishes = runs.map((run) => ({ ...run, owed: OWED, outcome: done }));
+  await expect(tube.finish(finishes)).resolves.toEqual(['ok', 'ok', 'ok']);
+  await tube.settle(runs.map(({ id }) => ({ id, generation: 0, mask: 1, unknown: false })));
+
+  const opening = { by: 'add', onDuplicate: 'replace' } as const;
+  const due = Date.now() + 60_000;
+  const keys = ['one', 'two'];
+  const opened = await tube.open(keys.map((id) => ({ id, opening, due, owed: OWED, announced: 1 })));
+  const commits = opened.map((answer, i) => {
+    const { generation } = answer as { generation: number };
+    return { id: keys[i]!, opening, generation, born: generation, due, owed: OWED, announced: 1, places: [] };
+  });
+  await expect(tube.commit(commits)).resolves.toMatchObject([{ kind: 'committed' }, { kind: 'committed' }]);
+  await expect(tube.find([...keys, 'moves'])).resolves.toMatchObject([
+    { state: 'waiting' },
+    { state: 'waiting' },
+    { state: 'done' },
+  ]);
+  const revokes = keys.map((id) => ({ id, born: undefined, due, owed: OWED, abort: false }));
+  await expect(tube.revoke(revokes)).resolves.toMatchObject([{ result: 'revoked' }, { result: 'revoked' }]);
+
+  // A dead letter is more than one key: it waits until the slot has moved.
+  const dead = { kind: 'dead', death: { why: 'discarded' }, places: [] } as const;
+  const death = [{ ...runOf('dies', dies), owed: OWED, outcome: dead }];
+  await expect(tube.finish(death)).rejects.toMatchObject({ code: 'DQ_LEDGER_DOWN' });
+  await expect(ledger.tube('elsewhere').claim([copy('other')])).resolves.toMatchObject([{ kind: 'run' }]);
+  await endMoving();
+  await expect(tube.finish(death)).resolves.toEqual(['ok']);
+  await expect(tube.letters({ limit: 10, after: undefined })).resolves.toMatchObject({
+    letters: [{ id: 'dies' }],
+  });
+  expect(told).toEqual([]);
+}, 60_000);
