@@ -85,6 +85,7 @@ export const TUBE = 't';
 export const SETTINGS = {
   lease: 6_000,
   backupDelay: 1_000,
+  patience: 5_000,
   doneTtl: 60_000,
   staleAfter: 3_600_000,
 } as const;

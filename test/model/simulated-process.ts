@@ -22,7 +22,11 @@ export interface Surroundings {
   readonly world: Clock;
   readonly nodes: readonly SimulatedNode[];
   readonly ledger: SimulatedLedger;
-  readonly settings: LedgerSettings & { readonly backupDelay: number; readonly concurrency: number };
+  readonly settings: LedgerSettings & {
+    readonly backupDelay: number;
+    readonly concurrency: number;
+    readonly patience: number;
+  };
   /** A handler's run: everything that happens in it. */
   handle(process: SimulatedProcess, payload: number, job: DelayedJob): Promise<unknown>;
   report(process: SimulatedProcess, text: string): void;
@@ -47,8 +51,8 @@ export class SimulatedProcess {
     const clusterNodes = nodes.map((node) => new ClusterNode(node.endpoint, () => node.dial(clock), clock));
     const cluster = new Cluster(clusterNodes, { replicas: 3, minWritten: 2 });
     const settleQueue = new SettleQueue(this.ledger, clock);
-    const { backupDelay, concurrency, lease } = settings;
-    const producing = { prefix: '', backupDelay };
+    const { backupDelay, concurrency, lease, patience } = settings;
+    const producing = { prefix: '', backupDelay, patience };
     const events = new EventHub({ lateAfter: 1_000, listenerFailed: () => undefined });
     const parts = { cluster, ledger: this.ledger, settleQueue, clock, events };
     this.producer = new ClusterProducer({ ...parts, settings: producing });

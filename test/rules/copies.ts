@@ -86,6 +86,25 @@ export const COPIES: readonly Rule[] = [
     ]),
   },
   {
+    rule: 'A failed add is tried again only where it is certain that nothing of it ran or will, and as another job.',
+    mutants: [
+      ...unit('producer/patience.spec.ts', 'is not tried again while it is open what became of it', [
+        'producer/retries.ts',
+        'PASSING.has(error.code) && (!error.indeterminate || repeatable === true)',
+        'PASSING.has(error.code)',
+      ]),
+      ...unit(
+        'producer/patience.spec.ts',
+        'waits for them, and is due as if it had been stored at once: %s',
+        [
+          'producer/adds.ts',
+          'const id = this.newId(job);\n      const stored',
+          'const id = firstId;\n      const stored',
+        ],
+      ),
+    ],
+  },
+  {
     rule: 'A copy on a server that restarted is deleted only once it was seen to be that very copy.',
     mutants: [
       ...unit(

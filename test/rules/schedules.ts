@@ -125,7 +125,7 @@ export const SCHEDULES: readonly Rule[] = [
       ...unit(
         'producer/producer.spec.ts',
         'says so too when every copy could be deleted, but had the time to run before',
-        ['producer/adds.ts', 'if (deleted && this.noneSurfaced(places, calledAt)) {', 'if (deleted) {'],
+        ['producer/adds.ts', 'if (deleted && this.noneSurfaced(places, begunAt)) {', 'if (deleted) {'],
       ),
       ...unit(
         'producer/adds.spec.ts',
@@ -146,8 +146,8 @@ export const SCHEDULES: readonly Rule[] = [
         'and has run what was moved, and added the key: it was moved all the same: %s',
         [
           'producer/moves.ts',
-          "return why === 'overtaken' ? undefined : why;",
-          "return why === 'overtaken' ? 'changed' : why;",
+          "if (answer.kind === 'committed' || answer.why === 'overtaken') return undefined;",
+          "if (answer.kind === 'committed') return undefined;",
         ],
       ),
     ],

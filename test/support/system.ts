@@ -37,6 +37,7 @@ export async function startServers(nodes = 3): Promise<Servers> {
 
 export interface SystemOptions extends Partial<ClusterSettings>, Partial<LedgerSettings> {
   readonly backupDelay?: number;
+  readonly patience?: number;
   readonly drainLimit?: number;
   readonly prefix?: string;
   readonly redis?: string;
@@ -96,7 +97,7 @@ function assemble(
   options: SystemOptions,
 ): System {
   const clock = systemClock;
-  const { prefix = '', backupDelay = 2_000, drainLimit = 10_000 } = options;
+  const { prefix = '', backupDelay = 2_000, patience = 5_000, drainLimit = 10_000 } = options;
   const { replicas = Math.min(3, nodes.length), minWritten = Math.min(2, replicas) } = options;
   const cluster = new Cluster(nodes, { replicas, minWritten });
   ledger.listen({
@@ -114,7 +115,7 @@ function assemble(
     settleQueue,
     clock,
     events,
-    settings: { prefix, backupDelay },
+    settings: { prefix, backupDelay, patience },
   });
   const { lease } = ledgerSettings(options);
   const consumer = new ClusterConsumer(

@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   location: [],
   'json-loss': ['thenable'],
   envelope: ['errors', 'time', 'backoff', 'location', 'ascii-json', 'json-loss'],
-  'job-options': ['errors', 'backoff', 'job'],
+  'job-options': ['errors', 'backoff', 'job', 'time'],
   'job-ref': ['errors', 'job', 'location', 'ascii-json', 'envelope', 'job-options', 'tube'],
   beanstalk: ['errors', 'time', 'wake-timer'],
   tube: ['errors', 'beanstalk', 'schema'],

@@ -15,6 +15,8 @@ const CODES = {
   DQ_DUPLICATE: 'a job of this key waits or runs',
   DQ_NO_COPY: 'no copy of the job is in reach, so it cannot be moved',
   DQ_TOO_FEW_COPIES: 'fewer nodes than `minWritten` stored the job',
+  DQ_CONFLICT: 'others moved or replaced the job each time',
+  DQ_OVERLOADED: 'too many calls wait for servers that are away',
   DQ_LEDGER_DOWN: 'Redis did not answer',
   DQ_DISK: 'the folder of the embedded node cannot be opened or written',
   DQ_CLOSED: 'the module is closed',

@@ -15,6 +15,7 @@ export { TubeProducer } from './producer/tube-producer.js';
 export type {
   AddResult,
   JobOptions,
+  PatienceOptions,
   JobReceipt,
   JobRef,
   JobRefText,

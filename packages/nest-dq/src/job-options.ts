@@ -1,6 +1,7 @@
 import { resolveBackoff, type ResolvedBackoff } from './backoff.js';
 import { DqError, show } from './errors.js';
 import type { JobOptions, OnDuplicate } from './job.js';
+import { parseDuration } from './time.js';
 
 /** Job options after they were checked. */
 export interface ResolvedJobOptions {
@@ -12,20 +13,31 @@ export interface ResolvedJobOptions {
   readonly backoff?: ResolvedBackoff;
   readonly headers?: Readonly<Record<string, string>>;
   readonly allowPast: boolean;
+  /** Milliseconds. */
+  readonly patience?: number;
 }
 
 const PRIORITIES = ['high', 'normal', 'low'];
 const ON_DUPLICATE = ['replace', 'keep', 'reject'];
 const LONGEST_KEY = 500;
-const KNOWN = new Set(['key', 'onDuplicate', 'priority', 'attempts', 'backoff', 'headers', 'allowPast']);
+const KNOWN = new Set([
+  'key',
+  'onDuplicate',
+  'priority',
+  'attempts',
+  'backoff',
+  'headers',
+  'allowPast',
+  'patience',
+]);
 const DEFAULTS: ResolvedJobOptions = { onDuplicate: 'replace', priority: 1, allowPast: false };
 
-/** Checks what a producer says of one job; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` inside `backoff`. */
+/** Checks what a producer says of one job; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` of `patience` or inside `backoff`. */
 export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobOptions {
   if (options === undefined) return DEFAULTS;
   if (typeof options !== 'object' || options === null) throw wrong('the job options', options, 'an object');
   refuseUnknown(options, KNOWN, 'job');
-  const { key, onDuplicate, priority, attempts, backoff, headers, allowPast } = options;
+  const { key, onDuplicate, priority, attempts, backoff, headers, allowPast, patience } = options;
   // A key that is there and undefined is an id that was forgotten: without it the job could never be found by its key.
   if ('key' in options) checkKey(key, '`key`', 'DQ_BAD_OPTION');
   if (onDuplicate !== undefined) {
@@ -48,6 +60,7 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
     // A copy: the caller may go on writing into its own.
     headers: headers && { ...headers },
     allowPast: allowPast ?? false,
+    patience: patience === undefined ? undefined : parseDuration(patience, '`patience`'),
   };
 }
 

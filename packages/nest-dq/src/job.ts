@@ -23,6 +23,17 @@ export interface JobOptions {
   headers?: Record<string, string>;
   /** An instant in the past runs now. @default false */
   allowPast?: boolean;
+  /**
+   * How long the add goes on trying while servers are away and nothing of it is stored for certain; 0: it fails at once. Its
+   * delay counts from the call in any case. @default the module's `patience`, 5 s
+   */
+  patience?: Duration;
+}
+
+/** How long a call waits for servers. */
+export interface PatienceOptions {
+  /** How long it goes on trying while servers are away; 0: it fails at once. @default the module's `patience`, 5 s */
+  patience?: Duration;
 }
 
 /**

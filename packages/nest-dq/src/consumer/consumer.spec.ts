@@ -38,7 +38,14 @@ describe('ClusterConsumer', () => {
     });
     const settleQueue = new SettleQueue(ledger, clock);
     const events = new CollectingHub();
-    producer = new ClusterProducer({ cluster, ledger, settleQueue, clock, events, settings: SETTINGS });
+    producer = new ClusterProducer({
+      cluster,
+      ledger,
+      settleQueue,
+      clock,
+      events,
+      settings: { ...SETTINGS, patience: 0 },
+    });
     make = (settings) =>
       new ClusterConsumer(
         { ...SETTINGS, ...settings },

@@ -20,6 +20,8 @@ const GIVE_UP_LATE = 3_000;
 /** Milliseconds. */
 const PROBE_WHEN_AWAY = 500;
 const PROBE_WHEN_IDLE = 30_000;
+/** Milliseconds. A timer that is later than this tells of a blocked event loop. */
+const LATE = 100;
 /** Milliseconds. A server that answers probes and refuses calls is left alone for so long, and twice as long each time. */
 const FIRST_REST = 500;
 const LONGEST_REST = 10_000;
@@ -97,7 +99,18 @@ export class RedisMaster {
   start(): void {
     if (this.state !== 'new') return;
     this.state = 'unknown';
-    this.timer = this.options.clock.after(CALL_LIMIT, () => this.probe());
+    this.awaitConnection();
+  }
+
+  /** Until one stands; where none does in time, a probe finds out. */
+  private awaitConnection(): void {
+    const { clock } = this.options;
+    const end = clock.now() + CALL_LIMIT;
+    this.timer = clock.after(CALL_LIMIT, () => {
+      // Who starts with much to do blocks the event loop, and could hear of no connection meanwhile.
+      if (clock.now() - end > LATE) this.awaitConnection();
+      else this.probe();
+    });
   }
 
   close(): void {

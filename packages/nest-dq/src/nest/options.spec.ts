@@ -29,6 +29,7 @@ describe('the options', () => {
       replicas: 1,
       minWritten: 1,
       backupDelay: 2_000,
+      patience: 5_000,
       prefix: '',
       consume: true,
       handlers: {

@@ -56,6 +56,11 @@ export interface DqOptions {
   /** How much later a backup copy comes due; at least a second. @default '2s' */
   backupDelay?: Duration;
   /**
+   * How long a call goes on trying while servers are away and nothing came of it for certain: adds, revokes, moves, finds and
+   * dead letters. 0: it fails at once. Each call may say otherwise. @default '5s'
+   */
+  patience?: Duration;
+  /**
    * Stands before every tube name and Redis key, so that two applications can share servers. It counts in the
    * 200 bytes of a tube's name.
    * @default ''
@@ -104,6 +109,7 @@ export interface ResolvedOptions {
   readonly replicas: number;
   readonly minWritten: number;
   readonly backupDelay: number;
+  readonly patience: number;
   readonly prefix: string;
   readonly consume: boolean;
   readonly handlers: HandlerSettings;
@@ -122,6 +128,7 @@ const DEFAULTS = {
   replicas: 3,
   minWritten: 2,
   backupDelay: '2s',
+  patience: '5s',
   prefix: '',
   consume: true,
   handlers: {},
@@ -185,6 +192,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
     replicas,
     minWritten,
     backupDelay: checkDuration('backupDelay', given.backupDelay, SECOND),
+    patience: checkDuration('patience', given.patience, 0),
     prefix: checkPrefix(given.prefix),
     consume: checkBoolean('consume', given.consume),
     handlers: asConfigError('`handlers`: ', () => resolveHandlerOptions(given.handlers)),

@@ -19,8 +19,9 @@ import type { JobReceipt } from '../job.js';
 import type { Schedule, TubeLedger } from '../ledger/ledger.js';
 import { isUnknown, type Place } from '../location.js';
 import type { BatchedLedger } from './batched-ledger.js';
-import { abortAndDelete, answered, ask, commit } from './generations.js';
+import { abortAndDelete, answered, ask, commit, conflict, isEnough } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';
+import type { PatientCall, Retries, Together } from './retries.js';
 
 /** A job that is to be scheduled, checked. */
 export interface NewJob {
@@ -34,6 +35,8 @@ export interface NewJob {
   readonly due: number;
   /** When it was asked for: the clock's `now`, before anything was stored. */
   readonly calledAt: number;
+  /** Those of one call. */
+  readonly together?: Together;
 }
 
 type KeyedJob = NewJob & { readonly key: string; readonly id: string };
@@ -51,31 +54,63 @@ export class Adds {
   constructor(
     private readonly parts: ProducerParts,
     private readonly batched: BatchedLedger,
+    private readonly retries: Retries,
   ) {}
 
   /** Throws what is wrong with the job, before anything is stored. */
   add(job: NewJob, done: AddDone): void {
     const { key } = job.options;
     if (key !== undefined) {
-      this.addKeyed({ ...job, key, id: keyedId(job.tube, key) }).then(
-        (added) => done(undefined, added),
-        (error: unknown) => done(error),
-      );
+      const keyed = { ...job, key, id: keyedId(job.tube, key) };
+      const added = (result: JobReceipt) => done(undefined, result);
+      this.addKeyed(keyed).then(added, (error: unknown) => {
+        this.retries.again(error, this.patientCall(job), () => this.addKeyed(keyed)).then(added, done);
+      });
       return;
     }
-    const { tube } = job;
-    const { cluster, ledger } = this.parts;
-    const tubeLedger = ledger.tube(tube);
-    const id = this.nextId(Math.floor(tubeLedger.now()));
-    const envelope = this.envelopeOf(job, id, 0);
-    refuseTooLarge(cluster, envelope);
-    this.store(tubeLedger, tube, envelope, (stored) => {
+    const id = this.newId(job);
+    this.storePlain(job, id, (stored) => {
       if (stored.enough) done(undefined, receipt(job, id, stored, 'added'));
-      else this.undo(job, id, stored).then(done, done);
+      else this.insist(job, id, stored, done);
     });
   }
 
-  private async addKeyed(job: KeyedJob): Promise<JobReceipt> {
+  private newId({ tube }: NewJob): string {
+    return this.nextId(Math.floor(this.parts.ledger.tube(tube).now()));
+  }
+
+  private storePlain(job: NewJob, id: string, done: (stored: Stored) => void): void {
+    const envelope = this.envelopeOf(job, id, 0);
+    refuseTooLarge(this.parts.cluster, envelope);
+    this.store(this.parts.ledger.tube(job.tube), job.tube, envelope, done);
+  }
+
+  /** Of a plain job that was stored on too few nodes. */
+  private insist(job: NewJob, firstId: string, firstStored: Stored, done: AddDone): void {
+    const again = async () => {
+      const begunAt = this.parts.clock.now();
+      // A new one: the ledger may have a tombstone for the last.
+      const id = this.newId(job);
+      const stored = await new Promise<Stored>((resolve) => this.storePlain(job, id, resolve));
+      if (stored.enough) return receipt(job, id, stored, 'added');
+      throw await this.undo(job, id, stored, begunAt);
+    };
+    this.undo(job, firstId, firstStored, job.calledAt)
+      .then((error) => this.retries.again(error, this.patientCall(job), again))
+      .then((added) => done(undefined, added), done);
+  }
+
+  private patientCall({ content, options, together }: NewJob): PatientCall {
+    const { patience = this.parts.settings.patience } = options;
+    return { patience, together, bytes: content.bytes.length };
+  }
+
+  /** By the clock: how long what is under way is insisted on. */
+  private until({ options, calledAt }: NewJob): number {
+    return calledAt + (options.patience ?? this.parts.settings.patience);
+  }
+
+  private async addKeyed(job: KeyedJob, tries = 1): Promise<JobReceipt> {
     const { id, tube, due } = job;
     const { cluster, ledger, settleQueue, clock } = this.parts;
     const tubeLedger = ledger.tube(tube);
@@ -88,16 +123,19 @@ export class Adds {
     const { generation } = opened;
     const envelope = this.envelopeOf(job, id, generation);
     const stored = await new Promise<Stored>((resolve) => this.store(tubeLedger, tube, envelope, resolve));
-    if (!stored.enough) throw await this.undoKeyed(tubeLedger, job, stored);
+    if (!stored.enough) throw await this.undoKeyed(job, stored);
     const request = { ...stored, id, born: generation, opening };
-    const answer = await commit(batched, clock, request);
+    const answer = await commit(batched, clock, request, this.until(job));
     if (answer.kind === 'refused') {
       void deleteCopies(cluster, settleQueue, tube, { id, generation }, stored.places);
       const { why, present } = answer;
       // It was scheduled, and then revoked before this call had ended.
       if (why === 'revoked') return receipt(job, id, stored, 'added');
       // What it was to replace was only moved in between.
-      if (why !== 'taken' && present && present.born === opened.present?.born) return this.addKeyed(job);
+      if (why !== 'taken' && present && present.born === opened.present?.born) {
+        if (isEnough(tries, clock, this.until(job))) throw conflict(`the key ${show(job.key)}`, tries);
+        return this.addKeyed(job, tries + 1);
+      }
       return why === 'overtaken' ? overtaken(job, stored, opened.present, present) : taken(job, present);
     }
     // What an earlier call or a claim has replaced the opening saw, if nothing came in between.
@@ -126,16 +164,18 @@ export class Adds {
   }
 
   /** Takes back a plain job that was stored on too few nodes, and tells whether that is certain. */
-  private async undo({ tube, calledAt }: NewJob, id: string, stored: Stored): Promise<DqError> {
-    const { cluster, settleQueue, ledger } = this.parts;
+  private async undo(job: NewJob, id: string, stored: Stored, begunAt: number): Promise<DqError> {
+    const { cluster, settleQueue, clock } = this.parts;
+    const { tube } = job;
     const { places, due } = stored;
     if (places.length === 0) return tooFewCopies(cluster, stored, NOTHING_RUNS, false);
     const deleted = await deleteCopies(cluster, settleQueue, tube, { id, generation: 0 }, places);
-    if (deleted && this.noneSurfaced(places, calledAt)) {
+    if (deleted && this.noneSurfaced(places, begunAt)) {
       return tooFewCopies(cluster, stored, NOTHING_RUNS, false);
     }
     const revoke = { id, born: 0, due, owed: owedAt(places), abort: false };
-    const answer = await answered(ledger.tube(tube).revoke([revoke]));
+    const batched = this.batched.tube(tube);
+    const answer = await answered(clock, this.until(job), () => batched.revoke(revoke));
     if (answer?.begun) return tooFewCopies(cluster, stored, 'a run of it was begun already', true);
     // A claim that failed leaves a copy to be deleted, too: only the record knows.
     const undone = answer?.result === 'revoked';
@@ -143,15 +183,17 @@ export class Adds {
   }
 
   /** A backup surfaces a second after its put at the earliest, so what was deleted by then has never run. */
-  private noneSurfaced(places: readonly Place[], calledAt: number): boolean {
+  private noneSurfaced(places: readonly Place[], begunAt: number): boolean {
     const { clock, settings } = this.parts;
-    const firstSurfaces = calledAt + stagger(1, settings.backupDelay) * 1_000;
+    const firstSurfaces = begunAt + stagger(1, settings.backupDelay) * 1_000;
     return places.every(({ index }) => index > 0) && clock.now() < firstSurfaces;
   }
 
-  private async undoKeyed(ledger: TubeLedger, { id, tube }: KeyedJob, stored: Stored): Promise<DqError> {
-    const { cluster, settleQueue } = this.parts;
-    const undone = await abortAndDelete(cluster, settleQueue, ledger, tube, id, stored);
+  private async undoKeyed(job: KeyedJob, stored: Stored): Promise<DqError> {
+    const { cluster } = this.parts;
+    const { id, tube } = job;
+    const batched = this.batched.tube(tube);
+    const undone = await abortAndDelete(this.parts, batched, tube, id, stored, this.until(job));
     return tooFewCopies(cluster, stored, undone ? NOTHING_RUNS : MAY_RUN, !undone);
   }
 }

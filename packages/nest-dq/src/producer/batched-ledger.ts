@@ -1,5 +1,7 @@
 import { toError } from '../errors.js';
 import type {
+  AbortAnswer,
+  AbortRequest,
   CommitAnswer,
   CommitRequest,
   Ledger,
@@ -44,6 +46,7 @@ export class BatchedLedger {
 export class BatchedTube {
   readonly open: (request: OpenRequest) => Promise<OpenAnswer>;
   readonly commit: (request: CommitRequest) => Promise<CommitAnswer>;
+  readonly abort: (request: AbortRequest) => Promise<AbortAnswer>;
   readonly revoke: (request: RevokeRequest) => Promise<RevokeAnswer>;
   readonly find: (id: string) => Promise<Schedule | undefined>;
   readonly letter: (ref: LetterRef) => Promise<Letter | undefined>;
@@ -56,6 +59,7 @@ export class BatchedTube {
     };
     this.open = batched((requests) => ledger.open(requests));
     this.commit = batched((requests) => ledger.commit(requests));
+    this.abort = batched((requests) => ledger.abort(requests));
     this.revoke = batched((requests) => ledger.revoke(requests));
     this.find = batched((ids) => ledger.find(ids));
     this.letter = batched((refs) => ledger.letter(refs));

@@ -1,4 +1,6 @@
 import { DqError, show } from '../errors.js';
+import type { PatienceOptions } from '../job.js';
+import { parseDuration } from '../time.js';
 
 /** What a call was given beside its arguments, with no name that it does not know; `DQ_BAD_OPTION`. */
 export function checkObject<T extends object>(
@@ -16,6 +18,11 @@ export function checkObject<T extends object>(
     'DQ_BAD_OPTION',
     `there is no ${JSON.stringify(unknown)} in ${what}; there are ${known.join(', ')}`,
   );
+}
+
+/** Milliseconds, `preset` unless given; `DQ_BAD_DURATION`. */
+export function patienceOf({ patience }: PatienceOptions, preset: number): number {
+  return patience === undefined ? preset : parseDuration(patience, '`patience`');
 }
 
 export function checkBoolean(name: string, value: unknown): void {

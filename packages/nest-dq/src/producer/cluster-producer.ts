@@ -11,6 +11,7 @@ import type {
   JobRef,
   JobRefText,
   JobView,
+  PatienceOptions,
   RescheduleResult,
   RevokeResult,
 } from '../job.js';
@@ -19,14 +20,15 @@ import type { Duration, When } from '../time.js';
 import { schemaOf, tubeName, type Tube } from '../tube.js';
 import { Adds, type AddDone } from './adds.js';
 import { BatchedLedger } from './batched-ledger.js';
-import { checkBoolean, checkObject } from './call-options.js';
+import { checkBoolean, checkObject, patienceOf } from './call-options.js';
 import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
 import { Lookups, withoutPrefix } from './lookups.js';
 import { addAll, listOf } from './many.js';
-import { Moves } from './moves.js';
+import { Moves, type Change } from './moves.js';
 import { refuseInvalid } from './payload-check.js';
 import { DqProducer } from './producer.js';
 import type { ProducerParts } from './producer-parts.js';
+import { Retries, type PatientCall, type Together } from './retries.js';
 import { TubeTimes } from './tube-times.js';
 import { BoundProducer, type TubeProducer } from './tube-producer.js';
 
@@ -37,12 +39,14 @@ export class ClusterProducer extends DqProducer {
   private readonly lookups: Lookups;
   private readonly times: TubeTimes;
   private readonly batched: BatchedLedger;
+  private readonly retries: Retries;
   private closed = false;
 
   constructor(private readonly parts: ProducerParts) {
     super();
     this.batched = new BatchedLedger(parts.ledger, parts.clock);
-    this.adds = new Adds(parts, this.batched);
+    this.retries = new Retries(parts.clock);
+    this.adds = new Adds(parts, this.batched, this.retries);
     this.moves = new Moves(parts, this.batched);
     this.lookups = new Lookups(parts, this.batched);
     this.times = new TubeTimes(parts.ledger, parts.clock);
@@ -69,8 +73,8 @@ export class ClusterProducer extends DqProducer {
     tube: string | Tube,
     jobs: Iterable<JobOptions & { payload: unknown; delay: Duration }>,
   ): Promise<AddResult[]> {
-    return this.addMany(tube, jobs, ({ payload, delay, ...options }, calledAt, done) =>
-      this.addOne(tube, payload, options, () => dueAfter(delay), calledAt, done),
+    return this.addMany(tube, jobs, ({ payload, delay, ...options }, calledAt, together, done) =>
+      this.addOne(tube, payload, options, () => dueAfter(delay), calledAt, done, together),
     );
   }
 
@@ -78,20 +82,22 @@ export class ClusterProducer extends DqProducer {
     tube: string | Tube,
     jobs: Iterable<JobOptions & { payload: unknown; at: When }>,
   ): Promise<AddResult[]> {
-    return this.addMany(tube, jobs, ({ payload, at, ...options }, calledAt, done) =>
-      this.addOne(tube, payload, options, ({ allowPast }) => dueAt(at, allowPast), calledAt, done),
+    return this.addMany(tube, jobs, ({ payload, at, ...options }, calledAt, together, done) =>
+      this.addOne(tube, payload, options, ({ allowPast }) => dueAt(at, allowPast), calledAt, done, together),
     );
   }
 
-  override async revoke(ref: JobRef, options?: { abort?: boolean }): Promise<RevokeResult> {
+  override async revoke(ref: JobRef, options?: PatienceOptions & { abort?: boolean }): Promise<RevokeResult> {
     this.refuseIfClosed();
-    const { abort = false } = checkObject('the revoke options', options, ['abort']);
+    const { abort = false, patience } = checkObject('the revoke options', options, ['abort', 'patience']);
     checkBoolean('abort', abort);
+    const call = this.patientCall(patience, { repeatable: true });
     const target = this.parse(ref);
     const { tube, id, born, due, places } = target;
     const { cluster, settleQueue } = this.parts;
     const request = { id, born, due, owed: owedAt(places), abort };
-    const { result, revoked } = await this.batched.tube(tube).revoke(request);
+    const batched = this.batched.tube(tube);
+    const { result, revoked } = await this.retries.run(call, () => batched.revoke(request));
     if (!revoked) return this.ended(target, result);
     // The record's places go before the reference's: the job may have been moved since.
     const known = revoked.places.length > 0 ? revoked.places : revoked.generation === born ? places : [];
@@ -104,31 +110,38 @@ export class ClusterProducer extends DqProducer {
   override async reschedule(
     ref: JobRef,
     when: When | { readonly delay: Duration },
-    options?: { payload?: unknown; allowPast?: boolean },
+    options?: PatienceOptions & { payload?: unknown; allowPast?: boolean },
   ): Promise<RescheduleResult> {
     this.refuseIfClosed();
-    const calledAt = this.parts.clock.now();
-    const { payload, allowPast = false } = checkObject('the reschedule options', options, [
-      'payload',
-      'allowPast',
-    ]);
+    const {
+      payload,
+      allowPast = false,
+      patience,
+    } = checkObject('the reschedule options', options, ['payload', 'allowPast', 'patience']);
     checkBoolean('allowPast', allowPast);
+    const calledAt = this.parts.clock.now();
+    const called = this.patientCall(patience);
     const target = this.parse(ref);
     const due = dueAgain(when, allowPast);
     const content: Content | undefined = payload === undefined ? undefined : encodePayload(payload);
     if (content) await checkFor(ref, content);
-    return this.moves.reschedule(target, await this.dueIn(target.tube, due, calledAt), { content });
+    const call = content ? { ...called, bytes: content.bytes.length } : called;
+    return this.move(target, await this.dueIn(target.tube, due, calledAt), { content }, call);
   }
 
-  override async find(ref: JobRef): Promise<JobView | undefined> {
+  override async find(ref: JobRef, options?: PatienceOptions): Promise<JobView | undefined> {
     this.refuseIfClosed();
-    return this.lookups.find(this.parse(ref));
+    const { patience } = checkObject('the find options', options, ['patience']);
+    const call = this.patientCall(patience);
+    const target = this.parse(ref);
+    return this.retries.run(call, () => this.lookups.find(target));
   }
 
   /** Of a job that the ledger knows, as a copy has them; undefined when none is in reach. For series. */
   async headersOf(ref: JobRef): Promise<Readonly<Record<string, string>> | undefined> {
     this.refuseIfClosed();
-    return this.lookups.headersOf(this.parse(ref));
+    const target = this.parse(ref);
+    return this.retries.run(this.patientCall(), () => this.lookups.headersOf(target));
   }
 
   /** Reschedules, and writes headers over those that the job has. For series. */
@@ -141,7 +154,7 @@ export class ClusterProducer extends DqProducer {
     const calledAt = this.parts.clock.now();
     const target = this.parse(ref);
     const due = await this.dueIn(target.tube, dueAt(when, true), calledAt);
-    return this.moves.reschedule(target, due, { headers });
+    return this.move(target, due, { headers }, this.patientCall());
   }
 
   override tube(tube: string | Tube): TubeProducer<any> {
@@ -152,6 +165,16 @@ export class ClusterProducer extends DqProducer {
   /** Everything fails from now on. Idempotent. */
   close(): void {
     this.closed = true;
+    this.retries.close();
+  }
+
+  private move(target: JobTarget, due: number, change: Change, call: PatientCall): Promise<RescheduleResult> {
+    const until = this.parts.clock.now() + call.patience;
+    return this.retries.run(call, () => this.moves.reschedule(target, due, change, until));
+  }
+
+  private patientCall(patience?: Duration, more?: Pick<PatientCall, 'repeatable'>): PatientCall {
+    return { patience: patienceOf({ patience }, this.parts.settings.patience), ...more };
   }
 
   private add(
@@ -176,6 +199,7 @@ export class ClusterProducer extends DqProducer {
     when: (options: ResolvedJobOptions) => Due,
     calledAt: number,
     done: AddDone,
+    together?: Together,
   ): void {
     this.refuseIfClosed();
     const resolved = resolveJobOptions(options);
@@ -192,7 +216,7 @@ export class ClusterProducer extends DqProducer {
     const checking = schema && refuseInvalid(schema, content, name);
     const add = () => {
       const due = this.dueOf(storedAs, dueGiven, calledAt);
-      this.adds.add({ name, tube: storedAs, content, options: carrying, due, calledAt }, told);
+      this.adds.add({ name, tube: storedAs, content, options: carrying, due, calledAt, together }, told);
     };
     if (checking || learning) Promise.all([checking, learning]).then(add).catch(done);
     else add();
@@ -237,13 +261,14 @@ export class ClusterProducer extends DqProducer {
   private async addMany<Job>(
     tube: string | Tube,
     jobs: Iterable<Job>,
-    add: (job: Job, calledAt: number, done: AddDone) => void,
+    add: (job: Job, calledAt: number, together: Together, done: AddDone) => void,
   ): Promise<AddResult[]> {
     this.refuseIfClosed();
     const { clock, settings } = this.parts;
     const calledAt = clock.now();
     tubeName(tube, settings.prefix);
-    return addAll(listOf(jobs), clock, (job, done) => add(job, calledAt, done));
+    const together: Together = { failingSince: undefined };
+    return addAll(listOf(jobs), clock, together, (job, done) => add(job, calledAt, together, done));
   }
 
   /** Counts from the call, by ledger time, which the first call of a tube waits for a little. */

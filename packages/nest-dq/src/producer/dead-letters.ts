@@ -3,16 +3,18 @@ import { readCopy } from '../copy-reading.js';
 import { deadLetter, type DeadLetter } from '../dead-letter.js';
 import { DqError, show } from '../errors.js';
 import { parseRef, type JobTarget } from '../job-ref.js';
-import type { DiscardResult, JobRef, ReviveResult } from '../job.js';
+import type { DiscardResult, JobRef, PatienceOptions, ReviveResult } from '../job.js';
 import type { Letter, LetterPage } from '../ledger/ledger.js';
 import type { Duration } from '../time.js';
 import { tubeName, type AsJson, type Tube } from '../tube.js';
 import { BatchedLedger } from './batched-ledger.js';
-import { checkBetween, checkObject } from './call-options.js';
+import { checkBetween, checkObject, patienceOf } from './call-options.js';
 import { dueAfter, dueNow } from './due.js';
 import { Lookups, withoutPrefix } from './lookups.js';
+import { look } from './generations.js';
 import { Moves } from './moves.js';
 import type { ProducerParts } from './producer-parts.js';
+import { Retries, type PatientCall } from './retries.js';
 
 /**
  * The dead letters of a tube: their copies stay buried on the nodes, and Redis has the list. They never expire. Inject it.
@@ -25,20 +27,20 @@ export abstract class DqDeadLetters {
    */
   abstract list<In = unknown>(
     tube: string | Tube<In>,
-    page?: { limit?: number; cursor?: string },
+    page?: PatienceOptions & { limit?: number; cursor?: string },
   ): Promise<{ letters: DeadLetter<AsJson<In>>[]; cursor?: string }>;
 
   /** Undefined: it is no dead letter. A reference by key means the job that is scheduled under it now. */
-  abstract get(ref: JobRef): Promise<DeadLetter | undefined>;
+  abstract get(ref: JobRef, options?: PatienceOptions): Promise<DeadLetter | undefined>;
 
   /**
    * Runs it again, now or after a delay; attempts begin anew. Where it is no dead letter (any more), tells what the job
    * is. `DQ_NO_COPY`: every node that has a copy is away; it stays dead. `DQ_TOO_FEW_COPIES`.
    */
-  abstract revive(ref: JobRef, options?: { delay?: Duration }): Promise<ReviveResult>;
+  abstract revive(ref: JobRef, options?: PatienceOptions & { delay?: Duration }): Promise<ReviveResult>;
 
   /** Gives it up for good, and deletes its copies. Where it is no dead letter (any more), tells what the job is. */
-  abstract discard(ref: JobRef): Promise<DiscardResult>;
+  abstract discard(ref: JobRef, options?: PatienceOptions): Promise<DiscardResult>;
 }
 
 const LARGEST_PAGE = 1_000;
@@ -47,6 +49,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
   private readonly batched: BatchedLedger;
   private readonly moves: Moves;
   private readonly lookups: Lookups;
+  private readonly retries: Retries;
   private closed = false;
 
   constructor(private readonly parts: ProducerParts) {
@@ -54,19 +57,22 @@ export class ClusterDeadLetters extends DqDeadLetters {
     this.batched = new BatchedLedger(parts.ledger, parts.clock);
     this.moves = new Moves(parts, this.batched);
     this.lookups = new Lookups(parts, this.batched);
+    this.retries = new Retries(parts.clock);
   }
 
   override async list<In>(
     tube: string | Tube<In>,
-    page?: { limit?: number; cursor?: string },
+    page?: PatienceOptions & { limit?: number; cursor?: string },
   ): Promise<{ letters: DeadLetter<AsJson<In>>[]; cursor?: string }> {
     this.refuseIfClosed();
-    const { limit = 50, cursor } = checkObject('the page', page, ['limit', 'cursor']);
+    const { limit = 50, cursor, patience } = checkObject('the page', page, ['limit', 'cursor', 'patience']);
     checkBetween('limit', limit, 1, LARGEST_PAGE);
+    const call = this.patientCall(patience);
     const { prefix } = this.parts.settings;
     const storedAs = prefix + tubeName(tube, prefix);
     const after = cursor === undefined ? undefined : parseCursor(cursor);
-    const found = await this.parts.ledger.tube(storedAs).letters({ limit, after });
+    const ledger = this.parts.ledger.tube(storedAs);
+    const found = await this.retries.run(call, () => look(ledger.letters({ limit, after })));
     const letters = await Promise.all(found.letters.map((letter) => this.opened(storedAs, letter)));
     const last = found.letters.at(-1);
     return {
@@ -75,21 +81,30 @@ export class ClusterDeadLetters extends DqDeadLetters {
     };
   }
 
-  override async get(ref: JobRef): Promise<DeadLetter | undefined> {
+  override async get(ref: JobRef, options?: PatienceOptions): Promise<DeadLetter | undefined> {
+    const call = this.callOf('the get options', options);
     const target = this.parse(ref);
-    const letter = await this.letter(target);
+    const letter = await this.retries.run(call, () => this.letter(target));
     return letter && this.opened(target.tube, letter);
   }
 
-  override async revive(ref: JobRef, options?: { delay?: Duration }): Promise<ReviveResult> {
-    const { delay } = checkObject('the revive options', options, ['delay']);
-    const due = delay === undefined ? dueNow : dueAfter(delay);
+  override async revive(
+    ref: JobRef,
+    options?: PatienceOptions & { delay?: Duration },
+  ): Promise<ReviveResult> {
+    const { delay, patience } = checkObject('the revive options', options, ['delay', 'patience']);
+    const dueIn = delay === undefined ? dueNow : dueAfter(delay);
+    const call = this.patientCall(patience);
     const target = this.parse(ref);
-    const { tube } = target;
-    const ledger = this.parts.ledger.tube(tube);
+    const due = dueIn(this.parts.ledger.tube(target.tube).now());
+    const until = this.parts.clock.now() + call.patience;
+    return this.retries.run(call, () => this.tryRevive(target, due, until));
+  }
+
+  private async tryRevive(target: JobTarget, due: number, until: number): Promise<ReviveResult> {
     let letter = await this.letter(target);
     while (letter) {
-      if (await this.moves.revive(tube, letter, due(ledger.now()))) return 'revived';
+      if (await this.moves.revive(target.tube, letter, due, until)) return 'revived';
       const still = await this.letter(target);
       if (still?.generation === letter.generation) return 'replaced';
       // Somebody else revived it in between; where it is dead again, this is another letter.
@@ -98,12 +113,20 @@ export class ClusterDeadLetters extends DqDeadLetters {
     return this.stateOf(target);
   }
 
-  override async discard(ref: JobRef): Promise<DiscardResult> {
+  override async discard(ref: JobRef, options?: PatienceOptions): Promise<DiscardResult> {
+    const call = { ...this.callOf('the discard options', options), repeatable: true };
     const target = this.parse(ref);
-    const { tube, id, born } = target;
+    const { tube, id } = target;
     const { cluster, settleQueue } = this.parts;
-    const letter = await this.batched.tube(tube).discard({ id, born });
+    const letter = await this.retries.run(call, () => this.letter(target));
     if (!letter) return this.stateOf(target);
+    let tries = 0;
+    const taken = await this.retries.run(call, () => {
+      tries++;
+      return this.batched.tube(tube).discard({ id, born: letter.born });
+    });
+    // Asked once more, it finds nothing where it took the letter away before and its answer was lost.
+    if (!taken && tries === 1) return this.stateOf(target);
     await deleteCopies(cluster, settleQueue, tube, letter, letter.places);
     return 'discarded';
   }
@@ -111,6 +134,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
   /** Everything fails from now on. Idempotent. */
   close(): void {
     this.closed = true;
+    this.retries.close();
   }
 
   private parse(ref: JobRef): JobTarget {
@@ -119,7 +143,15 @@ export class ClusterDeadLetters extends DqDeadLetters {
   }
 
   private letter({ tube, id, born }: JobTarget): Promise<Letter | undefined> {
-    return this.batched.tube(tube).letter({ id, born });
+    return look(this.batched.tube(tube).letter({ id, born }));
+  }
+
+  private callOf(what: string, options: PatienceOptions | undefined): PatientCall {
+    return this.patientCall(checkObject(what, options, ['patience']).patience);
+  }
+
+  private patientCall(patience: Duration | undefined): PatientCall {
+    return { patience: patienceOf({ patience }, this.parts.settings.patience) };
   }
 
   /** Of a job that has no letter. */

@@ -1,35 +1,40 @@
-import type { Cluster } from '../cluster/cluster.js';
 import { deleteCopies } from '../copy-deletion.js';
 import type { Stored } from '../copy-storing.js';
 import { DqError, factOf } from '../errors.js';
-import { YOUNG, type CommitAnswer, type CommitRequest, type TubeLedger } from '../ledger/ledger.js';
-import type { SettleQueue } from '../ledger/settle-queue.js';
+import { YOUNG, type CommitAnswer, type CommitRequest } from '../ledger/ledger.js';
 import type { Clock } from '../time.js';
 import type { BatchedTube } from './batched-ledger.js';
+import type { ProducerParts } from './producer-parts.js';
 
-/** How often a commit is asked before its outcome is left open. */
-const COMMIT_TRIES = 3;
+/** How often what is under way is tried at least before it is given up: a commit, and what others come in between of. */
+const LEAST_TRIES = 3;
 /** Milliseconds. Time for a lost connection to come back: while there is none, calls fail at once. */
-const COMMIT_PAUSE = 500;
+const ASKED_EVERY = 500;
 
 /** The answer to what is asked before anything is stored: without one, nothing is and nothing will be. */
-export async function ask<T>(call: Promise<T>): Promise<T> {
+export async function ask<T>(call: Promise<T>, outcome = 'nothing was stored'): Promise<T> {
   try {
     return await call;
   } catch (cause) {
     if (!isDown(cause)) throw cause;
-    throw new DqError('DQ_LEDGER_DOWN', `nothing was stored: ${factOf(cause)}`, { cause });
+    throw new DqError('DQ_LEDGER_DOWN', `${outcome}: ${factOf(cause)}`, { cause });
   }
 }
 
+/** The same of a question that changes nothing. */
+export function look<T>(call: Promise<T>): Promise<T> {
+  return ask(call, 'nothing is known');
+}
+
 /**
- * Commits a stored generation. `DQ_LEDGER_DOWN`, or `DQ_CLOSED`, with `indeterminate`: nothing may be deleted, for a
- * claim decides.
+ * Commits a stored generation, asking until then, by the clock, and three times at least. `DQ_LEDGER_DOWN`, or `DQ_CLOSED`,
+ * with `indeterminate`: nothing may be deleted, for a claim decides.
  */
 export async function commit(
   ledger: BatchedTube,
   clock: Clock,
   request: CommitRequest,
+  until: number,
 ): Promise<CommitAnswer> {
   for (let tries = 1; ; tries++) {
     try {
@@ -37,12 +42,12 @@ export async function commit(
       return tries > 1 ? ofRepeat(answer, request) : answer;
     } catch (cause) {
       if (!(cause instanceof DqError)) throw cause;
-      if (tries === COMMIT_TRIES || !isDown(cause)) {
+      if (!isDown(cause) || isEnough(tries, clock, until)) {
         const message = `its copies are stored, but it is open whether they count: ${factOf(cause)}`;
         throw new DqError(cause.code, message, { cause, indeterminate: true });
       }
     }
-    await new Promise<void>((resolve) => clock.after(COMMIT_PAUSE, resolve));
+    await pause(clock);
   }
 }
 
@@ -55,31 +60,56 @@ function ofRepeat(answer: CommitAnswer, { generation }: CommitRequest): CommitAn
 
 /** Takes an opened generation back, and deletes what was stored of it; true when nothing of it ran, nor can run. */
 export async function abortAndDelete(
-  cluster: Cluster,
-  settleQueue: SettleQueue,
-  ledger: TubeLedger,
+  { cluster, settleQueue, ledger, clock }: ProducerParts,
+  batched: BatchedTube,
   tube: string,
   id: string,
   stored: Stored,
+  until: number,
 ): Promise<boolean> {
-  const answer = await answered(ledger.abort([{ ...stored, id }]));
+  const answer = await answered(clock, until, () => batched.abort({ ...stored, id }));
   if (answer === 'started') return false;
   const { generation, places } = stored;
   const deleted = await deleteCopies(cluster, settleQueue, tube, { id, generation }, places);
   // Deleted copies can have run before, if a claim took the generation for the job.
-  const young = ledger.now() - generation < YOUNG;
+  const young = ledger.tube(tube).now() - generation < YOUNG;
   return answer === 'aborted' || (deleted && young) || places.length === 0;
 }
 
-/** The answer of a call about one job; undefined when the ledger is down or closed, which the caller's own error tells. */
-export async function answered<T>(call: Promise<T[]>): Promise<T | undefined> {
-  try {
-    const [answer] = await call;
-    return answer;
-  } catch (error) {
-    if (error instanceof DqError) return undefined;
-    throw error;
+/**
+ * The answer to what comes to the same however often it is asked. Undefined when the ledger was down until then, by the
+ * clock, or is closed, which the caller's own error tells.
+ */
+export async function answered<T>(
+  clock: Clock,
+  until: number,
+  call: () => Promise<T>,
+): Promise<T | undefined> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof DqError)) throw error;
+      if (!isDown(error) || clock.now() >= until) return undefined;
+    }
+    await pause(clock);
   }
+}
+
+/** Whether what others came in between of should not be tried once more: three times at least, and until then. */
+export function isEnough(tries: number, clock: Clock, until: number): boolean {
+  return tries >= LEAST_TRIES && clock.now() >= until;
+}
+
+export function conflict(what: string, tries: number): DqError {
+  return new DqError(
+    'DQ_CONFLICT',
+    `others moved or replaced the job of ${what} in each of ${tries} tries, so nothing came of this call`,
+  );
+}
+
+function pause(clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.after(ASKED_EVERY, resolve));
 }
 
 function isDown(error: unknown): error is DqError {

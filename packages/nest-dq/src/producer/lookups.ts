@@ -3,6 +3,7 @@ import { formatRef, type JobTarget } from '../job-ref.js';
 import type { JobView } from '../job.js';
 import type { Schedule } from '../ledger/ledger.js';
 import type { BatchedLedger } from './batched-ledger.js';
+import { look } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';
 
 /** Says of jobs how they stand: by the ledger, and of those that it does not know, by a copy. */
@@ -31,7 +32,7 @@ export class Lookups {
   }
 
   private known({ tube, id }: JobTarget): Promise<Schedule | undefined> {
-    return this.batched.tube(tube).find(id);
+    return look(this.batched.tube(tube).find(id));
   }
 
   private view({ tube, id, key, copies, places }: JobTarget, found: Schedule): JobView {

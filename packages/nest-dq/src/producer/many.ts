@@ -2,14 +2,19 @@ import { DqError, show } from '../errors.js';
 import type { AddResult } from '../job.js';
 import type { Clock } from '../time.js';
 import type { AddDone } from './adds.js';
+import type { Together } from './retries.js';
 
 /** How many adds of one call of `delayMany` or `atMany` are on their way at a time: more are no faster. */
 const MANY_AT_ONCE = 512;
 
-/** Adds all, some at a time, and tells what became of each, in their order. `add` may throw what is wrong with a job. */
+/**
+ * Adds all, some at a time, and tells what became of each, in their order. `add` may throw what is wrong with a job; `together`
+ * is told when one was stored.
+ */
 export function addAll<Job>(
   jobs: readonly Job[],
   clock: Clock,
+  together: Together,
   add: (job: Job, done: AddDone) => void,
 ): Promise<AddResult[]> {
   const results: AddResult[] = [];
@@ -20,6 +25,7 @@ export function addAll<Job>(
       const place = next++;
       const done: AddDone = (error, receipt) => {
         results[place] = receipt ? { receipt } : { error: error as DqError };
+        if (receipt) together.failingSince = undefined;
         if (--left === 0) resolve(results);
         else if (next < jobs.length) addNext();
       };

@@ -10,13 +10,13 @@ import {
   type Stored,
 } from '../copy-storing.js';
 import type { Content, Envelope } from '../envelope.js';
-import { DqError } from '../errors.js';
+import { DqError, show } from '../errors.js';
 import type { JobTarget } from '../job-ref.js';
 import type { RescheduleResult } from '../job.js';
-import type { Letter, Opening, Refusal, StoredGeneration } from '../ledger/ledger.js';
+import type { Letter, Opening, Refusal, Schedule, StoredGeneration } from '../ledger/ledger.js';
 import type { Place } from '../location.js';
 import type { BatchedLedger } from './batched-ledger.js';
-import { abortAndDelete, ask, commit } from './generations.js';
+import { abortAndDelete, ask, commit, conflict, isEnough } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';
 
 type MoveOpening = Extract<Opening, { by: 'move' | 'revive' }>;
@@ -36,6 +36,13 @@ interface Move {
   /** Ledger time, ms. */
   readonly due: number;
   readonly change: Change;
+  /** By the clock: how long what is under way is insisted on. */
+  readonly until: number;
+}
+
+interface Refused {
+  readonly why: Refusal;
+  readonly present?: Schedule | undefined;
 }
 
 /** What of a job becomes another than it was, besides its time. */
@@ -52,16 +59,24 @@ export class Moves {
     private readonly batched: BatchedLedger,
   ) {}
 
-  async reschedule(target: JobTarget, due: number, change: Change): Promise<RescheduleResult> {
-    for (;;) {
-      const outcome = await this.tryReschedule(target, due, change);
+  /** Goes on until then, by the clock, where others come in between; `DQ_CONFLICT`. */
+  async reschedule(target: JobTarget, due: number, change: Change, until: number): Promise<RescheduleResult> {
+    const { tube, id, key } = target;
+    const find = () => ask(this.batched.tube(tube).find(id));
+    let found = await find();
+    for (let tries = 1; ; tries++) {
+      const outcome = await this.tryReschedule(target, found, due, change, until);
+      if (typeof outcome === 'string') return outcome;
+      if (isEnough(tries, this.parts.clock, until)) {
+        throw conflict(key === undefined ? id : `the key ${show(key)}`, tries);
+      }
       // Somebody else moved it in between: again, from what it is now.
-      if (outcome !== 'changed') return outcome;
+      found = outcome.present ?? (await find());
     }
   }
 
   /** False: the letter's job is not dead any more. `DQ_NO_COPY`: no copy is in reach, and it stays dead. */
-  async revive(tube: string, letter: Letter, due: number): Promise<boolean> {
+  async revive(tube: string, letter: Letter, due: number, until: number): Promise<boolean> {
     const { id, born, generation, places } = letter;
     const envelope = await readCopy(this.parts.cluster, letter, places);
     if (!envelope) {
@@ -72,44 +87,43 @@ export class Moves {
     }
     const present = { ...letter, owed: owedAt(places) };
     const opening = { by: 'revive', expected: generation } as const;
-    const why = await this.move({ tube, id, opening, present, envelope, due, change: {} });
-    return why === undefined;
+    const refused = await this.move({ tube, id, opening, present, envelope, due, change: {}, until });
+    return refused === undefined;
   }
 
+  /** An object: others came in between, and this is what they left, as far as they told. */
   private async tryReschedule(
-    target: JobTarget,
+    { tube, id, born, places: given, due: dueBefore }: JobTarget,
+    found: Schedule | undefined,
     due: number,
     change: Change,
-  ): Promise<RescheduleResult | 'changed'> {
-    const { tube, id, born } = target;
-    const { cluster } = this.parts;
-    const find = () => ask(this.batched.tube(tube).find(id));
-    const found = await find();
+    until: number,
+  ): Promise<RescheduleResult | { readonly present: Schedule | undefined }> {
     if (found && born !== undefined && found.born !== born) return 'unknown';
     if (found && found.state !== 'waiting') return found.state;
     if (!found && born === undefined) return 'unknown';
-    const places = found && found.places.length > 0 ? found.places : target.places;
-    const known = found ?? { born: born!, generation: born!, due: target.due };
-    const present: Present = { ...known, places, owed: owedAt(places) };
-    const envelope = await readCopy(cluster, { id, generation: present.generation }, places);
+    const places = found && found.places.length > 0 ? found.places : given;
+    const known = found ?? { born: born!, generation: born!, due: dueBefore };
+    const before: Present = { ...known, places, owed: owedAt(places) };
+    const envelope = await readCopy(this.parts.cluster, { id, generation: before.generation }, places);
     if (!envelope) {
-      const now = await find();
-      if (now?.generation !== found?.generation || now?.state !== found?.state) return 'changed';
+      const present = await ask(this.batched.tube(tube).find(id));
+      if (present?.generation !== found?.generation || present?.state !== found?.state) return { present };
       // Nothing may be written of a job that was perhaps done long ago.
       if (!found) return 'unknown';
       throw noCopy(id, places);
     }
-    const opening = { by: 'move', expected: present.generation } as const;
-    const why = await this.move({ tube, id, opening, present, envelope, due, change });
-    switch (why) {
+    const opening = { by: 'move', expected: before.generation } as const;
+    const refused = await this.move({ tube, id, opening, present: before, envelope, due, change, until });
+    switch (refused?.why) {
       case undefined:
         return 'rescheduled';
       case 'taken':
       case 'lost':
       case 'changed':
-        return 'changed';
+        return { present: refused!.present };
       default:
-        return why;
+        return refused!.why;
     }
   }
 
@@ -122,7 +136,8 @@ export class Moves {
     envelope,
     due,
     change,
-  }: Move): Promise<Refusal | undefined> {
+    until,
+  }: Move): Promise<Refused | undefined> {
     const { cluster, ledger, settleQueue, clock, settings } = this.parts;
     const tubeLedger = ledger.tube(tube);
     const batched = this.batched.tube(tube);
@@ -138,22 +153,22 @@ export class Moves {
     refuseTooLarge(cluster, envelopeOf(due));
     const request = { id, opening, due, announced: announcedBy(cluster), known: present };
     const opened = await ask(batched.open(request));
-    if (opened.kind === 'refused') return opened.why;
+    if (opened.kind === 'refused') return opened;
     const { generation } = opened;
     const job = { tube, envelope: envelopeOf(generation), backupDelay: settings.backupDelay };
     const stored = await new Promise<Stored>((resolve) =>
       storeCopies(cluster, job, () => tubeLedger.now(), resolve),
     );
     if (!stored.enough) {
-      const undone = await abortAndDelete(cluster, settleQueue, tubeLedger, tube, id, stored);
+      const undone = await abortAndDelete(this.parts, batched, tube, id, stored, until);
       throw tooFewCopies(cluster, stored, undone ? 'it stays as it was' : 'it may be moved', !undone);
     }
-    const answer = await commit(batched, clock, { ...stored, id, born, opening });
-    const why = answer.kind === 'refused' ? answer.why : undefined;
-    const gone = why === undefined ? present : stored;
+    const answer = await commit(batched, clock, { ...stored, id, born, opening }, until);
+    const gone = answer.kind === 'committed' ? present : stored;
     void deleteCopies(cluster, settleQueue, tube, { id, generation: gone.generation }, gone.places);
-    // It was moved, and then replaced or moved on; or that came first, and it is as if this had come right before.
-    return why === 'overtaken' ? undefined : why;
+    // Overtaken: moved, and then replaced or moved on; or that came first, and it is as if this had come right before.
+    if (answer.kind === 'committed' || answer.why === 'overtaken') return undefined;
+    return { why: answer.why, present: answer.present };
   }
 }
 

@@ -66,15 +66,17 @@ describe.each([
       }),
     });
     const broken = new Error('no context');
-    const throwing = process(() => {
-      throw broken;
+    const throwing = process({
+      onSchedule: () => {
+        throw broken;
+      },
     });
     const wrong = { at: 5 };
     expect(await failure(throwing.producer.now(Counted, wrong))).toMatchObject({
       code: 'DQ_BAD_OPTION',
       cause: broken,
     });
-    const adding = process((headers) => void Object.assign(headers, { tenant: 7 }));
+    const adding = process({ onSchedule: (headers) => void Object.assign(headers, { tenant: 7 }) });
     expect(await failure(adding.producer.now(Counted, wrong))).toMatchObject({ code: 'DQ_BAD_OPTION' });
     expect(asked).toBe(0);
     expect(await failure(process().producer.now(Counted, wrong))).toMatchObject({ code: 'DQ_BAD_PAYLOAD' });

@@ -22,4 +22,6 @@ export interface ProducerSettings {
   readonly prefix: string;
   /** How much later a backup copy comes due, in ms. */
   readonly backupDelay: number;
+  /** How long a call goes on trying of which nothing came for certain, in ms, unless it says so itself. */
+  readonly patience: number;
 }

@@ -4,6 +4,7 @@ import type {
   JobReceipt,
   JobRef,
   JobView,
+  PatienceOptions,
   RescheduleResult,
   RevokeResult,
 } from '../job.js';
@@ -14,8 +15,9 @@ import type { TubeProducer } from './tube-producer.js';
 /**
  * Schedules, moves and revokes jobs. Inject it.
  * Every add may throw `DQ_TOO_FEW_COPIES` (see `indeterminate`), `DQ_BAD_PAYLOAD`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION` and
- * `DQ_CLOSED`. An add without a key needs no Redis; one with a key may throw `DQ_LEDGER_DOWN` (see `indeterminate`) and
- * `DQ_DUPLICATE`.
+ * `DQ_CLOSED`. An add without a key needs no Redis; one with a key may throw `DQ_LEDGER_DOWN` (see `indeterminate`),
+ * `DQ_DUPLICATE` and `DQ_CONFLICT`. While servers are away, and nothing came of it for certain, every call is tried again
+ * until its `patience` is over; `DQ_OVERLOADED`: too many wait like that.
  */
 export abstract class DqProducer {
   /** Runs as soon as a consumer is free. */
@@ -66,7 +68,7 @@ export abstract class DqProducer {
    * answer, so it may or may not have taken effect; asking again is safe. `DQ_BAD_REF`, `DQ_BAD_TUBE`, `DQ_BAD_OPTION`,
    * `DQ_CLOSED`.
    */
-  abstract revoke(ref: JobRef, options?: { abort?: boolean }): Promise<RevokeResult>;
+  abstract revoke(ref: JobRef, options?: PatienceOptions & { abort?: boolean }): Promise<RevokeResult>;
 
   /**
    * Gives a job that does not run another time, and another payload if one is given. One that waits for a retry is moved
@@ -76,14 +78,14 @@ export abstract class DqProducer {
   abstract reschedule<In = unknown>(
     ref: JobRef<In>,
     when: When | { readonly delay: Duration },
-    options?: { payload?: NoInfer<In>; allowPast?: boolean },
+    options?: PatienceOptions & { payload?: NoInfer<In>; allowPast?: boolean },
   ): Promise<RescheduleResult>;
 
   /**
    * What is known of a job: asks Redis, and where that has nothing, the nodes that the reference names. Undefined: no job
    * of that key, or its end is longer ago than is remembered. `DQ_LEDGER_DOWN`, `DQ_BAD_REF`, `DQ_CLOSED`.
    */
-  abstract find(ref: JobRef): Promise<JobView | undefined>;
+  abstract find(ref: JobRef, options?: PatienceOptions): Promise<JobView | undefined>;
 
   /** All of these calls, bound to one tube. `DQ_BAD_TUBE`. */
   abstract tube<In = unknown>(tube: string | Tube<In>): TubeProducer<In>;

@@ -6,6 +6,7 @@ import type {
   JobReceipt,
   JobRef,
   JobView,
+  PatienceOptions,
   RescheduleResult,
   RevokeResult,
   TubeJobRef,
@@ -35,17 +36,17 @@ export abstract class TubeProducer<In = unknown> {
   abstract atMany(jobs: Iterable<JobOptions & { payload: In; at: When }>): Promise<AddResult[]>;
 
   /** `revoked` means that no later start happens. */
-  abstract revoke(ref: TubeJobRef, options?: { abort?: boolean }): Promise<RevokeResult>;
+  abstract revoke(ref: TubeJobRef, options?: PatienceOptions & { abort?: boolean }): Promise<RevokeResult>;
 
   /** Gives a job that does not run another time, and another payload if one is given, which the tube's schema checks. */
   abstract reschedule(
     ref: TubeJobRef,
     when: When | { readonly delay: Duration },
-    options?: { payload?: In; allowPast?: boolean },
+    options?: PatienceOptions & { payload?: In; allowPast?: boolean },
   ): Promise<RescheduleResult>;
 
   /** What is known of a job. */
-  abstract find(ref: TubeJobRef): Promise<JobView | undefined>;
+  abstract find(ref: TubeJobRef, options?: PatienceOptions): Promise<JobView | undefined>;
 }
 
 export class BoundProducer extends TubeProducer {
@@ -80,20 +81,23 @@ export class BoundProducer extends TubeProducer {
     return this.producer.atMany(this.tube, jobs);
   }
 
-  override async revoke(ref: TubeJobRef, options?: { abort?: boolean }): Promise<RevokeResult> {
+  override async revoke(
+    ref: TubeJobRef,
+    options?: PatienceOptions & { abort?: boolean },
+  ): Promise<RevokeResult> {
     return this.producer.revoke(this.within(ref), options);
   }
 
   override async reschedule(
     ref: TubeJobRef,
     when: When | { readonly delay: Duration },
-    options?: { payload?: unknown; allowPast?: boolean },
+    options?: PatienceOptions & { payload?: unknown; allowPast?: boolean },
   ): Promise<RescheduleResult> {
     return this.producer.reschedule(this.within(ref), when, options);
   }
 
-  override async find(ref: TubeJobRef): Promise<JobView | undefined> {
-    return this.producer.find(this.within(ref));
+  override async find(ref: TubeJobRef, options?: PatienceOptions): Promise<JobView | undefined> {
+    return this.producer.find(this.within(ref), options);
   }
 
   /** The tube beside a text, too: its schema checks another payload. */

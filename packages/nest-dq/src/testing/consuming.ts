@@ -127,7 +127,7 @@ export class ConsumingProcess {
     const cluster = (this.cluster = new Cluster(nodes, { replicas: 3, minWritten: 2 }));
     this.ledger = new SwitchableLedger(ledger);
     const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock));
-    const settings = { prefix: '', backupDelay: BACKUP_DELAY };
+    const settings = { prefix: '', backupDelay: BACKUP_DELAY, patience: 0 };
     this.producer = new ClusterProducer({
       cluster,
       ledger,

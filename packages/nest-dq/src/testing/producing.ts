@@ -90,12 +90,13 @@ export class Producing<S extends Server> {
   }
 
   /** One more process. */
-  readonly process = (onSchedule?: DqHooks['onSchedule']) => {
+  readonly process = (more: { onSchedule?: DqHooks['onSchedule']; patience?: number } = {}) => {
+    const { onSchedule, patience = 0 } = more;
     const { clock, cluster, prefix } = this;
     const ledger = new ChangedLedger(this.memory, clock);
     const settleQueue = new SettleQueue(ledger, clock);
     const events = new CollectingHub();
-    const settings = { prefix, backupDelay: 2_000 };
+    const settings = { prefix, backupDelay: 2_000, patience };
     const parts = { cluster, ledger, settleQueue, clock, events, settings, onSchedule };
     return {
       ledger,
