@@ -68,6 +68,8 @@ export class ClusterNode {
     readonly endpoint: string,
     private readonly dial: Dial,
     private readonly clock: Clock,
+    /** Milliseconds. Infinity: never, as of a node that cannot fall silent without the end of its connections. */
+    private readonly pingEvery = PING_EVERY,
   ) {
     const tell = (message: string) => {
       for (const listener of this.listeners) listener.trouble?.(this, message);
@@ -277,7 +279,8 @@ export class ClusterNode {
   }
 
   private schedulePing(connection: Connection): void {
-    this.timer = this.clock.after(PING_EVERY, () => {
+    if (this.pingEvery === Infinity) return;
+    this.timer = this.clock.after(this.pingEvery, () => {
       connection.stats((error, stats) => {
         if (!error) this.health.learn(stats);
         if (!connection.closed) this.schedulePing(connection);

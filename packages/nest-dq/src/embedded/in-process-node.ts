@@ -117,12 +117,13 @@ export class InProcessNode {
   }
 
   /**
-   * When the first of the jobs changes its state by itself, by `Clock.now`: -Infinity while a client holds one, Infinity
-   * if none ever does.
+   * When the first job of these tubes changes its state by itself, by `Clock.now`: -Infinity while a client holds one,
+   * Infinity if none ever does.
    */
-  get nextChange(): number {
-    const { tubes, store } = this.shared;
-    return tubes.all.some(({ reserved }) => reserved > 0) ? -Infinity : store.nextEvent;
+  nextChange(ofTube: (name: string) => boolean): number {
+    const tubes = this.shared.tubes.all.filter(({ name }) => ofTube(name));
+    if (tubes.some(({ reserved }) => reserved > 0)) return -Infinity;
+    return Math.min(...tubes.map((tube) => tube.nextEvent()));
   }
 
   /** The bodies of all jobs of a tube, in whatever state. */

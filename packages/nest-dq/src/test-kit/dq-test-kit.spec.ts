@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Again, Discard, type DelayedJob } from '../job.js';
 import { defineTube } from '../tube.js';
 import { DqTestKit } from './dq-test-kit.js';
+import { VirtualClock } from './virtual-clock.js';
 
 const Orders = defineTube<{ id: string }>('orders');
 const NONE = { started: 0, completed: 0, failed: 0, dead: 0 };
@@ -196,6 +197,75 @@ describe('runs', () => {
   });
 });
 
+describe('a series', () => {
+  it('costs its runs, and not the time between them', async () => {
+    const runTimer = jest.spyOn(VirtualClock.prototype, 'runTimer');
+    try {
+      await noting(() => Again.after('1h'));
+      await kit.producer.now(Orders, { id: 'hourly' });
+      expect(await kit.advance('30d')).toMatchObject({ started: 721 });
+      expect(runTimer.mock.calls.length).toBeLessThan(721 * 100);
+    } finally {
+      runTimer.mockRestore();
+    }
+  });
+
+  describe('that polls', () => {
+    const Outbox = defineTube('outbox');
+    /** When it looked, and how much there was. */
+    let looks: [at: number, rows: number][];
+    let rows: string[];
+
+    beforeEach(async () => {
+      await kit.close();
+      kit = new DqTestKit({ now: START, polls: [Outbox] });
+      looks = [];
+      rows = [];
+      await kit.consumer.consume(Outbox, async () => {
+        looks.push([elapsed(), rows.length]);
+        for (const id of rows.splice(0)) await kit.producer.now(Orders, { id });
+        return Again.after('5s');
+      });
+      await kit.producer.now(Outbox, undefined);
+    });
+
+    it('is leapt over while nothing else happens, but for a look a day and one at the end', async () => {
+      const { started } = await kit.advance('30d');
+      expect(started).toBe(looks.length);
+      expect(started).toBeLessThan(50);
+      for (let day = 0; day < 30; day++) {
+        expect(looks.some(([at]) => at >= day * DAY && at < (day + 1) * DAY)).toBe(true);
+      }
+      expect(looks.at(-1)![0]).toBeGreaterThan(30 * DAY - MINUTE);
+    });
+
+    it('looks in its time after whatever runs, and so passes on what that left', async () => {
+      const relayed = await noting();
+      await kit.consumer.consume('work', () => void rows.push('late'));
+      await kit.producer.delay('work', 'x', 10 * DAY + 1_234);
+      await kit.advance('30d');
+      expect(relayed).toEqual([['late', expect.any(Number)]]);
+      expect(relayed[0]![1] - (10 * DAY + 1_234)).toBeGreaterThanOrEqual(0);
+      expect(relayed[0]![1] - (10 * DAY + 1_234)).toBeLessThanOrEqual(5_000);
+    });
+
+    it('looks in its time after what the test itself did between two journeys', async () => {
+      const relayed = await noting();
+      await kit.advance('10d');
+      rows.push('mine');
+      await kit.advance('10d');
+      expect(relayed).toEqual([['mine', expect.any(Number)]]);
+      expect(relayed[0]![1]).toBeLessThanOrEqual(10 * DAY + 5_000);
+    });
+
+    it('looks each time while the steps are short', async () => {
+      await kit.drain();
+      for (let i = 0; i < 12; i++) await kit.advance('5s');
+      expect(looks.map(([at]) => at)).toEqual(Array.from({ length: 13 }, (_, i) => i * 5_000));
+    });
+  });
+});
+
 describe('scheduled', () => {
   it('lists what waits, the soonest first, with what was said of it', async () => {
     const options = {
@@ -320,8 +390,15 @@ describe('a wrong use', () => {
 
   it('is an option that there is not', () => {
     expect(() => new DqTestKit({ node: 1 } as object)).toThrow(
-      'DQ_BAD_OPTION: there is no test kit option `node` (given 1); there are now, nodes, patience',
+      'DQ_BAD_OPTION: there is no test kit option `node` (given 1); there are now, nodes, patience, polls',
     );
+  });
+
+  it('is to name as polls what is no list of tubes', () => {
+    expect(() => new DqTestKit({ polls: 'outbox' as never })).toThrow(
+      'DQ_BAD_OPTION: `polls` is "outbox": expected a list of tubes',
+    );
+    expect(() => new DqTestKit({ polls: ['a b'] })).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
   });
 
   it('is to look into a cluster that there is not', () => {

@@ -15,6 +15,7 @@ import { parseDuration, parseWhen, type Duration, type When } from '../time.js';
 import { tubeName, type AsJson, type Tube } from '../tube.js';
 import { KitCluster, type ScheduledJob } from './kit-cluster.js';
 import { Gate, KitLedger } from './kit-ledger.js';
+import { Polls } from './polls.js';
 import { present } from './real-time.js';
 import { RunTally, type RunCounts } from './run-tally.js';
 import { TimeTravel } from './time-travel.js';
@@ -33,10 +34,16 @@ export interface DqTestKitOptions {
    * its own timeout, or for ever. @default '2s'
    */
   patience?: Duration;
+  /**
+   * Tubes, of every cluster, whose jobs only look whether there is something to do, such as the series of an outbox. One
+   * that has run since anything else ran does not stop the time: it is leapt over, up to the next job of another tube,
+   * the end of the journey, or a day, and runs once then. @default none
+   */
+  polls?: readonly (string | Tube<any>)[];
 }
 
 const MOST_NODES = 16;
-const KNOWN = new Set(['now', 'nodes', 'patience']);
+const KNOWN = new Set(['now', 'nodes', 'patience', 'polls']);
 
 /**
  * Embedded nodes, a ledger in memory and a clock that stands still, under an application's own module, or alone for a
@@ -46,7 +53,10 @@ const KNOWN = new Set(['now', 'nodes', 'patience']);
 export class DqTestKit {
   private readonly clock: VirtualClock;
   private readonly nodes: number;
-  private readonly tally = new RunTally();
+  private readonly polls = new Polls();
+  private readonly tally = new RunTally(this.polls);
+  /** Without a prefix. */
+  private readonly polled: readonly string[];
   private readonly gates = new Set<Gate>();
   /** Of applications that were compiled, and neither initialized nor closed. */
   private readonly idle = new Set<Gate>();
@@ -63,17 +73,23 @@ export class DqTestKit {
   /** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
   constructor(options: DqTestKitOptions = {}) {
     refuseUnknown(options, KNOWN, 'test kit');
-    const { now = present(), nodes = 3, patience = '2s' } = options;
+    const { now = present(), nodes = 3, patience = '2s', polls = [] } = options;
     if (!Number.isInteger(nodes) || nodes < 1 || nodes > MOST_NODES) {
       throw new DqError('DQ_BAD_OPTION', `\`nodes\` is ${show(nodes)}: expected 1 to ${MOST_NODES}`);
     }
+    if (!Array.isArray(polls)) {
+      throw new DqError('DQ_BAD_OPTION', `\`polls\` is ${show(polls)}: expected a list of tubes`);
+    }
     this.nodes = nodes;
+    this.polled = polls.map((tube: string | Tube) => tubeName(tube, ''));
     this.clock = new VirtualClock(parseWhen(now));
     this.travel = new TimeTravel({
       clock: this.clock,
       tally: this.tally,
+      polls: this.polls,
       patience: parseDuration(patience, '`patience`'),
-      nextChange: () => Math.min(...[...this.clusters.values()].map(({ nextChange }) => nextChange)),
+      nextChange: (ofTube) =>
+        Math.min(...[...this.clusters.values()].map((cluster) => cluster.nextChange(ofTube))),
     });
     this.environment = {
       clock: this.clock,
@@ -196,6 +212,7 @@ export class DqTestKit {
     if (!shared) {
       shared = new KitCluster(this.nodes, settings, this.clock);
       this.clusters.set(name, shared);
+      for (const tube of this.polled) this.polls.add(settings.prefix + tube);
       for (const index of this.asleep) shared.nodes[index]!.sleep();
     }
     const gate = new Gate();
@@ -229,6 +246,7 @@ export class DqTestKit {
     }
     return this.next(async () => {
       const to = end();
+      this.polls.journey();
       for (const gate of this.gates) gate.open();
       try {
         await this.travel.to(to);

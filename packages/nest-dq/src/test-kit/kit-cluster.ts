@@ -43,17 +43,17 @@ export class KitCluster {
     this.ledger = new MemoryLedger({ settings, clock });
   }
 
-  /** One application's way to the nodes. */
+  /** One application's way to the nodes. They are not pinged, which was most of what a journey had to do. */
   reach(settings: ClusterSettings): Cluster {
     const nodes = this.nodes.map(
-      (node, index) => new ClusterNode(`node-${index}`, () => node.dial(), node.clock),
+      (node, index) => new ClusterNode(`node-${index}`, () => node.dial(), node.clock, Infinity),
     );
     return new Cluster(nodes, settings);
   }
 
-  /** When something happens here without anybody's doing, by `Clock.now`; -Infinity while a job is in somebody's hand. */
-  get nextChange(): number {
-    return Math.min(...this.nodes.map(({ node }) => node.nextChange));
+  /** When something happens in these tubes without anybody's doing, by `Clock.now`; -Infinity while a job is in somebody's hand. */
+  nextChange(ofTube: (name: string) => boolean): number {
+    return Math.min(...this.nodes.map(({ node }) => node.nextChange(ofTube)));
   }
 
   /** The soonest first. */

@@ -1,4 +1,5 @@
 import type { ClaimAnswer, FinishAnswer, FinishRequest } from '../ledger/ledger.js';
+import type { Polls } from './polls.js';
 
 /** What the runs of a stretch of time came to. */
 export interface RunCounts {
@@ -21,17 +22,21 @@ export class RunTally {
   private readonly running = new Map<string, boolean>();
   private ended: () => void = () => undefined;
 
+  constructor(private readonly polls: Polls) {}
+
   claimed(tube: string, id: string, answer: ClaimAnswer): void {
     if (answer.kind === 'stale' || (answer.kind === 'dead' && answer.fresh)) this.count('dead');
     if (answer.kind !== 'run') return;
     const run = nameOf(tube, id, answer.fence);
     if (this.running.has(run)) return; // the same claim, asked again
     this.running.set(run, false);
+    this.polls.began(tube);
     this.count('started');
   }
 
   finished(tube: string, { id, fence, outcome }: FinishRequest, answer: FinishAnswer): void {
     if (!this.running.delete(nameOf(tube, id, fence))) return;
+    this.polls.ended(tube);
     if (answer !== 'refused') {
       if (outcome.kind === 'done' || outcome.kind === 'again') this.count('completed');
       if (outcome.kind === 'retry' || outcome.kind === 'dead') this.count('failed');

@@ -1,19 +1,23 @@
+import type { Polls } from './polls.js';
 import { fakeTimers, within } from './real-time.js';
 import type { RunTally } from './run-tally.js';
 import type { VirtualClock } from './virtual-clock.js';
 
 /** Milliseconds of virtual time. For so long before something happens, and after it, no time is leapt over. */
 const AROUND = 10_000;
+/** The same. What rests is looked at as often as this at least, so that no job of it is overdue for long. */
+const LONGEST_REST = 24 * 60 * 60 * 1_000;
 /** How often a run is looked at, a real millisecond each time, that may wait for a fake timer or for something real. */
 const GLANCES = 10;
 
 export interface TravelParts {
   readonly clock: VirtualClock;
   readonly tally: RunTally;
+  readonly polls: Polls;
   /** Real milliseconds. How long a run is waited for before time goes on without it. */
   readonly patience: number;
-  /** When the next job changes its state by itself, by `clock.now`. */
-  readonly nextChange: () => number;
+  /** When the next job of these tubes changes its state by itself, by `clock.now`; -Infinity while one is held. */
+  readonly nextChange: (ofTube: (name: string) => boolean) => number;
 }
 
 /**
@@ -62,11 +66,13 @@ export class TimeTravel {
   }
 
   private async leap(end: number): Promise<void> {
-    const { clock, tally, nextChange } = this.parts;
+    const { clock, tally, polls, nextChange } = this.parts;
     const now = clock.now();
-    const target = Math.min(end, nextChange() - AROUND);
-    if (tally.busy || target <= now) this.stirred = now;
-    else if (now - this.stirred > AROUND) await this.pass(target - now);
+    const target = Math.min(end, nextChange((tube) => !polls.rests(tube)) - AROUND);
+    if (polls.otherRuns > 0 || target <= now) this.stirred = now;
+    else if (now - this.stirred > AROUND && !tally.busy && nextChange(() => true) > now) {
+      await this.pass(Math.min(target - now, polls.anyRests ? LONGEST_REST : Infinity));
+    }
   }
 
   private async pass(ms: number): Promise<void> {
