@@ -1,5 +1,5 @@
 // A run that ends as the same job's next: opened by whoever runs it, and committed by the finish.
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { RunRef } from 'nest-dq/src/ledger/ledger.js';
 import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, expectAbout, KEPT, NONE, placesOf, runOf, THREE } from './ledger-jobs.js';
@@ -184,5 +184,116 @@ everyLedger((jobs) => {
     await finish(ref, { kind: 'retry', due: nowMs() - 1_000 });
     await expect(finish(ref, stored(generation))).resolves.toBe('refused');
     await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 2 });
+  });
+
+  describe('where too few copies of it are stored', () => {
+    const unstored = (generation: number, over: { due?: number } = {}) => ({
+      ...stored(generation, over),
+      kind: 'later' as const,
+      owed: { mask: 0b001, unknown: false },
+      places: placesOf('one').slice(0, 1),
+    });
+
+    it('waits as what it is, its attempts begun anew, and not as what was opened', async () => {
+      await finish(await run(), { kind: 'retry', due: nowMs() - 1_000 });
+      const ref = await run({ token: 'b' });
+      expect(ref.attempt).toBe(2);
+      const generation = await openedAgain(ref);
+      const due = nowMs() - 500;
+      await expect(finish(ref, unstored(generation, { due }))).resolves.toBe('ok');
+      await expect(find()).resolves.toMatchObject({ state: 'waiting', generation: 0, due, attempt: 0 });
+      await expect(claim({ generation, born: 0, token: 'c' })).resolves.toEqual({ kind: 'gone' });
+      const next = await run({ token: 'c' });
+      expect(next).toMatchObject({ attempt: 1, due });
+      expect(next.fence).toBeGreaterThan(ref.fence);
+    });
+
+    it('waits where nothing was opened, too, and its copies wait for that time', async () => {
+      const due = nowMs() + 60_000;
+      await expect(finish(await run(), { ...unstored(-1, { due }), owed: NONE, places: [] })).resolves.toBe(
+        'ok',
+      );
+      await expect(find()).resolves.toMatchObject({ state: 'waiting', generation: 0, due, attempt: 0 });
+      const answer = await claim({ token: 'b' });
+      expect(answer.kind).toBe('wait');
+      if (answer.kind === 'wait') expect(answer.ms).toBeGreaterThan(50_000);
+    });
+
+    it('says the same to a repeat, until another run', async () => {
+      const ref = await run();
+      const generation = await openedAgain(ref);
+      await finish(ref, unstored(generation));
+      await expect(finish(ref, unstored(generation))).resolves.toBe('ok');
+      const next = await run({ token: 'b' });
+      await expect(finish(ref, unstored(generation))).resolves.toBe('refused');
+      await expect(extend(next)).resolves.toBe('ok');
+    });
+
+    it('is kept until long after its time, with the copies of both in mind', async () => {
+      const ref = await run();
+      const generation = await openedAgain(ref);
+      const due = nowMs() + 60_000;
+      await finish(ref, unstored(generation, { due }));
+      expectAbout(await forgottenIn(), 60_000 + KEPT);
+      await revoke();
+      await settle(0b111);
+      expectAbout(await forgottenIn(), 60_000 + KEPT);
+      await settle(0b001, { generation });
+      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
+    });
+
+    it('is over if a revoke or another add came in between', async () => {
+      const revoked = await run();
+      const generation = await openedAgain(revoked);
+      await revoke();
+      await expect(finish(revoked, unstored(generation))).resolves.toBe('over');
+      await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+      await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
+    });
+
+    it('ends the hold of a run that was replaced', async () => {
+      const ref = await run({ generation: await add() });
+      const replacing = await opened();
+      const generation = await openedAgain(ref);
+      await commit(replacing);
+      await expect(finish(ref, unstored(generation))).resolves.toBe('over');
+      await expect(claim({ generation, born: ref.born, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+      await expect(claim({ generation: replacing, token: 'b' })).resolves.toMatchObject({ kind: 'run' });
+    });
+
+    it('is accepted without a record while the last OK is young', async () => {
+      const ref = await run();
+      const generation = await openedAgain(ref);
+      await jobs.harness.wipe();
+      await expect(finish(ref, unstored(generation))).resolves.toBe('ok');
+      await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+      await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 1 });
+    });
+
+    it('is refused for a lost record that nobody may make anew, and what was opened is given up', async () => {
+      const ref = await run();
+      const generation = await openedAgain(ref);
+      await jobs.harness.wipe();
+      const old = { ...ref, lastOk: jobs.tube.now() - SETTINGS.doneTtl - 5 };
+      await expect(finish(old, unstored(generation))).resolves.toBe('refused');
+      await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
+      await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run' });
+    });
+
+    it('is refused once the opened one is the job, whose copies are to stay', async () => {
+      const short = await jobs.harness.withLease(jobs.tubeName, 30);
+      const request = copy();
+      const [answer] = await short.claim([request]);
+      const ref = runOf(request, answer);
+      const opening = { id: 'job', opening: { by: 'again', run: ref }, due: nowMs(), announced: 7 } as const;
+      const [answered] = await short.open([opening]);
+      if (answered?.kind !== 'opened') throw new Error('not opened');
+      const { generation } = answered;
+      await jobs.harness.until(short, short.now() + 40);
+      await commit(generation, { born: 0 });
+      await expect(finish(ref, unstored(generation))).resolves.toBe('refused');
+      await expect(find()).resolves.toMatchObject({ state: 'waiting', generation });
+      await expect(claim({ generation, born: 0, token: 'b' })).resolves.toMatchObject({ kind: 'run' });
+    });
   });
 });

@@ -90,7 +90,27 @@ export function oneAtATime({ history }: Simulation): string[] {
   return found;
 }
 
-/** Each run of a generation is one attempt more, but for those that a drain gave back; and there are not too many. */
+/** A run that said Again is not made again before the time that it said, unless its process could not tell of it. */
+export function againIsHeeded({ history, plan }: Simulation): string[] {
+  const found: string[] = [];
+  for (const start of history.starts) {
+    const { id, born, fence, ended, step } = start;
+    if (ended?.how !== 'again') continue;
+    // By the clock of its process, which is wrong by half a round trip at most.
+    const time = ended.at + step.delay - (10 + 20 * plan.latency);
+    const early = history.starts.find(
+      (next) => next.id === id && next.born === born && next.fence > fence && next.at < time,
+    );
+    if (!early || excused(history, start, early.at) || movedBetween(history, start, early)) continue;
+    found.push(`again: ${tellStart(history, early)}, before the time that ${tellStart(history, start)} said`);
+  }
+  return found;
+}
+
+/**
+ * Each run of a generation is one attempt more, but for those that a drain gave back, and those behind an Again; and there
+ * are not too many.
+ */
 export function attemptsCounted({ history }: Simulation): string[] {
   const found: string[] = [];
   const latest = new Map<string, Grant>();
@@ -105,7 +125,7 @@ export function attemptsCounted({ history }: Simulation): string[] {
     // A record outlives its times by no more: who stood still for longer finds it forgotten.
     const isForgotten = before && at - before.at > SETTINGS.staleAfter;
     if (isForgotten && attempt === 1) continue;
-    const expected = before ? before.attempt + (isBack(history, before) ? 0 : 1) : 1;
+    const expected = before ? attemptAfter(history, before) : 1;
     if (attempt !== expected) found.push(`${told}, not ${expected}`);
   }
   return found;
@@ -116,9 +136,20 @@ function generationOf(history: History, { id, fence }: Start): number {
   return grant?.request.generation ?? -1;
 }
 
-function isBack(history: History, { request: { id }, fence }: Grant): boolean {
-  return history.finishes.some(
-    ({ request, answer }) =>
-      request.id === id && request.fence === fence && request.outcome.kind === 'back' && answer === 'ok',
+function attemptAfter(history: History, { request: { id }, fence, attempt }: Grant): number {
+  const taken = history.finishes.find(
+    ({ request, answer }) => request.id === id && request.fence === fence && answer === 'ok',
+  );
+  const how = taken?.request.outcome.kind;
+  return how === 'later' ? 1 : how === 'back' ? attempt : attempt + 1;
+}
+
+function movedBetween(history: History, from: Start, to: Start): boolean {
+  return history.calls.some(
+    ({ operation, id, began, ended = Infinity }) =>
+      (operation.kind === 'reschedule' || operation.kind === 'revive') &&
+      id === from.id &&
+      began <= to.at &&
+      ended >= from.at,
   );
 }

@@ -2,6 +2,7 @@ import { callsAnswered } from './check-calls.js';
 import { copiesGone, recordsGone } from './check-leftovers.js';
 import { jobsEnded, revivedRan } from './check-lost-jobs.js';
 import {
+  againIsHeeded,
   attemptsCounted,
   doneOnce,
   fencesGrow,
@@ -22,6 +23,7 @@ const PROMISES: readonly ((simulation: Simulation) => string[])[] = [
   doneOnce,
   oneSuccess,
   oneAtATime,
+  againIsHeeded,
   attemptsCounted,
   jobsEnded,
   revivedRan,

@@ -54,6 +54,8 @@ export type Fault =
   | { readonly kind: 'stop node'; readonly node: number; readonly ms: number; readonly forget: number }
   | { readonly kind: 'wipe node'; readonly node: number; readonly ms: number }
   | { readonly kind: 'freeze node'; readonly node: number; readonly ms: number }
+  /** All of them. */
+  | { readonly kind: 'freeze nodes'; readonly ms: number }
   | { readonly kind: 'cut node'; readonly node: number; readonly process: number }
   | { readonly kind: 'lose node replies'; readonly node: number; readonly process: number }
   | { readonly kind: 'shift node clock'; readonly node: number; readonly by: number }
@@ -106,6 +108,7 @@ const FAULTS: Readonly<Record<Fault['kind'], (random: Random, processes: number)
   },
   'wipe node': (r) => ({ kind: 'wipe node', node: r.between(0, NODES - 1), ms: r.between(0, 5_000) }),
   'freeze node': (r) => ({ kind: 'freeze node', node: r.between(0, NODES - 1), ms: r.between(100, 8_000) }),
+  'freeze nodes': (r) => ({ kind: 'freeze nodes', ms: r.between(100, 8_000) }),
   'cut node': (r, n) => ({ kind: 'cut node', node: r.between(0, NODES - 1), process: r.between(0, n - 1) }),
   'lose node replies': (r, n) => {
     return { kind: 'lose node replies', node: r.between(0, NODES - 1), process: r.between(0, n - 1) };

@@ -51,6 +51,9 @@ export class PlannedFaults {
         return this.stopNode(fault.node, fault.ms, EMPTY_DISK);
       case 'freeze node':
         return healing.after(fault.ms, nodes[fault.node]!.clock.freeze());
+      case 'freeze nodes':
+        for (const { clock } of nodes) healing.after(fault.ms, clock.freeze());
+        return;
       case 'cut node':
         return nodes[fault.node]!.cut(processes.at(fault.process)?.clock);
       case 'lose node replies':

@@ -1,5 +1,5 @@
 // Who runs a job: what the ledger says to claims, and of what a run tells it.
-import { contract, inRedisOnly, server, type Rule } from './rule.js';
+import { contract, inRedisOnly, server, unit, type Rule } from './rule.js';
 
 const NEXT_IN_MEMORY = 'Math.max(committed + 1, opened + 1, floor + 1, now)';
 const NEXT_IN_REDIS = 'max(record.committed + 1, record.opened + 1, record.floor + 1, now)';
@@ -133,5 +133,46 @@ export const RUNS: readonly Rule[] = [
         'swap(record, born, record.committed, due, nil)',
       ],
     ),
+  },
+  {
+    rule: 'A run that said Again is not made again because its copies cannot be stored: the old ones wait.',
+    mutants: [
+      ...unit(
+        'consumer/tube-consumer-outcomes.spec.ts',
+        'waits as the copies that it has: a run that went well is not made again',
+        [
+          'consumer/endings.ts',
+          `this.finishes.tell(run, { kind: 'later', next });`,
+          `host.executor.fail(run, new Error(why));`,
+        ],
+      ),
+      ...unit(
+        'consumer/tube-consumer-outcomes.spec.ts',
+        'is not waited for by a drain for longer than half a second, and not run again by it',
+        ['consumer/tube-consumer.ts', 'this.endings.stopStoring();', ''],
+      ),
+      ...contract(
+        'ledger-again.spec.ts',
+        'waits as what it is, its attempts begun anew, and not as what was opened',
+        ['memory-runs.ts', 'if (later) record.attempt = 0;', ''],
+        ['finish.lua.ts', 'if later then record.attempt = 0 end', ''],
+      ),
+      ...contract(
+        'ledger-again.spec.ts',
+        'waits as what it is, its attempts begun anew, and not as what was opened',
+        ['memory-runs.ts', 'if (opened && (isOver || later)) giveUp', 'if (opened && isOver) giveUp'],
+        [
+          'finish.lua.ts',
+          'again(key, record, a + 9, OVER)\n    return record',
+          'writeRecord(key, record)\n    return record',
+        ],
+      ),
+      ...contract(
+        'ledger-again.spec.ts',
+        'is refused once the opened one is the job, whose copies are to stay',
+        ['memory-runs.ts', `if (later) return 'refused';`, ''],
+        ['finish.lua.ts', 'if later then return REFUSED end', ''],
+      ),
+    ],
   },
 ];

@@ -107,20 +107,25 @@ export function owedAt(places: readonly Place[]): OwedCopies {
   return { mask: maskOf(places), unknown: hasUnknown(places) };
 }
 
+/** Why it was not enough: for people. */
+export function tooFewOf(cluster: Cluster, { copies, reasons }: Stored): string {
+  return (
+    `stored on ${copies} of ${cluster.nodes.length} nodes, need ${cluster.settings.minWritten}: ` +
+    Object.entries(reasons)
+      .map(([node, reason]) => `${node}: ${reason}`)
+      .join('; ')
+  );
+}
+
 /** `outcome` says what of it is left, and `indeterminate` whether that is certain. */
 export function tooFewCopies(
   cluster: Cluster,
-  { copies, reasons }: Stored,
+  stored: Stored,
   outcome: string,
   indeterminate: boolean,
 ): DqError {
-  return new DqError(
-    'DQ_TOO_FEW_COPIES',
-    `stored on ${copies} of ${cluster.nodes.length} nodes, need ${cluster.settings.minWritten}: ` +
-      Object.entries(reasons)
-        .map(([node, reason]) => `${node}: ${reason}`)
-        .join('; ') +
-      `; ${outcome}`,
-    { nodes: reasons, indeterminate },
-  );
+  return new DqError('DQ_TOO_FEW_COPIES', `${tooFewOf(cluster, stored)}; ${outcome}`, {
+    nodes: stored.reasons,
+    indeterminate,
+  });
 }

@@ -22,6 +22,7 @@ describe('Continuations', () => {
   let ledger: ScriptedLedger;
   let puts: { readonly copies: NewCopies; readonly done: (result: StoreResult) => void }[];
   let maxJobSize: number;
+  let nodes: { writable: boolean }[];
   let deleted: { readonly job: JobGeneration; readonly places: readonly Place[] }[];
   /** What became of runs: `stored a`, `failed a DQ_…`. */
   let told: string[];
@@ -35,12 +36,15 @@ describe('Continuations', () => {
     ledger = new ScriptedLedger(clock);
     puts = [];
     maxJobSize = 65_535;
+    nodes = [1, 2, 3].map(() => ({ writable: true }));
     deleted = [];
     told = [];
     stored = [];
     const cluster = {
       settings: { replicas: 3, minWritten: 2 },
-      nodes: [1, 2, 3],
+      get nodes() {
+        return nodes;
+      },
       longestLocation: 40,
       get maxJobSize() {
         return maxJobSize;
@@ -57,6 +61,10 @@ describe('Continuations', () => {
       {
         stored: ({ id }, next) => {
           told.push(`stored ${id}`);
+          stored.push(next);
+        },
+        unstored: ({ id }, next, why) => {
+          told.push(`unstored ${id}: ${why}`);
           stored.push(next);
         },
         failed: ({ id }, error) => told.push(`failed ${id} ${(error as DqError).code}`),
@@ -143,37 +151,62 @@ describe('Continuations', () => {
     expect(continuations.size).toBe(0);
   });
 
-  it('fails on too few nodes, once the generation is aborted and what was stored is being deleted', async () => {
+  it('has the job wait as what it is where too few nodes stored it: the run went well', async () => {
     await opened(runOf('a'));
     const unknown = { index: 0, location: 'n0#i:?' };
     storedAt(ONE, [unknown]);
-    await turn();
-    expect(ledger.aborts[0]!.requests).toEqual([
-      { id: 'a', generation: 70, due: 6_000, announced: 7, owed: { mask: 3, unknown: true } },
-    ]);
-    expect([told, deleted, continuations.size]).toEqual([[], [], 1]);
-    await ledger.aborts[0]!.answer('aborted');
-    expect(deleted).toEqual([{ job: { id: 'a', generation: 70 }, places: [...ONE, unknown] }]);
-    expect(told).toEqual(['failed a DQ_TOO_FEW_COPIES']);
+    expect(told).toEqual(['unstored a: stored on 1 of 3 nodes, need 2: n0: gone']);
+    expect(stored[0]).toMatchObject({
+      generation: 70,
+      due: 6_000,
+      announced: 7,
+      owed: { mask: 3, unknown: true },
+      places: [...ONE, unknown],
+    });
     expect(continuations.size).toBe(0);
   });
 
-  it('deletes nothing of what a claim has started meanwhile: the run is lost', async () => {
-    await opened(runOf('a'));
-    storedAt(ONE);
+  it('asks neither the ledger nor the nodes where too few of those store', async () => {
+    nodes[0]!.writable = nodes[2]!.writable = false;
+    continuations.begin(runOf('a'), AFTER_5_S);
     await turn();
-    await ledger.aborts[0]!.answer('started');
-    expect([told, deleted]).toEqual([['lost a'], []]);
+    expect(told).toEqual(['unstored a: 1 of 3 nodes store, need 2']);
+    expect(stored).toEqual([
+      { generation: -1, due: 6_000, announced: 0, owed: { mask: 0, unknown: false }, places: [] },
+    ]);
+    expect([ledger.opens, puts, continuations.size]).toEqual([[], [], 0]);
   });
 
-  it('fails where the nodes take less than the job with its new header needs, without asking', async () => {
+  it('nor where the nodes take less than the job with its new header needs', async () => {
     maxJobSize = 260;
     const headers = { tenant: 'x'.repeat(70) };
     continuations.begin(runOf('a', { headers }), AFTER_5_S);
     continuations.begin(runOf('b'), AFTER_5_S);
     await turn();
-    expect(told).toEqual(['failed a DQ_BAD_PAYLOAD']);
+    expect(told).toEqual([
+      expect.stringMatching(/^unstored a: .*the payload with its header may take \d+ bytes/),
+    ]);
     expect(ledger.opens.map(({ requests }) => requests.map(({ id }) => id))).toEqual([['b']]);
+  });
+
+  it('waits no longer for nodes than a shutdown does, and takes back what they store all the same', async () => {
+    await opened(runOf('a'));
+    await opened(runOf('b'));
+    puts[0]!.done({ planned: 3, stored: THREE, doubtful: [], reasons: {} });
+    continuations.stopStoring();
+    continuations.stopStoring();
+    expect(told).toEqual(['stored a', 'unstored b: undefined']);
+    expect(stored[1]).toEqual({
+      generation: 70,
+      due: 6_000,
+      announced: 7,
+      owed: { mask: 7, unknown: false },
+      places: [],
+    });
+    expect(continuations.size).toBe(0);
+    storedAt(THREE);
+    expect(told).toHaveLength(2);
+    expect(deleted).toEqual([{ job: { id: 'b', generation: 70 }, places: THREE }]);
   });
 
   it('fails an instant that beanstalkd cannot count to, without asking', async () => {
@@ -196,14 +229,12 @@ describe('Continuations', () => {
     continuations.flush();
     expect(ledger.opens).toHaveLength(3);
     await ledger.opens[2]!.answer({ kind: 'opened', generation: 70 });
-    storedAt(ONE);
+    expect(puts).toHaveLength(1);
+    continuations.begin(run, AFTER_5_S);
     await turn();
-    await ledger.aborts[0]!.fail();
-    continuations.flush();
-    expect(ledger.aborts).toHaveLength(2);
-    await ledger.aborts[1]!.fail();
+    await ledger.opens[3]!.fail();
     continuations.close();
     await clock.advance(60_000);
-    expect([ledger.opens.length, ledger.aborts.length, told, deleted]).toEqual([3, 2, [], []]);
+    expect([ledger.opens.length, told, deleted]).toEqual([4, [], []]);
   });
 });

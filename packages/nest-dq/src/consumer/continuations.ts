@@ -1,16 +1,9 @@
 import type { Cluster } from '../cluster/cluster.js';
-import {
-  announcedBy,
-  envelopeFor,
-  refuseTooLarge,
-  storeCopies,
-  tooFewCopies,
-  type Stored,
-} from '../copy-storing.js';
+import { announcedBy, envelopeFor, refuseTooLarge, storeCopies, tooFewOf } from '../copy-storing.js';
 import { LONGEST_DELAY } from '../copy-timing.js';
 import type { JobEnvelope } from '../envelope.js';
 import { DqError, toError } from '../errors.js';
-import type { AbortAnswer, OpenAnswer, AnnouncedGeneration, TubeLedger } from '../ledger/ledger.js';
+import type { AnnouncedGeneration, OpenAnswer, TubeLedger } from '../ledger/ledger.js';
 import { showInstant, type Clock } from '../time.js';
 import type { Deletions } from './deletions.js';
 import { InsistentCalls } from './insistent-calls.js';
@@ -20,7 +13,12 @@ import type { Run } from './run.js';
 export interface ContinuationEvents {
   /** The copies are stored: the run's finish makes them count. */
   stored(run: Run, next: AnnouncedGeneration): void;
-  /** It cannot go on so, and nothing is left of the attempt. */
+  /**
+   * Too few of them are: the run's finish aborts `next`, and lets the job wait as the generation that it is, until the time
+   * of `next`. `why`, unless only the patience with the nodes was over.
+   */
+  unstored(run: Run, next: AnnouncedGeneration, why?: string): void;
+  /** It said a time that cannot be. */
   failed(run: Run, error: Error): void;
   /** It was revoked or replaced meanwhile: nothing follows the run. */
   over(run: Run): void;
@@ -41,19 +39,18 @@ interface Opening {
   readonly due: number;
 }
 
-interface Undoing {
-  readonly run: Run;
-  readonly stored: Stored;
-}
+/** No generation was opened. */
+const NOT_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: false }, places: [] } as const;
 
 /**
  * Lets jobs go on after a run that went well: the ledger opens a new generation, its copies are stored, and then the
- * run's finish commits it in place of the old one. Until then its claims have to wait.
+ * run's finish commits it in place of the old one. Until then its claims have to wait. Where too few nodes store it, the
+ * old one goes on, as after a retry: a run that went well is not repeated because of nodes that are away ◆.
  */
 export class Continuations {
   private readonly openings: InsistentCalls<Opening, OpenAnswer>;
-  private readonly undoings: InsistentCalls<Undoing, AbortAnswer>;
-  private storing = 0;
+  /** Those whose copies are being stored. */
+  private readonly storing = new Map<Run, AnnouncedGeneration>();
 
   constructor(
     /** As nodes and ledger know it. */
@@ -74,58 +71,58 @@ export class Continuations {
           announced: announcedBy(cluster),
         })),
       );
-    const abort = (undoings: readonly Undoing[]) =>
-      ledger.abort(
-        undoings.map(({ run, stored: { generation, due, announced, owed } }) => ({
-          id: run.id,
-          generation,
-          due,
-          announced,
-          owed,
-        })),
-      );
     this.openings = new InsistentCalls(ledger, clock, open, {
       answered: (opening, answer) => this.opened(opening, answer),
       trouble,
     });
-    this.undoings = new InsistentCalls(ledger, clock, abort, {
-      answered: (undoing, answer) => this.undone(undoing, answer),
-      trouble,
-    });
   }
 
-  /** Those of which nothing was told yet, and what is still to be taken back. */
+  /** Those of which nothing was told yet. */
   get size(): number {
-    return this.openings.size + this.storing + this.undoings.size;
+    return this.openings.size + this.storing.size;
   }
 
   begin(run: Run, { delay, at }: Extract<Verdict, { kind: 'again' }>): void {
     const now = this.parts.ledger.now();
     const due = Math.ceil(Math.max(now + delay, at));
-    try {
-      if (due - now > LONGEST_DELAY * 1000) {
-        throw new DqError(
-          'DQ_TOO_FAR',
-          `Again is due at ${showInstant(due)}: expected within ${LONGEST_DELAY} s`,
-        );
-      }
-      // The header grew by a generation, whose number has as many digits as the due time.
-      refuseTooLarge(this.parts.cluster, this.envelopeOf(run, due, due));
-    } catch (error) {
-      return this.events.failed(run, toError(error));
+    if (due - now > LONGEST_DELAY * 1000) {
+      const fact = `Again is due at ${showInstant(due)}: expected within ${LONGEST_DELAY} s`;
+      return this.events.failed(run, new DqError('DQ_TOO_FAR', fact));
     }
-    this.openings.add({ run, due });
+    const why = this.whyNot(run, due);
+    if (why === undefined) this.openings.add({ run, due });
+    else this.events.unstored(run, { ...NOT_OPENED, due }, why);
   }
 
   flush(): void {
     this.openings.flush();
-    this.undoings.flush();
   }
 
   /** Asks no more; what is not committed by then no claim starts while its run's record says otherwise. */
   close(): void {
     this.openings.close();
-    this.undoings.close();
+  }
+
+  /** Waits no longer for the nodes. */
+  stopStoring(): void {
+    for (const [run, next] of this.storing) this.events.unstored(run, next);
+    this.storing.clear();
+  }
+
+  /** Why it is not even tried: for people. */
+  private whyNot(run: Run, due: number): string | undefined {
+    const { cluster } = this.parts;
+    const { minWritten } = cluster.settings;
+    const writable = cluster.nodes.filter((node) => node.writable).length;
+    if (writable < minWritten)
+      return `${writable} of ${cluster.nodes.length} nodes store, need ${minWritten}`;
+    try {
+      // The header grew by a generation, whose number has as many digits as the due time.
+      refuseTooLarge(cluster, this.envelopeOf(run, due, due));
+      return undefined;
+    } catch (error) {
+      return toError(error).message;
+    }
   }
 
   private opened({ run, due }: Opening, answer: OpenAnswer): void {
@@ -135,18 +132,27 @@ export class Continuations {
   }
 
   private store(run: Run, due: number, generation: number): void {
-    const { cluster, ledger } = this.parts;
+    const { cluster, ledger, deletions } = this.parts;
     const { tube, backupDelay } = this;
     const envelope = this.envelopeOf(run, due, generation);
-    this.storing++;
+    // As far as is known, all of them may be.
+    const announced = announcedBy(cluster);
+    this.storing.set(run, {
+      generation,
+      due,
+      announced,
+      owed: { mask: announced, unknown: false },
+      places: [],
+    });
     storeCopies(
       cluster,
       { tube, envelope, backupDelay },
       () => ledger.now(),
       (stored) => {
-        this.storing--;
-        if (stored.enough) this.events.stored(run, stored);
-        else this.undoings.add({ run, stored });
+        if (!this.storing.delete(run))
+          deletions.deleteVoid({ id: run.id, generation }, stored.places); // aborted
+        else if (stored.enough) this.events.stored(run, stored);
+        else this.events.unstored(run, stored, tooFewOf(cluster, stored));
       },
     );
   }
@@ -156,14 +162,5 @@ export class Continuations {
     const { id, born, key, priority, attempts, backoff, headers } = delivery.header;
     const job = { id, due, generation, born, key, priority, attempts, backoff, headers };
     return envelopeFor(this.parts.cluster, job, delivery.content);
-  }
-
-  private undone({ run, stored }: Undoing, answer: AbortAnswer): void {
-    // The lease was over, and a claim came first.
-    if (answer === 'started') return this.events.lost(run);
-    const { cluster, deletions } = this.parts;
-    deletions.deleteVoid({ id: run.id, generation: stored.generation }, stored.places);
-    const outcome = 'so the run that said Again counts as failed';
-    this.events.failed(run, tooFewCopies(cluster, stored, outcome, false));
   }
 }

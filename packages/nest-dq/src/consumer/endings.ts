@@ -51,6 +51,10 @@ export class Endings {
       { ledger, cluster, clock, deletions: this.deletions },
       {
         stored: (run, next) => this.finishes.tell(run, { kind: 'again', next }),
+        unstored: (run, next, why) => {
+          if (why) report.notStored(tube, run.id, new Date(next.due), why);
+          this.finishes.tell(run, { kind: 'later', next });
+        },
         failed: (run, error) => host.executor.fail(run, error),
         over: (run) => this.finishes.tell(run, { kind: 'back' }), // which ends as revoked, or only ends a hold
         lost: (run) => this.lose(run),
@@ -90,6 +94,11 @@ export class Endings {
     this.burials.flush();
   }
 
+  /** Waits no longer for copies that are being stored: the jobs wait as what they are. */
+  stopStoring(): void {
+    this.continuations.stopStoring();
+  }
+
   /** Says no more: what the ledger has not taken, the end of the leases decides. */
   close(): void {
     this.finishes.close();
@@ -97,24 +106,24 @@ export class Endings {
     this.burials.close();
   }
 
-  private finished({ run, ending, retryDue }: Finish, answer: FinishAnswer): void {
+  private finished({ run, ending, due }: Finish, answer: FinishAnswer): void {
     const { delivery } = run;
-    if (answer !== 'ok' && ending.kind === 'again') {
+    if ((ending.kind === 'again' && answer !== 'ok') || (ending.kind === 'later' && answer !== 'refused')) {
       const { generation, places } = ending.next;
       this.deletions.deleteVoid({ id: run.id, generation }, places); // the ledger has aborted it
     }
     if (answer === 'refused') return this.lose(run);
     this.host.executor.forget(run);
     if (ending.kind === 'retry' || ending.kind === 'dead') {
-      const next = ending.kind === 'retry' ? new Date(retryDue) : 'dead';
+      const next = ending.kind === 'retry' ? new Date(due) : 'dead';
       this.failed(run, ending.error, answer === 'over' ? 'over' : next);
     } else if (ending.kind !== 'back') {
       this.completed(run);
     }
     if (answer === 'over' || ending.kind === 'done' || ending.kind === 'again') {
       this.deletions.delete(delivery, true);
-    } else if (ending.kind === 'retry') {
-      this.host.intake.keepUntil(delivery, retryDue);
+    } else if (ending.kind === 'retry' || ending.kind === 'later') {
+      this.host.intake.keepUntil(delivery, due);
     } else if (ending.kind === 'back') {
       delivery.release(0);
     } else {

@@ -21,8 +21,7 @@ describe('Finishes', () => {
     ledger = new ScriptedLedger(clock);
     taken = [];
     finishes = new Finishes(ledger, clock, {
-      answered: ({ run, ending, retryDue }, answer) =>
-        taken.push(`${run.id} ${ending.kind} ${answer} ${retryDue}`),
+      answered: ({ run, ending, due }, answer) => taken.push(`${run.id} ${ending.kind} ${answer} ${due}`),
       trouble: ({ run }, error) => taken.push(`trouble ${run.id} ${error.message}`),
     });
   });

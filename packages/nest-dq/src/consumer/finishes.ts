@@ -4,15 +4,17 @@ import { InsistentCalls, type InsistentEvents } from './insistent-calls.js';
 import type { Verdict } from './outcome.js';
 import type { Run } from './run.js';
 
-/** A verdict as the ledger takes it: what goes on is stored by then. */
+/** A verdict as the ledger takes it: what goes on is stored by then, or too little of it is. */
 export type Ending =
-  Exclude<Verdict, { kind: 'again' }> | { readonly kind: 'again'; readonly next: AnnouncedGeneration };
+  | Exclude<Verdict, { kind: 'again' }>
+  | { readonly kind: 'again'; readonly next: AnnouncedGeneration }
+  | { readonly kind: 'later'; readonly next: AnnouncedGeneration };
 
 export interface Finish {
   readonly run: Run;
   readonly ending: Ending;
-  /** Ledger time of a retry, in ms. */
-  readonly retryDue: number;
+  /** Ledger time in ms, where the job goes on as the generation that it is. */
+  readonly due: number;
 }
 
 /** Tells the ledger what became of runs; it knows a repeat by its fence. What it never takes, the leases' end decides. */
@@ -22,29 +24,34 @@ export class Finishes extends InsistentCalls<Finish, FinishAnswer> {
   }
 
   tell(run: Run, ending: Ending): void {
-    const retryDue = ending.kind === 'retry' ? Math.ceil(this.ledger.now() + ending.delay) : 0;
-    this.add({ run, ending, retryDue });
+    this.add({ run, ending, due: this.dueOf(ending) });
+  }
+
+  private dueOf(ending: Ending): number {
+    if (ending.kind === 'later') return ending.next.due;
+    return ending.kind === 'retry' ? Math.ceil(this.ledger.now() + ending.delay) : 0;
   }
 }
 
-function requestOf({ run, ending, retryDue }: Finish): FinishRequest {
+function requestOf({ run, ending, due: nextDue }: Finish): FinishRequest {
   const { delivery, grant, lastOk } = run;
   const { id, generation, born } = delivery.header;
   const { fence, attempt, due } = grant;
-  const outcome = outcomeOf(run, ending, retryDue);
+  const outcome = outcomeOf(run, ending, nextDue);
   // Field by field: a spread of `run.ref` costs ten times as much.
   return { id, generation, born, due, fence, attempt, lastOk, owed: delivery.owed, outcome };
 }
 
-function outcomeOf(run: Run, ending: Ending, retryDue: number): FinishRequest['outcome'] {
+function outcomeOf(run: Run, ending: Ending, nextDue: number): FinishRequest['outcome'] {
   switch (ending.kind) {
     case 'retry':
-      return { kind: 'retry', due: retryDue };
+      return { kind: 'retry', due: nextDue };
     case 'dead':
       return { kind: 'dead', death: ending.death, places: run.delivery.places };
-    case 'again': {
+    case 'again':
+    case 'later': {
       const { generation, due, announced, owed, places } = ending.next;
-      return { kind: 'again', generation, due, announced, owed, places };
+      return { kind: ending.kind, generation, due, announced, owed, places };
     }
     default:
       return ending;

@@ -18,6 +18,8 @@ export interface ConsumerReport {
   revoked(tube: string, id: string, attempt: number): void;
   /** A handler did not return in the seconds after its timeout: another job takes its slot. */
   overran(tube: string, id: string, attempt: number): void;
+  /** Too few copies of what a run's `Again` asked for are stored: the job waits as its old copies until then. */
+  notStored(tube: string, id: string, until: Date, why: string): void;
   /** The ledger answers, but failed at this job; it is asked again. */
   ledgerTrouble(tube: string, id: string, error: Error): void;
   /** The process did nothing for so many ms while jobs of the tube ran: more than a third of their lease (ms). */

@@ -188,42 +188,107 @@ describe('Again', () => {
     expect(await world.copies()).toEqual(NONE);
   });
 
-  it('counts as a failure where too few nodes can store it, and leaves nothing of the attempt', async () => {
-    const runs: Seen[] = [];
-    const worker = world.process();
-    await worker.consume(
-      noting(runs, (run, { ref }) => {
-        if (run > 1) return undefined;
-        const { endpoint } = parseLocation(placesOf(ref).find(({ index }) => index === 0)!.location)!;
-        world.servers.forEach((server, i) => endpoint === `n${i}` || server.close());
-        return Again.after('10s');
-      }),
-      { backoff: { type: 'fixed', delay: 3_000, jitter: 0 } },
-    );
-    const { dueAt } = await world.add(1_000);
-    await clock.advance(60_000);
-    expect(worker.reports).toEqual([
-      expect.stringMatching(/^failed 1 DQ_TOO_FEW_COPIES: stored on [01] of 3.* retry$/),
-    ]);
-    expect(runs.map(({ attempt }) => attempt)).toEqual([1, 2]);
-    expect(runs[1]!.at - dueAt.getTime()).toBeLessThan(10_000);
-    expect(await world.copies()).toEqual(NONE);
-  });
+  describe('where too few nodes can store it', () => {
+    /** But for the one that has the copy in hand. */
+    const closeOthers = (ref: string) => {
+      const { endpoint } = parseLocation(placesOf(ref).find(({ index }) => index === 0)!.location)!;
+      world.servers.forEach((server, i) => endpoint === `n${i}` || server.close());
+    };
 
-  it('is a dead letter where that was the last attempt', async () => {
-    const worker = world.process();
-    await worker.consume(
-      (_payload, { ref }) => {
-        const { endpoint } = parseLocation(placesOf(ref).find(({ index }) => index === 0)!.location)!;
-        world.servers.forEach((server, i) => endpoint === `n${i}` || server.close());
-        return Again.after('10s');
-      },
-      { attempts: 1 },
-    );
-    await world.add(1_000);
-    await clock.advance(60_000);
-    expect(worker.reports).toEqual([expect.stringContaining('failed 1 DQ_TOO_FEW_COPIES'), 'dead attempts']);
-    expect(await world.copies()).toEqual({ ...NONE, buried: 1 });
+    it('waits as the copies that it has: a run that went well is not made again', async () => {
+      const runs: Seen[] = [];
+      const worker = world.process();
+      await worker.consume(
+        noting(runs, (run, { ref }) => {
+          if (run > 1) return undefined;
+          closeOthers(ref);
+          return Again.after('10s');
+        }),
+      );
+      const { dueAt } = await world.add(1_000, { key: 'user 5' });
+      await clock.advance(5_000);
+      expect(await world.producer.find({ tube: 'tube', key: 'user 5' })).toMatchObject({
+        state: 'waiting',
+        attempt: 0,
+      });
+      await clock.advance(60_000);
+      expect(runs.map(({ at, attempt }) => [at - dueAt.getTime(), attempt])).toEqual([
+        [0, 1],
+        [10_000, 1],
+      ]);
+      expect(runs[1]!.lateness).toBe(0);
+      expect(worker.reports).toEqual([expect.stringMatching(/^not stored stored on [01] of 3/)]);
+      expect(await world.copies()).toEqual(NONE);
+    });
+
+    it('goes on so, with attempts begun anew each time, and uses none up', async () => {
+      const runs: Seen[] = [];
+      const worker = world.process();
+      await worker.consume(
+        noting(runs, (run, { ref }) => {
+          if (run === 1) closeOthers(ref);
+          return run < 5 ? Again.after('10s') : undefined;
+        }),
+        { attempts: 1 },
+      );
+      const { dueAt } = await world.add(1_000);
+      await clock.advance(60_000);
+      expect(runs.map(({ at, attempt }) => [at - dueAt.getTime(), attempt])).toEqual(
+        [0, 1, 2, 3, 4].map((run) => [run * 10_000, 1]),
+      );
+      expect(await world.copies()).toEqual(NONE);
+    });
+
+    it('leaves nothing of what was stored of it', async () => {
+      const worker = world.process();
+      const runs: Seen[] = [];
+      const put = worker.cluster.put.bind(worker.cluster);
+      worker.cluster.put = (job, done) =>
+        put(job, (result) =>
+          done({ ...result, stored: [result.stored[0]!], doubtful: result.stored.slice(1) }),
+        );
+      await worker.consume(noting(runs, once(Again.after('10s'))));
+      await world.add(1_000);
+      await clock.advance(2_000);
+      await world.settle();
+      expect((await world.copies()).delayed).toBe(3); // the primary, and its backups, which sleep for their 2 s
+      await clock.advance(60_000);
+      expect([runs.length, await world.copies()]).toEqual([2, NONE]);
+    });
+
+    it('is over where the job is revoked meanwhile', async () => {
+      const runs: Seen[] = [];
+      const worker = world.process();
+      await worker.consume(
+        noting(runs, (_, { ref }) => {
+          closeOthers(ref);
+          return Again.after('10s');
+        }),
+      );
+      const receipt = await world.add(1_000);
+      await clock.advance(5_000);
+      const revoked = world.producer.revoke(receipt);
+      await clock.advance(60_000);
+      expect(await revoked).toBe('revoked');
+      expect(runs).toHaveLength(1);
+      expect(await world.copies()).toEqual(NONE);
+    });
+
+    it('is not waited for by a drain for longer than half a second, and not run again by it', async () => {
+      const runs: Seen[] = [];
+      const worker = world.process();
+      const consumer = await worker.consume(noting(runs, () => Again.after('10s')));
+      worker.cluster.put = () => undefined; // no node answers
+      const { dueAt } = await world.add(0);
+      expect(await world.stopped(consumer, 5_000)).toBeLessThan(600);
+      await world.process().consume(noting(runs, () => undefined));
+      await clock.advance(60_000);
+      expect(runs.map(({ at, attempt }) => [at - dueAt.getTime(), attempt])).toEqual([
+        [0, 1],
+        [10_000, 1],
+      ]);
+      expect(await world.copies()).toEqual(NONE);
+    });
   });
 
   it('brings nothing where the job was revoked while it ran', async () => {

@@ -16,6 +16,8 @@ import { Signals } from './signals.js';
 
 /** Milliseconds. How long handlers that heed their aborted signal have to end by themselves. */
 const ABORT_GRACE = 250;
+/** Milliseconds. How long a stop waits for copies that are being stored. */
+const STORING = 500;
 /** Milliseconds. How long a stop waits for the ledger and the nodes to take the last words. */
 const LAST_WORDS = 1_500;
 
@@ -159,7 +161,10 @@ export class TubeConsumer implements IntakeHost {
       this.executor.giveUp();
     }
     this.endings.flush();
-    await this.changes.until(() => this.endings.pending === 0, LAST_WORDS);
+    const told = () => this.endings.pending === 0;
+    await this.changes.until(told, STORING);
+    this.endings.stopStoring();
+    await this.changes.until(told, LAST_WORDS);
     this.gate.close();
     this.heartbeat.stop();
     this.endings.close();

@@ -167,7 +167,12 @@ export interface FinishRequest extends RunRef {
     /** `places`: where its copies are, as far as is known. */
     | { readonly kind: 'dead'; readonly death: Death; readonly places: readonly Place[] }
     /** Over, and waits as an opened generation, whose copies are stored: this commits it. */
-    | ({ readonly kind: 'again' } & AnnouncedGeneration);
+    | ({ readonly kind: 'again' } & AnnouncedGeneration)
+    /**
+     * The same, but too few copies of the opened generation are stored: it is aborted, and the present one waits until `due`,
+     * its attempts begun anew. A `generation` of -1: none was opened.
+     */
+    | ({ readonly kind: 'later' } & AnnouncedGeneration);
 }
 
 /** A generation whose copies are on the nodes. */
@@ -196,7 +201,8 @@ export interface Death {
  * `over`: it was revoked or replaced meanwhile, so nothing follows: delete the copies.
  * `refused`: another run has taken over; the outcome is dropped. Of an `again` also when its generation was given up
  * before: then the run ends with its lease, and the job runs once more from its old copies.
- * But for `ok`, the generation of an `again` is aborted, so that its copies can be deleted.
+ * But for `ok`, the generation of an `again` is aborted, so that its copies can be deleted; and but for `refused` that of a
+ * `later`, which a claim may have made the job.
  */
 export type FinishAnswer = 'ok' | 'over' | 'refused';
 

@@ -121,10 +121,13 @@ export function claim(
 export function finish(records: MemoryRecords, request: FinishRequest, time: Moment): FinishAnswer {
   const { id, generation, owed, outcome } = request;
   const record = records.read(id, time) ?? records.madeAnew(request, time);
-  const again = outcome.kind === 'again' ? outcome : undefined;
-  if (again && record?.committed === again.generation) {
+  const later = outcome.kind === 'later';
+  const opened = later || outcome.kind === 'again' ? outcome : undefined;
+  if (opened && record?.committed === opened.generation) {
+    // A claim came first: its lease was over.
+    if (later) return 'refused';
     // A repeat, whoever runs it by now.
-    confirm(record, again);
+    confirm(record, opened);
     records.write(id, record, time);
     return 'ok';
   }
@@ -133,13 +136,13 @@ export function finish(records: MemoryRecords, request: FinishRequest, time: Mom
     // It was replaced while it ran, and only held its successor back.
     record.holdEnd = 0;
     record.abortAsked = false;
-    if (again) giveUp(record, again);
+    if (opened) giveUp(record, opened);
     records.write(id, record, time);
     return 'over';
   }
   if (record.state !== 'running') {
     if (record.state === 'revoked') return 'over';
-    return again ? refuse(records, request, time, record) : 'ok';
+    return outcome.kind === 'again' ? refuse(records, request, time, record) : 'ok';
   }
   const ends = outcome.kind === 'done' || outcome.kind === 'dead';
   const isOver = !ends && record.noFurtherStart;
@@ -155,12 +158,13 @@ export function finish(records: MemoryRecords, request: FinishRequest, time: Mom
     take(record, record.born, outcome);
   } else {
     endRun(record, 'waiting');
-    surfaces = record.due = outcome.kind === 'retry' ? Math.ceil(outcome.due) : time.now;
+    surfaces = record.due = outcome.kind === 'back' ? time.now : Math.ceil(outcome.due);
     if (outcome.kind === 'back') record.attempt = Math.max(0, record.attempt - 1);
+    if (later) record.attempt = 0;
   }
   if (ends || isOver) record.places = [];
-  if (!again || isOver) owe(record, surfaces, owed);
-  if (again && isOver) giveUp(record, again);
+  if (outcome.kind !== 'again' || isOver) owe(record, surfaces, owed);
+  if (opened && (isOver || later)) giveUp(record, opened);
   records.write(id, record, time);
   return isOver ? 'over' : 'ok';
 }
@@ -172,7 +176,7 @@ function refuse(
   time: Moment,
   record: JobRecord = emptyRecord(),
 ): FinishAnswer {
-  if (outcome.kind === 'again') {
+  if (outcome.kind === 'again' || outcome.kind === 'later') {
     giveUp(record, outcome);
     records.write(id, record, time);
   }

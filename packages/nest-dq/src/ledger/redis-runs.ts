@@ -68,7 +68,8 @@ export const finishWire: ScriptWire<FinishRequest, FinishAnswer> = {
         return to.text(formatPlaces(outcome.places));
       }
       case 'again':
-        to.text('g');
+      case 'later':
+        to.text(outcome.kind === 'again' ? 'g' : 'l');
         to.number(outcome.generation);
         to.time(outcome.due);
         to.number(outcome.announced);

@@ -79,6 +79,11 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     );
   }
 
+  notStored(tube: string, id: string, until: Date, why: string): void {
+    const trouble = `job ${id} of ${tube} said Again, and waits as its old copies until ${until.toISOString()}, as new ones cannot be stored: ${why}`;
+    this.tellNowAndThen(trouble, 'warn', `again ${tube}`);
+  }
+
   ledgerTrouble(tube: string, id: string, error: Error): void {
     this.tellNowAndThen(
       `the record of job ${id} of ${tube} is in trouble, and is tried again: ${error.message}`,
@@ -131,12 +136,12 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     if (this.toldAway) this.logger.log('Redis answers again');
   }
 
-  /** False: it was told a short while ago. */
-  private tellNowAndThen(trouble: string, level: 'warn' | 'error' = 'warn'): boolean {
+  /** False: it was told a short while ago, or another of its kind. */
+  private tellNowAndThen(trouble: string, level: 'warn' | 'error' = 'warn', kind = trouble): boolean {
     const now = this.clock.now();
     for (const [told, at] of this.troubles) if (now - at >= TROUBLE_EVERY) this.troubles.delete(told);
-    if (this.troubles.has(trouble)) return false;
-    this.troubles.set(trouble, now);
+    if (this.troubles.has(kind)) return false;
+    this.troubles.set(kind, now);
     this.logger[level](trouble);
     return true;
   }

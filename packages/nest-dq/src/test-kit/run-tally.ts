@@ -13,6 +13,7 @@ export interface RunCounts {
   readonly dead: number;
 }
 
+const WENT_WELL: readonly FinishRequest['outcome']['kind'][] = ['done', 'again', 'later'];
 const NONE: RunCounts = { started: 0, completed: 0, failed: 0, dead: 0 };
 
 /** Counts runs as the ledger hears of them, and knows which go on. */
@@ -38,7 +39,7 @@ export class RunTally {
     if (!this.running.delete(nameOf(tube, id, fence))) return;
     this.polls.ended(tube);
     if (answer !== 'refused') {
-      if (outcome.kind === 'done' || outcome.kind === 'again') this.count('completed');
+      if (WENT_WELL.includes(outcome.kind)) this.count('completed');
       if (outcome.kind === 'retry' || outcome.kind === 'dead') this.count('failed');
       if (outcome.kind === 'dead' && answer === 'ok') this.count('dead');
     }
