@@ -116,6 +116,11 @@ export class ClusterConsumer extends DqConsumer {
     for (const consumer of this.tubes.values()) consumer.start();
   }
 
+  /** Nothing can be consumed any more. */
+  get stopped(): boolean {
+    return this.stopping !== undefined;
+  }
+
   override stop(): Promise<void> {
     return (this.stopping ??= this.parts.stopped?.(this.drain()) ?? this.drain());
   }

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Module, type Type } from '@nestjs/common';
 import { LazyModuleLoader } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
+import { DqConsumer } from '../consumer/consumer.js';
 import { DqProducer } from '../producer/producer.js';
 import { CollectingLogger } from '../testing/collecting-logger.js';
 import { DelayedHandler } from './delayed-handler.js';
@@ -121,6 +122,15 @@ describe('a module that is loaded lazily', () => {
     const app = await start({ consume: false });
     await app.get(LazyModuleLoader).load(() => LazyModule);
     expect(logger.matching(/consume/)).toEqual([expect.stringMatching(/^does not consume mail/)]);
+    await app.close();
+    expect(seen).toEqual([]);
+  });
+
+  it('may be loaded once the consumer was stopped by hand, and only its listeners work', async () => {
+    const app = await start();
+    await app.get(DqConsumer).stop();
+    await app.get(LazyModuleLoader).load(() => LazyModule);
+    await app.get(DqProducer).now('mail', 'ann');
     await app.close();
     expect(seen).toEqual([]);
   });

@@ -219,6 +219,19 @@ describe('the life of an application', () => {
     expect(app.get(Witness).events).toContain('early ends');
   });
 
+  it('can be closed after another module has failed to start', async () => {
+    const failing = {
+      provide: 'failing',
+      useValue: { onApplicationBootstrap: () => Promise.reject(new Error('no database')) },
+    };
+    const imports = [DqModule.forRoot({ logger })];
+    const app = await Test.createTestingModule({ imports, providers: [failing, Witness] }).compile();
+    await expect(app.init()).rejects.toThrow('no database');
+    await app.close();
+    expect(app.get(Witness).events).not.toContain('early begins');
+    await expect(app.get(DqProducer).now('work', 'late')).rejects.toMatchObject({ code: 'DQ_CLOSED' });
+  });
+
   it('leaves no timer behind', async () => {
     const clock = new VirtualClock();
     const open = new Set<object>();
@@ -298,8 +311,8 @@ describe('a close in which something fails', () => {
 
 describe('what is logged at the start', () => {
   async function startAndClose(options: DqOptions = {}): Promise<void> {
-    const app = await compile(options);
-    app.get(Witness).release.resolve();
+    const imports = [DqModule.forRoot({ logger, ...options })];
+    const app = await Test.createTestingModule({ imports }).compile();
     try {
       await app.init();
     } finally {

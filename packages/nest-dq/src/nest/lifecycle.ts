@@ -81,6 +81,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
 
   async loaded(modules: ReadonlySet<NestModule>): Promise<void> {
     if (!this.prepared || this.ended) return; // all of them are found in `prepare`
+    if (this.runtime.consumer.stopped) return this.listeners.attach(this.clusters(), modules);
     await this.take(modules);
     if (this.begun) await this.go();
   }
