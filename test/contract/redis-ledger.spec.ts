@@ -324,6 +324,28 @@ describe.each([
     );
   });
 
+  it('forgets tubes that come and go, and not one that is listened to', async () => {
+    let minute: (() => void) | undefined;
+    const after: Clock['after'] = (ms, callback) => {
+      if (ms !== 60_000) return systemClock.after(ms, callback);
+      minute = callback;
+      return { cancel: () => (minute = undefined) };
+    };
+    const ledger = open(client, { clock: { ...systemClock, after } });
+    const kept = ledger.tube('kept');
+    const told = watch(kept);
+    const sizes = () =>
+      ['tubes', 'masters'].map((each) => (Reflect.get(ledger, each) as ReadonlyMap<string, unknown>).size);
+    await Promise.all(Array.from({ length: 200 }, (_, i) => ledger.tube(`gone ${i}`).readTime()));
+    expect(sizes()).toEqual([201, client instanceof Cluster ? 201 : 1]);
+    minute!(); // they were used in the first one
+    minute!();
+    expect(Math.max(...sizes())).toBe(1);
+    await expect(claim(kept, 'job')).resolves.toMatchObject([{ kind: 'run' }]);
+    await expect(claim(ledger.tube('gone 1'), 'job')).resolves.toMatchObject([{ kind: 'run' }]);
+    expect(told).toEqual([]);
+  });
+
   it('leaves the user’s client open', async () => {
     const ledger = open(client);
     await ledger.tube('t').readTime();

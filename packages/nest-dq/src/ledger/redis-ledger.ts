@@ -23,6 +23,9 @@ import { threadSource } from './thread-source.js';
 /** Milliseconds until the next attempt where ioredis makes none. */
 const RECONNECT = 500;
 
+/** Milliseconds. A tube that nobody asked for within this time is forgotten, until it is asked for again. */
+const FORGET_EVERY = 60_000;
+
 export interface RedisLedgerOptions {
   readonly redis: RedisSource;
   readonly settings: LedgerSettings;
@@ -46,6 +49,7 @@ export class RedisLedger implements Ledger {
   private readonly listeners = new Set<LedgerListener>();
   private state: 'new' | 'started' | 'closed' = 'new';
   private checked = false;
+  private forgetting: Timer | undefined;
   private reconnecting: Timer | undefined;
   private greeting: Timer | undefined;
   /** The server has refused the database of the options. */
@@ -66,6 +70,8 @@ export class RedisLedger implements Ledger {
       tube = new RedisTubeLedger(this.master(base), base, this.keeper?.tube(name));
       this.tubes.set(name, tube);
     }
+    tube.used = true;
+    this.forgetting ??= this.options.clock.after(FORGET_EVERY, () => this.forgetUnused());
     return tube;
   }
 
@@ -125,6 +131,7 @@ export class RedisLedger implements Ledger {
     this.state = 'closed';
     this.reconnecting?.cancel();
     this.greeting?.cancel();
+    this.forgetting?.cancel();
     for (const master of this.masters.values()) master.close();
     await this.keeper?.close();
     // Quitting lets what is under way arrive; a server that is away needs no farewell.
@@ -209,7 +216,7 @@ export class RedisLedger implements Ledger {
   }
 
   private master(base: string): RedisMaster {
-    const place = isCluster(this.connection) ? base : '';
+    const place = this.placeOf(base);
     let master = this.masters.get(place);
     if (!master) {
       master = new RedisMaster({
@@ -227,6 +234,34 @@ export class RedisLedger implements Ledger {
       if (this.connection.status === 'ready') master.connected();
     }
     return master;
+  }
+
+  /** Tubes may come and go. What is consumed is not forgotten, as it is listened to; others keep what they hold. */
+  private forgetUnused(): void {
+    this.forgetting = undefined;
+    for (const [name, tube] of this.tubes) {
+      const { used } = tube;
+      tube.used = false;
+      if (used) continue;
+      const master = isCluster(this.connection) ? this.masters.get(baseOf(name)) : undefined;
+      // This ledger listens to all of them.
+      if (master && master.audience > 1) continue;
+      this.tubes.delete(name);
+      if (master) this.drop(baseOf(name), master);
+    }
+    if (this.state !== 'closed' && this.tubes.size > 0)
+      this.forgetting = this.options.clock.after(FORGET_EVERY, () => this.forgetUnused());
+  }
+
+  private drop(place: string, master: RedisMaster): void {
+    this.masters.delete(place);
+    master.close();
+    if (this.awayMasters.delete(master) && this.awayMasters.size === 0)
+      for (const listener of this.listeners) listener.back(false);
+  }
+
+  private placeOf(base: string): string {
+    return isCluster(this.connection) ? base : '';
   }
 
   private tellOf(master: RedisMaster): void {

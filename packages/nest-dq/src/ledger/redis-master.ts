@@ -90,6 +90,11 @@ export class RedisMaster {
     return this.state === 'away';
   }
 
+  /** Who is told of its changes. */
+  get audience(): number {
+    return this.listeners.size;
+  }
+
   listen(listener: LedgerListener): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);

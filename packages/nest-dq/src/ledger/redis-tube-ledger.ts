@@ -37,6 +37,8 @@ import { ScriptArguments, ScriptReply, type ScriptWire } from './script-wire.js'
 /** One tube's part of the ledger in Redis: requests to script arguments, replies to answers. No decisions. */
 export class RedisTubeLedger implements TubeLedger {
   readonly ahead = AHEAD;
+  /** Somebody asked for it since the ledger last looked. */
+  used = true;
   /** Grows as runs are abandoned, those of claims that are still under way among them. */
   private abandonments = 0;
 

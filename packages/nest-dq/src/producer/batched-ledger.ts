@@ -36,7 +36,9 @@ export class BatchedLedger {
   tube(name: string): BatchedTube {
     const known = this.tubes.get(name);
     if (known) return known;
-    const made = new BatchedTube(this.ledger.tube(name), this.clock);
+    const made = new BatchedTube(this.ledger.tube(name), this.clock, () => {
+      if (this.tubes.get(name) === made) this.tubes.delete(name);
+    });
     this.tubes.set(name, made);
     return made;
   }
@@ -52,9 +54,15 @@ export class BatchedTube {
   readonly letter: (ref: LetterRef) => Promise<Letter | undefined>;
   readonly discard: (ref: LetterRef) => Promise<Letter | undefined>;
 
-  constructor(ledger: TubeLedger, clock: Clock) {
+  /** `idle`: nothing is asked any more. */
+  constructor(ledger: TubeLedger, clock: Clock, idle: () => void) {
+    const batches: { readonly isIdle: boolean }[] = [];
+    const ended = () => {
+      if (batches.every(({ isIdle }) => isIdle)) idle();
+    };
     const batched = <Request, Answer>(send: (requests: Request[]) => Promise<Answer[]>) => {
-      const batch = new Batch(send, ledger, clock);
+      const batch = new Batch(send, ledger, clock, ended);
+      batches.push(batch);
       return (request: Request) => batch.add(request);
     };
     this.open = batched((requests) => ledger.open(requests));
@@ -84,7 +92,12 @@ class Batch<Request, Answer> {
     private readonly send: (requests: Request[]) => Promise<Answer[]>,
     private readonly ledger: { readonly away: boolean },
     private readonly clock: Clock,
+    private readonly ended: () => void,
   ) {}
+
+  get isIdle(): boolean {
+    return this.underWay + this.waiting.length + this.alone.length === 0;
+  }
 
   add(request: Request): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -121,7 +134,8 @@ class Batch<Request, Answer> {
       )
       .finally(() => {
         this.underWay--;
-        this.flushSoon();
+        if (this.isIdle) this.ended();
+        else this.flushSoon();
       });
   }
 }

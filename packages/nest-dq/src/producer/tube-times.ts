@@ -3,6 +3,8 @@ import type { Clock } from '../time.js';
 
 /** Milliseconds. How long a first add waits for ledger time. */
 const TIME_LIMIT = 500;
+/** Tubes. Beyond that all are asked for once more, which is answered at once. */
+const MOST_KNOWN = 1_000;
 
 /** Of which tubes ledger time was read: the first call of each waits for that a little. */
 export class TubeTimes {
@@ -23,6 +25,7 @@ export class TubeTimes {
     const learnt = new Promise<void>((resolve) => {
       const go = () => {
         limit.cancel();
+        if (this.known.size >= MOST_KNOWN) this.known.clear();
         this.known.add(tube);
         this.asked.delete(tube);
         resolve();

@@ -1,0 +1,21 @@
+import { expect, it } from '@jest/globals';
+import type { Ledger } from '../ledger/ledger.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { ScriptedLedger } from '../testing/scripted-ledger.js';
+import { TubeTimes } from './tube-times.js';
+
+it('asks for the time of a tube once, and keeps a thousand tubes in mind at most', async () => {
+  const clock = new VirtualClock();
+  const tube = new ScriptedLedger(clock);
+  const times = new TubeTimes({ tube: () => tube } as unknown as Ledger, clock);
+  const asks = async (name: string) => {
+    const learning = times.learning(name);
+    await learning;
+    return learning !== undefined;
+  };
+  expect([await asks('first'), await asks('first')]).toEqual([true, false]);
+  for (let i = 0; i < 999; i++) await asks(`t${i}`);
+  expect(await asks('first')).toBe(false);
+  await asks('one more');
+  expect([await asks('first'), await asks('one more')]).toEqual([true, false]);
+});
