@@ -14,6 +14,8 @@ export interface Queryable {
 export class Database implements Queryable {
   /** A test may let a transaction fail here, or take its time. */
   beforeCommit: () => void | Promise<void> = () => undefined;
+  /** Whether a transaction waits for the one before it: both are of one connection. */
+  takesTurns = true;
   /** What begins like this fails, outside of transactions. */
   failing: string | undefined;
 
@@ -44,7 +46,7 @@ export class Database implements Queryable {
         throw error;
       }
     };
-    const next = this.last.then(begun);
+    const next = this.takesTurns ? this.last.then(begun) : begun();
     this.last = next.catch(() => undefined);
     return next;
   }

@@ -93,6 +93,15 @@ describe('a delayed job that is added before the commit', () => {
     expect(await countOf('orders')).toBe(0);
   });
 
+  it('is added twenty times at once on one connection, where transactions take turns, and hardly where they do not', async () => {
+    const place = (prefix: string) => Array.from({ length: 20 }, (_, i) => orders.place(`${prefix}${i}`));
+    await Promise.all(place('a'));
+    expect([await countOf('orders'), kit.scheduled(OrderCancel).length]).toEqual([20, 20]);
+    db.takesTurns = false;
+    const failed = (await Promise.allSettled(place('b'))).filter(({ status }) => status === 'rejected');
+    expect(String((failed[0] as PromiseRejectedResult).reason)).toMatch(/transaction within a transaction/);
+  });
+
   it('would be lost, if it were added after the commit', async () => {
     jest.spyOn(app.get(DqProducer), 'delay').mockImplementation(crash);
     await expect(orders.placeAndThenAdd('1')).rejects.toThrow('crash');
