@@ -201,6 +201,7 @@ export class DqTestKit {
     const { beanstalks: _nodes, redis: _ledger, embedded: _folder, replicas, minWritten, ...rest } = options;
     const fitting = {
       ...rest,
+      patience: 0, // a call that is tried again would wait for time that stands still
       ...(replicas === undefined ? {} : { replicas: Math.min(replicas, this.nodes) }),
       ...(minWritten === undefined ? {} : { minWritten: Math.min(minWritten, replicas ?? 3, this.nodes) }),
     };
