@@ -26,6 +26,26 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
+    rule: 'A connection does not wait while it has a copy of which it asks whose it is.',
+    mutants: unit(
+      'consumer/shared-lanes.spec.ts',
+      'does not wait on the lane that has the copy, so that what is said of it is heard at once',
+      ['consumer/lane.ts', ' && this.unknown === 0', ''],
+    ),
+  },
+  {
+    rule: 'A copy that comes for a tube that has stopped is given back at once.',
+    mutants: unit(
+      'consumer/shared-lanes.spec.ts',
+      'lets go the copy of a tube that has stopped, for others to take, and asks for no more',
+      [
+        'consumer/shared-lanes.ts',
+        "else if (stats) lane.putBack(reserved.id, Number(stats['pri']), 0, () => undefined);",
+        '',
+      ],
+    ),
+  },
+  {
     rule: 'A granted run is begun only while a second of its lease is left, counted from when the claim was sent.',
     mutants: [
       ...unit(

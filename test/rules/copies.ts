@@ -166,7 +166,7 @@ export const COPIES: readonly Rule[] = [
         'consumer/lane.spec.ts',
         'loses one by a %s at most, and keeps the others',
         ['consumer/log-writes.ts', 'if (this.open === 0) this.next();', 'this.next();'],
-        ['consumer/log-writes.ts', '} else if (this.events.full) {', '} else if (!this.events) {'],
+        ['consumer/log-writes.ts', '} else if (this.node.full) {', '} else if (!this.node) {'],
       ),
       ...unit(
         'consumer/lane.spec.ts',
@@ -190,7 +190,7 @@ export const COPIES: readonly Rule[] = [
     mutants: unit(
       'consumer/lane.spec.ts',
       'watches its tube and not the default one, whose jobs are others’, and is idle only then',
-      ['consumer/lane.ts', 'return !this.opening && ', 'return '],
+      ['consumer/lane.ts', '!this.opening && !this.waiting', '!this.waiting'],
     ),
   },
 ];

@@ -5,6 +5,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from '../time.js';
 import type { ConsumerReport } from './report.js';
+import type { SharedLanesOfNodes } from './shared-lanes.js';
 
 /** What all tubes of a process are consumed with. */
 export interface ConsumerParts {
@@ -16,6 +17,11 @@ export interface ConsumerParts {
   readonly events: EventHub;
   /** What is put around each handler. */
   readonly around?: (handler: HandlerMethod) => HandlerMethod;
+}
+
+/** What one tube of a process is consumed with. */
+export interface TubeParts extends ConsumerParts {
+  readonly sharedLanes: SharedLanesOfNodes;
 }
 
 /** What all processes should agree on. */

@@ -3,6 +3,7 @@ import type { HandlerMethod, HandlerOptions } from '../job.js';
 import { schemaOf, tubeName, type Tube } from '../tube.js';
 import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
 import { resolveHandlerOptions, type HandlerSettings } from './handler-settings.js';
+import { SharedLanesOfNodes } from './shared-lanes.js';
 import { TubeConsumer } from './tube-consumer.js';
 
 /** What `consume` returns: the way to end it. */
@@ -51,6 +52,7 @@ export interface ClusterConsumerParts extends ConsumerParts {
 /** All tubes that this process consumes: one handler each. */
 export class ClusterConsumer extends DqConsumer {
   private readonly tubes = new Map<string, TubeConsumer>();
+  private readonly sharedLanes: SharedLanesOfNodes;
   private started = false;
   private stopping: Promise<void> | undefined;
 
@@ -59,6 +61,7 @@ export class ClusterConsumer extends DqConsumer {
     private readonly parts: ClusterConsumerParts,
   ) {
     super();
+    this.sharedLanes = new SharedLanesOfNodes(parts.clock, parts.report);
   }
 
   override async consume(
@@ -93,7 +96,8 @@ export class ClusterConsumer extends DqConsumer {
     };
     const { around } = this.parts;
     const surrounded = around ? around(handler) : handler;
-    const consumer = new TubeConsumer(name, surrounded, handling, this.settings, this.parts);
+    const parts = { ...this.parts, sharedLanes: this.sharedLanes };
+    const consumer = new TubeConsumer(name, surrounded, handling, this.settings, parts);
     this.tubes.set(name, consumer);
     if (this.started) consumer.start();
     return {

@@ -4,6 +4,7 @@ import { unwrap, type Content, type CopyHeader, type Envelope } from '../envelop
 import type { OwedCopies } from '../ledger/ledger.js';
 import { formatLocation, hasUnknown, isUnknown, maskOf, type Place } from '../location.js';
 import type { Lane } from './lane.js';
+import type { Taker } from './taker.js';
 
 let made = 0;
 const PROCESS = `${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 40).toString(36)}`;
@@ -29,6 +30,8 @@ export class Delivery {
     private readonly body: Buffer,
     /** Of the body; undefined while it is folded. */
     private envelope: Envelope | undefined,
+    /** For whom it is held: a lane may hold copies of several tubes. */
+    readonly taker: Taker,
   ) {
     const { header } = this.unfolded;
     this.priority = copyPriority(header.priority, header.due, header.index);

@@ -3,14 +3,15 @@ import { copyDelay } from '../copy-timing.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Timer } from '../time.js';
 import { Claims, PATIENCE, type ClaimTaker } from './claims.js';
-import { ConsumerNode, type Taker } from './consumer-node.js';
-import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
+import { ConsumerNode } from './consumer-node.js';
+import type { ConsumerSettings, TubeParts } from './consumer-parts.js';
 import type { Delivery } from './delivery.js';
 import { DueBuffer } from './due-buffer.js';
 import type { HandlerSettings } from './handler-settings.js';
 import { letterOf } from './letter-of.js';
 import { Room } from './room.js';
 import type { Grant } from './run.js';
+import type { Taker } from './taker.js';
 
 /** Milliseconds. */
 const SURPLUS_EVERY = 100;
@@ -59,10 +60,10 @@ export class Intake implements Taker, ClaimTaker {
     private readonly ledger: TubeLedger,
     private readonly handling: HandlerSettings,
     private readonly settings: ConsumerSettings,
-    private readonly parts: ConsumerParts,
+    private readonly parts: TubeParts,
     private readonly host: IntakeHost,
   ) {
-    const { cluster, clock, settleQueue } = parts;
+    const { cluster, clock, settleQueue, sharedLanes } = parts;
     const { prefix, backupDelay, lease } = settings;
     const storedAs = prefix + tube;
     this.space = new Room(clock, handling.concurrency);
@@ -75,7 +76,9 @@ export class Intake implements Taker, ClaimTaker {
     const { attempts, timeout } = handling;
     const claimSettings = { tube: storedAs, backupDelay, lease, attempts, timeout };
     this.claims = new Claims(ledger, settleQueue, clock, claimSettings, this);
-    this.nodes = cluster.nodes.map((node) => new ConsumerNode(node, storedAs, clock, this));
+    this.nodes = cluster.nodes.map(
+      (node) => new ConsumerNode(node, storedAs, clock, this, sharedLanes.of(node)),
+    );
   }
 
   /** Copies that are early, or due without a slot. */

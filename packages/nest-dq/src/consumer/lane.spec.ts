@@ -14,10 +14,16 @@ describe('Lane', () => {
     const open = (tube: string) => {
       events = [];
       connection = new RecordingConnection();
-      lane = new Lane(connection as unknown as Connection, 'i', tube, {
-        opened: () => events.push('opened'),
-        refused: ({ code }: BeanstalkError) => events.push(code),
-      } as unknown as LaneEvents);
+      lane = new Lane(
+        connection as unknown as Connection,
+        'i',
+        undefined as never,
+        {
+          opened: () => events.push('opened'),
+          refused: ({ code }: BeanstalkError) => events.push(code),
+        } as unknown as LaneEvents,
+      );
+      lane.watch(new Set([tube]));
     };
 
     it('watches its tube and not the default one, whose jobs are others’, and is idle only then', () => {

@@ -1,7 +1,8 @@
 import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
-import type { Connection, Reserved } from '../beanstalk/connection.js';
+import type { Connection, Reserved, Stats } from '../beanstalk/connection.js';
 import type { Delivery } from './delivery.js';
-import { LogWrites } from './log-writes.js';
+import type { LogWrites } from './log-writes.js';
+import type { Taker } from './taker.js';
 
 /** A connection costs the server O(held) for each delete and touch. */
 export const MOST_HELD = 1_024;
@@ -10,7 +11,7 @@ export const MOST_HELD = 1_024;
 const WAIT_SECONDS = 5;
 
 export interface LaneEvents {
-  /** It reserves from its tube, and from no other. */
+  /** It reserves from the tubes that it was told to watch, and from no other. */
   opened(): void;
   /** The server refused to, so the lane is closed. */
   refused(error: BeanstalkError): void;
@@ -40,25 +41,19 @@ export class Lane {
   /** Resolves when the connection is closed. */
   readonly gone: Promise<void>;
   private readonly deliveries = new Map<string, Delivery>();
-  private readonly logWrites: LogWrites;
+  private readonly watched = new Set(['default']);
+  /** Copies that were reserved, and that nobody holds before it is known whose they are. */
+  private unknown = 0;
   private tellGone!: () => void;
 
   constructor(
     private readonly connection: Connection,
     /** The server's `id` when the lane was opened. */
     readonly instance: string,
-    tube: string,
+    private readonly logWrites: LogWrites,
     private readonly events: LaneEvents,
   ) {
     this.gone = new Promise((resolve) => (this.tellGone = resolve));
-    this.logWrites = new LogWrites(events);
-    const last = (error: BeanstalkError | undefined) => (error ? this.refused(error) : this.opened());
-    if (tube === 'default') {
-      connection.watch(tube, last);
-    } else {
-      connection.watch(tube, (error) => error && this.refused(error));
-      connection.ignore('default', last);
-    }
   }
 
   /** How many deliveries it holds. */
@@ -67,12 +62,37 @@ export class Lane {
   }
 
   get idle(): boolean {
-    return !this.opening && !this.waiting && !this.closed && this.deliveries.size === 0;
+    return !this.opening && !this.waiting && !this.closed && this.deliveries.size === 0 && this.unknown === 0;
   }
 
   /** It answers no more, although it may not have been forgotten yet. */
   get closed(): boolean {
     return this.connection.closed;
+  }
+
+  watches(tube: string): boolean {
+    return this.watched.has(tube);
+  }
+
+  /** True: it reserves from these tubes, and from no other. Else it will, and `opened` tells when. */
+  watch(tubes: ReadonlySet<string>): boolean {
+    const more = Array.from(tubes).filter((tube) => !this.watched.has(tube));
+    const less = Array.from(this.watched).filter((tube) => !tubes.has(tube));
+    if (more.length + less.length === 0) {
+      if (!this.opening) return true;
+      more.push('default'); // a new connection that is to watch nothing else: it has to answer all the same
+    }
+    let left = more.length + less.length;
+    this.opening = true;
+    const answered = (error: BeanstalkError | undefined) => {
+      if (error) this.refused(error);
+      else if (--left === 0) this.opened();
+    };
+    for (const tube of more) this.connection.watch(tube, answered);
+    for (const tube of less) this.connection.ignore(tube, answered);
+    for (const tube of more) this.watched.add(tube);
+    for (const tube of less) this.watched.delete(tube);
+    return false;
   }
 
   holds(delivery: Delivery): boolean {
@@ -103,6 +123,15 @@ export class Lane {
     }
   }
 
+  /** Whose a copy is that a wait brought; until the answer the lane is not idle. Undefined: the lane is closed. */
+  whose(copyId: string, done: (stats: Stats | undefined) => void): void {
+    this.unknown++;
+    this.connection.statsJob(copyId, (error, reply) => {
+      this.unknown--;
+      done(error || reply === 'NOT_FOUND' ? undefined : reply);
+    });
+  }
+
   /** Takes one copy by its id. Undefined: somebody else has it. */
   take(copyId: string, done: (reserved: Reserved | undefined) => void): void {
     this.connection.reserveJob(copyId, (error, reply) =>
@@ -127,7 +156,7 @@ export class Lane {
       this.letGo(delivery);
     };
     if (delay === 0) send(noReply);
-    else this.logWrites.add({ delivery, seconds: delay, send });
+    else this.logWrites.add({ delivery, seconds: delay, send, keep: this.keep });
   }
 
   /** Puts a copy out of everybody's reach, for a person to look at. */
@@ -140,7 +169,7 @@ export class Lane {
       });
       this.letGo(delivery);
     };
-    this.logWrites.add({ delivery, seconds: Infinity, send });
+    this.logWrites.add({ delivery, seconds: Infinity, send, keep: this.keep });
   }
 
   /** The same for a body that is no envelope. */
@@ -157,9 +186,16 @@ export class Lane {
     this.letGo(delivery);
   }
 
-  /** Keeps all that is held for another time to run. */
-  touchAll(): void {
+  /** Lets go, for anybody, what is held for one taker. */
+  releaseAll(of: Taker): void {
+    for (const delivery of Array.from(this.deliveries.values()))
+      if (delivery.taker === of) delivery.release(0);
+  }
+
+  /** Keeps what is held for another time to run: all, or that of one taker. */
+  touchAll(of?: Taker): void {
     for (const delivery of this.deliveries.values()) {
+      if (of && delivery.taker !== of) continue;
       this.connection.touch(delivery.copyId, (error, reply) => {
         if (error || reply === 'TOUCHED' || !this.holds(delivery)) return;
         this.letGo(delivery);
@@ -175,7 +211,7 @@ export class Lane {
 
   /** Once all that was said before is answered. */
   quit(): void {
-    this.logWrites.flush();
+    this.logWrites.flush(this);
     this.connection.quit();
   }
 
@@ -186,6 +222,8 @@ export class Lane {
     this.deliveries.clear();
     if (lost.length > 0) this.events.lost(lost);
   }
+
+  private readonly keep = (delivery: Delivery, seconds: number): void => this.events.keep(delivery, seconds);
 
   private opened(): void {
     this.opening = false;

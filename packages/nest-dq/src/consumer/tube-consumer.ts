@@ -2,7 +2,7 @@ import { DqError } from '../errors.js';
 import type { HandlerMethod } from '../job.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import { Changes } from './changes.js';
-import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
+import type { ConsumerSettings, TubeParts } from './consumer-parts.js';
 import type { Delivery } from './delivery.js';
 import { Endings } from './endings.js';
 import { Executor } from './executor.js';
@@ -39,7 +39,7 @@ export class TubeConsumer implements IntakeHost {
     handler: HandlerMethod,
     handling: HandlerSettings,
     settings: ConsumerSettings,
-    parts: ConsumerParts,
+    parts: TubeParts,
   ) {
     const { clock, report, events } = parts;
     this.report = report;

@@ -3,6 +3,7 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { resolveHandlerOptions } from '../consumer/handler-settings.js';
 import type { ConsumerReport } from '../consumer/report.js';
+import { SharedLanesOfNodes } from '../consumer/shared-lanes.js';
 import { TubeConsumer } from '../consumer/tube-consumer.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
 import type { HandlerMethod, HandlerOptions, JobOptions, JobReceipt } from '../job.js';
@@ -162,7 +163,15 @@ export class ConsumingProcess {
       handler,
       resolveHandlerOptions(options),
       { prefix: '', backupDelay: BACKUP_DELAY, lease },
-      { cluster, ledger, settleQueue, clock, report, events },
+      {
+        cluster,
+        ledger,
+        settleQueue,
+        clock,
+        report,
+        events,
+        sharedLanes: new SharedLanesOfNodes(clock, report),
+      },
     );
     return this.consumer;
   }

@@ -3,6 +3,7 @@ import type { Connection, Reserved } from '../beanstalk/connection.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import { Delivery } from '../consumer/delivery.js';
 import { Lane, type LaneEvents } from '../consumer/lane.js';
+import { LogWrites } from '../consumer/log-writes.js';
 import { JobEnvelope, unwrap, type Content, type CopyHeader } from '../envelope.js';
 import { copyBody } from './copy-body.js';
 
@@ -69,7 +70,8 @@ export function recordingLane(events: Partial<LaneEvents> = {}): {
     stranded: () => undefined,
   };
   Object.defineProperties(all, Object.getOwnPropertyDescriptors(events));
-  const lane = new Lane(connection as unknown as Connection, 'instance', 'tube', all);
+  const lane = new Lane(connection as unknown as Connection, 'instance', new LogWrites(all), all);
+  lane.watch(new Set(['tube']));
   connection.answer(2);
   connection.answer(1);
   connection.said.length = 0;
@@ -90,7 +92,7 @@ export function heldDelivery(
   const node = { endpoint: 'node' } as ClusterNode;
   const envelope = unwrap(body);
   if (typeof envelope === 'string') throw new Error(`the header given is none: ${envelope}`);
-  const delivery = new Delivery(node, lane, copyId, body, envelope);
+  const delivery = new Delivery(node, lane, copyId, body, envelope, undefined as never);
   lane.hold(delivery);
   return delivery;
 }

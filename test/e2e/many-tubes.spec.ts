@@ -1,0 +1,90 @@
+import { afterAll, afterEach, beforeAll, describe, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { JobReceipt } from 'nest-dq/src/job.js';
+import type { BeanstalkdServer } from 'test-servers';
+import { expectOnceEach, startOf, type Start } from '../support/jobs.js';
+import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+import { eventually } from '../support/waiting.js';
+
+/** One for control, and those that tubes share. */
+const QUIET = 5;
+/** Milliseconds. */
+const LIMIT = 120_000;
+
+let servers: Servers;
+let system: System;
+
+beforeAll(async () => {
+  servers = await startServers();
+}, 120_000);
+
+afterEach(() => system?.stop());
+afterAll(() => servers.stop());
+
+/** What a node counts; its connections with the one that asks. */
+async function counts({ host, port }: BeanstalkdServer): Promise<(name: string) => number> {
+  const socket = connect({ host, port });
+  let reply = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    reply += text;
+    if (reply.endsWith('\n\r\n')) socket.destroy();
+  });
+  socket.write('stats\r\n');
+  await once(socket, 'close');
+  return (name) => Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(reply)![1]);
+}
+
+const every = async (condition: (count: (name: string) => number) => boolean): Promise<boolean> =>
+  (await Promise.all(servers.beanstalkds.map(counts))).every(condition);
+const COPIES = ['ready', 'reserved', 'delayed', 'buried'].map((kind) => `current-jobs-${kind}`);
+
+async function consume(tubes: readonly string[], starts: Start[]): Promise<void> {
+  await Promise.all(
+    tubes.map((tube) => system.consumer.consume(tube, (_payload, job) => void starts.push(startOf(job)))),
+  );
+}
+
+const names = (count: number, prefix: string) => Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
+const addTo = (tubes: readonly string[]): Promise<JobReceipt[]> =>
+  Promise.all(tubes.map((tube) => system.producer.now(tube, {})));
+
+describe('a process with many tubes', () => {
+  it(
+    'shares its connections between those that are quiet, and runs the jobs of all',
+    async () => {
+      system = startSystem(servers);
+      const starts: Start[] = [];
+      const tubes = names(300, 'shared');
+      await consume(tubes, starts);
+      const receipts = [...(await addTo(tubes)), ...(await addTo(tubes.slice(100, 200)))];
+      const [busy] = tubes;
+      receipts.push(...(await addTo(Array.from({ length: 500 }, () => busy!))));
+      await eventually('all have run', () => starts.length === receipts.length, LIMIT);
+      receipts.push(...(await addTo(tubes)));
+      await eventually('they have run again', () => starts.length === receipts.length, LIMIT);
+      expectOnceEach(starts, receipts);
+      await eventually('no copy is left', () => every((count) => COPIES.every((kind) => count(kind) === 0)));
+      await eventually('those that were busy have given their connections back', () =>
+        every((count) => count('current-connections') - 1 <= QUIET),
+      );
+    },
+    2 * LIMIT,
+  );
+
+  it(
+    'runs the jobs of 200 tubes from nodes that may have 60 files open',
+    async () => {
+      await Promise.all(servers.beanstalkds.map((node) => node.limitOpenFiles(60)));
+      system = startSystem(servers);
+      const starts: Start[] = [];
+      const tubes = names(200, 'limited');
+      await consume(tubes, starts);
+      const receipts: JobReceipt[] = [];
+      for (let round = 0; round < 3; round++) receipts.push(...(await addTo(tubes)));
+      await eventually('all have run', () => starts.length === receipts.length, LIMIT);
+      expectOnceEach(starts, receipts);
+    },
+    2 * LIMIT,
+  );
+});
