@@ -250,6 +250,26 @@ describe.each([
     await expect(claimed).resolves.toEqual([1, 2]);
   });
 
+  it('gives what one process left to one other, once it is certain', async () => {
+    const handovers = [1, 2, 3].map(() => open(client, { prefix: 'shop.' }).handover);
+    const deletions = (id: string, certainIn: number) => ({
+      tube: 'shop.t',
+      ids: [id],
+      generations: [0],
+      copies: [{ index: 0, instance: 'i1' }],
+      unknown: false,
+      certainIn,
+    });
+    const [leaving, ...others] = handovers;
+    await leaving!.leave([deletions('later', 60_000), deletions('now', 0), deletions('before', -1)]);
+    const taken = await Promise.all(others.map((handover) => handover.take()));
+    const ids = taken.flat().map(({ ids: [id] }) => id);
+    expect(new Set(ids)).toEqual(new Set(['before', 'now']));
+    await expect(leaving!.take()).resolves.toEqual([]);
+    expect(await inspect.pttl('{shop.}::left')).toBeGreaterThan(86_000_000);
+    await expect(open(client).handover.take()).resolves.toEqual([]);
+  });
+
   it('finds its scripts again after the server forgot them', async () => {
     const tube = open(client).tube('scripts');
     await expect(claim(tube, '1')).resolves.toMatchObject([{ kind: 'run' }]);
@@ -556,7 +576,8 @@ describe('with one Redis', () => {
     }
 
     it('makes every call', async () => {
-      const tube = (await openAs(rule[1]!, rights)).tube('shop.orders');
+      const ledger = await openAs(rule[1]!, rights);
+      const tube = ledger.tube('shop.orders');
       const owed = { mask: 1, unknown: false };
       const places = [{ index: 0, location: 'node:11300#instance:1' }];
       const [run] = await claim(tube, 'dead');
@@ -574,6 +595,8 @@ describe('with one Redis', () => {
       const [opened] = await tube.open([{ id: 'key', opening, due, announced: 1 }]);
       const { generation } = opened as { generation: number };
       const stored = { id: 'key', opening, generation, born: generation, due, announced: 1, owed, places };
+      await ledger.handover.leave([]);
+      await expect(ledger.handover.take()).resolves.toEqual([]);
       await expect(tube.commit([stored])).resolves.toMatchObject([{ kind: 'committed' }]);
       await expect(tube.find(['key'])).resolves.toMatchObject([{ state: 'waiting' }]);
       const other = { id: 'other', generation: 1, due, announced: 1, owed };

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Controller, Injectable, Post, type INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { Redis } from 'ioredis';
 import { DelayedHandler, DqModule, DqProducer, type JobReceipt } from 'nest-dq';
+import type { LeftDeletions } from 'nest-dq/src/ledger/handover.js';
 import { startServers, type Servers } from '../support/system.js';
 import { eventually } from '../support/waiting.js';
 
@@ -63,4 +65,21 @@ it('requests that come while handlers are drained can still add jobs, which the 
   two.slow.finish();
   await two.app.close();
   expect(two.slow.begun).toEqual(['by a request']);
+}, 60_000);
+
+it('leaves to the other processes what was deleted in the last minute, which is not certain yet', async () => {
+  const one = await start();
+  const { id } = await one.dq.now('slow', 'deleted');
+  await eventually('it runs', () => one.slow.begun.length === 1);
+  one.slow.finish();
+  await one.app.close();
+  const redis = new Redis(servers.redis.url);
+  try {
+    const left = await redis.zrange('{}::left', '0', '-1');
+    const found = left.map((text) => JSON.parse(text) as LeftDeletions).find(({ ids }) => ids.includes(id));
+    expect(found).toMatchObject({ tube: 'slow', unknown: false });
+    expect(found!.copies.map(({ index }) => index)).toEqual([0, 1, 2]);
+  } finally {
+    redis.disconnect();
+  }
 }, 60_000);

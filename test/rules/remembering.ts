@@ -1,5 +1,5 @@
 // For how long the ledger remembers a job: while a copy may be left that would ask for it.
-import { contract, inRedisOnly, unit, type Rule } from './rule.js';
+import { contract, inRedisOnly, server, unit, type Rule } from './rule.js';
 
 export const REMEMBERING: readonly Rule[] = [
   {
@@ -213,6 +213,16 @@ export const REMEMBERING: readonly Rule[] = [
           'node.instance === instance',
         ],
       ),
+      ...unit(
+        'ledger/settle-queue.spec.ts',
+        'leaves it to one that is there for long already, and not before it is certain',
+        ['ledger/succession.ts', 'group.certainAt - now', '0'],
+      ),
+      ...server('gives what one process left to one other, once it is certain', [
+        'ledger/scripts/handover.lua.ts',
+        'if tonumber(found[i + 1]) <= now then',
+        'if true then',
+      ]),
       ...unit('cluster/cluster-node.spec.ts', 'makes no deletion certain', [
         'cluster/cluster-node.ts',
         `done(error || this.logStopped ? 'away'`,

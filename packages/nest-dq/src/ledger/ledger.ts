@@ -1,5 +1,6 @@
 import type { OnDuplicate, RevokeResult } from '../job.js';
 import type { Place } from '../location.js';
+import type { Handover } from './handover.js';
 
 /**
  * What is decided about jobs: claimed, waiting for a retry, done, revoked, dead. Never the job itself.
@@ -8,6 +9,8 @@ import type { Place } from '../location.js';
 export interface Ledger {
   /** The part of one tube, named as the nodes know it, with its prefix; the same object for the same name. One call acts on one tube, which is one Redis Cluster slot. */
   tube(name: string): TubeLedger;
+  /** Of all processes with the same prefix; there is none where there is no other process. */
+  readonly handover?: Handover;
   /** Connects in the background and checks the server. Idempotent. */
   start(): void;
   /** Tells when any server stops to answer, and when all answer again. Returns how to stop listening. */

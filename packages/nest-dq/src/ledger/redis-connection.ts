@@ -5,6 +5,7 @@ import { COMMIT } from './scripts/commit.lua.js';
 import { EXTEND } from './scripts/extend.lua.js';
 import { FIND } from './scripts/find.lua.js';
 import { FINISH } from './scripts/finish.lua.js';
+import { LEAVE, TAKE } from './scripts/handover.lua.js';
 import { BURIED, DISCARD, LETTER, LETTERS } from './scripts/letters.lua.js';
 import { OPEN } from './scripts/open.lua.js';
 import { PROBE } from './scripts/probe.lua.js';
@@ -28,6 +29,8 @@ const SCRIPTS = {
   dqLetter: LETTER,
   dqBuried: BURIED,
   dqDiscard: DISCARD,
+  dqLeave: LEAVE,
+  dqTake: TAKE,
   dqProbe: PROBE,
 };
 export type ScriptName = keyof typeof SCRIPTS;

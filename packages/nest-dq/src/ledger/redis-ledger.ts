@@ -16,6 +16,7 @@ import {
   type LedgerConnection,
   type RedisSource,
 } from './redis-connection.js';
+import { RedisHandover } from './redis-handover.js';
 import { RedisMaster } from './redis-master.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
 import { threadSource } from './thread-source.js';
@@ -73,6 +74,10 @@ export class RedisLedger implements Ledger {
     tube.used = true;
     this.forgetting ??= this.options.clock.after(FORGET_EVERY, () => this.forgetUnused());
     return tube;
+  }
+
+  get handover(): RedisHandover {
+    return new RedisHandover(this.master(this.anyBase), `${this.anyBase}:left`);
   }
 
   /** As of any tube: a user of Redis may have rights for these keys only. */

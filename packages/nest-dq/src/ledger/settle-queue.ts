@@ -1,7 +1,9 @@
 import { maskOf } from '../location.js';
 import type { Clock, Timer } from '../time.js';
-import type { DeletedCopy } from './deleted-copies.js';
+import { withinLimit } from './call-limit.js';
+import { DeletedCopies, type DeletedCopy } from './deleted-copies.js';
 import type { Ledger, SettledCopies } from './ledger.js';
+import type { Succession } from './succession.js';
 
 /** Milliseconds. A node may forget its last minute, so a deletion is certain only after that. */
 const CERTAIN_AFTER = 60_000;
@@ -12,23 +14,33 @@ const SEND_AFTER = 5_000;
 /** Beyond this no more are taken: their records then stay for the longest time, which is safe. */
 const MOST_HELD = 500_000;
 const BATCH = 1_000;
+/** How often this process looks for what others have left. */
+const LOOK_EVERY = 60_000;
+/** Milliseconds. What a process that ends could not tell or leave by then is lost, and the ledger remembers longer. */
+const LAST_CALLS = 500;
 
 /** The copies of one job that one process deleted. */
 export interface Deletion {
   readonly tube: string;
   readonly id: string;
   readonly generation: number;
-  /** The same array for jobs whose copies were deleted alike: they are held together. */
   readonly copies: readonly DeletedCopy[];
   /** Their header knows of a put of unknown outcome. */
   readonly unknown: boolean;
 }
 
 /** Jobs whose copies were deleted alike: a process that drains a backlog holds hundreds of thousands. */
-interface Group extends Pick<Deletion, 'tube' | 'copies' | 'unknown'> {
+export interface DeletionGroup extends Pick<Deletion, 'tube' | 'copies' | 'unknown'> {
+  readonly ids: readonly string[];
+  /** In the order of the ids. */
+  readonly generations: readonly number[];
+  /** Of the last of them, by the clock. */
+  readonly certainAt: number;
+}
+
+interface GrowingGroup extends DeletionGroup {
   readonly ids: string[];
   readonly generations: number[];
-  /** Of the last of them. */
   certainAt: number;
 }
 
@@ -38,20 +50,24 @@ interface Group extends Pick<Deletion, 'tube' | 'copies' | 'unknown'> {
  */
 export class SettleQueue {
   /** Oldest first. */
-  private waiting: Group[] = [];
+  private waiting: GrowingGroup[] = [];
+  /** Of each tube, while groups grow. */
+  private readonly none = new Map<string, DeletedCopies>();
   /** Those of `waiting` that still grow. */
-  private readonly growing = new Map<readonly DeletedCopy[], Group>();
+  private readonly growing = new Map<readonly DeletedCopy[], GrowingGroup>();
   private growUntil = 0;
   /** Waiting and certain ones. */
   private held = 0;
   private readonly certain = new Map<string, SettledCopies[]>();
   private certainTimer: Timer | undefined;
   private sendTimer: Timer | undefined;
+  private lookTimer: Timer | undefined;
   private closed = false;
 
   constructor(
     private readonly ledger: Ledger,
     private readonly clock: Clock,
+    private readonly succession?: Succession,
   ) {}
 
   /** Jobs whose deletions the ledger was not told of. */
@@ -59,19 +75,19 @@ export class SettleQueue {
     return this.held;
   }
 
-  add({ tube, id, generation, copies, unknown }: Deletion): void {
-    if (this.closed || copies.length === 0 || this.held >= MOST_HELD) return;
+  add({ tube, id, generation, copies: deleted, unknown }: Deletion): void {
+    if (this.closed || deleted.length === 0 || this.held >= MOST_HELD) return;
     this.held++;
     const now = this.clock.now();
     if (now >= this.growUntil) {
       this.growing.clear();
+      this.none.clear();
       this.growUntil = now + TOGETHER;
     }
-    let group = this.growing.get(copies);
+    let group = this.growing.get(deleted);
     if (!group || group.tube !== tube || group.unknown !== unknown) {
-      group = { tube, copies, unknown, ids: [], generations: [], certainAt: 0 };
-      this.growing.set(copies, group);
-      this.waiting.push(group);
+      group = this.groupOf(tube, deleted, unknown);
+      this.growing.set(deleted, group); // most come with the same array again
     }
     group.ids.push(id);
     group.generations.push(generation);
@@ -89,11 +105,37 @@ export class SettleQueue {
     return taken;
   }
 
-  /** Idempotent. */
-  close(): void {
+  /** Looks from time to time for what processes left that have ended. Idempotent. */
+  start(): void {
+    const { succession } = this;
+    if (succession) this.lookTimer ??= this.clock.after(LOOK_EVERY, () => this.look(succession));
+  }
+
+  /** Tells what is certain, and leaves the rest to others, as far as that takes little time. Idempotent. */
+  async close(): Promise<void> {
+    if (this.closed) return;
     this.closed = true;
     this.certainTimer?.cancel();
     this.sendTimer?.cancel();
+    this.lookTimer?.cancel();
+    if (this.held === 0) return;
+    // What is lost is as good as never deleted: the record stays longer.
+    await withinLimit(this.clock, LAST_CALLS, this.leave()).catch(() => undefined);
+  }
+
+  /** Where what was deleted alike is held, in whatever order its copies were. */
+  private groupOf(tube: string, deleted: readonly DeletedCopy[], unknown: boolean): GrowingGroup {
+    let same = this.none.get(tube);
+    if (!same) this.none.set(tube, (same = new DeletedCopies()));
+    for (const copy of deleted.toSorted((a, b) => a.index - b.index)) same = same.with(copy);
+    const { copies } = same;
+    let group = this.growing.get(copies);
+    if (!group || group.unknown !== unknown) {
+      group = { tube, copies, unknown, ids: [], generations: [], certainAt: 0 };
+      this.growing.set(copies, group);
+      this.waiting.push(group);
+    }
+    return group;
   }
 
   private ripen(): void {
@@ -104,10 +146,16 @@ export class SettleQueue {
     const [next] = this.waiting;
     // Not for each job by itself: what ripens within a second goes together.
     this.certainTimer = next && this.clock.after(Math.max(1_000, next.certainAt - now), () => this.ripen());
-    if (this.certain.size > 0) this.sendTimer ??= this.clock.after(SEND_AFTER, () => this.send());
+    this.sendSoon();
   }
 
-  private settle({ tube, copies, unknown, ids, generations }: Group): void {
+  private sendSoon(): void {
+    if (this.certain.size > 0 && !this.closed) {
+      this.sendTimer ??= this.clock.after(SEND_AFTER, () => this.send());
+    }
+  }
+
+  private settle({ tube, copies, unknown, ids, generations }: Omit<DeletionGroup, 'certainAt'>): void {
     const mask = maskOf(
       copies.filter(({ node, instance }) => node.instance === instance && !node.logStopped),
     );
@@ -124,15 +172,48 @@ export class SettleQueue {
 
   private send(): void {
     this.sendTimer = undefined;
-    for (const tube of Array.from(this.certain.keys())) {
+    for (const tube of Array.from(this.certain.keys())) void this.tell(tube);
+    this.sendSoon();
+  }
+
+  /** One call after the other, so that none is long for others; while the ledger is away, it waits. */
+  private async tell(tube: string): Promise<void> {
+    const ledger = this.ledger.tube(tube);
+    while (!ledger.away) {
       const settled = this.take(tube);
+      if (settled.length === 0) return;
       // Unanswered is as good as never sent: the record stays longer.
-      this.ledger
-        .tube(tube)
-        .settle(settled)
-        .catch(() => undefined);
+      await ledger.settle(settled).catch(() => undefined);
     }
-    if (this.certain.size > 0 && !this.closed)
-      this.sendTimer = this.clock.after(SEND_AFTER, () => this.send());
+  }
+
+  private look(succession: Succession): void {
+    const next = () => {
+      this.lookTimer = undefined;
+      if (!this.closed) this.start();
+    };
+    // What cannot be taken now waits where it is.
+    if (succession.ready)
+      this.takeOver(succession)
+        .catch(() => undefined)
+        .finally(next);
+    else next();
+  }
+
+  private async takeOver(succession: Succession): Promise<void> {
+    while (!this.closed && this.held < MOST_HELD) {
+      const groups = await succession.take();
+      if (groups.length === 0) return;
+      for (const group of groups) {
+        this.held += group.ids.length;
+        this.settle(group);
+      }
+      this.sendSoon();
+    }
+  }
+
+  private async leave(): Promise<void> {
+    await this.succession?.leave(this.waiting, this.clock.now());
+    for (const tube of Array.from(this.certain.keys())) await this.tell(tube);
   }
 }

@@ -6,6 +6,7 @@ import { EventHub } from '../events/event-hub.js';
 import { ClusterHealth } from '../health/cluster-health.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
+import { Succession } from '../ledger/succession.js';
 import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../hooks.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
@@ -52,7 +53,9 @@ export class DqRuntime {
     }
     this.ledger.listen(report);
     const { cluster, ledger } = this;
-    const settleQueue = new SettleQueue(ledger, clock);
+    const { handover } = ledger;
+    const succession = handover && new Succession(handover, cluster.nodes);
+    const settleQueue = new SettleQueue(ledger, clock, succession);
     this.settleQueue = settleQueue;
     const onSchedule = scheduleHook(hooks);
     const producing = { cluster, ledger, settleQueue, clock, settings: options, events, onSchedule };
@@ -83,6 +86,7 @@ export class DqRuntime {
     }
     this.cluster.start();
     this.ledger.start();
+    this.settleQueue.start();
   }
 
   /** Drains the consumer. Idempotent. */

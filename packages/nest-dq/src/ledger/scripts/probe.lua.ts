@@ -20,6 +20,7 @@ ${PRELUDE}
 local key = KEYS[1]
 need('GET', key)
 need('SET', key, '', 'XX')
+need('PEXPIRE', key, 0)
 need('ZADD', key, 'XX', 0, '')
 need('ZREM', key, '')
 need('ZCOUNT', key, 0, 0)
