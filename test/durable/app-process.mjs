@@ -47,10 +47,10 @@ let count = 0;
 
 async function add() {
   const work = any(2) === 0;
-  const key = any(2) === 0 ? `${process.pid}-${count++}` : undefined;
+  const options = any(2) === 0 ? { key: `${process.pid}-${count++}` } : {};
   const receipt = work
-    ? await dq.now('work', { fails: any(4) === 0 }, { key })
-    : await dq.delay('later', { text: 'x'.repeat(any(500)) }, '1h', { key });
+    ? await dq.now('work', { fails: any(4) === 0 }, options)
+    : await dq.delay('later', { text: 'x'.repeat(any(500)) }, '1h', options);
   print({ kind: 'added', id: receipt.id, ref: receipt.ref, waits: !work });
   if (!work) waiting.push(receipt);
 }
