@@ -134,8 +134,18 @@ describe('DqModule', () => {
       imports: [DqModule.forRoot({ logger }), Feature],
     }).compile();
     await expect(app.init()).rejects.toThrow(
-      /DQ_CONFIG: DqModule.forRoot or forRootAsync is imported 2 times without a name/,
+      /DQ_CONFIG: DqModule.forRoot or forRootAsync is imported 2 times without a name, by RootTestModule and Feature:/,
     );
+    await app.close();
+  });
+
+  it('names its own limit where a payload is too large for the embedded node', async () => {
+    const app = await start(DqModule.forRoot({ logger }));
+    const error = await app
+      .get(DqProducer)
+      .now('t', 'x'.repeat(70_000))
+      .catch((thrown: Error) => thrown);
+    expect((error as Error).message).toMatch(/: expected 65535 at most, the limit of the embedded node$/);
     await app.close();
   });
 

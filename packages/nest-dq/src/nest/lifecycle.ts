@@ -12,7 +12,7 @@ import { configError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
 import type { RunPhase, RunPhaseMember } from './run-phase.js';
 import type { DqRuntime } from './runtime.js';
-import { showCluster } from './tokens.js';
+import { getDqToken, showCluster } from './tokens.js';
 
 /** Milliseconds after bootstrap: an application context enables its shutdown hooks only then. */
 const HOOKS_WITHIN = 1_000;
@@ -142,11 +142,14 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     const names = Array.from(this.phase.members, ({ cluster }) => cluster);
     const same = names.filter((name) => name === this.cluster).length;
     if (same === 1) return names;
+    const named =
+      this.cluster === undefined ? 'without a name' : `with the name ${showCluster(this.cluster)}`;
+    const importers = this.phase.importersOf(getDqToken(this.cluster));
+    const by = importers.length > 0 ? `, by ${importers.join(' and ')}` : '';
+    const more = this.cluster === undefined ? '; a second cluster needs a `name`' : '';
     throw new DqError(
       'DQ_CONFIG',
-      this.cluster === undefined
-        ? `DqModule.forRoot or forRootAsync is imported ${same} times without a name: expected once, as it is global; a second cluster needs a \`name\``
-        : `DqModule.forRoot or forRootAsync is imported ${same} times with the name ${showCluster(this.cluster)}: expected once, as it is global`,
+      `DqModule.forRoot or forRootAsync is imported ${same} times ${named}${by}: expected once, as it is global${more}`,
     );
   }
 

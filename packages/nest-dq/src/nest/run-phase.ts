@@ -1,4 +1,11 @@
-import { Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Injectable,
+  Module,
+  type DynamicModule,
+  type InjectionToken,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { LazyModuleLoader, ModuleRef, ModulesContainer } from '@nestjs/core';
 import type { NestModule } from './found-methods.js';
 
@@ -19,8 +26,25 @@ export interface RunPhaseMember {
  * From when the last module's `onApplicationBootstrap` is over until the first `onModuleDestroy`. One in an application,
  * for all of its clusters, which begin and end together.
  */
+@Injectable()
 export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
   readonly members = new Set<RunPhaseMember>();
+
+  constructor(private readonly modules: ModulesContainer) {}
+
+  /**
+   * The names of the modules in whose decorators stand imports that export this. Nest's own list of imports has global
+   * modules everywhere; what a dynamic module imports is in neither.
+   */
+  importersOf(token: InjectionToken): string[] {
+    const exporting = (each?: Partial<DynamicModule>) => each?.exports?.includes(token as never) ?? false;
+    return Array.from(this.modules.values())
+      .filter(({ metatype }) => {
+        const imports = Reflect.getMetadata('imports', metatype) as DynamicModule[] | undefined;
+        return imports?.some(exporting);
+      })
+      .map(({ name }) => name);
+  }
 
   async onApplicationBootstrap(): Promise<void> {
     await this.orGiveUp(Promise.all(Array.from(this.members, (member) => member.begin())));
