@@ -38,10 +38,13 @@ export function refuseTooLarge(cluster: Cluster, envelope: JobEnvelope): void {
   const size = envelope.largestCopy(cluster.nodes.length - 1, cluster.longestLocation);
   const limit = cluster.maxJobSize;
   if (size <= limit) return;
-  throw new DqError(
-    'DQ_BAD_PAYLOAD',
-    `the payload with its header may take ${size} bytes: expected ${limit} at most (max-job-size of a node, beanstalkd -z)`,
-  );
+  const { endpoint } = cluster.nodes.find(({ maxJobSize }) => maxJobSize === limit)!;
+  // A server is known by its port.
+  const whose = endpoint.includes(':')
+    ? `the max-job-size of ${endpoint} (beanstalkd -z)`
+    : 'the limit of the embedded node';
+  const fact = `the payload with its header may take ${size} bytes: expected ${limit} at most, ${whose}`;
+  throw new DqError('DQ_BAD_PAYLOAD', fact);
 }
 
 /** Stores the copies of one generation; `now` is ledger time. Never fails itself: the result tells what is stored where. */

@@ -43,7 +43,7 @@ describe('Continuations', () => {
     const cluster = {
       settings: { replicas: 3, minWritten: 2 },
       get nodes() {
-        return nodes;
+        return nodes.map((node) => ({ ...node, endpoint: 'n:1', maxJobSize }));
       },
       longestLocation: 40,
       get maxJobSize() {

@@ -135,7 +135,7 @@ describe('an add', () => {
     const { producer, words } = await scripted();
     const error = await failure(producer.now('t', 'x'.repeat(65_536)));
     expect(error).toMatchObject({ code: 'DQ_BAD_PAYLOAD', indeterminate: false });
-    expect(error.message).toContain('expected 65535 at most');
+    expect(error.message).toMatch(/: expected 65535 at most, the max-job-size of n0:1 \(beanstalkd -z\)$/);
     expect(words()).toEqual([]);
     expect((await producer.now('t', 'x'.repeat(65_000))).copies).toBe(3);
   });
