@@ -92,6 +92,7 @@ export class SimulatedProcess {
       revoked: (_tube, id) => say(`is to stop ${id}`),
       overran: (_tube, id) => say(`waits no more for ${id}`),
       poison: (_tube, node, copyId, reason) => say(`poison on ${node}: ${copyId} ${reason}`),
+      instantOver: (_tube, id) => say(`said an instant that is over for ${id}`),
       notStored: (_tube, id, _until, why) => say(`did not store Again of ${id}: ${why}`),
       ledgerTrouble: (_tube, id, error) => say(`ledger trouble with ${id}: ${error.message}`),
       stoodStill: (_tube, ms) => say(`stood still for ${ms} ms`),

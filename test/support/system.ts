@@ -144,6 +144,7 @@ function reportTo(lines: string[]): ConsumerReport {
     leaseLost: (tube, id, attempt) => lines.push(`lease lost ${tube} ${id} ${attempt}`),
     revoked: (tube, id, attempt) => lines.push(`revoked ${tube} ${id} ${attempt}`),
     overran: (tube, id, attempt) => lines.push(`overran ${tube} ${id} ${attempt}`),
+    instantOver: (tube, id) => lines.push(`instant over ${tube} ${id}`),
     notStored: (tube, id, _until, why) => lines.push(`not stored ${tube} ${id} ${why}`),
     ledgerTrouble: (tube, id, error) => lines.push(`ledger trouble ${tube} ${id} ${error.message}`),
     stoodStill: (tube, ms) => lines.push(`stood still ${tube} ${ms}`),

@@ -223,7 +223,7 @@ export class Again extends Outcome {
     return new Again({ delay });
   }
 
-  /** An instant that is over runs at once. What is no instant is a failure, `DQ_BAD_TIME`. */
+  /** An instant that is over runs a second after this run was due, or at once where that is over, too. What is no instant is a failure, `DQ_BAD_TIME`. */
   static at(when: When): Again {
     return new Again({ at: when });
   }

@@ -59,6 +59,7 @@ describe('Continuations', () => {
       2_000,
       { ledger, cluster, clock, deletions },
       {
+        instantOver: ({ id }, at) => told.push(`instant over ${id} ${at}`),
         stored: ({ id }, next) => {
           told.push(`stored ${id}`);
           stored.push(next);
@@ -102,7 +103,7 @@ describe('Continuations', () => {
       [
         { ...common, id: 'a', due: 6_001, opening: { by: 'again', run: { ...run, id: 'a' } } },
         { ...common, id: 'b', due: 9_000, opening: { by: 'again', run: { ...run, id: 'b' } } },
-        { ...common, id: 'c', due: 1_000, opening: { by: 'again', run: { ...run, id: 'c' } } },
+        { ...common, id: 'c', due: 1_900, opening: { by: 'again', run: { ...run, id: 'c' } } },
       ],
     ]);
     expect(continuations.size).toBe(3);

@@ -18,6 +18,8 @@ export interface ContinuationEvents {
    * of `next`. `why`, unless only the patience with the nodes was over.
    */
   unstored(run: Run, next: AnnouncedGeneration, why?: string): void;
+  /** It said an instant that is over, so it goes on a second after this run was due. */
+  instantOver(run: Run, at: number): void;
   /** It said a time that cannot be. */
   failed(run: Run, error: Error): void;
   /** It was revoked or replaced meanwhile: nothing follows the run. */
@@ -39,6 +41,8 @@ interface Opening {
   readonly due: number;
 }
 
+/** Milliseconds. Between a run and one that it asked for with an instant that is over, or they would make a hot loop. */
+const LEAST_STEP = 1_000;
 /** No generation was opened. */
 const NOT_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: false }, places: [] } as const;
 
@@ -84,7 +88,10 @@ export class Continuations {
 
   begin(run: Run, { delay, at }: Extract<Verdict, { kind: 'again' }>): void {
     const now = this.parts.ledger.now();
-    const due = Math.ceil(Math.max(now + delay, at));
+    const isOver = delay === 0 && at !== 0 && at < now;
+    const least = run.grant.due + LEAST_STEP;
+    if (isOver && least > now) this.events.instantOver(run, at);
+    const due = Math.ceil(isOver ? Math.max(now, least) : Math.max(now + delay, at));
     if (due - now > LONGEST_DELAY * 1000) {
       const fact = `Again is due at ${showInstant(due)}: expected within ${LONGEST_DELAY} s`;
       return this.events.failed(run, new DqError('DQ_TOO_FAR', fact));

@@ -50,6 +50,7 @@ export class Endings {
       backupDelay,
       { ledger, cluster, clock, deletions: this.deletions },
       {
+        instantOver: (run, at) => report.instantOver(tube, run.id, new Date(at)),
         stored: (run, next) => this.finishes.tell(run, { kind: 'again', next }),
         unstored: (run, next, why) => {
           if (why) report.notStored(tube, run.id, new Date(next.due), why);

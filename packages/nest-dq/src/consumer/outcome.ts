@@ -93,7 +93,7 @@ function judgeOutcome(outcome: Outcome, limits: Limits): Verdict {
 
 function judgeAgain({ when }: Again): Verdict {
   return 'at' in when
-    ? { kind: 'again', delay: 0, at: parseWhen(when.at) }
+    ? { kind: 'again', delay: 0, at: Math.max(1, parseWhen(when.at)) } // 0 is none
     : { kind: 'again', delay: parseDuration(when.delay, 'the delay of Again.after'), at: 0 };
 }
 

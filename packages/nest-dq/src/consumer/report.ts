@@ -18,6 +18,8 @@ export interface ConsumerReport {
   revoked(tube: string, id: string, attempt: number): void;
   /** A handler did not return in the seconds after its timeout: another job takes its slot. */
   overran(tube: string, id: string, attempt: number): void;
+  /** A run said `Again.at` with an instant that was over: the next one comes a second later, or at once if this one was late. */
+  instantOver(tube: string, id: string, at: Date): void;
   /** Too few copies of what a run's `Again` asked for are stored: the job waits as its old copies until then. */
   notStored(tube: string, id: string, until: Date, why: string): void;
   /** The ledger answers, but failed at this job; it is asked again. */

@@ -74,7 +74,12 @@ describe('Again', () => {
         }),
         { attempts: 2, backoff: { type: 'fixed', delay: 700, jitter: 0 } },
       );
-      const options = { key, headers: { tenant: 'x' }, priority: 'high', attempts: 3 } as const;
+      const options = {
+        ...(key === undefined ? {} : { key }),
+        headers: { tenant: 'x' },
+        priority: 'high',
+        attempts: 3,
+      } as const;
       const { id, dueAt } = await world.add(1_000, options);
       await clock.advance(1_700);
       expect(runs).toHaveLength(2);
@@ -105,10 +110,11 @@ describe('Again', () => {
     },
   );
 
-  it('at an instant runs then, thrown as well as returned; one that is over is now', async () => {
+  it('at an instant runs then, thrown as well as returned; one that is over, a second after this run', async () => {
     const runs: Seen[] = [];
     const instant = clock.wall() + 30_000;
-    await world.process().consume(
+    const worker = world.process();
+    await worker.consume(
       noting(runs, (run) => {
         if (run === 1) throw Again.at(new Date(instant));
         return run === 2 ? Again.at(instant - 20_000) : undefined;
@@ -116,10 +122,36 @@ describe('Again', () => {
     );
     await world.add(1_000);
     await clock.advance(60_000);
-    expect(runs.map(({ at }) => at).slice(0, 2)).toEqual([instant - 29_000, instant]);
-    expect(runs[2]!.at).toBeLessThan(instant + 100);
-    expect(runs).toHaveLength(3);
+    expect(runs.map(({ at }) => at)).toEqual([instant - 29_000, instant, instant + 1_000]);
+    expect(worker.reports).toEqual(['instant over']);
     expect(await world.copies()).toEqual(NONE);
+  });
+
+  it.each([
+    ['a minute ago', () => clock.wall() - 60_000],
+    ['in 1970', () => new Date(0)],
+  ])('at an instant %s makes no hot loop', async (_, instant) => {
+    const runs: Seen[] = [];
+    await world.process().consume(noting(runs, () => Again.at(instant())));
+    await world.add(0);
+    await clock.advance(5_500);
+    expect(runs).toHaveLength(6);
+  });
+
+  it('at an instant that a long handler has passed is at once', async () => {
+    const runs: Seen[] = [];
+    const worker = world.process();
+    await worker.consume(
+      noting(runs, async (run, { dueAt }) => {
+        if (run === 3) return undefined;
+        await new Promise<void>((resolve) => void clock.after(1_500, resolve));
+        return Again.at(dueAt.getTime() + 1_000);
+      }),
+    );
+    const { dueAt } = await world.add(0);
+    await clock.advance(10_000);
+    expect(runs.map(({ at }) => Math.floor((at - dueAt.getTime()) / 100))).toEqual([0, 15, 30]);
+    expect(worker.reports).toEqual([]);
   });
 
   it('at once is at once, although this process still ends the run when the new copies surface', async () => {

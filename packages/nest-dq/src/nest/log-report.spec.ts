@@ -62,6 +62,19 @@ describe('the log', () => {
     ]);
   });
 
+  it('tells of an Again that goes on otherwise than it said, once a minute for each tube', () => {
+    for (const id of ['a', 'b']) {
+      report.instantOver('t', id, retryAt);
+      report.notStored('t', id, retryAt, 'stored on 1 of 3 nodes, need 2');
+    }
+    expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      expect.stringMatching(/^warn: job a of t said Again.at\(2030-01-01T00:00:00.000Z\), which is over/),
+      expect.stringMatching(
+        /^warn: job a of t said Again, and waits .* stored: stored on 1 of 3 nodes, need 2$/,
+      ),
+    ]);
+  });
+
   it('tells why a job is dead that never ran here', () => {
     report.dead('t', 'a', { why: 'stale' });
     report.dead('t', 'b', { why: 'invalid', error: { name: 'SyntaxError', message: 'bad JSON' } });

@@ -79,6 +79,11 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     );
   }
 
+  instantOver(tube: string, id: string, at: Date): void {
+    const trouble = `job ${id} of ${tube} said Again.at(${at.toISOString()}), which is over, so it comes again a second after this run: expected an instant to come`;
+    this.tellNowAndThen(trouble, 'warn', `instant ${tube}`);
+  }
+
   notStored(tube: string, id: string, until: Date, why: string): void {
     const trouble = `job ${id} of ${tube} said Again, and waits as its old copies until ${until.toISOString()}, as new ones cannot be stored: ${why}`;
     this.tellNowAndThen(trouble, 'warn', `again ${tube}`);

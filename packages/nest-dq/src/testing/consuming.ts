@@ -150,6 +150,7 @@ export class ConsumingProcess {
       leaseLost: (_tube, _id, attempt) => this.reports.push(`lease lost ${attempt}`),
       revoked: (_tube, _id, attempt) => this.reports.push(`revoked ${attempt}`),
       overran: (_tube, _id, attempt) => this.reports.push(`overran ${attempt}`),
+      instantOver: () => this.reports.push('instant over'),
       notStored: (_tube, _id, _until, why) => this.reports.push(`not stored ${why}`),
       ledgerTrouble: (_tube, id, error) => this.reports.push(`ledger trouble ${id} ${error.message}`),
       stoodStill: (_tube, ms) => this.reports.push(`stood still ${ms}`),
