@@ -32,6 +32,8 @@ export type DeleteResult =
   | 'away';
 
 export interface NodeListener {
+  /** It answers, and is the server that another node is already: once for each connection. */
+  sameServer?(node: ClusterNode, other: ClusterNode): void;
   up?(node: ClusterNode): void;
   /** Once for each time the node goes down, and once if the first connection fails. */
   down?(node: ClusterNode, error: Error): void;
@@ -44,6 +46,10 @@ export interface NodeListener {
  * growing pauses while the node is away, and pinged, because a connect proves nothing.
  */
 export class ClusterNode {
+  /** All nodes of the cluster. */
+  siblings: readonly ClusterNode[] = [];
+  /** Another node that is the same server: only that one gets copies. As of the last greeting. */
+  twin: ClusterNode | undefined;
   /** The largest body the server takes, in bytes; Infinity until it told. */
   maxJobSize = Infinity;
   /** Whether it takes the connections that reserve, as those say who open them. */
@@ -270,12 +276,17 @@ export class ClusterNode {
     const { endpoint, health } = this;
     this.store = { connection, health, instance, locationStart: locationStart(endpoint, instance) };
     health.greeted(instance, stats);
+    // Before anything that waits is put: two copies of a job on one server are lost together ◆.
+    const twin = this.siblings.find((other) => other !== this && !other.twin && other.instance === instance);
+    this.twin = twin;
+    health.sameAs(twin?.endpoint);
     this.failures = 0;
     this.silent = false;
     this.lastError = undefined;
     this.schedulePing(connection);
     this.release();
     for (const listener of this.listeners) listener.up?.(this);
+    if (twin) for (const listener of this.listeners) listener.sameServer?.(this, twin);
   }
 
   private schedulePing(connection: Connection): void {

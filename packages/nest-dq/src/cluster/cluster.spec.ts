@@ -20,13 +20,18 @@ interface Options {
   readonly minWritten?: number;
 }
 
-async function setup(count: number, { replicas = 3, minWritten = 2 }: Options = {}) {
+async function setup(
+  count: number,
+  { replicas = 3, minWritten = 2 }: Options = {},
+  prepare: (servers: readonly ScriptedNode[]) => void = () => undefined,
+) {
   const clock = new VirtualClock();
   const servers = Array.from({ length: count }, (_, i) => {
     const server = new ScriptedNode(clock);
     server.instance = `instance${i}`;
     return server;
   });
+  prepare(servers);
   const nodes = servers.map((server, i) => new ClusterNode(`n${i}:1`, server.dial, clock));
   const cluster = new Cluster(nodes, { replicas, minWritten });
   cluster.start();
@@ -66,7 +71,7 @@ async function setup(count: number, { replicas = 3, minWritten = 2 }: Options = 
       .sort((a, b) => a.at - b.at || b.index - a.index);
   /** The cluster will begin with this node. */
   const beginWith = (node: number) => Object.assign(cluster, { turn: node });
-  return { clock, servers, nodes, cluster, put, puts, beginWith };
+  return { clock, servers, nodes, cluster, start, put, puts, beginWith };
 }
 
 const where = (copies: readonly Place[]): string[] =>
@@ -309,5 +314,41 @@ describe('Cluster: limits', () => {
     await clock.advance(3_000);
     expect(cluster.maxJobSize).toBe(500);
     expect(cluster.longestLocation).toBe(longestLocation('n'.repeat(30)));
+  });
+});
+
+describe('a server that two nodes name', () => {
+  const twins = (servers: readonly ScriptedNode[]) => {
+    servers[1]!.instance = servers[0]!.instance;
+  };
+
+  it('gets one copy of a job, and says why it gets no other', async () => {
+    const { put, puts, nodes } = await setup(3, {}, twins);
+    for (let turn = 0; turn < 3; turn++) expect((await put()).stored).toHaveLength(2);
+    expect(new Set(puts().map(({ node }) => node))).toEqual(new Set([0, 2]));
+    expect(nodes.map(({ writable }) => writable)).toEqual([true, false, true]);
+    expect(nodes[1]!.reason).toBe('it is the same server as n0:1');
+  });
+
+  it('is no quorum by itself', async () => {
+    const { put, puts } = await setup(2, { replicas: 2 }, twins);
+    expect((await put()).stored).toEqual([]);
+    expect(puts()).toEqual([]);
+  });
+
+  it('gets no second copy from a put that waited for the node', async () => {
+    const { clock, start, servers, nodes, puts } = await setup(3, {}, (all) => {
+      twins(all);
+      all[1]!.freeze();
+    });
+    const told: string[] = [];
+    nodes[1]!.listen({ sameServer: (node, other) => told.push(`${node.endpoint} ${other.endpoint}`) });
+    const storing = start();
+    await clock.advance(100);
+    servers[1]!.thaw();
+    await clock.advance(3_000);
+    expect((await storing).stored).toHaveLength(2);
+    expect(new Set(puts().map(({ node }) => node))).toEqual(new Set([0, 2]));
+    expect(told).toEqual(['n1:1 n0:1']);
   });
 });

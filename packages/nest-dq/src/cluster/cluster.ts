@@ -1,3 +1,4 @@
+import type { Clock } from '../time.js';
 import type { ClusterNode, DeleteResult } from './cluster-node.js';
 import { longestLocation, parseLocation } from '../location.js';
 import { JobPut, type NewCopies, type StoreResult } from './job-put.js';
@@ -20,12 +21,31 @@ export class Cluster {
     readonly nodes: readonly ClusterNode[],
     readonly settings: ClusterSettings,
   ) {
+    for (const node of nodes) node.siblings = nodes;
     this.longestLocation = Math.max(...nodes.map((node) => longestLocation(node.endpoint)));
   }
 
   /** Connects to all nodes in the background. Idempotent. */
   start(): void {
     for (const node of this.nodes) node.start();
+  }
+
+  /** Resolves when each node has answered or failed once, or after so many ms. */
+  firstAnswers(clock: Clock, limit: number): Promise<void> {
+    return new Promise((resolve) => {
+      const missing = new Set(this.nodes.filter(({ up }) => !up));
+      const heard = (node: ClusterNode) => {
+        if (missing.delete(node) && missing.size === 0) end();
+      };
+      const stops = this.nodes.map((node) => node.listen({ up: heard, down: heard }));
+      const end = () => {
+        timer.cancel();
+        for (const stop of stops) stop();
+        resolve();
+      };
+      const timer = clock.after(limit, end);
+      if (missing.size === 0) end();
+    });
   }
 
   /** Idempotent. */

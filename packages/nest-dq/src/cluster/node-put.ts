@@ -32,10 +32,11 @@ export interface Store {
   readonly locationStart: string;
 }
 
-/** Puts one copy. It is stored only if the answer is INSERTED and the log works. */
+/** Puts one copy. It is stored only if the answer is INSERTED, the log works, and no other node is the same server ◆. */
 export function putCopy(store: Store, copy: CopyToPut): void {
   const { connection, health } = store;
-  if (health.logStopped) return copy.done({ reason: LOG_STOPPED }, '');
+  const { unfit } = health;
+  if (unfit !== undefined) return copy.done({ reason: unfit }, '');
   connection.put(
     copy.tube,
     copy.rest,

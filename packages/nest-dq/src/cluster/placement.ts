@@ -11,7 +11,7 @@ export interface Placement {
 
 /**
  * Chooses the nodes of one job: healthy ones, each in turn the primary's. A node that is down is a last resort: it is
- * tried only when the healthy ones cannot make `minWritten`.
+ * tried only when the healthy ones cannot make `minWritten`. Of two nodes that are one server only the first is tried.
  */
 export function place(
   nodes: readonly ClusterNode[],
@@ -25,8 +25,8 @@ export function place(
   }
   const healthy: ClusterNode[] = [];
   const down: ClusterNode[] = [];
-  for (const node of nodes) (node.writable ? healthy : down).push(node);
-  const usable = healthy.length >= minWritten ? healthy.length : nodes.length;
+  for (const node of nodes) if (!node.twin) (node.writable ? healthy : down).push(node);
+  const usable = healthy.length >= minWritten ? healthy.length : healthy.length + down.length;
   return {
     copies: Math.min(replicas, usable),
     nodes: [...rotated(healthy, turn), ...rotated(down, turn)],

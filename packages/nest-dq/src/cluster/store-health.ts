@@ -13,6 +13,7 @@ export class StoreHealth {
   private instance: string | undefined;
   private refusedUntil = -Infinity;
   private refusal = '';
+  private twin: string | undefined;
   private noRoom = false;
   /** Jobs that were ever put, as the first answer after the refusal told. */
   private putsThen: number | undefined;
@@ -29,13 +30,24 @@ export class StoreHealth {
 
   /** Why it is not good, in a few words. */
   get problem(): string | undefined {
-    if (this.logStopped) return LOG_STOPPED;
+    if (this.unfit !== undefined) return this.unfit;
     return this.clock.now() < this.refusedUntil ? `it refuses to store (${this.refusal})` : undefined;
   }
 
   /** It refused to write its log, and nobody has put a job since. */
   get full(): boolean {
     return this.noRoom;
+  }
+
+  /** Why nothing that is put there counts as a copy. */
+  get unfit(): string | undefined {
+    if (this.twin !== undefined) return `it is the same server as ${this.twin}`;
+    return this.logStopped ? LOG_STOPPED : undefined;
+  }
+
+  /** Another node of the cluster, by its endpoint, is the same server; undefined: none is. */
+  sameAs(endpoint: string | undefined): void {
+    this.twin = endpoint;
   }
 
   get hasLog(): boolean {

@@ -57,6 +57,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     this.prepared = true;
     await this.runtime.open();
     this.runtime.start();
+    if (servers && servers.beanstalks.length > 1) await this.runtime.refuseTwins();
   }
 
   /** Handlers and listeners of all modules, or of these, that were not found before. */

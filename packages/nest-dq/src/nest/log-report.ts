@@ -20,6 +20,7 @@ const WHY: Readonly<Record<Death['why'], string>> = {
 /** Turns what the lower layers report into log lines: each event once, and once for all tubes what concerns all. */
 export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   private readonly nodesDown = new Set<string>();
+  private readonly twins = new Set<string>();
   private readonly troubles = new Map<string, number>();
   /** The last absence of Redis was told. */
   private toldAway = false;
@@ -120,6 +121,15 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   down(node: ClusterNode, error: Error): void {
     this.nodesDown.add(node.endpoint);
     this.logger.warn(`${node.endpoint} is down, and tried again until it answers: ${error.message}`);
+  }
+
+  sameServer({ endpoint }: ClusterNode, other: ClusterNode): void {
+    if (this.twins.has(endpoint)) return;
+    this.twins.add(endpoint);
+    this.logger.error(
+      `${endpoint} and ${other.endpoint} are one server: expected each server once in \`beanstalks\`; ` +
+        `no copies go to ${endpoint}, as two copies of a job on one server are lost together`,
+    );
   }
 
   trouble(node: ClusterNode, message: string): void {

@@ -1,7 +1,7 @@
 import type { NodeListener } from '../cluster/cluster-node.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { ClusterConsumer } from '../consumer/consumer.js';
-import { toError } from '../errors.js';
+import { DqError, show, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { ClusterHealth } from '../health/cluster-health.js';
 import type { Ledger } from '../ledger/ledger.js';
@@ -14,6 +14,9 @@ import type { Clock } from '../time.js';
 import type { Backend } from './environment.js';
 import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';
+
+/** Milliseconds that a start waits for the nodes' first answers. */
+const FIRST_ANSWERS = 500;
 
 /**
  * All parts of one cluster in one application: puts them together, which opens nothing; starts them; and closes them in
@@ -35,7 +38,7 @@ export class DqRuntime {
 
   constructor(
     private readonly options: ResolvedOptions,
-    clock: Clock,
+    private readonly clock: Clock,
     private readonly backend: Backend,
     private readonly name?: string,
   ) {
@@ -87,6 +90,22 @@ export class DqRuntime {
     this.cluster.start();
     this.ledger.start();
     this.settleQueue.start();
+  }
+
+  /**
+   * After the start: `DQ_CONFIG` where two nodes turn out to be one server, as far as they answer at once. What turns out
+   * later is told, and gets no copies.
+   */
+  async refuseTwins(): Promise<void> {
+    await this.cluster.firstAnswers(this.clock, FIRST_ANSWERS);
+    for (const { endpoint, twin } of this.cluster.nodes) {
+      if (!twin) continue;
+      const [one, other] = [show(twin.endpoint), show(endpoint)];
+      throw new DqError(
+        'DQ_CONFIG',
+        `\`beanstalks\` has ${one} and ${other}, which are one server: expected each server once`,
+      );
+    }
   }
 
   /** Drains the consumer. Idempotent. */
