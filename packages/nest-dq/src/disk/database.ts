@@ -1,9 +1,32 @@
-import type { ClassicLevel } from 'classic-level';
 import { DqError, toError } from '../errors.js';
 import type { Clock, Duration } from '../time.js';
 import { damaged, prepareFolder } from './folder.js';
 
-export type Database = ClassicLevel<string, Buffer>;
+/**
+ * What is used of a ClassicLevel. In words of our own, so that the types of the library compile where that optional peer is
+ * not installed.
+ */
+export interface Database {
+  /** Undefined: there is none. */
+  get(key: string): Promise<Buffer | undefined>;
+  iterator(range: { gte: string; lt: string; fillCache: boolean; highWaterMarkBytes: number }): Entries;
+  batch(): Operations;
+  close(): Promise<void>;
+}
+
+export interface Entries {
+  /** The next ones, `size` at most; none at the end. */
+  nextv(size: number): Promise<[key: string, value: Buffer][]>;
+  close(): Promise<void>;
+}
+
+/** What becomes of keys: all of it, or nothing. */
+export interface Operations {
+  put(key: string, value: Buffer): unknown;
+  del(key: string): unknown;
+  write(options: { sync: boolean }): Promise<void>;
+  close(): Promise<void>;
+}
 
 /** What is done while another has the folder. */
 export interface FolderWait {
@@ -28,12 +51,13 @@ export async function openDatabase(
   wait: FolderWait,
   givenUp: AbortSignal,
 ): Promise<Database> {
-  const { ClassicLevel } = await loadClassicLevel();
+  const open = await loadClassicLevel();
   const start = clock.now();
   const end = start + wait.patience;
   for (let isTold = false; ; isTold = true) {
     try {
-      return await tryToOpen(dir, ClassicLevel);
+      await prepareFolder(dir);
+      return await open(dir);
     } catch (error) {
       if (!isLocked(error)) throw asDiskError(dir, error);
       if (clock.now() >= end || givenUp.aborted) throw inUse(dir, clock.now() - start, error);
@@ -44,25 +68,23 @@ export async function openDatabase(
 }
 
 /** An optional peer, as it is native: only who asks for a folder needs it. */
-async function loadClassicLevel(): Promise<typeof import('classic-level')> {
+async function loadClassicLevel(): Promise<(dir: string) => Promise<Database>> {
   try {
-    return await import('classic-level');
+    const { ClassicLevel } = await import('classic-level');
+    return async (dir) => {
+      const database = new ClassicLevel<string, Buffer>(dir, {
+        keyEncoding: 'utf8',
+        valueEncoding: 'buffer',
+        writeBufferSize: WRITE_BUFFER,
+      });
+      await database.open();
+      return database;
+    };
   } catch (thrown) {
     const cause = toError(thrown);
     const needs = 'to keep jobs in a folder needs the package classic-level, which cannot be loaded';
     throw new DqError('DQ_CONFIG', `${needs} (${cause.message}): npm install classic-level@3`, { cause });
   }
-}
-
-async function tryToOpen(dir: string, Level: typeof ClassicLevel): Promise<Database> {
-  await prepareFolder(dir);
-  const database: Database = new Level<string, Buffer>(dir, {
-    keyEncoding: 'utf8',
-    valueEncoding: 'buffer',
-    writeBufferSize: WRITE_BUFFER,
-  });
-  await database.open();
-  return database;
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { ChainedBatch } from 'classic-level';
-import type { Database } from './database.js';
+import type { Operations } from './database.js';
 import { damaged } from './folder.js';
 
 /** Bytes of a value's checksum, which stands before it and is of its key too. */
@@ -11,7 +10,7 @@ export const VALUE = CHECKSUM;
 
 /** What becomes of keys: all of it, or nothing. */
 export class DiskBatch {
-  constructor(private readonly batch: ChainedBatch<Database, string, Buffer>) {}
+  constructor(private readonly batch: Operations) {}
 
   /** `value` has room for the checksum at its beginning: see `allocate`. */
   put(key: string, value: Buffer): void {
