@@ -128,7 +128,7 @@ function assemble(
   const stop = async () => {
     await consumer.stop();
     producer.close();
-    settleQueue.close();
+    await settleQueue.close();
     await ledger.close();
     cluster.close();
   };

@@ -186,7 +186,7 @@ export class ConsumingProcess {
 
   /** After its consumer has stopped. Idempotent. */
   close(): void {
-    this.settleQueue.close();
+    void this.settleQueue.close();
     this.cluster.close();
   }
 }
