@@ -14,7 +14,7 @@ export interface Stored extends AnnouncedGeneration {
   readonly planned: number;
   /** As many as `minWritten`. */
   readonly enough: boolean;
-  /** Why nodes failed, by endpoint. */
+  /** Why nodes failed, by endpoint; where it was not enough, of those too that get no copies. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
@@ -57,6 +57,7 @@ export function storeCopies(
   const { generation, due } = job.envelope.job;
   const copies = new EnvelopeCopies(job.tube, job.envelope, job.backupDelay, now);
   cluster.put(copies, ({ planned, stored, doubtful, reasons }: StoreResult) => {
+    const enough = stored.length >= cluster.settings.minWritten;
     const places = doubtful.length === 0 ? stored : [...stored, ...doubtful];
     done({
       generation,
@@ -66,10 +67,17 @@ export function storeCopies(
       owed: owedAt(places),
       copies: stored.length,
       planned,
-      enough: stored.length >= cluster.settings.minWritten,
-      reasons,
+      enough,
+      reasons: enough ? reasons : { ...whyTwins(cluster), ...reasons },
     });
   });
+}
+
+/** Why a node was not asked at all that is the server of another one. */
+function whyTwins({ nodes }: Cluster): Record<string, string> {
+  return Object.fromEntries(
+    nodes.filter(({ twin }) => twin).map(({ endpoint, reason }) => [endpoint, reason]),
+  );
 }
 
 class EnvelopeCopies implements NewCopies {

@@ -197,6 +197,20 @@ describe('an add that finds too few nodes', () => {
     expect(ledger.revokes).toEqual([]);
   });
 
+  it('says of a node that it is the server of another one, and was not asked', async () => {
+    const { producer, words, after } = await scripted(2, '', (server) => {
+      server.instance = 'one';
+    });
+    const error = await failure(after(2_000, producer.delay('t', 1, '1m')));
+    expect(error).toMatchObject({ code: 'DQ_TOO_FEW_COPIES', indeterminate: false });
+    expect(error.nodes).toEqual({
+      'n0:1': 'not asked, as too few others stored it',
+      'n1:1': 'it is the same server as n0:1',
+    });
+    expect(error.message).toContain('n1:1: it is the same server as n0:1; ');
+    expect(words()).toEqual([]);
+  });
+
   it('takes back what it stored, and needs no ledger for that', async () => {
     const { servers, ledger, producer, words, after } = await scripted();
     ledger.down = true;
