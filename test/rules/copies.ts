@@ -86,6 +86,30 @@ export const COPIES: readonly Rule[] = [
     ]),
   },
   {
+    rule: 'No two copies of a job lie on one server, also where two names in `beanstalks` lead to it.',
+    mutants: [
+      ...unit('cluster/cluster.spec.ts', 'gets one copy of a job, and says why it gets no other', [
+        'cluster/cluster-node.ts',
+        'health.sameAs(twin?.endpoint);',
+        '',
+      ]),
+      ...unit(
+        'cluster/cluster.spec.ts',
+        'gets no second copy from a put that waited for the node',
+        [
+          'cluster/node-put.ts',
+          'const { unfit } = health;',
+          'const unfit = health.logStopped ? LOG_STOPPED : undefined;',
+        ],
+        [
+          'cluster/cluster-node.ts',
+          'health.sameAs(twin?.endpoint);',
+          'queueMicrotask(() => health.sameAs(twin?.endpoint));',
+        ],
+      ),
+    ],
+  },
+  {
     rule: 'A failed add is tried again only where it is certain that nothing of it ran or will, and as another job.',
     mutants: [
       ...unit('producer/patience.spec.ts', 'is not tried again while it is open what became of it', [

@@ -336,6 +336,14 @@ describe('a server that two nodes name', () => {
     expect(puts()).toEqual([]);
   });
 
+  it('keeps its one copy when the connection under its first name is lost and made anew', async () => {
+    const { clock, put, servers, nodes } = await setup(3, {}, twins);
+    servers[0]!.cut();
+    await clock.advance(3_000);
+    expect((await put()).stored).toHaveLength(2);
+    expect(nodes.map(({ twin }) => twin?.endpoint)).toEqual([undefined, 'n0:1', undefined]);
+  });
+
   it('gets no second copy from a put that waited for the node', async () => {
     const { clock, start, servers, nodes, puts } = await setup(3, {}, (all) => {
       twins(all);
