@@ -1,21 +1,58 @@
 import { expect, it } from '@jest/globals';
-import { Module } from '@nestjs/common';
+import { Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DqModule } from 'nest-dq';
+import { DqHealth, DqModule, DqProducer } from 'nest-dq';
+import { Proxy } from 'test-servers';
 import { clusterSuite } from '../support/suite.js';
+import { eventually } from '../support/waiting.js';
 
 const suite = clusterSuite();
 
-it('a server that two names lead to is refused at the start', async () => {
-  const { beanstalkds, redis } = suite.servers;
-  const [{ endpoint, port }, other] = beanstalkds as [(typeof beanstalkds)[0], (typeof beanstalkds)[0]];
-  const beanstalks = [endpoint, other.endpoint, `localhost:${port}`];
-  const quiet = { log: () => undefined, warn: () => undefined, error: () => undefined };
-  @Module({ imports: [DqModule.forRoot({ beanstalks, redis: redis.url, logger: quiet })] })
+function start(beanstalks: readonly string[], errors: string[] = []): Promise<INestApplicationContext> {
+  const logger = {
+    log: () => undefined,
+    warn: () => undefined,
+    error: (message: string) => void errors.push(message),
+  };
+  const redis = suite.servers.redis.url;
+  @Module({ imports: [DqModule.forRoot({ beanstalks, redis, logger })] })
   class AppModule {}
-  const starting = NestFactory.createApplicationContext(AppModule, { logger: false, abortOnError: false });
-  await expect(starting).rejects.toMatchObject({
+  return NestFactory.createApplicationContext(AppModule, { logger: false, abortOnError: false });
+}
+
+it('a server that two names lead to is refused at the start', async () => {
+  const [one, other] = suite.servers.beanstalkds;
+  await expect(start([one!.endpoint, other!.endpoint, `localhost:${one!.port}`])).rejects.toMatchObject({
     code: 'DQ_CONFIG',
     message: expect.stringMatching(/ are one server: expected each server once$/),
   });
+}, 60_000);
+
+it('a server that a second name leads to later gets no second copy, and log and health say why', async () => {
+  const [one, other] = suite.servers.beanstalkds;
+  const name = await Proxy.to(one!);
+  name.cut();
+  const errors: string[] = [];
+  const app = await start([one!.endpoint, other!.endpoint, name.endpoint], errors);
+  try {
+    const told = async (endpoint: string) => (await app.get(DqHealth).check()).dq.nodes[endpoint];
+    const same = `it is the same server as ${one!.endpoint}`;
+    await eventually(
+      'the server answers to its first name',
+      async () => (await told(one!.endpoint)) === 'up',
+    );
+    name.lead(one!);
+    await eventually('the health tells of the second', async () => (await told(name.endpoint)) === same);
+    for (let turn = 0; turn < 3; turn++) {
+      expect(await app.get(DqProducer).delay('twice', turn, '1h')).toMatchObject({ copies: 2 });
+    }
+    expect(errors).toEqual([
+      expect.stringContaining(
+        `${name.endpoint} and ${one!.endpoint} are one server: expected each server once`,
+      ),
+    ]);
+  } finally {
+    await app.close();
+    await name.stop();
+  }
 }, 60_000);

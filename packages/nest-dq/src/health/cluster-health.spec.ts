@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { scripted } from '../testing/producing.js';
+import type { ScriptedNode } from '../testing/scripted-node.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { ClusterHealth } from './cluster-health.js';
 
@@ -59,6 +60,16 @@ describe('ClusterHealth', () => {
       },
       redis: 'up',
     });
+  });
+
+  it('counts a server once that two nodes name, and says which two', async () => {
+    const twins = (server: ScriptedNode) => Object.assign(server, { instance: 'one' });
+    const three = await scripted(3, '', (server, i) => i < 2 && twins(server));
+    const nodes = { 'n0:1': 'up', 'n1:1': 'it is the same server as n0:1', 'n2:1': 'up' };
+    const health = (await new ClusterHealth(three.cluster, yes).check()).dq;
+    expect(health).toEqual({ status: 'up', nodes, redis: 'up' });
+    const two = await scripted(2, '', twins);
+    expect((await new ClusterHealth(two.cluster, yes).check()).dq.status).toBe('down');
   });
 
   it('is down before the first connection', async () => {

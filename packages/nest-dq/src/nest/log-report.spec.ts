@@ -164,6 +164,18 @@ describe('the log', () => {
     ]);
   });
 
+  it('tells once, as an error, that two nodes are one server, and what was expected', () => {
+    const [one, other] = ['10.0.0.1:11300', 'queue.local:11300'].map(
+      (endpoint) => new ClusterNode(endpoint, () => new Duplex(), clock),
+    ) as [ClusterNode, ClusterNode];
+    report.sameServer(other, one);
+    report.sameServer(other, one); // on its next connection
+    expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      'error: queue.local:11300 and 10.0.0.1:11300 are one server: expected each server once in `beanstalks`; ' +
+        'no copies go to queue.local:11300, as two copies of a job on one server are lost together',
+    ]);
+  });
+
   it('tells that Redis is away, and that it is back', () => {
     report.away(new Error('ECONNREFUSED'));
     report.back();

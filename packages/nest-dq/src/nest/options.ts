@@ -28,7 +28,8 @@ export interface RedisClient {
 /** What `DqModule.forRoot` takes. Anything wrong in it is `DQ_CONFIG`, and the application does not start. */
 export interface DqOptions {
   /**
-   * `host:port` of each beanstalkd; an IPv6 address in brackets. Needs `redis`.
+   * `host:port` of each beanstalkd; an IPv6 address in brackets. Needs `redis`. Each server once: two names of one are
+   * `DQ_CONFIG` where it answers to both at the start; where it does later, one of them gets no copies.
    * Present but undefined or empty is `DQ_CONFIG`, never a silent embedded node.
    * @default an embedded node and ledger: see `embedded`
    */
