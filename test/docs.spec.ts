@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { DQ_ERROR_CODES } from 'nest-dq/src/errors.js';
+import { DEFAULT_LOG_LEVELS } from 'nest-dq/src/nest/log-levels.js';
 import { OPTION_NAMES } from 'nest-dq/src/nest/options.js';
 import { blocksOf, compact } from './support/page.js';
 
@@ -22,6 +23,12 @@ describe('the documentation', () => {
   it('lists each option of the module', () => {
     const [, options] = read('README.md').split('## Options of `DqModule.forRoot`');
     expect(namedInTables(options!.split('\n## ')[0]!)).toEqual(new Set(OPTION_NAMES));
+  });
+
+  it('says of each kind of log line its level', () => {
+    const [, log] = read('docs/configuration.md').split('## The log');
+    const rows = [...log!.split('\n## ')[0]!.matchAll(/^\| `(\w+)` .*\| `'(\w+)'` +\|$/gm)];
+    expect(Object.fromEntries(rows.map(([, kind, level]) => [kind, level]))).toEqual(DEFAULT_LOG_LEVELS);
   });
 
   it('has no link to a file that is not there', () => {

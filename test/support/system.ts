@@ -139,7 +139,7 @@ function reportTo(lines: string[]): ConsumerReport {
   return {
     failed: (job, error, retryAt) =>
       lines.push(`failed ${job.id} ${job.attempt} ${error.message} ${retryAt ? 'retry' : 'end'}`),
-    dead: (tube, id, { why }) => lines.push(`dead ${tube} ${id} ${why}`),
+    dead: (tube, { id }, { why }) => lines.push(`dead ${tube} ${id} ${why}`),
     poison: (tube, node, copyId, reason) => lines.push(`poison ${tube} ${node} ${copyId} ${reason}`),
     leaseLost: (tube, id, attempt) => lines.push(`lease lost ${tube} ${id} ${attempt}`),
     revoked: (tube, id, attempt) => lines.push(`revoked ${tube} ${id} ${attempt}`),

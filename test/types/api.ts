@@ -696,6 +696,11 @@ export const named = (options: DqModuleAsyncOptions) => DqModule.forRootAsync({ 
     DqModule.forRoot({ replica: 2 }),
     DqModule.forRoot({ name: 'second' }),
     DqModule.forRootAsync({ name: 'third', useFactory: () => ({}) }),
+    DqModule.forRoot({ logLevels: { retries: 'debug', discards: 'off' } }),
+    // @ts-expect-error there is no such level
+    DqModule.forRoot({ logLevels: { retries: 'warning' } }),
+    // @ts-expect-error nothing of that name is told
+    DqModule.forRoot({ logLevels: { nodes: 'warn' } }),
     // @ts-expect-error handlers name their cluster themselves
     DqModule.forRoot({ handlers: { cluster: 'second' } }),
     // @ts-expect-error the name is told beside the factory

@@ -99,6 +99,15 @@ function safeJson(value: object): string {
   }
 }
 
+/** Characters that are kept of a text of the application's: an error's message, or its stack. */
+export const TEXT_LIMIT = 2_000;
+
+/** For the log: a text of any length, of which the first `TEXT_LIMIT` characters stay. */
+export function shorten(text: string): string {
+  const more = text.length - TEXT_LIMIT;
+  return more <= 0 ? text : `${text.slice(0, TEXT_LIMIT)}… (${more} characters more)`;
+}
+
 /**
  * What was thrown, as an Error that can be logged and written as JSON: handlers may throw anything, an Error of another
  * realm too (Node's own, under Jest), or one whose name, message or stack is no text.

@@ -8,6 +8,7 @@ export {
   type DqModuleAsyncOptions,
   type DqOptionsFactory,
 } from './nest/dq-module.js';
+export type { DqLogLevel, DqLogLevels } from './nest/log-levels.js';
 export type { DqOptions, RedisClient } from './nest/options.js';
 export { defineTube, type AsJson, type PayloadOf, type Tube } from './tube.js';
 export { DqProducer } from './producer/producer.js';

@@ -152,9 +152,9 @@ export class Endings {
     }
   }
 
-  private died({ id, delivery, grant }: Run, death: Death): void {
+  private died({ delivery, grant }: Run, death: Death): void {
     const { report, events } = this.parts;
-    report.dead(this.names.tube, id, death);
+    report.dead(this.names.tube, delivery.header, death);
     if (!events.heard('dead')) return;
     const end = { ...death, due: grant.due, attempt: grant.attempt, died: this.ledger.now() };
     events.tell('dead', { letter: letterOf(this.names, delivery, end) });

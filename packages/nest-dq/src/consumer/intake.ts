@@ -229,7 +229,7 @@ export class Intake implements Taker, ClaimTaker {
 
   buried(delivery: Delivery, why?: 'attempts' | 'stale'): void {
     if (why) {
-      this.parts.report.dead(this.tube, delivery.header.id, { why });
+      this.parts.report.dead(this.tube, delivery.header, { why });
       if (this.parts.events.heard('dead')) this.tellDead(delivery, why);
     }
     this.host.buried(delivery);

@@ -1,5 +1,5 @@
 import { DEFAULT_BACKOFF, backoffDelay, type ResolvedBackoff } from '../backoff.js';
-import { DqError, inWords, show, toError } from '../errors.js';
+import { DqError, TEXT_LIMIT, inWords, show, toError } from '../errors.js';
 import type { Again, Outcome, Retry } from '../job.js';
 import type { Death } from '../ledger/ledger.js';
 import { parseDuration, parseWhen, type Duration } from '../time.js';
@@ -25,9 +25,6 @@ export interface Limits {
   readonly attempts: number;
   readonly backoff: ResolvedBackoff | BackoffFunction;
 }
-
-/** Characters of a message, and of a stack, that a dead letter keeps. */
-const TEXT_LIMIT = 2_000;
 
 /** A handler failed, or gave an Outcome. */
 export function judge(thrown: unknown, limits: Limits): Verdict {

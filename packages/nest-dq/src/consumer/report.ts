@@ -4,12 +4,15 @@ import type { Death } from '../ledger/ledger.js';
 /** A failed job is tried again at a time, is a dead letter, or was revoked or replaced while it ran. */
 export type AfterFailure = Date | 'dead' | 'over';
 
+/** By what a person finds it. */
+export type NamedJob = Pick<DelayedJob, 'id' | 'key'>;
+
 /** What happens to deliveries that somebody should hear of. The Nest layer logs it. */
 export interface ConsumerReport {
   /** The handler failed, and the ledger has taken it. `dead` is told besides. */
   failed(job: DelayedJob, error: Error, next: AfterFailure): void;
   /** A job became a dead letter: `attempts` were used up, or its handler discarded it, or its payload is unreadable. */
-  dead(tube: string, id: string, death: Death): void;
+  dead(tube: string, job: NamedJob, death: Death): void;
   /** A body that is no envelope was buried. */
   poison(tube: string, node: string, copyId: string, reason: string): void;
   /** A run lost its lease, so another process may run the job too. */

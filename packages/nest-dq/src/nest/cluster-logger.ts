@@ -8,5 +8,8 @@ export function clusterLogger(logger: LoggerService, cluster: string | undefined
     log: (message: unknown) => logger.log(told(message)),
     warn: (message: unknown) => logger.warn(told(message)),
     error: (message: unknown, ...stack: unknown[]) => logger.error(told(message), ...stack),
+    ...(logger.debug && { debug: (message: unknown) => logger.debug?.(told(message)) }),
+    ...(logger.verbose && { verbose: (message: unknown) => logger.verbose?.(told(message)) }),
+    ...(logger.fatal && { fatal: (message: unknown) => logger.fatal?.(told(message)) }),
   };
 }

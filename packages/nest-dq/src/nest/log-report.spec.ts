@@ -4,10 +4,12 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { Discard, Retry, type DelayedJob } from '../job.js';
 import { CollectingLogger } from '../testing/collecting-logger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { DEFAULT_LOG_LEVELS } from './log-levels.js';
 import { LogReport } from './log-report.js';
 
 const clock = new VirtualClock();
-const jobIn = (attempt: number) => ({ id: '01J', tube: 'order.cancel', attempt, attempts: 10 }) as DelayedJob;
+const jobIn = (attempt: number, key?: string) =>
+  ({ id: '01J', tube: 'order.cancel', key, attempt, attempts: 10 }) as DelayedJob;
 const job = jobIn(2);
 const retryAt = new Date(Date.UTC(2030, 0, 1));
 let logger: CollectingLogger;
@@ -15,44 +17,106 @@ let report: LogReport;
 
 beforeEach(() => {
   logger = new CollectingLogger();
-  report = new LogReport(logger, clock);
+  report = new LogReport(logger, DEFAULT_LOG_LEVELS, clock);
 });
 
 describe('the log', () => {
-  it('tells a failure once, with the job, the attempt, the next one and the stack', () => {
-    const error = new Error('no database');
-    report.failed(job, error, retryAt);
+  it('tells a retried failure once, as a warning, with the job, its key, the attempt and the next time', () => {
+    report.failed(jobIn(2, 'order:42'), new Error('no database'), retryAt);
     expect(logger.lines).toEqual([
       {
-        level: 'error',
+        level: 'warn',
         message:
-          'job 01J of order.cancel failed in attempt 2 of 10 and is tried again at 2030-01-01T00:00:00.000Z: no database',
-        stack: error.stack,
+          'job 01J of order.cancel with the key "order:42" failed in attempt 2 of 10 and is tried again at 2030-01-01T00:00:00.000Z: no database',
       },
     ]);
   });
 
+  it('shows the stack at the first failure and at the last, and not between', () => {
+    const error = new TypeError('no database');
+    for (let attempt = 1; attempt < 10; attempt++) report.failed(jobIn(attempt), error, retryAt);
+    report.failed(jobIn(10), error, 'dead');
+    const last = logger.lines.pop();
+    expect(logger.lines.map(({ level }) => level)).toEqual(Array(9).fill('warn'));
+    expect(logger.lines.map(({ message }) => message.split('\n').length > 1)).toEqual([
+      true,
+      ...Array<boolean>(8).fill(false),
+    ]);
+    expect(logger.lines[0]!.message).toBe(
+      `job 01J of order.cancel failed in attempt 1 of 10 and is tried again at 2030-01-01T00:00:00.000Z: no database\n${error.stack}`,
+    );
+    expect(last).toEqual({
+      level: 'error',
+      message: 'job 01J of order.cancel failed in attempt 10 of 10 and is a dead letter now: no database',
+      stack: error.stack,
+    });
+  });
+
+  it.each([
+    ['the first failure', jobIn(1), retryAt],
+    ['a retry', job, retryAt],
+    ['the last failure', jobIn(10), 'dead'],
+  ] as const)(
+    'cuts a message of 100,000 characters at %s, and shows the calls behind it',
+    (_when, of, next) => {
+      const error = new Error('x'.repeat(100_000));
+      report.failed(of, error, next);
+      report.listenerFailed('a subscriber of `failed`', error);
+      for (const { message, stack = '' } of logger.lines) {
+        expect(message).toMatch(/: x{2000}… \(98000 characters more\)(\n|$)/);
+        expect(message.length + stack.length).toBeLessThan(10_000);
+      }
+      const [failure, listener] = logger.lines;
+      expect(`${failure!.message}${failure!.stack}`.includes('log-report.spec')).toBe(of !== job);
+      expect(listener!.stack).toContain('log-report.spec');
+    },
+  );
+
+  it('tells each kind at its level, and what is off not at all', () => {
+    const levels = { retries: 'debug', discards: 'log', deadLetters: 'warn', servers: 'off' } as const;
+    const off = () => {
+      throw new Error('it was told'); // loggers that are event emitters have a method of that name
+    };
+    report = new LogReport(Object.assign(logger, { off }), levels, clock);
+    const error = new Error('no database');
+    report.failed(jobIn(1), error, retryAt);
+    report.failed(job, error, 'over');
+    report.failed(jobIn(10), error, 'dead');
+    report.dead('t', { id: 'a' }, { why: 'discarded', error: { name: 'Discard', message: 'gone' } });
+    report.dead('t', { id: 'a' }, { why: 'stale' });
+    const node = new ClusterNode('10.0.0.1:11300', () => new Duplex(), clock);
+    report.down(node, error);
+    report.up(node);
+    report.away(error);
+    report.back();
+    expect(logger.lines.map(({ level }) => level)).toEqual(['debug', 'debug', 'warn', 'log', 'warn']);
+    expect(logger.lines[0]!.message).toContain(`\n${error.stack}`);
+  });
+
   it('tells a death by failure in one line, and one without a last error too', () => {
     report.failed(jobIn(10), new Error('no database'), 'dead');
-    report.dead('order.cancel', '01J', { why: 'attempts', error: { name: 'Error', message: 'no database' } });
-    report.dead('order.cancel', '01K', { why: 'attempts' });
+    report.dead('order.cancel', job, { why: 'attempts', error: { name: 'Error', message: 'no database' } });
+    report.dead('order.cancel', { id: '01K', key: 'order:42' }, { why: 'attempts' });
     expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
       'error: job 01J of order.cancel failed in attempt 10 of 10 and is a dead letter now: no database',
-      'warn: job 01K of order.cancel is a dead letter, because its attempts are used up',
+      'error: job 01K of order.cancel with the key "order:42" is a dead letter, because its attempts are used up',
     ]);
   });
 
   it('tells of a failure after which nothing follows', () => {
     report.failed(job, new Error('no database'), 'over');
-    expect(logger.lines.map(({ message }) => message)).toEqual([
-      'job 01J of order.cancel failed in attempt 2 of 10 and is not tried again, as it was revoked or replaced meanwhile: no database',
+    expect(logger.lines.map(({ level, message }) => [level, message.split('\n')[0]])).toEqual([
+      [
+        'warn',
+        'job 01J of order.cancel failed in attempt 2 of 10 and is not tried again, as it was revoked or replaced meanwhile: no database',
+      ],
     ]);
   });
 
   it('shows no stack of what a handler chose', () => {
     report.failed(job, Retry.after('30s'), retryAt);
     report.failed(job, Discard.because('the user is gone'), 'dead');
-    report.dead('order.cancel', '01J', {
+    report.dead('order.cancel', job, {
       why: 'discarded',
       error: { name: 'Discard', message: 'the user is gone' },
     });
@@ -76,8 +140,8 @@ describe('the log', () => {
   });
 
   it('tells why a job is dead that never ran here', () => {
-    report.dead('t', 'a', { why: 'stale' });
-    report.dead('t', 'b', { why: 'invalid', error: { name: 'SyntaxError', message: 'bad JSON' } });
+    report.dead('t', { id: 'a' }, { why: 'stale' });
+    report.dead('t', { id: 'b' }, { why: 'invalid', error: { name: 'SyntaxError', message: 'bad JSON' } });
     expect(logger.lines.map(({ message }) => message)).toEqual([
       expect.stringMatching(/^job a of t is a dead letter, because it is long overdue/),
       'job b of t is a dead letter, because its payload cannot be read: bad JSON',
@@ -160,7 +224,7 @@ describe('the log', () => {
     report.up(node);
     expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
       'warn: 10.0.0.1:11300 is down, and tried again until it answers: ECONNREFUSED',
-      'log: 10.0.0.1:11300 answers again',
+      'warn: 10.0.0.1:11300 answers again',
     ]);
   });
 
@@ -181,7 +245,7 @@ describe('the log', () => {
     report.back();
     expect(logger.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
       'warn: Redis is away, so no job starts until it answers: ECONNREFUSED',
-      'log: Redis answers again',
+      'warn: Redis answers again',
     ]);
   });
 

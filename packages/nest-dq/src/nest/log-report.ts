@@ -1,11 +1,12 @@
 import type { LoggerService } from '@nestjs/common';
 import type { ClusterNode, NodeListener } from '../cluster/cluster-node.js';
 import { isOutcome, textOf } from '../consumer/outcome.js';
-import type { AfterFailure, ConsumerReport } from '../consumer/report.js';
-import { DqError } from '../errors.js';
+import type { AfterFailure, ConsumerReport, NamedJob } from '../consumer/report.js';
+import { DqError, shorten } from '../errors.js';
 import type { DelayedJob } from '../job.js';
 import type { Death, LedgerListener } from '../ledger/ledger.js';
 import type { Clock } from '../time.js';
+import type { DqLogLevel, DqLogLevels } from './log-levels.js';
 
 /** Milliseconds. The same trouble is not told again within this time. */
 const TROUBLE_EVERY = 60_000;
@@ -27,6 +28,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
 
   constructor(
     private readonly logger: LoggerService,
+    private readonly levels: Required<DqLogLevels>,
     private readonly clock: Clock,
   ) {}
 
@@ -36,8 +38,8 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   }
 
   /** A listener of events, for which nothing else stops. */
-  listenerFailed(who: string, { message, stack }: Error): void {
-    this.logger.error(`${who} failed: ${message}`, stack);
+  listenerFailed(who: string, error: Error): void {
+    this.tell('error', `${who} failed: ${shorten(error.message)}`, error);
   }
 
   // ── jobs ──
@@ -46,16 +48,19 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     // What a handler chose by itself is no error to be shown with its stack.
     const outcome = isOutcome(error) ? error['~outcome'] : undefined;
     if (outcome === 'discard') return; // `dead` tells it, with the reason
-    const { id, tube, attempt, attempts } = job;
-    const what = `job ${id} of ${tube} failed in attempt ${attempt} of ${attempts} and ${follows(next)}`;
-    if (outcome === 'retry') this.logger.warn(`${what}: its handler returned a Retry`);
-    else this.logger.error(`${what}: ${textOf(error)}`, error.stack);
+    const { tube, attempt, attempts } = job;
+    const level = next === 'dead' ? this.levels.deadLetters : this.levels.retries;
+    const what = `${named(tube, job)} failed in attempt ${attempt} of ${attempts} and ${follows(next)}`;
+    if (outcome === 'retry') return this.tell(level, `${what}: its handler returned a Retry`);
+    const isFirstOrLast = attempt === 1 || !(next instanceof Date);
+    this.tell(level, `${what}: ${shorten(textOf(error))}`, isFirstOrLast ? error : undefined);
   }
 
-  dead(tube: string, id: string, { why, error }: Death): void {
+  dead(tube: string, job: NamedJob, { why, error }: Death): void {
     if (why === 'attempts' && error) return; // `failed` tells it, with the stack
     const detail = error ? `: ${error.message}` : '';
-    this.logger.warn(`job ${id} of ${tube} is a dead letter, because ${WHY[why]}${detail}`);
+    const level = why === 'discarded' ? this.levels.discards : this.levels.deadLetters;
+    this.tell(level, `${named(tube, job)} is a dead letter, because ${WHY[why]}${detail}`);
   }
 
   poison(tube: string, node: string, copyId: string, reason: string): void {
@@ -115,12 +120,16 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   // ── servers ──
 
   up(node: ClusterNode): void {
-    if (this.nodesDown.delete(node.endpoint)) this.logger.log(`${node.endpoint} answers again`);
+    if (!this.nodesDown.delete(node.endpoint)) return;
+    this.tell(this.levels.servers, `${node.endpoint} answers again`);
   }
 
   down(node: ClusterNode, error: Error): void {
     this.nodesDown.add(node.endpoint);
-    this.logger.warn(`${node.endpoint} is down, and tried again until it answers: ${error.message}`);
+    this.tell(
+      this.levels.servers,
+      `${node.endpoint} is down, and tried again until it answers: ${error.message}`,
+    );
   }
 
   sameServer({ endpoint }: ClusterNode, other: ClusterNode): void {
@@ -143,23 +152,45 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   /** Redis does not answer; or a disk has failed, which was told already. */
   away(error: Error): void {
     if (error instanceof DqError && error.code === 'DQ_DISK') return;
-    this.toldAway = this.tellNowAndThen(`Redis is away, so no job starts until it answers: ${error.message}`);
+    const trouble = `Redis is away, so no job starts until it answers: ${error.message}`;
+    this.toldAway = this.tellNowAndThen(trouble, this.levels.servers);
   }
 
   /** Redis answers, all of it. */
   back(): void {
-    if (this.toldAway) this.logger.log('Redis answers again');
+    if (this.toldAway) this.tell(this.levels.servers, 'Redis answers again');
   }
 
   /** False: it was told a short while ago, or another of its kind. */
-  private tellNowAndThen(trouble: string, level: 'warn' | 'error' = 'warn', kind = trouble): boolean {
+  private tellNowAndThen(trouble: string, level: DqLogLevel = 'warn', kind = trouble): boolean {
     const now = this.clock.now();
     for (const [told, at] of this.troubles) if (now - at >= TROUBLE_EVERY) this.troubles.delete(told);
     if (this.troubles.has(kind)) return false;
     this.troubles.set(kind, now);
-    this.logger[level](trouble);
+    this.tell(level, trouble);
     return true;
   }
+
+  /** With the stack of an error, if there is one. */
+  private tell(level: DqLogLevel, message: string, error?: Error): void {
+    if (level === 'off') return;
+    const stack = error && stackOf(error);
+    if (!stack) this.logger[level]?.(message);
+    else if (level === 'error') this.logger.error(message, stack);
+    // In all other levels what stands beside the message is taken for a context.
+    else this.logger[level]?.(`${message}\n${stack}`);
+  }
+}
+
+function named(tube: string, { id, key }: NamedJob): string {
+  return `job ${id} of ${tube}${key === undefined ? '' : ` with the key ${JSON.stringify(key)}`}`;
+}
+
+/** It begins with the message, behind which a long one must not hide the calls. */
+function stackOf({ message, stack = '' }: Error): string {
+  const begin = stack.indexOf(message);
+  const end = begin < 0 ? 0 : begin + message.length;
+  return shorten(stack.slice(0, end)) + shorten(stack.slice(end));
 }
 
 function follows(next: AfterFailure): string {

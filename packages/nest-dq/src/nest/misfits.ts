@@ -1,5 +1,5 @@
 import { ForbiddenException, type LoggerService } from '@nestjs/common';
-import { toError } from '../errors.js';
+import { shorten, toError } from '../errors.js';
 import type { Enhancers } from './enhancers.js';
 
 /** What Nest says when a guard returned false. */
@@ -54,7 +54,7 @@ export class Misfits {
     if (guard === undefined && interceptor === undefined) return;
     this.tell(
       `the ${guard ? `guard ${guard}` : `interceptor ${interceptor}`} failed at a job`,
-      `: ${message}. If it looked for a request, isDqContext(context) tells that there is none`,
+      `: ${shorten(message)}. If it looked for a request, isDqContext(context) tells that there is none`,
     );
   }
 

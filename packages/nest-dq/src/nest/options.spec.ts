@@ -44,6 +44,7 @@ describe('the options', () => {
       lateAfter: 1_000,
       hooks: [],
       logger: expect.any(Logger),
+      logLevels: { retries: 'warn', discards: 'warn', deadLetters: 'error', servers: 'warn' },
     });
   });
 
@@ -113,6 +114,31 @@ describe('the options', () => {
     });
     expect(resolveOptions(given).logger).toBe(logger);
   });
+
+  it('take levels one by one, and those of Nest that the logger has', () => {
+    const logLevels = { retries: 'verbose', discards: undefined, servers: 'off' } as const;
+    expect(resolveOptions({ logLevels }).logLevels).toEqual({
+      retries: 'verbose',
+      discards: 'warn',
+      deadLetters: 'error',
+      servers: 'off',
+    });
+  });
+
+  it.each(['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const)(
+    'lead to the method %s of the logger, in a cluster with a name too',
+    (level) => {
+      const told: unknown[] = [];
+      const none = () => undefined;
+      const own = (message: unknown) => void told.push(message);
+      const { logger } = resolveOptions(
+        { logger: { log: none, warn: none, error: none, [level]: own } },
+        'mails',
+      );
+      logger[level]?.('a line');
+      expect(told).toEqual(['[mails] a line']);
+    },
+  );
 
   it.each<[string, unknown, RegExp]>([
     ['no object', undefined, /undefined: expected an object/],
@@ -232,6 +258,22 @@ describe('the options', () => {
       'a logger that cannot log',
       { logger: { log() {} } },
       /`logger` is .*: expected an object with the methods/,
+    ],
+    ['levels that are one', { logLevels: 'debug' }, /`logLevels` is "debug": expected an object such as/],
+    [
+      'a level of what is not told',
+      { logLevels: { nodes: 'warn' } },
+      /no `logLevels\.nodes` \(given "warn"\); there are retries, discards, deadLetters, servers/,
+    ],
+    [
+      'a level that there is not',
+      { logLevels: { retries: 'warning' } },
+      /`logLevels\.retries` is "warning": expected one of fatal, error, warn, log, debug, verbose, off/,
+    ],
+    [
+      'a level that the logger does not have',
+      { logger: { log() {}, warn() {}, error() {} }, logLevels: { retries: 'debug' } },
+      /`logLevels\.retries` is "debug": expected a level that the `logger` has a method for/,
     ],
     [
       'embedded that is a path',

@@ -7,6 +7,7 @@ import type { HandlerOptions } from '../job.js';
 import type { Duration } from '../time.js';
 import { resolveFolder, resolveServers, type Folder, type Servers } from './backend-options.js';
 import { clusterLogger } from './cluster-logger.js';
+import { resolveLogLevels, type DqLogLevels } from './log-levels.js';
 import {
   asConfigError,
   checkBoolean,
@@ -97,6 +98,8 @@ export interface DqOptions {
   hooks?: readonly DqHooks[];
   /** Where warnings and failures go; those of a cluster with a name begin with it. @default Nest's logger with the context 'Dq' */
   logger?: LoggerService;
+  /** At which level it is told what happens often. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', servers: 'warn' } */
+  logLevels?: DqLogLevels;
 }
 
 /** The options after they were checked and filled. Durations in milliseconds. */
@@ -121,6 +124,7 @@ export interface ResolvedOptions {
   readonly lateAfter: number;
   readonly hooks: readonly DqHooks[];
   readonly logger: LoggerService;
+  readonly logLevels: Required<DqLogLevels>;
   /** Whether to warn of how the application is run: not in a test, which is run as it should be. */
   readonly advise: boolean;
 }
@@ -148,6 +152,7 @@ export const OPTION_NAMES: readonly string[] = [
   'embedded',
   ...Object.keys(DEFAULTS),
   'logger',
+  'logLevels',
 ];
 
 /** Refused by name rather than ignored. */
@@ -185,6 +190,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
       ? Math.min(DEFAULTS.minWritten, replicas)
       : checkCount('minWritten', given.minWritten, replicas, 'the number of replicas');
 
+  const logger = options.logger === undefined ? new Logger('Dq') : checkLogger(options.logger);
   const lease = checkDuration('lease', given.lease, 3 * SECOND);
   return {
     servers,
@@ -204,10 +210,8 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
     lateAfter: checkDuration('lateAfter', given.lateAfter, 0),
     hooks: checkHooks(given.hooks),
     advise: true,
-    logger: clusterLogger(
-      options.logger === undefined ? new Logger('Dq') : checkLogger(options.logger),
-      cluster,
-    ),
+    logger: clusterLogger(logger, cluster),
+    logLevels: resolveLogLevels(options.logLevels, logger),
   };
 }
 

@@ -42,7 +42,7 @@ export class DqRuntime {
     private readonly backend: Backend,
     private readonly name?: string,
   ) {
-    const report = new LogReport(options.logger, clock);
+    const report = new LogReport(options.logger, options.logLevels, clock);
     const { hooks, lateAfter } = options;
     const listenerFailed = (who: string, error: Error) => report.listenerFailed(who, error);
     this.hooksToStart = [...hooks];

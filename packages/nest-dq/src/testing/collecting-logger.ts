@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 
 export interface LogLine {
-  readonly level: 'log' | 'warn' | 'error';
+  readonly level: 'log' | 'warn' | 'error' | 'debug';
   readonly message: string;
   readonly stack?: string;
 }
@@ -20,6 +20,10 @@ export class CollectingLogger implements LoggerService {
 
   error(message: string, stack?: string): void {
     this.lines.push({ level: 'error', message, stack });
+  }
+
+  debug(message: string): void {
+    this.lines.push({ level: 'debug', message });
   }
 
   /** The messages that a pattern fits, in their order. */

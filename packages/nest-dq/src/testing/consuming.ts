@@ -145,7 +145,7 @@ export class ConsumingProcess {
     const report: ConsumerReport = {
       failed: ({ attempt }, { message }, next) =>
         this.reports.push(`failed ${attempt} ${message} ${next instanceof Date ? 'retry' : next}`),
-      dead: (_tube, _id, { why }) => this.reports.push(`dead ${why}`),
+      dead: (_tube, _job, { why }) => this.reports.push(`dead ${why}`),
       poison: (_tube, node) => this.reports.push(`poison ${node}`),
       leaseLost: (_tube, _id, attempt) => this.reports.push(`lease lost ${attempt}`),
       revoked: (_tube, _id, attempt) => this.reports.push(`revoked ${attempt}`),
