@@ -144,7 +144,7 @@ describe('an application does not start', () => {
       start([plain(), mails(), DqModule.forRoot({ name: 'mails', logger, lease: '5s' })], Both),
     );
     expect(error.code).toBe('DQ_CONFIG');
-    expect(error.message).toMatch(/imported 2 times with the name "mails": expected once/);
+    expect(error.message).toMatch(/imported 2 times with the name "mails", by \S+: expected once/);
   });
 
   it.each<[string, () => DynamicModule, RegExp]>([
