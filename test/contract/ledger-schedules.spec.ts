@@ -180,7 +180,7 @@ everyLedger((jobs) => {
       const generation = await opened();
       await commit(generation, { owed: { mask: 0b011, unknown: true } });
       await done(await run({ generation }));
-      await settle(0b111, { generation });
+      await settle(0b011, { generation });
       expectAbout(await forgottenIn(), KEPT);
     });
 
