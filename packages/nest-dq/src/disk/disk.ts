@@ -45,7 +45,7 @@ export class Disk {
   private isScheduled = false;
   private writing: Promise<void> | undefined;
   private isClosed = false;
-  private readonly parts: DiskPart[] = [];
+  private readonly parts = new Set<DiskPart>();
   private waiting: Waiting[] = [];
   private readonly failureListeners = new Set<(failure: DqError) => void>();
 
@@ -106,7 +106,12 @@ export class Disk {
 
   /** From now on it is asked for its changes, which were all read before. */
   add(part: DiskPart): void {
-    this.parts.push(part);
+    this.parts.add(part);
+  }
+
+  /** It has no changes, and will have none. */
+  remove(part: DiskPart): void {
+    this.parts.delete(part);
   }
 
   /** To be called at each change of what a part has. */

@@ -116,6 +116,26 @@ describe('a ledger on a disk, after a restart', () => {
     expect(keys).toEqual([]);
   });
 
+  it('keeps nothing of tubes that come and go, in the folder and in memory', async () => {
+    for (let i = 0; i < 50; i++) {
+      tube = ledger.tube(`gone ${i}`);
+      await finish(await run(), { kind: 'done' });
+    }
+    tube = ledger.tube('another');
+    const parts = () => (Reflect.get(kept.disk, 'parts') as ReadonlySet<unknown>).size;
+    expect(parts()).toBeGreaterThanOrEqual(50);
+    await kept.clock.advance(settings.doneTtl);
+    for (let round = 0; round < 3; round++) {
+      await tube.find(Array.from({ length: 100 }, String));
+      await kept.disk.saved();
+    }
+    expect(parts()).toBeLessThanOrEqual(1); // the one that was asked
+    await kept.restart();
+    const keys: string[] = [];
+    await kept.disk.read('record ', (key) => keys.push(key));
+    expect(keys).toEqual([]);
+  });
+
   it('does not go back in time with the machine’s clock', async () => {
     await finish(await run(), { kind: 'done' });
     const before = tube.now();

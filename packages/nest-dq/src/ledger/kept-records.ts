@@ -34,6 +34,14 @@ export class KeptRecords implements DiskPart, RecordKeeper {
     this.disk.changed();
   }
 
+  get unsaved(): boolean {
+    return this.ids.size + this.letters.size > 0;
+  }
+
+  close(): void {
+    this.disk.remove(this);
+  }
+
   collect(batch: DiskBatch): void {
     const { tube, records } = this;
     collectFrom(batch, `${RECORD}${tube} `, this.ids, records.byId);

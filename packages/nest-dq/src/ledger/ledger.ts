@@ -7,7 +7,7 @@ import type { Handover } from './handover.js';
  * Implementations: Redis (many processes) and memory (the embedded node). One contract suite holds both.
  */
 export interface Ledger {
-  /** The part of one tube, named as the nodes know it, with its prefix; the same object for the same name. One call acts on one tube, which is one Redis Cluster slot. */
+  /** The part of one tube, named as the nodes know it, with its prefix. One call acts on one tube, which is one Redis Cluster slot. */
   tube(name: string): TubeLedger;
   /** Of all processes with the same prefix; there is none where there is no other process. */
   readonly handover?: Handover;

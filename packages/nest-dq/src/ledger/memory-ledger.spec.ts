@@ -15,8 +15,8 @@ describe('MemoryLedger', () => {
     ledger.start();
   });
 
-  async function runAndFinish(id: string): Promise<void> {
-    const tube = ledger.tube('t');
+  async function runAndFinish(id: string, name = 't'): Promise<void> {
+    const tube = ledger.tube(name);
     const due = clock.wall();
     const [answer] = await tube.claim([{ id, generation: 0, born: 0, due, token: id, attempts: 1 }]);
     if (answer?.kind !== 'run') throw new Error(`expected a run, got ${answer?.kind}`);
@@ -25,9 +25,21 @@ describe('MemoryLedger', () => {
     await tube.finish([{ ...run, owed: NOTHING_OWED, outcome: { kind: 'done' } }]);
   }
 
-  it('gives the same tube for the same name', () => {
-    expect(ledger.tube('t')).toBe(ledger.tube('t'));
-    expect(ledger.tube('t')).not.toBe(ledger.tube('u'));
+  it('keeps nothing of tubes that come and go, and no record of theirs for longer than others', async () => {
+    const before = ledger.tube('gone 0');
+    const rounds = async () => {
+      for (let i = 0; i < 10; i++) await ledger.tube('another').find(Array.from({ length: 100 }, String));
+    };
+    const kept = () => (Reflect.get(ledger.records, 'byName') as ReadonlyMap<string, unknown>).size;
+    for (let i = 0; i < 200; i++) await runAndFinish('job', `gone ${i}`);
+    await rounds();
+    expect(kept()).toBeGreaterThanOrEqual(200);
+    await clock.advance(settings.doneTtl);
+    await rounds();
+    expect(kept()).toBeLessThanOrEqual(1); // the one that was asked
+    // Whoever knew one before and whoever asks for it now go by the same records.
+    await runAndFinish('job', 'gone 0');
+    await expect(before.find(['job'])).resolves.toMatchObject([{ state: 'done' }]);
   });
 
   it('tells a time that starts as the machine’s and never jumps', async () => {

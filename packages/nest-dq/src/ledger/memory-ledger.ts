@@ -2,13 +2,14 @@ import type { Disk } from '../disk/disk.js';
 import { DqError } from '../errors.js';
 import type { Clock } from '../time.js';
 import { loadRecords } from './kept-records.js';
-import type { Ledger, LedgerListener, LedgerSettings } from './ledger.js';
-import { MemoryTubeLedger } from './memory-tube-ledger.js';
+import { AHEAD, type Ledger, type LedgerListener, type LedgerSettings } from './ledger.js';
+import { MemoryTubeLedger, type MemoryTubes } from './memory-tube-ledger.js';
+import { RecordsByTube } from './records-by-tube.js';
 
 export interface MemoryLedgerOptions {
   readonly settings: LedgerSettings;
   readonly clock: Clock;
-  /** Of its tubes, in ms. @default 0 in memory, where an answer takes no time */
+  /** Of its tubes, in ms. @default 0 in memory, where an answer takes no time; 20 on a disk */
   readonly ahead?: number;
 }
 
@@ -16,16 +17,18 @@ export interface MemoryLedgerOptions {
  * The ledger of one process, for the embedded node; on a disk it decides in memory and answers when that is kept.
  * Its time starts as the machine's, or the disk's, and never jumps.
  */
-export class MemoryLedger implements Ledger {
-  private readonly tubes = new Map<string, MemoryTubeLedger>();
-  private readonly now: () => number;
+export class MemoryLedger implements Ledger, MemoryTubes {
+  readonly ahead: number;
+  readonly now: () => number;
+  readonly records: RecordsByTube;
   private closed = false;
 
   constructor(
-    private readonly options: MemoryLedgerOptions,
-    private readonly disk?: Disk,
+    { settings, clock, ahead }: MemoryLedgerOptions,
+    readonly disk?: Disk,
   ) {
-    const { clock } = options;
+    this.ahead = ahead ?? (disk ? AHEAD : 0);
+    this.records = new RecordsByTube(settings, this.ahead, disk);
     const offset = clock.wall() - clock.now();
     this.now = disk ? () => disk.now() : () => clock.now() + offset;
   }
@@ -39,16 +42,11 @@ export class MemoryLedger implements Ledger {
 
   /** Reads what is on its disk, which is open by now, before anything is asked. `DQ_DISK`. */
   async load(): Promise<void> {
-    if (this.disk) await loadRecords(this.disk, (tube) => this.tube(tube).records);
+    if (this.disk) await loadRecords(this.disk, (tube) => this.records.of(tube));
   }
 
   tube(name: string): MemoryTubeLedger {
-    let tube = this.tubes.get(name);
-    if (!tube) {
-      tube = new MemoryTubeLedger(name, this.options, this.now, () => this.checkOpen(), this.disk);
-      this.tubes.set(name, tube);
-    }
-    return tube;
+    return new MemoryTubeLedger(name, this);
   }
 
   start(): void {
@@ -65,7 +63,7 @@ export class MemoryLedger implements Ledger {
     return Promise.resolve();
   }
 
-  private checkOpen(): void {
+  checkOpen(): void {
     if (this.closed) throw new DqError('DQ_CLOSED', 'the ledger is closed');
     this.disk?.checkOpen();
   }

@@ -2,9 +2,6 @@ import { expiry, newRecord, type JobRecord } from './job-record.js';
 import type { LedgerSettings, Letter, RunRef } from './ledger.js';
 import { letterName } from './letter-name.js';
 
-/** Records looked at for each one asked for: more than one, so that the expired never pile up. */
-const SWEPT = 2;
-
 /** Ledger time of one call, in whole milliseconds and microseconds. */
 export interface Moment {
   readonly now: number;
@@ -17,6 +14,10 @@ export interface RecordKeeper {
   recordChanged(id: string): void;
   /** By `letterName`. */
   letterChanged(name: string): void;
+  /** There are changes that it has not written. */
+  readonly unsaved: boolean;
+  /** Nothing changes any more. */
+  close(): void;
 }
 
 /** What the memory ledger keeps of one tube: records until they expire, and dead letters until they are taken away. */
@@ -64,18 +65,18 @@ export class MemoryRecords {
     return { ...newRecord(generation, born, due), state: 'running', attempt, fence };
   }
 
-  /** Removes some of what has expired, for so many records that a call asks for. */
-  sweep(asked: number, { now }: Moment): void {
-    for (let left = asked * SWEPT; left > 0; left--) {
-      const next = this.sweeping.next();
-      if (next.done) {
-        this.sweeping = this.byId.entries();
-        return;
-      }
-      const [id, record] = next.value;
-      if (record.expiresAt > now) continue;
+  /** Looks at one more record, and removes it if it has expired. False: it has looked at all, and begins anew. */
+  sweepNext({ now }: Moment): boolean {
+    const next = this.sweeping.next();
+    if (next.done) {
+      this.sweeping = this.byId.entries();
+      return false;
+    }
+    const [id, record] = next.value;
+    if (record.expiresAt <= now) {
       this.byId.delete(id);
       this.keeper?.recordChanged(id);
     }
+    return true;
   }
 }

@@ -1,56 +1,67 @@
-import {
-  AHEAD,
-  type AbortAnswer,
-  type AbortRequest,
-  type BuriedRequest,
-  type ClaimAnswer,
-  type ClaimRequest,
-  type CommitAnswer,
-  type CommitRequest,
-  type ExtendAnswer,
-  type ExtendRequest,
-  type FinishAnswer,
-  type FinishRequest,
-  type LedgerListener,
-  type Letter,
-  type LetterList,
-  type LetterPage,
-  type LetterRef,
-  type OpenAnswer,
-  type OpenRequest,
-  type RevokeAnswer,
-  type RevokeRequest,
-  type Schedule,
-  type SettledCopies,
-  type TubeLedger,
+import type {
+  AbortAnswer,
+  AbortRequest,
+  BuriedRequest,
+  ClaimAnswer,
+  ClaimRequest,
+  CommitAnswer,
+  CommitRequest,
+  ExtendAnswer,
+  ExtendRequest,
+  FinishAnswer,
+  FinishRequest,
+  LedgerListener,
+  Letter,
+  LetterList,
+  LetterPage,
+  LetterRef,
+  OpenAnswer,
+  OpenRequest,
+  RevokeAnswer,
+  RevokeRequest,
+  Schedule,
+  SettledCopies,
+  TubeLedger,
 } from './ledger.js';
 import type { Disk } from '../disk/disk.js';
 import { DqError, toError } from '../errors.js';
-import { KeptRecords } from './kept-records.js';
-import type { MemoryLedgerOptions } from './memory-ledger.js';
 import { buried, discard, letter, letters } from './memory-letters.js';
-import { MemoryRecords, type Moment } from './memory-records.js';
+import type { MemoryRecords, Moment } from './memory-records.js';
 import { claim, extend, finish } from './memory-runs.js';
 import { abort, commit, find, open, revoke } from './memory-schedules.js';
 import { settle } from './owed-copies.js';
+import type { RecordsByTube } from './records-by-tube.js';
 
 type Rule<Request, Answer> = (records: MemoryRecords, request: Request, time: Moment) => Answer;
 
+/** What all tubes of a memory ledger have in common. */
+export interface MemoryTubes {
+  readonly ahead: number;
+  readonly now: () => number;
+  readonly records: RecordsByTube;
+  readonly disk?: Disk;
+  /** `DQ_CLOSED`, `DQ_DISK`. */
+  checkOpen(): void;
+}
+
 /** One tube's decisions in memory. The contract suite holds it to the same rules as the Lua scripts. */
 export class MemoryTubeLedger implements TubeLedger {
-  readonly records: MemoryRecords;
   readonly ahead: number;
+  readonly now: () => number;
+  private readonly disk: Disk | undefined;
 
   constructor(
-    name: string,
-    { settings, ahead }: Pick<MemoryLedgerOptions, 'settings' | 'ahead'>,
-    readonly now: () => number,
-    private readonly checkOpen: () => void,
-    private readonly disk?: Disk,
+    private readonly name: string,
+    private readonly all: MemoryTubes,
   ) {
-    this.ahead = ahead ?? (disk ? AHEAD : 0);
-    this.records = new MemoryRecords(settings, this.ahead);
-    if (disk) this.records.keeper = new KeptRecords(disk, name, this.records);
+    this.ahead = all.ahead;
+    this.now = all.now;
+    this.disk = all.disk;
+  }
+
+  /** As they are at this moment. */
+  get records(): MemoryRecords {
+    return this.all.records.of(this.name);
   }
 
   /** Its disk has failed. */
@@ -63,7 +74,7 @@ export class MemoryTubeLedger implements TubeLedger {
   }
 
   async readTime(): Promise<void> {
-    this.checkOpen();
+    this.all.checkOpen();
   }
 
   listen(listener: LedgerListener): () => void {
@@ -126,7 +137,7 @@ export class MemoryTubeLedger implements TubeLedger {
   }
 
   async letters(page: LetterPage): Promise<LetterList> {
-    this.checkOpen();
+    this.all.checkOpen();
     return letters(this.records, page);
   }
 
@@ -153,13 +164,14 @@ export class MemoryTubeLedger implements TubeLedger {
   }
 
   private each<Request, Answer>(requests: readonly Request[], rule: Rule<Request, Answer>): Answer[] {
-    this.checkOpen();
+    this.all.checkOpen();
     const failure = this.disk?.failure;
     if (failure) throw new DqError('DQ_LEDGER_DOWN', failure.message, { cause: failure });
     const us = Math.floor(this.now() * 1_000);
     const time = { us, now: Math.floor(us / 1_000) };
-    this.records.sweep(requests.length, time);
-    return requests.map((request) => rule(this.records, request, time));
+    this.all.records.sweep(requests.length, time);
+    const { records } = this;
+    return requests.map((request) => rule(records, request, time));
   }
 }
 
