@@ -473,6 +473,20 @@ describe('TubeConsumer', () => {
       await stopping;
     });
 
+    it('reserves nothing more where the ledger comes back meanwhile', async () => {
+      const process = world.process();
+      const consumer = await process.consume(forEver);
+      await world.add(0);
+      const stopping = consumer.stop(60_000);
+      process.ledger.cut();
+      await clock.advance(2_000);
+      process.ledger.restore();
+      await clock.advance(6_000);
+      expect(await world.waits()).toBe(0);
+      await clock.advance(61_000);
+      await stopping;
+    });
+
     it('aborts at the limit what still runs, and gives the attempt back', async () => {
       const jobs: DelayedJob[] = [];
       const one = await world.process().consume(

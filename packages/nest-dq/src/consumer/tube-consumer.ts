@@ -73,14 +73,14 @@ export class TubeConsumer implements IntakeHost {
     this.gate = new LedgerGate(ledger, clock, {
       begin: () => {
         this.heartbeat.start();
-        intake.start();
+        this.reserve();
       },
       suspend: () => intake.pause(),
       back: () => {
         this.endings.flush();
         this.heartbeat.beat();
       },
-      resume: () => intake.start(),
+      resume: () => this.reserve(),
     });
   }
 
@@ -146,6 +146,11 @@ export class TubeConsumer implements IntakeHost {
   changed(): void {
     this.intake.schedule();
     this.changes.tell();
+  }
+
+  /** Begins, or goes on. A ledger that comes back while this drains changes nothing. */
+  private reserve(): void {
+    if (!this.stopping) this.intake.start();
   }
 
   private async drain(limit: number): Promise<void> {
