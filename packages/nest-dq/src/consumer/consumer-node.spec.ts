@@ -217,6 +217,20 @@ describe('ConsumerNode, while its tube is busy', () => {
     expect(scripted.words.slice(0, 3)).toEqual(['watch', 'ignore', 'reserve-with-timeout']);
   });
 
+  it('misses no lane that is refused once it has stopped', async () => {
+    const scripted = new ScriptedNode(clock);
+    Object.assign(scripted.answers, { watch: () => 'OUT_OF_MEMORY', ignore: () => 'NOT_IGNORED' });
+    node = new ClusterNode('node', scripted.dial, clock);
+    node.start();
+    await settle();
+    consumer = new ConsumerNode(node, TUBE, clock, taker, nothingShared);
+    consumer.start();
+    consumer.stop();
+    await settle();
+    expect(scripted.words).toContain('watch');
+    expect(Reflect.get(node.lanes, 'failures')).toEqual(new Map());
+  });
+
   it('waits again when a wait brings nothing', async () => {
     await start();
     await clock.advance(4_999);

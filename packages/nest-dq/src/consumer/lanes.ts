@@ -184,6 +184,7 @@ export class Lanes implements LaneEvents {
   }
 
   refused(error: BeanstalkError): void {
+    if (!this.stopListening) return; // nobody misses the lane any more
     for (const tube of this.user.tubes) this.node.lanes.refused(tube, error);
   }
 

@@ -80,8 +80,7 @@ export class SettleQueue {
     this.held++;
     const now = this.clock.now();
     if (now >= this.growUntil) {
-      this.growing.clear();
-      this.none.clear();
+      this.endGrowth();
       this.growUntil = now + TOGETHER;
     }
     let group = this.growing.get(deleted);
@@ -138,8 +137,14 @@ export class SettleQueue {
     return group;
   }
 
+  private endGrowth(): void {
+    this.growing.clear();
+    this.none.clear();
+  }
+
   private ripen(): void {
     const now = this.clock.now();
+    if (now >= this.growUntil) this.endGrowth();
     const growing = this.waiting.findIndex(({ certainAt }) => certainAt > now);
     const ripe = this.waiting.splice(0, growing < 0 ? this.waiting.length : growing);
     for (const group of ripe) this.settle(group);
