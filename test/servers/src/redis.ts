@@ -7,8 +7,11 @@ import { ask } from './wire.js';
 export interface RedisOptions {
   /** Whether data is kept in an append-only file, synced every second, and survives a kill. @default true */
   appendonly?: boolean;
-  /** A Redis Cluster of this one node, which holds all slots; takes two seconds to be ready. @default false */
-  cluster?: boolean;
+  /**
+   * A Redis Cluster of this one node, which holds all slots and takes two seconds to be ready; `'no slots'`: a node that holds
+   * none, for another one to meet. @default false
+   */
+  cluster?: boolean | 'no slots';
   /** More arguments for the command line, such as `['--appendfsync', 'always']`. @default [] */
   args?: string[];
 }
@@ -54,7 +57,7 @@ export class RedisServer extends Server {
     const info = await this.ask('INFO server');
     if (!info.includes(`\nprocess_id:${pid}\r\n`)) return false;
     if ((await this.ask('PING')) !== '+PONG') return false; // -LOADING while it reads its append-only file
-    return !this.options.cluster || this.servesAllSlots();
+    return this.options.cluster !== true || this.servesAllSlots();
   }
 
   protected override foundPortTaken(_exit: Exit, output: string): boolean {

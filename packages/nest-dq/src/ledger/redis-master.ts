@@ -20,7 +20,8 @@ const GIVE_UP_LATE = 3_000;
 /** Milliseconds. */
 const PROBE_WHEN_AWAY = 500;
 const PROBE_WHEN_IDLE = 30_000;
-/** Milliseconds. A timer that is later than this tells of a blocked event loop. */
+/** Milliseconds: how often it is looked whether the event loop is blocked, as a timer tells that is later than `LATE`. */
+const LOOK_EVERY = 100;
 const LATE = 100;
 /** Milliseconds. A server that answers probes and refuses calls is left alone for so long, and twice as long each time. */
 const FIRST_REST = 500;
@@ -107,13 +108,16 @@ export class RedisMaster {
     this.awaitConnection();
   }
 
-  /** Until one stands; where none does in time, a probe finds out. */
-  private awaitConnection(): void {
+  /**
+   * Until one stands; where none does within so many ms, a probe finds out. Who starts with much to do blocks the event
+   * loop, and could hear of no connection meanwhile: that counts for nothing.
+   */
+  private awaitConnection(left = CALL_LIMIT): void {
     const { clock } = this.options;
-    const end = clock.now() + CALL_LIMIT;
-    this.timer = clock.after(CALL_LIMIT, () => {
-      // Who starts with much to do blocks the event loop, and could hear of no connection meanwhile.
-      if (clock.now() - end > LATE) this.awaitConnection();
+    const end = clock.now() + LOOK_EVERY;
+    this.timer = clock.after(LOOK_EVERY, () => {
+      const rest = clock.now() - end > LATE ? left : left - LOOK_EVERY;
+      if (rest > 0) this.awaitConnection(rest);
       else this.probe();
     });
   }
