@@ -13,7 +13,8 @@ export const twoNodesDown: Experiment = {
   number: 3,
   name: 'two-nodes-down',
   what: 'two of three nodes down',
-  passes: 'what was stored runs meanwhile; adds fail within a second of their patience, and say why; duplicates 0',
+  passes:
+    'what was stored runs meanwhile; adds fail within a second of their patience, and say why; duplicates 0',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
