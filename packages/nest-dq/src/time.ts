@@ -77,7 +77,17 @@ export type Duration = number | `${number}${DurationUnitAnyCase}` | `${number} $
  * into a Date, as those of Day.js and Luxon do.
  */
 export type When =
-  Date | number | { readonly epochMilliseconds: number } | { toDate(): Date } | { toJSDate(): Date };
+  | Date
+  | number
+  | { readonly epochMilliseconds: number }
+  | {
+      /** As Day.js has it. */
+      toDate(): Date;
+    }
+  | {
+      /** As Luxon has it. */
+      toJSDate(): Date;
+    };
 
 const DURATION =
   /^\d+(\.\d+)? ?(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/i;

@@ -37,6 +37,7 @@ export interface DqExtras {
 
 /** What `useClass` and `useExisting` of `forRootAsync` name. */
 export interface DqOptionsFactory {
+  /** Is called once, at the start. */
   createDqOptions(): DqOptions | Promise<DqOptions>;
 }
 
