@@ -1,26 +1,18 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { ConsumerArguments, ConsumerReport } from './consumer/report.js';
-
-const PROGRAM = fileURLToPath(new URL('consumer/main.js', import.meta.url));
+import { Program } from './program.js';
 
 /** A consumer in a process of its own. */
 export class ConsumerProcess {
-  /** What it told, oldest first. */
-  readonly reports: ConsumerReport[] = [];
-
-  private constructor(private readonly child: ChildProcess) {
-    child.on('message', (report) => this.reports.push(report as ConsumerReport));
-  }
+  private constructor(private readonly program: Program<ConsumerReport>) {}
 
   /** Resolves when it consumes. */
   static async start(given: ConsumerArguments): Promise<ConsumerProcess> {
-    const child = fork(PROGRAM, [JSON.stringify(given)], { execArgv: ['--enable-source-maps'] });
-    const consumer = new ConsumerProcess(child);
-    const ready = once(child, 'message').then(() => true);
-    if (await Promise.race([ready, once(child, 'exit').then(() => false)])) return consumer;
-    throw new Error(`a consumer process of ${given.product} ended before it was ready`);
+    return new ConsumerProcess(await Program.start('consumer/main.js', given));
+  }
+
+  /** What it told, oldest first. */
+  get reports(): readonly ConsumerReport[] {
+    return this.program.reports;
   }
 
   /** Runs begun, as far as it told. */
@@ -34,10 +26,7 @@ export class ConsumerProcess {
   }
 
   /** Ends it; resolves when it is gone. */
-  async stop(): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    const exit = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await exit;
+  stop(): Promise<void> {
+    return this.program.stop();
   }
 }

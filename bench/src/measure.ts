@@ -8,7 +8,8 @@ export interface Settings {
   readonly pick: <T>(full: T, quick: T) => T;
 }
 
-export type Unit = 'jobs/s' | 'ms' | 's' | 'µs/job' | 'bytes/job' | 'jobs' | '%' | 'a job' | 'connections';
+export type Unit =
+  'jobs/s' | 'ms' | 's' | 'µs/job' | 'bytes' | 'bytes/job' | 'jobs' | '%' | 'a job' | 'connections';
 
 /** The values of all rounds. */
 export interface Figure {

@@ -5,6 +5,7 @@ import { cpu } from './measures/cpu.js';
 import { drain } from './measures/drain.js';
 import { embedded } from './measures/embedded.js';
 import { growth } from './measures/growth.js';
+import { hotKey } from './measures/hot-key.js';
 import { idleJob } from './measures/idle-job.js';
 import { immediate } from './measures/immediate.js';
 import { lateness } from './measures/lateness.js';
@@ -29,6 +30,7 @@ export const MEASURES: readonly Measure[] = [
   growth,
   backlog,
   recovery,
+  hotKey,
   raw,
   cpu,
   embedded,

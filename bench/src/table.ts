@@ -6,6 +6,7 @@ const DECIMALS: Readonly<Record<Unit, number>> = {
   ms: 2,
   s: 2,
   'µs/job': 1,
+  bytes: 0,
   'bytes/job': 0,
   jobs: 0,
   '%': 2,

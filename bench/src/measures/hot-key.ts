@@ -1,0 +1,135 @@
+import { Redis } from 'ioredis';
+import { alignClock } from '../clock.js';
+import { CONCURRENCY } from '../drain-round.js';
+import { percentile, row } from '../figures.js';
+import type { Measure } from '../measure.js';
+import { Program } from '../program.js';
+import type { ReplacerArguments, ReplacerReport } from '../replacer/report.js';
+import { alternate } from '../rounds.js';
+import type { Places } from '../servers.js';
+import { nestDq } from '../systems/nest-dq.js';
+import { withSystem, type System } from '../systems/system.js';
+import { Traffic } from '../traffic.js';
+import { pause } from '../waiting.js';
+
+const HOT = 'hot';
+const KEY = 'the-key';
+/** Replaces a second, of all processes together. */
+const RATE = 2_000;
+const PROCESSES = 2;
+/** Milliseconds from each replace to its due time. */
+const DELAY = 5_000;
+/** The other queue's adds a second, and the milliseconds from each to its due time. */
+const ORDINARY = { queue: 'ordinary', rate: 100, ahead: 1_500, copies: 3 };
+/** Milliseconds in which what was added last has run: ahead, and the longest lateness that is promised. */
+const LAST_RUNS = 6_500;
+
+interface Round {
+  readonly traffic: Traffic;
+  /** Replaces a second that were acknowledged. */
+  readonly rate: number;
+  readonly failed: number;
+  /** The largest record of the hot queue at the end, in bytes. */
+  readonly record: number;
+}
+
+export const hotKey: Measure = {
+  name: 'hot-key',
+  title: `one key replaced ${RATE.toLocaleString('en-US')} times a second by ${PROCESSES} processes, for ten minutes (20 s with --quick), its copies consumed in the same process as another queue; beside the same time without that key`,
+  run: async ({ rounds, pick }) => {
+    const time = pick(600_000, 20_000);
+    const { hot, without } = await alternate(rounds(1), {
+      hot: () => withSystem(nestDq, (system) => hotRound(system, time)),
+      without: () => withSystem(nestDq, async (system) => ({ traffic: await ordinary(system, time) })),
+    });
+    const late = (part: number, values: readonly { readonly traffic: Traffic }[]) =>
+      values.map(({ traffic }) => percentile(traffic.lates, part));
+    return [
+      row({
+        what: 'replaces',
+        unit: 'jobs/s',
+        ours: hot.map(({ rate }) => rate),
+        target: { of: 'ours', least: 0.99 * RATE },
+      }),
+      row({
+        what: 'replaces that failed',
+        unit: 'jobs',
+        ours: hot.map(({ failed }) => failed),
+        target: { of: 'ours', most: 0 },
+      }),
+      row({
+        what: 'the record of the key',
+        unit: 'bytes',
+        ours: hot.map(({ record }) => record),
+        target: { of: 'ours', most: 1_024 },
+      }),
+      ...[0.5, 0.99, 1].map((part) =>
+        row({
+          what: `another queue's lateness: ${part === 1 ? 'worst' : `p${100 * part}`}`,
+          unit: 'ms',
+          ours: late(part, hot),
+          beside: late(part, without),
+          besideName: 'without',
+        }),
+      ),
+      row({
+        what: "another queue's adds that failed",
+        unit: 'jobs',
+        ours: hot.map(({ traffic }) => traffic.failed),
+        target: { of: 'ours', most: 0 },
+      }),
+      row({
+        what: "another queue's jobs not run",
+        unit: 'jobs',
+        ours: hot.map(({ traffic }) => traffic.notRun),
+        target: { of: 'ours', most: 0 },
+      }),
+    ];
+  },
+};
+
+async function hotRound(system: System, time: number): Promise<Round> {
+  const { places } = system.servers;
+  await system.client.consume(HOT, () => undefined, CONCURRENCY);
+  const given: ReplacerArguments = { places, queue: HOT, key: KEY, rate: RATE / PROCESSES, delay: DELAY };
+  const start = () => Program.start<ReplacerReport>('replacer/main.js', given);
+  const replacers = await Promise.all(Array.from({ length: PROCESSES }, start));
+  try {
+    const from = performance.now();
+    const traffic = await ordinary(system, time);
+    const last = replacers.map(({ reports }) => reports.at(-1)!);
+    const seconds = (performance.now() - from) / 1000;
+    for (const { error } of last)
+      if (error !== undefined) process.stderr.write(`a replace failed: ${error}\n`);
+    return {
+      traffic,
+      rate: last.reduce((sum, { stored }) => sum + stored, 0) / seconds,
+      failed: last.reduce((sum, { failed }) => sum + failed, 0),
+      record: await largestRecord(places),
+    };
+  } finally {
+    await Promise.all(replacers.map((replacer) => replacer.stop()));
+  }
+}
+
+async function ordinary({ client }: System, time: number): Promise<Traffic> {
+  alignClock();
+  const traffic = new Traffic(client, ORDINARY);
+  await traffic.start(CONCURRENCY);
+  await pause(time);
+  await traffic.stop(LAST_RUNS);
+  return traffic;
+}
+
+/** Of what Redis keeps for the hot queue; 0 where nothing is kept. */
+async function largestRecord({ redis: url }: Places): Promise<number> {
+  const redis = new Redis(url);
+  try {
+    const sizes = (await redis.keys(`*{*${HOT}}*`)).map(async (name) =>
+      (await redis.type(name)) === 'string' ? redis.strlen(name) : 0,
+    );
+    return Math.max(0, ...(await Promise.all(sizes)));
+  } finally {
+    redis.disconnect();
+  }
+}
