@@ -2,14 +2,14 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { BeanstalkError } from 'nest-dq/src/beanstalk/beanstalk-error.js';
+import type { BeanstalkError } from 'nest-dq/src/beanstalk/codec/beanstalk-error.js';
 import {
   Connection,
   type ConnectionOptions,
   type Done,
   type Reserved,
 } from 'nest-dq/src/beanstalk/connection.js';
-import { systemClock } from 'nest-dq/src/time.js';
+import { systemClock } from 'nest-dq/src/time/clock.js';
 import { type BeanstalkdServer, startBeanstalkd } from 'test-servers';
 
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));

@@ -14,8 +14,8 @@ import type {
   RunRef,
   TubeLedger,
 } from 'nest-dq/src/ledger/ledger.js';
-import type { OnDuplicate } from 'nest-dq/src/job.js';
-import type { Place } from 'nest-dq/src/location.js';
+import type { OnDuplicate } from 'nest-dq/src/api/job.js';
+import type { Place } from 'nest-dq/src/copies/location.js';
 import {
   clusterHarness,
   diskHarness,

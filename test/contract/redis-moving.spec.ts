@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import type { TubeLedger } from 'nest-dq/src/ledger/ledger.js';
-import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
-import { systemClock } from 'nest-dq/src/time.js';
+import { RedisLedger } from 'nest-dq/src/ledger/redis/redis-ledger.js';
+import { systemClock } from 'nest-dq/src/time/clock.js';
 import { startRedis, type RedisServer } from 'test-servers';
 import { eventually } from '../support/waiting.js';
 import { SETTINGS } from './ledger-harness.js';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Injectable, type DynamicModule } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DelayedHandler, Discard, DqDeadLetters, DqModule, DqProducer, type DelayedJob } from 'nest-dq';
-import { CollectingLogger } from 'nest-dq/src/testing/collecting-logger.js';
+import { CollectingLogger } from 'nest-dq/spec-support/collecting-logger.js';
 import { eventually } from '../support/waiting.js';
 
 interface Started {

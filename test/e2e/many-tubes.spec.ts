@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { JobReceipt } from 'nest-dq/src/job.js';
+import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import type { BeanstalkdServer } from 'test-servers';
 import { expectOnceEach, startOf, type Start } from '../support/jobs.js';
 import { startServers, startSystem, type Servers, type System } from '../support/system.js';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { Again } from 'nest-dq/src/job.js';
+import { Again } from 'nest-dq/src/api/job.js';
 import { isEmpty, schedule, startOf, type Start } from '../support/jobs.js';
 import { clusterSuite } from '../support/suite.js';
 import { eventually } from '../support/waiting.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { JobReceipt } from 'nest-dq/src/job.js';
+import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import { isEmpty, record, schedule, type Start } from '../support/jobs.js';
 import { clusterSuite } from '../support/suite.js';
 import type { System } from '../support/system.js';

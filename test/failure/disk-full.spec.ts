@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Connection, Done, PutReply, Stats } from 'nest-dq/src/beanstalk/connection.js';
 import type { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
-import { parseRef } from 'nest-dq/src/job-ref.js';
-import { Discard, Retry, type JobReceipt } from 'nest-dq/src/job.js';
+import { parseRef } from 'nest-dq/src/copies/job-ref.js';
+import { Discard, Retry, type JobReceipt } from 'nest-dq/src/api/job.js';
 import { startBeanstalkd, startRedis, type BeanstalkdServer } from 'test-servers';
 import { countCopies } from '../support/copies.js';
 import { expectOnceEach, isEmpty, record, schedule, type Start } from '../support/jobs.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { JobReceipt } from 'nest-dq/src/job.js';
+import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import { AHEAD } from 'nest-dq/src/ledger/ledger.js';
 import { Proxy } from 'test-servers';
 import { expectOnceEach, isEmpty, record, schedule, startOf, type Start } from '../support/jobs.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DqError } from 'nest-dq/src/errors.js';
-import { parseRef } from 'nest-dq/src/job-ref.js';
-import type { JobReceipt } from 'nest-dq/src/job.js';
+import { parseRef } from 'nest-dq/src/copies/job-ref.js';
+import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import { countCopies } from '../support/copies.js';
 import type { System } from '../support/system.js';
 import { clusterSuite } from '../support/suite.js';

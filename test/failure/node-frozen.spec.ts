@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JobReceipt } from 'nest-dq/src/job.js';
+import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import { countCopies } from '../support/copies.js';
 import { expectOnceEach, record, schedule, type Start } from '../support/jobs.js';
 import { clusterSuite } from '../support/suite.js';

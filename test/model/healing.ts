@@ -1,4 +1,4 @@
-import type { Clock } from 'nest-dq/src/time.js';
+import type { Clock } from 'nest-dq/src/time/clock.js';
 
 /** The ends of faults: they come at their time, whatever the plan does meanwhile. */
 export class Healing {

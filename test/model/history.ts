@@ -1,6 +1,6 @@
-import type { Clock } from 'nest-dq/src/time.js';
+import type { Clock } from 'nest-dq/src/time/clock.js';
 import type { ClaimRequest, FinishAnswer, FinishRequest } from 'nest-dq/src/ledger/ledger.js';
-import type { JobReceipt } from 'nest-dq/src/job.js';
+import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import type { Operation, Step } from './plan.js';
 
 /** One call of the producer, or of the dead letters. All times are ledger time, ms. */

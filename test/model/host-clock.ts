@@ -1,4 +1,4 @@
-import type { Clock, Timer } from 'nest-dq/src/time.js';
+import type { Clock, Timer } from 'nest-dq/src/time/clock.js';
 
 export interface HostClockOptions {
   /** What its monotonic clock is ahead of the world's, ms. */

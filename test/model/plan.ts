@@ -1,4 +1,4 @@
-import type { OnDuplicate } from 'nest-dq/src/job.js';
+import type { OnDuplicate } from 'nest-dq/src/api/job.js';
 import { Random } from './random.js';
 
 /** How one run of a job goes; the last step of a script goes for all later runs. */

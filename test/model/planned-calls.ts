@@ -1,6 +1,6 @@
 import type { DqError } from 'nest-dq/src/errors.js';
-import type { JobRef } from 'nest-dq/src/job.js';
-import { parseRef } from 'nest-dq/src/job-ref.js';
+import type { JobRef } from 'nest-dq/src/api/job.js';
+import { parseRef } from 'nest-dq/src/copies/job-ref.js';
 import type { Call, History } from './history.js';
 import { TUBE, type Operation, type PlannedDue, type Target } from './plan.js';
 import type { SimulatedLedger } from './simulated-ledger.js';

@@ -1,5 +1,5 @@
-import { Again, Discard, Retry, type DelayedJob } from 'nest-dq/src/job.js';
-import { parseRef } from 'nest-dq/src/job-ref.js';
+import { Again, Discard, Retry, type DelayedJob } from 'nest-dq/src/api/job.js';
+import { parseRef } from 'nest-dq/src/copies/job-ref.js';
 import type { History, Start } from './history.js';
 import type { Operation, Plan, Script, Step } from './plan.js';
 import type { SimulatedProcess } from './simulated-process.js';

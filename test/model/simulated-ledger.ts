@@ -10,12 +10,12 @@ import {
   type Letter,
   type TubeLedger,
 } from 'nest-dq/src/ledger/ledger.js';
-import type { JobRecord } from 'nest-dq/src/ledger/job-record.js';
-import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
-import type { MemoryTubeLedger } from 'nest-dq/src/ledger/memory-tube-ledger.js';
-import type { LedgerConnection, RawReply } from 'nest-dq/src/ledger/redis-connection.js';
-import { RedisMaster } from 'nest-dq/src/ledger/redis-master.js';
-import type { Clock } from 'nest-dq/src/time.js';
+import type { JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
+import { MemoryLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';
+import type { MemoryTubeLedger } from 'nest-dq/src/ledger/memory/memory-tube-ledger.js';
+import type { LedgerConnection, RawReply } from 'nest-dq/src/ledger/redis/connection.js';
+import { RedisMaster } from 'nest-dq/src/ledger/redis/master.js';
+import type { Clock } from 'nest-dq/src/time/clock.js';
 import type { HostClock } from './host-clock.js';
 
 /** How a process and the ledger reach each other. */

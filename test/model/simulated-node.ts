@@ -1,8 +1,8 @@
 import { Duplex } from 'node:stream';
 import { InProcessNode } from 'nest-dq/src/embedded/in-process-node.js';
 import type { Job } from 'nest-dq/src/embedded/store.js';
-import { unwrap, type CopyHeader } from 'nest-dq/src/envelope.js';
-import type { Clock } from 'nest-dq/src/time.js';
+import { unwrap, type CopyHeader } from 'nest-dq/src/copies/envelope.js';
+import type { Clock } from 'nest-dq/src/time/clock.js';
 import { HostClock } from './host-clock.js';
 
 /** What a node has on its disk. */

@@ -1,5 +1,5 @@
-import type { CopyHeader } from 'nest-dq/src/envelope.js';
-import { isAborted, type JobRecord } from 'nest-dq/src/ledger/job-record.js';
+import type { CopyHeader } from 'nest-dq/src/copies/envelope.js';
+import { isAborted, type JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
 import type { ClaimAnswer, ClaimRequest, FinishAnswer, FinishRequest } from 'nest-dq/src/ledger/ledger.js';
 import type { History } from './history.js';
 import type { LedgerWitness } from './simulated-ledger.js';

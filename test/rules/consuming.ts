@@ -6,19 +6,19 @@ export const CONSUMING: readonly Rule[] = [
     rule: 'Nothing is reserved without room for it.',
     mutants: [
       ...unit(
-        'consumer/consumer-node.spec.ts',
+        'consumer/reserve/node.spec.ts',
         'asks for nothing without room, and takes what is there as soon as room opens',
         [
-          'consumer/consumer-node.ts',
+          'consumer/reserve/node.ts',
           'const room = this.taker.room();',
           'const room = Math.max(1, this.taker.room());',
         ],
       ),
       ...unit(
-        'consumer/room.spec.ts',
+        'consumer/reserve/budget.spec.ts',
         'says none, and not a negative room as something, when more waits than may',
         [
-          'consumer/room.ts',
+          'consumer/reserve/budget.ts',
           'return had >= this.concurrency && 2 * had > most ? 0 : most - had;',
           'return Math.abs(most - had);',
         ],
@@ -28,18 +28,18 @@ export const CONSUMING: readonly Rule[] = [
   {
     rule: 'A connection does not wait while it has a copy of which it asks whose it is.',
     mutants: unit(
-      'consumer/shared-lanes.spec.ts',
+      'consumer/reserve/shared-lanes.spec.ts',
       'does not wait on the lane that has the copy, so that what is said of it is heard at once',
-      ['consumer/lane.ts', ' && this.unknown === 0', ''],
+      ['consumer/reserve/lane.ts', ' && this.unknown === 0', ''],
     ),
   },
   {
     rule: 'A copy that comes for a tube that has stopped is given back at once.',
     mutants: unit(
-      'consumer/shared-lanes.spec.ts',
+      'consumer/reserve/shared-lanes.spec.ts',
       'lets go the copy of a tube that has stopped, for others to take, and asks for no more',
       [
-        'consumer/shared-lanes.ts',
+        'consumer/reserve/shared-lanes.ts',
         "else if (stats) lane.putBack(reserved.id, Number(stats['pri']), 0, () => undefined);",
         '',
       ],
@@ -49,25 +49,25 @@ export const CONSUMING: readonly Rule[] = [
     rule: 'A granted run is begun only while a second of its lease is left, counted from when the claim was sent.',
     mutants: [
       ...unit(
-        'consumer/claims.spec.ts',
+        'consumer/claim/claim-queue.spec.ts',
         'gives it back when the answer took longer',
         [
-          'consumer/claims.ts',
+          'consumer/claim/claim-queue.ts',
           'if (this.clock.now() > usableUntil) this.taker.giveBack(delivery, grant, claimedAt);\n    else this',
           'this',
         ],
         [
-          'consumer/claims.ts',
+          'consumer/claim/claim-queue.ts',
           'sentAt + this.settings.lease - LEASE_RESERVE',
           'sentAt + this.settings.lease',
         ],
-        ['consumer/claims.ts', 'const usableUntil = sentAt +', 'const usableUntil = this.clock.now() +'],
+        ['consumer/claim/claim-queue.ts', 'const usableUntil = sentAt +', 'const usableUntil = this.clock.now() +'],
       ),
       ...unit(
-        'consumer/claims.spec.ts',
+        'consumer/claim/claim-queue.spec.ts',
         'does not run what waits in the same answer behind a handler that blocks for the lease',
         [
-          'consumer/claims.ts',
+          'consumer/claim/claim-queue.ts',
           'if (this.clock.now() > usableUntil) this.taker.giveBack(delivery, grant, claimedAt);\n    else this',
           'this',
         ],
@@ -81,7 +81,7 @@ export const CONSUMING: readonly Rule[] = [
         'ledger.spec.ts',
         'gives the same fence and attempt to the same token, with a renewed lease',
         [
-          'memory-runs.ts',
+          'rules/runs.ts',
           'if (running && current && record.token === token &&',
           'if (false && running && current && record.token === token &&',
         ],
@@ -94,16 +94,16 @@ export const CONSUMING: readonly Rule[] = [
       ...contract(
         'ledger.spec.ts',
         'gives the same fence and attempt to the same token, with a renewed lease',
-        ['memory-runs.ts', 'record.leaseEnd = now + lease;', ''],
+        ['rules/runs.ts', 'record.leaseEnd = now + lease;', ''],
         ['claim.lua.ts', 'record.leaseEnd = now + LEASE', ''],
       ),
-      ...unit('consumer/claims.spec.ts', 'asks again with the same token, keeping its place in the order', [
-        'consumer/claims.ts',
+      ...unit('consumer/claim/claim-queue.spec.ts', 'asks again with the same token, keeping its place in the order', [
+        'consumer/claim/claim-queue.ts',
         'token: delivery.token,',
         'token: String(sentAt),',
       ]),
-      ...unit('consumer/claims.spec.ts', 'with a token of its own for each delivery', [
-        'consumer/delivery.ts',
+      ...unit('consumer/claim/claim-queue.spec.ts', 'with a token of its own for each delivery', [
+        'consumer/reserve/delivery.ts',
         'number = made++;',
         'number = made;',
       ]),
@@ -112,9 +112,9 @@ export const CONSUMING: readonly Rule[] = [
   {
     rule: 'A copy of a job that runs is let go for a second at least.',
     mutants: unit(
-      'consumer/claims.spec.ts',
+      'consumer/claim/claim-queue.spec.ts',
       'a primary goes for the rest of the lease, %i ms, and at least a second',
-      ['consumer/claims.ts', 'Math.max(1, Math.ceil(answer.ms / 1000))', 'Math.ceil(answer.ms / 1000)'],
+      ['consumer/claim/claim-queue.ts', 'Math.max(1, Math.ceil(answer.ms / 1000))', 'Math.ceil(answer.ms / 1000)'],
     ),
   },
   {
@@ -149,7 +149,7 @@ export const CONSUMING: readonly Rule[] = [
         'consumer/tube-consumer.spec.ts',
         'reserves no more, and lets go at once of what an open wait still brings',
         [
-          'consumer/intake.ts',
+          'consumer/reserve/intake.ts',
           'if (this.host.lettingGo) delivery.release(0);\n    else if (early',
           'if (early',
         ],
@@ -166,7 +166,7 @@ export const CONSUMING: readonly Rule[] = [
         ['consumer/ledger-gate.ts', 'this.recovering ||= !sameServer;', ''],
       ),
       ...server('tells whether a server that is back is the same, or was started again', [
-        'ledger/redis-master.ts',
+        'ledger/redis/master.ts',
         "const isSame = runId !== '' && runId === this.runId;",
         'const isSame = true;',
       ]),
@@ -185,7 +185,7 @@ export const CONSUMING: readonly Rule[] = [
         'consumer/tube-consumer.spec.ts',
         'takes over no run of a process that was cut off, too, and comes back a little later',
         [
-          'consumer/claims.ts',
+          'consumer/claim/claim-queue.ts',
           'this.ledger.claim(requests, settled, this.taker.sparedFrom)',
           'this.ledger.claim(requests, settled)',
         ],
@@ -198,7 +198,7 @@ export const CONSUMING: readonly Rule[] = [
       ...contract(
         'ledger.spec.ts',
         'spares a run whose lease ended since a given time, and no other',
-        ['memory-runs.ts', 'leased >= sparedFrom', 'false'],
+        ['rules/runs.ts', 'leased >= sparedFrom', 'false'],
         ['claim.lua.ts', 'leased >= sparedFrom', 'false'],
       ),
     ],
@@ -210,7 +210,7 @@ export const CONSUMING: readonly Rule[] = [
         'ledger.spec.ts',
         'gives an attempt back, and the job is due at once',
         [
-          'memory-runs.ts',
+          'rules/runs.ts',
           `if (outcome.kind === 'back') record.attempt = Math.max(0, record.attempt - 1);`,
           '',
         ],
@@ -220,13 +220,13 @@ export const CONSUMING: readonly Rule[] = [
         'consumer/tube-consumer.spec.ts',
         'aborts at the limit what still runs, and gives the attempt back',
         [
-          'consumer/executor.ts',
+          'consumer/run/executor.ts',
           'this.end(run, BACK);',
           `this.end(run, { kind: 'retry', delay: 0, error: new Error('drained') });`,
         ],
       ),
       ...unit('consumer/tube-consumer.spec.ts', 'does not count as a failure what its own signal ended', [
-        'consumer/executor.ts',
+        'consumer/run/executor.ts',
         '(this.shuttingDown || run.revoked)',
         'run.revoked',
       ]),

@@ -5,13 +5,13 @@ export const COPIES: readonly Rule[] = [
   {
     rule: 'What is due is counted by the ledger’s clock, and not by that of any process or node.',
     mutants: [
-      ...unit('ledger/ledger-time.spec.ts', 'takes the server’s moment for the middle of the round trip', [
-        'ledger/ledger-time.ts',
+      ...unit('ledger/redis/ledger-time.spec.ts', 'takes the server’s moment for the middle of the round trip', [
+        'ledger/redis/ledger-time.ts',
         'const taken = now + best.offset;',
         'const taken = this.clock.wall();',
       ]),
       ...server('repeats a call that came too late, with the right time', [
-        'ledger/redis-master.ts',
+        'ledger/redis/master.ts',
         'this.time.observe(sent, received, reply[1] / 1_000);',
         'if (!this.time.known) this.time.observe(sent, received, reply[1] / 1_000);',
       ]),
@@ -23,7 +23,7 @@ export const COPIES: readonly Rule[] = [
       ...contract(
         'ledger.spec.ts',
         'grants no run sooner, and remembers nothing of one that waits',
-        ['memory-runs.ts', `if (due > now + records.ahead) return { kind: 'wait', ms: due - now };`, ''],
+        ['rules/runs.ts', `if (due > now + records.ahead) return { kind: 'wait', ms: due - now };`, ''],
         ['claim.lua.ts', 'if runDue > now + AHEAD then return WAIT, runDue - now end', ''],
       ),
       ...inRedisOnly('ledger.spec.ts', 'grants no run sooner, and remembers nothing of one that waits', [
@@ -37,26 +37,26 @@ export const COPIES: readonly Rule[] = [
     rule: 'A run that was granted ahead of its time begins when ledger time has certainly come to it.',
     mutants: [
       ...unit(
-        'consumer/starts.spec.ts',
+        'consumer/run/start-scheduler.spec.ts',
         'begins what was granted ahead at its millisecond, in the order of the times',
-        ['consumer/starts.ts', 'if (start.grant.due <= this.ledger.nowAtLeast()) return', 'return'],
+        ['consumer/run/start-scheduler.ts', 'if (start.grant.due <= this.ledger.nowAtLeast()) return', 'return'],
       ),
-      ...unit('consumer/starts.spec.ts', 'waits on when ledger time went back meanwhile', [
-        'consumer/starts.ts',
+      ...unit('consumer/run/start-scheduler.spec.ts', 'waits on when ledger time went back meanwhile', [
+        'consumer/run/start-scheduler.ts',
         'next && next.grant.due <= now;',
         'next;',
       ]),
       ...unit(
-        'ledger/ledger-time.spec.ts',
+        'ledger/redis/ledger-time.spec.ts',
         'is never ahead of the server’s clock, however the round trip was shared out',
         [
-          'ledger/ledger-time.ts',
+          'ledger/redis/ledger-time.ts',
           'return this.floor ? floorAt(this.floor, this.clock.now()) : this.clock.wall();',
           'return this.now();',
         ],
       ),
-      ...unit('ledger/ledger-time.spec.ts', 'allows for clocks that drift, and learns from each reply', [
-        'ledger/ledger-time.ts',
+      ...unit('ledger/redis/ledger-time.spec.ts', 'allows for clocks that drift, and learns from each reply', [
+        'ledger/redis/ledger-time.ts',
         'return time + (now - at) * (1 - DRIFT);',
         'return time + (now - at);',
       ]),
@@ -65,15 +65,15 @@ export const COPIES: readonly Rule[] = [
   {
     rule: 'A backup’s delay is rounded up and staggered, so that it never surfaces before its job is due.',
     mutants: [
-      ...unit('copy-timing.spec.ts', 'ceils a backup: due in %d ms, it surfaces after %d s', [
-        'copy-timing.ts',
+      ...unit('copies/timing.spec.ts', 'ceils a backup: due in %d ms, it surfaces after %d s', [
+        'copies/timing.ts',
         'Math.ceil((msUntilDue - EARLY_BACKUP) / 1000)',
         'Math.floor((msUntilDue - EARLY_BACKUP) / 1000)',
       ]),
       ...unit(
-        'copy-timing.spec.ts',
+        'copies/timing.spec.ts',
         'lets no backup surface early, nor later than its stagger and three quarters of a second',
-        ['copy-timing.ts', 'Math.max(0, delay) + stagger(index, backupDelay)', 'Math.max(0, delay)'],
+        ['copies/timing.ts', 'Math.max(0, delay) + stagger(index, backupDelay)', 'Math.max(0, delay)'],
       ),
     ],
   },
@@ -151,12 +151,12 @@ export const COPIES: readonly Rule[] = [
         ],
       ),
       ...unit(
-        'envelope.spec.ts',
+        'copies/envelope.spec.ts',
         'knows the very copy: id, generation and index',
-        ['envelope.ts', 'header.id === id && header.generation', 'header.generation'],
-        ['envelope.ts', 'header.generation === generation && header.index', 'header.index'],
+        ['copies/envelope.ts', 'header.id === id && header.generation', 'header.generation'],
+        ['copies/envelope.ts', 'header.generation === generation && header.index', 'header.index'],
         [
-          'envelope.ts',
+          'copies/envelope.ts',
           'header.generation === generation && header.index === index',
           'header.generation === generation',
         ],
@@ -187,16 +187,16 @@ export const COPIES: readonly Rule[] = [
     rule: 'A server without room for its log is given no copy back that it had to note: it would be out of reach.',
     mutants: [
       ...unit(
-        'consumer/lane.spec.ts',
+        'consumer/reserve/lane.spec.ts',
         'loses one by a %s at most, and keeps the others',
-        ['consumer/log-writes.ts', 'if (this.open === 0) this.next();', 'this.next();'],
-        ['consumer/log-writes.ts', '} else if (this.node.full) {', '} else if (!this.node) {'],
+        ['consumer/reserve/log-writes.ts', 'if (this.open === 0) this.next();', 'this.next();'],
+        ['consumer/reserve/log-writes.ts', '} else if (this.node.full) {', '} else if (!this.node) {'],
       ),
       ...unit(
-        'consumer/lane.spec.ts',
+        'consumer/reserve/lane.spec.ts',
         'lets copies go in batches that double, each once the one before was taken',
         [
-          'consumer/log-writes.ts',
+          'consumer/reserve/log-writes.ts',
           'this.batch = Math.min(LARGEST_BATCH, this.batch * 2);',
           'this.batch = LARGEST_BATCH;',
         ],
@@ -212,9 +212,9 @@ export const COPIES: readonly Rule[] = [
   {
     rule: 'A connection reserves only once it watches its tube and no other.',
     mutants: unit(
-      'consumer/lane.spec.ts',
+      'consumer/reserve/lane.spec.ts',
       'watches its tube and not the default one, whose jobs are others’, and is idle only then',
-      ['consumer/lane.ts', '!this.opening && !this.waiting', '!this.waiting'],
+      ['consumer/reserve/lane.ts', '!this.opening && !this.waiting', '!this.waiting'],
     ),
   },
 ];

@@ -8,7 +8,7 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger.spec.ts',
         'is refused without a record once the last OK is older than an end is remembered',
-        ['memory-records.ts', 'if (now - run.lastOk >= this.settings.doneTtl) return undefined;', ''],
+        ['memory/memory-records.ts', 'if (now - run.lastOk >= this.settings.doneTtl) return undefined;', ''],
         [
           'finish.lua.ts',
           'if now - args[a + 5] >= DONE_TTL then return refuse(key, record, a, outcome) end',
@@ -24,7 +24,7 @@ export const REMEMBERING: readonly Rule[] = [
         'ledger.spec.ts',
         'is accepted without a record while the last OK is young, and remembered',
         [
-          'memory-runs.ts',
+          'rules/runs.ts',
           'records.read(id, time) ?? records.madeAnew(request, time);',
           'records.read(id, time);',
         ],
@@ -38,13 +38,13 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-expiry.spec.ts',
         'is forgotten soon after the end once every copy is settled, and not before',
-        ['job-record.ts', 'if (ended && !owes && record.holdEnd', 'if (ended && record.holdEnd'],
+        ['rules/job-record.ts', 'if (ended && !owes && record.holdEnd', 'if (ended && record.holdEnd'],
         ['prelude.lua.ts', 'if ended and not owes and record.holdEnd', 'if ended and record.holdEnd'],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
         'keeps a record for as long as its copies may come due',
-        ['job-record.ts', 'record.holdEnd, sumDue, lostDue', 'record.holdEnd, lostDue'],
+        ['rules/job-record.ts', 'record.holdEnd, sumDue, lostDue', 'record.holdEnd, lostDue'],
         ['prelude.lua.ts', 'record.holdEnd, record.sumDue, lostDue', 'record.holdEnd, lostDue'],
       ),
       ...inRedisOnly('ledger-expiry.spec.ts', 'of a retry is kept until long after it is due', [
@@ -55,48 +55,48 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-schedules.spec.ts',
         'keeps a record for as long as its copies may come due',
-        ['memory-schedules.ts', 'count(record, generation, Math.ceil(due), announced);', ''],
+        ['rules/schedules.ts', 'count(record, generation, Math.ceil(due), announced);', ''],
         ['open.lua.ts', 'count(record, generation, due, announced)', ''],
       ),
       ...unit(
         'producer/adds.spec.ts',
         'owes every copy from its opening on, for its process may die before the commit',
-        ['copy-storing.ts', 'return 2 ** cluster.settings.replicas - 1;', 'return 0;'],
+        ['copies/storing.ts', 'return 2 ** cluster.settings.replicas - 1;', 'return 0;'],
       ),
       ...contract(
         'ledger-expiry.spec.ts',
         'is forgotten soon after the end once every copy is settled, and not before',
-        ['memory-runs.ts', 'owe(record, surfaces, owed);', ''],
+        ['rules/runs.ts', 'owe(record, surfaces, owed);', ''],
         ['finish.lua.ts', 'owe(record, surfaces, args[a + 6], args[a + 7])', ''],
       ),
       ...contract(
         'ledger-again.spec.ts',
         'keeps the old copies in mind for as long as they are not settled',
-        ['memory-runs.ts', 'owe(record, request.due, owed);', ''],
+        ['rules/runs.ts', 'owe(record, request.due, owed);', ''],
         ['finish.lua.ts', 'owe(record, due, args[a + 6], args[a + 7])', ''],
       ),
-      ...unit('consumer/delivery.spec.ts', 'is every copy that was meant to be, as far as a backup knows', [
-        'consumer/delivery.ts',
+      ...unit('consumer/reserve/delivery.spec.ts', 'is every copy that was meant to be, as far as a backup knows', [
+        'consumer/reserve/delivery.ts',
         'mask: 2 ** copies - 1',
         'mask: 1 << this.header.index',
       ]),
       ...contract(
         'ledger-schedules.spec.ts',
         'goes on owing the copies of the generation that it replaced',
-        ['job-record.ts', 'countOwed(record);', 'record.sum = 0;'],
+        ['rules/job-record.ts', 'countOwed(record);', 'record.sum = 0;'],
         ['prelude.lua.ts', 'countOwed(record)', 'record.sum = nil'],
       ),
       ...contract(
         'ledger-moves.spec.ts',
         'owes the old copies and the new',
-        ['job-record.ts', 'countOwed(record);', 'record.owed = undefined;'],
+        ['rules/job-record.ts', 'countOwed(record);', 'record.owed = undefined;'],
         ['prelude.lua.ts', 'countOwed(record)', 'record.owed = nil'],
       ),
       ...contract(
         'ledger-moves.spec.ts',
         'owes the old copies and the new',
         [
-          'memory-schedules.ts',
+          'rules/schedules.ts',
           'if (known?.generation === committed) owe(record, known.due, known.owed);',
           '',
         ],
@@ -109,7 +109,7 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-revoke.spec.ts',
         'does not forget the copies that only the reference knows of',
-        ['memory-schedules.ts', 'if (committed === born) owe(record, due, owed);', ''],
+        ['rules/schedules.ts', 'if (committed === born) owe(record, due, owed);', ''],
         ['revoke.lua.ts', 'if committed == born then owe(record, due, mask, unknown) end', ''],
       ),
     ],
@@ -120,13 +120,13 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-expiry.spec.ts',
         'is kept while a copy of unknown fate may exist, whatever is settled',
-        ['owed-copies.ts', 'record.owed = mask !== 0 || unknown ?', 'record.owed = mask !== 0 ?'],
+        ['rules/owed-copies.ts', 'record.owed = mask !== 0 || unknown ?', 'record.owed = mask !== 0 ?'],
         ['owed.lua.ts', '(mask ~= 0 or unknown ~= 0) and', '(mask ~= 0) and'],
       ),
       ...contract(
         'ledger-expiry.spec.ts',
         'learns of a copy of unknown fate from a settle',
-        ['owed-copies.ts', 'unknown: oldUnknown || unknown });', 'unknown: oldUnknown });'],
+        ['rules/owed-copies.ts', 'unknown: oldUnknown || unknown });', 'unknown: oldUnknown });'],
         [
           'owed.lua.ts',
           'bit.band(oldMask, bit.bnot(mask)), max(oldUnknown, unknown))',
@@ -137,7 +137,7 @@ export const REMEMBERING: readonly Rule[] = [
         'ledger-schedules.spec.ts',
         'does not forget a copy of unknown fate',
         [
-          'owed-copies.ts',
+          'rules/owed-copies.ts',
           'announced & ~owed.mask);\n  }\n  if (owed.unknown) lose(record, due);',
           'announced & ~owed.mask);\n  }',
         ],
@@ -147,13 +147,13 @@ export const REMEMBERING: readonly Rule[] = [
           'bit.bnot(mask)))\n  end',
         ],
       ),
-      ...unit('consumer/deletions.spec.ts', 'settles nothing that was not found, or whose node was away', [
-        'consumer/deletions.ts',
+      ...unit('consumer/finish/deletions.spec.ts', 'settles nothing that was not found, or whose node was away', [
+        'consumer/finish/deletions.ts',
         'unknown: delivery.unknown',
         'unknown: false',
       ]),
-      ...unit('consumer/delivery.spec.ts', 'is unknown where a put of the primary got no answer', [
-        'consumer/delivery.ts',
+      ...unit('consumer/reserve/delivery.spec.ts', 'is unknown where a put of the primary got no answer', [
+        'consumer/reserve/delivery.ts',
         'unknown: this.unknown',
         'unknown: false',
       ]),
@@ -164,7 +164,7 @@ export const REMEMBERING: readonly Rule[] = [
     mutants: contract(
       'ledger-growth.spec.ts',
       'takes no copy that is settled twice for another one',
-      ['owed-copies.ts', 'return y * PRIME + ((x * y + x) % PRIME);', 'return 1;'],
+      ['rules/owed-copies.ts', 'return y * PRIME + ((x * y + x) % PRIME);', 'return 1;'],
       ['owed.lua.ts', 'return y * PRIME + (x * y + x) % PRIME', 'return 1'],
     ),
   },
@@ -174,13 +174,13 @@ export const REMEMBERING: readonly Rule[] = [
       ...contract(
         'ledger-growth.spec.ts',
         'has a small record, and says which of them it cannot remember',
-        ['memory-schedules.ts', `return 'full';`, `return 'aborted';`],
+        ['rules/schedules.ts', `return 'full';`, `return 'aborted';`],
         ['abort.lua.ts', 'return FULL', 'return ABORTED'],
       ),
       ...contract(
         'ledger-growth.spec.ts',
         'remembers one of which a copy of unknown fate may exist',
-        ['owed-copies.ts', 'if (record.lostDue === 0) record.aborted', 'record.aborted'],
+        ['rules/owed-copies.ts', 'if (record.lostDue === 0) record.aborted', 'record.aborted'],
         ['owed.lua.ts', 'if record.lostDue == 0 then record.aborted = nil end', 'record.aborted = nil'],
       ),
     ],
@@ -189,10 +189,10 @@ export const REMEMBERING: readonly Rule[] = [
     rule: 'A copy is gone for good when its server said DELETED, a minute has passed, and the server neither restarted nor stopped its binlog.',
     mutants: [
       ...unit(
-        'consumer/deletions.spec.ts',
+        'consumer/finish/deletions.spec.ts',
         'settles nothing that was not found, or whose node was away',
-        ['consumer/deletions.ts', 'answered(gone ? {', 'answered(true ? {'],
-        ['copy-deletion.ts', `done(result === 'deleted' && node &&`, 'done(node &&'],
+        ['consumer/finish/deletions.ts', 'answered(gone ? {', 'answered(true ? {'],
+        ['copies/deletion.ts', `done(result === 'deleted' && node &&`, 'done(node &&'],
       ),
       ...unit('ledger/settle-queue.spec.ts', 'holds a deletion back for the 60 s a node may forget', [
         'ledger/settle-queue.ts',
@@ -219,7 +219,7 @@ export const REMEMBERING: readonly Rule[] = [
         ['ledger/succession.ts', 'group.certainAt - now', '0'],
       ),
       ...server('gives what one process left to one other, once it is certain', [
-        'ledger/scripts/handover.lua.ts',
+        'ledger/redis/scripts/handover.lua.ts',
         'if tonumber(found[i + 1]) <= now then',
         'if true then',
       ]),

@@ -10,10 +10,10 @@ export const RUNS: readonly Rule[] = [
     mutants: [
       ...server(
         'rejects calls of a frozen server, which is away until it goes on, and acts on none of them late',
-        ['ledger/scripts/prelude.lua.ts', 'if now > tonumber(ARGV[1]) then return { 0, us } end', ''],
+        ['ledger/redis/scripts/prelude.lua.ts', 'if now > tonumber(ARGV[1]) then return { 0, us } end', ''],
       ),
       ...server('repeats a call that came too late, with the right time', [
-        'ledger/redis-master.ts',
+        'ledger/redis/master.ts',
         '} while (clock.now() - began < GIVE_UP_LATE);',
         '} while (false);',
       ]),
@@ -25,7 +25,7 @@ export const RUNS: readonly Rule[] = [
       ...contract(
         'ledger.spec.ts',
         'gives the run of a due job to one of many copies',
-        ['memory-runs.ts', 'if ((left > 0 || spared) &&', 'if (spared &&'],
+        ['rules/runs.ts', 'if ((left > 0 || spared) &&', 'if (spared &&'],
         ['claim.lua.ts', 'if (left > 0 or spared) and', 'if spared and'],
       ),
       ...inRedisOnly('ledger.spec.ts', 'gives the run of a due job to one of many copies', [
@@ -41,7 +41,7 @@ export const RUNS: readonly Rule[] = [
       ...contract(
         'ledger.spec.ts',
         'does not run a job that is overdue by more than staleAfter, once nothing is known of it',
-        ['memory-runs.ts', 'if (!record && due + staleAfter < now) {', 'if (false) {'],
+        ['rules/runs.ts', 'if (!record && due + staleAfter < now) {', 'if (false) {'],
         ['claim.lua.ts', 'if not record and due + STALE_AFTER < now then', 'if false then'],
       ),
       ...inRedisOnly(
@@ -57,7 +57,7 @@ export const RUNS: readonly Rule[] = [
       ...contract(
         'ledger.spec.ts',
         'makes a greater fence after everything was wiped',
-        ['memory-runs.ts', 'return Math.max(record.fence + 1, time.us);', 'return record.fence + 1;'],
+        ['rules/runs.ts', 'return Math.max(record.fence + 1, time.us);', 'return record.fence + 1;'],
         [
           'prelude.lua.ts',
           'return record and max(record.fence + 1, us) or us',
@@ -67,31 +67,31 @@ export const RUNS: readonly Rule[] = [
       ...contract(
         'ledger.spec.ts',
         'makes a greater fence although the clock went back',
-        ['memory-runs.ts', 'return Math.max(record.fence + 1, time.us);', 'return time.us;'],
+        ['rules/runs.ts', 'return Math.max(record.fence + 1, time.us);', 'return time.us;'],
         ['prelude.lua.ts', 'return record and max(record.fence + 1, us) or us', 'return us'],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
         'gives a greater one after everything was wiped',
-        ['memory-schedules.ts', NEXT_IN_MEMORY, 'Math.max(committed + 1, opened + 1, floor + 1)'],
+        ['rules/schedules.ts', NEXT_IN_MEMORY, 'Math.max(committed + 1, opened + 1, floor + 1)'],
         ['open.lua.ts', NEXT_IN_REDIS, 'max(record.committed + 1, record.opened + 1, record.floor + 1)'],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
         'gives a greater one although the clock went back',
-        ['memory-schedules.ts', NEXT_IN_MEMORY, 'Math.max(opened + 1, floor + 1, now)'],
+        ['rules/schedules.ts', NEXT_IN_MEMORY, 'Math.max(opened + 1, floor + 1, now)'],
         ['open.lua.ts', NEXT_IN_REDIS, 'max(record.opened + 1, record.floor + 1, now)'],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
         'gives a greater one although the clock went back',
-        ['memory-schedules.ts', NEXT_IN_MEMORY, 'Math.max(committed + 1, floor + 1, now)'],
+        ['rules/schedules.ts', NEXT_IN_MEMORY, 'Math.max(committed + 1, floor + 1, now)'],
         ['open.lua.ts', NEXT_IN_REDIS, 'max(record.committed + 1, record.floor + 1, now)'],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
         'gives one above what a revoke has voided although the clock went back',
-        ['memory-schedules.ts', NEXT_IN_MEMORY, 'Math.max(committed + 1, opened + 1, now)'],
+        ['rules/schedules.ts', NEXT_IN_MEMORY, 'Math.max(committed + 1, opened + 1, now)'],
         ['open.lua.ts', NEXT_IN_REDIS, 'max(record.committed + 1, record.opened + 1, now)'],
       ),
     ],
@@ -103,7 +103,7 @@ export const RUNS: readonly Rule[] = [
         'ledger.spec.ts',
         'is refused once another run has taken over',
         [
-          'memory-runs.ts',
+          'rules/runs.ts',
           'if (!record || record.fence !== request.fence) return refuse(',
           'if (!record) return refuse(',
         ],
@@ -113,7 +113,7 @@ export const RUNS: readonly Rule[] = [
         'ledger.spec.ts',
         'is refused once another run has taken over',
         [
-          'memory-runs.ts',
+          'rules/runs.ts',
           `if (!record || record.fence !== request.fence) return 'refused';`,
           `if (!record) return 'refused';`,
         ],
@@ -126,7 +126,7 @@ export const RUNS: readonly Rule[] = [
     mutants: contract(
       'ledger.spec.ts',
       'commits it by running it, so that a lost commit loses no job',
-      ['memory-runs.ts', 'swap(next, born, { generation, due, places: [] });', ''],
+      ['rules/runs.ts', 'swap(next, born, { generation, due, places: [] });', ''],
       [
         'claim.lua.ts',
         'swap(record, born, generation, due, nil)',
@@ -141,7 +141,7 @@ export const RUNS: readonly Rule[] = [
         'consumer/tube-consumer-outcomes.spec.ts',
         'waits as the copies that it has: a run that went well is not made again',
         [
-          'consumer/endings.ts',
+          'consumer/finish/endings.ts',
           `this.finishes.tell(run, { kind: 'later', next });`,
           `host.executor.fail(run, new Error(why));`,
         ],
@@ -154,13 +154,13 @@ export const RUNS: readonly Rule[] = [
       ...contract(
         'ledger-again.spec.ts',
         'waits as what it is, its attempts begun anew, and not as what was opened',
-        ['memory-runs.ts', 'if (later) record.attempt = 0;', ''],
+        ['rules/runs.ts', 'if (later) record.attempt = 0;', ''],
         ['finish.lua.ts', 'if later then record.attempt = 0 end', ''],
       ),
       ...contract(
         'ledger-again.spec.ts',
         'waits as what it is, its attempts begun anew, and not as what was opened',
-        ['memory-runs.ts', 'if (opened && (isOver || later)) giveUp', 'if (opened && isOver) giveUp'],
+        ['rules/runs.ts', 'if (opened && (isOver || later)) giveUp', 'if (opened && isOver) giveUp'],
         [
           'finish.lua.ts',
           'again(key, record, a + 9, OVER)\n    return record',
@@ -170,7 +170,7 @@ export const RUNS: readonly Rule[] = [
       ...contract(
         'ledger-again.spec.ts',
         'is refused once the opened one is the job, whose copies are to stay',
-        ['memory-runs.ts', `if (later) return 'refused';`, ''],
+        ['rules/runs.ts', `if (later) return 'refused';`, ''],
         ['finish.lua.ts', 'if later then return REFUSED end', ''],
       ),
     ],

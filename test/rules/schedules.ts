@@ -12,7 +12,7 @@ export const SCHEDULES: readonly Rule[] = [
         'ledger-schedules.spec.ts',
         'is refused once a newer generation was committed, and tells of it',
         [
-          'job-record.ts',
+          'rules/job-record.ts',
           'return generation < record.committed || isAborted(record, generation)',
           'return isAborted(record, generation)',
         ],
@@ -25,14 +25,14 @@ export const SCHEDULES: readonly Rule[] = [
       ...contract(
         'ledger-schedules.spec.ts',
         'is refused by a revoke that came after the opening',
-        ['job-record.ts', `if (generation <= record.floor) return 'revoked';`, ''],
+        ['rules/job-record.ts', `if (generation <= record.floor) return 'revoked';`, ''],
         ['generations.lua.ts', `if generation <= record.floor then return 'revoked' end`, ''],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
         'lets an opened generation never run, and its key be as before',
         [
-          'job-record.ts',
+          'rules/job-record.ts',
           'return generation < record.committed || isAborted(record, generation)',
           'return generation < record.committed',
         ],
@@ -46,7 +46,7 @@ export const SCHEDULES: readonly Rule[] = [
         'ledger-schedules.spec.ts',
         'lets an opened generation never run, and its key be as before',
         [
-          'memory-runs.ts',
+          'rules/runs.ts',
           'if (generation < committed || isAborted(record, generation))',
           'if (generation < committed)',
         ],
@@ -60,7 +60,7 @@ export const SCHEDULES: readonly Rule[] = [
         'ledger-schedules.spec.ts',
         'is refused once a newer generation was committed, and tells of it',
         [
-          'memory-runs.ts',
+          'rules/runs.ts',
           'if (generation < committed || isAborted(record, generation))',
           'if (isAborted(record, generation))',
         ],
@@ -73,25 +73,25 @@ export const SCHEDULES: readonly Rule[] = [
       ...contract(
         'ledger-schedules.spec.ts',
         'is refused by %s if another came before, and gives up',
-        ['memory-schedules.ts', '(lost ? undefined : refusal(record, opening, now))', 'undefined'],
+        ['rules/schedules.ts', '(lost ? undefined : refusal(record, opening, now))', 'undefined'],
         ['commit.lua.ts', 'or not lost and refusal(record, opening) or nil', 'or nil'],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
         'is refused by %s if another came before, and gives up',
-        ['memory-schedules.ts', 'now);\n    giveUp(record, request);', 'now);'],
+        ['rules/schedules.ts', 'now);\n    giveUp(record, request);', 'now);'],
         ['commit.lua.ts', 'giveUp(record, generation, due, announced, mask, unknown)', ''],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
         'finds it committed by a claim, and says where the copies are',
-        ['memory-schedules.ts', 'if (record.committed === generation) {', 'if (false) {'],
+        ['rules/schedules.ts', 'if (record.committed === generation) {', 'if (false) {'],
         ['commit.lua.ts', 'if record.committed == generation then', 'if false then'],
       ),
       ...contract(
         'ledger.spec.ts',
         'waits while its commit may still come, and asks again soon',
-        ['memory-runs.ts', 'if (generation > committed && age < YOUNG) {', 'if (false) {'],
+        ['rules/runs.ts', 'if (generation > committed && age < YOUNG) {', 'if (false) {'],
         ['claim.lua.ts', 'if generation > committed and age < YOUNG then', 'if false then'],
       ),
     ],
@@ -102,19 +102,19 @@ export const SCHEDULES: readonly Rule[] = [
       ...contract(
         'ledger-schedules.spec.ts',
         'that comes late, and after a newer one, knows that a claim may have been faster',
-        ['memory-schedules.ts', "counted ? 'overtaken' : why", 'why'],
+        ['rules/schedules.ts', "counted ? 'overtaken' : why", 'why'],
         ['commit.lua.ts', "then why = 'overtaken' end", 'then end'],
       ),
       ...contract(
         'ledger-schedules.spec.ts',
         'comes too late once a newer one is committed before which a claim may have been faster',
-        ['memory-schedules.ts', ' || mayHaveCounted(record, generation, time.now)) return', ') return'],
+        ['rules/schedules.ts', ' || mayHaveCounted(record, generation, time.now)) return', ') return'],
         ['abort.lua.ts', ' or mayHaveCounted(record, generation) then return', ' then return'],
       ),
       ...contract(
         'ledger-revoke.spec.ts',
         'tells whether a run was begun, whatever became of it',
-        ['memory-schedules.ts', 'const begun = record.fence > 0;', 'const begun = record.attempt > 0;'],
+        ['rules/schedules.ts', 'const begun = record.fence > 0;', 'const begun = record.attempt > 0;'],
         ['revoke.lua.ts', 'local begun = record.fence > 0', 'local begun = record.attempt > 0'],
       ),
       ...unit(
@@ -158,25 +158,25 @@ export const SCHEDULES: readonly Rule[] = [
       ...contract(
         'ledger-hold.spec.ts',
         'holds its successor back until it ends',
-        ['memory-schedules.ts', 'if (runs) record.holdEnd = Math.max(record.holdEnd, record.leaseEnd);', ''],
+        ['rules/schedules.ts', 'if (runs) record.holdEnd = Math.max(record.holdEnd, record.leaseEnd);', ''],
         ['commit.lua.ts', 'record.holdEnd = max(record.holdEnd, record.leaseEnd)', ''],
       ),
       ...contract(
         'ledger-hold.spec.ts',
         'holds its successor back until it ends',
-        ['memory-runs.ts', 'record.holdEnd = 0;', ''],
+        ['rules/runs.ts', 'record.holdEnd = 0;', ''],
         ['finish.lua.ts', 'record.holdEnd, record.abort = nil, nil', 'record.abort = nil'],
       ),
       ...contract(
         'ledger-hold.spec.ts',
         'only ends its hold by %s',
-        ['memory-runs.ts', 'if (generation < record.committed) {', 'if (false) {'],
+        ['rules/runs.ts', 'if (generation < record.committed) {', 'if (false) {'],
         ['finish.lua.ts', 'elseif generation < record.committed then', 'elseif false then'],
       ),
       ...contract(
         'ledger-hold.spec.ts',
         'goes on holding it back while it extends, after a second replacement too',
-        ['memory-runs.ts', 'record.holdEnd = leaseEnd;', ''],
+        ['rules/runs.ts', 'record.holdEnd = leaseEnd;', ''],
         ['extend.lua.ts', 'record.holdEnd = now + LEASE', ''],
       ),
     ],
@@ -187,26 +187,26 @@ export const SCHEDULES: readonly Rule[] = [
       ...contract(
         'ledger-revoke.spec.ts',
         'by a key covers what was opened before, also while an older run goes on',
-        ['memory-schedules.ts', FLOOR_IN_MEMORY, 'Math.max(committed, opened, floor)'],
+        ['rules/schedules.ts', FLOOR_IN_MEMORY, 'Math.max(committed, opened, floor)'],
         ['revoke.lua.ts', FLOOR_IN_REDIS, 'max(committed, opened, record.floor)'],
       ),
       ...contract(
         'ledger-revoke.spec.ts',
         'by a key covers what was opened by a clock ahead of the server’s',
-        ['memory-schedules.ts', FLOOR_IN_MEMORY, 'Math.max(committed, floor, now)'],
+        ['rules/schedules.ts', FLOOR_IN_MEMORY, 'Math.max(committed, floor, now)'],
         ['revoke.lua.ts', FLOOR_IN_REDIS, 'max(committed, record.floor, now)'],
       ),
       ...contract(
         'ledger-revoke.spec.ts',
         'by a reference leaves alone an add that is on its way, and remembers what was given up',
-        ['memory-schedules.ts', FLOOR_IN_MEMORY, 'Math.max(committed, opened, floor, now)'],
+        ['rules/schedules.ts', FLOOR_IN_MEMORY, 'Math.max(committed, opened, floor, now)'],
         ['revoke.lua.ts', FLOOR_IN_REDIS, 'max(committed, opened, record.floor, now)'],
       ),
       ...contract(
         'ledger.spec.ts',
         'refuses it if a revoke came after it was opened',
         [
-          'memory-runs.ts',
+          'rules/runs.ts',
           `if (generation <= record.floor && !(current && running)) return { kind: 'gone' };`,
           '',
         ],

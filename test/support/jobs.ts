@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { DelayedJob, JobReceipt } from 'nest-dq/src/job.js';
+import type { DelayedJob, JobReceipt } from 'nest-dq/src/api/job.js';
 import { countCopies } from './copies.js';
 import type { System } from './system.js';
 

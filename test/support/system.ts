@@ -2,16 +2,16 @@ import { connect } from 'node:net';
 import { Cluster, type ClusterSettings } from 'nest-dq/src/cluster/cluster.js';
 import { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { ClusterConsumer } from 'nest-dq/src/consumer/consumer.js';
-import { DEFAULT_HANDLER_SETTINGS } from 'nest-dq/src/consumer/handler-settings.js';
+import { DEFAULT_HANDLER_SETTINGS } from 'nest-dq/src/consumer/run/handler-settings.js';
 import type { ConsumerReport } from 'nest-dq/src/consumer/report.js';
 import { InProcessNode } from 'nest-dq/src/embedded/in-process-node.js';
 import { EventHub } from 'nest-dq/src/events/event-hub.js';
 import type { Ledger, LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
-import { MemoryLedger } from 'nest-dq/src/ledger/memory-ledger.js';
-import { RedisLedger } from 'nest-dq/src/ledger/redis-ledger.js';
+import { MemoryLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';
+import { RedisLedger } from 'nest-dq/src/ledger/redis/redis-ledger.js';
 import { SettleQueue } from 'nest-dq/src/ledger/settle-queue.js';
 import { ClusterProducer } from 'nest-dq/src/producer/cluster-producer.js';
-import { systemClock } from 'nest-dq/src/time.js';
+import { systemClock } from 'nest-dq/src/time/clock.js';
 import { startBeanstalkd, startRedis, type BeanstalkdServer, type RedisServer } from 'test-servers';
 
 /** Three beanstalkds with binlogs and a Redis with AOF: what a small cluster has. */

@@ -178,7 +178,7 @@ describe('the rules', () => {
     ['cluster/x', "await import('../nest/tokens.js');", 'cluster/x imports nest/tokens'],
     ['cluster/x', "import '../nest/tokens.js';", 'cluster/x imports nest/tokens'],
     ['cluster/x', "import {\n  a,\n  type B,\n} from '../nest/tokens.js';", 'cluster/x imports nest/tokens'],
-    ['errors', "import { a } from './time.js';", 'errors imports time'],
+    ['errors', "import { a } from './time/clock.js';", 'errors imports time'],
     ['ledger/x', "import { a } from '../cluster/cluster.js';", 'ledger/x imports cluster/cluster'],
     ['nest/x', "import { a } from '../index.js';", 'nest/x imports index'],
     [

@@ -10,7 +10,7 @@ export {
 } from './nest/dq-module.js';
 export type { DqLogLevel, DqLogLevels } from './nest/log-levels.js';
 export type { DqOptions, RedisClient } from './nest/options.js';
-export { defineTube, type AsJson, type PayloadOf, type Tube } from './tube.js';
+export { defineTube, type AsJson, type PayloadOf, type Tube } from './api/tube.js';
 export { DqProducer } from './producer/producer.js';
 export { TubeProducer } from './producer/tube-producer.js';
 export type {
@@ -26,9 +26,10 @@ export type {
   RescheduleResult,
   RevokeResult,
   TubeJobRef,
-} from './job.js';
-export type { Backoff, BackoffPlan } from './backoff.js';
-export { duration, type Duration, type When } from './time.js';
+} from './api/job.js';
+export type { Backoff, BackoffPlan } from './time/backoff.js';
+export { duration, type Duration } from './time/duration.js';
+export { type When } from './time/instant.js';
 export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js';
 export { Recurring, type RecurringOptions } from './nest/recurring.js';
 export type { RecurrenceCalendar, RecurrencePlan } from './recurring/occurrences.js';
@@ -44,13 +45,13 @@ export {
   type HandlerMethod,
   type HandlerOptions,
   type HandlerResult,
-} from './job.js';
+} from './api/job.js';
 export { DqConsumer, type Consumption } from './consumer/consumer.js';
 export { DqDeadLetters } from './producer/dead-letters.js';
-export type { DeadLetter } from './dead-letter.js';
-export type { DiscardResult, ReviveResult } from './job.js';
+export type { DeadLetter } from './copies/dead-letter.js';
+export type { DiscardResult, ReviveResult } from './api/job.js';
 export { DqEvents, type DqEventMap, type DqEventName } from './events/events.js';
 export { OnDq } from './nest/on-dq.js';
 export { DqHealth, type DqHealthState } from './health/health.js';
-export type { DqClusterView, DqHooks, DqLoad, ScheduledTo } from './hooks.js';
+export type { DqClusterView, DqHooks, DqLoad, ScheduledTo } from './events/hooks.js';
 export { DqError, type DqErrorCode, type DqErrorDetails, type PayloadIssue } from './errors.js';

@@ -1,6 +1,6 @@
 /** For each command the replies that it expects, as the values its caller gets. */
-import type { Reply, ReplyWord } from './reply-parser.js';
-import { parseNames, parseStats, type Stats } from './yaml.js';
+import type { Reply, ReplyWord } from './codec/reply-parser.js';
+import { parseNames, parseStats, type Stats } from './codec/yaml.js';
 
 /** Undefined: this is no answer to the command. */
 export type Answer<T> = (reply: Reply) => T | undefined;

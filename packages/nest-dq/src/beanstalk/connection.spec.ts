@@ -1,8 +1,8 @@
 import { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
-import { systemClock } from '../time.js';
-import type { BeanstalkError } from './beanstalk-error.js';
+import { systemClock } from '../time/clock.js';
+import type { BeanstalkError } from './codec/beanstalk-error.js';
 import { Connection, type Done } from './connection.js';
 
 /** The server's end: it records each write and says what the spec tells it to. */

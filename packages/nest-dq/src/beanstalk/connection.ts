@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 import { type Answer, answers, type Found, type PutReply, type Reserved } from './answers.js';
-import { BeanstalkError } from './beanstalk-error.js';
-import { type Command, commands, type PutOptions } from './commands.js';
+import { BeanstalkError } from './codec/beanstalk-error.js';
+import { type Command, commands, type PutOptions } from './codec/commands.js';
 import { type Done, Pipeline } from './pipeline.js';
-import type { Stats } from './yaml.js';
+import type { Stats } from './codec/yaml.js';
 
 export type { Done, Found, PutOptions, PutReply, Reserved, Stats };
 

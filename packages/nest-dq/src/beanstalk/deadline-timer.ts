@@ -1,5 +1,5 @@
-import type { Clock } from '../time.js';
-import { WakeTimer } from '../wake-timer.js';
+import type { Clock } from '../time/clock.js';
+import { WakeTimer } from '../time/wake-timer.js';
 
 /** A deadline that keeps moving. Where it moved away, the timer wakes, looks, and is set for the rest. */
 export class DeadlineTimer {

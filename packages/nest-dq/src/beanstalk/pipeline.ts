@@ -1,12 +1,12 @@
 import type { Duplex } from 'node:stream';
 import { inWords } from '../errors.js';
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 import { type Answer, answers } from './answers.js';
-import { BeanstalkError, type BeanstalkErrorCode } from './beanstalk-error.js';
-import { type Command, commands } from './commands.js';
+import { BeanstalkError, type BeanstalkErrorCode } from './codec/beanstalk-error.js';
+import { type Command, commands } from './codec/commands.js';
 import { DeadlineTimer } from './deadline-timer.js';
 import { Outbox } from './outbox.js';
-import { type Reply, ReplyParser, type ReplyWord } from './reply-parser.js';
+import { type Reply, ReplyParser, type ReplyWord } from './codec/reply-parser.js';
 
 /** Called exactly once, never before the method that took it has returned. `value` is there only when `error` is not. */
 export type Done<T> = (error: BeanstalkError | undefined, value: T) => void;

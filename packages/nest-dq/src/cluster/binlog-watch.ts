@@ -1,4 +1,4 @@
-import type { Stats } from '../beanstalk/yaml.js';
+import type { Stats } from '../beanstalk/codec/yaml.js';
 
 interface Counters {
   /** Jobs that were ever put. */

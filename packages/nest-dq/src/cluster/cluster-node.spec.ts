@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import { ScriptedNode } from '../testing/scripted-node.js';
+import { ScriptedNode } from '../../spec-support/scripted-node.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
-import type { Timer } from '../time.js';
+import type { Timer } from '../time/clock.js';
 import { ClusterNode, type DeleteResult } from './cluster-node.js';
 import type { PutFailure } from './node-put.js';
-import { parseLocation } from '../location.js';
+import { parseLocation } from '../copies/location.js';
 
 /** Knows which timers it still has to call. */
 class CountingClock extends VirtualClock {

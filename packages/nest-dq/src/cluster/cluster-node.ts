@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
+import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 import { Connection } from '../beanstalk/connection.js';
-import type { Clock, Timer } from '../time.js';
-import { UNKNOWN_COPY, locationStart, type Location } from '../location.js';
+import type { Clock, Timer } from '../time/clock.js';
+import { UNKNOWN_COPY, locationStart, type Location } from '../copies/location.js';
 import { LaneHealth } from './lane-health.js';
 import { putCopy, type CopyToPut, type Store } from './node-put.js';
 import { StoreHealth } from './store-health.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { ScriptedNode } from '../testing/scripted-node.js';
+import { ScriptedNode } from '../../spec-support/scripted-node.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { Cluster } from './cluster.js';
 import { ClusterNode, type DeleteResult } from './cluster-node.js';
-import { longestLocation, type Place } from '../location.js';
+import { longestLocation, type Place } from '../copies/location.js';
 import type { StoreResult } from './job-put.js';
 
 interface Put {

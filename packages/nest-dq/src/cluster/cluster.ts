@@ -1,6 +1,6 @@
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 import type { ClusterNode, DeleteResult } from './cluster-node.js';
-import { longestLocation, parseLocation } from '../location.js';
+import { longestLocation, parseLocation } from '../copies/location.js';
 import { JobPut, type NewCopies, type StoreResult } from './job-put.js';
 import { place } from './placement.js';
 

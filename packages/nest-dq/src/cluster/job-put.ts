@@ -1,5 +1,5 @@
 import type { PutOptions } from '../beanstalk/connection.js';
-import type { Place } from '../location.js';
+import type { Place } from '../copies/location.js';
 import type { ClusterNode } from './cluster-node.js';
 import type { CopyToPut, PutFailure } from './node-put.js';
 import type { Placement } from './placement.js';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { BeanstalkError } from '../beanstalk/beanstalk-error.js';
+import { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { LaneHealth } from './lane-health.js';
 

@@ -1,5 +1,5 @@
-import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
-import type { Clock } from '../time.js';
+import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
+import type { Clock } from '../time/clock.js';
 
 /** Tries in a row. With one that fails, the node may have gone away a moment ago. */
 const CERTAIN = 2;

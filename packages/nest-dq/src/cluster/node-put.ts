@@ -1,6 +1,6 @@
-import type { BeanstalkError } from '../beanstalk/beanstalk-error.js';
+import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 import type { Connection, PutOptions, PutReply } from '../beanstalk/connection.js';
-import { UNKNOWN_COPY } from '../location.js';
+import { UNKNOWN_COPY } from '../copies/location.js';
 import { LOG_STOPPED, type StoreHealth } from './store-health.js';
 
 /** Why a copy was not stored, and whether it may have been all the same. */

@@ -1,5 +1,5 @@
-import type { Stats } from '../beanstalk/yaml.js';
-import type { Clock } from '../time.js';
+import type { Stats } from '../beanstalk/codec/yaml.js';
+import type { Clock } from '../time/clock.js';
 import { BinlogWatch } from './binlog-watch.js';
 
 /** Milliseconds. How long a node that refused to store is left alone. */

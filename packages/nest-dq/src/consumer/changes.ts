@@ -1,4 +1,4 @@
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 
 /** Lets one wait for a condition that is looked at after every change, and never by polling. */
 export class Changes {

@@ -3,17 +3,17 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
 import type { LedgerListener } from '../ledger/ledger.js';
-import { MemoryLedger } from '../ledger/memory-ledger.js';
-import type { MemoryTubeLedger } from '../ledger/memory-tube-ledger.js';
+import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
+import type { MemoryTubeLedger } from '../ledger/memory/memory-tube-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { DEFAULT_LOG_LEVELS } from '../nest/log-levels.js';
 import { LogReport } from '../nest/log-report.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
-import { CollectingHub } from '../testing/collecting-hub.js';
-import { CollectingLogger } from '../testing/collecting-logger.js';
+import { CollectingHub } from '../../spec-support/collecting-hub.js';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { ClusterConsumer } from './consumer.js';
-import { DEFAULT_HANDLER_SETTINGS } from './handler-settings.js';
+import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
 
 const LEDGER = { lease: 15_000, doneTtl: 120_000, staleAfter: 604_800_000 };
 const SETTINGS = {

@@ -1,11 +1,11 @@
 import type { Cluster } from '../cluster/cluster.js';
 import type { EventHub } from '../events/event-hub.js';
-import type { HandlerMethod } from '../job.js';
+import type { HandlerMethod } from '../api/job.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 import type { ConsumerReport } from './report.js';
-import type { SharedLanesOfNodes } from './shared-lanes.js';
+import type { SharedLanesOfNodes } from './reserve/shared-lanes.js';
 
 /** What all tubes of a process are consumed with. */
 export interface ConsumerParts {

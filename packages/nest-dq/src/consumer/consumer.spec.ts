@@ -2,14 +2,14 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import { MemoryLedger } from '../ledger/memory-ledger.js';
+import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
-import { CollectingHub } from '../testing/collecting-hub.js';
+import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
-import { defineTube } from '../tube.js';
+import { defineTube } from '../api/tube.js';
 import { ClusterConsumer, type ClusterConsumerSettings } from './consumer.js';
-import { DEFAULT_HANDLER_SETTINGS } from './handler-settings.js';
+import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
 import type { ConsumerReport } from './report.js';
 
 const SETTINGS: ClusterConsumerSettings = {

@@ -1,9 +1,9 @@
 import { DqError, show } from '../errors.js';
-import type { HandlerMethod, HandlerOptions } from '../job.js';
-import { schemaOf, tubeName, type Tube } from '../tube.js';
+import type { HandlerMethod, HandlerOptions } from '../api/job.js';
+import { schemaOf, tubeName, type Tube } from '../api/tube.js';
 import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
-import { resolveHandlerOptions, type HandlerSettings } from './handler-settings.js';
-import { SharedLanesOfNodes } from './shared-lanes.js';
+import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
+import { SharedLanesOfNodes } from './reserve/shared-lanes.js';
 import { TubeConsumer } from './tube-consumer.js';
 
 /** What `consume` returns: the way to end it. */

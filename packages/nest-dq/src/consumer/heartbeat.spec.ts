@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { heldDelivery, recordingLane } from '../testing/recording-lane.js';
-import { ScriptedLedger } from '../testing/scripted-ledger.js';
+import { heldDelivery, recordingLane } from '../../spec-support/recording-lane.js';
+import { ScriptedLedger } from '../../spec-support/scripted-ledger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { Heartbeat } from './heartbeat.js';
-import { Run } from './run.js';
+import { Run } from './run/run.js';
 
 describe('Heartbeat', () => {
   let clock: VirtualClock;

@@ -1,8 +1,8 @@
 import { toError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
-import type { Clock, Timer } from '../time.js';
-import { halves } from './insistent-calls.js';
-import type { Run } from './run.js';
+import type { Clock, Timer } from '../time/clock.js';
+import { halves } from './finish/insistent-calls.js';
+import type { Run } from './run/run.js';
 
 const BATCH = 1_000;
 /** Milliseconds. A third of the copies' time to run. */

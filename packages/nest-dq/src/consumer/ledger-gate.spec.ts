@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { LedgerListener, TubeLedger } from '../ledger/ledger.js';
-import { turn } from '../testing/scripted-ledger.js';
+import { turn } from '../../spec-support/scripted-ledger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { LedgerGate } from './ledger-gate.js';
 

@@ -1,5 +1,5 @@
 import type { TubeLedger } from '../ledger/ledger.js';
-import type { Clock, Timer } from '../time.js';
+import type { Clock, Timer } from '../time/clock.js';
 
 /** Milliseconds. A ledger that is away for longer stops the reserving, so that others get what this process cannot claim ◆. */
 const AWAY_LIMIT = 1_000;

@@ -1,4 +1,4 @@
-import type { DelayedJob } from '../job.js';
+import type { DelayedJob } from '../api/job.js';
 import type { Death } from '../ledger/ledger.js';
 
 /** A failed job is tried again at a time, is a dead letter, or was revoked or replaced while it ran. */

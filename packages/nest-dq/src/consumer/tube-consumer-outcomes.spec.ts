@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JobEnvelope } from '../envelope.js';
+import { JobEnvelope } from '../copies/envelope.js';
 import type { DqError } from '../errors.js';
-import { parseRef } from '../job-ref.js';
-import { Again, Discard, type DelayedJob, type HandlerMethod, type JobReceipt } from '../job.js';
+import { parseRef } from '../copies/job-ref.js';
+import { Again, Discard, type DelayedJob, type HandlerMethod, type JobReceipt } from '../api/job.js';
 import type { FinishRequest, Letter } from '../ledger/ledger.js';
-import { parseLocation, type Place } from '../location.js';
-import { copyBody } from '../testing/copy-body.js';
-import { Consuming, NONE, forEver, type ConsumingProcess } from '../testing/consuming.js';
+import { parseLocation, type Place } from '../copies/location.js';
+import { copyBody } from '../../spec-support/copy-body.js';
+import { Consuming, NONE, forEver, type ConsumingProcess } from '../../spec-support/consuming.js';
 import type { VirtualClock } from '../test-kit/virtual-clock.js';
 
 const LEASE = 15_000;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { JobEnvelope } from '../envelope.js';
+import { JobEnvelope } from '../copies/envelope.js';
 import type { DqError } from '../errors.js';
-import { Discard, type DelayedJob } from '../job.js';
-import { copyBody } from '../testing/copy-body.js';
-import { BACKUP_DELAY, Consuming, NONE, forEver } from '../testing/consuming.js';
+import { Discard, type DelayedJob } from '../api/job.js';
+import { copyBody } from '../../spec-support/copy-body.js';
+import { BACKUP_DELAY, Consuming, NONE, forEver } from '../../spec-support/consuming.js';
 import type { VirtualClock } from '../test-kit/virtual-clock.js';
 
 const LEASE = 15_000;

@@ -1,18 +1,18 @@
 import { DqError } from '../errors.js';
-import type { HandlerMethod } from '../job.js';
+import type { HandlerMethod } from '../api/job.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import { Changes } from './changes.js';
 import type { ConsumerSettings, TubeParts } from './consumer-parts.js';
-import type { Delivery } from './delivery.js';
-import { Endings } from './endings.js';
-import { Executor } from './executor.js';
-import type { HandlerSettings } from './handler-settings.js';
+import type { Delivery } from './reserve/delivery.js';
+import { Endings } from './finish/endings.js';
+import { Executor } from './run/executor.js';
+import type { HandlerSettings } from './run/handler-settings.js';
 import { Heartbeat } from './heartbeat.js';
-import { Intake, type IntakeHost } from './intake.js';
+import { Intake, type IntakeHost } from './reserve/intake.js';
 import { LedgerGate } from './ledger-gate.js';
 import type { ConsumerReport } from './report.js';
-import { Run, type Grant } from './run.js';
-import { Signals } from './signals.js';
+import { Run, type Grant } from './run/run.js';
+import { Signals } from './run/signals.js';
 
 /** Milliseconds. How long handlers that heed their aborted signal have to end by themselves. */
 const ABORT_GRACE = 250;

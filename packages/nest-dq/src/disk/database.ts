@@ -1,5 +1,6 @@
 import { DqError, toError } from '../errors.js';
-import type { Clock, Duration } from '../time.js';
+import type { Clock } from '../time/clock.js';
+import type { Duration } from '../time/duration.js';
 import { damaged, prepareFolder } from './folder.js';
 
 /**

@@ -1,10 +1,10 @@
 import type { Disk } from '../disk/disk.js';
-import type { Clock } from '../time.js';
-import { isTubeName } from '../beanstalk/commands.js';
+import type { Clock } from '../time/clock.js';
+import { isTubeName } from '../beanstalk/codec/commands.js';
 import type { Alarms, Sleeper } from './alarms.js';
 import { Bag } from './bag.js';
 import type { Command } from './command-parser.js';
-import { Heap } from '../heap.js';
+import { Heap } from '../structures/heap.js';
 import { jobStats, tubeList, tubeStats } from './stats.js';
 import type { Job, JobStore, Reserver } from './store.js';
 import { dueBefore, type Tube, type Tubes } from './tubes.js';

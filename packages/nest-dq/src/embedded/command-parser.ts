@@ -1,4 +1,4 @@
-import { isTubeName } from '../beanstalk/commands.js';
+import { isTubeName } from '../beanstalk/codec/commands.js';
 
 /**
  * What one command line asks for, as beanstalkd 1.12 reads it. Times are whole seconds; names and bytes are latin1.

@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream';
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 
 type Done = (error?: Error | null) => void;
 

@@ -7,7 +7,8 @@ import type { Duplex } from 'node:stream';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { Disk } from '../disk/disk.js';
 import { DqError, show } from '../errors.js';
-import { parseDuration, systemClock, type Duration } from '../time.js';
+import { systemClock } from '../time/clock.js';
+import { parseDuration, type Duration } from '../time/duration.js';
 import { InProcessNode } from './in-process-node.js';
 import { Listener, type ListenAddress, type ListenOptions } from './listener.js';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { Disk } from '../disk/disk.js';
 import { DqError } from '../errors.js';
-import type { Clock, Timer } from '../time.js';
+import type { Clock, Timer } from '../time/clock.js';
 import { Alarms } from './alarms.js';
 import type { Client, Shared } from './client.js';
 import { duplexPair } from './duplex-pair.js';

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { describe, expect, it, jest } from '@jest/globals';
-import { keptOnDisk } from '../testing/kept-on-disk.js';
+import { keptOnDisk } from '../../spec-support/kept-on-disk.js';
 import { InProcessNode } from './in-process-node.js';
 
 let node: InProcessNode;

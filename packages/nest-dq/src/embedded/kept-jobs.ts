@@ -1,6 +1,6 @@
 import type { Disk, DiskPart } from '../disk/disk.js';
 import { allocate, VALUE, type DiskBatch } from '../disk/entries.js';
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 import { Job, type JobKeeper, type JobStore } from './store.js';
 import type { Tubes } from './tubes.js';
 

@@ -1,5 +1,5 @@
 import { hostname, machine, version as osVersion } from 'node:os';
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 import type { Verb } from './command-parser.js';
 import type { Job, JobStore } from './store.js';
 import type { Tube, Tubes } from './tubes.js';

@@ -1,6 +1,6 @@
 import { Alarms } from './alarms.js';
-import type { Clock } from '../time.js';
-import type { Heap, HeapItem } from '../heap.js';
+import type { Clock } from '../time/clock.js';
+import type { Heap, HeapItem } from '../structures/heap.js';
 import { readyBefore, type Tube, type Tubes } from './tubes.js';
 
 /** `incoming`: announced by a put whose body has not arrived yet; nobody can see it. */

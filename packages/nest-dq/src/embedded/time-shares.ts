@@ -1,4 +1,4 @@
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 
 /** Milliseconds of a round of the event loop for all who begin in it, together: long enough for a common batch. */
 const TO_BEGIN = 5;

@@ -1,6 +1,6 @@
 import type { Sleeper } from './alarms.js';
 import { Bag } from './bag.js';
-import { Heap } from '../heap.js';
+import { Heap } from '../structures/heap.js';
 import type { Job, Reserver } from './store.js';
 
 /** Jobs with a smaller priority number are counted as urgent. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { firstValueFrom, map, mergeMap, take, throwError } from 'rxjs';
-import type { DelayedJob } from '../job.js';
-import { CollectingHub } from '../testing/collecting-hub.js';
+import type { DelayedJob } from '../api/job.js';
+import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import type { DqEventName } from './events.js';
 
 const UP = { node: 'n1' };

@@ -1,6 +1,6 @@
 import { Subject, type Observable } from 'rxjs';
 import { DqError, show } from '../errors.js';
-import type { DelayedJob } from '../job.js';
+import type { DelayedJob } from '../api/job.js';
 import { DqEvents, type DqEventMap, type DqEventName } from './events.js';
 import { GuardedObservable, guarded } from './guarded-observable.js';
 

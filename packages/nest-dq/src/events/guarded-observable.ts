@@ -7,7 +7,7 @@ import {
   type TeardownLogic,
 } from 'rxjs';
 import { toError } from '../errors.js';
-import { isThenable } from '../thenable.js';
+import { isThenable } from '../structures/thenable.js';
 
 /** Is told what a listener threw, or its promise rejected with. */
 export type ListenerFailed = (error: Error) => void;

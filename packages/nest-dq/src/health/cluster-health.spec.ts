@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
-import { scripted } from '../testing/producing.js';
-import type { ScriptedNode } from '../testing/scripted-node.js';
+import { scripted } from '../../spec-support/producing.js';
+import type { ScriptedNode } from '../../spec-support/scripted-node.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { ClusterHealth } from './cluster-health.js';
 

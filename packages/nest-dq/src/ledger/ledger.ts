@@ -1,5 +1,5 @@
-import type { OnDuplicate, RevokeResult } from '../job.js';
-import type { Place } from '../location.js';
+import type { OnDuplicate, RevokeResult } from '../api/job.js';
+import type { Place } from '../copies/location.js';
 import type { Handover } from './handover.js';
 
 /**

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import type { SettledCopies } from './ledger.js';
-import { MemoryLedger } from './memory-ledger.js';
-import type { MemoryTubeLedger } from './memory-tube-ledger.js';
+import { MemoryLedger } from './memory/memory-ledger.js';
+import type { MemoryTubeLedger } from './memory/memory-tube-ledger.js';
 import type { DeletedCopy } from './deleted-copies.js';
 import type { Handover, LeftDeletions } from './handover.js';
 import { SettleQueue, type Deletion } from './settle-queue.js';

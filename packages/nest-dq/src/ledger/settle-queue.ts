@@ -1,6 +1,6 @@
-import { maskOf } from '../location.js';
-import type { Clock, Timer } from '../time.js';
-import { withinLimit } from './call-limit.js';
+import { maskOf } from '../copies/location.js';
+import type { Clock, Timer } from '../time/clock.js';
+import { withinLimit } from './redis/call-limit.js';
 import { DeletedCopies, type DeletedCopy } from './deleted-copies.js';
 import type { Ledger, SettledCopies } from './ledger.js';
 import type { Succession } from './succession.js';

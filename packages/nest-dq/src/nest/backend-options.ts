@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { DqError } from '../errors.js';
-import type { RedisSource } from '../ledger/redis-connection.js';
-import type { Duration } from '../time.js';
+import type { RedisSource } from '../ledger/redis/connection.js';
+import type { Duration } from '../time/duration.js';
 import { parseEndpoint, type Endpoint } from './endpoint.js';
 import { checkDuration, wrong } from './option-checks.js';
 import { redisUrlFault } from './redis-url.js';

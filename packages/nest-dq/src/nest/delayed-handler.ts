@@ -1,7 +1,7 @@
 import { show } from '../errors.js';
-import type { DelayedJob, HandlerOptions, HandlerResult } from '../job.js';
+import type { DelayedJob, HandlerOptions, HandlerResult } from '../api/job.js';
 import type { RecurrencePlan } from '../recurring/occurrences.js';
-import type { Tube } from '../tube.js';
+import type { Tube } from '../api/tube.js';
 import { MethodMarks } from './method-marks.js';
 
 /**

@@ -3,9 +3,9 @@ import { Injectable, Module, type DynamicModule, type Type } from '@nestjs/commo
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DqConsumer } from '../consumer/consumer.js';
 import { DqError } from '../errors.js';
-import type { DelayedJob } from '../job.js';
+import type { DelayedJob } from '../api/job.js';
 import { DqProducer } from '../producer/producer.js';
-import { CollectingLogger } from '../testing/collecting-logger.js';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { DelayedHandler } from './delayed-handler.js';
 import { DqModule } from './dq-module.js';
 import type { DqOptions } from './options.js';

@@ -13,7 +13,7 @@ import { DqEvents } from '../events/events.js';
 import { DqHealth } from '../health/health.js';
 import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 import { ENVIRONMENT, realEnvironment, type Backend, type Environment } from './environment.js';
 import { HandlerExplorer } from './handler-explorer.js';
 import { HandlerInvoker } from './handler-invoker.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { concat, lastValueFrom, of, throwError, type Observable } from 'rxjs';
-import { Discard } from '../job.js';
+import { Discard } from '../api/job.js';
 import { HandlerCall } from './handler-call.js';
 
 const discard = Discard.because('never');

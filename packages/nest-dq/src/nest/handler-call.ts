@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { isObservable, tap } from 'rxjs';
-import { isOutcome } from '../consumer/outcome.js';
-import type { Outcome } from '../job.js';
+import { isOutcome } from '../consumer/run/outcome.js';
+import type { Outcome } from '../api/job.js';
 
 /** What a handler itself came to in one run, whatever interceptors make of that. */
 export class HandlerCall {

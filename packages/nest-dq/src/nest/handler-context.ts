@@ -4,9 +4,9 @@ import {
   type ContextId,
   type NestContainer,
 } from '@nestjs/core';
-import { isOutcome } from '../consumer/outcome.js';
-import { RunningJob } from '../consumer/run.js';
-import type { DelayedJob, HandlerMethod } from '../job.js';
+import { isOutcome } from '../consumer/run/outcome.js';
+import { RunningJob } from '../consumer/run/run.js';
+import type { DelayedJob, HandlerMethod } from '../api/job.js';
 import { DQ_CONTEXT } from './dq-context.js';
 import type { Wrapper } from './enhancers.js';
 import { HandlerCall } from './handler-call.js';

@@ -1,8 +1,8 @@
 import type { DiscoveryService } from '@nestjs/core';
-import { resolveHandlerOptions } from '../consumer/handler-settings.js';
+import { resolveHandlerOptions } from '../consumer/run/handler-settings.js';
 import { DqError, show } from '../errors.js';
-import type { HandlerMethod, HandlerOptions } from '../job.js';
-import { tubeName, type Tube } from '../tube.js';
+import type { HandlerMethod, HandlerOptions } from '../api/job.js';
+import { tubeName, type Tube } from '../api/tube.js';
 import { handlerMarks, type HandlerMark } from './delayed-handler.js';
 import type { Wrapper } from './enhancers.js';
 import { clusterOf, MarkedMethods, type ClusterNames, type Found, type NestModule } from './found-methods.js';

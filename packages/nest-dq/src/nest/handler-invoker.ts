@@ -2,7 +2,7 @@ import type { LoggerService } from '@nestjs/common';
 import type { ApplicationConfig } from '@nestjs/core';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { DqError } from '../errors.js';
-import type { HandlerMethod } from '../job.js';
+import type { HandlerMethod } from '../api/job.js';
 import { enhancersOf, isEmpty, scopedGlobals, type Wrapper } from './enhancers.js';
 import type { Found } from './found-methods.js';
 import { HandlerContext } from './handler-context.js';

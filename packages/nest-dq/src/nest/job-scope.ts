@@ -1,6 +1,6 @@
 import { ContextIdFactory, ModuleRef, type ContextId } from '@nestjs/core';
 import { DqError } from '../errors.js';
-import type { DelayedJob } from '../job.js';
+import type { DelayedJob } from '../api/job.js';
 import type { Wrapper } from './enhancers.js';
 
 /**

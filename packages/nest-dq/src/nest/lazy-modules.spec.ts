@@ -4,7 +4,7 @@ import { LazyModuleLoader } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DqConsumer } from '../consumer/consumer.js';
 import { DqProducer } from '../producer/producer.js';
-import { CollectingLogger } from '../testing/collecting-logger.js';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { DelayedHandler } from './delayed-handler.js';
 import { DqModule } from './dq-module.js';
 import { OnDq } from './on-dq.js';

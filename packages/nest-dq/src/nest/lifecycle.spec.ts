@@ -13,10 +13,10 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DqConsumer } from '../consumer/consumer.js';
-import type { DqHooks } from '../hooks.js';
-import type { DelayedJob } from '../job.js';
+import type { DqHooks } from '../events/hooks.js';
+import type { DelayedJob } from '../api/job.js';
 import { DqProducer } from '../producer/producer.js';
-import { CollectingLogger } from '../testing/collecting-logger.js';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { DelayedHandler } from './delayed-handler.js';
 import { DqModule } from './dq-module.js';

@@ -1,10 +1,10 @@
 import type { LoggerService, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { DqError, toError } from '../errors.js';
-import type { HandlerMethod } from '../job.js';
+import type { HandlerMethod } from '../api/job.js';
 import { occurrencesOf } from '../recurring/occurrences.js';
 import { SeriesKeeper } from '../recurring/series-keeper.js';
 import { Series } from '../recurring/series.js';
-import type { Clock, Timer } from '../time.js';
+import type { Clock, Timer } from '../time/clock.js';
 import type { ClusterNames, NestModule } from './found-methods.js';
 import type { FoundHandler, HandlerExplorer } from './handler-explorer.js';
 import type { ListenerExplorer } from './listener-explorer.js';

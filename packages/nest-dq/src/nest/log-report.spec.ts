@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Duplex } from 'node:stream';
 import { ClusterNode } from '../cluster/cluster-node.js';
-import { Discard, Retry, type DelayedJob } from '../job.js';
-import { CollectingLogger } from '../testing/collecting-logger.js';
+import { Discard, Retry, type DelayedJob } from '../api/job.js';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { DEFAULT_LOG_LEVELS } from './log-levels.js';
 import { LogReport } from './log-report.js';

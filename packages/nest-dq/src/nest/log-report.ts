@@ -1,11 +1,11 @@
 import type { LoggerService } from '@nestjs/common';
 import type { ClusterNode, NodeListener } from '../cluster/cluster-node.js';
-import { isOutcome, textOf } from '../consumer/outcome.js';
+import { isOutcome, textOf } from '../consumer/run/outcome.js';
 import type { AfterFailure, ConsumerReport, NamedJob } from '../consumer/report.js';
 import { DqError, shorten } from '../errors.js';
-import type { DelayedJob } from '../job.js';
+import type { DelayedJob } from '../api/job.js';
 import type { Death, LedgerListener } from '../ledger/ledger.js';
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 import type { DqLogLevel, DqLogLevels } from './log-levels.js';
 
 /** Milliseconds. The same trouble is not told again within this time. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ForbiddenException, UnauthorizedException } from '@nestjs/common';
-import { CollectingLogger } from '../testing/collecting-logger.js';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import type { Enhancers } from './enhancers.js';
 import { Misfits } from './misfits.js';
 

@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
-import { isTubeName } from '../beanstalk/commands.js';
+import { isTubeName } from '../beanstalk/codec/commands.js';
 import { DqError, show } from '../errors.js';
-import { parseDuration, type Duration } from '../time.js';
+import { parseDuration, type Duration } from '../time/duration.js';
 
 /** `DQ_CONFIG`: what is wrong, the value that was given, and what was expected. */
 export function wrong(what: string, value: unknown, expected: string): DqError {

@@ -1,10 +1,10 @@
 import { Logger, type LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
-import { resolveHandlerOptions, type HandlerSettings } from '../consumer/handler-settings.js';
+import { resolveHandlerOptions, type HandlerSettings } from '../consumer/run/handler-settings.js';
 import { DqError, show } from '../errors.js';
-import { checkHooks, type DqHooks } from '../hooks.js';
-import type { HandlerOptions } from '../job.js';
-import type { Duration } from '../time.js';
+import { checkHooks, type DqHooks } from '../events/hooks.js';
+import type { HandlerOptions } from '../api/job.js';
+import type { Duration } from '../time/duration.js';
 import { resolveFolder, resolveServers, type Folder, type Servers } from './backend-options.js';
 import { clusterLogger } from './cluster-logger.js';
 import { resolveLogLevels, type DqLogLevels } from './log-levels.js';

@@ -1,5 +1,5 @@
 import { show } from '../errors.js';
-import type { HandlerOptions } from '../job.js';
+import type { HandlerOptions } from '../api/job.js';
 import type { RecurrencePlan } from '../recurring/occurrences.js';
 import { markHandler, type DecoratedHandler } from './delayed-handler.js';
 

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DqProducer } from '../producer/producer.js';
-import { CollectingLogger } from '../testing/collecting-logger.js';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { DelayedHandler } from './delayed-handler.js';
 import { DqModule } from './dq-module.js';
 

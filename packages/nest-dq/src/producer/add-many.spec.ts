@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AddResult } from '../job.js';
-import type { LedgerCall } from '../testing/changed-ledger.js';
-import { embedded, failure, scripted } from '../testing/producing.js';
+import type { AddResult } from '../api/job.js';
+import type { LedgerCall } from '../../spec-support/changed-ledger.js';
+import { embedded, failure, scripted } from '../../spec-support/producing.js';
 
 const outcome = ({ receipt, error }: AddResult) => (receipt ? receipt.status : error.code);
 const payloadOf = (text: string) => JSON.parse(text) as number;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { keyedId, parseRef } from '../job-ref.js';
-import type { JobOptions, JobReceipt } from '../job.js';
-import type { JobRecord } from '../ledger/job-record.js';
-import { settle } from '../ledger/owed-copies.js';
-import { embedded, failure, scripted } from '../testing/producing.js';
-import { orders, Turns } from '../testing/turns.js';
+import { keyedId, parseRef } from '../copies/job-ref.js';
+import type { JobOptions, JobReceipt } from '../api/job.js';
+import type { JobRecord } from '../ledger/rules/job-record.js';
+import { settle } from '../ledger/rules/owed-copies.js';
+import { embedded, failure, scripted } from '../../spec-support/producing.js';
+import { orders, Turns } from '../../spec-support/turns.js';
 
 const ID = keyedId('t', 'k');
 const KEY = { tube: 't', key: 'k' };

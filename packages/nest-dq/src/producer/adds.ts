@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
-import { deleteCopies } from '../copy-deletion.js';
+import { deleteCopies } from '../copies/deletion.js';
 import {
   announcedBy,
   envelopeFor,
@@ -9,15 +9,15 @@ import {
   storeCopies,
   tooFewCopies,
   type Stored,
-} from '../copy-storing.js';
-import { stagger } from '../copy-timing.js';
-import type { Content, JobEnvelope } from '../envelope.js';
+} from '../copies/storing.js';
+import { stagger } from '../copies/timing.js';
+import type { Content, JobEnvelope } from '../copies/envelope.js';
 import { DqError, show } from '../errors.js';
-import { formatRef, keyedId } from '../job-ref.js';
-import type { ResolvedJobOptions } from '../job-options.js';
-import type { JobReceipt } from '../job.js';
+import { formatRef, keyedId } from '../copies/job-ref.js';
+import type { ResolvedJobOptions } from '../api/job-options.js';
+import type { JobReceipt } from '../api/job.js';
 import type { Schedule, TubeLedger } from '../ledger/ledger.js';
-import { isUnknown, type Place } from '../location.js';
+import { isUnknown, type Place } from '../copies/location.js';
 import type { BatchedLedger } from './batched-ledger.js';
 import { abortAndDelete, answered, ask, commit, conflict, isEnough } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';

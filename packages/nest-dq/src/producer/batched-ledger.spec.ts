@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Ledger } from '../ledger/ledger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
-import { ScriptedLedger, turn } from '../testing/scripted-ledger.js';
+import { ScriptedLedger, turn } from '../../spec-support/scripted-ledger.js';
 import { BatchedLedger } from './batched-ledger.js';
 
 it('keeps nothing of a tube once all that was asked of it is answered', async () => {

@@ -14,7 +14,7 @@ import type {
   Schedule,
   TubeLedger,
 } from '../ledger/ledger.js';
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 
 /** A script blocks Redis while it runs. */
 const LARGEST_BATCH = 256;

@@ -1,6 +1,6 @@
 import { DqError, show } from '../errors.js';
-import type { PatienceOptions } from '../job.js';
-import { parseDuration } from '../time.js';
+import type { PatienceOptions } from '../api/job.js';
+import { parseDuration } from '../time/duration.js';
 
 /** What a call was given beside its arguments, with no name that it does not know; `DQ_BAD_OPTION`. */
 export function checkObject<T extends object>(

@@ -1,9 +1,9 @@
-import { encodePayload, type Content } from '../envelope.js';
-import { deleteCopies } from '../copy-deletion.js';
-import { owedAt } from '../copy-storing.js';
+import { encodePayload, type Content } from '../copies/envelope.js';
+import { deleteCopies } from '../copies/deletion.js';
+import { owedAt } from '../copies/storing.js';
 import { DqError, toError } from '../errors.js';
-import { formatRef, parseRef, type JobTarget } from '../job-ref.js';
-import { resolveJobOptions, withHeaders, type ResolvedJobOptions } from '../job-options.js';
+import { formatRef, parseRef, type JobTarget } from '../copies/job-ref.js';
+import { resolveJobOptions, withHeaders, type ResolvedJobOptions } from '../api/job-options.js';
 import type {
   AddResult,
   JobOptions,
@@ -14,10 +14,11 @@ import type {
   PatienceOptions,
   RescheduleResult,
   RevokeResult,
-} from '../job.js';
+} from '../api/job.js';
 import type { Schedule } from '../ledger/ledger.js';
-import type { Duration, When } from '../time.js';
-import { schemaOf, tubeName, type Tube } from '../tube.js';
+import type { Duration } from '../time/duration.js';
+import type { When } from '../time/instant.js';
+import { schemaOf, tubeName, type Tube } from '../api/tube.js';
 import { Adds, type AddDone } from './adds.js';
 import { BatchedLedger } from './batched-ledger.js';
 import { checkBoolean, checkObject, patienceOf } from './call-options.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseRef } from '../job-ref.js';
-import type { JobOptions, JobRef } from '../job.js';
-import { embedded, failure, scripted } from '../testing/producing.js';
-import { orders, Turns } from '../testing/turns.js';
-import { defineTube } from '../tube.js';
+import { parseRef } from '../copies/job-ref.js';
+import type { JobOptions, JobRef } from '../api/job.js';
+import { embedded, failure, scripted } from '../../spec-support/producing.js';
+import { orders, Turns } from '../../spec-support/turns.js';
+import { defineTube } from '../api/tube.js';
 
 const KEY = { tube: 't', key: 'k' };
 const BOOM = { name: 'TypeError', message: 'boom', stack: 'TypeError: boom\n    at x' };

@@ -1,6 +1,7 @@
-import { LONGEST_DELAY } from '../copy-timing.js';
+import { LONGEST_DELAY } from '../copies/timing.js';
 import { DqError, show } from '../errors.js';
-import { parseDuration, parseWhen, showInstant, type Duration, type When } from '../time.js';
+import { parseDuration, type Duration } from '../time/duration.js';
+import { parseWhen, showInstant, type When } from '../time/instant.js';
 import { checkObject } from './call-options.js';
 
 /** When something is due, given ledger time at the call; both in whole ms. `DQ_PAST_TIME`, `DQ_TOO_FAR`. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import { parseRef } from '../job-ref.js';
-import { embedded, failure, scripted } from '../testing/producing.js';
+import { parseRef } from '../copies/job-ref.js';
+import { embedded, failure, scripted } from '../../spec-support/producing.js';
 
 const KEY = { tube: 't', key: 'k' };
 

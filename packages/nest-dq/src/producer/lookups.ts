@@ -1,6 +1,6 @@
-import { readCopy } from '../copy-reading.js';
-import { formatRef, type JobTarget } from '../job-ref.js';
-import type { JobView } from '../job.js';
+import { readCopy } from '../copies/reading.js';
+import { formatRef, type JobTarget } from '../copies/job-ref.js';
+import type { JobView } from '../api/job.js';
 import type { Schedule } from '../ledger/ledger.js';
 import type { BatchedLedger } from './batched-ledger.js';
 import { look } from './generations.js';

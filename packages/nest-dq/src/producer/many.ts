@@ -1,6 +1,6 @@
 import { DqError, show } from '../errors.js';
-import type { AddResult } from '../job.js';
-import type { Clock } from '../time.js';
+import type { AddResult } from '../api/job.js';
+import type { Clock } from '../time/clock.js';
 import type { AddDone } from './adds.js';
 import type { Together } from './retries.js';
 

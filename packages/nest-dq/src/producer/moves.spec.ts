@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseRef } from '../job-ref.js';
-import type { JobOptions, JobReceipt, JobRef } from '../job.js';
-import type { JobRecord } from '../ledger/job-record.js';
-import { settle } from '../ledger/owed-copies.js';
-import { embedded, failure, scripted, type StoredCopy } from '../testing/producing.js';
-import { orders, Turns } from '../testing/turns.js';
-import type { Duration, When } from '../time.js';
+import { parseRef } from '../copies/job-ref.js';
+import type { JobOptions, JobReceipt, JobRef } from '../api/job.js';
+import type { JobRecord } from '../ledger/rules/job-record.js';
+import { settle } from '../ledger/rules/owed-copies.js';
+import { embedded, failure, scripted, type StoredCopy } from '../../spec-support/producing.js';
+import { orders, Turns } from '../../spec-support/turns.js';
+import type { Duration } from '../time/duration.js';
+import type { When } from '../time/instant.js';
 
 const KEY = { tube: 't', key: 'k' };
 type Kind = 'plain' | 'claimed before' | 'keyed';

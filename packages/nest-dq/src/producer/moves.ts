@@ -1,5 +1,5 @@
-import { deleteCopies } from '../copy-deletion.js';
-import { readCopy } from '../copy-reading.js';
+import { deleteCopies } from '../copies/deletion.js';
+import { readCopy } from '../copies/reading.js';
 import {
   announcedBy,
   envelopeFor,
@@ -8,13 +8,13 @@ import {
   storeCopies,
   tooFewCopies,
   type Stored,
-} from '../copy-storing.js';
-import type { Content, Envelope } from '../envelope.js';
+} from '../copies/storing.js';
+import type { Content, Envelope } from '../copies/envelope.js';
 import { DqError, show } from '../errors.js';
-import type { JobTarget } from '../job-ref.js';
-import type { RescheduleResult } from '../job.js';
+import type { JobTarget } from '../copies/job-ref.js';
+import type { RescheduleResult } from '../api/job.js';
 import type { Letter, Opening, Refusal, Schedule, StoredGeneration } from '../ledger/ledger.js';
-import type { Place } from '../location.js';
+import type { Place } from '../copies/location.js';
 import type { BatchedLedger } from './batched-ledger.js';
 import { abortAndDelete, ask, commit, conflict, isEnough } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DqError } from '../errors.js';
-import type { ScriptedNode } from '../testing/scripted-node.js';
-import { embedded, failure, scripted } from '../testing/producing.js';
+import type { ScriptedNode } from '../../spec-support/scripted-node.js';
+import { embedded, failure, scripted } from '../../spec-support/producing.js';
 
 /** Milliseconds. */
 const PATIENCE = 5_000;

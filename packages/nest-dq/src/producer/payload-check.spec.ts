@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { failure, embedded } from '../testing/producing.js';
-import { dated, datedLater, schemaBy } from '../testing/schemas.js';
-import { defineTube } from '../tube.js';
+import { failure, embedded } from '../../spec-support/producing.js';
+import { dated, datedLater, schemaBy } from '../../spec-support/schemas.js';
+import { defineTube } from '../api/tube.js';
 
 const Dated = defineTube('t', { schema: schemaBy(dated) });
 const DatedLater = defineTube('t', { schema: schemaBy(datedLater) });

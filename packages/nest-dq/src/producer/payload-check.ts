@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { decodePayload, type Content } from '../envelope.js';
+import { decodePayload, type Content } from '../copies/envelope.js';
 import { DqError, show, toError } from '../errors.js';
-import { checkPayload, type Checked } from '../schema.js';
-import { isThenable } from '../thenable.js';
+import { checkPayload, type Checked } from '../api/schema.js';
+import { isThenable } from '../structures/thenable.js';
 
 /**
  * Throws `DQ_BAD_PAYLOAD` where the tube's schema refuses what a handler would read, or fails itself; a promise of that

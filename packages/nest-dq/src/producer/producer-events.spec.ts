@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { embedded, failure } from '../testing/producing.js';
+import { embedded, failure } from '../../spec-support/producing.js';
 
 describe('the events of a producer', () => {
   it('tell what was scheduled: each receipt once, and nothing that failed or was kept', async () => {

@@ -1,9 +1,9 @@
 import type { Cluster } from '../cluster/cluster.js';
 import type { EventHub } from '../events/event-hub.js';
-import type { DqHooks } from '../hooks.js';
+import type { DqHooks } from '../events/hooks.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 
 /** What jobs are scheduled with. */
 export interface ProducerParts {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseRef } from '../job-ref.js';
-import type { JobReceipt } from '../job.js';
-import { failure, scripted } from '../testing/producing.js';
-import type { ScriptedNode } from '../testing/scripted-node.js';
-import type { When } from '../time.js';
+import { parseRef } from '../copies/job-ref.js';
+import type { JobReceipt } from '../api/job.js';
+import { failure, scripted } from '../../spec-support/producing.js';
+import type { ScriptedNode } from '../../spec-support/scripted-node.js';
+import type { When } from '../time/instant.js';
 import type { ClusterProducer } from './cluster-producer.js';
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/;

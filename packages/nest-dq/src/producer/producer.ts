@@ -7,9 +7,10 @@ import type {
   PatienceOptions,
   RescheduleResult,
   RevokeResult,
-} from '../job.js';
-import type { Duration, When } from '../time.js';
-import type { Tube } from '../tube.js';
+} from '../api/job.js';
+import type { Duration } from '../time/duration.js';
+import type { When } from '../time/instant.js';
+import type { Tube } from '../api/tube.js';
 import type { TubeProducer } from './tube-producer.js';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { embedded } from '../testing/producing.js';
+import { embedded } from '../../spec-support/producing.js';
 
 const KEY = { tube: 't', key: 'k' };
 const options = { key: 'k', headers: { plan: 'a', trace: '1' } };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DqError } from '../errors.js';
-import { failure } from '../testing/producing.js';
+import { failure } from '../../spec-support/producing.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { Retries, type PatientCall, type Together } from './retries.js';
 

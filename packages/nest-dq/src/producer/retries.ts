@@ -1,5 +1,5 @@
 import { DqError, factOf, type DqErrorCode } from '../errors.js';
-import type { Clock, Timer } from '../time.js';
+import type { Clock, Timer } from '../time/clock.js';
 
 /** So many calls wait for their next try at most, with so many bytes of payloads; what comes then fails. */
 const MOST_CALLS = 50_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { embedded, failure } from '../testing/producing.js';
-import { dated, schemaBy } from '../testing/schemas.js';
-import { defineTube } from '../tube.js';
+import { embedded, failure } from '../../spec-support/producing.js';
+import { dated, schemaBy } from '../../spec-support/schemas.js';
+import { defineTube } from '../api/tube.js';
 
 const Orders = defineTube<{ id: string }>('t');
 

@@ -1,5 +1,5 @@
 import { DqError, show } from '../errors.js';
-import { parseRef } from '../job-ref.js';
+import { parseRef } from '../copies/job-ref.js';
 import type {
   AddResult,
   JobOptions,
@@ -10,9 +10,10 @@ import type {
   RescheduleResult,
   RevokeResult,
   TubeJobRef,
-} from '../job.js';
-import type { Duration, When } from '../time.js';
-import type { Tube } from '../tube.js';
+} from '../api/job.js';
+import type { Duration } from '../time/duration.js';
+import type { When } from '../time/instant.js';
+import type { Tube } from '../api/tube.js';
 import type { DqProducer } from './producer.js';
 
 /**

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Ledger } from '../ledger/ledger.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
-import { ScriptedLedger } from '../testing/scripted-ledger.js';
+import { ScriptedLedger } from '../../spec-support/scripted-ledger.js';
 import { TubeTimes } from './tube-times.js';
 
 it('asks for the time of a tube once, and keeps a thousand tubes in mind at most', async () => {

@@ -1,5 +1,5 @@
 import type { Ledger } from '../ledger/ledger.js';
-import type { Clock } from '../time.js';
+import type { Clock } from '../time/clock.js';
 
 /** Milliseconds. How long a first add waits for ledger time. */
 const TIME_LIMIT = 500;

@@ -1,5 +1,5 @@
 import { DqError, show, toError } from '../errors.js';
-import { parseWhen, type When } from '../time.js';
+import { parseWhen, type When } from '../time/instant.js';
 
 /** When a series occurs: a cron expression, or a calendar of your own. */
 export type RecurrencePlan = string | RecurrenceCalendar;

@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
-import { CollectingHub } from '../testing/collecting-hub.js';
+import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import { SeriesKeeper } from './series-keeper.js';
-import { Again, type DelayedJob } from '../job.js';
+import { Again, type DelayedJob } from '../api/job.js';
 import type { Series } from './series.js';
 
 function keeper() {

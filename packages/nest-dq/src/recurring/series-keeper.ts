@@ -1,7 +1,7 @@
-import { isOutcome } from '../consumer/outcome.js';
+import { isOutcome } from '../consumer/run/outcome.js';
 import { toError } from '../errors.js';
 import type { DqEvents } from '../events/events.js';
-import type { Clock, Timer } from '../time.js';
+import type { Clock, Timer } from '../time/clock.js';
 import { SERIES_KEY, type Series } from './series.js';
 
 /** Milliseconds. How long a series rests at most whose occurrence died with the process that would have gone on. */

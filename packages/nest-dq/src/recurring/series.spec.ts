@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Again, type DelayedJob, type JobView } from '../job.js';
+import { Again, type DelayedJob, type JobView } from '../api/job.js';
 import { occurrencesOf, type RecurrencePlan } from './occurrences.js';
 import { Series, type SeriesProducer } from './series.js';
 

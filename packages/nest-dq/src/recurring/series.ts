@@ -1,6 +1,6 @@
-import { isOutcome } from '../consumer/outcome.js';
+import { isOutcome } from '../consumer/run/outcome.js';
 import { DqError } from '../errors.js';
-import { Again, type DelayedJob, type HandlerMethod, type HandlerResult, type JobView } from '../job.js';
+import { Again, type DelayedJob, type HandlerMethod, type HandlerResult, type JobView } from '../api/job.js';
 import type { ClusterProducer } from '../producer/cluster-producer.js';
 import type { Occurrences } from './occurrences.js';
 

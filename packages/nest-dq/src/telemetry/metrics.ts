@@ -1,6 +1,6 @@
 import { metrics, type Attributes, type BatchObservableCallback } from '@opentelemetry/api';
 import type { DqEventMap, DqEventName } from '../events/events.js';
-import type { DqClusterView } from '../hooks.js';
+import type { DqClusterView } from '../events/hooks.js';
 import { SCOPE, tubeAttributes } from './names.js';
 
 /** Seconds. */

@@ -2,7 +2,7 @@
  * Metrics and traces. It needs the package `@opentelemetry/api`, which nothing else here does.
  * @module nest-dq/opentelemetry
  */
-import type { DqHooks } from '../hooks.js';
+import type { DqHooks } from '../events/hooks.js';
 import { recordMetrics } from './metrics.js';
 import { carryTrace, spanAround } from './tracing.js';
 

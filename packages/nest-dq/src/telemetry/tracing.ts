@@ -7,10 +7,10 @@ import {
   trace,
   type Span,
 } from '@opentelemetry/api';
-import { isOutcome } from '../consumer/outcome.js';
+import { isOutcome } from '../consumer/run/outcome.js';
 import { toError } from '../errors.js';
-import type { DelayedJob } from '../job.js';
-import { isThenable } from '../thenable.js';
+import type { DelayedJob } from '../api/job.js';
+import { isThenable } from '../structures/thenable.js';
 import { SCOPE, tubeAttributes } from './names.js';
 
 /** Writes the caller's trace, and its baggage, into the job's headers. */

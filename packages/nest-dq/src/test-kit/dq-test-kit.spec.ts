@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { Again, Discard, type DelayedJob } from '../job.js';
-import { defineTube } from '../tube.js';
+import { Again, Discard, type DelayedJob } from '../api/job.js';
+import { defineTube } from '../api/tube.js';
 import { DqTestKit } from './dq-test-kit.js';
 import { VirtualClock } from './virtual-clock.js';
 

@@ -10,9 +10,10 @@ import { resolveOptions, type DqOptions, type ResolvedOptions } from '../nest/op
 import { DqRuntime } from '../nest/runtime.js';
 import { showCluster } from '../nest/tokens.js';
 import type { DqProducer } from '../producer/producer.js';
-import { refuseUnknown } from '../job-options.js';
-import { parseDuration, parseWhen, type Duration, type When } from '../time.js';
-import { tubeName, type AsJson, type Tube } from '../tube.js';
+import { refuseUnknown } from '../api/job-options.js';
+import { parseDuration, type Duration } from '../time/duration.js';
+import { parseWhen, type When } from '../time/instant.js';
+import { tubeName, type AsJson, type Tube } from '../api/tube.js';
 import { KitCluster, type ScheduledJob } from './kit-cluster.js';
 import { Gate, KitLedger } from './kit-ledger.js';
 import { Polls } from './polls.js';

@@ -1,10 +1,10 @@
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster, type ClusterSettings } from '../cluster/cluster.js';
-import { decodePayload, unwrap, type CopyHeader, type Envelope } from '../envelope.js';
-import type { JobOptions, Priority } from '../job.js';
+import { decodePayload, unwrap, type CopyHeader, type Envelope } from '../copies/envelope.js';
+import type { JobOptions, Priority } from '../api/job.js';
 import type { LedgerSettings } from '../ledger/ledger.js';
-import { MemoryLedger } from '../ledger/memory-ledger.js';
-import type { Clock } from '../time.js';
+import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
+import type { Clock } from '../time/clock.js';
 import { KitNode } from './kit-node.js';
 
 /** A job that waits for its time, or for its next attempt. */

@@ -1,5 +1,5 @@
 import type { Ledger, LedgerListener, TubeLedger } from '../ledger/ledger.js';
-import type { MemoryLedger } from '../ledger/memory-ledger.js';
+import type { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import type { RunTally } from './run-tally.js';
 
 /** Lets claims pass, or keeps them waiting: without an answer no handler begins. */

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import type { Clock, Timer } from '../time.js';
+import type { Clock, Timer } from '../time/clock.js';
 
 /** Milliseconds. What takes no longer is a pause before the next try, or the patience with a node that does not answer. */
 const SHORT = 500;

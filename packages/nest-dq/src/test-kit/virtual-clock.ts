@@ -1,5 +1,5 @@
-import { Heap, type HeapItem } from '../heap.js';
-import type { Clock, Timer } from '../time.js';
+import { Heap, type HeapItem } from '../structures/heap.js';
+import type { Clock, Timer } from '../time/clock.js';
 import { soon, turn } from './real-time.js';
 
 class Waiting implements HeapItem {

@@ -1,0 +1,194 @@
+import { Connection, type Stats } from '../src/beanstalk/connection.js';
+import { ClusterNode } from '../src/cluster/cluster-node.js';
+import { Cluster } from '../src/cluster/cluster.js';
+import { resolveHandlerOptions } from '../src/consumer/run/handler-settings.js';
+import type { ConsumerReport } from '../src/consumer/report.js';
+import { SharedLanesOfNodes } from '../src/consumer/reserve/shared-lanes.js';
+import { TubeConsumer } from '../src/consumer/tube-consumer.js';
+import { InProcessNode } from '../src/embedded/in-process-node.js';
+import type { HandlerMethod, HandlerOptions, JobOptions, JobReceipt } from '../src/api/job.js';
+import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
+import { SettleQueue } from '../src/ledger/settle-queue.js';
+import { ClusterProducer } from '../src/producer/cluster-producer.js';
+import { CollectingHub } from './collecting-hub.js';
+import { SwitchableLedger } from './switchable-ledger.js';
+import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+
+export const BACKUP_DELAY = 2_000;
+
+/** How many copies there are of each kind. */
+export type CopyCounts = Record<'ready' | 'reserved' | 'delayed' | 'buried', number>;
+export const NONE: CopyCounts = { ready: 0, reserved: 0, delayed: 0, buried: 0 };
+
+/** Three embedded nodes, a memory ledger, and processes that consume a tube called `tube`. */
+export class Consuming {
+  readonly clock = new VirtualClock();
+  readonly servers = Array.from({ length: 3 }, () => new InProcessNode(this.clock));
+  readonly ledger: MemoryLedger;
+  /** One connection to each node. */
+  readonly observers = this.servers.map(
+    (server) => new Connection(server.dial(), { clock: this.clock, deadline: 1e12 }),
+  );
+  readonly producer: ClusterProducer;
+  private readonly processes: ConsumingProcess[] = [];
+
+  constructor(readonly lease = 15_000) {
+    const settings = { lease, doneTtl: 600_000, staleAfter: 604_800_000 };
+    this.ledger = new MemoryLedger({ settings, clock: this.clock });
+    this.producer = this.process().producer;
+  }
+
+  /** One more process on the same nodes and ledger. */
+  process(): ConsumingProcess {
+    const made = new ConsumingProcess(this);
+    this.processes.push(made);
+    return made;
+  }
+
+  /** All that follows from what just happened, without any time passing. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 5; i++) await this.clock.advance(0);
+  }
+
+  async add(delay: number, options?: JobOptions): Promise<JobReceipt> {
+    const added = this.producer.delay('tube', { some: 'payload' }, delay, options);
+    await this.settle();
+    return added;
+  }
+
+  async addMany(count: number, delay: number): Promise<JobReceipt[]> {
+    const added = Promise.all(Array.from({ length: count }, () => this.producer.delay('tube', {}, delay)));
+    await this.settle();
+    return added;
+  }
+
+  /** All nodes together. */
+  async copies(): Promise<CopyCounts> {
+    const stats = await this.stats();
+    const sum = (kind: string) =>
+      stats.reduce((total, each) => total + Number(each[`current-jobs-${kind}`]), 0);
+    return {
+      ready: sum('ready'),
+      reserved: sum('reserved'),
+      delayed: sum('delayed'),
+      buried: sum('buried'),
+    };
+  }
+
+  /** Reserves that wait, all nodes together. */
+  async waits(): Promise<number> {
+    return (await this.stats()).reduce((total, each) => total + Number(each['current-waiting']), 0);
+  }
+
+  /** Ends the stop and tells how long it took. */
+  async stopped(consumer: TubeConsumer, limit: number): Promise<number> {
+    const began = this.clock.now();
+    let took: number | undefined;
+    void consumer.stop(limit).then(() => (took = this.clock.now() - began));
+    for (let i = 0; i < 1_000 && took === undefined; i++) await this.clock.advance(20);
+    if (took === undefined) throw new Error('it never stopped');
+    return took;
+  }
+
+  async close(): Promise<void> {
+    const stopped = Promise.all(this.processes.map(async ({ consumer }) => consumer?.stop(0)));
+    await this.clock.advance(10_000);
+    await stopped;
+    for (const process of this.processes) process.close();
+    for (const server of this.servers) server.close();
+    await this.settle();
+  }
+
+  private async stats(): Promise<Stats[]> {
+    const all: Stats[] = [];
+    for (const observer of this.observers) {
+      if (observer.closed) continue; // its node is gone, and what it had
+      const asked = observer.ask<Stats>((done) => observer.stats(done));
+      await this.settle();
+      all.push(await asked);
+    }
+    return all;
+  }
+}
+
+/** One process, which may consume the tube. */
+export class ConsumingProcess {
+  readonly cluster: Cluster;
+  readonly ledger: SwitchableLedger;
+  readonly settleQueue: SettleQueue;
+  readonly events = new CollectingHub();
+  readonly producer: ClusterProducer;
+  /** What was reported, a text each. */
+  readonly reports: string[] = [];
+  consumer: TubeConsumer | undefined;
+
+  constructor(private readonly world: Consuming) {
+    const { servers, clock, ledger } = world;
+    const nodes = servers.map((server, i) => new ClusterNode(`n${i}`, () => server.dial(), clock));
+    const cluster = (this.cluster = new Cluster(nodes, { replicas: 3, minWritten: 2 }));
+    this.ledger = new SwitchableLedger(ledger);
+    const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock));
+    const settings = { prefix: '', backupDelay: BACKUP_DELAY, patience: 0 };
+    this.producer = new ClusterProducer({
+      cluster,
+      ledger,
+      settleQueue,
+      clock,
+      settings,
+      events: this.events,
+    });
+    cluster.start();
+  }
+
+  /** A consumer that is not started. */
+  prepare(handler: HandlerMethod, options: HandlerOptions = {}): TubeConsumer {
+    const report: ConsumerReport = {
+      failed: ({ attempt }, { message }, next) =>
+        this.reports.push(`failed ${attempt} ${message} ${next instanceof Date ? 'retry' : next}`),
+      dead: (_tube, _job, { why }) => this.reports.push(`dead ${why}`),
+      poison: (_tube, node) => this.reports.push(`poison ${node}`),
+      leaseLost: (_tube, _id, attempt) => this.reports.push(`lease lost ${attempt}`),
+      revoked: (_tube, _id, attempt) => this.reports.push(`revoked ${attempt}`),
+      overran: (_tube, _id, attempt) => this.reports.push(`overran ${attempt}`),
+      instantOver: () => this.reports.push('instant over'),
+      notStored: (_tube, _id, _until, why) => this.reports.push(`not stored ${why}`),
+      ledgerTrouble: (_tube, id, error) => this.reports.push(`ledger trouble ${id} ${error.message}`),
+      stoodStill: (_tube, ms) => this.reports.push(`stood still ${ms}`),
+      cutOff: (_tube, handlers) => this.reports.push(`cut off ${handlers}`),
+      nodeTrouble: (node) => this.reports.push(`trouble ${node}`),
+    };
+    const { cluster, ledger, settleQueue, events } = this;
+    const { clock, lease } = this.world;
+    this.consumer = new TubeConsumer(
+      'tube',
+      handler,
+      resolveHandlerOptions(options),
+      { prefix: '', backupDelay: BACKUP_DELAY, lease },
+      {
+        cluster,
+        ledger,
+        settleQueue,
+        clock,
+        report,
+        events,
+        sharedLanes: new SharedLanesOfNodes(clock, report),
+      },
+    );
+    return this.consumer;
+  }
+
+  async consume(handler: HandlerMethod, options?: HandlerOptions): Promise<TubeConsumer> {
+    const consumer = this.prepare(handler, options);
+    consumer.start();
+    await this.world.settle();
+    return consumer;
+  }
+
+  /** After its consumer has stopped. Idempotent. */
+  close(): void {
+    void this.settleQueue.close();
+    this.cluster.close();
+  }
+}
+
+export const forEver = (): Promise<never> => new Promise<never>(() => undefined);

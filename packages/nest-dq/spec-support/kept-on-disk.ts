@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach } from '@jest/globals';
+import { Disk } from '../src/disk/disk.js';
+import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+
+/** Opens what a process keeps on its disk; returns what closes it. */
+export type Open = (disk: Disk, clock: VirtualClock) => Promise<() => unknown>;
+
+/** What one process after the other keeps in the same folder, a new one for each test. */
+export class KeptOnDisk {
+  clock!: VirtualClock;
+  disk!: Disk;
+  private dir!: string;
+  private close!: () => unknown;
+
+  constructor(private readonly open: Open) {}
+
+  async begin(): Promise<void> {
+    this.dir = await mkdtemp(join(tmpdir(), 'nest-dq-kept-'));
+    this.clock = new VirtualClock();
+    await this.start();
+  }
+
+  /** As the next process finds it, `later` milliseconds later. */
+  async restart(later = 0): Promise<void> {
+    await this.stop();
+    this.clock = new VirtualClock(this.clock.wall() + later);
+    await this.start();
+  }
+
+  async end(): Promise<void> {
+    await this.stop();
+    await rm(this.dir, { recursive: true });
+  }
+
+  private async start(): Promise<void> {
+    this.disk = await Disk.open(this.dir, this.clock);
+    this.close = await this.open(this.disk, this.clock);
+  }
+
+  private async stop(): Promise<void> {
+    await this.close();
+    await this.disk.close();
+  }
+}
+
+/** What the tests of a file keep: begun before each of them, and ended after it. */
+export function keptOnDisk(open: Open): KeptOnDisk {
+  const kept = new KeptOnDisk(open);
+  beforeEach(() => kept.begin());
+  afterEach(() => kept.end());
+  return kept;
+}

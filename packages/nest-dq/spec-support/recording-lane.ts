@@ -1,0 +1,98 @@
+import { BeanstalkError } from '../src/beanstalk/codec/beanstalk-error.js';
+import type { Connection, Reserved } from '../src/beanstalk/connection.js';
+import type { ClusterNode } from '../src/cluster/cluster-node.js';
+import { Delivery } from '../src/consumer/reserve/delivery.js';
+import { Lane, type LaneEvents } from '../src/consumer/reserve/lane.js';
+import { LogWrites } from '../src/consumer/reserve/log-writes.js';
+import { JobEnvelope, unwrap, type Content, type CopyHeader } from '../src/copies/envelope.js';
+import { copyBody } from './copy-body.js';
+
+/** A connection that writes down what was said, and answers when a spec says so. */
+export class RecordingConnection {
+  /** One text for each command: `release 7 pri 3`, with `pri` for whatever the priority is. */
+  readonly said: string[] = [];
+  closed = false;
+  /** It answers releases and burials as a healthy server does, and no spec need do it. */
+  prompt = false;
+  private readonly waiting: ((reply: unknown) => void)[] = [];
+
+  watch = (tube: string, done: Done): void => this.say(`watch ${tube}`, done);
+  ignore = (tube: string, done: Done): void => this.say(`ignore ${tube}`, done);
+  reserveWithTimeout = (seconds: number, done: Done): void => this.say(`reserve ${seconds}`, done);
+  reserveJob = (id: string, done: Done): void => this.say(`reserve-job ${id}`, done);
+  release = (id: string, _priority: number, delay: number, done: Done): void =>
+    this.letGo(`release ${id} pri ${delay}`, 'RELEASED', done);
+  bury = (id: string, _priority: number, done: Done): void => this.letGo(`bury ${id}`, 'BURIED', done);
+  delete = (id: string, done: Done): void => this.say(`delete ${id}`, done);
+  touch = (id: string, done: Done): void => this.say(`touch ${id}`, done);
+  close = (): void => void (this.closed = true);
+  quit = (): void => void this.said.push('quit');
+
+  get unanswered(): number {
+    return this.waiting.length;
+  }
+
+  /** Answers the oldest command that has no answer. */
+  answer(reply: Reserved | string | number | BeanstalkError): void {
+    this.waiting.shift()!(reply);
+  }
+
+  private letGo(command: string, reply: string, done: Done): void {
+    this.say(command, done);
+    if (this.prompt) this.waiting.pop()!(reply);
+  }
+
+  private say(command: string, done: Done): void {
+    this.said.push(command);
+    this.waiting.push((reply) =>
+      reply instanceof BeanstalkError ? done(reply, undefined as never) : done(undefined, reply as never),
+    );
+  }
+}
+
+type Done = (error: BeanstalkError | undefined, value: never) => void;
+
+/** An open lane over a connection that records; what was said to open it is forgotten. */
+export function recordingLane(events: Partial<LaneEvents> = {}): {
+  lane: Lane;
+  connection: RecordingConnection;
+  said: string[];
+} {
+  const connection = new RecordingConnection();
+  const all: LaneEvents = {
+    opened: () => undefined,
+    refused: () => undefined,
+    freed: () => undefined,
+    lost: () => undefined,
+    strayed: () => undefined,
+    full: false,
+    keep: () => undefined,
+    stranded: () => undefined,
+  };
+  Object.defineProperties(all, Object.getOwnPropertyDescriptors(events));
+  const lane = new Lane(connection as unknown as Connection, 'instance', new LogWrites(all), all);
+  lane.watch(new Set(['tube']));
+  connection.answer(2);
+  connection.answer(1);
+  connection.said.length = 0;
+  return { lane, connection, said: connection.said };
+}
+
+let made = 0;
+
+/** A delivery that its lane holds; due at 1,000, primary and without a payload unless told otherwise. */
+export function heldDelivery(
+  lane: Lane,
+  header: Partial<CopyHeader> & { copyId?: string } = {},
+  content: Content = { type: 'void', bytes: Buffer.alloc(0) },
+): Delivery {
+  const { copyId = String(++made), index = 0, siblings = [], ...rest } = header;
+  const job = { id: `job-${copyId}`, due: 1_000, generation: 0, copies: 3, priority: 1, ...rest };
+  const body = copyBody(new JobEnvelope(job, content), index, siblings);
+  const node = { endpoint: 'node' } as ClusterNode;
+  const envelope = unwrap(body);
+  if (typeof envelope === 'string') throw new Error(`the header given is none: ${envelope}`);
+  const delivery = new Delivery(node, lane, copyId, body, envelope, undefined as never);
+  lane.hold(delivery);
+  return delivery;
+}

@@ -1,0 +1,114 @@
+import type { Duplex } from 'node:stream';
+import { duplexPair } from '../src/embedded/duplex-pair.js';
+import type { Clock } from '../src/time/clock.js';
+
+export interface Arrived {
+  /** The command with its arguments. */
+  readonly line: string;
+  /** Of a put. */
+  readonly body: Buffer;
+  readonly at: number;
+}
+
+/** Its answer without the last CRLF; undefined: none, nor to anything that comes later on that connection. */
+export type Answer = (arrived: Arrived) => string | undefined;
+
+interface Client {
+  waiting: Buffer;
+  mute: boolean;
+}
+
+/**
+ * The wire of a node that answers as a spec says: what no real server does when asked to. It knows the greeting, the
+ * ping, both of which are `stats`, and the put by itself.
+ */
+export class ScriptedNode {
+  instance = 'scripted00000001';
+  /** It takes no connections. */
+  refusing = false;
+  readonly arrived: Arrived[] = [];
+  /** When it was dialled, by the clock. */
+  readonly dials: number[] = [];
+  /** What `stats` tells besides: without more, it has no log. */
+  readonly counters: Record<string, number> = {};
+  /** By the first word of the command. */
+  readonly answers: Record<string, Answer> = {
+    stats: () => {
+      const counters = Object.entries(this.counters).map(([name, count]) => `\n${name}: ${count}`);
+      return this.ok(`id: ${this.instance}\nmax-job-size: 65535${counters.join('')}`);
+    },
+    use: ({ line }) => `USING ${line.slice('use '.length)}`,
+    put: () => `INSERTED ${++this.lastId}`,
+  };
+
+  private lastId = 0;
+  private stopped = false;
+  private readonly clients = new Map<Duplex, Client>();
+
+  constructor(private readonly clock: Clock) {}
+
+  get connections(): number {
+    return this.clients.size;
+  }
+
+  /** What arrived, without arguments; greeting, pings and `use` left out. */
+  get words(): string[] {
+    const words = this.arrived.map(({ line }) => wordOf(line));
+    return words.filter((word) => word !== 'stats' && word !== 'use');
+  }
+
+  readonly dial = (): Duplex => {
+    this.dials.push(this.clock.now());
+    const { client, server } = duplexPair(this.clock);
+    if (this.refusing) return client.destroy(new Error('connect ECONNREFUSED'));
+    this.clients.set(server, { waiting: Buffer.alloc(0), mute: false });
+    server.on('close', () => this.clients.delete(server));
+    server.on('data', (chunk: Buffer) => this.take(server, chunk));
+    return client;
+  };
+
+  /** From now on it reads nothing, and still takes connections, as under SIGSTOP. */
+  freeze(): void {
+    this.stopped = true;
+  }
+
+  /** It reads what was sent meanwhile, and goes on. */
+  thaw(): void {
+    this.stopped = false;
+    for (const server of this.clients.keys()) this.take(server, Buffer.alloc(0));
+  }
+
+  /** Ends all connections, as a killed server does. */
+  cut(): void {
+    for (const server of this.clients.keys()) server.destroy();
+  }
+
+  ok(yaml: string): string {
+    return `OK ${yaml.length + 5}\r\n---\n${yaml}\n`;
+  }
+
+  private take(server: Duplex, chunk: Buffer): void {
+    const client = this.clients.get(server);
+    if (!client) return;
+    client.waiting = Buffer.concat([client.waiting, chunk]);
+    while (!this.stopped) {
+      const { waiting } = client;
+      const end = waiting.indexOf('\r\n');
+      if (end < 0) return;
+      const line = waiting.toString('latin1', 0, end);
+      const size = wordOf(line) === 'put' ? Number(line.split(' ')[4]) : undefined;
+      const next = end + 2 + (size === undefined ? 0 : size + 2);
+      if (waiting.length < next) return;
+      client.waiting = waiting.subarray(next);
+      const arrived = { line, body: waiting.subarray(end + 2, end + 2 + (size ?? 0)), at: this.clock.now() };
+      this.arrived.push(arrived);
+      const answer = this.answers[wordOf(line)]?.(arrived);
+      client.mute ||= answer === undefined;
+      if (!client.mute) server.write(`${answer}\r\n`);
+    }
+  }
+}
+
+function wordOf(line: string): string {
+  return line.split(' ', 1)[0]!;
+}

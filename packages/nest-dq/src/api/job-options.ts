@@ -1,0 +1,122 @@
+import { resolveBackoff, type ResolvedBackoff } from '../time/backoff.js';
+import { DqError, show } from '../errors.js';
+import type { JobOptions, OnDuplicate } from './job.js';
+import { parseDuration } from '../time/duration.js';
+
+/** Job options after they were checked. */
+export interface ResolvedJobOptions {
+  readonly key?: string;
+  readonly onDuplicate: OnDuplicate;
+  /** 0 high, 1 normal, 2 low. */
+  readonly priority: number;
+  readonly attempts?: number;
+  readonly backoff?: ResolvedBackoff;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly allowPast: boolean;
+  /** Milliseconds. */
+  readonly patience?: number;
+}
+
+const PRIORITIES = ['high', 'normal', 'low'];
+const ON_DUPLICATE = ['replace', 'keep', 'reject'];
+const LONGEST_KEY = 500;
+const KNOWN = new Set([
+  'key',
+  'onDuplicate',
+  'priority',
+  'attempts',
+  'backoff',
+  'headers',
+  'allowPast',
+  'patience',
+]);
+const DEFAULTS: ResolvedJobOptions = { onDuplicate: 'replace', priority: 1, allowPast: false };
+
+/** Checks what a producer says of one job; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` of `patience` or inside `backoff`. */
+export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobOptions {
+  if (options === undefined) return DEFAULTS;
+  if (typeof options !== 'object' || options === null) throw wrong('the job options', options, 'an object');
+  refuseUnknown(options, KNOWN, 'job');
+  const { key, onDuplicate, priority, attempts, backoff, headers, allowPast, patience } = options;
+  // A key that is there and undefined is an id that was forgotten: without it the job could never be found by its key.
+  if ('key' in options) checkKey(key, '`key`', 'DQ_BAD_OPTION');
+  if (onDuplicate !== undefined) {
+    if (!ON_DUPLICATE.includes(onDuplicate))
+      throw wrong('`onDuplicate`', onDuplicate, "'replace', 'keep' or 'reject'");
+    if (key === undefined) throw wrong('`onDuplicate`', onDuplicate, 'a `key` beside it');
+  }
+  if (priority !== undefined && !PRIORITIES.includes(priority)) {
+    throw wrong('`priority`', priority, "'high', 'normal' or 'low'");
+  }
+  if (allowPast !== undefined && typeof allowPast !== 'boolean')
+    throw wrong('`allowPast`', allowPast, 'a boolean');
+  if (headers !== undefined) checkHeaders(headers);
+  return {
+    key,
+    onDuplicate: onDuplicate ?? 'replace',
+    priority: priority === undefined ? 1 : PRIORITIES.indexOf(priority),
+    attempts: attempts === undefined ? undefined : checkAttempts(attempts),
+    backoff: backoff === undefined ? undefined : resolveBackoff(backoff),
+    // A copy: the caller may go on writing into its own.
+    headers: headers && { ...headers },
+    allowPast: allowPast ?? false,
+    patience: patience === undefined ? undefined : parseDuration(patience, '`patience`'),
+  };
+}
+
+/** The same options with other headers, which somebody else made; `DQ_BAD_OPTION`. */
+export function withHeaders(
+  options: ResolvedJobOptions,
+  headers: Record<string, string>,
+): ResolvedJobOptions {
+  checkHeaders(headers);
+  return { ...options, headers: Object.keys(headers).length > 0 ? headers : undefined };
+}
+
+/** A text of 1 to 500 characters. */
+export function checkKey(key: unknown, what: string, code: 'DQ_BAD_OPTION' | 'DQ_BAD_REF'): string {
+  if (typeof key === 'string' && key.length > 0 && key.length <= LONGEST_KEY) return key;
+  const long = typeof key === 'string' && key.length > LONGEST_KEY ? `, ${key.length} characters` : '';
+  throw new DqError(
+    code,
+    `${what} is ${show(key)}${long}: expected a text of 1 to ${LONGEST_KEY} characters`,
+  );
+}
+
+/** Runs at most: a whole number of 1 or more. */
+export function checkAttempts(attempts: unknown): number {
+  return checkCount('attempts', attempts);
+}
+
+/** A whole number of 1 or more, else `DQ_BAD_OPTION`. */
+export function checkCount(name: string, value: unknown): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 1) {
+    throw wrong(`\`${name}\``, value, 'a whole number of 1 or more');
+  }
+  return value as number;
+}
+
+/** Refuses what is misspelt. */
+export function refuseUnknown(options: object, known: ReadonlySet<string>, what: string): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (known.has(name) || value === undefined) continue;
+    throw new DqError(
+      'DQ_BAD_OPTION',
+      `there is no ${what} option \`${name}\` (given ${show(value)}); there are ${[...known].join(', ')}`,
+    );
+  }
+}
+
+function checkHeaders(headers: Record<string, string>): void {
+  // A Map, or fetch's Headers, has its entries elsewhere: it would be stored as nothing.
+  if (Object.prototype.toString.call(headers) !== '[object Object]') {
+    throw wrong('`headers`', headers, 'an object of texts');
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value !== 'string') throw wrong(`the header \`${name}\``, value, 'a text');
+  }
+}
+
+function wrong(what: string, value: unknown, expected: string): DqError {
+  return new DqError('DQ_BAD_OPTION', `${what} is ${show(value)}: expected ${expected}`);
+}

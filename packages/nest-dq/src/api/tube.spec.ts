@@ -1,0 +1,112 @@
+import { describe, expect, it } from '@jest/globals';
+import { dated, schemaBy } from '../../spec-support/schemas.js';
+import { defineTube, schemaOf, tubeName, type AsJson, type PayloadOf, type Tube } from './tube.js';
+
+describe('tubeName', () => {
+  it('takes a name, or a token', () => {
+    expect(tubeName('order.cancel', '')).toBe('order.cancel');
+    expect(tubeName(defineTube('order.cancel'), '')).toBe('order.cancel');
+    expect(tubeName('aZ0-9-+/;.$_()', '')).toBe('aZ0-9-+/;.$_()');
+  });
+
+  it('gives the name without the prefix', () => {
+    expect(tubeName('order', 'app1.')).toBe('order');
+    expect(tubeName('-order', 'app1.')).toBe('-order'); // what beanstalkd sees does not begin with -
+  });
+
+  it('counts the prefix in the 200 bytes', () => {
+    expect(tubeName('x'.repeat(200), '')).toHaveLength(200);
+    expect(tubeName('x'.repeat(197), 'app')).toHaveLength(197);
+    expect(() => tubeName('x'.repeat(201), '')).toThrow(/expected 1 to 200/);
+    expect(() => tubeName('x'.repeat(198), 'app')).toThrow(/behind the prefix "app"/);
+  });
+
+  it.each<unknown>([
+    '',
+    ' ',
+    'a b',
+    'ä',
+    'a\r\n',
+    '-a',
+    'a:b',
+    'a{b}',
+    undefined,
+    null,
+    5,
+    {},
+    { name: 5 },
+    [],
+  ])('refuses %p', (name) => {
+    expect(() => tubeName(name as string, '')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
+  });
+
+  it('refuses an empty name behind a prefix too', () => {
+    expect(() => tubeName('', 'app.')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
+  });
+});
+
+describe('defineTube', () => {
+  it('carries a schema, which a plain name has not', () => {
+    const schema = schemaBy(dated);
+    expect(schemaOf(defineTube('dated', { schema }))).toBe(schema);
+    expect(schemaOf(defineTube('plain'))).toBeUndefined();
+    expect(schemaOf('dated')).toBeUndefined();
+  });
+
+  it.each<unknown>(['', ' ', 'a b', 'ä', '- ', 'x'.repeat(201), `-${'x'.repeat(200)}`, undefined, 5, {}])(
+    'refuses the name %p where it stands',
+    (name) => {
+      const refusal = expect.objectContaining({ code: 'DQ_BAD_TUBE' });
+      expect(() => defineTube(name as string)).toThrow(refusal);
+      expect(() => defineTube(name as string, { schema: schemaBy(dated) })).toThrow(refusal);
+    },
+  );
+
+  it('leaves to its use what depends on the prefix', () => {
+    const tube = defineTube('-order');
+    expect(tubeName(tube, 'app.')).toBe('-order');
+    expect(() => tubeName(tube, '')).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
+    expect(defineTube('x'.repeat(200)).name).toHaveLength(200);
+  });
+
+  it.each<unknown>([
+    {},
+    null,
+    'schema',
+    { schema: undefined },
+    { schema: {} },
+    { schema: schemaBy(dated), more: 1 },
+  ])('refuses the options %p', (options) => {
+    expect(() => defineTube('x', options as { schema: ReturnType<typeof schemaBy> })).toThrow(
+      expect.objectContaining({ code: 'DQ_BAD_OPTION' }),
+    );
+  });
+});
+
+/** Compiles only where the two types are the same. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const same = <T extends true>(value: T): T => value;
+
+describe('the payload of a tube', () => {
+  it('is what JSON makes of it', () => {
+    interface Order {
+      id: string;
+      at: Date;
+      lines: { price: number; note?: string }[];
+      close(): void;
+    }
+    interface OrderAsJson {
+      id: string;
+      at: string;
+      lines: { price: number; note?: string }[];
+    }
+    const tube = defineTube<Order>('order');
+    const given: PayloadOf<typeof tube> = { id: '1', at: '2030', lines: [{ price: 1 }] };
+    const read: OrderAsJson = given;
+    expect(read.id).toBe('1');
+    expect(same<Same<AsJson<Uint8Array>, Buffer>>(true)).toBe(true);
+    expect(same<Same<AsJson<string>, string>>(true)).toBe(true);
+    expect(same<Same<AsJson<{ n: bigint; d: Date }>, { d: string }>>(true)).toBe(true);
+    expect(same<Same<PayloadOf<Tube<Order, Order>>, Order>>(true)).toBe(true);
+  });
+});

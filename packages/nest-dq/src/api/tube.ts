@@ -1,0 +1,90 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { isTubeName } from '../beanstalk/codec/commands.js';
+import { DqError, show } from '../errors.js';
+import { checkSchema } from './schema.js';
+
+/** A name with a payload type: `In` is what a producer gives, `Out` what a handler gets. Made by `defineTube`. */
+export interface Tube<In = any, Out = any> {
+  /** Without the prefix. */
+  readonly name: string;
+  /** What a payload is checked with, on adding and on running. */
+  readonly schema?: StandardSchemaV1<unknown, Out>;
+  /** Carries the types only; absent at run time. */
+  readonly '~in'?: (payload: In) => void;
+  /** Carries the types only; absent at run time. */
+  readonly '~out'?: () => Out;
+}
+
+/**
+ * Names a tube whose payloads a schema checks: any Standard Schema, as of Zod, Valibot or ArkType, also an asynchronous
+ * one. It is asked about the payload as the handler will read it, after JSON: on adding, where what it refuses is
+ * `DQ_BAD_PAYLOAD` with its issues, and what it returns is not stored; and on running, where its output is the payload,
+ * and what it refuses is a dead letter at once. A handler of the tube's plain name gets what is stored, unchecked.
+ * `DQ_BAD_OPTION`: it is no such schema. `DQ_BAD_TUBE`: see below.
+ */
+export function defineTube<S extends StandardSchemaV1>(
+  name: string,
+  options: { schema: S },
+): Tube<StandardSchemaV1.InferInput<S>, StandardSchemaV1.InferOutput<S>>;
+/**
+ * Names a tube and says what its payloads are, for producer and handler alike:
+ * `const OrderCancel = defineTube<{ id: string }>('order.cancel')`.
+ * The name is 1 to 200 bytes of `A-Z a-z 0-9 - + / ; . $ _ ( )`, otherwise `DQ_BAD_TUBE`; where it is too long only with the
+ * configured prefix, or begins with - and there is none, the first use throws that. A handler gets the payload as JSON leaves it (a Date arrives as a string);
+ * give `Out` to say otherwise.
+ */
+export function defineTube<In = unknown, Out = AsJson<In>>(name: string): Tube<In, Out>;
+export function defineTube(name: string, options?: { schema: StandardSchemaV1 }): Tube {
+  // Behind a prefix, which is known later, a name may begin with -.
+  if (typeof name !== 'string' || !isTubeName(name.replace(/^-/, 'x'))) throw badTube(show(name));
+  if (options === undefined) return { name };
+  const fields: unknown =
+    typeof options === 'object' && options !== null ? Object.keys(options).join() : options;
+  if (fields === 'schema') return { name, schema: checkSchema(options.schema, name) };
+  throw new DqError(
+    'DQ_BAD_OPTION',
+    `defineTube(${show(name)}) was given ${show(options)}: expected { schema }`,
+  );
+}
+
+/** The name of a tube or token, checked together with the prefix that will stand before it; `DQ_BAD_TUBE`. */
+export function tubeName(tube: string | Tube, prefix: string): string {
+  const name: unknown = typeof tube === 'object' && tube !== null ? tube.name : tube;
+  if (typeof name === 'string' && name !== '' && isTubeName(prefix + name)) return name;
+  const given = prefix === '' ? show(name) : `${show(name)} (behind the prefix ${show(prefix)})`;
+  throw badTube(given);
+}
+
+function badTube(given: string): DqError {
+  return new DqError(
+    'DQ_BAD_TUBE',
+    `the tube is ${given}: expected 1 to 200 of A-Z a-z 0-9 - + / ; . $ _ ( ), not beginning with -, prefix included`,
+  );
+}
+
+/** The schema of a tube, if it has one; a plain name has none. */
+export function schemaOf(tube: string | Tube): StandardSchemaV1 | undefined {
+  return typeof tube === 'object' ? tube.schema : undefined;
+}
+
+/** What a handler of the tube gets. */
+export type PayloadOf<T extends Tube> = T extends Tube<any, infer Out> ? Out : never;
+
+/** A value after JSON: Date is string, methods are gone, a top-level Uint8Array is a Buffer. */
+export type AsJson<T> = unknown extends T ? T : T extends Uint8Array ? Buffer : JsonOf<T>;
+
+type JsonOf<T> = unknown extends T
+  ? T
+  : T extends { toJSON(...args: never[]): infer J }
+    ? JsonOf<J>
+    : T extends string | number | boolean | null | undefined | void
+      ? T
+      : T extends bigint | symbol | ((...args: never[]) => unknown)
+        ? never
+        : T extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
+          ? {}
+          : T extends readonly unknown[]
+            ? { [K in keyof T]: JsonOf<T[K]> }
+            : T extends object
+              ? { [K in keyof T as [JsonOf<T[K]>] extends [never] ? never : K]: JsonOf<T[K]> }
+              : never;

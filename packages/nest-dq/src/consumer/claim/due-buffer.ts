@@ -1,0 +1,72 @@
+import { Heap } from '../../structures/heap.js';
+import type { TubeLedger } from '../../ledger/ledger.js';
+import type { Clock } from '../../time/clock.js';
+import { WakeTimer } from '../../time/wake-timer.js';
+import type { Delivery } from '../reserve/delivery.js';
+
+/** Milliseconds. Ledger time moves against the timer's, so no timer is trusted for longer. */
+const LONGEST_WAIT = 1_000;
+
+/**
+ * Holds what is early until it is to be claimed: as long before its time as the ledger grants it, where slots are to spare,
+ * so that the claim is answered by then and one call takes several; else at its time. One timer for the earliest; an
+ * interval would cost 5 % of a core.
+ */
+export class DueBuffer {
+  private readonly heap = new Heap<Delivery>((a, b) => a.due < b.due);
+  private readonly timer: WakeTimer;
+
+  /** `onDue` gets at once all that is to be claimed. */
+  constructor(
+    clock: Clock,
+    private readonly ledger: Pick<TubeLedger, 'now' | 'ahead'>,
+    /** Slots that nothing due waits for. */
+    private readonly spare: () => number,
+    private readonly onDue: (due: Delivery[]) => void,
+  ) {
+    this.timer = new WakeTimer(clock, () => this.wake());
+  }
+
+  get size(): number {
+    return this.heap.size;
+  }
+
+  add(delivery: Delivery): void {
+    delivery.fold();
+    this.heap.add(delivery);
+    if (this.heap.peek() === delivery) this.arm();
+  }
+
+  /** Does nothing with what it does not hold. */
+  remove(delivery: Delivery): void {
+    this.heap.remove(delivery);
+  }
+
+  /** Empties it. */
+  takeAll(): Delivery[] {
+    this.timer.cancel();
+    return this.heap.takeAll();
+  }
+
+  private arm(): void {
+    const first = this.heap.peek();
+    if (!first) return;
+    const { ledger } = this;
+    const ahead = this.spare() > 0 ? ledger.ahead / 2 : 0;
+    this.timer.within(Math.min(LONGEST_WAIT, Math.max(0, first.due - ahead - ledger.now())));
+  }
+
+  private wake(): void {
+    const { ledger } = this;
+    const now = ledger.now();
+    const spare = this.spare();
+    const due: Delivery[] = [];
+    const until = () => (due.length < spare ? now + ledger.ahead : now);
+    for (let next = this.heap.peek(); next && next.due <= until(); next = this.heap.peek()) {
+      this.heap.remove(next);
+      due.push(next);
+    }
+    if (due.length > 0) this.onDue(due);
+    this.arm(); // also when it woke too soon
+  }
+}

@@ -1,0 +1,163 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Cluster } from '../../cluster/cluster.js';
+import type { ClusterNode, DeleteResult } from '../../cluster/cluster-node.js';
+import { JobEnvelope, type CopyHeader } from '../../copies/envelope.js';
+import type { Deletion, SettleQueue } from '../../ledger/settle-queue.js';
+import { copyBody } from '../../../spec-support/copy-body.js';
+import { heldDelivery, recordingLane, type RecordingConnection } from '../../../spec-support/recording-lane.js';
+import { turn } from '../../../spec-support/scripted-ledger.js';
+import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import type { Lane } from '../reserve/lane.js';
+import { Deletions } from './deletions.js';
+
+type Answer = (result: DeleteResult, node?: ClusterNode) => void;
+
+const SIBLINGS = [
+  { index: 1, location: 'n1#i1:5' },
+  { index: 2, location: 'n2#i2:?' },
+];
+
+describe('Deletions', () => {
+  let clock: VirtualClock;
+  let asked: { location: string; isSame: (body: Buffer) => boolean; answer: Answer }[];
+  let settled: Deletion[];
+  let answered: number;
+  let deletions: Deletions;
+  let lane: Lane;
+  let connection: RecordingConnection;
+  const elsewhere = { instance: 'i1' } as ClusterNode;
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    asked = [];
+    settled = [];
+    answered = 0;
+    ({ lane, connection } = recordingLane());
+    const cluster = {
+      delete: (location: string, isSame: (body: Buffer) => boolean, answer: Answer) =>
+        asked.push({ location, isSame, answer }),
+    } as unknown as Cluster;
+    const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
+    deletions = new Deletions(cluster, settleQueue, clock, 'tube', () => answered++);
+  });
+
+  const held = (header: Partial<CopyHeader> & { copyId?: string } = {}) =>
+    heldDelivery(lane, { id: 'a', copyId: '7', siblings: SIBLINGS, ...header });
+
+  it('deletes the copy in hand on its lane and its known siblings by their places, and settles what was DELETED', () => {
+    const delivery = held();
+    deletions.delete(delivery, true);
+    expect(connection.said).toEqual(['delete 7']);
+    expect(asked.map(({ location }) => location)).toEqual(['n1#i1:5']);
+    connection.answer('DELETED');
+    expect([deletions.pending, answered, settled]).toEqual([1, 0, []]);
+    asked[0]!.answer('deleted', elsewhere);
+    expect([deletions.pending, answered]).toEqual([0, 1]);
+    expect(settled).toEqual([
+      {
+        tube: 'tube',
+        id: 'a',
+        generation: 0,
+        unknown: true,
+        copies: [
+          { index: 0, node: delivery.node, instance: 'instance' },
+          { index: 1, node: elsewhere, instance: 'i1' },
+        ],
+      },
+    ]);
+  });
+
+  it('settles nothing that was not found, or whose node was away', () => {
+    deletions.delete(held(), true);
+    connection.answer('NOT_FOUND');
+    asked[0]!.answer('missing', elsewhere);
+    deletions.delete(held({ siblings: SIBLINGS.slice(0, 1) }), true);
+    connection.answer('DELETED');
+    asked[1]!.answer('away');
+    expect(settled.map(({ copies }) => copies.map(({ index }) => index))).toEqual([[], [0]]);
+    expect(settled.map(({ unknown }) => unknown)).toEqual([true, false]);
+  });
+
+  it('waits for the copy in hand where the nodes of all others are known to be away', () => {
+    const cluster = {
+      delete: (_location: string, _isSame: unknown, answer: Answer) => answer('away'),
+    } as unknown as Cluster;
+    const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
+    deletions = new Deletions(cluster, settleQueue, clock, 'tube', () => answered++);
+    deletions.delete(held(), true);
+    expect([deletions.pending, settled]).toEqual([1, []]);
+    connection.answer('DELETED');
+    expect([deletions.pending, answered, settled.map(({ copies }) => copies.length)]).toEqual([0, 1, [1]]);
+  });
+
+  it('gathers what comes after the first turn for some milliseconds, and counts it as pending', async () => {
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    const remove = (...few: string[]) => {
+      for (const copyId of few) deletions.delete(held({ id: copyId, copyId, siblings: [] }), true);
+    };
+    remove('a', 'b');
+    expect(connection.said).toEqual(['delete a', 'delete b']);
+    await clock.advance(0);
+    remove('c');
+    await clock.advance(9);
+    remove('d');
+    expect(connection.said).toHaveLength(2);
+    await clock.advance(1);
+    expect(connection.said).toEqual(['a', 'b', 'c', 'd'].map((id) => `delete ${id}`));
+    remove('e');
+    for (let i = 0; i < 4; i++) connection.answer('DELETED');
+    expect([connection.said.length, deletions.pending]).toEqual([4, 1]);
+    await clock.advance(10);
+    connection.answer('DELETED');
+    expect([deletions.pending, settled.map(({ id }) => id)]).toEqual([0, ids]);
+    await clock.advance(10);
+    remove('a');
+    expect(connection.said).toHaveLength(6);
+  });
+
+  it('settles jobs whose copies were deleted alike as such', () => {
+    for (const at of [0, 1]) {
+      deletions.delete(held({ id: `job-${at}` }), true);
+      asked[at]!.answer('deleted', elsewhere);
+      connection.answer('NOT_FOUND');
+    }
+    expect(settled.map(({ id }) => id)).toEqual(['job-0', 'job-1']);
+    expect(settled[1]!.copies).toBe(settled[0]!.copies);
+  });
+
+  it('leaves the siblings of a job that was ended elsewhere to whoever ended it', () => {
+    deletions.delete(held(), false);
+    expect(asked).toEqual([]);
+    connection.answer('DELETED');
+    expect(settled).toHaveLength(1);
+  });
+
+  it('looks for a copy that was lost meanwhile at its place, and at nobody else’s', () => {
+    const delivery = held({ siblings: [] });
+    lane.forget();
+    deletions.delete(delivery, true);
+    expect(connection.said).toEqual([]);
+    const [{ location, isSame }] = asked as [(typeof asked)[number]];
+    expect(location).toBe('node#instance:7');
+    const body = (id: string, index: number) =>
+      copyBody(
+        new JobEnvelope(
+          { id, due: 1, generation: 0, copies: 3, priority: 1 },
+          { type: 'void', bytes: Buffer.alloc(0) },
+        ),
+        index,
+      );
+    expect([body('a', 0), body('a', 1), body('b', 0)].map(isSame)).toEqual([true, false, false]);
+  });
+
+  it('deletes a generation that does not count by its places, and settles what was DELETED', async () => {
+    deletions.deleteVoid({ id: 'a', generation: 9 }, SIBLINGS);
+    expect(asked.map(({ location }) => location)).toEqual(['n1#i1:5']);
+    expect([deletions.pending, answered]).toEqual([1, 0]);
+    asked[0]!.answer('deleted', elsewhere);
+    await turn();
+    expect([deletions.pending, answered]).toEqual([0, 1]);
+    const copies = [{ index: 1, node: elsewhere, instance: 'i1' }];
+    expect(settled).toEqual([{ tube: 'tube', id: 'a', generation: 9, unknown: true, copies }]);
+  });
+});

@@ -1,0 +1,251 @@
+import type { BeanstalkError } from '../../beanstalk/codec/beanstalk-error.js';
+import type { Connection, Reserved, Stats } from '../../beanstalk/connection.js';
+import type { Delivery } from './delivery.js';
+import type { LogWrites } from './log-writes.js';
+import type { Taker } from './taker.js';
+
+/** A connection costs the server O(held) for each delete and touch. */
+export const MOST_HELD = 1_024;
+
+/** Seconds. A blocking reserve cannot be cancelled, and an idle connection should say something now and then. */
+const WAIT_SECONDS = 5;
+
+export interface LaneEvents {
+  /** It reserves from the tubes that it was told to watch, and from no other. */
+  opened(): void;
+  /** The server refused to, so the lane is closed. */
+  refused(error: BeanstalkError): void;
+  /** Whatever was held is let go: the lane can wait again. */
+  freed(): void;
+  /** The server no longer counts these as ours. */
+  lost(deliveries: Delivery[]): void;
+  /** A release ended as BURIED: the copy is out of everybody's reach until it is kicked. */
+  strayed(copyId: string): void;
+  /** The server has no room to note a release or a burial in its log. */
+  readonly full: boolean;
+  /** A copy that it could not note, which stays held for so many seconds. */
+  keep(delivery: Delivery, seconds: number): void;
+  /** It refused one all the same: the copy is out of everybody's reach until its restart. */
+  stranded(error: BeanstalkError): void;
+}
+
+/**
+ * One connection that reserves. While it waits in a blocking reserve it can do nothing else, so a lane that holds
+ * deliveries never waits. What becomes of its deliveries is said here too, because only the reserver may say it.
+ */
+export class Lane {
+  /** It does not reserve yet: a new connection watches `default`, where other programs' jobs are. */
+  opening = true;
+  /** It is in a blocking reserve. */
+  waiting = false;
+  /** Resolves when the connection is closed. */
+  readonly gone: Promise<void>;
+  private readonly deliveries = new Map<string, Delivery>();
+  private readonly watched = new Set(['default']);
+  /** Copies that were reserved, and that nobody holds before it is known whose they are. */
+  private unknown = 0;
+  private tellGone!: () => void;
+
+  constructor(
+    private readonly connection: Connection,
+    /** The server's `id` when the lane was opened. */
+    readonly instance: string,
+    private readonly logWrites: LogWrites,
+    private readonly events: LaneEvents,
+  ) {
+    this.gone = new Promise((resolve) => (this.tellGone = resolve));
+  }
+
+  /** How many deliveries it holds. */
+  get held(): number {
+    return this.deliveries.size;
+  }
+
+  get idle(): boolean {
+    return !this.opening && !this.waiting && !this.closed && this.deliveries.size === 0 && this.unknown === 0;
+  }
+
+  /** It answers no more, although it may not have been forgotten yet. */
+  get closed(): boolean {
+    return this.connection.closed;
+  }
+
+  watches(tube: string): boolean {
+    return this.watched.has(tube);
+  }
+
+  /** True: it reserves from these tubes, and from no other. Else it will, and `opened` tells when. */
+  watch(tubes: ReadonlySet<string>): boolean {
+    const more = Array.from(tubes).filter((tube) => !this.watched.has(tube));
+    const less = Array.from(this.watched).filter((tube) => !tubes.has(tube));
+    if (more.length + less.length === 0) {
+      if (!this.opening) return true;
+      more.push('default'); // a new connection that is to watch nothing else: it has to answer all the same
+    }
+    let left = more.length + less.length;
+    this.opening = true;
+    const answered = (error: BeanstalkError | undefined) => {
+      if (error) this.refused(error);
+      else if (--left === 0) this.opened();
+    };
+    for (const tube of more) this.connection.watch(tube, answered);
+    for (const tube of less) this.connection.ignore(tube, answered);
+    for (const tube of more) this.watched.add(tube);
+    for (const tube of less) this.watched.delete(tube);
+    return false;
+  }
+
+  holds(delivery: Delivery): boolean {
+    return this.deliveries.get(delivery.copyId) === delivery;
+  }
+
+  hold(delivery: Delivery): void {
+    this.deliveries.set(delivery.copyId, delivery);
+  }
+
+  /** Waits up to some seconds for one copy. Undefined: none came, or the lane is closed. */
+  wait(done: (reserved: Reserved | undefined) => void): void {
+    this.waiting = true;
+    this.connection.reserveWithTimeout(WAIT_SECONDS, (error, reply) => {
+      this.waiting = false;
+      done(error || typeof reply === 'string' ? undefined : reply);
+    });
+  }
+
+  /** Asks for `count` copies that are ready now; calls back for each, with nothing when there are no more. */
+  refill(count: number, each: (reserved: Reserved | undefined) => void): void {
+    for (let i = 0; i < count; i++) {
+      this.connection.reserveWithTimeout(0, (error, reply) => {
+        if (error) return each(undefined);
+        if (reply === 'DEADLINE_SOON') this.touchAll();
+        each(typeof reply === 'string' ? undefined : reply);
+      });
+    }
+  }
+
+  /** Whose a copy is that a wait brought; until the answer the lane is not idle. Undefined: the lane is closed. */
+  whose(copyId: string, done: (stats: Stats | undefined) => void): void {
+    this.unknown++;
+    this.connection.statsJob(copyId, (error, reply) => {
+      this.unknown--;
+      done(error || reply === 'NOT_FOUND' ? undefined : reply);
+    });
+  }
+
+  /** Takes one copy by its id. Undefined: somebody else has it. */
+  take(copyId: string, done: (reserved: Reserved | undefined) => void): void {
+    this.connection.reserveJob(copyId, (error, reply) =>
+      done(error || reply === 'NOT_FOUND' ? undefined : reply),
+    );
+  }
+
+  /** Lets a copy go that was never held. `delay` in whole seconds. */
+  putBack(copyId: string, priority: number, delay: number, done: (released: boolean) => void): void {
+    this.connection.release(copyId, priority, this.events.full ? 0 : delay, (error, reply) => {
+      if (reply === 'BURIED') this.events.strayed(copyId);
+      if (error) this.failed(error);
+      done(!error && reply === 'RELEASED');
+    });
+  }
+
+  /** Lets a copy go, for anybody, after `delay` whole seconds. */
+  release(delivery: Delivery, priority: number, delay: number): void {
+    if (!this.holds(delivery)) return;
+    const send = (done: (taken: boolean) => void) => {
+      this.putBack(delivery.copyId, priority, delay, done);
+      this.letGo(delivery);
+    };
+    if (delay === 0) send(noReply);
+    else this.logWrites.add({ delivery, seconds: delay, send, keep: this.keep });
+  }
+
+  /** Puts a copy out of everybody's reach, for a person to look at. */
+  bury(delivery: Delivery, priority: number): void {
+    if (!this.holds(delivery)) return;
+    const send = (done: (taken: boolean) => void) => {
+      this.connection.bury(delivery.copyId, priority, (error) => {
+        if (error) this.failed(error);
+        done(!error);
+      });
+      this.letGo(delivery);
+    };
+    this.logWrites.add({ delivery, seconds: Infinity, send, keep: this.keep });
+  }
+
+  /** The same for a body that is no envelope. */
+  buryBody(copyId: string, done: () => void): void {
+    this.connection.bury(copyId, 0, (error) => {
+      if (error) this.failed(error);
+      done();
+    });
+  }
+
+  /** True when the server said DELETED. */
+  delete(delivery: Delivery, done: (deleted: boolean) => void): void {
+    this.connection.delete(delivery.copyId, (error, reply) => done(!error && reply === 'DELETED'));
+    this.letGo(delivery);
+  }
+
+  /** Lets go, for anybody, what is held for one taker. */
+  releaseAll(of: Taker): void {
+    for (const delivery of Array.from(this.deliveries.values()))
+      if (delivery.taker === of) delivery.release(0);
+  }
+
+  /** Keeps what is held for another time to run: all, or that of one taker. */
+  touchAll(of?: Taker): void {
+    for (const delivery of this.deliveries.values()) {
+      if (of && delivery.taker !== of) continue;
+      this.connection.touch(delivery.copyId, (error, reply) => {
+        if (error || reply === 'TOUCHED' || !this.holds(delivery)) return;
+        this.letGo(delivery);
+        this.events.lost([delivery]);
+      });
+    }
+  }
+
+  /** At once. The server makes ready what was held. */
+  close(): void {
+    this.connection.close();
+  }
+
+  /** Once all that was said before is answered. */
+  quit(): void {
+    this.logWrites.flush(this);
+    this.connection.quit();
+  }
+
+  /** To be called when the connection closed: what was held is held no longer. */
+  forget(): void {
+    this.tellGone();
+    const lost = [...this.deliveries.values()];
+    this.deliveries.clear();
+    if (lost.length > 0) this.events.lost(lost);
+  }
+
+  private readonly keep = (delivery: Delivery, seconds: number): void => this.events.keep(delivery, seconds);
+
+  private opened(): void {
+    this.opening = false;
+    this.events.opened();
+  }
+
+  private refused(error: BeanstalkError): void {
+    if (this.closed) return; // lost, and nobody refused anything
+    this.connection.close();
+    this.events.refused(error);
+  }
+
+  private failed(error: BeanstalkError): void {
+    if (error.code === 'OUT_OF_MEMORY' || error.code === 'INTERNAL_ERROR') this.events.stranded(error);
+  }
+
+  private letGo(delivery: Delivery): void {
+    this.deliveries.delete(delivery.copyId);
+    delivery.fold();
+    if (this.deliveries.size === 0) this.events.freed();
+  }
+}
+
+/** A failed command closes the connection, and the close is what is acted on. */
+function noReply(): void {}

@@ -1,0 +1,79 @@
+import { describe, expect, it } from '@jest/globals';
+import type { DqError } from '../../errors.js';
+import type { HandlerOptions } from '../../api/job.js';
+import { DEFAULT_HANDLER_SETTINGS, resolveHandlerOptions } from './handler-settings.js';
+
+function refusal(options: unknown): string {
+  try {
+    resolveHandlerOptions(options as HandlerOptions);
+  } catch (error) {
+    return `${(error as DqError).code} ${(error as DqError).message}`;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('resolveHandlerOptions', () => {
+  it('fills what is not said from the defaults, the given ones before the built-in ones', () => {
+    expect(resolveHandlerOptions()).toEqual(DEFAULT_HANDLER_SETTINGS);
+    const defaults = { ...DEFAULT_HANDLER_SETTINGS, concurrency: 3, attempts: 7 };
+    expect(resolveHandlerOptions({ attempts: 2 }, defaults)).toEqual({ ...defaults, attempts: 2 });
+    expect(resolveHandlerOptions({ concurrency: undefined }, defaults).concurrency).toBe(3);
+  });
+
+  it('has the defaults that are documented', () => {
+    expect(DEFAULT_HANDLER_SETTINGS).toEqual({
+      concurrency: 10,
+      attempts: 10,
+      backoff: { type: 'exponential', delay: 2_000, max: 3_600_000, jitter: 0.2 },
+    });
+  });
+
+  it('takes a backoff plan with its durations read', () => {
+    const { backoff } = resolveHandlerOptions({ backoff: { type: 'fixed', delay: '5s', jitter: 0 } });
+    expect(backoff).toEqual({ type: 'fixed', delay: 5_000, max: 5_000, jitter: 0 });
+  });
+
+  it('takes a backoff function as it is', () => {
+    const backoff = () => 5;
+    expect(resolveHandlerOptions({ backoff }).backoff).toBe(backoff);
+  });
+
+  it('takes a timeout, of the handler before the module’s', () => {
+    const defaults = { ...DEFAULT_HANDLER_SETTINGS, timeout: 9 };
+    expect(resolveHandlerOptions({ timeout: '5s' }, defaults).timeout).toBe(5_000);
+    expect(resolveHandlerOptions({}, defaults).timeout).toBe(9);
+    expect(resolveHandlerOptions().timeout).toBeUndefined();
+  });
+
+  it.each([
+    [{ concurrency: 0 }, 'DQ_BAD_OPTION', '`concurrency` is 0'],
+    [{ concurrency: 1.5 }, 'DQ_BAD_OPTION', '`concurrency` is 1.5'],
+    [{ concurrency: Infinity }, 'DQ_BAD_OPTION', '`concurrency` is Infinity'],
+    [{ concurrency: '5' }, 'DQ_BAD_OPTION', '`concurrency` is "5"'],
+    [{ attempts: 0 }, 'DQ_BAD_OPTION', '`attempts` is 0'],
+    [{ attempts: -1 }, 'DQ_BAD_OPTION', '`attempts` is -1'],
+    [{ attempts: null }, 'DQ_BAD_OPTION', '`attempts` is null'],
+    [{ backoff: 'fixed' }, 'DQ_BAD_OPTION', '`backoff` is "fixed"'],
+    [{ backoff: { type: 'linear' } }, 'DQ_BAD_OPTION', '`backoff` is {"type":"linear"}'],
+    [{ backoff: { type: 'fixed', delay: '5' } }, 'DQ_BAD_DURATION', '`backoff.delay` is "5"'],
+    [{ timeout: 0 }, 'DQ_BAD_OPTION', '`timeout` is 0: expected longer than 0'],
+    [{ timeout: '0s' }, 'DQ_BAD_OPTION', '`timeout` is "0s"'],
+    [{ timeout: '5' }, 'DQ_BAD_DURATION', '`timeout` is "5"'],
+    [{ timeout: -1 }, 'DQ_BAD_DURATION', '`timeout` is -1'],
+    [{ cluster: 'orders' }, 'DQ_BAD_OPTION', 'there is no handler option `cluster`'],
+    [{ concurency: 5 }, 'DQ_BAD_OPTION', 'there is no handler option `concurency` (given 5)'],
+    [null, 'DQ_BAD_OPTION', 'the handler options are null'],
+    [5, 'DQ_BAD_OPTION', 'the handler options are 5'],
+  ])('refuses %p', (options, code, message) => {
+    const text = refusal(options);
+    expect(text.startsWith(`${code} `)).toBe(true);
+    expect(text).toContain(message);
+  });
+
+  it('names beside its own options those that the caller has', () => {
+    const refused = () => resolveHandlerOptions({ tz: 'UTC' } as HandlerOptions, undefined, ['cluster']);
+    expect(refused).toThrow(
+      /no handler option `tz`.*; there are concurrency, attempts, backoff, timeout, cluster$/,
+    );
+  });
+});

@@ -1,0 +1,58 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { DEFAULT_BACKOFF, resolveBackoff, type ResolvedBackoff } from '../../time/backoff.js';
+import { DqError, show } from '../../errors.js';
+import { checkAttempts, checkCount, refuseUnknown } from '../../api/job-options.js';
+import type { HandlerOptions } from '../../api/job.js';
+import { parseDuration, type Duration } from '../../time/duration.js';
+import type { BackoffFunction } from './outcome.js';
+
+/** Handler options after they were checked and filled from their defaults. */
+export interface HandlerSettings {
+  readonly concurrency: number;
+  readonly attempts: number;
+  readonly backoff: ResolvedBackoff | BackoffFunction;
+  /** Milliseconds. */
+  readonly timeout?: number;
+  /** The tube's, with which payloads are checked before the handler gets them. */
+  readonly schema?: StandardSchemaV1;
+}
+
+const KNOWN = ['concurrency', 'attempts', 'backoff', 'timeout'];
+export const DEFAULT_HANDLER_SETTINGS: HandlerSettings = {
+  concurrency: 10,
+  attempts: 10,
+  backoff: DEFAULT_BACKOFF,
+};
+
+/**
+ * Checks what a handler says of itself; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for its durations.
+ * @param others Options that the caller has taken away, which are named beside ours when there is no such one.
+ */
+export function resolveHandlerOptions(
+  options: Omit<HandlerOptions, 'cluster'> = {},
+  defaults: HandlerSettings = DEFAULT_HANDLER_SETTINGS,
+  others: readonly string[] = [],
+): HandlerSettings {
+  if (typeof options !== 'object' || options === null) {
+    throw new DqError('DQ_BAD_OPTION', `the handler options are ${show(options)}: expected an object`);
+  }
+  refuseUnknown(options, new Set([...KNOWN, ...others]), 'handler');
+  const { concurrency, attempts, backoff, timeout } = options;
+  return {
+    concurrency: concurrency === undefined ? defaults.concurrency : checkCount('concurrency', concurrency),
+    attempts: attempts === undefined ? defaults.attempts : checkAttempts(attempts),
+    backoff:
+      backoff === undefined
+        ? defaults.backoff
+        : typeof backoff === 'function'
+          ? backoff
+          : resolveBackoff(backoff),
+    timeout: timeout === undefined ? defaults.timeout : checkTimeout(timeout),
+  };
+}
+
+function checkTimeout(timeout: Duration): number {
+  const limit = parseDuration(timeout, '`timeout`');
+  if (limit > 0) return limit;
+  throw new DqError('DQ_BAD_OPTION', `\`timeout\` is ${show(timeout)}: expected longer than 0`);
+}

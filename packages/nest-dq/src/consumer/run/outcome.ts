@@ -1,0 +1,117 @@
+import { DEFAULT_BACKOFF, backoffDelay, type ResolvedBackoff } from '../../time/backoff.js';
+import { DqError, TEXT_LIMIT, inWords, show, toError } from '../../errors.js';
+import type { Again, Outcome, Retry } from '../../api/job.js';
+import type { Death } from '../../ledger/ledger.js';
+import { parseDuration, type Duration } from '../../time/duration.js';
+import { parseWhen } from '../../time/instant.js';
+
+/** What becomes of a run. */
+export type Verdict =
+  | { readonly kind: 'done' }
+  /** Once more after `delay` ms. */
+  | { readonly kind: 'retry'; readonly delay: number; readonly error: Error }
+  | { readonly kind: 'dead'; readonly death: Death; readonly error: Error }
+  /** It went well and goes on: after `delay` ms, and not before the instant `at`. */
+  | { readonly kind: 'again'; readonly delay: number; readonly at: number }
+  /** Given back by a shutdown. */
+  | { readonly kind: 'back' };
+
+/** A handler's own way to say how long to wait after a failed run. */
+export type BackoffFunction = (attempt: number, error: Error) => Duration;
+
+export interface Limits {
+  /** The run that ended, from 1. */
+  readonly attempt: number;
+  /** Runs at most. */
+  readonly attempts: number;
+  readonly backoff: ResolvedBackoff | BackoffFunction;
+}
+
+/** A handler failed, or gave an Outcome. */
+export function judge(thrown: unknown, limits: Limits): Verdict {
+  return isOutcome(thrown) ? judgeOutcome(thrown, limits) : failed(toError(thrown), limits);
+}
+
+export function deathOf(why: Death['why'], error: Error): Death {
+  const { name, stack } = error;
+  return {
+    why,
+    error: { name, message: textOf(error).slice(0, TEXT_LIMIT), stack: stack?.slice(0, TEXT_LIMIT) },
+  };
+}
+
+/** Its message, or those of the errors that it gathers; and what an HttpException has in its response only, such as all that a ValidationPipe found. */
+export function textOf(error: Error): string {
+  const { message } = inWords(error);
+  const found = responseOf(error)
+    .map((each) => (typeof each === 'string' ? each : show(each)))
+    .join(', ');
+  return message.includes(found) ? message : `${message}: ${found}`;
+}
+
+function responseOf(error: Error & { getResponse?: unknown }): unknown[] {
+  try {
+    if (typeof error.getResponse !== 'function') return [];
+    const response = error.getResponse() as { readonly message?: unknown } | undefined;
+    const found = response?.message ?? [];
+    return Array.isArray(found) ? found : [found];
+  } catch {
+    return []; // a method of that name that is for something else
+  }
+}
+
+/** By its mark, not by its class: an application may have this library twice. */
+export function isOutcome(value: unknown): value is Outcome {
+  try {
+    return typeof value === 'object' && value !== null && '~outcome' in value;
+  } catch {
+    return false; // a proxy's trap threw
+  }
+}
+
+function judgeOutcome(outcome: Outcome, limits: Limits): Verdict {
+  try {
+    switch (outcome['~outcome']) {
+      case 'discard': {
+        const error = toError(outcome);
+        return { kind: 'dead', death: deathOf('discarded', error), error };
+      }
+      case 'again':
+        return judgeAgain(outcome as Again);
+      default: {
+        const { delay, cause } = outcome as Retry;
+        const error = toError(cause === undefined ? outcome : cause);
+        return failed(error, limits, parseDuration(delay, 'the delay of Retry.after'));
+      }
+    }
+  } catch (slip) {
+    return failed(toError(slip), limits); // the job is kept, and the log shows the handler's slip
+  }
+}
+
+function judgeAgain({ when }: Again): Verdict {
+  return 'at' in when
+    ? { kind: 'again', delay: 0, at: Math.max(1, parseWhen(when.at)) } // 0 is none
+    : { kind: 'again', delay: parseDuration(when.delay, 'the delay of Again.after'), at: 0 };
+}
+
+function failed(error: Error, { attempt, attempts, backoff }: Limits, delay?: number): Verdict {
+  if (attempt >= attempts) return { kind: 'dead', death: deathOf('attempts', error), error };
+  if (delay !== undefined) return { kind: 'retry', delay, error };
+  if (typeof backoff !== 'function') return { kind: 'retry', delay: delayOf(backoff, attempt), error };
+  try {
+    const asked: unknown = backoff(attempt, error);
+    // No duration, as is said below; its rejection must not end the process besides.
+    if (asked instanceof Promise) asked.catch(() => undefined);
+    return { kind: 'retry', delay: parseDuration(asked as Duration, 'what it returned'), error };
+  } catch (thrown) {
+    const cause = toError(thrown);
+    const slip = `the handler's \`backoff\` failed after «${error.message}»: ${cause.message}`;
+    const shown = new DqError('DQ_BAD_OPTION', slip, { cause });
+    return { kind: 'retry', delay: delayOf(DEFAULT_BACKOFF, attempt), error: shown };
+  }
+}
+
+function delayOf(backoff: ResolvedBackoff, attempt: number): number {
+  return backoffDelay(backoff, attempt, Math.random());
+}

@@ -1,0 +1,123 @@
+import { formatRef } from '../../copies/job-ref.js';
+import { DelayedJob, type JobRefText } from '../../api/job.js';
+import type { ClaimAnswer, RunRef } from '../../ledger/ledger.js';
+import type { Delivery } from '../reserve/delivery.js';
+
+/** The ledger's permission for one run. */
+export type Grant = Extract<ClaimAnswer, { kind: 'run' }>;
+
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+
+/** One run of one job, from its claim until the ledger has taken its outcome. */
+export class Run {
+  /** What its handler sees; undefined if that could not be read. */
+  job: DelayedJob | undefined;
+  /** Ledger time of the ledger's last OK, in ms. */
+  lastOk: number;
+  /** What becomes of the job is still the handler's to say. */
+  handling = true;
+  /** Its handler has not returned, and nobody gave up waiting for that. */
+  hasSlot = true;
+  /** The lease was lost, and with it the right to say what became of the job. */
+  lost = false;
+  /** Revoked while it runs: nothing follows it. */
+  revoked = false;
+  /** By the clock, in ms: when it began, and when its handler, or a timeout, said what becomes of it. */
+  startedAt = 0;
+  endedAt = 0;
+  /** What its handler returned. */
+  result: unknown;
+  /** Settles when its handler returns, where what stands around that has ended before; never rejects. */
+  abandoned: Promise<unknown> | undefined;
+  private controller: AbortController | undefined;
+
+  constructor(
+    readonly delivery: Delivery,
+    readonly grant: Grant,
+    claimedAt: number,
+  ) {
+    this.lastOk = claimedAt;
+  }
+
+  get id(): string {
+    return this.delivery.header.id;
+  }
+
+  /** Made when it is first asked for: few handlers look at their signal, and it is the largest part of a run. */
+  get abort(): AbortController {
+    return (this.controller ??= new AbortController());
+  }
+
+  /** What each call to the ledger about this run carries. */
+  get ref(): RunRef {
+    const { id, generation, born } = this.delivery.header;
+    const { fence, attempt, due } = this.grant;
+    return { id, generation, born, due, fence, attempt, lastOk: this.lastOk };
+  }
+}
+
+/** A tube's two names. */
+export interface TubeNames {
+  /** As the user calls it. */
+  readonly tube: string;
+  /** As nodes and ledger know it: with the prefix, so that one beanstalkd tube always means the same records. */
+  readonly storedAs: string;
+}
+
+/** What the handler sees of a run. */
+export class RunningJob extends DelayedJob {
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    private readonly run: Run,
+    private readonly names: TubeNames,
+    readonly attempts: number,
+    readonly lateness: number,
+    readonly payload: unknown,
+  ) {
+    super();
+    this.headers = run.delivery.header.headers ?? NO_HEADERS;
+  }
+
+  get id(): string {
+    return this.run.id;
+  }
+
+  get tube(): string {
+    return this.names.tube;
+  }
+
+  get key(): string | undefined {
+    return this.run.delivery.header.key;
+  }
+
+  get ref(): JobRefText {
+    const { id, key, born, due, copies, index, siblings } = this.run.delivery.header;
+    const own = { index, location: this.run.delivery.location };
+    return formatRef({ tube: this.names.storedAs, id, key, born, due, copies, places: [own, ...siblings] });
+  }
+
+  get dueAt(): Date {
+    return new Date(this.run.grant.due);
+  }
+
+  get attempt(): number {
+    return this.run.grant.attempt;
+  }
+
+  get fence(): number {
+    return this.run.grant.fence;
+  }
+
+  get signal(): AbortSignal {
+    return this.run.abort.signal;
+  }
+
+  /**
+   * What is said of this run is said while its handler still runs, as when an interceptor gave up waiting.
+   * @param handler Settles when the handler returns, and never rejects.
+   */
+  abandon(handler: Promise<unknown>): void {
+    this.run.abandoned = handler;
+  }
+}

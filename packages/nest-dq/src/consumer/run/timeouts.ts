@@ -1,0 +1,57 @@
+import type { Clock, Timer } from '../../time/clock.js';
+import type { Run } from './run.js';
+
+/** Milliseconds. How long a handler keeps its slot after its time was over. */
+const GRACE = 5_000;
+
+export interface TimeoutEvents {
+  /** The handler has had its time. */
+  over(run: Run): void;
+  /** It has not returned since. */
+  overran(run: Run): void;
+}
+
+/** Watches runs that may take only so long: one timer for each, at most. */
+export class Timeouts {
+  private readonly timers = new Map<Run, Timer>();
+
+  constructor(
+    private readonly clock: Clock,
+    /** Milliseconds; undefined: none. */
+    private readonly limit: number | undefined,
+    private readonly events: TimeoutEvents,
+  ) {}
+
+  begin(run: Run): void {
+    if (this.limit === undefined) return;
+    this.arm(run, this.limit, () => {
+      this.outlive(run);
+      this.events.over(run);
+    });
+  }
+
+  /** It was said what becomes of a run, and its handler has not returned. */
+  outlive(run: Run): void {
+    this.end(run);
+    this.arm(run, GRACE, () => {
+      this.timers.delete(run);
+      this.events.overran(run);
+    });
+  }
+
+  /** The handler returned. Does nothing with a run that is not watched. */
+  end(run: Run): void {
+    this.timers.get(run)?.cancel();
+    this.timers.delete(run);
+  }
+
+  /** Watches nothing any more. */
+  close(): void {
+    for (const timer of this.timers.values()) timer.cancel();
+    this.timers.clear();
+  }
+
+  private arm(run: Run, ms: number, callback: () => void): void {
+    this.timers.set(run, this.clock.after(ms, callback));
+  }
+}

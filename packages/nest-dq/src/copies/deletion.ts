@@ -1,0 +1,52 @@
+import type { Cluster } from '../cluster/cluster.js';
+import { isCopy } from './envelope.js';
+import type { DeletedCopy } from '../ledger/deleted-copies.js';
+import type { SettleQueue } from '../ledger/settle-queue.js';
+import { hasUnknown, isUnknown, type Place } from './location.js';
+
+/** One generation of a job. */
+export interface JobGeneration {
+  readonly id: string;
+  readonly generation: number;
+}
+
+/** Deletes one copy of a job where it is, whatever lives there by now; calls back with it if the server said DELETED. */
+export function deleteCopy(
+  cluster: Cluster,
+  job: JobGeneration,
+  { index, location }: Place,
+  done: (deleted: DeletedCopy | undefined) => void,
+): void {
+  const isSame = (body: Buffer) => isCopy(body, job.id, job.generation, index);
+  cluster.delete(location, isSame, (result, node) => {
+    const instance = node?.instance;
+    done(result === 'deleted' && node && instance !== undefined ? { index, node, instance } : undefined);
+  });
+}
+
+/**
+ * Deletes the copies of a generation that is void, and settles what is certain. True when every one was there and is
+ * deleted, so that none can surface.
+ */
+export async function deleteCopies(
+  cluster: Cluster,
+  settleQueue: SettleQueue,
+  tube: string,
+  { id, generation }: JobGeneration,
+  places: readonly Place[],
+): Promise<boolean> {
+  const unknown = hasUnknown(places);
+  const answers = await Promise.all(
+    places
+      .filter(({ location }) => !isUnknown(location))
+      .map(
+        (place) =>
+          new Promise<DeletedCopy | undefined>((resolve) =>
+            deleteCopy(cluster, { id, generation }, place, resolve),
+          ),
+      ),
+  );
+  const copies = answers.filter((copy) => copy !== undefined);
+  settleQueue.add({ tube, id, generation, copies, unknown });
+  return !unknown && copies.length === places.length && copies.length > 0;
+}

@@ -1,0 +1,357 @@
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from '@jest/globals';
+import { longestLocation } from './location.js';
+import { copyBody } from '../../spec-support/copy-body.js';
+import {
+  JobEnvelope,
+  decodePayload,
+  encodePayload,
+  isCopy,
+  isCopyOf,
+  unwrap,
+  type Envelope,
+  type JobHeader,
+} from './envelope.js';
+import type { Place } from './location.js';
+
+const JOB: JobHeader = {
+  id: '01J00000000000000000000000',
+  due: Date.UTC(2030, 0, 1),
+  generation: 0,
+  copies: 3,
+  priority: 1,
+};
+const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
+
+const wrap = (payload: unknown, job: Partial<JobHeader> = {}, index = 0, siblings?: readonly Place[]) =>
+  copyBody(new JobEnvelope({ ...JOB, ...job }, encodePayload(payload)), index, siblings);
+
+function unwrapped(body: Buffer): Envelope {
+  const envelope = unwrap(body);
+  if (typeof envelope === 'string') throw new Error(envelope);
+  return envelope;
+}
+
+/** What a handler gets of a payload. */
+const through = (payload: unknown) => decodePayload(unwrapped(wrap(payload)).content);
+
+describe('a payload', () => {
+  it.each<{ payload: unknown }>([
+    { payload: { id: '42', list: [1, null, 'ä\r\n'] } },
+    { payload: [] },
+    { payload: null },
+    { payload: false },
+    { payload: 0 },
+    { payload: -1.5 },
+    { payload: '' },
+    { payload: 'text, not JSON: {"a":1}' },
+    { payload: 'üñí 🐇\r\n\0' },
+    { payload: undefined },
+  ])('comes back as it was: %p', ({ payload }) => {
+    expect(through(payload)).toEqual(payload);
+  });
+
+  it.each<{ payload: unknown; form: string }>([
+    { payload: { a: 'x\x7f' }, form: 'string' },
+    { payload: 'x\x7f\0', form: 'string' },
+    { payload: { a: 'ä' }, form: 'object' },
+    { payload: '\x80', form: 'object' },
+    { payload: '\ud800', form: 'object' },
+  ])('is kept as a text only where its length is its size: %p', ({ payload, form }) => {
+    expect(typeof encodePayload(payload).bytes).toBe(form);
+  });
+
+  it('comes back as a Buffer when it is bytes, each of the 256', () => {
+    for (const bytes of [ALL_BYTES, new Uint8Array(ALL_BYTES), Buffer.from('\r\n\n\r'), Buffer.alloc(0)]) {
+      const back = through(bytes);
+      expect(Buffer.isBuffer(back)).toBe(true);
+      expect((back as Buffer).equals(bytes)).toBe(true);
+    }
+  });
+
+  it('is what its toJSON says', () => {
+    expect(through(new Date(0))).toBe('1970-01-01T00:00:00.000Z');
+    expect(through({ at: new Date(0), gone: undefined })).toEqual({ at: '1970-01-01T00:00:00.000Z' });
+  });
+
+  it('is what it was at the call, whatever the caller writes into it later', () => {
+    const bytes = Buffer.from('before');
+    const content = encodePayload(bytes);
+    bytes.write('after!');
+    expect(decodePayload(content)).toEqual(Buffer.from('before'));
+  });
+
+  const cycle: { self?: unknown } = {};
+  cycle.self = cycle;
+  it.each<[string, unknown]>([
+    ['a BigInt', 5n],
+    ['a BigInt inside', { n: 5n }],
+    ['a cycle', cycle],
+    ['a function', () => 1],
+    ['a symbol', Symbol('x')],
+    ['what JSON leaves out', { toJSON: () => undefined }],
+  ])('is refused when it is %s', (_name, payload) => {
+    expect(() => encodePayload(payload)).toThrow(expect.objectContaining({ code: 'DQ_BAD_PAYLOAD' }));
+  });
+
+  class Order {
+    constructor(
+      readonly items: unknown,
+      readonly at = new Date(0),
+    ) {}
+  }
+  it.each<[string, unknown]>([
+    ['the payload is a Promise: expected what JSON can hold; is an await missing?', Promise.resolve(1)],
+    ['the payload is a Promise', runInNewContext('({ then() {} })')],
+    ['the payload is a Map', new Map([['a', 1]])],
+    ['the payload is a Set', new Set()],
+    ['the payload is a RegExp', /a/],
+    ['the payload is a WeakMap', new WeakMap()],
+    ['the payload is a WeakSet', new WeakSet()],
+    ['the payload is an Error', new TypeError('no')],
+    ['the payload.cause is an Error', { id: '1', cause: Object.assign(new Error('no'), { code: 'ENOENT' }) }],
+    ['the payload.user.roles is a Set', { user: { name: 'Ada', roles: new Set(['admin']) } }],
+    ['the payload.items[1].prices is a Map', new Order([{}, { prices: new (class extends Map {})() }])],
+    ['the payload[0][1] is a Promise', [[1, Promise.resolve()]]],
+    ['the payload.m is a Map', { m: runInNewContext('new Map()') as unknown }],
+  ])('is refused where JSON would lose it: %s', (message, payload) => {
+    const encode = () => encodePayload(payload);
+    expect(encode).toThrow(expect.objectContaining({ code: 'DQ_BAD_PAYLOAD' }));
+    expect(encode).toThrow(message);
+  });
+
+  it('is not looked into where it turns itself into JSON, and not where JSON does not look', () => {
+    const own = { toJSON: () => ({ roles: ['admin'] }), roles: new Set(['admin']), self: {} };
+    own.self = own;
+    const inherited = Object.assign(Object.create({ map: new Map() }) as object, { id: '1' });
+    const payload = [own, new Order([], new Date(0)), inherited, {}, [], null, Object.create(null)];
+    const at = '1970-01-01T00:00:00.000Z';
+    expect(through(payload)).toEqual([
+      { roles: ['admin'] },
+      { items: [], at },
+      { id: '1' },
+      {},
+      [],
+      null,
+      {},
+    ]);
+  });
+
+  it('that was stored as JSON and is none is told so', () => {
+    expect(() => decodePayload({ type: 'json', bytes: Buffer.from('{"a":') })).toThrow(
+      /^DQ_BAD_PAYLOAD: .*"{\\"a\\":"/,
+    );
+  });
+});
+
+describe('an envelope', () => {
+  it('is a mark, a line of compact JSON, and the payload', () => {
+    const siblings = [{ index: 1, location: 'a:1#x:5' }];
+    expect(wrap({ a: 1 }, {}, 0, siblings).toString()).toBe(
+      `dq1 {"id":"${JOB.id}","due":${JOB.due},"n":3,"i":0,"l":[[1,"a:1#x:5"]]}\n{"a":1}`,
+    );
+    expect(wrap('x', {}, 2).toString()).toBe(
+      `dq1 {"id":"${JOB.id}","due":${JOB.due},"n":3,"t":"text","i":2}\nx`,
+    );
+  });
+
+  it('brings back all of its header', () => {
+    const job: JobHeader = {
+      ...JOB,
+      generation: 1_900_000_000_000,
+      born: 1_800_000_000_000,
+      key: 'order:42 "\n🐇',
+      priority: 0,
+      attempts: 7,
+      backoff: { type: 'fixed', delay: 5, max: 6, jitter: 0.5 },
+      headers: { tenant: 'a', 'x y': 'line\nfeed\r\n and 🐇 \ud800', ['__proto__']: 'p', '': '' },
+    };
+    const siblings = [
+      { index: 1, location: 'a:1#0123456789abcdef:5' },
+      { index: 1, location: 'b:1#0123456789abcdef:?' },
+    ];
+    const { header } = unwrapped(wrap(undefined, job, 0, siblings));
+    expect(header).toEqual({ ...job, index: 0, siblings });
+    expect(Object.keys(header.headers!)).toContain('__proto__');
+    expect(
+      unwrapped(wrap(5, { ...job, backoff: { ...job.backoff!, type: 'exponential' } })).header.backoff,
+    ).toEqual({
+      ...job.backoff,
+      type: 'exponential',
+    });
+  });
+
+  it('leaves out what is usual', () => {
+    expect(unwrapped(wrap(5)).header).toEqual({
+      ...JOB,
+      born: 0,
+      key: undefined,
+      attempts: undefined,
+      backoff: undefined,
+      headers: undefined,
+      index: 0,
+      siblings: [],
+    });
+  });
+
+  it('was born with its generation, unless it says otherwise', () => {
+    expect(unwrapped(wrap(5, { generation: 7 })).header).toMatchObject({ generation: 7, born: 7 });
+    expect(unwrapped(wrap(5, { generation: 7, born: 7 })).header.born).toBe(7);
+    // A plain job that was moved.
+    expect(unwrapped(wrap(5, { generation: 7, born: 0 })).header).toMatchObject({ generation: 7, born: 0 });
+    expect(wrap('x', { generation: 7, born: 7, key: 'k' }, 1).toString()).toBe(
+      `dq1 {"id":"${JOB.id}","due":${JOB.due},"n":3,"g":7,"k":"k","t":"text","i":1}\nx`,
+    );
+    expect(wrap('x', { generation: 7, born: 0 }, 1).toString()).toContain('"g":7,"o":0,');
+  });
+
+  it('is never larger than it says, whatever its places', () => {
+    const random = (most: number) => Math.floor(Math.random() * most);
+    for (let i = 0; i < 2_000; i++) {
+      const nodes = 1 + random(12);
+      const extreme = random(2) === 0;
+      const endpoints = Array.from(
+        { length: nodes },
+        () => `${'n'.repeat(extreme ? 60 : 1 + random(60))}:65535`,
+      );
+      const copies = 1 + random(31);
+      const envelope = new JobEnvelope(
+        {
+          ...JOB,
+          copies,
+          due: random(8.64e15),
+          generation: random(2) * random(8.64e15),
+          born: random(2) * random(8.64e15),
+          key: random(2) ? 'ä"\n🐇'.repeat(1 + random(100)) : undefined,
+          headers: random(2) ? { h: 'ä"\n🐇'.repeat(random(50)) } : undefined,
+        },
+        encodePayload(random(2) ? Buffer.alloc(random(500)) : { x: 'ü'.repeat(random(100)) }),
+      );
+      const longest = Math.max(...endpoints.map(longestLocation));
+      const largest = envelope.largestCopy(nodes - 1, longest);
+      const siblings = endpoints.slice(1).map((endpoint) => ({
+        index: extreme ? 30 : random(31),
+        location: `${endpoint}#0123456789abcdef:${'1'.repeat(extreme ? 20 : 1 + random(20))}`,
+      }));
+      expect(copyBody(envelope, 0, siblings).length).toBeLessThanOrEqual(largest);
+      expect(copyBody(envelope, 30).length).toBeLessThanOrEqual(largest);
+    }
+  });
+
+  it('takes as much as docs/guarantees.md says of a header', () => {
+    const longest = longestLocation('255.255.255.255:65535');
+    const header = (nodes: number, job?: Partial<JobHeader>) =>
+      new JobEnvelope({ ...JOB, priority: 2, ...job }, encodePayload('')).largestCopy(nodes - 1, longest);
+    const plain = header(3);
+    expect(plain).toBeLessThanOrEqual(250);
+    expect(header(4) - plain).toBe(69);
+    const keyed = { id: 'x'.repeat(24), generation: JOB.due, key: 'k'.repeat(500) };
+    expect(header(3, keyed) - plain).toBeLessThanOrEqual(525);
+  });
+});
+
+describe('unwrap', () => {
+  it.each<[string, string, RegExp]>([
+    ['nothing', '', /does not begin with "dq1 "/],
+    ['a mark alone', 'dq1', /does not begin with "dq1 "/],
+    ['a mark of another version', 'dq2 {}\nx', /does not begin with "dq1 " but with "dq2 {}\\nx"/],
+    ['the envelope of another program', '1893456000000000000/hello', /does not begin with "dq1 "/],
+    ['no end of the header', 'dq1 {"id":"x"}', /header has no end/],
+    ['no JSON', 'dq1 {"id"\nx', /header is no JSON/],
+    ['an empty header', 'dq1 \nx', /header is no JSON/],
+    ['null', 'dq1 null\nx', /header is no object/],
+    ['a number', 'dq1 5\nx', /header is no object/],
+    ['an array', 'dq1 []\nx', /field "id" is undefined/],
+  ])('tells why %s is no envelope', (_name, body, why) => {
+    expect(unwrap(Buffer.from(body))).toMatch(why);
+  });
+
+  it.each<[string, unknown]>([
+    ['id', undefined],
+    ['id', ''],
+    ['id', 5],
+    ['id', 'x'.repeat(101)],
+    ['id', ':dead'],
+    ['id', 'a\r\nb'],
+    ['due', undefined],
+    ['due', '5'],
+    ['due', -1],
+    ['due', 1.5],
+    ['due', 9e15],
+    ['n', 0],
+    ['n', 32],
+    ['i', undefined],
+    ['i', -1],
+    ['i', 31],
+    ['g', -1],
+    ['g', null],
+    ['o', -1],
+    ['o', '5'],
+    ['k', 5],
+    ['k', null],
+    ['p', 3],
+    ['a', 0],
+    ['a', '3'],
+    ['b', 'f'],
+    ['b', ['x', 1, 1, 0]],
+    ['b', ['f', 1, 1]],
+    ['b', ['f', 1, 1, 2]],
+    ['b', ['f', -1, 1, 0]],
+    ['b', ['f', 1, '1', 0]],
+    ['b', ['e', 1e12, 1, 0]],
+    ['b', ['e', 1, 1e308, 0]],
+    ['h', 'x'],
+    ['h', ['x']],
+    ['h', { a: 1 }],
+    ['h', null],
+    ['t', 'json5'],
+    ['l', {}],
+    ['l', [5]],
+    ['l', [[31, 'a#b:1']]],
+    ['l', [[0, 5]]],
+  ])('names the field %s when it is %p', (field, value) => {
+    const header = { id: 'x', due: 5, n: 3, i: 0, [field]: value };
+    expect(unwrap(Buffer.from(`dq1 ${JSON.stringify(header)}\n1`))).toMatch(
+      new RegExp(`^its header's field "${field}" is `),
+    );
+  });
+
+  it('refuses a number that is too large for a number', () => {
+    expect(unwrap(Buffer.from('dq1 {"id":"x","due":5,"n":3,"i":0,"b":["f",1e999,1,0]}\n1'))).toMatch(/"b"/);
+  });
+
+  it('ignores what it does not know, as a later version may write it', () => {
+    expect(unwrapped(Buffer.from('dq1 {"id":"x","due":5,"n":3,"i":0,"new":{"a":1}}\n1')).header.id).toBe('x');
+  });
+
+  it('never throws, whatever is in a body', () => {
+    const good = wrap({ a: 1 }, { attempts: 3, headers: { a: 'b' } }, 0, [{ index: 1, location: 'a:1#x:5' }]);
+    for (let i = 0; i < 5_000; i++) {
+      const body = Buffer.from(good);
+      for (let changes = Math.floor(Math.random() * 4); changes >= 0; changes--) {
+        body[Math.floor(Math.random() * body.length)] = Math.floor(Math.random() * 256);
+      }
+      const end = Math.random() < 0.2 ? Math.floor(Math.random() * body.length) : body.length;
+      const result = unwrap(body.subarray(0, end));
+      expect(['string', 'object']).toContain(typeof result);
+    }
+    for (let i = 0; i < 500; i++) {
+      const noise = Buffer.from(Array.from({ length: i % 60 }, () => Math.floor(Math.random() * 256)));
+      expect(['string', 'object']).toContain(typeof unwrap(noise));
+      expect(typeof unwrap(Buffer.concat([Buffer.from('dq1 '), noise, Buffer.from('\n')]))).toBe('string');
+    }
+  });
+});
+
+describe('isCopy', () => {
+  const body = wrap(5, { generation: 7 }, 2);
+  it('knows the very copy: id, generation and index', () => {
+    expect(isCopy(body, JOB.id, 7, 2)).toBe(true);
+    expect(isCopy(body, 'another', 7, 2)).toBe(false);
+    expect(isCopy(body, JOB.id, 8, 2)).toBe(false);
+    expect(isCopy(body, JOB.id, 7, 1)).toBe(false);
+    expect(isCopy(Buffer.from('no envelope'), JOB.id, 7, 2)).toBe(false);
+    expect(isCopyOf(unwrapped(body), JOB.id, 7, 2)).toBe(true);
+    expect(isCopyOf(unwrapped(body), JOB.id, 0, 2)).toBe(false);
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from '@jest/globals';
+import { isJobId } from './envelope.js';
+import { formatRef, keyedId, parseRef, type RefContent } from './job-ref.js';
+import type { JobRef, JobRefText } from '../api/job.js';
+import { defineTube } from '../api/tube.js';
+
+const CONTENT: RefContent = {
+  tube: 'order.cancel',
+  id: '01J00000000000000000000000',
+  born: 0,
+  due: Date.UTC(2030, 0, 1),
+  copies: 3,
+  places: [
+    { index: 1, location: '10.0.0.1:11300#0123456789abcdef:17' },
+    { index: 2, location: '[::1]:11300#0123456789abcdef:?' },
+    { index: 0, location: '10.0.0.3:11300#fedcba9876543210:18446744073709551615' },
+  ],
+};
+
+const wire = (value: unknown): JobRefText =>
+  `dq1.${Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')}` as JobRefText;
+
+const parse = (ref: JobRef) => parseRef(ref, 'app.');
+
+describe('formatRef and parseRef', () => {
+  it('find the same again', () => {
+    expect(parse(formatRef(CONTENT))).toEqual(CONTENT);
+    expect(parse(formatRef({ ...CONTENT, places: [], copies: 1 }))).toEqual({
+      ...CONTENT,
+      places: [],
+      copies: 1,
+    });
+  });
+
+  it('keep the key of a keyed job, whatever is in it', () => {
+    for (const key of ['order:42', '"\\ä🐇\r\n\0', 'x'.repeat(500)]) {
+      const ref = { ...CONTENT, key, born: 1_900_000_000_000 };
+      expect(parse(formatRef(ref))).toEqual(ref);
+    }
+    expect(Object.values(parse(formatRef(CONTENT)))).not.toContain('');
+    expect(parse(formatRef(CONTENT)).key).toBeUndefined();
+  });
+
+  it('write a text that fits a URL and a header as it is', () => {
+    const text = formatRef({ ...CONTENT, places: [{ index: 30, location: 'knoten-ä.example:1#x:?' }] });
+    expect(text).toMatch(/^dq1\.[A-Za-z0-9_-]+$/);
+    expect(encodeURIComponent(text)).toBe(text);
+    expect(parse(text).places[0]!.location).toBe('knoten-ä.example:1#x:?');
+  });
+
+  it('take a receipt, and a receipt after JSON', () => {
+    const receipt = {
+      id: CONTENT.id,
+      ref: formatRef(CONTENT),
+      tube: CONTENT.tube,
+      dueAt: new Date(CONTENT.due),
+      copies: 3,
+    };
+    expect(parse(receipt)).toEqual(CONTENT);
+    expect(parse(JSON.parse(JSON.stringify(receipt)) as JobRef)).toEqual(CONTENT);
+  });
+});
+
+describe('parseRef', () => {
+  const good: unknown[] = ['t', 'id', 0, 5, 1, [[0, 'a#b:1']]];
+  it('takes what the refusals below are made from', () => {
+    expect(parse(wire(good)).places).toEqual([{ index: 0, location: 'a#b:1' }]);
+  });
+
+  it.each<[unknown, string]>([
+    ['', '""'],
+    ['garbage', '"garbage"'],
+    [CONTENT.id, CONTENT.id],
+    ['dq1.', '"dq1."'],
+    ['dq1.%%%', '"dq1.%%%"'],
+    [formatRef(CONTENT).replace('dq1.', 'dq2.'), '"dq2.'],
+    [formatRef(CONTENT).slice(0, 60), '"dq1.'],
+    [wire('null'), '"dq1.'],
+    [wire({ tube: 't' }), '"dq1.'],
+    [wire([]), '"dq1.'],
+    [wire(good.with(0, 7)), '"dq1.'],
+    [wire(good.with(1, null)), '"dq1.'],
+    [wire(good.with(1, ':dead')), '"dq1.'],
+    [wire(good.with(2, -1)), '"dq1.'],
+    [wire(good.with(3, 1.5)), '"dq1.'],
+    [wire(good.with(3, '5')), '"dq1.'],
+    [wire(good.with(4, 32)), '"dq1.'],
+    [wire(good.with(5, {})), '"dq1.'],
+    [wire(good.with(5, [5])), '"dq1.'],
+    [wire(good.with(5, [[0]])), '"dq1.'],
+    [wire(good.with(5, [[0.5, 'a#b:1']])), '"dq1.'],
+    [wire(good.with(5, [[-1, 'a#b:1']])), '"dq1.'],
+    [wire(good.with(5, [[31, 'a#b:1']])), '"dq1.'],
+    [wire([...good, 5]), '"dq1.'],
+    [wire([...good, null]), '"dq1.'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [42, '42'],
+    [{}, '{}'],
+    [{ ref: 5 }, '{"ref":5}'],
+    [{ ref: 'x' }, '{"ref":"x"}'],
+    [{ tube: 't' }, '{"tube":"t"}'],
+    // A receipt says which job it is: its key is none to fall back on.
+    [{ ref: 'x', tube: 't', key: 'k' }, '{"ref":"x"'],
+    [{ ref: null, tube: 't', key: 'k' }, '{"ref":null'],
+  ])('refuses %p, and shows it', (ref, shown) => {
+    const refuse = () => parse(ref as JobRef);
+    expect(refuse).toThrow(expect.objectContaining({ code: 'DQ_BAD_REF' }));
+    expect(refuse).toThrow(shown);
+    expect(refuse).toThrow('expected a receipt');
+  });
+
+  it('says that a text was cut short', () => {
+    const whole = wire(good);
+    expect(() => parse({ ref: whole.slice(0, -9) })).toThrow(/"}, cut short or altered: expected a receipt/);
+    expect(() => parse({ ref: 'order 42' })).toThrow(
+      'the reference is {"ref":"order 42"}: expected a receipt',
+    );
+  });
+
+  it('says that a job is not found by its id', () => {
+    const id = '01JD2Q7Z0000000000000000AA' as JobRefText;
+    expect(() => parse(id)).toThrow(
+      `the reference is "${id}": expected a receipt, the text in its \`ref\` (its \`id\` finds nothing)`,
+    );
+  });
+
+  it('says how long a key is that is too long', () => {
+    expect(() => parse({ tube: 't', key: 'x'.repeat(501) })).toThrow(
+      /, 501 characters: expected a text of 1 to 500/,
+    );
+  });
+
+  it('takes a tube and a key as whatever is scheduled under it', () => {
+    const target = { tube: 'app.t', id: keyedId('app.t', 'order:42'), key: 'order:42' };
+    const unknown = { born: undefined, due: 0, copies: 0, places: [] };
+    expect(parse({ tube: 't', key: 'order:42' })).toEqual({ ...target, ...unknown });
+    expect(parse({ tube: defineTube<number>('t'), key: 'order:42' })).toEqual({ ...target, ...unknown });
+  });
+
+  it.each<[unknown, string]>([
+    ['', '""'],
+    ['x'.repeat(501), '"xxx'],
+    [42, '42'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+  ])('refuses the key %#', (key, shown) => {
+    const refuse = () => parse({ tube: 't', key } as JobRef);
+    expect(refuse).toThrow(expect.objectContaining({ code: 'DQ_BAD_REF' }));
+    expect(refuse).toThrow(`the key of the reference is ${shown}`);
+  });
+
+  it.each([undefined, 'no tube', 5, ''])('refuses the tube %p beside a key', (tube) => {
+    const refuse = () => parse({ tube, key: 'k' } as JobRef);
+    expect(refuse).toThrow(expect.objectContaining({ code: 'DQ_BAD_TUBE' }));
+  });
+});
+
+describe('keyedId', () => {
+  // An id that changes makes two jobs of one key, in a cluster where two versions run side by side.
+  it('is the same for ever', () => {
+    expect(keyedId('order.cancel', 'order:42')).toBe('rqhlG48TMg3_uxJjBxjO4YzY');
+  });
+
+  it('tells tubes and keys apart, wherever one ends and the other begins', () => {
+    const names = ['', 'a', 'b', 'ab', '","', '\ud800', '\ud801', '\ufffd', 'A', ' '];
+    const ids = names.flatMap((tube) => names.map((key) => keyedId(tube, key)));
+    expect(new Set(ids).size).toBe(names.length ** 2);
+  });
+
+  it('is an id as any other', () => {
+    expect(isJobId(keyedId('t', 'x'.repeat(500)))).toBe(true);
+    expect(keyedId('t', 'k')).toHaveLength(24);
+  });
+});

@@ -1,0 +1,237 @@
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { DqError } from '../../errors.js';
+import { type Call, ScriptedLedger } from '../../../spec-support/scripted-ledger.js';
+import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { packIds, packRuns, type KeptRun } from './kept-run.js';
+import { KeptRuns } from './kept-runs.js';
+import type { ExtendAnswer, ExtendRequest, Ledger } from '../ledger.js';
+
+const LEASE = 12_000;
+const NEGLECTED = 5_000;
+const LONGEST_SILENCE = 600_000;
+
+class AnsweredLedger extends ScriptedLedger {
+  override async extend(requests: readonly ExtendRequest[]): Promise<ExtendAnswer[]> {
+    try {
+      return await super.extend(requests);
+    } catch (cause) {
+      throw new DqError('DQ_LEDGER_DOWN', 'no answer', { cause });
+    }
+  }
+}
+
+/** What a spec answers for, tube by tube. */
+class OpenedLedger implements Ledger {
+  readonly tubes = new Map<string, ScriptedLedger>();
+  closed = false;
+
+  constructor(private readonly clock: VirtualClock) {}
+
+  tube(name: string): ScriptedLedger {
+    let tube = this.tubes.get(name);
+    if (!tube) this.tubes.set(name, (tube = new AnsweredLedger(this.clock)));
+    return tube;
+  }
+
+  start(): void {}
+
+  listen(): () => void {
+    return () => undefined;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}
+
+const run = (id: string, of: Partial<KeptRun> = {}): KeptRun => ({
+  id,
+  generation: 3,
+  born: 2,
+  due: 900,
+  fence: 9,
+  attempt: 1,
+  lastOk: 800,
+  timeout: Infinity,
+  ...of,
+});
+
+describe('KeptRuns', () => {
+  let clock: VirtualClock;
+  let opened: OpenedLedger[];
+  /** What was opened when the thread went to sleep. */
+  let asleep: OpenedLedger[][];
+  let kept: KeptRuns;
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    opened = [];
+    asleep = [];
+    const open = () => {
+      const ledger = new OpenedLedger(clock);
+      opened.push(ledger);
+      return ledger;
+    };
+    kept = new KeptRuns(LEASE, clock, open, (ms, done) => {
+      asleep.push([...opened]);
+      clock.after(ms, done);
+    });
+  });
+
+  type Told = { tube?: string; over?: string[]; granted?: KeptRun[]; beat?: boolean };
+  const tell = ({ granted = [], over = [], ...message }: Told) =>
+    kept.take({ tube: 't', over: packIds(over), granted: packRuns(granted), beat: false, ...message });
+  const asked = (tube = 't'): Call<ExtendRequest, ExtendAnswer>[] =>
+    opened.flatMap((ledger) => ledger.tube(tube).extends);
+  const askedFor = (tube = 't') => asked(tube).map(({ requests }) => requests.map(({ id }) => id));
+
+  it('opens nothing while the main thread renews', async () => {
+    tell({ granted: [run('a')] });
+    for (let i = 0; i < 20; i++) {
+      await clock.advance(LEASE / 3);
+      tell({ beat: true });
+    }
+    expect(opened).toEqual([]);
+  });
+
+  it('sleeps between its looks, but not while it renews, and not once nothing runs', async () => {
+    tell({ granted: [run('a')] });
+    await clock.advance(NEGLECTED + LEASE / 24);
+    expect(opened).toHaveLength(1);
+    await clock.advance(LEASE);
+    const before = asleep.length;
+    expect(asleep).toEqual(Array.from({ length: before }, () => []));
+    tell({ over: ['a'] });
+    await clock.advance(LEASE);
+    expect(asleep).toHaveLength(before);
+  });
+
+  it('renews a run that nobody renewed for more than a third of its lease, while half of it is left', async () => {
+    tell({ granted: [run('a', { fence: 77 })] });
+    await clock.advance(NEGLECTED - 1);
+    expect(opened).toEqual([]);
+    await clock.advance(LEASE / 2 - NEGLECTED + 1);
+    const { timeout: _ours, ...ref } = run('a', { fence: 77 });
+    expect(asked().map(({ requests }) => requests)).toEqual([[ref]]);
+  });
+
+  it('goes on for as long as the silence lasts, and says when the ledger last agreed', async () => {
+    tell({ granted: [run('a')] });
+    for (let i = 0; i < 5; i++) {
+      await clock.advance(LEASE / 2);
+      await asked()[i]!.answer('ok');
+    }
+    expect(asked()).toHaveLength(5);
+    expect(asked()[1]!.requests[0]!.lastOk).toBe(NEGLECTED);
+  });
+
+  it('begins where the last beat was, and not with the run', async () => {
+    tell({ granted: [run('a')] });
+    await clock.advance(LEASE / 3);
+    tell({ beat: true });
+    await clock.advance(NEGLECTED - 1);
+    expect(opened).toEqual([]);
+    await clock.advance(LEASE / 2 - NEGLECTED);
+    expect(askedFor()).toEqual([['a']]);
+  });
+
+  it('takes no other word for a renewal of what runs already', async () => {
+    tell({ granted: [run('a')] });
+    await clock.advance(LEASE / 3);
+    tell({ granted: [run('b')] });
+    await clock.advance(LEASE / 6);
+    expect(askedFor()).toEqual([['a']]);
+  });
+
+  it('lets go of what is over', async () => {
+    tell({ granted: [run('a'), run('b')] });
+    tell({ over: ['a'] });
+    await clock.advance(LEASE / 2);
+    expect(askedFor()).toEqual([['b']]);
+  });
+
+  it('takes the end of one run before the grant of the next', async () => {
+    tell({ granted: [run('a')] });
+    tell({ over: ['a'], granted: [run('a')] });
+    await clock.advance(LEASE / 2);
+    expect(askedFor()).toEqual([['a']]);
+  });
+
+  it('closes the ledger when the main thread speaks again, and opens another one the next time', async () => {
+    tell({ granted: [run('a')] });
+    await clock.advance(LEASE / 2);
+    await asked()[0]!.answer('ok');
+    tell({ beat: true });
+    expect(opened.map(({ closed }) => closed)).toEqual([true]);
+    await clock.advance(LEASE / 2);
+    expect(askedFor()).toEqual([['a'], ['a']]);
+    expect(opened.map(({ closed }) => closed)).toEqual([true, false]);
+  });
+
+  it('asks no more about a run that was refused', async () => {
+    tell({ granted: [run('a'), run('b')] });
+    await clock.advance(LEASE / 2);
+    await asked()[0]!.answer('refused', 'abort');
+    await clock.advance(LEASE / 2);
+    expect(askedFor()).toEqual([['a', 'b'], ['b']]);
+  });
+
+  it('goes on with a run that took the place of one that is refused', async () => {
+    tell({ granted: [run('a')] });
+    await clock.advance(LEASE / 2);
+    tell({ granted: [run('a', { fence: 10 })] });
+    await asked()[0]!.answer('refused');
+    await clock.advance(LEASE / 2);
+    expect(asked().map(({ requests }) => requests[0]!.fence)).toEqual([9, 10]);
+  });
+
+  it('asks again at once where it got no answer, but not while one may come', async () => {
+    tell({ granted: [run('a')] });
+    await clock.advance(LEASE);
+    expect(askedFor()).toEqual([['a']]);
+    await asked()[0]!.fail();
+    await clock.advance(LEASE / 24);
+    expect(askedFor()).toEqual([['a'], ['a']]);
+  });
+
+  it('takes a process that is silent for ten minutes for hung', async () => {
+    tell({ granted: [run('a')] });
+    let answered = 0;
+    while (clock.now() < LONGEST_SILENCE + 2 * LEASE) {
+      await clock.advance(LEASE / 24);
+      if (asked().length > answered) await asked()[answered++]!.answer('ok');
+    }
+    expect(asked().length).toBeGreaterThanOrEqual(LONGEST_SILENCE / (LEASE / 2));
+    const last = asked().at(-1)!.requests[0]!.lastOk + NEGLECTED;
+    expect(last).toBeLessThan(LONGEST_SILENCE);
+    expect(last).toBeGreaterThanOrEqual(LONGEST_SILENCE - NEGLECTED);
+  });
+
+  it('keeps no run for longer than its timeout, however often the main thread renewed it', async () => {
+    tell({ granted: [run('a', { timeout: LEASE }), run('b')] });
+    await clock.advance(LEASE / 3);
+    tell({ beat: true });
+    await clock.advance(LEASE / 2);
+    expect(askedFor()).toEqual([['a', 'b']]);
+    await asked()[0]!.answer('ok', 'ok');
+    await clock.advance(LEASE / 2);
+    expect(askedFor()).toEqual([['a', 'b'], ['b']]);
+  });
+
+  it('asks about 1,000 runs at most in a call, and each tube for itself', async () => {
+    tell({ granted: Array.from({ length: 2_100 }, (_, i) => run(`job-${i}`)) });
+    tell({ tube: 'u', granted: [run('a')] });
+    await clock.advance(LEASE / 2);
+    expect(asked().map(({ requests }) => requests.length)).toEqual([1_000, 1_000, 100]);
+    expect(askedFor('u')).toEqual([['a']]);
+  });
+
+  it('looks at nothing while nothing runs', async () => {
+    const look = jest.spyOn(clock, 'after');
+    tell({ granted: [run('a')] });
+    tell({ over: ['a'] });
+    await clock.advance(10 * LEASE);
+    expect(look).toHaveBeenCalledTimes(1);
+    expect(opened).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+import { lookup, resolveSrv } from 'node:dns';
+import { Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { isCluster, type LedgerConnection, type RedisSource } from '../redis/connection.js';
+
+/** Where the ledger's Redis is, as a thread can be told. */
+export interface ThreadSource {
+  /** Of a Redis Cluster: nodes to ask for the others. */
+  readonly nodes?: readonly ClusterNode[];
+  readonly options: RedisOptions | ClusterOptions;
+}
+
+/** They say when to try again, which the ledger says for itself. */
+const RETRIES = new Set([
+  'retryStrategy',
+  'reconnectOnError',
+  'clusterRetryStrategy',
+  'clusterNodeRetryStrategy',
+  'sentinelRetryStrategy',
+  'sentinelReconnectStrategy',
+]);
+
+/** Of a connection that stands or stood. Throws a TypeError that names what only this thread can have, such as a function. */
+export function threadSource(connection: LedgerConnection): ThreadSource {
+  const options = copyOptions(connection.options, '');
+  if (!isCluster(connection)) return { options };
+  return { nodes: connection.nodes().map(({ options: { host, port } }) => ({ host, port })), options };
+}
+
+/** In the thread. */
+export function redisOf({ nodes, options }: ThreadSource): RedisSource {
+  return nodes ? new Cluster([...nodes], { ...(options as ClusterOptions), lazyConnect: true }) : options;
+}
+
+function copyOptions(options: object, where: string): object {
+  const entries = Object.entries(options)
+    .filter(([name, value]) => !(RETRIES.has(name) || isDefault(value)))
+    .map(([name, value]) => [name, copy(value, where + name)]);
+  return Object.fromEntries(entries) as object;
+}
+
+function isDefault(value: unknown): boolean {
+  return value === lookup || value === resolveSrv;
+}
+
+function copy(value: unknown, what: string): unknown {
+  if (Array.isArray(value)) return value.map((each, i) => copy(each, `${what}[${i}]`));
+  if (value instanceof Uint8Array) return value;
+  if (typeof value === 'object' && value !== null && isPlain(value)) return copyOptions(value, `${what}.`);
+  if (typeof value === 'object' ? value !== null : typeof value === 'function' || typeof value === 'symbol') {
+    throw new TypeError(
+      `the Redis option \`${what}\` is ${typeof value === 'object' ? 'an object of a class' : `a ${typeof value}`}, which a thread cannot be given`,
+    );
+  }
+  return value;
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

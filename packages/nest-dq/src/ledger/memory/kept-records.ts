@@ -1,0 +1,88 @@
+import type { Disk, DiskPart } from '../../disk/disk.js';
+import { VALUE, type DiskBatch } from '../../disk/entries.js';
+import { emptyRecord, type JobRecord } from '../rules/job-record.js';
+import type { Letter } from '../ledger.js';
+import type { MemoryRecords, RecordKeeper } from './memory-records.js';
+
+/**
+ * `record <tube> <id>` and `letter <tube> <id>:<born>` hold what the memory ledger has, as JSON. Without `expiresAt` a
+ * record never expires; a field that is missing has the value of an empty record's.
+ */
+const RECORD = 'record ';
+const LETTER = 'letter ';
+
+/** Records and dead letters of one tube, on disk. */
+export class KeptRecords implements DiskPart, RecordKeeper {
+  private readonly ids = new Set<string>();
+  private readonly letters = new Set<string>();
+
+  constructor(
+    private readonly disk: Disk,
+    private readonly tube: string,
+    private readonly records: MemoryRecords,
+  ) {
+    disk.add(this);
+  }
+
+  recordChanged(id: string): void {
+    this.ids.add(id);
+    this.disk.changed();
+  }
+
+  letterChanged(name: string): void {
+    this.letters.add(name);
+    this.disk.changed();
+  }
+
+  get unsaved(): boolean {
+    return this.ids.size + this.letters.size > 0;
+  }
+
+  close(): void {
+    this.disk.remove(this);
+  }
+
+  collect(batch: DiskBatch): void {
+    const { tube, records } = this;
+    collectFrom(batch, `${RECORD}${tube} `, this.ids, records.byId);
+    collectFrom(batch, `${LETTER}${tube} `, this.letters, records.letters);
+  }
+}
+
+/** Reads all tubes' records and letters into the tubes' own. `DQ_DISK`. */
+export async function loadRecords(disk: Disk, recordsOf: (tube: string) => MemoryRecords): Promise<void> {
+  await disk.read(RECORD, (rest, value) => {
+    const [tube, id] = split(rest);
+    recordsOf(tube).byId.set(id, readRecord(value));
+  });
+  await disk.read(LETTER, (rest, value) => {
+    const [tube, name] = split(rest);
+    recordsOf(tube).letters.set(name, JSON.parse(value.toString('utf8', VALUE)) as Letter);
+  });
+}
+
+function collectFrom(
+  batch: DiskBatch,
+  prefix: string,
+  changed: Set<string>,
+  present: ReadonlyMap<string, object>,
+): void {
+  for (const name of changed) {
+    const item = present.get(name);
+    if (item) batch.putText(prefix + name, JSON.stringify(item));
+    else batch.delete(prefix + name);
+  }
+  changed.clear();
+}
+
+/** No tube's name has a space in it. */
+function split(rest: string): [tube: string, name: string] {
+  const space = rest.indexOf(' ');
+  return [rest.slice(0, space), rest.slice(space + 1)];
+}
+
+/** Whoever had a lease was of a process that is gone, as only one at a time has the folder open. */
+function readRecord(value: Buffer): JobRecord {
+  const { expiresAt, ...rest } = JSON.parse(value.toString('utf8', VALUE)) as Partial<JobRecord>;
+  return { ...emptyRecord(), ...rest, leaseEnd: 0, holdEnd: 0, expiresAt: expiresAt ?? Infinity };
+}

@@ -1,0 +1,82 @@
+import { expiry, newRecord, type JobRecord } from '../rules/job-record.js';
+import type { LedgerSettings, Letter, RunRef } from '../ledger.js';
+import { letterName } from '../rules/letter-name.js';
+
+/** Ledger time of one call, in whole milliseconds and microseconds. */
+export interface Moment {
+  readonly now: number;
+  readonly us: number;
+}
+
+/** Is told of what a restart should know. */
+export interface RecordKeeper {
+  /** It was written, or is gone. */
+  recordChanged(id: string): void;
+  /** By `letterName`. */
+  letterChanged(name: string): void;
+  /** There are changes that it has not written. */
+  readonly unsaved: boolean;
+  /** Nothing changes any more. */
+  close(): void;
+}
+
+/** What the memory ledger keeps of one tube: records until they expire, and dead letters until they are taken away. */
+export class MemoryRecords {
+  /** By job id, those expired but not yet swept included. */
+  readonly byId = new Map<string, JobRecord>();
+  /** By `letterName`. */
+  readonly letters = new Map<string, Letter>();
+  keeper: RecordKeeper | undefined;
+  private sweeping = this.byId.entries();
+
+  constructor(
+    readonly settings: LedgerSettings,
+    /** Milliseconds before its due time from which on a run is granted. */
+    readonly ahead = 0,
+  ) {}
+
+  read(id: string, { now }: Moment): JobRecord | undefined {
+    const record = this.byId.get(id);
+    return record && record.expiresAt > now ? record : undefined;
+  }
+
+  write(id: string, record: JobRecord, { now }: Moment): void {
+    record.expiresAt = expiry(record, now, this.settings);
+    this.byId.set(id, record);
+    this.keeper?.recordChanged(id);
+  }
+
+  keepLetter(letter: Letter): void {
+    const name = letterName(letter.id, letter.born);
+    this.letters.set(name, letter);
+    this.keeper?.letterChanged(name);
+  }
+
+  /** Does nothing where there is no such letter. */
+  dropLetter(id: string, born: number): void {
+    const name = letterName(id, born);
+    if (this.letters.delete(name)) this.keeper?.letterChanged(name);
+  }
+
+  /** The record of a run that was lost, made from what its runner knows: only while no later end can be forgotten. */
+  madeAnew(run: RunRef, { now }: Moment): JobRecord | undefined {
+    if (now - run.lastOk >= this.settings.doneTtl) return undefined;
+    const { generation, born, due, attempt, fence } = run;
+    return { ...newRecord(generation, born, due), state: 'running', attempt, fence };
+  }
+
+  /** Looks at one more record, and removes it if it has expired. False: it has looked at all, and begins anew. */
+  sweepNext({ now }: Moment): boolean {
+    const next = this.sweeping.next();
+    if (next.done) {
+      this.sweeping = this.byId.entries();
+      return false;
+    }
+    const [id, record] = next.value;
+    if (record.expiresAt <= now) {
+      this.byId.delete(id);
+      this.keeper?.recordChanged(id);
+    }
+    return true;
+  }
+}

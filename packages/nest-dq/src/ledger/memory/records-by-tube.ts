@@ -1,0 +1,55 @@
+import type { Disk } from '../../disk/disk.js';
+import { KeptRecords } from './kept-records.js';
+import type { LedgerSettings } from '../ledger.js';
+import { MemoryRecords, type Moment } from './memory-records.js';
+
+/** Records looked at for each one asked for: more than one, so that the expired never pile up. */
+const SWEPT = 2;
+
+/** What the memory ledger keeps of all tubes. Of one without records and letters nothing stays. */
+export class RecordsByTube {
+  private readonly byName = new Map<string, MemoryRecords>();
+  private sweeping = this.byName.entries();
+  private swept: [name: string, records: MemoryRecords] | undefined;
+
+  constructor(
+    private readonly settings: LedgerSettings,
+    /** Milliseconds before its due time from which on a run is granted. */
+    private readonly ahead: number,
+    private readonly disk?: Disk,
+  ) {}
+
+  /** Not to be kept beyond the turn of the event loop: what is empty is forgotten, and made anew. */
+  of(name: string): MemoryRecords {
+    let records = this.byName.get(name);
+    if (!records) {
+      records = new MemoryRecords(this.settings, this.ahead);
+      if (this.disk) records.keeper = new KeptRecords(this.disk, name, records);
+      this.byName.set(name, records);
+    }
+    return records;
+  }
+
+  /**
+   * Removes some of what has expired, for so many records that a call asks for: of all tubes in turn, as nobody may ask for
+   * some of them any more.
+   */
+  sweep(asked: number, time: Moment): void {
+    for (let left = asked * SWEPT; left > 0; left--) {
+      if (this.swept?.[1].sweepNext(time)) continue;
+      this.forgetEmpty();
+      const next = this.sweeping.next();
+      if (next.done) this.sweeping = this.byName.entries();
+      this.swept = next.value;
+    }
+  }
+
+  /** The tube that was swept last. */
+  private forgetEmpty(): void {
+    if (!this.swept) return;
+    const [name, { byId, letters, keeper }] = this.swept;
+    if (byId.size + letters.size > 0 || keeper?.unsaved) return;
+    this.byName.delete(name);
+    keeper?.close();
+  }
+}

@@ -1,0 +1,113 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { packIds, packRuns, type KeeperMessage } from '../lease-thread/kept-run.js';
+import { TubeKeeper } from '../lease-thread/lease-keeper.js';
+import type { RunRef } from '../ledger.js';
+import type { RedisMaster } from './master.js';
+import { RedisTubeLedger } from './redis-tube-ledger.js';
+
+const NOW = 1_900_000_000_000;
+const run = (id: string): RunRef => ({
+  id,
+  generation: 0,
+  born: 0,
+  due: 900,
+  fence: 7,
+  attempt: 2,
+  lastOk: NOW,
+});
+
+describe('RedisTubeLedger with a keeper of leases', () => {
+  let ledger: RedisTubeLedger;
+  let told: KeeperMessage[];
+  /** The answers in the next reply. */
+  let answers: number[];
+  /** What was told before the ledger was asked. */
+  let toldBefore: number;
+
+  beforeEach(() => {
+    [told, answers] = [[], []];
+    const master = {
+      time: { now: () => NOW },
+      call: async () => {
+        toldBefore = told.length;
+        return [1, NOW * 1_000, ...answers];
+      },
+    } as unknown as RedisMaster;
+    ledger = new RedisTubeLedger(master, '{t}:', new TubeKeeper('t', (message) => told.push(message)));
+  });
+
+  const claim = (ids: readonly string[]) =>
+    ledger.claim(
+      ids.map((id) => ({ id, generation: 0, born: 0, due: 900, token: id, attempts: 3, timeout: 5_000 })),
+    );
+  const finish = (id: string) => ({
+    ...run(id),
+    owed: { mask: 1, unknown: false },
+    outcome: { kind: 'done' as const },
+  });
+  const message = (of: Partial<KeeperMessage>): KeeperMessage => ({
+    tube: 't',
+    over: '',
+    granted: packRuns([]),
+    beat: false,
+    ...of,
+  });
+
+  /** Two jobs are granted. */
+  async function grant(): Promise<void> {
+    answers = [1, 7, 2, 900, 3, 50, 60, 1, 7, 2, 900];
+    await claim(['a', 'busy', 'b']);
+  }
+
+  it('tells it of all runs that an answer grants, before anybody else hears of them', async () => {
+    answers = [1, 7, 2, 900, 3, 50, 60, 1, 7, 2, 900];
+    const claimed = claim(['a', 'busy', 'b']).then(() => told.length);
+    await expect(claimed).resolves.toBe(1);
+    expect(told).toEqual([
+      message({ granted: packRuns(['a', 'b'].map((id) => ({ ...run(id), timeout: 5_000 }))) }),
+    ]);
+  });
+
+  it('tells it of nothing where nothing is granted', async () => {
+    answers = [0];
+    await claim(['gone']);
+    expect(told).toEqual([]);
+  });
+
+  it('tells it of a renewal before that is asked for, and what was refused', async () => {
+    await grant();
+    answers = [0, 1];
+    await ledger.extend([run('a'), run('b')]);
+    expect(toldBefore).toBe(2);
+    expect(told[1]).toEqual(message({ beat: true }));
+    await ledger.extend([run('b')]);
+    expect(told[2]).toEqual(message({ beat: true, over: 'a' }));
+  });
+
+  it('takes a reply without answers for OK to all', async () => {
+    await grant();
+    answers = [];
+    await expect(ledger.extend([run('a'), run('b')])).resolves.toEqual(['ok', 'ok']);
+    await expect(ledger.finish([finish('a'), finish('b')])).resolves.toEqual(['ok', 'ok']);
+  });
+
+  it('tells it that what was abandoned is over, also where that is granted only afterwards', async () => {
+    await grant();
+    ledger.abandonRuns();
+    expect(told.slice(1)).toEqual([message({ over: packIds(['a', 'b']) })]);
+    answers = [1, 8, 1, 900];
+    const claimed = claim(['late']);
+    ledger.abandonRuns();
+    await claimed;
+    expect(told).toHaveLength(2);
+    await claim(['next']);
+    expect(told).toHaveLength(3);
+  });
+
+  it('tells it of what is finished, whatever the answer', async () => {
+    await grant();
+    answers = [1, 0];
+    await ledger.finish([finish('a'), finish('b')]);
+    expect(told.slice(1)).toEqual([message({ over: packIds(['a', 'b']) })]);
+  });
+});

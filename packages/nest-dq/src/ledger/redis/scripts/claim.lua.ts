@@ -1,0 +1,130 @@
+import { AHEAD, YOUNG } from '../../ledger.js';
+import { PRELUDE } from './prelude.lua.js';
+
+/**
+ * Who runs a job now. KEYS: dead letters, the claims' records, the settled copies' records.
+ * Arguments: number of claims; the time from which on ended leases are spared, or an empty text; generation, born, due, token, attempts of each; generation, mask, unknown
+ * of each settled. Reply for each claim: 0 gone | 1 run, fence, attempt, due | 2 wait, ms | 3 busy, ms, ranFor |
+ * 4 dead, fresh | 5 stale | 6 first run: its fence is the server's time of this reply, its due time as asked.
+ */
+export const CLAIM: string = `${PRELUDE}
+local GONE, RUN, WAIT, BUSY, DEAD, STALE, FIRST = 0, 1, 2, 3, 4, 5, 6
+local AHEAD, YOUNG = ${AHEAD}, ${YOUNG}
+-- A replaced run that ends tells nobody, and one that is spared may have ended: whoever waits for it looks again after this.
+local LOOK = 1000
+
+-- Its new fence refuses whatever the last runner may still send.
+local function bury(key, why, record)
+  local places = record.places
+  endRun(record, 'x')
+  record.fence, record.places = newFence(record), nil
+  addLetter(key, record, why, '', places)
+  writeRecord(key, record)
+end
+
+-- The first run of a plain job, as nearly all are. Of a job without a record nothing else decides, so none is read: that
+-- saves a fifth of the whole. False if there is one.
+local function claimFirst(key, due, token)
+  local record = { state = 'r', due = due, attempt = 1, fence = newFence(nil), leaseEnd = now + LEASE, token = token }
+  return call('SET', key, cmsgpack.pack(record), 'NX', 'PX', LEASE + KEPT_AFTER)
+end
+
+local claims, sparedFrom = args[1], tonumber(args[2])
+
+local function claim(key, generation, born, due, token, attempts)
+  local plain = generation == 0 and born == 0
+  if plain and due <= now + AHEAD and due + STALE_AFTER >= now and claimFirst(key, due, token) then return FIRST end
+  local record = readRecord(key)
+  local committed = record and record.committed or -1
+  local current = record and generation == committed
+  local running = record and isRunning(record)
+  if record then
+    local state = record.state
+    if generation < committed or isAborted(record, generation) then return GONE end
+    if current then
+      if state == 'd' or state == 'v' or state == 'u' then return GONE end
+      if state == 'x' then return DEAD, 0 end
+    end
+    -- A run goes on under a revoke that came after it began.
+    if generation <= record.floor and not (current and running) then return GONE end
+  end
+  -- The number of a generation is its opening time.
+  local age = now - generation
+  if generation > committed and age < YOUNG then
+    return WAIT, math.min(500, max(20, math.abs(age)))
+  end
+  local runDue, attempt = due, 0
+  if record then
+    -- A job that was born after what is committed: Redis has lost its add, too, and there is nothing that it was moved from.
+    local moved = not current and committed ~= -1 and born ~= generation and born <= committed
+    local leased = max(record.leaseEnd, record.holdEnd)
+    local left = leased - now
+    local last = record.state == 'l'
+    if running and current and record.token == token and (left > 0 or not last) then
+      record.leaseEnd = now + LEASE
+      writeRecord(key, record)
+      return RUN, record.fence, record.attempt, record.due
+    end
+    local spared = left <= 0 and leased > 0 and sparedFrom and leased >= sparedFrom
+    if (left > 0 or spared) and not (moved and record.born ~= born) then
+      if spared then
+        left = LOOK
+      elseif record.leaseEnd <= now then
+        left = math.min(left, LOOK)
+      end
+      return BUSY, left, max(0, math.floor((us - record.fence) / 1000))
+    end
+    if current and last then
+      endRun(record, 'v')
+      writeRecord(key, record)
+      return GONE
+    end
+    -- By now no run has a lease. What a lapsed run left may be all that Redis kept of an Again, and a letter of a revival.
+    local state = record.state
+    local rests = state == 'w' or state == 'r' or state == 'x'
+    if moved and not (rests and record.born == born) then
+      -- Whoever moved the job was lost before the commit. Its old generation is over, or it is another job by now.
+      addAborted(record, generation) -- for a commit may still come, when the copies are gone
+      writeRecord(key, record)
+      return GONE
+    end
+    if current then runDue, attempt = record.due, record.attempt end
+  end
+  if runDue > now + AHEAD then return WAIT, runDue - now end
+  if not record and due + STALE_AFTER < now then
+    bury(key, 'stale', newRecord(generation, born, due))
+    return STALE
+  end
+  local fence = newFence(record)
+  record = record or newRecord(generation, born, due)
+  if attempt >= attempts then
+    bury(key, 'attempts', record)
+    return DEAD, 1
+  end
+  if record.committed ~= generation then
+    -- A newer generation is committed by its first run: a commit that was lost loses no job.
+    if record.state == 'x' and record.born == born then dropLetter(letterName(key, born)) end
+    swap(record, born, generation, due, nil)
+  end
+  attempt = attempt + 1
+  record.state, record.attempt, record.fence, record.leaseEnd, record.token = 'r', attempt, fence, now + LEASE, token
+  record.abort = nil
+  writeRecord(key, record)
+  return RUN, fence, attempt, runDue
+end
+
+local reply = { 1, us }
+
+local function push(kind, first, second, third)
+  local r = #reply
+  reply[r + 1], reply[r + 2], reply[r + 3], reply[r + 4] = kind, first, second, third
+end
+
+local a = 3
+for i = 3, claims + 2 do
+  push(claim(KEYS[i], args[a], args[a + 1], args[a + 2], args[a + 3], args[a + 4]))
+  a = a + 5
+end
+settleAll(claims + 3, a)
+return reply
+`;

@@ -1,0 +1,56 @@
+import { YOUNG } from '../../ledger.js';
+import { PRELUDE } from './prelude.lua.js';
+
+/** For the scripts that open, commit and give up generations. */
+export const GENERATIONS: string = `${PRELUDE}
+-- Whether the job waits or runs, so that its key is taken.
+local function isLive(record)
+  return record.committed ~= -1 and (record.state == 'w' or record.state == 'r')
+end
+
+-- Why a generation can no longer be committed, whatever the record is.
+local function voided(record, generation)
+  if generation <= record.floor then return 'revoked' end
+  return (generation < record.committed or isAborted(record, generation)) and 'changed' or nil
+end
+
+-- Whether a claim may have committed it, and run it, before a newer one was committed.
+local function mayHaveCounted(record, generation)
+  return generation < record.committed and not isAborted(record, generation) and now - generation >= ${YOUNG}
+end
+
+-- Which of the copies that an opening announced really may exist. A record that was lost since knows of no opening.
+local function narrow(record, generation, due, announced, mask, unknown)
+  if generation > record.opened then
+    count(record, generation, due, mask)
+  else
+    if record.sum ~= 0 then record.sumDue = max(record.sumDue, due) end
+    discount(record, generation, bit.band(announced, bit.bnot(mask)))
+  end
+  if unknown == 1 then lose(record, due) end
+end
+
+-- Makes a stored generation the job.
+local function take(record, born, generation, due, announced, mask, unknown, places)
+  swap(record, born, generation, due, places)
+  if record.counted then
+    narrow(record, generation, due, announced, mask, unknown)
+  else
+    owe(record, due, mask, unknown)
+  end
+end
+
+-- It is committed already, by an earlier call or by a claim: where its copies are is new all the same.
+local function confirm(record, due, mask, unknown, places)
+  if isLive(record) then record.places = places end
+  owe(record, due, mask, unknown)
+end
+
+-- It does not come about, and no claim may adopt it from now on: its copies can be deleted. Where none may exist there is
+-- nothing to remember.
+local function giveUp(record, generation, due, announced, mask, unknown)
+  if isAborted(record, generation) then return end
+  if (mask ~= 0 or unknown ~= 0) and not voided(record, generation) then addAborted(record, generation) end
+  narrow(record, generation, due, announced, mask, unknown)
+end
+`;

@@ -1,0 +1,183 @@
+import type { Place } from '../../copies/location.js';
+import {
+  YOUNG,
+  type AnnouncedGeneration,
+  type LedgerSettings,
+  type Refusal,
+  type Schedule,
+  type StoredGeneration,
+} from '../ledger.js';
+import { countOwed, narrow, owe } from './owed-copies.js';
+
+/** The record of a job as the memory ledger keeps it; scripts/prelude.lua.ts says what the fields mean. */
+export interface JobRecord {
+  state: 'waiting' | 'running' | 'done' | 'revoked' | 'dead';
+  born: number;
+  committed: number;
+  opened: number;
+  floor: number;
+  aborted: GenerationRun[];
+  due: number;
+  attempt: number;
+  fence: number;
+  leaseEnd: number;
+  token: string | undefined;
+  holdEnd: number;
+  noFurtherStart: boolean;
+  abortAsked: boolean;
+  unknownEnd: boolean;
+  owed: { readonly due: number; readonly mask: number; readonly unknown: boolean } | undefined;
+  sum: number;
+  sumDue: number;
+  counted: boolean;
+  lostDue: number;
+  places: readonly Place[];
+  /** Infinity: never. */
+  expiresAt: number;
+}
+
+/** Consecutive generations. */
+interface GenerationRun {
+  from: number;
+  to: number;
+}
+
+export const NO_GENERATION = -1;
+
+/** A record of a generation that was never claimed nor revoked. */
+export function newRecord(generation: number, born: number, due: number): JobRecord {
+  return {
+    state: 'waiting',
+    born,
+    committed: generation,
+    opened: NO_GENERATION,
+    floor: NO_GENERATION,
+    aborted: [],
+    due,
+    attempt: 0,
+    fence: 0,
+    leaseEnd: 0,
+    token: undefined,
+    holdEnd: 0,
+    noFurtherStart: false,
+    abortAsked: false,
+    unknownEnd: false,
+    owed: undefined,
+    sum: 0,
+    sumDue: 0,
+    counted: false,
+    lostDue: 0,
+    places: [],
+    expiresAt: Infinity,
+  };
+}
+
+/** The record of a job of which nothing is committed yet. */
+export function emptyRecord(): JobRecord {
+  return newRecord(NO_GENERATION, NO_GENERATION, 0);
+}
+
+/** Ends whatever run there was. The fence stays, for it only grows. */
+export function endRun(record: JobRecord, state: JobRecord['state']): void {
+  record.state = state;
+  record.leaseEnd = 0;
+  record.token = undefined;
+  record.noFurtherStart = false;
+  record.abortAsked = false;
+}
+
+/** Makes a generation the job: it waits, and its attempts begin anew. */
+export function swap(
+  record: JobRecord,
+  born: number,
+  { generation, due, places }: Omit<StoredGeneration, 'owed'>,
+): void {
+  endRun(record, 'waiting');
+  keepAbortedAbove(record, generation);
+  countOwed(record);
+  record.born = born;
+  record.committed = generation;
+  record.due = Math.ceil(due);
+  record.attempt = 0;
+  record.unknownEnd = false;
+  record.places = places;
+  record.counted = generation <= record.opened;
+}
+
+/** Makes a stored generation the job. */
+export function take(record: JobRecord, born: number, stored: AnnouncedGeneration): void {
+  swap(record, born, stored);
+  if (record.counted) narrow(record, stored);
+  else owe(record, stored.due, stored.owed);
+}
+
+/** The committed generation as others see it at `now`; undefined if there is none. */
+export function scheduleOf(record: JobRecord, now: number): Schedule | undefined {
+  const { born, committed, due, attempt, places } = record;
+  if (committed === NO_GENERATION) return undefined;
+  let { state } = record;
+  if (state === 'running' && record.leaseEnd <= now) state = record.noFurtherStart ? 'revoked' : 'waiting';
+  return { state, born, generation: committed, due, attempt, places };
+}
+
+/** Whether the job waits or runs, so that its key is taken. */
+export function isLive(record: JobRecord): boolean {
+  if (record.committed === NO_GENERATION) return false;
+  return record.state === 'waiting' || (record.state === 'running' && !record.noFurtherStart);
+}
+
+/** Why a generation can no longer be committed, whatever the record is. */
+export function voided(record: JobRecord, generation: number): Refusal | undefined {
+  if (generation <= record.floor) return 'revoked';
+  return generation < record.committed || isAborted(record, generation) ? 'changed' : undefined;
+}
+
+export function isAborted({ aborted }: JobRecord, generation: number): boolean {
+  return aborted.some(({ from, to }) => generation >= from && generation <= to);
+}
+
+export function addAborted({ aborted }: JobRecord, generation: number): void {
+  const before = aborted.find(({ to }) => to + 1 === generation);
+  if (before) before.to = generation;
+  else aborted.push({ from: generation, to: generation });
+}
+
+export function keepAbortedAbove(record: JobRecord, generation: number): void {
+  record.aborted = record.aborted
+    .filter(({ to }) => to > generation)
+    .map(({ from, to }) => ({ from: Math.max(from, generation + 1), to }));
+}
+
+/** Whether a claim may have committed a generation, and run it, before a newer one was committed. */
+export function mayHaveCounted(record: JobRecord, generation: number, now: number): boolean {
+  return generation < record.committed && !isAborted(record, generation) && now - generation >= YOUNG;
+}
+
+/** A generation is committed already, by an earlier call or by a claim: where its copies are is new all the same. */
+export function confirm(record: JobRecord, { due, owed, places }: StoredGeneration): void {
+  if (isLive(record)) record.places = places;
+  owe(record, due, owed);
+}
+
+/**
+ * An opened generation does not come about, and no claim may adopt it from now on: its copies can be deleted. Where none
+ * may exist there is nothing to remember.
+ */
+export function giveUp(record: JobRecord, stored: Omit<AnnouncedGeneration, 'places'>): void {
+  const { generation, owed } = stored;
+  if (isAborted(record, generation)) return;
+  if ((owed.mask !== 0 || owed.unknown) && !voided(record, generation)) addAborted(record, generation);
+  narrow(record, stored);
+}
+
+/** When a record written now may be forgotten: soon only where no copy can be left that would ask for it. */
+export function expiry(record: JobRecord, now: number, settings: LedgerSettings): number {
+  if (record.state === 'dead') return Infinity;
+  const keptAfter = settings.staleAfter + 60_000;
+  const { state, owed, sum, sumDue, lostDue } = record;
+  const ended = state === 'done' || state === 'revoked' || record.committed === NO_GENERATION;
+  const owes = owed !== undefined || sum !== 0 || (lostDue !== 0 && lostDue + keptAfter > now);
+  if (ended && !owes && record.holdEnd <= now) return now + settings.doneTtl;
+  const last = Math.max(now, record.due, record.leaseEnd, record.holdEnd, sumDue, lostDue, owed?.due ?? 0);
+  return last + keptAfter;
+}

@@ -1,0 +1,49 @@
+// Dead letters: the same rules as scripts/letters, letter, buried and discard.
+import { hasUnknown, maskOf } from '../../copies/location.js';
+import { endRun } from './job-record.js';
+import { letterName } from './letter-name.js';
+import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from '../ledger.js';
+import type { MemoryRecords, Moment } from '../memory/memory-records.js';
+import { owe } from './owed-copies.js';
+
+export function letters(records: MemoryRecords, { limit, after }: LetterPage): LetterList {
+  const behind = (letter: Letter) => !after || newestFirst(after, letter) < 0;
+  const found = [...records.letters.values()].filter(behind).sort(newestFirst);
+  return { letters: found.slice(0, limit), more: found.length > limit };
+}
+
+export function letter(records: MemoryRecords, ref: LetterRef, time: Moment): Letter | undefined {
+  const { id } = ref;
+  const record = records.read(id, time);
+  const born = ref.born ?? (record?.state === 'dead' ? record.born : undefined);
+  return born === undefined ? undefined : records.letters.get(letterName(id, born));
+}
+
+export function buried(records: MemoryRecords, { id, born, places }: BuriedRequest): void {
+  const found = records.letters.get(letterName(id, born));
+  if (!found) return;
+  const isNew = ({ index }: { index: number }) => !found.places.some((each) => each.index === index);
+  records.keepLetter({ ...found, places: [...found.places, ...places.filter(isNew)] });
+}
+
+export function discard(records: MemoryRecords, ref: LetterRef, time: Moment): Letter | undefined {
+  const found = letter(records, ref, time);
+  if (!found) return undefined;
+  records.dropLetter(found.id, found.born);
+  const record = records.read(found.id, time);
+  if (record?.state === 'dead' && record.born === found.born) {
+    endRun(record, 'revoked');
+    const { due, places } = found;
+    owe(record, due, { mask: maskOf(places), unknown: hasUnknown(places) });
+    records.write(found.id, record, time);
+  }
+  return found;
+}
+
+type Position = Pick<Letter, 'died' | 'id' | 'born'>;
+
+function newestFirst(a: Position, b: Position): number {
+  if (a.died !== b.died) return b.died - a.died;
+  const [first, second] = [letterName(a.id, a.born), letterName(b.id, b.born)];
+  return first === second ? 0 : first < second ? 1 : -1;
+}

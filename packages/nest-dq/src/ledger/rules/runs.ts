@@ -1,0 +1,231 @@
+// Who runs a job, and what becomes of the run: the same rules as scripts/claim, finish and extend, step by step.
+import {
+  addAborted,
+  confirm,
+  emptyRecord,
+  endRun,
+  giveUp,
+  isAborted,
+  newRecord,
+  NO_GENERATION,
+  swap,
+  take,
+  voided,
+  type JobRecord,
+} from './job-record.js';
+import {
+  YOUNG,
+  type ClaimAnswer,
+  type ClaimRequest,
+  type Death,
+  type ExtendAnswer,
+  type ExtendRequest,
+  type FinishAnswer,
+  type FinishRequest,
+  type Letter,
+} from '../ledger.js';
+import type { MemoryRecords, Moment } from '../memory/memory-records.js';
+import { owe } from './owed-copies.js';
+
+/**
+ * Milliseconds. A replaced run that ends tells nobody, and one that is spared may have ended: whoever waits for it looks
+ * again after this.
+ */
+const LOOK = 1_000;
+
+export function claim(
+  records: MemoryRecords,
+  request: ClaimRequest,
+  time: Moment,
+  sparedFrom = Infinity,
+): ClaimAnswer {
+  const { id, generation, born, token } = request;
+  const { now } = time;
+  const { lease, staleAfter } = records.settings;
+  const record = records.read(id, time);
+  const committed = record?.committed ?? NO_GENERATION;
+  const current = generation === committed;
+  const running = record?.state === 'running';
+  if (record) {
+    if (generation < committed || isAborted(record, generation)) return { kind: 'gone' };
+    if (current) {
+      if (record.state === 'done' || record.state === 'revoked') return { kind: 'gone' };
+      if (record.state === 'dead') return { kind: 'dead', fresh: false };
+    }
+    // A run goes on under a revoke that came after it began.
+    if (generation <= record.floor && !(current && running)) return { kind: 'gone' };
+  }
+  // The number of a generation is its opening time.
+  const age = now - generation;
+  if (generation > committed && age < YOUNG) {
+    return { kind: 'wait', ms: Math.min(500, Math.max(20, Math.abs(age))) };
+  }
+  if (record) {
+    // A job that was born after what is committed: Redis has lost its add, too, and there is nothing that it was moved from.
+    const moved = !current && committed !== NO_GENERATION && born !== generation && born <= committed;
+    const leased = Math.max(record.leaseEnd, record.holdEnd);
+    const left = leased - now;
+    if (running && current && record.token === token && (left > 0 || !record.noFurtherStart)) {
+      record.leaseEnd = now + lease;
+      records.write(id, record, time);
+      return { kind: 'run', fence: record.fence, attempt: record.attempt, due: record.due };
+    }
+    const spared = left <= 0 && leased > 0 && leased >= sparedFrom;
+    if ((left > 0 || spared) && !(moved && record.born !== born)) {
+      const ranFor = Math.max(0, Math.floor((time.us - record.fence) / 1_000));
+      const ms = spared ? LOOK : record.leaseEnd > now ? left : Math.min(left, LOOK);
+      return { kind: 'busy', ms, ranFor };
+    }
+    if (running && current && record.noFurtherStart) {
+      endRun(record, 'revoked');
+      records.write(id, record, time);
+      return { kind: 'gone' };
+    }
+    // By now no run has a lease. What a lapsed run left may be all that Redis kept of an Again, and a letter of a revival.
+    const { state, noFurtherStart } = record;
+    const rests = (running && !noFurtherStart) || state === 'waiting' || state === 'dead';
+    if (moved && !(rests && record.born === born)) {
+      // Whoever moved the job was lost before the commit. Its old generation is over, or it is another job by now.
+      addAborted(record, generation); // for a commit may still come, when the copies are gone
+      records.write(id, record, time);
+      return { kind: 'gone' };
+    }
+  }
+  const due = record && current ? record.due : request.due;
+  const attempt = record && current ? record.attempt : 0;
+  if (due > now + records.ahead) return { kind: 'wait', ms: due - now };
+  const next = record ?? newRecord(generation, born, due);
+  if (!record && due + staleAfter < now) {
+    bury(records, id, next, 'stale', time);
+    return { kind: 'stale' };
+  }
+  if (attempt >= request.attempts) {
+    bury(records, id, next, 'attempts', time);
+    return { kind: 'dead', fresh: true };
+  }
+  if (!current) {
+    // A newer generation is committed by its first run ◆: a commit that was lost loses no job.
+    if (next.state === 'dead' && next.born === born) records.dropLetter(id, born);
+    swap(next, born, { generation, due, places: [] });
+  }
+  endRun(next, 'running');
+  next.due = due;
+  next.attempt = attempt + 1;
+  next.fence = newFence(next, time);
+  next.leaseEnd = now + lease;
+  next.token = token;
+  records.write(id, next, time);
+  return { kind: 'run', fence: next.fence, attempt: next.attempt, due };
+}
+
+export function finish(records: MemoryRecords, request: FinishRequest, time: Moment): FinishAnswer {
+  const { id, generation, owed, outcome } = request;
+  const record = records.read(id, time) ?? records.madeAnew(request, time);
+  const later = outcome.kind === 'later';
+  const opened = later || outcome.kind === 'again' ? outcome : undefined;
+  if (opened && record?.committed === opened.generation) {
+    // A claim came first: its lease was over.
+    if (later) return 'refused';
+    // A repeat, whoever runs it by now.
+    confirm(record, opened);
+    records.write(id, record, time);
+    return 'ok';
+  }
+  if (!record || record.fence !== request.fence) return refuse(records, request, time, record);
+  if (generation < record.committed) {
+    // It was replaced while it ran, and only held its successor back.
+    record.holdEnd = 0;
+    record.abortAsked = false;
+    if (opened) giveUp(record, opened);
+    records.write(id, record, time);
+    return 'over';
+  }
+  if (record.state !== 'running') {
+    if (record.state === 'revoked') return 'over';
+    return outcome.kind === 'again' ? refuse(records, request, time, record) : 'ok';
+  }
+  const ends = outcome.kind === 'done' || outcome.kind === 'dead';
+  const isOver = !ends && record.noFurtherStart;
+  let surfaces = request.due;
+  if (ends) {
+    endRun(record, outcome.kind);
+    if (outcome.kind === 'dead') addLetter(records, id, record, outcome.death, outcome.places, time);
+  } else if (isOver) {
+    endRun(record, 'revoked');
+  } else if (outcome.kind === 'again') {
+    if (voided(record, outcome.generation)) return refuse(records, request, time, record);
+    owe(record, request.due, owed);
+    take(record, record.born, outcome);
+  } else {
+    endRun(record, 'waiting');
+    surfaces = record.due = outcome.kind === 'back' ? time.now : Math.ceil(outcome.due);
+    if (outcome.kind === 'back') record.attempt = Math.max(0, record.attempt - 1);
+    if (later) record.attempt = 0;
+  }
+  if (ends || isOver) record.places = [];
+  if (outcome.kind !== 'again' || isOver) owe(record, surfaces, owed);
+  if (opened && (isOver || later)) giveUp(record, opened);
+  records.write(id, record, time);
+  return isOver ? 'over' : 'ok';
+}
+
+/** The outcome is dropped, and with it the generation as which the job was to go on. */
+function refuse(
+  records: MemoryRecords,
+  { id, outcome }: FinishRequest,
+  time: Moment,
+  record: JobRecord = emptyRecord(),
+): FinishAnswer {
+  if (outcome.kind === 'again' || outcome.kind === 'later') {
+    giveUp(record, outcome);
+    records.write(id, record, time);
+  }
+  return 'refused';
+}
+
+export function extend(records: MemoryRecords, request: ExtendRequest, time: Moment): ExtendAnswer {
+  const record = records.read(request.id, time) ?? records.madeAnew(request, time);
+  if (!record || record.fence !== request.fence) return 'refused';
+  const leaseEnd = time.now + records.settings.lease;
+  if (request.generation < record.committed && record.holdEnd > 0) {
+    record.holdEnd = leaseEnd;
+  } else {
+    if (record.state !== 'running') return 'refused';
+    record.leaseEnd = leaseEnd;
+  }
+  records.write(request.id, record, time);
+  return record.abortAsked ? 'abort' : 'ok';
+}
+
+/** What a claim finds dead. Its new fence refuses whatever the last runner may still send. */
+function bury(records: MemoryRecords, id: string, record: JobRecord, why: Death['why'], time: Moment): void {
+  endRun(record, 'dead');
+  record.fence = newFence(record, time);
+  addLetter(records, id, record, { why }, record.places, time);
+  record.places = [];
+  records.write(id, record, time);
+}
+
+function addLetter(
+  records: MemoryRecords,
+  id: string,
+  { born, committed, due, attempt }: JobRecord,
+  death: Death,
+  places: Letter['places'],
+  { now }: Moment,
+): void {
+  records.keepLetter({
+    ...death,
+    id,
+    born,
+    generation: committed,
+    due,
+    attempt,
+    died: now,
+    places,
+  });
+}
+
+function newFence(record: JobRecord, time: Moment): number {
+  return Math.max(record.fence + 1, time.us);
+}

@@ -1,0 +1,167 @@
+// Which generation of a job counts: the same rules as scripts/open, commit, abort, revoke and find, step by step.
+import {
+  confirm,
+  emptyRecord,
+  endRun,
+  giveUp,
+  isLive,
+  keepAbortedAbove,
+  mayHaveCounted,
+  newRecord,
+  NO_GENERATION,
+  scheduleOf,
+  take,
+  voided,
+  type JobRecord,
+} from './job-record.js';
+import type {
+  AbortAnswer,
+  AbortRequest,
+  CommitAnswer,
+  CommitRequest,
+  OpenAnswer,
+  OpenRequest,
+  Opening,
+  Refusal,
+  RevokeAnswer,
+  RevokeRequest,
+  Schedule,
+} from '../ledger.js';
+import type { MemoryRecords, Moment } from '../memory/memory-records.js';
+import { count, narrow, owe } from './owed-copies.js';
+
+/** Runs of aborted generations that a record remembers: adds of a key that fail one after the other are no end of them. */
+const MOST_ABORTED = 16;
+
+export function open(records: MemoryRecords, request: OpenRequest, time: Moment): OpenAnswer {
+  const { id, opening, due, announced, known } = request;
+  const { now } = time;
+  let record = records.read(id, time);
+  if (!record && opening.by === 'add') record = emptyRecord();
+  if (!record && opening.by === 'again') record = records.madeAnew(opening.run, time);
+  if (!record && opening.by === 'move' && known) {
+    record = newRecord(known.generation, known.born, known.due);
+    record.places = known.places;
+  }
+  if (!record) return { kind: 'refused', why: 'unknown' };
+  const present = scheduleOf(record, now);
+  const why = refusal(record, opening, now);
+  if (why) return { kind: 'refused', why, present };
+  const { committed, opened, floor } = record;
+  const generation = Math.max(committed + 1, opened + 1, floor + 1, now);
+  record.opened = generation;
+  // A sign of life: the copies are about to be stored, and meanwhile nobody else may start.
+  if (opening.by === 'again') record.leaseEnd = now + records.settings.lease;
+  if (known?.generation === committed) owe(record, known.due, known.owed);
+  count(record, generation, Math.ceil(due), announced);
+  records.write(id, record, time);
+  return { kind: 'opened', generation, present: isLive(record) ? present : undefined };
+}
+
+export function commit(records: MemoryRecords, request: CommitRequest, time: Moment): CommitAnswer {
+  const { id, generation, born, opening } = request;
+  const { now } = time;
+  const record = records.read(id, time) ?? emptyRecord();
+  if (record.committed === generation) {
+    // A repeat, or a claim has adopted it.
+    confirm(record, request);
+    records.write(id, record, time);
+    return { kind: 'committed', already: true };
+  }
+  const present = scheduleOf(record, now);
+  const lost = record.committed === NO_GENERATION; // Redis has lost the record, and what the opening was to replace
+  const why = voided(record, generation) ?? (lost ? undefined : refusal(record, opening, now));
+  if (why) {
+    const counted = why === 'changed' && mayHaveCounted(record, generation, now);
+    giveUp(record, request);
+    records.write(id, record, time);
+    return { kind: 'refused', why: counted ? 'overtaken' : why, present };
+  }
+  const replaced = isLive(record) ? present : undefined;
+  const runs = record.state === 'running' && record.leaseEnd > now;
+  if (runs) record.holdEnd = Math.max(record.holdEnd, record.leaseEnd);
+  const { abortAsked } = record;
+  if (opening.by === 'revive') records.dropLetter(id, record.born);
+  take(record, born, request);
+  record.abortAsked = abortAsked && record.holdEnd > now;
+  records.write(id, record, time);
+  return { kind: 'committed', replaced };
+}
+
+export function abort(records: MemoryRecords, request: AbortRequest, time: Moment): AbortAnswer {
+  const { id, generation } = request;
+  const record = records.read(id, time) ?? emptyRecord();
+  const { mask, unknown } = request.owed;
+  if (record.committed === generation || mayHaveCounted(record, generation, time.now)) return 'started';
+  const full = record.aborted.length >= MOST_ABORTED;
+  if (full && (mask !== 0 || unknown) && !voided(record, generation)) {
+    narrow(record, request);
+    records.write(id, record, time);
+    return 'full';
+  }
+  giveUp(record, request);
+  records.write(id, record, time);
+  return 'aborted';
+}
+
+export function revoke(records: MemoryRecords, request: RevokeRequest, time: Moment): RevokeAnswer {
+  const { id, born, due, owed } = request;
+  const { now } = time;
+  const { doneTtl } = records.settings;
+  const known = records.read(id, time);
+  const record = known ?? (born === undefined ? emptyRecord() : newRecord(born, born, due));
+  const begun = record.fence > 0;
+  if (born !== undefined && record.born !== born) return { result: 'unknown', begun };
+  const { state, committed, opened, floor } = record;
+  const byKey = born === undefined;
+  const isPending = byKey && opened > committed && !voided(record, opened);
+  // A revoke by key covers every add that was opened before now ◆; one by a reference none but its own, of which nothing
+  // that is opened comes about once the job is revoked. A run that goes on is not asked for the floor.
+  record.floor = byKey ? Math.max(committed, opened, floor, now) : Math.max(floor, committed);
+  keepAbortedAbove(record, record.floor);
+  if (state === 'done' || state === 'dead') {
+    records.write(id, record, time);
+    return { result: isPending ? 'revoked' : state, begun };
+  }
+  // An end is remembered for `doneTtl` at least, so without a record this job was never claimed, unless it was due
+  // before that: then it may be done and forgotten, or wait in a backlog. No start from now on, in any case.
+  if (isPending) record.unknownEnd = false;
+  else if (committed === NO_GENERATION && state === 'waiting') record.unknownEnd = true;
+  else if (!known) record.unknownEnd = due + doneTtl <= now;
+  const running = state === 'running' && record.leaseEnd > now;
+  const held = record.holdEnd > now;
+  const revoked = running ? undefined : scheduleOf(record, now);
+  if (running) record.noFurtherStart = true;
+  else endRun(record, 'revoked');
+  record.abortAsked = (running || held) && (record.abortAsked || request.abort);
+  if (committed === born) owe(record, due, owed);
+  record.places = running ? record.places : [];
+  records.write(id, record, time);
+  if (running || held) return { result: 'running', begun, revoked };
+  return { result: record.unknownEnd ? 'unknown' : 'revoked', begun, revoked };
+}
+
+export function find(records: MemoryRecords, id: string, time: Moment): Schedule | undefined {
+  const record = records.read(id, time);
+  return record && scheduleOf(record, time.now);
+}
+
+/** Why a generation may not come about, as the record is now. */
+function refusal(record: JobRecord, opening: Opening, now: number): Refusal | undefined {
+  switch (opening.by) {
+    case 'add':
+      return opening.onDuplicate !== 'replace' && isLive(record) ? 'taken' : undefined;
+    case 'again':
+      if (record.fence !== opening.run.fence || record.state !== 'running') return 'lost';
+      if (record.committed !== opening.run.generation) return 'changed';
+      return record.noFurtherStart ? 'revoked' : undefined;
+    case 'move':
+    case 'revive': {
+      const present = scheduleOf(record, now);
+      if (!present) return 'unknown';
+      if (present.generation !== opening.expected) return 'changed';
+      if (present.state === (opening.by === 'move' ? 'waiting' : 'dead')) return undefined;
+      return present.state === 'waiting' ? 'changed' : present.state;
+    }
+  }
+}

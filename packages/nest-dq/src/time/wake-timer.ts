@@ -1,0 +1,38 @@
+import type { Clock, Timer } from './clock.js';
+
+/**
+ * One timer for the earliest of many times: it is set again only where that comes nearer, so it may wake too soon where
+ * that has moved away. Far cheaper than a timer for each.
+ */
+export class WakeTimer {
+  private timer: Timer | undefined;
+  private wakesAt = Infinity;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly wake: () => void,
+  ) {}
+
+  /** Wakes in so many ms, unless it does so sooner. */
+  within(ms: number): void {
+    this.at(this.clock.now() + ms);
+  }
+
+  /** The same, at a time by `clock.now()`; Infinity for never. */
+  at(time: number): void {
+    if (this.wakesAt <= time) return;
+    this.timer?.cancel();
+    this.wakesAt = time;
+    this.timer = this.clock.after(time - this.clock.now(), this.fire);
+  }
+
+  cancel(): void {
+    this.timer?.cancel();
+    this.wakesAt = Infinity;
+  }
+
+  private readonly fire = (): void => {
+    this.wakesAt = Infinity;
+    this.wake();
+  };
+}
