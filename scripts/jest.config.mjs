@@ -16,7 +16,7 @@ export default {
     '^nest-dq/testing$': `${workspace}/packages/nest-dq/src/test-kit/dq-test-kit.ts`,
     '^nest-dq/embedded$': `${workspace}/packages/nest-dq/src/embedded/embedded-node.ts`,
     '^nest-dq/opentelemetry$': `${workspace}/packages/nest-dq/src/telemetry/opentelemetry.ts`,
-    '^nest-dq/src/(.*)\\.js$': `${workspace}/packages/nest-dq/src/$1.ts`,
+    '^nest-dq/(src|spec-support)/(.*)\\.js$': `${workspace}/packages/nest-dq/$1/$2.ts`,
     '^test-servers$': `${workspace}/test/servers/src/index.ts`,
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

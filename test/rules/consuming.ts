@@ -61,7 +61,11 @@ export const CONSUMING: readonly Rule[] = [
           'sentAt + this.settings.lease - LEASE_RESERVE',
           'sentAt + this.settings.lease',
         ],
-        ['consumer/claim/claim-queue.ts', 'const usableUntil = sentAt +', 'const usableUntil = this.clock.now() +'],
+        [
+          'consumer/claim/claim-queue.ts',
+          'const usableUntil = sentAt +',
+          'const usableUntil = this.clock.now() +',
+        ],
       ),
       ...unit(
         'consumer/claim/claim-queue.spec.ts',
@@ -97,11 +101,11 @@ export const CONSUMING: readonly Rule[] = [
         ['rules/runs.ts', 'record.leaseEnd = now + lease;', ''],
         ['claim.lua.ts', 'record.leaseEnd = now + LEASE', ''],
       ),
-      ...unit('consumer/claim/claim-queue.spec.ts', 'asks again with the same token, keeping its place in the order', [
-        'consumer/claim/claim-queue.ts',
-        'token: delivery.token,',
-        'token: String(sentAt),',
-      ]),
+      ...unit(
+        'consumer/claim/claim-queue.spec.ts',
+        'asks again with the same token, keeping its place in the order',
+        ['consumer/claim/claim-queue.ts', 'token: delivery.token,', 'token: String(sentAt),'],
+      ),
       ...unit('consumer/claim/claim-queue.spec.ts', 'with a token of its own for each delivery', [
         'consumer/reserve/delivery.ts',
         'number = made++;',
@@ -114,7 +118,11 @@ export const CONSUMING: readonly Rule[] = [
     mutants: unit(
       'consumer/claim/claim-queue.spec.ts',
       'a primary goes for the rest of the lease, %i ms, and at least a second',
-      ['consumer/claim/claim-queue.ts', 'Math.max(1, Math.ceil(answer.ms / 1000))', 'Math.ceil(answer.ms / 1000)'],
+      [
+        'consumer/claim/claim-queue.ts',
+        'Math.max(1, Math.ceil(answer.ms / 1000))',
+        'Math.ceil(answer.ms / 1000)',
+      ],
     ),
   },
   {

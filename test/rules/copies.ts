@@ -5,11 +5,15 @@ export const COPIES: readonly Rule[] = [
   {
     rule: 'What is due is counted by the ledger’s clock, and not by that of any process or node.',
     mutants: [
-      ...unit('ledger/redis/ledger-time.spec.ts', 'takes the server’s moment for the middle of the round trip', [
-        'ledger/redis/ledger-time.ts',
-        'const taken = now + best.offset;',
-        'const taken = this.clock.wall();',
-      ]),
+      ...unit(
+        'ledger/redis/ledger-time.spec.ts',
+        'takes the server’s moment for the middle of the round trip',
+        [
+          'ledger/redis/ledger-time.ts',
+          'const taken = now + best.offset;',
+          'const taken = this.clock.wall();',
+        ],
+      ),
       ...server('repeats a call that came too late, with the right time', [
         'ledger/redis/master.ts',
         'this.time.observe(sent, received, reply[1] / 1_000);',
@@ -39,7 +43,11 @@ export const COPIES: readonly Rule[] = [
       ...unit(
         'consumer/run/start-scheduler.spec.ts',
         'begins what was granted ahead at its millisecond, in the order of the times',
-        ['consumer/run/start-scheduler.ts', 'if (start.grant.due <= this.ledger.nowAtLeast()) return', 'return'],
+        [
+          'consumer/run/start-scheduler.ts',
+          'if (start.grant.due <= this.ledger.nowAtLeast()) return',
+          'return',
+        ],
       ),
       ...unit('consumer/run/start-scheduler.spec.ts', 'waits on when ledger time went back meanwhile', [
         'consumer/run/start-scheduler.ts',
@@ -55,11 +63,15 @@ export const COPIES: readonly Rule[] = [
           'return this.now();',
         ],
       ),
-      ...unit('ledger/redis/ledger-time.spec.ts', 'allows for clocks that drift, and learns from each reply', [
-        'ledger/redis/ledger-time.ts',
-        'return time + (now - at) * (1 - DRIFT);',
-        'return time + (now - at);',
-      ]),
+      ...unit(
+        'ledger/redis/ledger-time.spec.ts',
+        'allows for clocks that drift, and learns from each reply',
+        [
+          'ledger/redis/ledger-time.ts',
+          'return time + (now - at) * (1 - DRIFT);',
+          'return time + (now - at);',
+        ],
+      ),
     ],
   },
   {

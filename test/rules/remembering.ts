@@ -75,11 +75,11 @@ export const REMEMBERING: readonly Rule[] = [
         ['rules/runs.ts', 'owe(record, request.due, owed);', ''],
         ['finish.lua.ts', 'owe(record, due, args[a + 6], args[a + 7])', ''],
       ),
-      ...unit('consumer/reserve/delivery.spec.ts', 'is every copy that was meant to be, as far as a backup knows', [
-        'consumer/reserve/delivery.ts',
-        'mask: 2 ** copies - 1',
-        'mask: 1 << this.header.index',
-      ]),
+      ...unit(
+        'consumer/reserve/delivery.spec.ts',
+        'is every copy that was meant to be, as far as a backup knows',
+        ['consumer/reserve/delivery.ts', 'mask: 2 ** copies - 1', 'mask: 1 << this.header.index'],
+      ),
       ...contract(
         'ledger-schedules.spec.ts',
         'goes on owing the copies of the generation that it replaced',
@@ -147,11 +147,11 @@ export const REMEMBERING: readonly Rule[] = [
           'bit.bnot(mask)))\n  end',
         ],
       ),
-      ...unit('consumer/finish/deletions.spec.ts', 'settles nothing that was not found, or whose node was away', [
-        'consumer/finish/deletions.ts',
-        'unknown: delivery.unknown',
-        'unknown: false',
-      ]),
+      ...unit(
+        'consumer/finish/deletions.spec.ts',
+        'settles nothing that was not found, or whose node was away',
+        ['consumer/finish/deletions.ts', 'unknown: delivery.unknown', 'unknown: false'],
+      ),
       ...unit('consumer/reserve/delivery.spec.ts', 'is unknown where a put of the primary got no answer', [
         'consumer/reserve/delivery.ts',
         'unknown: this.unknown',

@@ -1,5 +1,11 @@
 import { DqError } from '../src/errors.js';
-import type { Ledger, LedgerListener, RevokeRequest, SettledCopies, TubeLedger } from '../src/ledger/ledger.js';
+import type {
+  Ledger,
+  LedgerListener,
+  RevokeRequest,
+  SettledCopies,
+  TubeLedger,
+} from '../src/ledger/ledger.js';
 import type { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { VirtualClock } from '../src/test-kit/virtual-clock.js';
 

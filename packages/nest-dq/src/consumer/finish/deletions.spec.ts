@@ -4,7 +4,11 @@ import type { ClusterNode, DeleteResult } from '../../cluster/cluster-node.js';
 import { JobEnvelope, type CopyHeader } from '../../copies/envelope.js';
 import type { Deletion, SettleQueue } from '../../ledger/settle-queue.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
-import { heldDelivery, recordingLane, type RecordingConnection } from '../../../spec-support/recording-lane.js';
+import {
+  heldDelivery,
+  recordingLane,
+  type RecordingConnection,
+} from '../../../spec-support/recording-lane.js';
 import { turn } from '../../../spec-support/scripted-ledger.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
 import type { Lane } from '../reserve/lane.js';
