@@ -1,4 +1,5 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path/posix';
 import { describe, expect, it } from '@jest/globals';
 import { DQ_ERROR_CODES } from 'nest-dq/src/errors.js';
 import { DEFAULT_LOG_LEVELS } from 'nest-dq/src/nest/log-levels.js';
@@ -15,32 +16,50 @@ function namedInTables(page: string): Set<string> {
   return new Set([...page.matchAll(/^\| `([^`]+)` +\|/gm)].map((match) => match[1]!));
 }
 
+/** The names by which links find the headings of a page. */
+function headingsOf(page: string): string[] {
+  return [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
 describe('the documentation', () => {
   it('says of each error code what to do, and of none that does not exist', () => {
     expect(namedInTables(read('docs/errors.md'))).toEqual(new Set(DQ_ERROR_CODES));
   });
 
   it('lists each option of the module', () => {
-    const [, options] = read('README.md').split('## Options of `DqModule.forRoot`');
-    expect(namedInTables(options!.split('\n## ')[0]!)).toEqual(new Set(OPTION_NAMES));
+    const [options] = read('docs/options.md').split('\n## ');
+    expect(namedInTables(options!)).toEqual(new Set(OPTION_NAMES));
   });
 
   it('says of each kind of log line its level', () => {
-    const [, log] = read('docs/configuration.md').split('## The log');
+    const [, log] = read('docs/options.md').split('## The log');
     const rows = [...log!.split('\n## ')[0]!.matchAll(/^\| `(\w+)` .*\| `'(\w+)'` +\|$/gm)];
     expect(Object.fromEntries(rows.map(([, kind, level]) => [kind, level]))).toEqual(DEFAULT_LOG_LEVELS);
   });
 
-  it('has no link to a file that is not there', () => {
-    for (const page of PAGES) {
-      for (const [, target] of read(page).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
-        expect(() => readFileSync(new URL(target!, new URL(`../${page}`, import.meta.url)))).not.toThrow();
-      }
+  it.each(PAGES)('has in %s only links to files and headings that exist', (page) => {
+    for (const [link, path, heading] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+      const target = path === '' ? page : join(dirname(page), path!);
+      const headings = existsSync(new URL(`../${target}`, import.meta.url))
+        ? headingsOf(read(target))
+        : undefined;
+      expect([link, headings !== undefined]).toEqual([link, true]);
+      if (heading !== undefined) expect(headings).toContain(heading);
     }
   });
 
-  it.each(docs)('leads from the README to %s', (page) => {
-    expect(read('README.md')).toContain(`(docs/${page})`);
+  it('leads from the README to its index, and from there to each page', () => {
+    expect(read('README.md')).toContain('(docs/README.md)');
+    for (const page of docs) if (page !== 'README.md') expect(read('docs/README.md')).toContain(`](${page})`);
+  });
+
+  it('has a README for people with little time', () => {
+    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(121); // 120 lines, each ended
   });
 
   it.each(['from-bullmq', 'from-go-queue'])('has in %s only code of ours that is compiled', (page) => {

@@ -561,8 +561,8 @@ describe('with one Redis', () => {
     });
   });
 
-  describe('for a user with the rights of docs/configuration.md', () => {
-    const docs = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+  describe('for a user with the rights of docs/clusters.md', () => {
+    const docs = readFileSync(new URL('../../docs/clusters.md', import.meta.url), 'utf8');
     const rule = /^ACL SETUSER (\S+) (on >\S+ .*)$/m.exec(docs)!;
     const rights = rule[2]!.split(' ');
     const needed = rights.filter((right) => right.startsWith('+') && right !== '+info');

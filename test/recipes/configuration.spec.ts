@@ -174,7 +174,7 @@ describe('forRootAsync', () => {
 });
 
 describe('the page', () => {
-  const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/options.md', import.meta.url), 'utf8');
   const rows = [...page.matchAll(/^\| `(\{.*?\})` +\| (.*?) +\|$/gm)].map(
     ([, given, message]) => [given!, message!] as const,
   );
