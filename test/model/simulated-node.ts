@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import { InProcessNode } from 'nest-dq/src/embedded/in-process-node.js';
-import type { Job } from 'nest-dq/src/embedded/store.js';
+import type { Job } from 'nest-dq/src/embedded/tubes.js';
 import { unwrap, type CopyHeader } from 'nest-dq/src/copies/envelope.js';
 import type { Clock } from 'nest-dq/src/time/clock.js';
 import { HostClock } from './host-clock.js';

@@ -6,8 +6,8 @@ import { Bag } from './bag.js';
 import type { Command } from './command-parser.js';
 import { Heap } from '../structures/heap.js';
 import { jobStats, tubeList, tubeStats } from './stats.js';
-import type { Job, JobStore, Reserver } from './store.js';
-import { dueBefore, type Tube, type Tubes } from './tubes.js';
+import type { JobStore } from './store.js';
+import { dueBefore, type Job, type Reserver, type Tube, type Tubes } from './tubes.js';
 
 /** A reserve is told of a held job this many milliseconds before its time to run is over. */
 const SAFETY_MARGIN = 1000;

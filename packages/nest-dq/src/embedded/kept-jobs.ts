@@ -1,8 +1,8 @@
 import type { Disk, DiskPart } from '../disk/disk.js';
 import { allocate, VALUE, type DiskBatch } from '../disk/entries.js';
 import type { Clock } from '../time/clock.js';
-import { Job, type JobKeeper, type JobStore } from './store.js';
-import type { Tubes } from './tubes.js';
+import type { JobKeeper, JobStore } from './store.js';
+import { Job, type Tubes } from './tubes.js';
 
 /**
  * A job is written once as a whole, with its body: `job <id>` is its state, then ttr, creation, the length of its tube's

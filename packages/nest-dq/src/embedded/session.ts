@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { Client, type Shared } from './client.js';
 import { parseCommand, type Command, type Verb } from './command-parser.js';
 import { HeldReplies } from './held-replies.js';
-import type { Job } from './store.js';
+import type { Job } from './tubes.js';
 import type { TimeShares } from './time-shares.js';
 import { TOO_LONG, WireReader } from './wire-reader.js';
 

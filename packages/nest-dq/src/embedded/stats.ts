@@ -1,8 +1,8 @@
 import { hostname, machine, version as osVersion } from 'node:os';
 import type { Clock } from '../time/clock.js';
 import type { Verb } from './command-parser.js';
-import type { Job, JobStore } from './store.js';
-import type { Tube, Tubes } from './tubes.js';
+import type { JobStore } from './store.js';
+import type { Job, Tube, Tubes } from './tubes.js';
 
 /** The beanstalkd whose protocol and statistics this node speaks. */
 const VERSION = '1.12';

@@ -1,58 +1,12 @@
 import { Alarms } from './alarms.js';
 import type { Clock } from '../time/clock.js';
-import type { Heap, HeapItem } from '../structures/heap.js';
-import { readyBefore, type Tube, type Tubes } from './tubes.js';
-
-/** `incoming`: announced by a put whose body has not arrived yet; nobody can see it. */
-export type JobState = 'incoming' | 'ready' | 'delayed' | 'reserved' | 'buried';
+import { readyBefore, Job, type Reserver, type Tube, type Tubes } from './tubes.js';
 
 /** Is told of what a restart should know. */
 export interface JobKeeper {
   /** It was put, or is in another state, or has another priority. */
   changed(job: Job): void;
   removed(job: Job): void;
-}
-
-/** One job. Times are milliseconds of Clock.now. */
-export class Job implements HeapItem {
-  heapIndex = -1;
-  state: JobState = 'incoming';
-  /** latin1, a character a byte. */
-  body = '';
-  /** When a delayed job is due, or the time to run of a reserved one is over. */
-  deadline = 0;
-  /** Of a buried job: its place among all burials of this node. */
-  burial = 0;
-  /** Of a reserved job: its place among all reservations of this node. */
-  reservation = 0;
-  reserver: Reserver | undefined;
-  /** What of it is on disk, or on its way there. */
-  kept: 'not' | 'job' | 'job and state' = 'not';
-  reserves = 0;
-  timeouts = 0;
-  releases = 0;
-  buries = 0;
-  kicks = 0;
-
-  constructor(
-    readonly id: number,
-    readonly tube: Tube,
-    public pri: number,
-    /** Seconds, of the last put or release. */
-    public delay: number,
-    /** Seconds. */
-    readonly ttr: number,
-    readonly createdAt: number,
-  ) {}
-}
-
-/** One who reserves jobs: a session. */
-export interface Reserver {
-  /** What it holds, soonest deadline first. */
-  readonly held: Heap<Job>;
-  readonly watched: readonly Tube[];
-  /** Hands over a job for which this one had waited. It is reserved already. */
-  give(job: Job): void;
 }
 
 /** The jobs, and all changes of their states. It gives each ready job to the first who waits for it. */

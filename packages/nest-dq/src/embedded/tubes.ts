@@ -1,7 +1,51 @@
 import type { Sleeper } from './alarms.js';
 import { Bag } from './bag.js';
-import { Heap } from '../structures/heap.js';
-import type { Job, Reserver } from './store.js';
+import { Heap, type HeapItem } from '../structures/heap.js';
+
+/** `incoming`: announced by a put whose body has not arrived yet; nobody can see it. */
+export type JobState = 'incoming' | 'ready' | 'delayed' | 'reserved' | 'buried';
+
+/** One job. Times are milliseconds of Clock.now. */
+export class Job implements HeapItem {
+  heapIndex = -1;
+  state: JobState = 'incoming';
+  /** latin1, a character a byte. */
+  body = '';
+  /** When a delayed job is due, or the time to run of a reserved one is over. */
+  deadline = 0;
+  /** Of a buried job: its place among all burials of this node. */
+  burial = 0;
+  /** Of a reserved job: its place among all reservations of this node. */
+  reservation = 0;
+  reserver: Reserver | undefined;
+  /** What of it is on disk, or on its way there. */
+  kept: 'not' | 'job' | 'job and state' = 'not';
+  reserves = 0;
+  timeouts = 0;
+  releases = 0;
+  buries = 0;
+  kicks = 0;
+
+  constructor(
+    readonly id: number,
+    readonly tube: Tube,
+    public pri: number,
+    /** Seconds, of the last put or release. */
+    public delay: number,
+    /** Seconds. */
+    readonly ttr: number,
+    readonly createdAt: number,
+  ) {}
+}
+
+/** One who reserves jobs: a session. */
+export interface Reserver {
+  /** What it holds, soonest deadline first. */
+  readonly held: Heap<Job>;
+  readonly watched: readonly Tube[];
+  /** Hands over a job for which this one had waited. It is reserved already. */
+  give(job: Job): void;
+}
 
 /** Jobs with a smaller priority number are counted as urgent. */
 const URGENT_BELOW = 1024;

@@ -12,6 +12,25 @@ export interface DeletedCopy {
   readonly instance: string;
 }
 
+/** The copies of one job that one process deleted. */
+export interface Deletion {
+  readonly tube: string;
+  readonly id: string;
+  readonly generation: number;
+  readonly copies: readonly DeletedCopy[];
+  /** Their header knows of a put of unknown outcome. */
+  readonly unknown: boolean;
+}
+
+/** Jobs whose copies were deleted alike: a process that drains a backlog holds hundreds of thousands. */
+export interface DeletionGroup extends Pick<Deletion, 'tube' | 'copies' | 'unknown'> {
+  readonly ids: readonly string[];
+  /** In the order of the ids. */
+  readonly generations: readonly number[];
+  /** Of the last of them, by the clock. */
+  readonly certainAt: number;
+}
+
 /**
  * Copies of one job that were deleted. Jobs whose copies were deleted alike share one: a process that deletes thousands
  * a second holds what it deleted for a minute, and there are few ways in which it was.

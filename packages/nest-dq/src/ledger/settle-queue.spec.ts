@@ -5,7 +5,8 @@ import { MemoryLedger } from './memory/memory-ledger.js';
 import type { MemoryTubeLedger } from './memory/memory-tube-ledger.js';
 import type { DeletedCopy } from './deleted-copies.js';
 import type { Handover, LeftDeletions } from './handover.js';
-import { SettleQueue, type Deletion } from './settle-queue.js';
+import type { Deletion } from './deleted-copies.js';
+import { SettleQueue } from './settle-queue.js';
 import { Succession } from './succession.js';
 
 const SETTINGS = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };

@@ -1,7 +1,7 @@
 import { maskOf } from '../copies/location.js';
 import type { Clock, Timer } from '../time/clock.js';
-import { withinLimit } from './redis/call-limit.js';
-import { DeletedCopies, type DeletedCopy } from './deleted-copies.js';
+import { withinLimit } from './call-limit.js';
+import { DeletedCopies, type DeletedCopy, type Deletion, type DeletionGroup } from './deleted-copies.js';
 import type { Ledger, SettledCopies } from './ledger.js';
 import type { Succession } from './succession.js';
 
@@ -18,25 +18,6 @@ const BATCH = 1_000;
 const LOOK_EVERY = 60_000;
 /** Milliseconds. What a process that ends could not tell or leave by then is lost, and the ledger remembers longer. */
 const LAST_CALLS = 500;
-
-/** The copies of one job that one process deleted. */
-export interface Deletion {
-  readonly tube: string;
-  readonly id: string;
-  readonly generation: number;
-  readonly copies: readonly DeletedCopy[];
-  /** Their header knows of a put of unknown outcome. */
-  readonly unknown: boolean;
-}
-
-/** Jobs whose copies were deleted alike: a process that drains a backlog holds hundreds of thousands. */
-export interface DeletionGroup extends Pick<Deletion, 'tube' | 'copies' | 'unknown'> {
-  readonly ids: readonly string[];
-  /** In the order of the ids. */
-  readonly generations: readonly number[];
-  /** Of the last of them, by the clock. */
-  readonly certainAt: number;
-}
 
 interface GrowingGroup extends DeletionGroup {
   readonly ids: string[];

@@ -1,6 +1,5 @@
-import type { Witness } from './deleted-copies.js';
+import type { DeletionGroup, Witness } from './deleted-copies.js';
 import type { Handover, LeftDeletions } from './handover.js';
-import type { DeletionGroup } from './settle-queue.js';
 
 /** Jobs of what is left as one, and how many of those go in a call. */
 const LEFT_TOGETHER = 500;

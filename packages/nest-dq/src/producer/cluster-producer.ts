@@ -21,6 +21,7 @@ import type { When } from '../time/instant.js';
 import { schemaOf, tubeName, type Tube } from '../api/tube.js';
 import { Adds, type AddDone } from './adds.js';
 import { BatchedLedger } from './batched-ledger.js';
+import { BoundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject, patienceOf } from './call-options.js';
 import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
 import { Lookups, withoutPrefix } from './lookups.js';
@@ -31,7 +32,7 @@ import { DqProducer } from './producer.js';
 import type { ProducerParts } from './producer-parts.js';
 import { Retries, type PatientCall, type Together } from './retries.js';
 import { TubeTimes } from './tube-times.js';
-import { BoundProducer, type TubeProducer } from './tube-producer.js';
+import type { TubeProducer } from './tube-producer.js';
 
 /** The producer of one cluster. */
 export class ClusterProducer extends DqProducer {

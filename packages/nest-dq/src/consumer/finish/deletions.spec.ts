@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster } from '../../cluster/cluster.js';
 import type { ClusterNode, DeleteResult } from '../../cluster/cluster-node.js';
 import { JobEnvelope, type CopyHeader } from '../../copies/envelope.js';
-import type { Deletion, SettleQueue } from '../../ledger/settle-queue.js';
+import type { Deletion } from '../../ledger/deleted-copies.js';
+import type { SettleQueue } from '../../ledger/settle-queue.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
 import {
   heldDelivery,

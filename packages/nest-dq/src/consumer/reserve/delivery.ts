@@ -3,8 +3,31 @@ import { copyPriority } from '../../copies/timing.js';
 import { unwrap, type Content, type CopyHeader, type Envelope } from '../../copies/envelope.js';
 import type { OwedCopies } from '../../ledger/ledger.js';
 import { formatLocation, hasUnknown, isUnknown, maskOf, type Place } from '../../copies/location.js';
-import type { Lane } from './lane.js';
-import type { Taker } from './taker.js';
+
+/** The lane on which a delivery was reserved, as the delivery needs it. */
+export interface Holder {
+  /** The server's `id` when the lane was opened. */
+  readonly instance: string;
+  holds(delivery: Delivery): boolean;
+  /** `delay` in whole seconds. */
+  release(delivery: Delivery, priority: number, delay: number): void;
+  bury(delivery: Delivery, priority: number): void;
+  /** True when the server said DELETED. */
+  delete(delivery: Delivery, done: (deleted: boolean) => void): void;
+}
+
+/** What one tube's consumer offers to its nodes. */
+export interface Taker {
+  /** How many more copies may be reserved now. */
+  room(): number;
+  /** True when it is so early that those behind it are in no hurry. */
+  arrived(delivery: Delivery): boolean;
+  /** All that was asked of a node is answered: what it did not use of the room is there for the others. */
+  roomLeft(): void;
+  lost(deliveries: Delivery[]): void;
+  poison(node: ClusterNode, copyId: string, reason: string): void;
+  nodeTrouble(node: ClusterNode, message: string): void;
+}
 
 let made = 0;
 const PROCESS = `${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 40).toString(36)}`;
@@ -25,7 +48,7 @@ export class Delivery {
 
   constructor(
     readonly node: ClusterNode,
-    readonly lane: Lane,
+    readonly lane: Holder,
     readonly copyId: string,
     private readonly body: Buffer,
     /** Of the body; undefined while it is folded. */

@@ -5,13 +5,12 @@ import type { Timer } from '../../time/clock.js';
 import { Claims, PATIENCE, type ClaimTaker } from '../claim/claim-queue.js';
 import { ConsumerNode } from './node.js';
 import type { ConsumerSettings, TubeParts } from '../consumer-parts.js';
-import type { Delivery } from './delivery.js';
+import type { Delivery, Taker } from './delivery.js';
 import { DueBuffer } from '../claim/due-buffer.js';
 import type { HandlerSettings } from '../run/handler-settings.js';
 import { letterOf } from '../finish/letter-of.js';
 import { Room } from './budget.js';
 import type { Grant } from '../run/run.js';
-import type { Taker } from './taker.js';
 
 /** Milliseconds. */
 const SURPLUS_EVERY = 100;

@@ -1,8 +1,7 @@
 import type { BeanstalkError } from '../../beanstalk/codec/beanstalk-error.js';
 import type { Connection, Reserved, Stats } from '../../beanstalk/connection.js';
-import type { Delivery } from './delivery.js';
+import type { Delivery, Taker } from './delivery.js';
 import type { LogWrites } from './log-writes.js';
-import type { Taker } from './taker.js';
 
 /** A connection costs the server O(held) for each delete and touch. */
 export const MOST_HELD = 1_024;

@@ -4,10 +4,9 @@ import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { copyPriority } from '../../copies/timing.js';
 import { unwrap } from '../../copies/envelope.js';
 import type { Clock, Timer } from '../../time/clock.js';
-import type { Delivery } from './delivery.js';
+import type { Delivery, Taker } from './delivery.js';
 import { Lane, MOST_HELD, type LaneEvents } from './lane.js';
 import type { LogWrites } from './log-writes.js';
-import type { Taker } from './taker.js';
 
 /** Milliseconds. The pause doubles from the first to the longest. */
 const FIRST_REOPEN = 250;

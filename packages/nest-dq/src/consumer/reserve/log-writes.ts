@@ -1,5 +1,4 @@
-import type { Delivery } from './delivery.js';
-import type { Lane } from './lane.js';
+import type { Delivery, Holder } from './delivery.js';
 
 const LARGEST_BATCH = 64;
 
@@ -34,7 +33,7 @@ export class LogWrites {
   }
 
   /** Sends all that waits for a lane, at once. */
-  flush(lane: Lane): void {
+  flush(lane: Holder): void {
     const own = this.queue.filter(({ delivery }) => delivery.lane === lane);
     this.queue = this.queue.filter(({ delivery }) => delivery.lane !== lane);
     if (this.node.full) keepAll(own);

@@ -10,8 +10,7 @@ import { VirtualClock } from '../../test-kit/virtual-clock.js';
 import { ConsumerNode } from './node.js';
 import { LogWrites } from './log-writes.js';
 import type { SharedLanes } from './shared-lanes.js';
-import type { Taker } from './taker.js';
-import type { Delivery } from './delivery.js';
+import type { Delivery, Taker } from './delivery.js';
 
 const TUBE = 'tube';
 

@@ -2,11 +2,10 @@ import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { unwrap } from '../../copies/envelope.js';
 import type { Clock, Timer } from '../../time/clock.js';
-import { Delivery } from './delivery.js';
+import { Delivery, type Taker } from './delivery.js';
 import { MOST_HELD, type Lane } from './lane.js';
 import { Lanes, type LanesUser } from './lanes.js';
 import type { SharedLanes, SharedTube } from './shared-lanes.js';
-import type { Taker } from './taker.js';
 
 const MOST_LANES = 3;
 const SMALLEST_BATCH = 4;

@@ -1,3 +1,4 @@
+import type { Taker } from './delivery.js';
 import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import type { Clock, Timer } from '../../time/clock.js';
@@ -5,7 +6,6 @@ import type { Lane } from './lane.js';
 import { Lanes, type LanesUser } from './lanes.js';
 import { LogWrites } from './log-writes.js';
 import type { ConsumerReport } from '../report.js';
-import type { Taker } from './taker.js';
 
 /** One waits, one takes over from it, and two hold what rare jobs have running. */
 const MOST_LANES = 4;

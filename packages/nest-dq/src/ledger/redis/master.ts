@@ -1,6 +1,6 @@
 import { DqError, inWords, toError } from '../../errors.js';
 import type { Clock, Timer } from '../../time/clock.js';
-import { NoAnswer, withinLimit } from './call-limit.js';
+import { NoAnswer, withinLimit } from '../call-limit.js';
 import { LedgerTime } from './ledger-time.js';
 import type { LedgerListener, LedgerSettings } from '../ledger.js';
 import {

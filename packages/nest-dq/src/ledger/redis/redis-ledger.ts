@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
 import { DqError, toError } from '../../errors.js';
 import type { Clock, Timer } from '../../time/clock.js';
-import { withinLimit } from './call-limit.js';
+import { withinLimit } from '../call-limit.js';
 import { LeaseKeeper, type StartKeeperThread } from '../lease-thread/lease-keeper.js';
 import type { Ledger, LedgerListener, LedgerSettings } from '../ledger.js';
 import { unchecked, unfitness } from './server-check.js';

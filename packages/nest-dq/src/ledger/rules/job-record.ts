@@ -7,16 +7,15 @@ import {
   type Schedule,
   type StoredGeneration,
 } from '../ledger.js';
-import { countOwed, narrow, owe } from './owed-copies.js';
+import { countOwed, narrow, owe, type OwedRecord } from './owed-copies.js';
 
 /** The record of a job as the memory ledger keeps it; scripts/prelude.lua.ts says what the fields mean. */
-export interface JobRecord {
+export interface JobRecord extends OwedRecord {
   state: 'waiting' | 'running' | 'done' | 'revoked' | 'dead';
   born: number;
   committed: number;
   opened: number;
   floor: number;
-  aborted: GenerationRun[];
   due: number;
   attempt: number;
   fence: number;
@@ -26,20 +25,10 @@ export interface JobRecord {
   noFurtherStart: boolean;
   abortAsked: boolean;
   unknownEnd: boolean;
-  owed: { readonly due: number; readonly mask: number; readonly unknown: boolean } | undefined;
-  sum: number;
-  sumDue: number;
   counted: boolean;
-  lostDue: number;
   places: readonly Place[];
   /** Infinity: never. */
   expiresAt: number;
-}
-
-/** Consecutive generations. */
-interface GenerationRun {
-  from: number;
-  to: number;
 }
 
 export const NO_GENERATION = -1;

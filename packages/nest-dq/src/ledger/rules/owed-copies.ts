@@ -1,13 +1,31 @@
 // Which copies of a job may still exist: the same rules as scripts/owed.lua.ts, which says what sum and marks are.
-import type { JobRecord } from './job-record.js';
 import type { AnnouncedGeneration, OwedCopies, SettledCopies } from '../ledger.js';
+
+/** What a record says of its owed copies, and what that depends on. */
+export interface OwedRecord {
+  readonly committed: number;
+  readonly due: number;
+  readonly opened: number;
+  aborted: AbortedRange[];
+  owed: { readonly due: number; readonly mask: number; readonly unknown: boolean } | undefined;
+  sum: number;
+  sumDue: number;
+  readonly counted: boolean;
+  lostDue: number;
+}
+
+/** Consecutive generations. */
+export interface AbortedRange {
+  from: number;
+  to: number;
+}
 
 /** A prime below 2 ** 26: no product of two remainders is beyond the integers that a number holds. */
 const PRIME = 67_108_859;
 const MARKS = PRIME * PRIME;
 
 /** Of the committed generation. What is settled already stays settled, although a header goes on naming every copy. */
-export function owe(record: JobRecord, due: number, owed: OwedCopies): void {
+export function owe(record: OwedRecord, due: number, owed: OwedCopies): void {
   if (record.counted) {
     if (record.sum !== 0) record.sumDue = Math.max(record.sumDue, due);
     if (owed.unknown) lose(record, due);
@@ -22,14 +40,14 @@ export function owe(record: JobRecord, due: number, owed: OwedCopies): void {
 }
 
 /** The copies that an opening announces. */
-export function count(record: JobRecord, generation: number, due: number, mask: number): void {
+export function count(record: OwedRecord, generation: number, due: number, mask: number): void {
   if (mask === 0) return;
   record.sum = (record.sum + marksOf(generation, mask)) % MARKS;
   record.sumDue = Math.max(record.sumDue, due);
 }
 
 /** From the mask to the sum: another generation is about to be the committed one. */
-export function countOwed(record: JobRecord): void {
+export function countOwed(record: OwedRecord): void {
   const { owed } = record;
   if (!owed) return;
   count(record, record.committed, owed.due, owed.mask);
@@ -39,7 +57,7 @@ export function countOwed(record: JobRecord): void {
 
 /** Which of the copies that an opening announced really may exist. A record that was lost since knows of no opening. */
 export function narrow(
-  record: JobRecord,
+  record: OwedRecord,
   { generation, due, announced, owed }: Omit<AnnouncedGeneration, 'places'>,
 ): void {
   if (generation > record.opened) {
@@ -52,7 +70,7 @@ export function narrow(
 }
 
 /** Takes copies away that are gone for good; false if that changes nothing. */
-export function settle(record: JobRecord, { generation, mask, unknown }: SettledCopies): boolean {
+export function settle(record: OwedRecord, { generation, mask, unknown }: SettledCopies): boolean {
   if (generation === record.committed && !record.counted) {
     const known = record.owed;
     if (!known && !unknown) return false;
@@ -67,11 +85,11 @@ export function settle(record: JobRecord, { generation, mask, unknown }: Settled
 }
 
 /** That a copy of unknown fate may exist is never forgotten, until it would be stale. */
-function lose(record: JobRecord, due: number): void {
+function lose(record: OwedRecord, due: number): void {
   record.lostDue = Math.max(record.lostDue, due);
 }
 
-function discount(record: JobRecord, generation: number, mask: number): void {
+function discount(record: OwedRecord, generation: number, mask: number): void {
   if (mask === 0 || record.sum === 0) return;
   record.sum = (record.sum - marksOf(generation, mask) + MARKS) % MARKS;
   if (record.sum > 0) return;
@@ -81,7 +99,7 @@ function discount(record: JobRecord, generation: number, mask: number): void {
 }
 
 /** What is neither in the mask nor unknown is dropped. */
-function setOwed(record: JobRecord, due: number, { mask, unknown }: OwedCopies): void {
+function setOwed(record: OwedRecord, due: number, { mask, unknown }: OwedCopies): void {
   record.owed = mask !== 0 || unknown ? { due, mask, unknown } : undefined;
 }
 
