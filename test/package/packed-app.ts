@@ -83,6 +83,7 @@ export interface RunOptions {
   /** @default an embedded node */
   readonly servers?: Servers;
   readonly nodeArgs?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** An application's process, and what it told. */
@@ -94,7 +95,11 @@ export class RunningApp {
   readonly ended: Promise<number | NodeJS.Signals | null>;
   private readonly child: ChildProcess;
 
-  constructor(folder: string, { platform }: Shape, { play = '', servers, nodeArgs = [] }: RunOptions = {}) {
+  constructor(
+    folder: string,
+    { platform }: Shape,
+    { play = '', servers, nodeArgs = [], env }: RunOptions = {},
+  ) {
     const { PATH } = process.env;
     const cluster = servers && {
       DQ_BEANSTALKS: servers.beanstalkds.map(({ endpoint }) => endpoint).join(','),
@@ -102,7 +107,7 @@ export class RunningApp {
     };
     this.child = spawn(process.execPath, [...nodeArgs, `${platform}.js`], {
       cwd: folder,
-      env: { PATH, NO_COLOR: '1', PLAY: play, ...cluster },
+      env: { PATH, NO_COLOR: '1', PLAY: play, ...cluster, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     createInterface(this.child.stdout!).on('line', (line) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startServers, type Servers } from '../support/system.js';
+import { blocksOf } from '../support/page.js';
 import { eventually } from '../support/waiting.js';
 import {
   ROOT,
@@ -86,6 +87,20 @@ it('the packed library runs in an application outside of the workspace, drains o
   expect(second.saw('slow began', { ms: 700 })).toBe(false);
   second.terminate();
   await second.ended;
+}, 120_000);
+
+it('the first code of the README runs as it stands, with nothing but the package', async () => {
+  const readme = join(folder, 'readme');
+  await mkdir(readme);
+  await writeApp(readme, SHAPE);
+  const [code] = blocksOf(await readFile(join(installed, 'README.md'), 'utf8'));
+  await writeFile(join(readme, 'context.ts'), code!);
+  await compileApp(readme, join(ROOT, 'node_modules'));
+  const app = new RunningApp(readme, SHAPE, { env: { PORT: '0' } });
+  apps.push(app);
+  await eventually('the handler ran', () => app.complaints.includes('Order 42 was not paid: cancelled'));
+  app.terminate();
+  expect(await app.ended).toBe('SIGTERM');
 }, 120_000);
 
 it('a bundle of an application has the thread that keeps leases where its file stands beside it, and else says so', async () => {
