@@ -6,7 +6,7 @@ import { expect } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import { Disk } from 'nest-dq/src/disk/disk.js';
 import type { JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
-import { loadRecords } from 'nest-dq/src/ledger/memory/kept-records.js';
+import { loadRecords } from 'nest-dq/src/ledger/memory/durable-records.js';
 import type { Ledger, LedgerSettings, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';
 import { MemoryRecords } from 'nest-dq/src/ledger/memory/memory-records.js';
@@ -130,9 +130,9 @@ async function localHarness(
     until: (tube, instant) => clock.advance(Math.max(0, Math.ceil(instant - tube.now()))),
     wipe: async () => {
       for (const name of names) {
-        const { byId, letters, keeper } = ledger.tube(name).records;
-        for (const id of byId.keys()) keeper?.recordChanged(id);
-        for (const letter of letters.keys()) keeper?.letterChanged(letter);
+        const { byId, letters, writer } = ledger.tube(name).records;
+        for (const id of byId.keys()) writer?.recordChanged(id);
+        for (const letter of letters.keys()) writer?.letterChanged(letter);
         byId.clear();
         letters.clear();
       }
@@ -144,7 +144,7 @@ async function localHarness(
     size: async (tube, id) => JSON.stringify(record(tube, id)).length,
     overwrite: async (tube, id, fields) => {
       Object.assign(record(tube, id)!, fields);
-      ledger.tube(tube).records.keeper?.recordChanged(id);
+      ledger.tube(tube).records.writer?.recordChanged(id);
     },
     stop: async () => undefined,
   };

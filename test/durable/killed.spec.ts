@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { KeptApp } from './kept-app.js';
-import { KeptJobs } from './kept-jobs.js';
+import { ExpectedAppJobs } from './expected-app-jobs.js';
+import { ExpectedJobs } from './expected-jobs.js';
 import { run } from './killed-process.js';
 
 const program = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -28,15 +28,17 @@ describe('what is killed at any instant', () => {
   it(
     'has lost nothing that it acknowledged, and brings nothing back: a node',
     async () => {
-      const kept = new KeptJobs();
+      const expected = new ExpectedJobs();
       for (let round = 0; round < KILLS; round++) {
-        const args = [join(dir, 'data'), String(kept.lastId), `r${round}`];
+        const args = [join(dir, 'data'), String(expected.lastId), `r${round}`];
         const killedAfter = Math.random() * LONGEST;
-        await run(program('node-process.mjs'), args, output(), { killedAfter }, (line) => kept.take(line));
+        await run(program('node-process.mjs'), args, output(), { killedAfter }, (line) =>
+          expected.take(line),
+        );
       }
       // Enough to have been killed in the midst of something.
-      expect(kept.acknowledged.puts).toBeGreaterThan(KILLS);
-      expect(kept.acknowledged.changes).toBeGreaterThan(KILLS);
+      expect(expected.acknowledged.puts).toBeGreaterThan(KILLS);
+      expect(expected.acknowledged.changes).toBeGreaterThan(KILLS);
     },
     KILLS * 10_000,
   );
@@ -44,17 +46,17 @@ describe('what is killed at any instant', () => {
   it(
     'has lost nothing that it acknowledged, and brings nothing back: an application',
     async () => {
-      const kept = new KeptApp();
+      const expected = new ExpectedAppJobs();
       for (let round = 0; round < APP_KILLS; round++) {
         const receipts = join(dir, 'receipts.json');
-        await writeFile(receipts, JSON.stringify(kept.receipts));
+        await writeFile(receipts, JSON.stringify(expected.receipts));
         const args = [join(dir, 'data'), receipts];
         const killedAfter = Math.random() * 2 * LONGEST;
-        await run(program('app-process.mjs'), args, output(), { killedAfter }, (line) => kept.take(line));
+        await run(program('app-process.mjs'), args, output(), { killedAfter }, (line) => expected.take(line));
       }
-      expect(kept.acknowledged.adds).toBeGreaterThan(APP_KILLS);
-      expect(kept.acknowledged.revokes).toBeGreaterThan(0);
-      expect(kept.acknowledged.ends).toBeGreaterThan(0);
+      expect(expected.acknowledged.adds).toBeGreaterThan(APP_KILLS);
+      expect(expected.acknowledged.revokes).toBeGreaterThan(0);
+      expect(expected.acknowledged.ends).toBeGreaterThan(0);
     },
     APP_KILLS * 20_000,
   );
@@ -62,18 +64,18 @@ describe('what is killed at any instant', () => {
 
 describe('a node that cannot write', () => {
   it('says so, acknowledges nothing more, and has all that it acknowledged', async () => {
-    const kept = new KeptJobs();
+    const expected = new ExpectedJobs();
     let failure = '';
-    const take = (line: Parameters<KeptJobs['take']>[0] | { kind: 'failed'; message: string }) => {
+    const take = (line: Parameters<ExpectedJobs['take']>[0] | { kind: 'failed'; message: string }) => {
       if (line.kind === 'failed') failure = line.message;
-      else kept.take(line);
+      else expected.take(line);
     };
-    const args = () => [join(dir, 'data'), String(kept.lastId), 'full'];
+    const args = () => [join(dir, 'data'), String(expected.lastId), 'full'];
     expect(await run(program('node-process.mjs'), args(), output(), { longestFile: 400 }, take)).toBe(3);
     expect(failure).toMatch(
       /^DQ_DISK: the folder .*data could not be written, and is written no more: .*File too large/,
     );
-    expect(kept.acknowledged.puts).toBeGreaterThan(20);
+    expect(expected.acknowledged.puts).toBeGreaterThan(20);
     await run(program('node-process.mjs'), args(), output(), { killedAfter: 0 }, take);
   });
 });

@@ -445,7 +445,7 @@ it('begins once the nodes are there, and tells once that they are not', async ()
   for (const node of [0, 1, 2]) kit.sleepNode(node);
   const { reports } = await start(kit, nightly());
   await kit.advance('5m');
-  expect(lines.filter((line) => line.includes('series report cannot be kept going'))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes('series report could not be scheduled'))).toHaveLength(1);
   for (const node of [0, 1, 2]) kit.wakeNode(node);
   await kit.advance('1m');
   await kit.advance('1d');

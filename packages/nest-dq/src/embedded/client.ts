@@ -22,7 +22,7 @@ export interface Shared {
   readonly maxJobSize: number;
   /** Whether every put is refused. */
   isDraining: boolean;
-  /** Where the jobs are kept. */
+  /** Where the jobs are stored; absent: only in memory. */
   readonly disk?: Disk;
   stats(): string;
 }

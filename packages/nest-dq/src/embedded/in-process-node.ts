@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../time/clock.js';
 import { Alarms } from './alarms.js';
 import type { Client, Shared } from './client.js';
 import { duplexPair } from './duplex-pair.js';
-import { KeptJobs } from './kept-jobs.js';
+import { DurableJobs } from './durable-jobs.js';
 import { Session, type SessionHost } from './session.js';
 import { nodeStats, Usage } from './stats.js';
 import { JobStore } from './store.js';
@@ -48,18 +48,18 @@ export class InProcessNode {
     private readonly clock: Clock,
     { maxJobSize = MAX_JOB_SIZE }: NodeSettings = {},
     /** To be loaded before anybody connects. */
-    private readonly kept?: KeptJobs,
+    private readonly durable?: DurableJobs,
   ) {
-    this.isLoaded = !kept;
+    this.isLoaded = !durable;
     this.startedAt = clock.now();
     this.usage = new Usage(clock);
     const tubes = new Tubes();
     this.shared = {
       clock,
       tubes,
-      store: new JobStore(clock, tubes, kept),
+      store: new JobStore(clock, tubes, durable),
       alarms: new Alarms<Client>(),
-      disk: kept?.disk,
+      disk: durable?.disk,
       maxJobSize,
       isDraining: false,
       stats: () => this.stats(),
@@ -75,16 +75,16 @@ export class InProcessNode {
 
   /** With the jobs that are on an open disk, which is to be closed after the node. `DQ_DISK`: they cannot be read. */
   static async open(clock: Clock, disk: Disk, settings?: NodeSettings): Promise<InProcessNode> {
-    const node = new InProcessNode(clock, settings, new KeptJobs(disk, clock));
+    const node = new InProcessNode(clock, settings, new DurableJobs(disk, clock));
     await node.load();
     return node;
   }
 
   /** Reads the jobs that are on its disk, which is open by now. `DQ_DISK`. */
   async load(): Promise<void> {
-    const { kept, shared } = this;
-    await kept?.load(shared.store, shared.tubes);
-    kept?.disk.onFailure(() => this.close());
+    const { durable, shared } = this;
+    await durable?.load(shared.store, shared.tubes);
+    durable?.disk.onFailure(() => this.close());
     this.isLoaded = true;
   }
 

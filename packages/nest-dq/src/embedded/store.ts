@@ -3,7 +3,7 @@ import type { Clock } from '../time/clock.js';
 import { readyBefore, Job, type Reserver, type Tube, type Tubes } from './tubes.js';
 
 /** Is told of what a restart should know. */
-export interface JobKeeper {
+export interface JobWriter {
   /** It was put, or is in another state, or has another priority. */
   changed(job: Job): void;
   removed(job: Job): void;
@@ -22,7 +22,7 @@ export class JobStore {
   constructor(
     private readonly clock: Clock,
     private readonly tubes: Tubes,
-    private readonly keeper?: JobKeeper,
+    private readonly writer?: JobWriter,
   ) {}
 
   /** When `wake` has to be called; Infinity if never. */
@@ -50,7 +50,7 @@ export class JobStore {
     job.tube.totalJobs++;
     this.totalJobs++;
     this.enqueue(job, job.delay);
-    this.keeper?.changed(job);
+    this.writer?.changed(job);
   }
 
   /** Takes in a job of an earlier process, ready, delayed or buried as it was then; its id counts as given. */
@@ -91,7 +91,7 @@ export class JobStore {
 
   /** Reserves a job that nobody holds. */
   reserve(job: Job, reserver: Reserver): void {
-    if (job.state !== 'ready') this.keeper?.changed(job);
+    if (job.state !== 'ready') this.writer?.changed(job);
     this.detach(job);
     job.state = 'reserved';
     job.reserver = reserver;
@@ -113,7 +113,7 @@ export class JobStore {
     job.delay = delay;
     job.releases++;
     this.enqueue(job, delay);
-    this.keeper?.changed(job);
+    this.writer?.changed(job);
   }
 
   /** Takes a job back from a session that is gone. */
@@ -136,7 +136,7 @@ export class JobStore {
     job.buries++;
     job.burial = ++this.lastBurial;
     job.tube.buried.add(job);
-    this.keeper?.changed(job);
+    this.writer?.changed(job);
   }
 
   /** Makes a buried or delayed job ready. */
@@ -144,7 +144,7 @@ export class JobStore {
     this.detach(job);
     job.kicks++;
     this.enqueue(job, 0);
-    this.keeper?.changed(job);
+    this.writer?.changed(job);
   }
 
   /** Kicks up to so many jobs: buried ones if there are any, else delayed ones. Returns how many. */
@@ -161,7 +161,7 @@ export class JobStore {
   delete(job: Job): void {
     this.detach(job);
     this.jobs.delete(job.id);
-    this.keeper?.removed(job);
+    this.writer?.removed(job);
     job.tube.deletes++;
     this.leaveTube(job);
   }

@@ -19,7 +19,7 @@ export class Job implements HeapItem {
   reservation = 0;
   reserver: Reserver | undefined;
   /** What of it is on disk, or on its way there. */
-  kept: 'not' | 'job' | 'job and state' = 'not';
+  onDisk: 'not' | 'job' | 'job and state' = 'not';
   reserves = 0;
   timeouts = 0;
   releases = 0;

@@ -84,7 +84,7 @@ describe('a module that is loaded lazily', () => {
     await app.close();
   });
 
-  it('has its series kept going', async () => {
+  it('has its series scheduled', async () => {
     @Injectable()
     class Nightly {
       @Recurring('nightly', {

@@ -2,7 +2,7 @@ import type { LoggerService, OnApplicationShutdown, OnModuleInit } from '@nestjs
 import { DqError, toError } from '../errors.js';
 import type { HandlerMethod } from '../api/job.js';
 import { occurrencesOf } from '../recurring/occurrences.js';
-import { SeriesKeeper } from '../recurring/series-keeper.js';
+import { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { Series } from '../recurring/series.js';
 import type { Clock, Timer } from '../time/clock.js';
 import type { ClusterNames, NestModule } from './found-methods.js';
@@ -23,7 +23,7 @@ const HOOKS_WITHIN = 1_000;
  */
 export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationShutdown {
   private readonly logger: LoggerService;
-  private readonly keeper: SeriesKeeper;
+  private readonly scheduler: SeriesScheduler;
   /** Of the handlers that were found, until that is told. */
   private readonly tubes: string[] = [];
   private hooksReminder: Timer | undefined;
@@ -43,7 +43,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     phase.members.add(this);
     this.logger = options.logger;
     const { events } = runtime;
-    this.keeper = new SeriesKeeper({ events, clock, trouble: (message) => this.logger.warn(message) });
+    this.scheduler = new SeriesScheduler({ events, clock, trouble: (message) => this.logger.warn(message) });
   }
 
   async onModuleInit(): Promise<void> {
@@ -98,13 +98,13 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     }
     this.logger.log(`consumes ${tubes.join(', ')}`);
     if (advise) this.hooksReminder ??= this.clock.after(HOOKS_WITHIN, () => this.remindOfHooks());
-    await this.keeper.start();
+    await this.scheduler.start();
   }
 
   async end(): Promise<void> {
     this.ended = true;
     this.hooksReminder?.cancel();
-    const ends = await Promise.allSettled([this.keeper.stop(), this.runtime.stop()]);
+    const ends = await Promise.allSettled([this.scheduler.stop(), this.runtime.stop()]);
     for (const end of ends) {
       if (end.status === 'fulfilled') continue;
       const { message, stack } = toError(end.reason);
@@ -128,7 +128,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
       const occurrences = await occurrencesOf(recurrence.plan, recurrence.tz);
       occurrences.after(this.clock.wall()); // a plan that fails does so now
       const series = new Series(token as string, { producer, occurrences, handler });
-      this.keeper.add(series);
+      this.scheduler.add(series);
       return (payload, job) => series.run(payload, job);
     } catch (error) {
       throw configError(`${name}: `, error);

@@ -13,8 +13,8 @@ interface Known {
   readonly headers?: Record<string, string>;
 }
 
-/** What one look after a series comes to, when this is known of its job. */
-async function kept(now: string, known?: Known, plan: RecurrencePlan = NIGHTLY): Promise<unknown[]> {
+/** What a series asks of its producer when this is known of its job. */
+async function scheduled(now: string, known?: Known, plan: RecurrencePlan = NIGHTLY): Promise<unknown[]> {
   const calls: unknown[] = [];
   const view = known && ({ ...known, ref: 'ref', dueAt: new Date(known.dueAt) } as unknown as JobView);
   const iso = (when: unknown) => new Date(when as number).toISOString();
@@ -26,7 +26,7 @@ async function kept(now: string, known?: Known, plan: RecurrencePlan = NIGHTLY):
     revoke: async () => calls.push(['revoke']) as never,
   } as SeriesProducer;
   const occurrences = await occurrencesOf(plan);
-  await new Series('report', { producer, occurrences, handler: () => undefined }).keep(Date.parse(now));
+  await new Series('report', { producer, occurrences, handler: () => undefined }).schedule(Date.parse(now));
   return calls;
 }
 
@@ -47,7 +47,7 @@ const keep = { key: 'recurring', onDuplicate: 'keep', allowPast: true, headers }
 
 describe('a series whose job', () => {
   it('is unknown begins at the next occurrence, unless another process was first', async () => {
-    expect(await kept('2027-01-01T12:00:00Z')).toEqual([['at', '2027-01-02T03:00:00.000Z', keep]]);
+    expect(await scheduled('2027-01-01T12:00:00Z')).toEqual([['at', '2027-01-02T03:00:00.000Z', keep]]);
   });
 
   it.each(['dead', 'revoked', 'done'] as const)(
@@ -55,9 +55,9 @@ describe('a series whose job', () => {
     async (state) => {
       const dueAt = '2027-01-02T03:00:00Z';
       const next = [['at', '2027-01-03T03:00:00.000Z', keep]];
-      expect(await kept('2027-01-02T03:00:02Z', { state, dueAt })).toEqual(next);
+      expect(await scheduled('2027-01-02T03:00:02Z', { state, dueAt })).toEqual(next);
       // By a clock that is behind the others.
-      expect(await kept('2027-01-02T02:59:58Z', { state, dueAt })).toEqual(next);
+      expect(await scheduled('2027-01-02T02:59:58Z', { state, dueAt })).toEqual(next);
     },
   );
 
@@ -66,7 +66,7 @@ describe('a series whose job', () => {
     ['next but one, as the next was skipped', '2027-01-03T03:00:00Z'],
     ['time to which people moved it', '2027-01-01T17:00:00Z'],
   ])('waits under the same plan for the %s is left alone', async (_what, dueAt) => {
-    expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', dueAt, headers })).toEqual([]);
+    expect(await scheduled('2027-01-01T12:00:00Z', { state: 'waiting', dueAt, headers })).toEqual([]);
   });
 
   it('waits by a calendar that tells another time at each look is left alone', async () => {
@@ -74,7 +74,7 @@ describe('a series whose job', () => {
     const hourly: RecurrencePlan = { name: 'hourly', next };
     const { plan } = await occurrencesOf(hourly);
     const job = { dueAt: '2027-01-01T12:30:00Z', headers: { 'dq-plan': plan } };
-    expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', ...job }, hourly)).toEqual([]);
+    expect(await scheduled('2027-01-01T12:00:00Z', { state: 'waiting', ...job }, hourly)).toEqual([]);
   });
 
   const other = { 'dq-plan': '0 3 * * * Europe/Berlin' };
@@ -84,7 +84,7 @@ describe('a series whose job', () => {
     ['waits for a retry', '2027-01-01T12:00:00Z', 'retrying', '2027-01-01T12:30:00Z', other],
     ['has no copy in reach', '2027-01-01T12:00:00Z', 'waiting', '2027-01-02T02:00:00Z', undefined],
   ] as const)('%s is left alone, whatever its plan was', async (_what, now, state, dueAt, given) => {
-    expect(await kept(now, { state, dueAt, ...(given ? { headers: given } : {}) })).toEqual([]);
+    expect(await scheduled(now, { state, dueAt, ...(given ? { headers: given } : {}) })).toEqual([]);
   });
 
   it.each([
@@ -93,13 +93,15 @@ describe('a series whose job', () => {
     ['no plan', '2027-01-01T15:00:00Z', {}],
   ])('waits by %s is moved', async (_what, dueAt, given) => {
     const moved = [['replan', '2027-01-02T03:00:00.000Z', headers]];
-    expect(await kept('2027-01-01T12:00:00Z', { state: 'waiting', dueAt, headers: given })).toEqual(moved);
+    expect(await scheduled('2027-01-01T12:00:00Z', { state: 'waiting', dueAt, headers: given })).toEqual(
+      moved,
+    );
   });
 
   it('waits by another plan is revoked, when this one has no occurrence any more', async () => {
     const job = { dueAt: '2027-01-02T03:00:00Z', headers };
     expect(
-      await kept(
+      await scheduled(
         '2027-01-01T12:00:00Z',
         { state: 'waiting', ...job },
         { name: 'never', next: () => undefined },

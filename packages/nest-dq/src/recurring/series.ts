@@ -30,14 +30,13 @@ export class Series {
   ) {}
 
   /**
-   * Runs an occurrence, and says when the next one is. One that was scheduled by another plan says nothing, as it would
-   * keep the header of that one: it ends the job, and `keep` begins it anew. Any other job of the tube is none of the
-   * series, and just runs.
+   * Runs an occurrence, and says when the next one is. If another plan had scheduled the job, the run ends the job instead,
+   * and `schedule` adds a new one: `Again` would keep the header of the other plan. Any other job of the tube just runs.
    */
   async run(payload: unknown, job: DelayedJob): Promise<HandlerResult> {
     const { handler, occurrences } = this.parts;
     if (job.key !== SERIES_KEY) return handler(payload, job);
-    // By the ledger's clock, as the due times are: one that is ahead would skip an occurrence.
+    // The ledger's time, as due times are: a machine whose clock is ahead would skip an occurrence.
     const started = job.dueAt.getTime() + job.lateness;
     // Before the run, so that a plan that fails leaves no effect to be repeated.
     const next = occurrences.after(started);
@@ -50,16 +49,16 @@ export class Series {
   }
 
   /**
-   * Sees to it that an occurrence is scheduled, and by this plan: one that died, or was revoked, ended the job, and a new
-   * version of the application may have another plan. Under the same plan it stays where it is, since a function need
-   * not tell the same from every instant, and people may have skipped or moved an occurrence.
+   * Sees that an occurrence is scheduled, and by this plan: the job ends when it dies or is revoked, and a new version of
+   * the application may have another plan. Under the same plan the job stays where it is: a calendar may answer
+   * differently at each instant, and people may have skipped or moved an occurrence.
    * @param now Milliseconds since 1970.
    */
-  async keep(now: number): Promise<void> {
+  async schedule(now: number): Promise<void> {
     const { producer, occurrences } = this.parts;
     const job = await producer.find({ tube: this.tube, key: SERIES_KEY });
     if (!job || isOver(job)) return this.begin(Math.max(now, job?.dueAt.getTime() ?? 0));
-    // One that is overdue is made up for, whatever it was planned by.
+    // A job that is overdue still runs, whatever its plan was.
     if (job.state !== 'waiting' || job.dueAt.getTime() <= now) return;
     const headers = await producer.headersOf(job);
     if (!headers || this.isPlanned(headers)) return;

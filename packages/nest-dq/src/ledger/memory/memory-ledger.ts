@@ -1,7 +1,7 @@
 import type { Disk } from '../../disk/disk.js';
 import { DqError } from '../../errors.js';
 import type { Clock } from '../../time/clock.js';
-import { loadRecords } from './kept-records.js';
+import { loadRecords } from './durable-records.js';
 import { AHEAD, type Ledger, type LedgerListener, type LedgerSettings } from '../ledger.js';
 import { MemoryTubeLedger, type MemoryTubes } from './memory-tube-ledger.js';
 import { RecordsByTube } from './records-by-tube.js';
@@ -14,7 +14,7 @@ export interface MemoryLedgerOptions {
 }
 
 /**
- * The ledger of one process, for the embedded node; on a disk it decides in memory and answers when that is kept.
+ * The ledger of one process, for the embedded node. On a disk it decides in memory, and answers once that is stored.
  * Its time starts as the machine's, or the disk's, and never jumps.
  */
 export class MemoryLedger implements Ledger, MemoryTubes {

@@ -9,7 +9,7 @@ export interface Moment {
 }
 
 /** Is told of what a restart should know. */
-export interface RecordKeeper {
+export interface RecordWriter {
   /** It was written, or is gone. */
   recordChanged(id: string): void;
   /** By `letterName`. */
@@ -26,7 +26,7 @@ export class MemoryRecords {
   readonly byId = new Map<string, JobRecord>();
   /** By `letterName`. */
   readonly letters = new Map<string, Letter>();
-  keeper: RecordKeeper | undefined;
+  writer: RecordWriter | undefined;
   private sweeping = this.byId.entries();
 
   constructor(
@@ -43,19 +43,19 @@ export class MemoryRecords {
   write(id: string, record: JobRecord, { now }: Moment): void {
     record.expiresAt = expiry(record, now, this.settings);
     this.byId.set(id, record);
-    this.keeper?.recordChanged(id);
+    this.writer?.recordChanged(id);
   }
 
   keepLetter(letter: Letter): void {
     const name = letterName(letter.id, letter.born);
     this.letters.set(name, letter);
-    this.keeper?.letterChanged(name);
+    this.writer?.letterChanged(name);
   }
 
   /** Does nothing where there is no such letter. */
   dropLetter(id: string, born: number): void {
     const name = letterName(id, born);
-    if (this.letters.delete(name)) this.keeper?.letterChanged(name);
+    if (this.letters.delete(name)) this.writer?.letterChanged(name);
   }
 
   /** The record of a run that was lost, made from what its runner knows: only while no later end can be forgotten. */
@@ -75,7 +75,7 @@ export class MemoryRecords {
     const [id, record] = next.value;
     if (record.expiresAt <= now) {
       this.byId.delete(id);
-      this.keeper?.recordChanged(id);
+      this.writer?.recordChanged(id);
     }
     return true;
   }

@@ -91,7 +91,7 @@ export class MemoryTubeLedger implements TubeLedger {
       claim(records, request, time, sparedFrom),
     );
     this.each(settled, settleCopies);
-    if (this.disk && this.disk.lastChange !== before) await kept(this.disk);
+    if (this.disk && this.disk.lastChange !== before) await stored(this.disk);
     return answers;
   }
 
@@ -159,7 +159,7 @@ export class MemoryTubeLedger implements TubeLedger {
   ): Promise<Answer[]> {
     const before = this.disk?.lastChange;
     const answers = this.each(requests, rule);
-    if (this.disk && this.disk.lastChange !== before) await kept(this.disk);
+    if (this.disk && this.disk.lastChange !== before) await stored(this.disk);
     return answers;
   }
 
@@ -176,7 +176,7 @@ export class MemoryTubeLedger implements TubeLedger {
 }
 
 /** Waits until what was decided is on disk. */
-async function kept(disk: Disk): Promise<void> {
+async function stored(disk: Disk): Promise<void> {
   try {
     await disk.saved();
   } catch (failure) {

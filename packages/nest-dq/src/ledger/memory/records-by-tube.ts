@@ -1,5 +1,5 @@
 import type { Disk } from '../../disk/disk.js';
-import { KeptRecords } from './kept-records.js';
+import { DurableRecords } from './durable-records.js';
 import type { LedgerSettings } from '../ledger.js';
 import { MemoryRecords, type Moment } from './memory-records.js';
 
@@ -24,7 +24,7 @@ export class RecordsByTube {
     let records = this.byName.get(name);
     if (!records) {
       records = new MemoryRecords(this.settings, this.ahead);
-      if (this.disk) records.keeper = new KeptRecords(this.disk, name, records);
+      if (this.disk) records.writer = new DurableRecords(this.disk, name, records);
       this.byName.set(name, records);
     }
     return records;
@@ -47,9 +47,9 @@ export class RecordsByTube {
   /** The tube that was swept last. */
   private forgetEmpty(): void {
     if (!this.swept) return;
-    const [name, { byId, letters, keeper }] = this.swept;
-    if (byId.size + letters.size > 0 || keeper?.unsaved) return;
+    const [name, { byId, letters, writer }] = this.swept;
+    if (byId.size + letters.size > 0 || writer?.unsaved) return;
     this.byName.delete(name);
-    keeper?.close();
+    writer?.close();
   }
 }

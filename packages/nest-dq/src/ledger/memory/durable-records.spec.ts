@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { keptOnDisk } from '../../../spec-support/kept-on-disk.js';
+import { restartsOnDisk } from '../../../spec-support/restarts-on-disk.js';
 import type { ClaimAnswer, ClaimRequest, FinishRequest, RunRef } from '../ledger.js';
 import { MemoryLedger } from './memory-ledger.js';
 import type { MemoryTubeLedger } from './memory-tube-ledger.js';
@@ -11,7 +11,7 @@ let ledger: MemoryLedger;
 let tube: MemoryTubeLedger;
 let deliveries = 0;
 
-const kept = keptOnDisk(async (disk, clock) => {
+const folder = restartsOnDisk(async (disk, clock) => {
   ledger = await MemoryLedger.open({ settings, clock }, disk);
   tube = ledger.tube('orders.cancel;1');
   return () => ledger.close();
@@ -43,14 +43,14 @@ const finish = async (ref: RunRef, outcome: FinishRequest['outcome'], owed = NOT
 describe('a ledger on a disk, after a restart', () => {
   it('knows what is done', async () => {
     expect(await finish(await run(), { kind: 'done' })).toBe('ok');
-    await kept.restart();
+    await folder.restart();
     expect(await claim()).toEqual({ kind: 'gone' });
     expect(await tube.find(['job'])).toMatchObject([{ state: 'done', attempt: 1 }]);
   });
 
   it('lets a job run at once whose runner is gone, and counts the attempt', async () => {
     const before = await run();
-    await kept.restart();
+    await folder.restart();
     const answer = await claim();
     expect(answer).toMatchObject({ kind: 'run', attempt: 2 });
     expect(answer.kind === 'run' && answer.fence).toBeGreaterThan(before.fence);
@@ -60,7 +60,7 @@ describe('a ledger on a disk, after a restart', () => {
   it('lets a retry wait for its time', async () => {
     const due = tube.now() + 60_000;
     await finish(await run(), { kind: 'retry', due });
-    await kept.restart(10_000);
+    await folder.restart(10_000);
     expect(await claim()).toEqual({ kind: 'wait', ms: 50_000 });
   });
 
@@ -69,18 +69,18 @@ describe('a ledger on a disk, after a restart', () => {
     await finish(await run('a'), { kind: 'dead', death: { why: 'discarded', error }, places: [] });
     await finish(await run('b'), { kind: 'dead', death: { why: 'attempts' }, places: [] });
     const before = await tube.letters({ limit: 10, after: undefined });
-    await kept.restart();
+    await folder.restart();
     expect(before.letters).toHaveLength(2);
     expect(await tube.letters({ limit: 10, after: undefined })).toEqual(before);
     await tube.discard([{ id: 'a', born: undefined }]);
-    await kept.restart();
+    await folder.restart();
     expect((await tube.letters({ limit: 10, after: undefined })).letters).toMatchObject([{ id: 'b' }]);
     expect(await claim('a')).toEqual({ kind: 'gone' });
   });
 
   it('refuses what was revoked', async () => {
     await tube.revoke([{ id: 'job', born: 0, due: tube.now(), owed: NOTHING, abort: false }]);
-    await kept.restart();
+    await folder.restart();
     expect(await claim()).toEqual({ kind: 'gone' });
   });
 
@@ -92,7 +92,7 @@ describe('a ledger on a disk, after a restart', () => {
     const places = [{ index: 0, location: 'embedded#1:1' }];
     const stored = { generation, due, announced: 0, owed: NOTHING, places };
     await tube.commit([{ ...stored, id: 'job', opening, born: generation }]);
-    await kept.restart();
+    await folder.restart();
     expect(await tube.find(['job'])).toMatchObject([{ state: 'waiting', generation, due, places }]);
     expect(await tube.open([{ id: 'job', opening, due, announced: 0 }])).toMatchObject([
       { kind: 'refused', why: 'taken' },
@@ -101,18 +101,18 @@ describe('a ledger on a disk, after a restart', () => {
 
   it('keeps tubes apart', async () => {
     await finish(await run(), { kind: 'done' });
-    await kept.restart();
+    await folder.restart();
     tube = ledger.tube('orders.cancel');
     expect(await claim()).toMatchObject({ kind: 'run' });
   });
 
   it('has no longer what has expired', async () => {
     await finish(await run(), { kind: 'done' });
-    await kept.clock.advance(settings.doneTtl);
+    await folder.clock.advance(settings.doneTtl);
     for (let call = 0; call < 4; call++) await tube.find(['other']);
-    await kept.disk.saved();
+    await folder.disk.saved();
     const keys: string[] = [];
-    await kept.disk.read('record ', (key) => keys.push(key));
+    await folder.disk.read('record ', (key) => keys.push(key));
     expect(keys).toEqual([]);
   });
 
@@ -122,34 +122,34 @@ describe('a ledger on a disk, after a restart', () => {
       await finish(await run(), { kind: 'done' });
     }
     tube = ledger.tube('another');
-    const parts = () => (Reflect.get(kept.disk, 'parts') as ReadonlySet<unknown>).size;
+    const parts = () => (Reflect.get(folder.disk, 'parts') as ReadonlySet<unknown>).size;
     expect(parts()).toBeGreaterThanOrEqual(50);
-    await kept.clock.advance(settings.doneTtl);
+    await folder.clock.advance(settings.doneTtl);
     for (let round = 0; round < 3; round++) {
       await tube.find(Array.from({ length: 100 }, String));
-      await kept.disk.saved();
+      await folder.disk.saved();
     }
     expect(parts()).toBeLessThanOrEqual(1); // the one that was asked
-    await kept.restart();
+    await folder.restart();
     const keys: string[] = [];
-    await kept.disk.read('record ', (key) => keys.push(key));
+    await folder.disk.read('record ', (key) => keys.push(key));
     expect(keys).toEqual([]);
   });
 
   it('does not go back in time with the machine’s clock', async () => {
     await finish(await run(), { kind: 'done' });
     const before = tube.now();
-    await kept.restart(-3_600_000);
+    await folder.restart(-3_600_000);
     expect(tube.now()).toBeGreaterThanOrEqual(before);
   });
 });
 
 describe('a ledger whose disk fails', () => {
-  it('is away, and promises nothing that is not kept', async () => {
+  it('is away, and promises nothing that is not stored', async () => {
     const heard: string[] = [];
     ledger.listen({ away: ({ message }) => heard.push(message), back: () => heard.push('back') });
     tube.listen({ away: ({ message }) => heard.push(message), back: () => heard.push('back') });
-    kept.disk.add({
+    folder.disk.add({
       collect: () => {
         throw new Error('no space left');
       },

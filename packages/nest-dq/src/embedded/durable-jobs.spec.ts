@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream';
 import { describe, expect, it, jest } from '@jest/globals';
-import { keptOnDisk } from '../../spec-support/kept-on-disk.js';
+import { restartsOnDisk } from '../../spec-support/restarts-on-disk.js';
 import { InProcessNode } from './in-process-node.js';
 
 let node: InProcessNode;
 
-const kept = keptOnDisk(async (disk, clock) => {
+const folder = restartsOnDisk(async (disk, clock) => {
   node = await InProcessNode.open(clock, disk);
   return () => node.close();
 });
@@ -36,23 +36,23 @@ describe('a node on a disk, after a restart', () => {
   it('has its jobs, with tube, priority, time to run and any bytes as body', async () => {
     const bytes = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte)).join('');
     await ask(`use mail\r\n${put(bytes, { pri: 7, ttr: 33 })}`, 'INSERTED 1\r\n');
-    await kept.restart(5_000);
+    await folder.restart(5_000);
     expect(await ask('peek 1\r\n', '\xff\r\n')).toBe(`FOUND 1 256\r\n${bytes}\r\n`);
     expect(await stats(1)).toMatchObject({ tube: 'mail', state: 'ready', pri: '7', ttr: '33', age: '5' });
   });
 
   it('keeps what was put before anything else, even empty', async () => {
     expect(await ask(put(''))).toBe('INSERTED 1\r\n');
-    await kept.restart();
+    await folder.restart();
     expect(await ask('peek 1\r\n', '\r\n\r\n')).toBe('FOUND 1 0\r\n\r\n');
   });
 
   it('does not have what was deleted', async () => {
     await ask(put('a') + put('b') + 'delete 1\r\n', 'DELETED\r\n');
-    await kept.restart();
+    await folder.restart();
     expect(await ask('peek 1\r\n')).toBe('NOT_FOUND\r\n');
     await ask('delete 2\r\n');
-    await kept.restart();
+    await folder.restart();
     expect(await ask('peek 2\r\n')).toBe('NOT_FOUND\r\n');
   });
 
@@ -60,20 +60,20 @@ describe('a node on a disk, after a restart', () => {
     await ask(put('a', { delay: 5 }) + put('b') + 'kick-job 1\r\n', 'KICKED\r\n');
     await ask('delete 1\r\ndelete 2\r\n', 'DELETED\r\nDELETED\r\n');
     const keys: string[] = [];
-    await kept.disk.read('', (key) => keys.push(key));
+    await folder.disk.read('', (key) => keys.push(key));
     expect(keys).toEqual(['last id', 'time']);
   });
 
   it('gives no id a second time, also not that of a job which is gone', async () => {
     await ask(put('a') + put('b') + 'delete 2\r\n', 'DELETED\r\n');
-    await kept.restart();
-    await kept.restart();
+    await folder.restart();
+    await folder.restart();
     expect(await ask(put('c'))).toBe('INSERTED 3\r\n');
   });
 
   it('hands out by priority and id as before', async () => {
     await ask(put('late', { pri: 9 }) + put('b', { pri: 1 }) + put('a', { pri: 1 }), 'INSERTED 3\r\n');
-    await kept.restart();
+    await folder.restart();
     expect(await ask('reserve\r\nreserve\r\nreserve\r\n', 'late\r\n')).toBe(
       'RESERVED 2 1\r\nb\r\nRESERVED 3 1\r\na\r\nRESERVED 1 4\r\nlate\r\n',
     );
@@ -81,24 +81,24 @@ describe('a node on a disk, after a restart', () => {
 
   it('keeps the time of delayed jobs', async () => {
     await ask(put('x', { delay: 100 }));
-    await kept.restart(40_000);
+    await folder.restart(40_000);
     expect(await stats(1)).toMatchObject({ state: 'delayed', delay: '100', 'time-left': '60' });
     const reserved = ask('reserve\r\n', 'x\r\n');
-    await kept.clock.advance(59_999);
+    await folder.clock.advance(59_999);
     expect(await stats(1)).toMatchObject({ state: 'delayed' });
-    await kept.clock.advance(1);
+    await folder.clock.advance(1);
     expect(await reserved).toBe('RESERVED 1 1\r\nx\r\n');
   });
 
   it('hands out what came due meanwhile', async () => {
     await ask(put('x', { delay: 100 }));
-    await kept.restart(100_000);
+    await folder.restart(100_000);
     expect(await ask('reserve-with-timeout 0\r\n', 'x\r\n')).toBe('RESERVED 1 1\r\nx\r\n');
   });
 
   it('has what was reserved as ready', async () => {
     expect(await ask(put('x') + 'reserve\r\n', 'x\r\n')).toContain('RESERVED 1');
-    await kept.restart();
+    await folder.restart();
     expect(await ask('reserve-with-timeout 0\r\n', 'x\r\n')).toBe('RESERVED 1 1\r\nx\r\n');
   });
 
@@ -107,8 +107,8 @@ describe('a node on a disk, after a restart', () => {
       put('a') + 'reserve\r\nbury 1 0\r\n' + put('b', { delay: 100 }) + 'reserve-job 1\r\nreserve-job 2\r\n',
       'RESERVED 2 1\r\nb\r\n',
     );
-    await kept.disk.saved();
-    await kept.restart();
+    await folder.disk.saved();
+    await folder.restart();
     expect(await stats(1)).toMatchObject({ state: 'ready' });
     expect(await stats(2)).toMatchObject({ state: 'ready' });
   });
@@ -116,10 +116,10 @@ describe('a node on a disk, after a restart', () => {
   it('has the buried in the order of their burials, also over two restarts', async () => {
     await ask(put('a') + put('b') + put('c'), 'INSERTED 3\r\n');
     await ask('reserve\r\nreserve\r\nbury 2 5\r\nbury 1 6\r\n', 'BURIED\r\nBURIED\r\n');
-    await kept.restart();
+    await folder.restart();
     expect(await stats(2)).toMatchObject({ state: 'buried', pri: '5', buries: '1', reserves: '1' });
     await ask('reserve-job 3\r\nbury 3 0\r\n', 'BURIED\r\n');
-    await kept.restart();
+    await folder.restart();
     const kick = 'kick 1\r\npeek-ready\r\n';
     expect(await ask(kick, 'b\r\n')).toBe('KICKED 1\r\nFOUND 2 1\r\nb\r\n');
     expect(await ask('delete 2\r\n' + kick, 'a\r\n')).toContain('FOUND 1 1\r\na\r\n');
@@ -128,14 +128,14 @@ describe('a node on a disk, after a restart', () => {
   it('knows releases and kicks', async () => {
     await ask(put('a') + put('b', { delay: 500 }), 'INSERTED 2\r\n');
     await ask('reserve\r\nrelease 1 8 50\r\nkick-job 2\r\n', 'RELEASED\r\nKICKED\r\n');
-    await kept.restart();
+    await folder.restart();
     expect(await stats(1)).toMatchObject({ state: 'delayed', pri: '8', 'time-left': '50', releases: '1' });
     expect(await stats(2)).toMatchObject({ state: 'ready', kicks: '1' });
   });
 
   it('is another instance, so that nobody takes an id of before for granted', async () => {
     const { instance } = node;
-    await kept.restart();
+    await folder.restart();
     expect(node.instance).not.toBe(instance);
   });
 });
@@ -145,7 +145,7 @@ describe('the replies of a node on a disk', () => {
   function blocked(): { letGo: () => void } {
     let letGo!: () => void;
     const until = new Promise<void>((resolve) => (letGo = resolve));
-    const database = kept.disk['database']!;
+    const database = folder.disk['database']!;
     const begin = database.batch.bind(database) as () => ReturnType<typeof database.batch>;
     jest.spyOn(database, 'batch').mockImplementation(() => {
       const batch = begin();
@@ -160,7 +160,7 @@ describe('the replies of a node on a disk', () => {
   }
 
   const turns = async (count = 20) => {
-    for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => kept.clock.soon(resolve));
+    for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => folder.clock.soon(resolve));
   };
 
   function listen(commands: string, stream = node.dial()): { text: string } {
@@ -178,7 +178,7 @@ describe('the replies of a node on a disk', () => {
     await turns();
     expect(heard.text).toBe('');
     letGo();
-    await kept.disk.saved();
+    await folder.disk.saved();
     await turns();
     expect(heard.text).toBe('INSERTED 1\r\nUSING default\r\n');
   });
@@ -203,7 +203,7 @@ describe('the replies of a node on a disk', () => {
     await turns();
     expect([heard.text, halfClosed.text]).toEqual(['', '']);
     letGo();
-    await kept.disk.saved();
+    await folder.disk.saved();
     await turns();
     expect([heard.text, halfClosed.text]).toEqual(['INSERTED 1\r\n(closed)', 'INSERTED 2\r\n(closed)']);
   });
@@ -222,13 +222,13 @@ describe('the replies of a node on a disk', () => {
   });
 
   it('are never sent where the disk has failed: the connection ends, and there is no other', async () => {
-    kept.disk.add({
+    folder.disk.add({
       collect: () => {
         throw new Error('no space left');
       },
     });
     const heard = listen(put('x'));
-    await kept.disk.saved().catch(() => undefined);
+    await folder.disk.saved().catch(() => undefined);
     await turns();
     expect(heard.text).toBe('(closed)');
     await expect(ask('stats\r\n')).rejects.toMatchObject({

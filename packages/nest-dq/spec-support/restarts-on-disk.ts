@@ -9,7 +9,7 @@ import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 export type Open = (disk: Disk, clock: VirtualClock) => Promise<() => unknown>;
 
 /** What one process after the other keeps in the same folder, a new one for each test. */
-export class KeptOnDisk {
+export class RestartsOnDisk {
   clock!: VirtualClock;
   disk!: Disk;
   private dir!: string;
@@ -18,7 +18,7 @@ export class KeptOnDisk {
   constructor(private readonly open: Open) {}
 
   async begin(): Promise<void> {
-    this.dir = await mkdtemp(join(tmpdir(), 'nest-dq-kept-'));
+    this.dir = await mkdtemp(join(tmpdir(), 'nest-dq-restarts-'));
     this.clock = new VirtualClock();
     await this.start();
   }
@@ -47,9 +47,9 @@ export class KeptOnDisk {
 }
 
 /** What the tests of a file keep: begun before each of them, and ended after it. */
-export function keptOnDisk(open: Open): KeptOnDisk {
-  const kept = new KeptOnDisk(open);
-  beforeEach(() => kept.begin());
-  afterEach(() => kept.end());
-  return kept;
+export function restartsOnDisk(open: Open): RestartsOnDisk {
+  const restarts = new RestartsOnDisk(open);
+  beforeEach(() => restarts.begin());
+  afterEach(() => restarts.end());
+  return restarts;
 }

@@ -1,27 +1,27 @@
 import { expect, it } from '@jest/globals';
 import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
-import { SeriesKeeper } from './series-keeper.js';
+import { SeriesScheduler } from './series-scheduler.js';
 import { Again, type DelayedJob } from '../api/job.js';
 import type { Series } from './series.js';
 
-function keeper() {
+function schedulerOfOne() {
   const clock = new VirtualClock();
   const looks: { at: number; end: () => void }[] = [];
   const series = {
     tube: 'report',
-    keep: (at: number) => new Promise<void>((end) => looks.push({ at, end })),
+    schedule: (at: number) => new Promise<void>((end) => looks.push({ at, end })),
   } as unknown as Series;
   const events = new CollectingHub();
-  const keeper = new SeriesKeeper({ events, clock, trouble: () => undefined });
-  keeper.add(series);
-  return { clock, looks, keeper, events };
+  const scheduler = new SeriesScheduler({ events, clock, trouble: () => undefined });
+  scheduler.add(series);
+  return { clock, looks, scheduler, events };
 }
 
 it('looks after a series at the start, which waits for that, and every minute', async () => {
-  const { clock, looks, keeper: it } = keeper();
+  const { clock, looks, scheduler } = schedulerOfOne();
   let started = false;
-  const starting = it.start().then(() => (started = true));
+  const starting = scheduler.start().then(() => (started = true));
   await clock.advance(0);
   expect([looks.length, started]).toEqual([1, false]);
   looks[0]!.end();
@@ -31,8 +31,8 @@ it('looks after a series at the start, which waits for that, and every minute', 
 });
 
 it('looks at once when an occurrence has ended the job here, and not when it comes again', async () => {
-  const { clock, looks, keeper: it, events } = keeper();
-  void it.start();
+  const { clock, looks, scheduler, events } = schedulerOfOne();
+  void scheduler.start();
   await clock.advance(0);
   const completed = (tube: string, key: string, result: unknown) =>
     events.tell('completed', { job: { tube, key } as unknown as DelayedJob, took: 1, result });
@@ -46,10 +46,10 @@ it('looks at once when an occurrence has ended the job here, and not when it com
 });
 
 it('waits at its stop for what is under way, and leaves no timer', async () => {
-  const { clock, looks, keeper: it } = keeper();
-  void it.start();
+  const { clock, looks, scheduler } = schedulerOfOne();
+  void scheduler.start();
   let stopped = false;
-  const stopping = it.stop().then(() => (stopped = true));
+  const stopping = scheduler.stop().then(() => (stopped = true));
   await clock.advance(0);
   expect(stopped).toBe(false);
   looks[0]!.end();
@@ -58,9 +58,9 @@ it('waits at its stop for what is under way, and leaves no timer', async () => {
 });
 
 it('does nothing after a stop, also one before the start', async () => {
-  const { clock, looks, keeper: it } = keeper();
-  await it.stop();
-  await it.start();
-  await it.stop();
+  const { clock, looks, scheduler } = schedulerOfOne();
+  await scheduler.stop();
+  await scheduler.start();
+  await scheduler.stop();
   expect([looks.length, clock.nextTimer]).toEqual([0, Infinity]);
 });

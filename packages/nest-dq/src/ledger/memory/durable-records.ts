@@ -2,7 +2,7 @@ import type { Disk, DiskPart } from '../../disk/disk.js';
 import { VALUE, type DiskBatch } from '../../disk/entries.js';
 import { emptyRecord, type JobRecord } from '../rules/job-record.js';
 import type { Letter } from '../ledger.js';
-import type { MemoryRecords, RecordKeeper } from './memory-records.js';
+import type { MemoryRecords, RecordWriter } from './memory-records.js';
 
 /**
  * `record <tube> <id>` and `letter <tube> <id>:<born>` hold what the memory ledger has, as JSON. Without `expiresAt` a
@@ -11,8 +11,8 @@ import type { MemoryRecords, RecordKeeper } from './memory-records.js';
 const RECORD = 'record ';
 const LETTER = 'letter ';
 
-/** Records and dead letters of one tube, on disk. */
-export class KeptRecords implements DiskPart, RecordKeeper {
+/** Writes the records and dead letters of one tube to a disk. */
+export class DurableRecords implements DiskPart, RecordWriter {
   private readonly ids = new Set<string>();
   private readonly letters = new Set<string>();
 

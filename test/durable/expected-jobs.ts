@@ -28,7 +28,7 @@ interface Expected {
 const GONE = 'gone';
 
 /** Follows the lines of one process after the other. */
-export class KeptJobs {
+export class ExpectedJobs {
   readonly acknowledged = { puts: 0, changes: 0 };
   lastId = 0;
   private jobs = new Map<number, Expected>();

@@ -1,7 +1,7 @@
 import type { Disk, DiskPart } from '../disk/disk.js';
 import { allocate, VALUE, type DiskBatch } from '../disk/entries.js';
 import type { Clock } from '../time/clock.js';
-import type { JobKeeper, JobStore } from './store.js';
+import type { JobWriter, JobStore } from './store.js';
 import { Job, type Tubes } from './tubes.js';
 
 /**
@@ -18,11 +18,11 @@ const ID_DIGITS = 16;
 const STATE_SIZE = 45;
 const FIXED_SIZE = 13;
 
-/** A job that somebody holds is kept as ready: nobody holds anything after a restart. */
+/** A job that somebody holds is stored as ready: nobody holds anything after a restart. */
 const STATES = ['ready', 'delayed', 'buried'] as const;
 
-/** The jobs of a node, on disk: what is put, released, buried, kicked and deleted, as beanstalkd keeps it in its binlog. */
-export class KeptJobs implements DiskPart, JobKeeper {
+/** Writes the jobs of a node to a disk: each put, release, burial, kick and deletion, as beanstalkd does in its binlog. */
+export class DurableJobs implements DiskPart, JobWriter {
   private readonly jobs = new Set<Job>();
   private readonly gone: string[] = [];
   private lastId = 0;
@@ -44,7 +44,7 @@ export class KeptJobs implements DiskPart, JobKeeper {
       const job = readJob(Number(id), value, tubes, now - wall);
       const state = states.get(id);
       if (state) readState(job, state, now - wall);
-      job.kept = state ? 'job and state' : 'job';
+      job.onDisk = state ? 'job and state' : 'job';
       store.restore(job);
     });
     await disk.read(LAST_ID, (_rest, value) => {
@@ -62,20 +62,20 @@ export class KeptJobs implements DiskPart, JobKeeper {
 
   removed(job: Job): void {
     this.jobs.delete(job);
-    if (job.kept !== 'not') this.gone.push(JOB + digits(job.id));
-    if (job.kept === 'job and state') this.gone.push(STATE + digits(job.id));
+    if (job.onDisk !== 'not') this.gone.push(JOB + digits(job.id));
+    if (job.onDisk === 'job and state') this.gone.push(STATE + digits(job.id));
     this.disk.changed();
   }
 
   collect(batch: DiskBatch): void {
     const offset = this.disk.now() - this.clock.now();
     for (const job of this.jobs) {
-      if (job.kept === 'not') {
+      if (job.onDisk === 'not') {
         batch.put(JOB + digits(job.id), jobValue(job, offset));
-        job.kept = 'job';
+        job.onDisk = 'job';
       } else {
         batch.put(STATE + digits(job.id), stateValue(job, offset));
-        job.kept = 'job and state';
+        job.onDisk = 'job and state';
       }
     }
     this.jobs.clear();

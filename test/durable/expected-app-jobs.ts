@@ -16,7 +16,7 @@ const OF_WORK = ['waiting', 'running', 'retrying', 'done', 'dead'];
 const ENDS = ['revoked', 'done', 'dead'];
 
 /** Follows the lines of one process after the other. */
-export class KeptApp {
+export class ExpectedAppJobs {
   readonly acknowledged = { adds: 0, revokes: 0, ends: 0 };
   private readonly jobs = new Map<string, Expected>();
   /** Jobs that ran before their add was answered. */
