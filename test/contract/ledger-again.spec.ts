@@ -1,11 +1,11 @@
-// A run that ends as the same job's next: opened by whoever runs it, and committed by the finish.
+// A run that ends as the same job's next: opened by whoever runs it, and committed by the completion.
 import { describe, expect, it } from '@jest/globals';
-import type { RunRef } from 'nest-dq/src/ledger/ledger.js';
+import type { RunRef } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, expectAbout, KEPT, NONE, placesOf, runOf, THREE } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { abort, add, claim, commit, copy, done, extend, find, finish } = jobs;
+  const { abort, add, claim, commit, copy, done, extend, find, complete } = jobs;
   const { forgottenIn, nowMs, open, opened, pass, revoke, run, settle } = jobs;
 
   const stored = (generation: number, over: { due?: number } = {}) => ({
@@ -25,7 +25,7 @@ everyLedger((jobs) => {
     const generation = await openedAgain(first);
     await expect(claim({ generation, born: 0, token: 'b' })).resolves.toMatchObject({ kind: 'wait' });
     const due = nowMs() - 500;
-    await expect(finish(first, stored(generation, { due }))).resolves.toBe('ok');
+    await expect(complete(first, stored(generation, { due }))).resolves.toBe('ok');
     await expect(find()).resolves.toEqual({
       state: 'waiting',
       born: 0,
@@ -44,7 +44,7 @@ everyLedger((jobs) => {
     const born = await add();
     const ref = await run({ generation: born });
     const generation = await openedAgain(ref);
-    await expect(finish(ref, stored(generation))).resolves.toBe('ok');
+    await expect(complete(ref, stored(generation))).resolves.toBe('ok');
     await expect(find()).resolves.toMatchObject({ born, generation });
     await expect(revoke({ born })).resolves.toBe('revoked');
   });
@@ -52,22 +52,22 @@ everyLedger((jobs) => {
   it('says the same to a repeat, whoever runs the job by then', async () => {
     const first = await run();
     const generation = await openedAgain(first);
-    await finish(first, stored(generation));
-    await expect(finish(first, stored(generation))).resolves.toBe('ok');
+    await complete(first, stored(generation));
+    await expect(complete(first, stored(generation))).resolves.toBe('ok');
     const second = await run({ generation, born: 0, token: 'b' });
-    await expect(finish(first, stored(generation))).resolves.toBe('ok');
+    await expect(complete(first, stored(generation))).resolves.toBe('ok');
     await expect(extend(second)).resolves.toBe('ok');
     await done(second);
-    await expect(finish(first, stored(generation))).resolves.toBe('ok');
+    await expect(complete(first, stored(generation))).resolves.toBe('ok');
     await expect(find()).resolves.toMatchObject({ state: 'done', places: [] });
   });
 
   it('owes the old copies and the new', async () => {
     const first = await run();
     const generation = await openedAgain(first);
-    await finish(first, { ...stored(generation), owed: { mask: 0b011, unknown: false } });
+    await complete(first, { ...stored(generation), owed: { mask: 0b011, unknown: false } });
     await settle(0b111);
-    await finish(await run({ generation, born: 0 }), { kind: 'done' }, NONE);
+    await complete(await run({ generation, born: 0 }), { kind: 'done' }, NONE);
     expectAbout(await forgottenIn(), KEPT);
     await settle(0b011, { generation });
     expectAbout(await forgottenIn(), SETTINGS.doneTtl);
@@ -76,8 +76,8 @@ everyLedger((jobs) => {
   it('keeps the old copies in mind for as long as they are not settled', async () => {
     const first = await run();
     const generation = await openedAgain(first);
-    await finish(first, stored(generation));
-    await finish(await run({ generation, born: 0 }), { kind: 'done' }, NONE);
+    await complete(first, stored(generation));
+    await complete(await run({ generation, born: 0 }), { kind: 'done' }, NONE);
     await settle(0b111, { generation });
     expectAbout(await forgottenIn(), KEPT);
   });
@@ -103,7 +103,7 @@ everyLedger((jobs) => {
     const generation = await openedAgain(ref);
     await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'busy' });
     await jobs.harness.wipe();
-    await expect(finish(ref, stored(generation))).resolves.toBe('ok');
+    await expect(complete(ref, stored(generation))).resolves.toBe('ok');
     await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
     await expect(claim({ generation, born: 0, token: 'b' })).resolves.toMatchObject({ kind: 'run' });
   });
@@ -121,8 +121,8 @@ everyLedger((jobs) => {
     const ref = await run();
     const generation = await openedAgain(ref);
     await revoke();
-    await expect(finish(ref, stored(generation))).resolves.toBe('over');
-    await expect(finish(ref, stored(generation))).resolves.toBe('over');
+    await expect(complete(ref, stored(generation))).resolves.toBe('over');
+    await expect(complete(ref, stored(generation))).resolves.toBe('over');
     await expect(find()).resolves.toMatchObject({ state: 'revoked', generation: 0 });
     await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
     await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
@@ -133,7 +133,7 @@ everyLedger((jobs) => {
     const replacing = await opened();
     const generation = await openedAgain(ref);
     await commit(replacing);
-    await expect(finish(ref, stored(generation))).resolves.toBe('over');
+    await expect(complete(ref, stored(generation))).resolves.toBe('over');
     await expect(claim({ generation, born: ref.born, token: 'b' })).resolves.toEqual({ kind: 'gone' });
     await expect(claim({ generation: replacing, token: 'b' })).resolves.toMatchObject({ kind: 'run' });
   });
@@ -149,9 +149,9 @@ everyLedger((jobs) => {
     if (opening?.kind !== 'opened') throw new Error('not opened');
     await jobs.harness.until(short, short.now() + 40);
     const other = await run({ token: 'b' });
-    await expect(finish(ref, stored(opening.generation))).resolves.toBe('refused');
+    await expect(complete(ref, stored(opening.generation))).resolves.toBe('refused');
     await expect(extend(other)).resolves.toBe('ok');
-    await finish(other, { kind: 'back' });
+    await complete(other, { kind: 'back' });
     // Not to wait: it is sure that no claim adopts it, so its copies can be deleted.
     await expect(claim({ generation: opening.generation, born: 0, token: 'b' })).resolves.toEqual({
       kind: 'gone',
@@ -163,7 +163,7 @@ everyLedger((jobs) => {
     const generation = await openedAgain(ref);
     await jobs.harness.wipe();
     const old = { ...ref, lastOk: jobs.tube.now() - SETTINGS.doneTtl - 5 };
-    await expect(finish(old, stored(generation))).resolves.toBe('refused');
+    await expect(complete(old, stored(generation))).resolves.toBe('refused');
     await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
     await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run' });
   });
@@ -172,17 +172,17 @@ everyLedger((jobs) => {
     const ref = await run();
     const generation = await openedAgain(ref);
     await expect(abort(generation)).resolves.toBe('aborted');
-    await expect(finish(ref, stored(generation))).resolves.toBe('refused');
+    await expect(complete(ref, stored(generation))).resolves.toBe('refused');
     await expect(find()).resolves.toMatchObject({ state: 'running', generation: 0 });
-    await expect(finish(ref, { kind: 'retry', due: nowMs() - 1_000 })).resolves.toBe('ok');
+    await expect(complete(ref, { kind: 'retry', due: nowMs() - 1_000 })).resolves.toBe('ok');
     await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 2 });
   });
 
   it('does not change a run that ended otherwise', async () => {
     const ref = await run();
     const generation = await openedAgain(ref);
-    await finish(ref, { kind: 'retry', due: nowMs() - 1_000 });
-    await expect(finish(ref, stored(generation))).resolves.toBe('refused');
+    await complete(ref, { kind: 'retry', due: nowMs() - 1_000 });
+    await expect(complete(ref, stored(generation))).resolves.toBe('refused');
     await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 2 });
   });
 
@@ -195,12 +195,12 @@ everyLedger((jobs) => {
     });
 
     it('waits as what it is, its attempts begun anew, and not as what was opened', async () => {
-      await finish(await run(), { kind: 'retry', due: nowMs() - 1_000 });
+      await complete(await run(), { kind: 'retry', due: nowMs() - 1_000 });
       const ref = await run({ token: 'b' });
       expect(ref.attempt).toBe(2);
       const generation = await openedAgain(ref);
       const due = nowMs() - 500;
-      await expect(finish(ref, unstored(generation, { due }))).resolves.toBe('ok');
+      await expect(complete(ref, unstored(generation, { due }))).resolves.toBe('ok');
       await expect(find()).resolves.toMatchObject({ state: 'waiting', generation: 0, due, attempt: 0 });
       await expect(claim({ generation, born: 0, token: 'c' })).resolves.toEqual({ kind: 'gone' });
       const next = await run({ token: 'c' });
@@ -210,7 +210,7 @@ everyLedger((jobs) => {
 
     it('waits where nothing was opened, too, and its copies wait for that time', async () => {
       const due = nowMs() + 60_000;
-      await expect(finish(await run(), { ...unstored(-1, { due }), owed: NONE, places: [] })).resolves.toBe(
+      await expect(complete(await run(), { ...unstored(-1, { due }), owed: NONE, places: [] })).resolves.toBe(
         'ok',
       );
       await expect(find()).resolves.toMatchObject({ state: 'waiting', generation: 0, due, attempt: 0 });
@@ -222,10 +222,10 @@ everyLedger((jobs) => {
     it('says the same to a repeat, until another run', async () => {
       const ref = await run();
       const generation = await openedAgain(ref);
-      await finish(ref, unstored(generation));
-      await expect(finish(ref, unstored(generation))).resolves.toBe('ok');
+      await complete(ref, unstored(generation));
+      await expect(complete(ref, unstored(generation))).resolves.toBe('ok');
       const next = await run({ token: 'b' });
-      await expect(finish(ref, unstored(generation))).resolves.toBe('refused');
+      await expect(complete(ref, unstored(generation))).resolves.toBe('refused');
       await expect(extend(next)).resolves.toBe('ok');
     });
 
@@ -233,7 +233,7 @@ everyLedger((jobs) => {
       const ref = await run();
       const generation = await openedAgain(ref);
       const due = nowMs() + 60_000;
-      await finish(ref, unstored(generation, { due }));
+      await complete(ref, unstored(generation, { due }));
       expectAbout(await forgottenIn(), 60_000 + KEPT);
       await revoke();
       await settle(0b111);
@@ -246,7 +246,7 @@ everyLedger((jobs) => {
       const revoked = await run();
       const generation = await openedAgain(revoked);
       await revoke();
-      await expect(finish(revoked, unstored(generation))).resolves.toBe('over');
+      await expect(complete(revoked, unstored(generation))).resolves.toBe('over');
       await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
       await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
     });
@@ -256,7 +256,7 @@ everyLedger((jobs) => {
       const replacing = await opened();
       const generation = await openedAgain(ref);
       await commit(replacing);
-      await expect(finish(ref, unstored(generation))).resolves.toBe('over');
+      await expect(complete(ref, unstored(generation))).resolves.toBe('over');
       await expect(claim({ generation, born: ref.born, token: 'b' })).resolves.toEqual({ kind: 'gone' });
       await expect(claim({ generation: replacing, token: 'b' })).resolves.toMatchObject({ kind: 'run' });
     });
@@ -265,7 +265,7 @@ everyLedger((jobs) => {
       const ref = await run();
       const generation = await openedAgain(ref);
       await jobs.harness.wipe();
-      await expect(finish(ref, unstored(generation))).resolves.toBe('ok');
+      await expect(complete(ref, unstored(generation))).resolves.toBe('ok');
       await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 1 });
     });
@@ -275,7 +275,7 @@ everyLedger((jobs) => {
       const generation = await openedAgain(ref);
       await jobs.harness.wipe();
       const old = { ...ref, lastOk: jobs.tube.now() - SETTINGS.doneTtl - 5 };
-      await expect(finish(old, unstored(generation))).resolves.toBe('refused');
+      await expect(complete(old, unstored(generation))).resolves.toBe('refused');
       await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run' });
     });
@@ -291,7 +291,7 @@ everyLedger((jobs) => {
       const { generation } = answered;
       await jobs.harness.until(short, short.now() + 40);
       await commit(generation, { born: 0 });
-      await expect(finish(ref, unstored(generation))).resolves.toBe('refused');
+      await expect(complete(ref, unstored(generation))).resolves.toBe('refused');
       await expect(find()).resolves.toMatchObject({ state: 'waiting', generation });
       await expect(claim({ generation, born: 0, token: 'b' })).resolves.toMatchObject({ kind: 'run' });
     });

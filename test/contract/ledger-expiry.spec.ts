@@ -4,7 +4,7 @@ import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, expectAbout, KEPT, MINUTE, NONE, OLD } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { copy, done, finish, forgottenIn, nowMs, revoke, run, settle } = jobs;
+  const { copy, done, complete, forgottenIn, nowMs, revoke, run, settle } = jobs;
 
   describe('the record', () => {
     it('of a run is kept for the longest time', async () => {
@@ -22,7 +22,7 @@ everyLedger((jobs) => {
     });
 
     it('is kept while a copy of unknown fate may exist, whatever is settled', async () => {
-      await finish(await run(), { kind: 'done' }, { mask: 0b11, unknown: true });
+      await complete(await run(), { kind: 'done' }, { mask: 0b11, unknown: true });
       await settle(0b11);
       expectAbout(await forgottenIn(), KEPT);
     });
@@ -36,7 +36,7 @@ everyLedger((jobs) => {
     });
 
     it('does not forget it when a run ends that does not know of it', async () => {
-      await finish(await run(), { kind: 'retry', due: nowMs() - 1_000 });
+      await complete(await run(), { kind: 'retry', due: nowMs() - 1_000 });
       await settle(0b001, { unknown: true });
       await done(await run({ token: 'b' }));
       await settle(0b111);
@@ -44,7 +44,7 @@ everyLedger((jobs) => {
     });
 
     it('learns of one of another generation too', async () => {
-      await finish(await run(), { kind: 'done' }, NONE);
+      await complete(await run(), { kind: 'done' }, NONE);
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);
       await settle(0b1, { generation: 7 });
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);
@@ -69,7 +69,7 @@ everyLedger((jobs) => {
     });
 
     it('of a retry is kept until long after it is due', async () => {
-      await finish(await run(), { kind: 'retry', due: nowMs() + 5 * MINUTE });
+      await complete(await run(), { kind: 'retry', due: nowMs() + 5 * MINUTE });
       expectAbout(await forgottenIn(), 5 * MINUTE + KEPT);
     });
 
@@ -104,10 +104,10 @@ everyLedger((jobs) => {
 
     it('of a newer generation still owes the copies of the older', async () => {
       const first = await run();
-      await finish(first, { kind: 'retry', due: nowMs() - 1_000 });
+      await complete(first, { kind: 'retry', due: nowMs() - 1_000 });
       const generation = nowMs() - OLD;
       const second = await run({ generation, token: 'b' });
-      await finish(second, { kind: 'done' });
+      await complete(second, { kind: 'done' });
       await settle(0b111, { generation });
       expectAbout(await forgottenIn(), KEPT);
       await settle(0b111);

@@ -1,6 +1,6 @@
 // What a record takes, however often its key was used, and whatever became of it.
 import { describe, expect, it } from '@jest/globals';
-import type { CommitRequest, SettledCopies } from 'nest-dq/src/ledger/ledger.js';
+import type { CommitRequest, SettledCopies } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
 import { adding, everyLedger, expectAbout, KEPT, MINUTE, placesOf, THREE } from './ledger-jobs.js';
 

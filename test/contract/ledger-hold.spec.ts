@@ -1,11 +1,11 @@
 // A run that is replaced goes on, and holds its successor back.
 import { expect, it } from '@jest/globals';
-import type { RunRef } from 'nest-dq/src/ledger/ledger.js';
+import type { RunRef } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, expectAbout, KEPT, NONE, runOf } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { add, claim, commit, copy, done, extend, find, finish, forgottenIn } = jobs;
+  const { add, claim, commit, copy, done, extend, find, complete, forgottenIn } = jobs;
   const { letter, nowMs, opened, pass, revoke, revokeKey, run, settle } = jobs;
 
   let ref: RunRef;
@@ -39,7 +39,7 @@ everyLedger((jobs) => {
     ['dead', { kind: 'dead', death: { why: 'discarded' }, places: [] }],
   ] as const)('only ends its hold by %s', async (_name, outcome) => {
     await replace();
-    await expect(finish(ref, outcome)).resolves.toBe('over');
+    await expect(complete(ref, outcome)).resolves.toBe('over');
     await expect(letter({ born: ref.born })).resolves.toBeUndefined();
     await expect(claim({ generation: ref.generation, token: 'b' })).resolves.toEqual({ kind: 'gone' });
     await expect(claim({ generation: next, token: 'b' })).resolves.toMatchObject({
@@ -114,7 +114,7 @@ everyLedger((jobs) => {
     await expect(extend(ref)).resolves.toBe('abort');
     next = await add();
     await expect(extend(ref)).resolves.toBe('abort');
-    await expect(finish(ref, { kind: 'back' })).resolves.toBe('over');
+    await expect(complete(ref, { kind: 'back' })).resolves.toBe('over');
     const second = await run({ generation: next, token: 'b' });
     await expect(extend(second)).resolves.toBe('ok');
     next = await add();

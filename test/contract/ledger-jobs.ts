@@ -1,19 +1,19 @@
 // Every ledger, and what a spec does with one job of it: calls with what does not matter filled in.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
+import type { TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import type {
   AbortRequest,
   ClaimAnswer,
   ClaimRequest,
   CommitAnswer,
   CommitRequest,
-  FinishRequest,
+  CompleteRequest,
   OpenAnswer,
   OpenRequest,
   RevokeAnswer,
   RevokeRequest,
   RunRef,
-  TubeLedger,
-} from 'nest-dq/src/ledger/ledger.js';
+} from 'nest-dq/src/ledger/requests.js';
 import type { OnDuplicate } from 'nest-dq/src/api/job.js';
 import type { Place } from 'nest-dq/src/copies/location.js';
 import {
@@ -103,16 +103,16 @@ export class LedgerJobs {
     return { ...runOf(request, answer), lastOk };
   };
 
-  readonly finish = async (
+  readonly complete = async (
     ref: RunRef,
-    outcome: FinishRequest['outcome'],
-    owed: FinishRequest['owed'] = THREE,
+    outcome: CompleteRequest['outcome'],
+    owed: CompleteRequest['owed'] = THREE,
   ) => {
-    const [answer] = await this.tube.finish([{ ...ref, owed, outcome }]);
+    const [answer] = await this.tube.complete([{ ...ref, owed, outcome }]);
     return answer!;
   };
 
-  readonly done = (ref: RunRef) => this.finish(ref, { kind: 'done' });
+  readonly done = (ref: RunRef) => this.complete(ref, { kind: 'done' });
 
   readonly extend = async (ref: RunRef) => {
     const [answer] = await this.tube.extend([ref]);

@@ -1,11 +1,11 @@
 // Dead letters: what is kept of them, the pages of a tube's list, and what ends them.
 import { describe, expect, it } from '@jest/globals';
-import type { Death, Letter, LetterPage } from 'nest-dq/src/ledger/ledger.js';
+import type { Death, Letter, LetterPage } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
 import { adding, everyLedger, expectAbout, KEPT, MINUTE, placesOf, runOf, THREE } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { add, claim, commit, copy, done, find, finish, forgottenIn, letter } = jobs;
+  const { add, claim, commit, copy, done, find, complete, forgottenIn, letter } = jobs;
   const { nowMs, open, opened, pass, revoke, revokeKey, run, settle } = jobs;
 
   const ERROR = { name: 'PaymentError', message: 'no card “42”\n\\', stack: `at ${'x'.repeat(5_000)}` };
@@ -24,13 +24,13 @@ everyLedger((jobs) => {
     const requests = ids.map((id) => copy({ id }));
     const answers = await jobs.tube.claim(requests);
     const runs = requests.map((request, index) => runOf(request, answers[index]));
-    await jobs.tube.finish(runs.map((ref) => ({ ...ref, owed: THREE, outcome: dead() })));
+    await jobs.tube.complete(runs.map((ref) => ({ ...ref, owed: THREE, outcome: dead() })));
   }
 
   it('tell why, when, what was tried and where the copies are, for ever', async () => {
     const due = nowMs() - 2_000;
-    await finish(await run({ due }), { kind: 'retry', due: due + 1_000 });
-    await finish(await run({ token: 'b' }), dead({ why: 'discarded', error: ERROR }));
+    await complete(await run({ due }), { kind: 'retry', due: due + 1_000 });
+    await complete(await run({ token: 'b' }), dead({ why: 'discarded', error: ERROR }));
     const expected: Letter = {
       id: 'job',
       born: 0,
@@ -50,7 +50,7 @@ everyLedger((jobs) => {
 
   it('tell of used up attempts what the record knows', async () => {
     const generation = await add({ places: placesOf('n') });
-    await finish(await run({ generation }), { kind: 'retry', due: nowMs() - 1_000 });
+    await complete(await run({ generation }), { kind: 'retry', due: nowMs() - 1_000 });
     await expect(claim({ generation, attempts: 1, token: 'b' })).resolves.toEqual({
       kind: 'dead',
       fresh: true,
@@ -63,31 +63,31 @@ everyLedger((jobs) => {
   it('tell where the copies of a job were whose move was given up', async () => {
     const known = { generation: 0, born: 0, due: nowMs() - 1_000, owed: THREE, places: placesOf('old') };
     await jobs.abort(await opened({ opening: { by: 'move', expected: 0 }, known }));
-    await finish(await run(), { kind: 'back' });
+    await complete(await run(), { kind: 'back' });
     const second = await run({ attempts: 1 });
-    await finish(second, { kind: 'retry', due: nowMs() - 1_000 });
+    await complete(second, { kind: 'retry', due: nowMs() - 1_000 });
     await claim({ attempts: 1, token: 'b' });
     await expect(letter()).resolves.toMatchObject({ why: 'attempts', places: placesOf('old') });
   });
 
   it('tell of a moved job by the generation of its add', async () => {
-    await finish(await run(), { kind: 'back' });
+    await complete(await run(), { kind: 'back' });
     const generation = await opened({ opening: { by: 'move', expected: 0 } });
     await commit(generation, { opening: { by: 'move', expected: 0 }, born: 0 });
-    await finish(await run({ generation, born: 0 }), dead());
+    await complete(await run({ generation, born: 0 }), dead());
     await expect(letter()).resolves.toMatchObject({ born: 0, generation });
   });
 
   it('are found by key while the key’s job is dead', async () => {
     const first = await add();
-    await finish(await run({ generation: first }), dead());
+    await complete(await run({ generation: first }), dead());
     const ask = { id: 'job', born: undefined };
     const byKey = async () => (await jobs.tube.letter([ask]))[0];
     await expect(byKey()).resolves.toMatchObject({ born: first });
     const second = await add();
     await expect(byKey()).resolves.toBeUndefined();
     await expect(letter({ born: first })).resolves.toMatchObject({ generation: first });
-    await finish(await run({ generation: second }), dead());
+    await complete(await run({ generation: second }), dead());
     await expect(byKey()).resolves.toMatchObject({ born: second });
     await expect(list()).resolves.toMatchObject({
       letters: [{ born: second }, { born: first }],
@@ -197,7 +197,7 @@ everyLedger((jobs) => {
   describe('buried', () => {
     it('adds the copies that nobody knew of, and no index twice', async () => {
       const [first, second, third] = placesOf('n');
-      await finish(await run(), dead(undefined, [first!]));
+      await complete(await run(), dead(undefined, [first!]));
       await jobs.tube.buried([
         { id: 'job', born: 0, places: [second!] },
         { id: 'job', born: 0, places: [{ index: 0, location: 'other#x:1' }, third!] },
@@ -242,7 +242,7 @@ everyLedger((jobs) => {
 
     it('leaves the newer job of the key alone', async () => {
       const first = await add();
-      await finish(await run({ generation: first }), dead());
+      await complete(await run({ generation: first }), dead());
       const second = await add();
       await expect(discard({ born: first })).resolves.toMatchObject({ generation: first });
       await expect(claim({ generation: second })).resolves.toMatchObject({ kind: 'run' });
@@ -250,9 +250,9 @@ everyLedger((jobs) => {
 
     it('leaves a newer dead job of the key alone', async () => {
       const first = await add();
-      await finish(await run({ generation: first }), dead());
+      await complete(await run({ generation: first }), dead());
       const second = await add();
-      await finish(await run({ generation: second }), dead());
+      await complete(await run({ generation: second }), dead());
       await discard({ born: first });
       await expect(find()).resolves.toMatchObject({ state: 'dead' });
       await expect(list()).resolves.toMatchObject({ letters: [{ born: second }] });
@@ -273,7 +273,7 @@ everyLedger((jobs) => {
   describe('revive', () => {
     it('brings a dead job back, with attempts anew, and takes its letter away', async () => {
       const ref = await run();
-      await finish(ref, dead());
+      await complete(ref, dead());
       const generation = await opened({ opening: reviving(0) });
       await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: false });
       await expect(letter()).resolves.toBeDefined();
@@ -299,7 +299,7 @@ everyLedger((jobs) => {
       await expect(open({ opening: reviving(first) })).resolves.toMatchObject({ kind: 'refused' });
       const ref = await run({ generation: first });
       await expect(open({ opening: reviving(first) })).resolves.toMatchObject({ why: 'running' });
-      await finish(ref, dead());
+      await complete(ref, dead());
       const generation = await opened({ opening: reviving(first) });
       const second = await add();
       await expect(commit(generation, { opening: reviving(first), born: first })).resolves.toMatchObject({
@@ -328,7 +328,7 @@ everyLedger((jobs) => {
   describe('a revoke', () => {
     it('leaves a dead job dead, and its copies to be buried', async () => {
       const generation = await add();
-      await finish(await run({ generation }), dead());
+      await complete(await run({ generation }), dead());
       await expect(revoke({ born: generation })).resolves.toBe('dead');
       await expect(revokeKey()).resolves.toBe('dead');
       await expect(claim({ generation, token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: false });
@@ -337,7 +337,7 @@ everyLedger((jobs) => {
     });
 
     it('of its key stops the add that is on its way', async () => {
-      await finish(await run({ generation: await add() }), dead());
+      await complete(await run({ generation: await add() }), dead());
       const generation = await opened({ opening: adding(), due: nowMs() + MINUTE, announced: 0 });
       await expect(revokeKey()).resolves.toBe('revoked');
       await expect(commit(generation)).resolves.toMatchObject({ kind: 'refused', why: 'revoked' });

@@ -4,7 +4,7 @@ import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, expectAbout, KEPT, MINUTE, NONE, OLD, placesOf, runOf, THREE } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { abort, claim, commit, copy, done, extend, find, finish, forgottenIn } = jobs;
+  const { abort, claim, commit, copy, done, extend, find, complete, forgottenIn } = jobs;
   const { nowMs, open, opened, revoke, run, settle } = jobs;
 
   const moving = (expected: number) => ({ by: 'move', expected }) as const;
@@ -43,7 +43,7 @@ everyLedger((jobs) => {
       await expect(claim()).resolves.toEqual({ kind: 'gone' });
       const ref = await run({ generation, born: 0 });
       await expect(revoke({ born: 0 })).resolves.toBe('running');
-      await expect(finish(ref, { kind: 'back' })).resolves.toBe('over');
+      await expect(complete(ref, { kind: 'back' })).resolves.toBe('over');
       await expect(revoke({ born: 0 })).resolves.toBe('revoked');
     });
 
@@ -58,7 +58,7 @@ everyLedger((jobs) => {
 
     it('begins the attempts anew of a job that waits for a retry', async () => {
       const first = await run();
-      await finish(first, { kind: 'retry', due: nowMs() + MINUTE });
+      await complete(first, { kind: 'retry', due: nowMs() + MINUTE });
       const generation = await opened({ opening: moving(0) });
       await commit(generation, { opening: moving(0), born: 0 });
       const second = await run({ generation, born: 0 });
@@ -80,7 +80,7 @@ everyLedger((jobs) => {
     it('owes the old copies and the new', async () => {
       const generation = await opened({ opening: moving(0), known: plain({ due: nowMs() - 1_000 }) });
       await commit(generation, { opening: moving(0), born: 0 });
-      await finish(await run({ generation, born: 0 }), { kind: 'done' }, NONE);
+      await complete(await run({ generation, born: 0 }), { kind: 'done' }, NONE);
       await settle(0b111, { generation });
       expectAbout(await forgottenIn(), KEPT);
       await settle(0b111);
@@ -99,7 +99,7 @@ everyLedger((jobs) => {
       await expect(refusal('done')).resolves.toBe('done');
       await revoke({ id: 'revoked' });
       await expect(refusal('revoked')).resolves.toBe('revoked');
-      await finish(await run({ id: 'dead' }), PENDING);
+      await complete(await run({ id: 'dead' }), PENDING);
       await expect(refusal('dead')).resolves.toBe('dead');
       await expect(refusal('running', 7)).resolves.toBe('changed');
     });
@@ -112,7 +112,7 @@ everyLedger((jobs) => {
     it.each([
       ['running', async (): Promise<void> => void (await run())],
       ['done', async (): Promise<void> => void (await done(await run()))],
-      ['dead', async (): Promise<void> => void (await finish(await run(), PENDING))],
+      ['dead', async (): Promise<void> => void (await complete(await run(), PENDING))],
       ['revoked', async (): Promise<void> => void (await revoke())],
       [
         'changed',
@@ -146,7 +146,7 @@ everyLedger((jobs) => {
     const moved = () => nowMs() - OLD;
 
     it('is adopted by its first claim while the job waits', async () => {
-      await finish(await run(), { kind: 'retry', due: nowMs() + MINUTE });
+      await complete(await run(), { kind: 'retry', due: nowMs() + MINUTE });
       const generation = moved();
       await expect(claim({ generation, born: 0, token: 'b' })).resolves.toMatchObject({
         kind: 'run',
@@ -205,7 +205,7 @@ everyLedger((jobs) => {
         jobs.tube.claim(['1', '2'].map((id) => copy({ id, generation, born: 0, token: 'b' })));
       await expect(claimBoth()).resolves.toMatchObject([{ kind: 'busy' }, { kind: 'busy' }]);
       await done(first);
-      await finish(second, { kind: 'retry', due: nowMs() + MINUTE });
+      await complete(second, { kind: 'retry', due: nowMs() + MINUTE });
       await expect(claimBoth()).resolves.toMatchObject([{ kind: 'gone' }, { kind: 'run' }]);
     });
 
@@ -231,7 +231,7 @@ everyLedger((jobs) => {
     });
 
     it('is adopted where the job is dead, and takes its letter away: Redis has lost the commit of a revival', async () => {
-      await finish(await run(), { kind: 'dead', death: { why: 'discarded' }, places: [] });
+      await complete(await run(), { kind: 'dead', death: { why: 'discarded' }, places: [] });
       const generation = moved();
       await expect(claim({ generation, born: 0, token: 'b' })).resolves.toMatchObject({
         kind: 'run',

@@ -1,11 +1,11 @@
 // What a revoke forbids, and what it answers.
 import { describe, expect, it } from '@jest/globals';
-import type { FinishRequest } from 'nest-dq/src/ledger/ledger.js';
+import type { CompleteRequest } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, expectAbout, KEPT, MINUTE, NONE, OLD, placesOf, runOf, THREE } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { abort, add, claim, commit, copy, done, extend, find, finish, forgottenIn } = jobs;
+  const { abort, add, claim, commit, copy, done, extend, find, complete, forgottenIn } = jobs;
   const { nowMs, opened, revoke, revokeAll, revokeKey, run } = jobs;
 
   it('revokes a job that waits for its time, of which nothing is known yet', async () => {
@@ -30,14 +30,14 @@ everyLedger((jobs) => {
   });
 
   it('revokes a job that waits for a retry', async () => {
-    await finish(await run(), { kind: 'retry', due: nowMs() + MINUTE });
+    await complete(await run(), { kind: 'retry', due: nowMs() + MINUTE });
     await expect(revoke()).resolves.toBe('revoked');
     await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
   });
 
   it('tells whether a run was begun, whatever became of it', async () => {
-    const begun = async (id: string, outcome?: FinishRequest['outcome']) => {
-      if (outcome) await finish(await run({ id }), outcome);
+    const begun = async (id: string, outcome?: CompleteRequest['outcome']) => {
+      if (outcome) await complete(await run({ id }), outcome);
       const { result, begun } = await revokeAll({ id });
       return [result, begun];
     };
@@ -52,7 +52,7 @@ everyLedger((jobs) => {
     const ref = await run({ id: 'again' });
     const generation = await opened({ id: 'again', opening: { by: 'again', run: ref } });
     const due = nowMs() + MINUTE;
-    await finish(ref, { kind: 'again', generation, due, announced: 7, owed: THREE, places: [] });
+    await complete(ref, { kind: 'again', generation, due, announced: 7, owed: THREE, places: [] });
     await expect(begun('again')).resolves.toEqual(['revoked', true]);
     await run({ id: 'runs' });
     await expect(begun('runs')).resolves.toEqual(['running', true]);
@@ -64,8 +64,8 @@ everyLedger((jobs) => {
     await expect(revoke()).resolves.toBe('running');
     await expect(extend(ref)).resolves.toBe('ok');
     await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'busy' });
-    await expect(finish(ref, { kind: 'retry', due: nowMs() - 1_000 })).resolves.toBe('over');
-    await expect(finish(ref, { kind: 'retry', due: nowMs() - 1_000 })).resolves.toBe('over');
+    await expect(complete(ref, { kind: 'retry', due: nowMs() - 1_000 })).resolves.toBe('over');
+    await expect(complete(ref, { kind: 'retry', due: nowMs() - 1_000 })).resolves.toBe('over');
     await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
     await expect(revoke()).resolves.toBe('revoked');
   });
@@ -76,14 +76,14 @@ everyLedger((jobs) => {
     await expect(revoke({ born: generation })).resolves.toBe('running');
     await expect(run({ generation })).resolves.toMatchObject({ fence: ref.fence, attempt: 1 });
     await expect(claim({ generation, token: 'b' })).resolves.toMatchObject({ kind: 'busy' });
-    await expect(finish(ref, { kind: 'back' })).resolves.toBe('over');
+    await expect(complete(ref, { kind: 'back' })).resolves.toBe('over');
     await expect(claim({ generation, token: 'b' })).resolves.toEqual({ kind: 'gone' });
   });
 
   it('lets no run that was given back start again', async () => {
     const ref = await run();
     await revoke();
-    await expect(finish(ref, { kind: 'back' })).resolves.toBe('over');
+    await expect(complete(ref, { kind: 'back' })).resolves.toBe('over');
     await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
   });
 
@@ -93,7 +93,7 @@ everyLedger((jobs) => {
     await revoke({ id: '1' });
     await revoke({ id: '2' });
     await expect(done(first)).resolves.toBe('ok');
-    await expect(finish(second, { kind: 'dead', death: { why: 'discarded' }, places: [] })).resolves.toBe(
+    await expect(complete(second, { kind: 'dead', death: { why: 'discarded' }, places: [] })).resolves.toBe(
       'ok',
     );
     await expect(revoke({ id: '1' })).resolves.toBe('done');
@@ -176,7 +176,7 @@ everyLedger((jobs) => {
   });
 
   it('changes nothing of a job that was born otherwise', async () => {
-    await finish(await run(), { kind: 'back' });
+    await complete(await run(), { kind: 'back' });
     await expect(revoke({ born: nowMs() - MINUTE })).resolves.toBe('unknown');
     await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run' });
   });
@@ -207,7 +207,7 @@ everyLedger((jobs) => {
   });
 
   it('does not forget the copies that only the reference knows of', async () => {
-    await finish(await run(), { kind: 'retry', due: nowMs() + MINUTE }, NONE);
+    await complete(await run(), { kind: 'retry', due: nowMs() + MINUTE }, NONE);
     await revoke({ due: nowMs() + MINUTE });
     expectAbout(await forgottenIn(), MINUTE + KEPT);
   });
@@ -219,7 +219,7 @@ everyLedger((jobs) => {
       await expect(extend(ref)).resolves.toBe('abort');
       await expect(revoke()).resolves.toBe('running');
       await expect(extend(ref)).resolves.toBe('abort');
-      await expect(finish(ref, { kind: 'back' })).resolves.toBe('over');
+      await expect(complete(ref, { kind: 'back' })).resolves.toBe('over');
       await expect(extend(ref)).resolves.toBe('refused');
     });
 

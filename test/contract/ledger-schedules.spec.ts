@@ -4,7 +4,7 @@ import { SETTINGS } from './ledger-harness.js';
 import { adding, everyLedger, expectAbout, KEPT, MINUTE, NONE, OLD, placesOf } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { abort, add, claim, commit, copy, done, find, finish, forgottenIn } = jobs;
+  const { abort, add, claim, commit, copy, done, find, complete, forgottenIn } = jobs;
   const { letter, nowMs, open, opened, pass, revokeKey, run, settle } = jobs;
 
   describe('open', () => {
@@ -91,7 +91,7 @@ everyLedger((jobs) => {
           kind: 'refused',
           present: { state: 'running' },
         });
-        await finish(ref, { kind: 'retry', due: nowMs() + MINUTE });
+        await complete(ref, { kind: 'retry', due: nowMs() + MINUTE });
         await expect(open({ opening })).resolves.toMatchObject({ kind: 'refused', why: 'taken' });
       },
     );
@@ -110,7 +110,7 @@ everyLedger((jobs) => {
       const last = await run({ id: 'last', generation: await add({ id: 'last' }) });
       await revokeKey({ id: 'last' });
       await isFree('last');
-      await finish(last, { kind: 'dead', death: { why: 'discarded' }, places: [] });
+      await complete(last, { kind: 'dead', death: { why: 'discarded' }, places: [] });
       await isFree('last');
     });
 
@@ -147,7 +147,7 @@ everyLedger((jobs) => {
 
     it('begins the attempts of a job anew that waited for a retry, at the new time', async () => {
       const first = await run({ generation: await add() });
-      await finish(first, { kind: 'retry', due: nowMs() + MINUTE });
+      await complete(first, { kind: 'retry', due: nowMs() + MINUTE });
       const due = nowMs() - 500;
       const generation = await add({ due });
       const second = await run({ generation, due: due - 9_000 });
@@ -170,7 +170,7 @@ everyLedger((jobs) => {
     it('lets copies be forgotten that were never stored', async () => {
       const generation = await opened();
       await commit(generation, { owed: { mask: 0b011, unknown: false } });
-      await finish(await run({ generation }), { kind: 'done' }, NONE);
+      await complete(await run({ generation }), { kind: 'done' }, NONE);
       expectAbout(await forgottenIn(), KEPT);
       await settle(0b011, { generation });
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);
@@ -275,7 +275,7 @@ everyLedger((jobs) => {
 
     it('takes a key over whose job is done, revoked or dead, and leaves the dead letter', async () => {
       const first = await run({ generation: await add() });
-      await finish(first, { kind: 'dead', death: { why: 'discarded' }, places: [] });
+      await complete(first, { kind: 'dead', death: { why: 'discarded' }, places: [] });
       const generation = await opened();
       const answer = await commit(generation);
       expect(answer).toEqual({ kind: 'committed' });
@@ -356,7 +356,7 @@ everyLedger((jobs) => {
       const ref = await run({ generation });
       await expect(find()).resolves.toEqual({ ...common, state: 'running', due, attempt: 1 });
       const later = nowMs() + MINUTE;
-      await finish(ref, { kind: 'retry', due: later });
+      await complete(ref, { kind: 'retry', due: later });
       await expect(find()).resolves.toEqual({ ...common, state: 'waiting', due: later, attempt: 1 });
       await revokeKey();
       await expect(find()).resolves.toEqual({
@@ -370,7 +370,7 @@ everyLedger((jobs) => {
 
     it('answers many in their order', async () => {
       await done(await run({ id: '1' }));
-      await finish(await run({ id: '3' }), { kind: 'dead', death: { why: 'discarded' }, places: [] });
+      await complete(await run({ id: '3' }), { kind: 'dead', death: { why: 'discarded' }, places: [] });
       const found = await jobs.tube.find(['1', '2', '3']);
       expect(found.map((each) => each?.state)).toEqual(['done', undefined, 'dead']);
     });

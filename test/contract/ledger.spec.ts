@@ -1,11 +1,11 @@
 // Runs: who is given a job, and what becomes of it. Facts about every ledger, as those in ledger-*.spec.ts.
 import { describe, expect, it } from '@jest/globals';
-import type { ClaimAnswer } from 'nest-dq/src/ledger/ledger.js';
+import type { ClaimAnswer } from 'nest-dq/src/ledger/requests.js';
 import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, expectAbout, MINUTE, OLD, runOf } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { claim, copy, done, extend, finish, forgottenIn, letter, nowMs, pass, run } = jobs;
+  const { claim, copy, done, extend, complete, forgottenIn, letter, nowMs, pass, run } = jobs;
 
   describe('claim', () => {
     it('gives the run of a due job to one of many copies', async () => {
@@ -30,7 +30,7 @@ everyLedger((jobs) => {
 
     it('answers nothing to nothing', async () => {
       await expect(jobs.tube.claim([])).resolves.toEqual([]);
-      await expect(jobs.tube.finish([])).resolves.toEqual([]);
+      await expect(jobs.tube.complete([])).resolves.toEqual([]);
       await expect(jobs.tube.extend([])).resolves.toEqual([]);
       await expect(jobs.tube.revoke([])).resolves.toEqual([]);
       await expect(jobs.tube.settle([])).resolves.toBeUndefined();
@@ -146,13 +146,13 @@ everyLedger((jobs) => {
 
     it('makes a greater fence each time, within the same microsecond too', async () => {
       const first = await run();
-      await finish(first, { kind: 'back' });
+      await complete(first, { kind: 'back' });
       const second = await run({ token: 'b' });
       expect(second.fence).toBeGreaterThan(first.fence);
     });
 
     it('makes a greater fence although the clock went back', async () => {
-      await finish(await run(), { kind: 'back' });
+      await complete(await run(), { kind: 'back' });
       const fence = (nowMs() + MINUTE) * 1_000 + 999;
       await jobs.harness.overwrite(jobs.tubeName, 'job', { fence });
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', fence: fence + 1 });
@@ -167,8 +167,8 @@ everyLedger((jobs) => {
         await jobs.harness.wipe();
         const second = await run({ ...job, token: 'b' });
         expect(second.fence).toBeGreaterThan(first.fence);
-        await expect(finish(first, { kind: 'done' })).resolves.toBe('refused');
-        await expect(finish(second, { kind: 'done' })).resolves.toBe('ok');
+        await expect(complete(first, { kind: 'done' })).resolves.toBe('refused');
+        await expect(complete(second, { kind: 'done' })).resolves.toBe('ok');
         await jobs.harness.wipe();
       }
     });
@@ -180,7 +180,7 @@ everyLedger((jobs) => {
 
     it('makes a dead letter of a job whose attempts are used up, and tells so once', async () => {
       const ref = await run({ attempts: 1 });
-      await finish(ref, { kind: 'retry', due: nowMs() - 1_000 });
+      await complete(ref, { kind: 'retry', due: nowMs() - 1_000 });
       await expect(claim({ attempts: 1, token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: true });
       await expect(claim({ attempts: 1, token: 'c' })).resolves.toEqual({ kind: 'dead', fresh: false });
       await expect(letter()).resolves.toMatchObject({ why: 'attempts' });
@@ -213,7 +213,7 @@ everyLedger((jobs) => {
 
     it('does not call a job stale that has a record', async () => {
       const due = nowMs() - SETTINGS.staleAfter + MINUTE;
-      await finish(await run({ due }), { kind: 'back' });
+      await complete(await run({ due }), { kind: 'back' });
       await expect(claim({ due: due - 2 * MINUTE, token: 'b' })).resolves.toMatchObject({ kind: 'run' });
     });
 
@@ -226,7 +226,7 @@ everyLedger((jobs) => {
 
   describe('claim of a newer generation', () => {
     it('waits while its commit may still come, and asks again soon', async () => {
-      await finish(await run(), { kind: 'back' });
+      await complete(await run(), { kind: 'back' });
       const generation = nowMs();
       await expect(claim({ generation })).resolves.toEqual({ kind: 'wait', ms: expect.any(Number) });
       const young = await claim({ generation });
@@ -248,7 +248,7 @@ everyLedger((jobs) => {
 
     it('commits it by running it, so that a lost commit loses no job', async () => {
       const first = await run();
-      await finish(first, { kind: 'retry', due: nowMs() + MINUTE });
+      await complete(first, { kind: 'retry', due: nowMs() + MINUTE });
       const generation = nowMs() - OLD;
       const second = await run({ generation, token: 'b' });
       expect(second).toMatchObject({ attempt: 1 });
@@ -280,25 +280,25 @@ everyLedger((jobs) => {
     });
 
     it('refuses it if a revoke came after it was opened', async () => {
-      await finish(await run(), { kind: 'retry', due: nowMs() + MINUTE });
+      await complete(await run(), { kind: 'retry', due: nowMs() + MINUTE });
       await jobs.revokeKey();
       await expect(claim({ generation: nowMs() - OLD })).resolves.toEqual({ kind: 'gone' });
     });
   });
 
-  describe('finish', () => {
+  describe('complete', () => {
     it('is idempotent', async () => {
       const ref = await run();
       await expect(done(ref)).resolves.toBe('ok');
       await expect(done(ref)).resolves.toBe('ok');
-      await expect(finish(ref, { kind: 'retry', due: nowMs() })).resolves.toBe('ok');
+      await expect(complete(ref, { kind: 'retry', due: nowMs() })).resolves.toBe('ok');
       await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
     });
 
     it('retries at the time said, and tells that time to the run', async () => {
       const ref = await run();
       const due = nowMs() + 30;
-      await expect(finish(ref, { kind: 'retry', due })).resolves.toBe('ok');
+      await expect(complete(ref, { kind: 'retry', due })).resolves.toBe('ok');
       const early = await claim({ token: 'b' });
       if (early.kind === 'wait') await pass(early.ms + 30);
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 2, due });
@@ -307,22 +307,22 @@ everyLedger((jobs) => {
     it('rounds a retry up to whole milliseconds', async () => {
       const ref = await run();
       const due = nowMs() - 1_000 + 0.25;
-      await finish(ref, { kind: 'retry', due });
+      await complete(ref, { kind: 'retry', due });
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', due: Math.ceil(due) });
     });
 
     it('gives an attempt back, and the job is due at once', async () => {
       const ref = await run();
-      await expect(finish(ref, { kind: 'back' })).resolves.toBe('ok');
+      await expect(complete(ref, { kind: 'back' })).resolves.toBe('ok');
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 1 });
     });
 
     it('gives no more attempts back than were counted', async () => {
       const ref = await run();
-      await expect(finish(ref, { kind: 'back' })).resolves.toBe('ok');
-      await expect(finish(ref, { kind: 'back' })).resolves.toBe('ok');
+      await expect(complete(ref, { kind: 'back' })).resolves.toBe('ok');
+      await expect(complete(ref, { kind: 'back' })).resolves.toBe('ok');
       await jobs.harness.wipe();
-      await expect(finish({ ...ref, attempt: 0 }, { kind: 'back' })).resolves.toBe('ok');
+      await expect(complete({ ...ref, attempt: 0 }, { kind: 'back' })).resolves.toBe('ok');
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 1 });
     });
 
@@ -330,7 +330,7 @@ everyLedger((jobs) => {
       const error = { name: 'PaymentError', message: 'no card “42”\n', stack: `at ${'x'.repeat(5_000)}` };
       const ref = await run();
       await expect(
-        finish(ref, { kind: 'dead', death: { why: 'discarded', error }, places: [] }),
+        complete(ref, { kind: 'dead', death: { why: 'discarded', error }, places: [] }),
       ).resolves.toBe('ok');
       await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: false });
       const kept = await letter();
@@ -360,11 +360,11 @@ everyLedger((jobs) => {
     it('lets a retry survive the loss of its record', async () => {
       const ref = await run();
       await jobs.harness.wipe();
-      await expect(finish(ref, { kind: 'retry', due: nowMs() + MINUTE })).resolves.toBe('ok');
+      await expect(complete(ref, { kind: 'retry', due: nowMs() + MINUTE })).resolves.toBe('ok');
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'wait' });
       await expect(done({ ...ref, fence: ref.fence - 1 })).resolves.toBe('refused');
       await jobs.harness.wipe();
-      await finish(ref, { kind: 'retry', due: nowMs() - 1_000 });
+      await complete(ref, { kind: 'retry', due: nowMs() - 1_000 });
       const again = await run({ token: 'b' });
       expect(again.attempt).toBe(2);
       expect(again.fence).toBeGreaterThan(ref.fence);
@@ -411,7 +411,7 @@ everyLedger((jobs) => {
       await jobs.harness.wipe();
       await expect(extend(ref)).resolves.toBe('ok');
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'busy' });
-      await expect(finish(ref, { kind: 'retry', due: nowMs() - 1_000 })).resolves.toBe('ok');
+      await expect(complete(ref, { kind: 'retry', due: nowMs() - 1_000 })).resolves.toBe('ok');
       await expect(claim({ token: 'b' })).resolves.toMatchObject({ kind: 'run', attempt: 2 });
     });
   });

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
-import type { ClaimRequest, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
+import type { TubeLedger } from 'nest-dq/src/ledger/ledger.js';
+import type { ClaimRequest } from 'nest-dq/src/ledger/requests.js';
 import { RedisLedger, type RedisLedgerOptions } from 'nest-dq/src/ledger/redis/redis-ledger.js';
 import { realEnvironment } from 'nest-dq/src/nest/environment.js';
 import { systemClock, type Clock } from 'nest-dq/src/time/clock.js';
@@ -463,7 +464,7 @@ describe('with one Redis', () => {
     await claim(tube, 'job');
     const ref = { id: 'letter', generation: 0, born: 0, due: 0, fence: 1, attempt: 1, lastOk: tube.now() };
     const outcome = { kind: 'dead', death: { why: 'discarded' }, places: [] } as const;
-    await tube.finish([{ ...ref, owed: { mask: 1, unknown: false }, outcome }]);
+    await tube.complete([{ ...ref, owed: { mask: 1, unknown: false }, outcome }]);
     const keys = await inspect.keys('*shop*');
     expect(keys.sort()).toEqual(['{shop.t}::dead', '{shop.t}::letters', '{shop.t}:job', '{shop.t}:letter']);
   });
@@ -585,7 +586,7 @@ describe('with one Redis', () => {
       const ref = { id: 'dead', ...at, fence: (run as { fence: number }).fence };
       await expect(tube.extend([ref])).resolves.toEqual(['ok']);
       const outcome = { kind: 'dead', death: { why: 'discarded' }, places } as const;
-      await expect(tube.finish([{ ...ref, owed, outcome }])).resolves.toEqual(['ok']);
+      await expect(tube.complete([{ ...ref, owed, outcome }])).resolves.toEqual(['ok']);
       await tube.buried([{ id: 'dead', born: 0, places }]);
       const page = { limit: 1, after: { died: Date.now() + 60_000, id: 'z', born: 0 } };
       await expect(tube.letters(page)).resolves.toMatchObject({ letters: [{ id: 'dead' }] });

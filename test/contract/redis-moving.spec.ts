@@ -88,7 +88,7 @@ it('goes on with old jobs and new ones, on whichever master they are, and is awa
   await expect(tube.extend(runs)).resolves.toEqual(['ok', 'ok', 'ok']);
   const done = { kind: 'done' } as const;
   const finishes = runs.map((run) => ({ ...run, owed: OWED, outcome: done }));
-  await expect(tube.finish(finishes)).resolves.toEqual(['ok', 'ok', 'ok']);
+  await expect(tube.complete(finishes)).resolves.toEqual(['ok', 'ok', 'ok']);
   await tube.settle(runs.map(({ id }) => ({ id, generation: 0, mask: 1, unknown: false })));
 
   const opening = { by: 'add', onDuplicate: 'replace' } as const;
@@ -111,10 +111,10 @@ it('goes on with old jobs and new ones, on whichever master they are, and is awa
   // A dead letter is more than one key: it waits until the slot has moved.
   const dead = { kind: 'dead', death: { why: 'discarded' }, places: [] } as const;
   const death = [{ ...runOf('dies', dies), owed: OWED, outcome: dead }];
-  await expect(tube.finish(death)).rejects.toMatchObject({ code: 'DQ_LEDGER_DOWN' });
+  await expect(tube.complete(death)).rejects.toMatchObject({ code: 'DQ_LEDGER_DOWN' });
   await expect(ledger.tube('elsewhere').claim([copy('other')])).resolves.toMatchObject([{ kind: 'run' }]);
   await endMoving();
-  await expect(tube.finish(death)).resolves.toEqual(['ok']);
+  await expect(tube.complete(death)).resolves.toEqual(['ok']);
   await expect(tube.letters({ limit: 10, after: undefined })).resolves.toMatchObject({
     letters: [{ id: 'dies' }],
   });

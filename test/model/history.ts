@@ -1,5 +1,5 @@
 import type { Clock } from 'nest-dq/src/time/clock.js';
-import type { ClaimRequest, FinishAnswer, FinishRequest } from 'nest-dq/src/ledger/ledger.js';
+import type { ClaimRequest, CompleteAnswer, CompleteRequest } from 'nest-dq/src/ledger/requests.js';
 import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import type { Operation, Step } from './plan.js';
 
@@ -52,8 +52,8 @@ export interface Start {
 export interface FinishCall {
   readonly at: number;
   readonly process: string;
-  readonly request: FinishRequest;
-  readonly answer: FinishAnswer;
+  readonly request: CompleteRequest;
+  readonly answer: CompleteAnswer;
 }
 
 /** A process could not do its part. */

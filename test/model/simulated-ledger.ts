@@ -1,15 +1,17 @@
 import {
   AHEAD,
-  type ClaimAnswer,
-  type ClaimRequest,
-  type FinishAnswer,
-  type FinishRequest,
   type Ledger,
   type LedgerListener,
   type LedgerSettings,
-  type Letter,
   type TubeLedger,
 } from 'nest-dq/src/ledger/ledger.js';
+import type {
+  ClaimAnswer,
+  ClaimRequest,
+  CompleteAnswer,
+  CompleteRequest,
+  Letter,
+} from 'nest-dq/src/ledger/requests.js';
 import type { JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';
 import type { MemoryTubeLedger } from 'nest-dq/src/ledger/memory/memory-tube-ledger.js';
@@ -23,7 +25,7 @@ export type Reach = 'open' | 'cut' | 'deaf';
 
 export interface LedgerWitness {
   claimed(process: string, request: ClaimRequest, answer: ClaimAnswer): void;
-  finished(process: string, request: FinishRequest, answer: FinishAnswer): void;
+  finished(process: string, request: CompleteRequest, answer: CompleteAnswer): void;
 }
 
 interface Snapshot {
@@ -252,9 +254,9 @@ export class LedgerLink implements Ledger {
           each(requests, answers, (request, answer) => witness.claimed(name, request, answer));
           return answers;
         }),
-      finish: (requests) =>
+      complete: (requests) =>
         this.ask(async (tube) => {
-          const answers = await tube.finish(requests);
+          const answers = await tube.complete(requests);
           each(requests, answers, (request, answer) => witness.finished(name, request, answer));
           return answers;
         }),

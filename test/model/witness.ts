@@ -1,6 +1,11 @@
 import type { CopyHeader } from 'nest-dq/src/copies/envelope.js';
 import { isAborted, type JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
-import type { ClaimAnswer, ClaimRequest, FinishAnswer, FinishRequest } from 'nest-dq/src/ledger/ledger.js';
+import type {
+  ClaimAnswer,
+  ClaimRequest,
+  CompleteAnswer,
+  CompleteRequest,
+} from 'nest-dq/src/ledger/requests.js';
 import type { History } from './history.js';
 import type { LedgerWitness } from './simulated-ledger.js';
 
@@ -26,7 +31,7 @@ export class Witness implements LedgerWitness {
     history.log(`${process} claims ${history.name(id)} ${history.generation(generation)}: ${told}`);
   }
 
-  finished(process: string, request: FinishRequest, answer: FinishAnswer): void {
+  finished(process: string, request: CompleteRequest, answer: CompleteAnswer): void {
     const { id, generation, outcome } = request;
     const { history } = this;
     history.finishes.push({ at: history.now, process, request, answer });

@@ -1,11 +1,6 @@
 import { DqError } from '../src/errors.js';
-import type {
-  Ledger,
-  LedgerListener,
-  RevokeRequest,
-  SettledCopies,
-  TubeLedger,
-} from '../src/ledger/ledger.js';
+import type { Ledger, LedgerListener, TubeLedger } from '../src/ledger/ledger.js';
+import type { RevokeRequest, SettledCopies } from '../src/ledger/requests.js';
 import type { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { VirtualClock } from '../src/test-kit/virtual-clock.js';
 
@@ -19,7 +14,7 @@ const CALLS = [
   'letter',
   'discard',
   'claim',
-  'finish',
+  'complete',
 ] as const;
 
 export type LedgerCall = (typeof CALLS)[number];

@@ -7,7 +7,7 @@ import { unwrap, type CopyHeader, type Envelope } from '../src/copies/envelope.j
 import { DqError } from '../src/errors.js';
 import type { DqHooks } from '../src/events/hooks.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
-import type { ClaimAnswer, Death } from '../src/ledger/ledger.js';
+import type { ClaimAnswer, Death } from '../src/ledger/requests.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
 import { ClusterDeadLetters } from '../src/producer/dead-letters.js';
 import { ClusterProducer } from '../src/producer/cluster-producer.js';
@@ -171,7 +171,7 @@ export class Producing<S extends Server> {
       finish: async (kind: RunEnd, { due: at = this.clock.wall(), death = DEATH }: EndDetails = {}) => {
         const outcome =
           kind === 'retry' ? { kind, due: at } : kind === 'dead' ? { kind, death, places: [] } : { kind };
-        const [finished] = await this.memory.tube(tube).finish([{ ...ref, owed, outcome }]);
+        const [finished] = await this.memory.tube(tube).complete([{ ...ref, owed, outcome }]);
         return finished!;
       },
     };

@@ -1,3 +1,4 @@
+import type { LedgerListener, TubeLedger } from '../src/ledger/ledger.js';
 import type {
   AbortAnswer,
   AbortRequest,
@@ -7,10 +8,9 @@ import type {
   CommitAnswer,
   CommitRequest,
   ExtendAnswer,
-  ExtendRequest,
-  FinishAnswer,
-  FinishRequest,
-  LedgerListener,
+  RunRef,
+  CompleteAnswer,
+  CompleteRequest,
   Letter,
   LetterList,
   LetterPage,
@@ -21,8 +21,7 @@ import type {
   RevokeRequest,
   Schedule,
   SettledCopies,
-  TubeLedger,
-} from '../src/ledger/ledger.js';
+} from '../src/ledger/requests.js';
 import type { Clock } from '../src/time/clock.js';
 
 /** A call to the ledger that waits for the spec's answer. */
@@ -51,8 +50,8 @@ export class Call<Request, Answer> {
 /** A ledger whose answers are a spec's to give; its time is the clock's. */
 export class ScriptedLedger implements TubeLedger {
   readonly claims: Call<ClaimRequest, ClaimAnswer>[] = [];
-  readonly finishes: Call<FinishRequest, FinishAnswer>[] = [];
-  readonly extends: Call<ExtendRequest, ExtendAnswer>[] = [];
+  readonly finishes: Call<CompleteRequest, CompleteAnswer>[] = [];
+  readonly extends: Call<RunRef, ExtendAnswer>[] = [];
   readonly opens: Call<OpenRequest, OpenAnswer>[] = [];
   readonly commits: Call<CommitRequest, CommitAnswer>[] = [];
   readonly aborts: Call<AbortRequest, AbortAnswer>[] = [];
@@ -89,11 +88,11 @@ export class ScriptedLedger implements TubeLedger {
     return this.ask(this.claims, requests);
   }
 
-  finish(requests: readonly FinishRequest[]): Promise<FinishAnswer[]> {
+  complete(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
     return this.ask(this.finishes, requests);
   }
 
-  extend(requests: readonly ExtendRequest[]): Promise<ExtendAnswer[]> {
+  extend(requests: readonly RunRef[]): Promise<ExtendAnswer[]> {
     return this.ask(this.extends, requests);
   }
 

@@ -3,7 +3,7 @@ import type { Ledger, LedgerListener, TubeLedger } from '../src/ledger/ledger.js
 
 /** One process's way to a ledger, which a spec can cut and restore; it writes down what was asked. */
 export class SwitchableLedger implements Ledger {
-  /** What reached the ledger: `claim job-1`, `finish job-1 done`, `extend job-1`. */
+  /** What reached the ledger: `claim job-1`, `complete job-1 done`, `extend job-1`. */
   readonly asked: string[] = [];
   away = false;
   /** How often a tube's runs were abandoned. */
@@ -67,10 +67,10 @@ class SwitchableTube implements TubeLedger {
       () => this.tube.claim(requests, settled, sparedFrom),
       requests.map(({ id }) => `claim ${id}`),
     );
-  finish: TubeLedger['finish'] = (requests) =>
+  complete: TubeLedger['complete'] = (requests) =>
     this.reach(
-      () => this.tube.finish(requests),
-      requests.map(({ id, outcome }) => `finish ${id} ${outcome.kind}`),
+      () => this.tube.complete(requests),
+      requests.map(({ id, outcome }) => `complete ${id} ${outcome.kind}`),
     );
   extend: TubeLedger['extend'] = (requests) =>
     this.reach(

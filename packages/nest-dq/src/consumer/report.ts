@@ -1,5 +1,5 @@
 import type { DelayedJob } from '../api/job.js';
-import type { Death } from '../ledger/ledger.js';
+import type { Death } from '../ledger/requests.js';
 
 /** A failed job is tried again at a time, is a dead letter, or was revoked or replaced while it ran. */
 export type AfterFailure = Date | 'dead' | 'over';

@@ -3,7 +3,7 @@ import { JobEnvelope } from '../copies/envelope.js';
 import type { DqError } from '../errors.js';
 import { parseRef } from '../copies/job-ref.js';
 import { Again, Discard, type DelayedJob, type HandlerMethod, type JobReceipt } from '../api/job.js';
-import type { FinishRequest, Letter } from '../ledger/ledger.js';
+import type { CompleteRequest, Letter } from '../ledger/requests.js';
 import { parseLocation, type Place } from '../copies/location.js';
 import { copyBody } from '../../spec-support/copy-body.js';
 import { Consuming, NONE, forEver, type ConsumingProcess } from '../../spec-support/consuming.js';
@@ -46,9 +46,9 @@ function onAgain(
   change: (finish: () => Promise<unknown>, run: number) => Promise<unknown>,
 ): void {
   const tube = worker.ledger.tube('tube');
-  const finish = tube.finish.bind(tube);
+  const finish = tube.complete.bind(tube);
   let asked = 0;
-  tube.finish = async (requests: readonly FinishRequest[]) => {
+  tube.complete = async (requests: readonly CompleteRequest[]) => {
     if (requests[0]!.outcome.kind !== 'again') return finish(requests);
     return (await change(() => finish(requests), ++asked)) as Awaited<ReturnType<typeof finish>>;
   };
@@ -760,10 +760,10 @@ describe('a job that the ledger fails at', () => {
   it('is reported once, and neither keeps the others from ending nor loses its own outcome', async () => {
     const worker = world.process();
     const tube = worker.ledger.tube('tube');
-    const finish = tube.finish.bind(tube);
+    const finish = tube.complete.bind(tube);
     let bad = '';
     const healed = clock.now() + 12_000;
-    tube.finish = (requests) =>
+    tube.complete = (requests) =>
       requests.some(({ id }) => id === bad) && clock.now() < healed
         ? Promise.reject(new Error('WRONGTYPE'))
         : finish(requests);

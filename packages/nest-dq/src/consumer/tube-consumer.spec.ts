@@ -293,7 +293,7 @@ describe('TubeConsumer', () => {
       worker.ledger.asked.length = 0;
       worker.ledger.restore(false);
       await world.settle();
-      expect(worker.ledger.asked).toContain(`finish ${ended.id} done`);
+      expect(worker.ledger.asked).toContain(`complete ${ended.id} done`);
       expect(worker.ledger.asked).toContain(`extend ${running.id}`);
       await clock.advance(1_999);
       expect(worker.ledger.asked.filter((text) => text.startsWith('claim'))).toEqual([]);
@@ -520,7 +520,7 @@ describe('TubeConsumer', () => {
       );
       const { id } = await world.add(0);
       await world.stopped(consumer, 500);
-      expect(worker.ledger.asked.at(-1)).toBe(`finish ${id} back`);
+      expect(worker.ledger.asked.at(-1)).toBe(`complete ${id} back`);
       expect(worker.reports).toEqual(['cut off 1']);
       expect((await world.copies()).buried).toBe(0);
     });
@@ -554,7 +554,7 @@ describe('TubeConsumer', () => {
       answer!();
       await stopping;
       expect(starts).toBe(0);
-      expect(worker.ledger.asked.at(-1)).toBe(`finish ${id} back`);
+      expect(worker.ledger.asked.at(-1)).toBe(`complete ${id} back`);
     });
 
     it('lets go at once of what was claimed without an answer', async () => {

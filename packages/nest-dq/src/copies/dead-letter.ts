@@ -2,7 +2,7 @@ import { decodePayload, type Envelope } from './envelope.js';
 import { DqError } from '../errors.js';
 import { formatRef } from './job-ref.js';
 import type { JobRefText } from '../api/job.js';
-import type { Letter } from '../ledger/ledger.js';
+import type { Letter } from '../ledger/requests.js';
 
 /** A job that will not run any more, until it is revived. */
 export interface DeadLetter<P = unknown> {

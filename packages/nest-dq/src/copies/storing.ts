@@ -3,7 +3,7 @@ import type { NewCopies, StoreResult } from '../cluster/job-put.js';
 import { copyDelay, copyPriority } from './timing.js';
 import { JobEnvelope, type Content, type JobHeader } from './envelope.js';
 import { DqError } from '../errors.js';
-import type { AnnouncedGeneration, OwedCopies } from '../ledger/ledger.js';
+import type { AnnouncedGeneration, OwedCopies } from '../ledger/requests.js';
 import { hasUnknown, maskOf, type Place } from './location.js';
 
 /** What became of the copies of one generation of a job. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
-import type { SettledCopies } from './ledger.js';
+import type { SettledCopies } from './requests.js';
 import { MemoryLedger } from './memory/memory-ledger.js';
 import type { MemoryTubeLedger } from './memory/memory-tube-ledger.js';
 import type { DeletedCopy } from './deleted-copies.js';

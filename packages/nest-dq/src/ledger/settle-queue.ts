@@ -2,7 +2,8 @@ import { maskOf } from '../copies/location.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { withinLimit } from './call-limit.js';
 import { DeletedCopies, type DeletedCopy, type Deletion, type DeletionGroup } from './deleted-copies.js';
-import type { Ledger, SettledCopies } from './ledger.js';
+import type { Ledger } from './ledger.js';
+import type { SettledCopies } from './requests.js';
 import type { Succession } from './succession.js';
 
 /** Milliseconds. A node may forget its last minute, so a deletion is certain only after that. */

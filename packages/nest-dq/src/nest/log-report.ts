@@ -4,7 +4,8 @@ import { isOutcome, textOf } from '../consumer/run/outcome.js';
 import type { AfterFailure, ConsumerReport, NamedJob } from '../consumer/report.js';
 import { DqError, shorten } from '../errors.js';
 import type { DelayedJob } from '../api/job.js';
-import type { Death, LedgerListener } from '../ledger/ledger.js';
+import type { LedgerListener } from '../ledger/ledger.js';
+import type { Death } from '../ledger/requests.js';
 import type { Clock } from '../time/clock.js';
 import type { DqLogLevel, DqLogLevels } from './log-levels.js';
 

@@ -632,7 +632,7 @@ describe('an add with a key while the ledger fails', () => {
       const [opened] = await memory.tube('t').open([{ id, opening: { by: 'again', run }, ...again }]);
       if (opened?.kind !== 'opened') throw new Error(opened?.kind);
       const outcome = { kind: 'again', generation: opened.generation, places: [], owed, ...again } as const;
-      await memory.tube('t').finish([{ ...run, owed, outcome }]);
+      await memory.tube('t').complete([{ ...run, owed, outcome }]);
     };
     const added = producer.now('t', 'own', { key: 'k', onDuplicate: 'reject' });
     expect((await after(10_000, added)).status).toBe('added');

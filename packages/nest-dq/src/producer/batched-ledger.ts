@@ -1,10 +1,10 @@
 import { toError } from '../errors.js';
+import type { Ledger, TubeLedger } from '../ledger/ledger.js';
 import type {
   AbortAnswer,
   AbortRequest,
   CommitAnswer,
   CommitRequest,
-  Ledger,
   Letter,
   LetterRef,
   OpenAnswer,
@@ -12,8 +12,7 @@ import type {
   RevokeAnswer,
   RevokeRequest,
   Schedule,
-  TubeLedger,
-} from '../ledger/ledger.js';
+} from '../ledger/requests.js';
 import type { Clock } from '../time/clock.js';
 
 /** A script blocks Redis while it runs. */

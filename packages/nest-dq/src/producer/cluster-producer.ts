@@ -15,7 +15,7 @@ import type {
   RescheduleResult,
   RevokeResult,
 } from '../api/job.js';
-import type { Schedule } from '../ledger/ledger.js';
+import type { Schedule } from '../ledger/requests.js';
 import type { Duration } from '../time/duration.js';
 import type { When } from '../time/instant.js';
 import { schemaOf, tubeName, type Tube } from '../api/tube.js';

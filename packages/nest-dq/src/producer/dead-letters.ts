@@ -4,7 +4,7 @@ import { deadLetter, type DeadLetter } from '../copies/dead-letter.js';
 import { DqError, show } from '../errors.js';
 import { parseRef, type JobTarget } from '../copies/job-ref.js';
 import type { DiscardResult, JobRef, PatienceOptions, ReviveResult } from '../api/job.js';
-import type { Letter, LetterPage } from '../ledger/ledger.js';
+import type { Letter, LetterPage } from '../ledger/requests.js';
 import type { Duration } from '../time/duration.js';
 import { tubeName, type AsJson, type Tube } from '../api/tube.js';
 import { BatchedLedger } from './batched-ledger.js';

@@ -1,7 +1,8 @@
 import { deleteCopies } from '../copies/deletion.js';
 import type { Stored } from '../copies/storing.js';
 import { DqError, factOf } from '../errors.js';
-import { YOUNG, type CommitAnswer, type CommitRequest } from '../ledger/ledger.js';
+import { YOUNG } from '../ledger/ledger.js';
+import type { CommitAnswer, CommitRequest } from '../ledger/requests.js';
 import type { Clock } from '../time/clock.js';
 import type { BatchedTube } from './batched-ledger.js';
 import type { ProducerParts } from './producer-parts.js';

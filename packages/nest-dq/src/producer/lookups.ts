@@ -1,7 +1,7 @@
 import { readCopy } from '../copies/reading.js';
 import { formatRef, type JobTarget } from '../copies/job-ref.js';
 import type { JobView } from '../api/job.js';
-import type { Schedule } from '../ledger/ledger.js';
+import type { Schedule } from '../ledger/requests.js';
 import type { BatchedLedger } from './batched-ledger.js';
 import { look } from './generations.js';
 import type { ProducerParts } from './producer-parts.js';

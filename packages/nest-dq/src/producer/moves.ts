@@ -13,7 +13,7 @@ import type { Content, Envelope } from '../copies/envelope.js';
 import { DqError, show } from '../errors.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import type { RescheduleResult } from '../api/job.js';
-import type { Letter, Opening, Refusal, Schedule, StoredGeneration } from '../ledger/ledger.js';
+import type { Letter, Opening, Refusal, Schedule, StoredGeneration } from '../ledger/requests.js';
 import type { Place } from '../copies/location.js';
 import type { BatchedLedger } from './batched-ledger.js';
 import { abortAndDelete, ask, commit, conflict, isEnough } from './generations.js';

@@ -58,11 +58,11 @@ export class KitLedger implements Ledger {
       answers.forEach((answer, i) => this.tally.claimed(name, requests[i]!.id, answer));
       return answers;
     };
-    const finish: TubeLedger['finish'] = async (requests) => {
-      const answers = await tube.finish(requests);
+    const complete: TubeLedger['complete'] = async (requests) => {
+      const answers = await tube.complete(requests);
       answers.forEach((answer, i) => this.tally.finished(name, requests[i]!, answer));
       return answers;
     };
-    return Object.assign(Object.create(tube) as TubeLedger, { claim, finish });
+    return Object.assign(Object.create(tube) as TubeLedger, { claim, complete });
   }
 }

@@ -1,4 +1,4 @@
-import type { ClaimAnswer, FinishAnswer, FinishRequest } from '../ledger/ledger.js';
+import type { ClaimAnswer, CompleteAnswer, CompleteRequest } from '../ledger/requests.js';
 import type { Polls } from './polls.js';
 
 /** What the runs of a stretch of time came to. */
@@ -13,7 +13,7 @@ export interface RunCounts {
   readonly dead: number;
 }
 
-const WENT_WELL: readonly FinishRequest['outcome']['kind'][] = ['done', 'again', 'later'];
+const WENT_WELL: readonly CompleteRequest['outcome']['kind'][] = ['done', 'again', 'later'];
 const NONE: RunCounts = { started: 0, completed: 0, failed: 0, dead: 0 };
 
 /** Counts runs as the ledger hears of them, and knows which go on. */
@@ -35,7 +35,7 @@ export class RunTally {
     this.count('started');
   }
 
-  finished(tube: string, { id, fence, outcome }: FinishRequest, answer: FinishAnswer): void {
+  finished(tube: string, { id, fence, outcome }: CompleteRequest, answer: CompleteAnswer): void {
     if (!this.running.delete(nameOf(tube, id, fence))) return;
     this.polls.ended(tube);
     if (answer !== 'refused') {

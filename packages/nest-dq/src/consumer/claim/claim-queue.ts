@@ -1,7 +1,8 @@
 import { copyDelay, stagger } from '../../copies/timing.js';
 import { toError } from '../../errors.js';
 import { Heap } from '../../structures/heap.js';
-import type { ClaimAnswer, SettledCopies, TubeLedger } from '../../ledger/ledger.js';
+import type { TubeLedger } from '../../ledger/ledger.js';
+import type { ClaimAnswer, SettledCopies } from '../../ledger/requests.js';
 import type { SettleQueue } from '../../ledger/settle-queue.js';
 import type { Clock, Timer } from '../../time/clock.js';
 import type { Delivery } from '../reserve/delivery.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { BuriedRequest } from '../../ledger/ledger.js';
+import type { BuriedRequest } from '../../ledger/requests.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
 import { Call, ScriptedLedger, turn } from '../../../spec-support/scripted-ledger.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';

@@ -4,7 +4,7 @@ import type { NewCopies, StoreResult } from '../../cluster/job-put.js';
 import type { JobGeneration } from '../../copies/deletion.js';
 import { unwrap, type Envelope } from '../../copies/envelope.js';
 import { DqError } from '../../errors.js';
-import type { OpenAnswer, AnnouncedGeneration } from '../../ledger/ledger.js';
+import type { OpenAnswer, AnnouncedGeneration } from '../../ledger/requests.js';
 import type { Place } from '../../copies/location.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
 import { ScriptedLedger, turn } from '../../../spec-support/scripted-ledger.js';

@@ -3,7 +3,8 @@ import { announcedBy, envelopeFor, refuseTooLarge, storeCopies, tooFewOf } from 
 import { LONGEST_DELAY } from '../../copies/timing.js';
 import type { JobEnvelope } from '../../copies/envelope.js';
 import { DqError, toError } from '../../errors.js';
-import type { AnnouncedGeneration, OpenAnswer, TubeLedger } from '../../ledger/ledger.js';
+import type { TubeLedger } from '../../ledger/ledger.js';
+import type { AnnouncedGeneration, OpenAnswer } from '../../ledger/requests.js';
 import { type Clock } from '../../time/clock.js';
 import { showInstant } from '../../time/instant.js';
 import type { Deletions } from './deletions.js';

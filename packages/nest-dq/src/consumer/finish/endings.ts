@@ -1,4 +1,5 @@
-import type { Death, FinishAnswer, TubeLedger } from '../../ledger/ledger.js';
+import type { TubeLedger } from '../../ledger/ledger.js';
+import type { Death, CompleteAnswer } from '../../ledger/requests.js';
 import { Burials } from './burials.js';
 import type { Changes } from '../changes.js';
 import type { ConsumerParts } from '../consumer-parts.js';
@@ -107,7 +108,7 @@ export class Endings {
     this.burials.close();
   }
 
-  private finished({ run, ending, due }: Finish, answer: FinishAnswer): void {
+  private finished({ run, ending, due }: Finish, answer: CompleteAnswer): void {
     const { delivery } = run;
     if ((ending.kind === 'again' && answer !== 'ok') || (ending.kind === 'later' && answer !== 'refused')) {
       const { generation, places } = ending.next;

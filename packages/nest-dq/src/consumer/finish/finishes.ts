@@ -1,4 +1,5 @@
-import type { FinishAnswer, FinishRequest, AnnouncedGeneration, TubeLedger } from '../../ledger/ledger.js';
+import type { TubeLedger } from '../../ledger/ledger.js';
+import type { CompleteAnswer, CompleteRequest, AnnouncedGeneration } from '../../ledger/requests.js';
 import type { Clock } from '../../time/clock.js';
 import { InsistentCalls, type InsistentEvents } from './insistent-calls.js';
 import type { Verdict } from '../run/outcome.js';
@@ -18,9 +19,9 @@ export interface Finish {
 }
 
 /** Tells the ledger what became of runs; it knows a repeat by its fence. What it never takes, the leases' end decides. */
-export class Finishes extends InsistentCalls<Finish, FinishAnswer> {
-  constructor(ledger: TubeLedger, clock: Clock, events: InsistentEvents<Finish, FinishAnswer>) {
-    super(ledger, clock, (finishes) => ledger.finish(finishes.map(requestOf)), events);
+export class Finishes extends InsistentCalls<Finish, CompleteAnswer> {
+  constructor(ledger: TubeLedger, clock: Clock, events: InsistentEvents<Finish, CompleteAnswer>) {
+    super(ledger, clock, (finishes) => ledger.complete(finishes.map(requestOf)), events);
   }
 
   tell(run: Run, ending: Ending): void {
@@ -33,7 +34,7 @@ export class Finishes extends InsistentCalls<Finish, FinishAnswer> {
   }
 }
 
-function requestOf({ run, ending, due: nextDue }: Finish): FinishRequest {
+function requestOf({ run, ending, due: nextDue }: Finish): CompleteRequest {
   const { delivery, grant, lastOk } = run;
   const { id, generation, born } = delivery.header;
   const { fence, attempt, due } = grant;
@@ -42,7 +43,7 @@ function requestOf({ run, ending, due: nextDue }: Finish): FinishRequest {
   return { id, generation, born, due, fence, attempt, lastOk, owed: delivery.owed, outcome };
 }
 
-function outcomeOf(run: Run, ending: Ending, nextDue: number): FinishRequest['outcome'] {
+function outcomeOf(run: Run, ending: Ending, nextDue: number): CompleteRequest['outcome'] {
   switch (ending.kind) {
     case 'retry':
       return { kind: 'retry', due: nextDue };

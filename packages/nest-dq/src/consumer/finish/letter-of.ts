@@ -1,5 +1,5 @@
 import { deadLetter, type DeadLetter } from '../../copies/dead-letter.js';
-import type { Letter } from '../../ledger/ledger.js';
+import type { Letter } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeNames } from '../run/run.js';
 

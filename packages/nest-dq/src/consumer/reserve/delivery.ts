@@ -1,7 +1,7 @@
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { copyPriority } from '../../copies/timing.js';
 import { unwrap, type Content, type CopyHeader, type Envelope } from '../../copies/envelope.js';
-import type { OwedCopies } from '../../ledger/ledger.js';
+import type { OwedCopies } from '../../ledger/requests.js';
 import { formatLocation, hasUnknown, isUnknown, maskOf, type Place } from '../../copies/location.js';
 
 /** The lane on which a delivery was reserved, as the delivery needs it. */

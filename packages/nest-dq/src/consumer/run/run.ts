@@ -1,6 +1,6 @@
 import { formatRef } from '../../copies/job-ref.js';
 import { DelayedJob, type JobRefText } from '../../api/job.js';
-import type { ClaimAnswer, RunRef } from '../../ledger/ledger.js';
+import type { ClaimAnswer, RunRef } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 
 /** The ledger's permission for one run. */

@@ -1,4 +1,5 @@
-import type { LedgerSettings, RunRef } from '../ledger.js';
+import type { LedgerSettings } from '../ledger.js';
+import type { RunRef } from '../requests.js';
 import type { ThreadSource } from './thread-source.js';
 
 /** A run whose lease the thread is to keep. */

@@ -4,14 +4,15 @@ import { type Call, ScriptedLedger } from '../../../spec-support/scripted-ledger
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
 import { packIds, packRuns, type KeptRun } from './kept-run.js';
 import { KeptRuns } from './kept-runs.js';
-import type { ExtendAnswer, ExtendRequest, Ledger } from '../ledger.js';
+import type { Ledger } from '../ledger.js';
+import type { ExtendAnswer, RunRef } from '../requests.js';
 
 const LEASE = 12_000;
 const NEGLECTED = 5_000;
 const LONGEST_SILENCE = 600_000;
 
 class AnsweredLedger extends ScriptedLedger {
-  override async extend(requests: readonly ExtendRequest[]): Promise<ExtendAnswer[]> {
+  override async extend(requests: readonly RunRef[]): Promise<ExtendAnswer[]> {
     try {
       return await super.extend(requests);
     } catch (cause) {
@@ -81,7 +82,7 @@ describe('KeptRuns', () => {
   type Told = { tube?: string; over?: string[]; granted?: KeptRun[]; beat?: boolean };
   const tell = ({ granted = [], over = [], ...message }: Told) =>
     kept.take({ tube: 't', over: packIds(over), granted: packRuns(granted), beat: false, ...message });
-  const asked = (tube = 't'): Call<ExtendRequest, ExtendAnswer>[] =>
+  const asked = (tube = 't'): Call<RunRef, ExtendAnswer>[] =>
     opened.flatMap((ledger) => ledger.tube(tube).extends);
   const askedFor = (tube = 't') => asked(tube).map(({ requests }) => requests.map(({ id }) => id));
 

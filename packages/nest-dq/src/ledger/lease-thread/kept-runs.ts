@@ -1,7 +1,8 @@
 import { DqError } from '../../errors.js';
 import type { Clock } from '../../time/clock.js';
 import { unpackIds, unpackRuns, type KeeperMessage, type KeptRun } from './kept-run.js';
-import type { Ledger, RunRef, TubeLedger } from '../ledger.js';
+import type { Ledger, TubeLedger } from '../ledger.js';
+import type { RunRef } from '../requests.js';
 
 const BATCH = 1_000;
 /**

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { toError } from '../../errors.js';
 import { packIds, packRuns, type KeeperMessage, type KeeperThreadData, type KeptRun } from './kept-run.js';
-import type { LedgerSettings, RunRef } from '../ledger.js';
+import type { LedgerSettings } from '../ledger.js';
+import type { RunRef } from '../requests.js';
 import type { ThreadSource } from './thread-source.js';
 
 /** A worker thread as the keeper uses it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { restartsOnDisk } from '../../../spec-support/restarts-on-disk.js';
-import type { ClaimAnswer, ClaimRequest, FinishRequest, RunRef } from '../ledger.js';
+import type { ClaimAnswer, ClaimRequest, CompleteRequest, RunRef } from '../requests.js';
 import { MemoryLedger } from './memory-ledger.js';
 import type { MemoryTubeLedger } from './memory-tube-ledger.js';
 
@@ -37,12 +37,12 @@ async function run(id = 'job'): Promise<RunRef> {
   return { id, generation: 0, born: 0, due, fence, attempt, lastOk: tube.now() };
 }
 
-const finish = async (ref: RunRef, outcome: FinishRequest['outcome'], owed = NOTHING) =>
-  (await tube.finish([{ ...ref, owed, outcome }]))[0];
+const complete = async (ref: RunRef, outcome: CompleteRequest['outcome'], owed = NOTHING) =>
+  (await tube.complete([{ ...ref, owed, outcome }]))[0];
 
 describe('a ledger on a disk, after a restart', () => {
   it('knows what is done', async () => {
-    expect(await finish(await run(), { kind: 'done' })).toBe('ok');
+    expect(await complete(await run(), { kind: 'done' })).toBe('ok');
     await folder.restart();
     expect(await claim()).toEqual({ kind: 'gone' });
     expect(await tube.find(['job'])).toMatchObject([{ state: 'done', attempt: 1 }]);
@@ -54,20 +54,20 @@ describe('a ledger on a disk, after a restart', () => {
     const answer = await claim();
     expect(answer).toMatchObject({ kind: 'run', attempt: 2 });
     expect(answer.kind === 'run' && answer.fence).toBeGreaterThan(before.fence);
-    expect(await finish(before, { kind: 'done' })).toBe('refused');
+    expect(await complete(before, { kind: 'done' })).toBe('refused');
   });
 
   it('lets a retry wait for its time', async () => {
     const due = tube.now() + 60_000;
-    await finish(await run(), { kind: 'retry', due });
+    await complete(await run(), { kind: 'retry', due });
     await folder.restart(10_000);
     expect(await claim()).toEqual({ kind: 'wait', ms: 50_000 });
   });
 
   it('has its dead letters, as they were', async () => {
     const error = { name: 'Error', message: 'no ☂', stack: 'at' };
-    await finish(await run('a'), { kind: 'dead', death: { why: 'discarded', error }, places: [] });
-    await finish(await run('b'), { kind: 'dead', death: { why: 'attempts' }, places: [] });
+    await complete(await run('a'), { kind: 'dead', death: { why: 'discarded', error }, places: [] });
+    await complete(await run('b'), { kind: 'dead', death: { why: 'attempts' }, places: [] });
     const before = await tube.letters({ limit: 10, after: undefined });
     await folder.restart();
     expect(before.letters).toHaveLength(2);
@@ -100,14 +100,14 @@ describe('a ledger on a disk, after a restart', () => {
   });
 
   it('keeps tubes apart', async () => {
-    await finish(await run(), { kind: 'done' });
+    await complete(await run(), { kind: 'done' });
     await folder.restart();
     tube = ledger.tube('orders.cancel');
     expect(await claim()).toMatchObject({ kind: 'run' });
   });
 
   it('has no longer what has expired', async () => {
-    await finish(await run(), { kind: 'done' });
+    await complete(await run(), { kind: 'done' });
     await folder.clock.advance(settings.doneTtl);
     for (let call = 0; call < 4; call++) await tube.find(['other']);
     await folder.disk.saved();
@@ -119,7 +119,7 @@ describe('a ledger on a disk, after a restart', () => {
   it('keeps nothing of tubes that come and go, in the folder and in memory', async () => {
     for (let i = 0; i < 50; i++) {
       tube = ledger.tube(`gone ${i}`);
-      await finish(await run(), { kind: 'done' });
+      await complete(await run(), { kind: 'done' });
     }
     tube = ledger.tube('another');
     const parts = () => (Reflect.get(folder.disk, 'parts') as ReadonlySet<unknown>).size;
@@ -137,7 +137,7 @@ describe('a ledger on a disk, after a restart', () => {
   });
 
   it('does not go back in time with the machine’s clock', async () => {
-    await finish(await run(), { kind: 'done' });
+    await complete(await run(), { kind: 'done' });
     const before = tube.now();
     await folder.restart(-3_600_000);
     expect(tube.now()).toBeGreaterThanOrEqual(before);

@@ -1,7 +1,7 @@
 import type { Disk, DiskPart } from '../../disk/disk.js';
 import { VALUE, type DiskBatch } from '../../disk/entries.js';
 import { emptyRecord, type JobRecord } from '../rules/job-record.js';
-import type { Letter } from '../ledger.js';
+import type { Letter } from '../requests.js';
 import type { MemoryRecords, RecordWriter } from './memory-records.js';
 
 /**

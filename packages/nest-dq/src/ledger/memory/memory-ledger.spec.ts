@@ -22,7 +22,7 @@ describe('MemoryLedger', () => {
     if (answer?.kind !== 'run') throw new Error(`expected a run, got ${answer?.kind}`);
     const { fence, attempt } = answer;
     const run = { id, generation: 0, born: 0, due, fence, attempt, lastOk: tube.now() };
-    await tube.finish([{ ...run, owed: NOTHING_OWED, outcome: { kind: 'done' } }]);
+    await tube.complete([{ ...run, owed: NOTHING_OWED, outcome: { kind: 'done' } }]);
   }
 
   it('keeps nothing of tubes that come and go, and no record of theirs for longer than others', async () => {

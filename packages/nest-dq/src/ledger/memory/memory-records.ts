@@ -1,5 +1,6 @@
 import { expiry, newRecord, type JobRecord } from '../rules/job-record.js';
-import type { LedgerSettings, Letter, RunRef } from '../ledger.js';
+import type { LedgerSettings } from '../ledger.js';
+import type { Letter, RunRef } from '../requests.js';
 import { letterName } from '../rules/letter-name.js';
 
 /** Ledger time of one call, in whole milliseconds and microseconds. */

@@ -1,3 +1,4 @@
+import type { LedgerListener, TubeLedger } from '../ledger.js';
 import type {
   AbortAnswer,
   AbortRequest,
@@ -7,10 +8,9 @@ import type {
   CommitAnswer,
   CommitRequest,
   ExtendAnswer,
-  ExtendRequest,
-  FinishAnswer,
-  FinishRequest,
-  LedgerListener,
+  RunRef,
+  CompleteAnswer,
+  CompleteRequest,
   Letter,
   LetterList,
   LetterPage,
@@ -21,13 +21,12 @@ import type {
   RevokeRequest,
   Schedule,
   SettledCopies,
-  TubeLedger,
-} from '../ledger.js';
+} from '../requests.js';
 import type { Disk } from '../../disk/disk.js';
 import { DqError, toError } from '../../errors.js';
 import { buried, discard, letter, letters } from '../rules/letters.js';
 import type { MemoryRecords, Moment } from './memory-records.js';
-import { claim, extend, finish } from '../rules/runs.js';
+import { claim, complete, extend } from '../rules/runs.js';
 import { abort, commit, find, open, revoke } from '../rules/schedules.js';
 import { settle } from '../rules/owed-copies.js';
 import type { RecordsByTube } from './records-by-tube.js';
@@ -95,12 +94,12 @@ export class MemoryTubeLedger implements TubeLedger {
     return answers;
   }
 
-  async finish(requests: readonly FinishRequest[]): Promise<FinishAnswer[]> {
-    return this.decide(requests, finish);
+  async complete(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
+    return this.decide(requests, complete);
   }
 
   /** A lease outlives no process, so nothing waits for the disk. */
-  async extend(requests: readonly ExtendRequest[]): Promise<ExtendAnswer[]> {
+  async extend(requests: readonly RunRef[]): Promise<ExtendAnswer[]> {
     return this.each(requests, extend);
   }
 

@@ -1,5 +1,5 @@
 import { formatPlaces, parsePlaces } from '../../copies/location.js';
-import type { BuriedRequest, Letter, LetterPage, LetterRef } from '../ledger.js';
+import type { BuriedRequest, Letter, LetterPage, LetterRef } from '../requests.js';
 import { letterName } from '../rules/letter-name.js';
 import type { ScriptArguments, ScriptReply, ScriptWire } from './script-wire.js';
 

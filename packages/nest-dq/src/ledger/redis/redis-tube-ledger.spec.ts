@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { packIds, packRuns, type KeeperMessage } from '../lease-thread/kept-run.js';
 import { TubeKeeper } from '../lease-thread/lease-keeper.js';
-import type { RunRef } from '../ledger.js';
+import type { RunRef } from '../requests.js';
 import type { RedisMaster } from './master.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
 
@@ -40,7 +40,7 @@ describe('RedisTubeLedger with a keeper of leases', () => {
     ledger.claim(
       ids.map((id) => ({ id, generation: 0, born: 0, due: 900, token: id, attempts: 3, timeout: 5_000 })),
     );
-  const finish = (id: string) => ({
+  const complete = (id: string) => ({
     ...run(id),
     owed: { mask: 1, unknown: false },
     outcome: { kind: 'done' as const },
@@ -88,7 +88,7 @@ describe('RedisTubeLedger with a keeper of leases', () => {
     await grant();
     answers = [];
     await expect(ledger.extend([run('a'), run('b')])).resolves.toEqual(['ok', 'ok']);
-    await expect(ledger.finish([finish('a'), finish('b')])).resolves.toEqual(['ok', 'ok']);
+    await expect(ledger.complete([complete('a'), complete('b')])).resolves.toEqual(['ok', 'ok']);
   });
 
   it('tells it that what was abandoned is over, also where that is granted only afterwards', async () => {
@@ -107,7 +107,7 @@ describe('RedisTubeLedger with a keeper of leases', () => {
   it('tells it of what is finished, whatever the answer', async () => {
     await grant();
     answers = [1, 0];
-    await ledger.finish([finish('a'), finish('b')]);
+    await ledger.complete([complete('a'), complete('b')]);
     expect(told.slice(1)).toEqual([message({ over: packIds(['a', 'b']) })]);
   });
 });

@@ -1,29 +1,27 @@
-import {
-  AHEAD,
-  type AbortAnswer,
-  type AbortRequest,
-  type BuriedRequest,
-  type ClaimAnswer,
-  type ClaimRequest,
-  type CommitAnswer,
-  type CommitRequest,
-  type ExtendAnswer,
-  type ExtendRequest,
-  type FinishAnswer,
-  type FinishRequest,
-  type LedgerListener,
-  type Letter,
-  type LetterList,
-  type LetterPage,
-  type LetterRef,
-  type OpenAnswer,
-  type OpenRequest,
-  type RevokeAnswer,
-  type RevokeRequest,
-  type Schedule,
-  type SettledCopies,
-  type TubeLedger,
-} from '../ledger.js';
+import { AHEAD, type LedgerListener, type TubeLedger } from '../ledger.js';
+import type {
+  AbortAnswer,
+  AbortRequest,
+  BuriedRequest,
+  ClaimAnswer,
+  ClaimRequest,
+  CommitAnswer,
+  CommitRequest,
+  ExtendAnswer,
+  RunRef,
+  CompleteAnswer,
+  CompleteRequest,
+  Letter,
+  LetterList,
+  LetterPage,
+  LetterRef,
+  OpenAnswer,
+  OpenRequest,
+  RevokeAnswer,
+  RevokeRequest,
+  Schedule,
+  SettledCopies,
+} from '../requests.js';
 import { DqError, toError } from '../../errors.js';
 import { isAboutMoving, type ScriptName } from './connection.js';
 import { letterWire, readLetter, writeBuried, writePage } from './letters.js';
@@ -83,13 +81,13 @@ export class RedisTubeLedger implements TubeLedger {
     return answers;
   }
 
-  async finish(requests: readonly FinishRequest[]): Promise<FinishAnswer[]> {
+  async complete(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
     const answers = await this.eachRecord('dqFinish', finishWire, requests);
     this.keeper?.over(requests);
     return answers;
   }
 
-  async extend(requests: readonly ExtendRequest[]): Promise<ExtendAnswer[]> {
+  async extend(requests: readonly RunRef[]): Promise<ExtendAnswer[]> {
     if (requests.length > 0) this.keeper?.beat();
     const answers = await this.eachRecord('dqExtend', extendWire, requests);
     this.keeper?.over(requests.filter((_, i) => answers[i] === 'refused'));

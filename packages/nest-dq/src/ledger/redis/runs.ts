@@ -3,15 +3,14 @@ import type {
   ClaimAnswer,
   ClaimRequest,
   ExtendAnswer,
-  ExtendRequest,
-  FinishAnswer,
-  FinishRequest,
   RunRef,
+  CompleteAnswer,
+  CompleteRequest,
   SettledCopies,
-} from '../ledger.js';
+} from '../requests.js';
 import { entry, type ScriptArguments, type ScriptWire } from './script-wire.js';
 
-const FINISH_ANSWERS: readonly FinishAnswer[] = ['refused', 'ok', 'over'];
+const FINISH_ANSWERS: readonly CompleteAnswer[] = ['refused', 'ok', 'over'];
 const EXTEND_ANSWERS: readonly ExtendAnswer[] = ['refused', 'ok', 'abort'];
 
 export const claimWire: ScriptWire<ClaimRequest, ClaimAnswer> = {
@@ -46,7 +45,7 @@ export const claimWire: ScriptWire<ClaimRequest, ClaimAnswer> = {
   },
 };
 
-export const finishWire: ScriptWire<FinishRequest, FinishAnswer> = {
+export const finishWire: ScriptWire<CompleteRequest, CompleteAnswer> = {
   write(to, request) {
     const { owed, outcome } = request;
     writeRun(to, request);
@@ -82,7 +81,7 @@ export const finishWire: ScriptWire<FinishRequest, FinishAnswer> = {
   usual: 'ok',
 };
 
-export const extendWire: ScriptWire<ExtendRequest, ExtendAnswer> = {
+export const extendWire: ScriptWire<RunRef, ExtendAnswer> = {
   write: writeRun,
   read: (from) => entry(EXTEND_ANSWERS, from.number()),
   usual: 'ok',

@@ -12,7 +12,7 @@ import type {
   RevokeAnswer,
   RevokeRequest,
   Schedule,
-} from '../ledger.js';
+} from '../requests.js';
 import { writeRunFields } from './runs.js';
 import { entry, type ScriptArguments, type ScriptReply, type ScriptWire } from './script-wire.js';
 

@@ -1,12 +1,6 @@
 import type { Place } from '../../copies/location.js';
-import {
-  YOUNG,
-  type AnnouncedGeneration,
-  type LedgerSettings,
-  type Refusal,
-  type Schedule,
-  type StoredGeneration,
-} from '../ledger.js';
+import { YOUNG, type LedgerSettings } from '../ledger.js';
+import type { AnnouncedGeneration, Refusal, Schedule, StoredGeneration } from '../requests.js';
 import { countOwed, narrow, owe, type OwedRecord } from './owed-copies.js';
 
 /** The record of a job as the memory ledger keeps it; scripts/prelude.lua.ts says what the fields mean. */

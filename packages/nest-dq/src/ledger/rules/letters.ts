@@ -2,7 +2,7 @@
 import { hasUnknown, maskOf } from '../../copies/location.js';
 import { endRun } from './job-record.js';
 import { letterName } from './letter-name.js';
-import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from '../ledger.js';
+import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from '../requests.js';
 import type { MemoryRecords, Moment } from '../memory/memory-records.js';
 import { owe } from './owed-copies.js';
 

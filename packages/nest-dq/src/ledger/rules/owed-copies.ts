@@ -1,5 +1,5 @@
 // Which copies of a job may still exist: the same rules as scripts/owed.lua.ts, which says what sum and marks are.
-import type { AnnouncedGeneration, OwedCopies, SettledCopies } from '../ledger.js';
+import type { AnnouncedGeneration, OwedCopies, SettledCopies } from '../requests.js';
 
 /** What a record says of its owed copies, and what that depends on. */
 export interface OwedRecord {

@@ -13,17 +13,17 @@ import {
   voided,
   type JobRecord,
 } from './job-record.js';
-import {
-  YOUNG,
-  type ClaimAnswer,
-  type ClaimRequest,
-  type Death,
-  type ExtendAnswer,
-  type ExtendRequest,
-  type FinishAnswer,
-  type FinishRequest,
-  type Letter,
-} from '../ledger.js';
+import { YOUNG } from '../ledger.js';
+import type {
+  ClaimAnswer,
+  ClaimRequest,
+  Death,
+  ExtendAnswer,
+  RunRef,
+  CompleteAnswer,
+  CompleteRequest,
+  Letter,
+} from '../requests.js';
 import type { MemoryRecords, Moment } from '../memory/memory-records.js';
 import { owe } from './owed-copies.js';
 
@@ -118,7 +118,7 @@ export function claim(
   return { kind: 'run', fence: next.fence, attempt: next.attempt, due };
 }
 
-export function finish(records: MemoryRecords, request: FinishRequest, time: Moment): FinishAnswer {
+export function complete(records: MemoryRecords, request: CompleteRequest, time: Moment): CompleteAnswer {
   const { id, generation, owed, outcome } = request;
   const record = records.read(id, time) ?? records.madeAnew(request, time);
   const later = outcome.kind === 'later';
@@ -172,10 +172,10 @@ export function finish(records: MemoryRecords, request: FinishRequest, time: Mom
 /** The outcome is dropped, and with it the generation as which the job was to go on. */
 function refuse(
   records: MemoryRecords,
-  { id, outcome }: FinishRequest,
+  { id, outcome }: CompleteRequest,
   time: Moment,
   record: JobRecord = emptyRecord(),
-): FinishAnswer {
+): CompleteAnswer {
   if (outcome.kind === 'again' || outcome.kind === 'later') {
     giveUp(record, outcome);
     records.write(id, record, time);
@@ -183,7 +183,7 @@ function refuse(
   return 'refused';
 }
 
-export function extend(records: MemoryRecords, request: ExtendRequest, time: Moment): ExtendAnswer {
+export function extend(records: MemoryRecords, request: RunRef, time: Moment): ExtendAnswer {
   const record = records.read(request.id, time) ?? records.madeAnew(request, time);
   if (!record || record.fence !== request.fence) return 'refused';
   const leaseEnd = time.now + records.settings.lease;

@@ -26,7 +26,7 @@ import type {
   RevokeAnswer,
   RevokeRequest,
   Schedule,
-} from '../ledger.js';
+} from '../requests.js';
 import type { MemoryRecords, Moment } from '../memory/memory-records.js';
 import { count, narrow, owe } from './owed-copies.js';
 
