@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { startBeanstalkd } from 'test-servers';
 import { parse } from 'yaml';
-import { Settings } from '../sample-app/src/settings.js';
+import { readSettings } from '../sample-app/src/settings.js';
 
 interface Service {
   readonly image?: string;
@@ -78,7 +78,7 @@ describe('the compose file', () => {
   });
 
   it('tells the application where its servers listen', () => {
-    const { jobs } = new Settings(app.environment!);
+    const { jobs } = readSettings(app.environment!);
     const ports = beanstalkds.map((name) => {
       const command = services[name]!.command!;
       return `${name}:${command[command.indexOf('-p') + 1]}`;

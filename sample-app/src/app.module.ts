@@ -1,20 +1,25 @@
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Module, ValidationPipe } from '@nestjs/common';
+import { ConfigModule } from '@nestjs/config';
+import { APP_PIPE } from '@nestjs/core';
 import { DqModule } from 'nest-dq';
-import { Revoker } from './common/revoker.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { ResourcesModule } from './resources/resources.module.js';
-import { Settings } from './settings.js';
-import { WelcomeModule } from './welcome/welcome.module.js';
+import { settings, type Settings } from './settings.js';
+import { UsersModule } from './users/users.module.js';
 
-@Module({})
-export class AppModule {
-  static forRoot(settings: Settings): DynamicModule {
-    return {
-      module: AppModule,
-      global: true,
-      imports: [DqModule.forRoot(settings.jobs), OrdersModule, WelcomeModule, ResourcesModule],
-      providers: [{ provide: Settings, useValue: settings }, Revoker],
-      exports: [Settings, Revoker],
-    };
-  }
-}
+@Module({
+  imports: [
+    ConfigModule.forRoot({ isGlobal: true, load: [settings] }),
+    DqModule.forRootAsync({ inject: [settings.KEY], useFactory: ({ jobs }: Settings) => jobs }),
+    OrdersModule,
+    UsersModule,
+    ResourcesModule,
+  ],
+  providers: [
+    {
+      provide: APP_PIPE,
+      useValue: new ValidationPipe({ transform: true, whitelist: true, stopAtFirstError: true }),
+    },
+  ],
+})
+export class AppModule {}

@@ -1,50 +1,72 @@
 import { join, resolve } from 'node:path';
-import type { DqOptions } from 'nest-dq';
+import { applyDecorators } from '@nestjs/common';
+import { registerAs, type ConfigType } from '@nestjs/config';
+import { plainToInstance } from 'class-transformer';
+import { IsInt, IsPositive, Max, Min, validateSync } from 'class-validator';
 
-/** What an operator can set; nothing else reads the environment. Times are in milliseconds. */
-export class Settings {
-  readonly port: number;
-  /** Where orders, users and resources are kept, and the jobs if there are no servers for them. An absolute path. */
-  readonly folder: string;
-  /** Where jobs are kept: on servers, or in a folder of this machine. */
-  readonly jobs: Pick<DqOptions, 'beanstalks' | 'redis'> | { readonly embedded: { readonly dir: string } };
+const Seconds = () => applyDecorators(Max(1_000_000), IsPositive());
+
+/** The variables that an operator can set, in the environment or in a file `.env`. */
+class Environment {
+  /** 0 is any free port. */
+  @Min(0)
+  @Max(65_535)
+  @IsInt()
+  readonly PORT: number = 3_000;
+
+  /** Keeps orders, users and resources, and the jobs too if no servers are given. */
+  readonly DATA_DIR: string = 'data';
+
+  /** `host:port,host:port`. */
+  readonly DQ_BEANSTALKS?: string;
+
+  readonly DQ_REDIS?: string;
+
   /** How long an order waits for its payment. */
-  readonly payWithin: number;
-  /** From a registration to its welcome mail. */
-  readonly welcomeAfter: number;
-  /** How long a day lasts. A real service has 24 hours; here a month goes by in half a minute. */
-  readonly day: number;
+  @Seconds()
+  readonly PAY_SECONDS: number = 15;
 
-  /** Throws a sentence that names the variable. */
-  constructor(env: NodeJS.ProcessEnv) {
-    this.port = port(env.PORT);
-    this.folder = resolve(env.DATA_DIR || 'data');
-    this.jobs = jobs(this.folder, env.DQ_BEANSTALKS, env.DQ_REDIS);
-    this.payWithin = seconds('PAY_SECONDS', env.PAY_SECONDS, 15);
-    this.welcomeAfter = seconds('WELCOME_SECONDS', env.WELCOME_SECONDS, 3);
-    this.day = seconds('DAY_SECONDS', env.DAY_SECONDS, 1);
-  }
+  /** From a registration to its welcome mail. */
+  @Seconds()
+  readonly WELCOME_SECONDS: number = 3;
+
+  /** How long a day lasts. A real service has 24 hours; here a month goes by in half a minute. */
+  @Seconds()
+  readonly DAY_SECONDS: number = 1;
 }
 
-function jobs(folder: string, beanstalks = '', redis = ''): Settings['jobs'] {
-  if (beanstalks === '' && redis === '') return { embedded: { dir: join(folder, 'jobs') } };
-  if (beanstalks !== '' && redis !== '') {
-    return { beanstalks: beanstalks.split(',').map((endpoint) => endpoint.trim()), redis };
+/** Times are in milliseconds. Throws a sentence that names the variable. */
+export function readSettings(env: NodeJS.ProcessEnv) {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const checked = plainToInstance(Environment, given, { enableImplicitConversion: true });
+  const [fault] = validateSync(checked, { stopAtFirstError: true });
+  if (fault) {
+    const { property, constraints } = fault;
+    throw new Error(`${property} is "${given[property]}": ${Object.values(constraints!).join()}`);
   }
-  const [given, missing] = redis === '' ? ['DQ_BEANSTALKS', 'DQ_REDIS'] : ['DQ_REDIS', 'DQ_BEANSTALKS'];
+  const folder = resolve(checked.DATA_DIR);
+  return {
+    port: checked.PORT,
+    folder,
+    jobs: jobsOn(checked) ?? { embedded: { dir: join(folder, 'jobs') } },
+    payWithin: Math.ceil(checked.PAY_SECONDS * 1_000),
+    welcomeAfter: Math.ceil(checked.WELCOME_SECONDS * 1_000),
+    day: Math.ceil(checked.DAY_SECONDS * 1_000),
+  };
+}
+
+function jobsOn({ DQ_BEANSTALKS, DQ_REDIS }: Environment) {
+  if (!DQ_BEANSTALKS && !DQ_REDIS) return undefined;
+  if (DQ_BEANSTALKS && DQ_REDIS) {
+    return { beanstalks: DQ_BEANSTALKS.split(',').map((endpoint) => endpoint.trim()), redis: DQ_REDIS };
+  }
+  const [given, missing] = DQ_REDIS ? ['DQ_REDIS', 'DQ_BEANSTALKS'] : ['DQ_BEANSTALKS', 'DQ_REDIS'];
   throw new Error(
     `${given} is set without ${missing}: set both (DQ_BEANSTALKS=host:port,host:port DQ_REDIS=redis://host), ` +
       'or neither to keep jobs in a folder',
   );
 }
 
-function port(text = '3000'): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new Error(`PORT is ${JSON.stringify(text)}: expected a whole number from 0 (any free port) to 65535`);
-}
-
-function seconds(name: string, text: string | undefined, otherwise: number): number {
-  const value = text === undefined || text === '' ? otherwise : Number(text);
-  if (value > 0 && value <= 1e6) return Math.ceil(value * 1_000);
-  throw new Error(`${name} is ${JSON.stringify(text)}: expected seconds, more than 0 and up to 1000000`);
-}
+/** Inject it by `@Inject(settings.KEY)`. */
+export const settings = registerAs('settings', () => readSettings(process.env));
+export type Settings = ConfigType<typeof settings>;

@@ -1,15 +1,6 @@
-import { Controller, Get, Module } from '@nestjs/common';
-import { Mailer, type Mail } from './mailer.js';
-
-@Controller('mails')
-class MailsController {
-  constructor(private readonly mailer: Mailer) {}
-
-  @Get()
-  list(): Mail[] {
-    return this.mailer.sent();
-  }
-}
+import { Module } from '@nestjs/common';
+import { Mailer } from './mailer.js';
+import { MailsController } from './mails.controller.js';
 
 @Module({ controllers: [MailsController], providers: [Mailer], exports: [Mailer] })
 export class MailModule {}

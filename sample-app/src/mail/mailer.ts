@@ -20,18 +20,11 @@ export class Mailer {
   private readonly mails = new Map<string, Mail>();
   private readonly tried = new Set<string>();
 
-  send(mail: Mail): Promise<void> {
-    return new Promise((resolve) => {
-      this.deliver(mail);
-      resolve();
-    });
-  }
-
   sent(): Mail[] {
     return [...this.mails.values()];
   }
 
-  private deliver(mail: Mail): void {
+  async send(mail: Mail): Promise<void> {
     if (mail.to.endsWith('@gone.example')) throw new MailRefused(`there is no mailbox ${mail.to}`);
     if (mail.to.endsWith('@busy.example') && !this.tried.has(mail.id)) {
       this.tried.add(mail.id);

@@ -5,5 +5,6 @@ export interface Order {
   readonly product: string;
   readonly quantity: number;
   readonly status: OrderStatus;
-  readonly payBy: Date;
+  /** An ISO date. */
+  readonly payBy: string;
 }

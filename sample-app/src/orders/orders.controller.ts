@@ -1,55 +1,36 @@
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, UseFilters } from '@nestjs/common';
-import { BodyOf } from '../common/body.js';
 import { QueueUnavailableFilter } from '../common/queue-unavailable.filter.js';
+import { CreateOrderDto } from './create-order.dto.js';
 import type { Order } from './order.js';
 import { OrdersService } from './orders.service.js';
-import { Stock } from './stock.js';
 
-interface NewOrder {
-  product: string;
-  quantity: number;
-}
-
-const newOrder = new BodyOf<NewOrder>((fields) => ({
-  product: fields.text('product'),
-  quantity: fields.count('quantity', 1_000),
-}));
-
-@Controller()
+@Controller('orders')
 @UseFilters(QueueUnavailableFilter)
 export class OrdersController {
-  constructor(
-    private readonly orders: OrdersService,
-    private readonly stock: Stock,
-  ) {}
+  constructor(private readonly orders: OrdersService) {}
 
-  @Get('stock')
-  showStock(): Record<string, number> {
-    return this.stock.list();
-  }
-
-  @Get('orders')
+  @Get()
   list(): Order[] {
     return this.orders.list();
   }
 
-  @Get('orders/:id')
+  @Get(':id')
   show(@Param('id', ParseUUIDPipe) id: string): Order {
     return this.orders.get(id);
   }
 
-  @Post('orders')
-  place(@Body(newOrder) { product, quantity }: NewOrder): Promise<Order> {
-    return this.orders.place(product, quantity);
+  @Post()
+  place(@Body() order: CreateOrderDto): Promise<Order> {
+    return this.orders.place(order);
   }
 
-  @Post('orders/:id/pay')
+  @Post(':id/pay')
   @HttpCode(200)
   pay(@Param('id', ParseUUIDPipe) id: string): Promise<Order> {
     return this.orders.pay(id);
   }
 
-  @Post('orders/:id/postpone')
+  @Post(':id/postpone')
   @HttpCode(200)
   postpone(@Param('id', ParseUUIDPipe) id: string): Promise<Order> {
     return this.orders.postpone(id);

@@ -1,39 +1,20 @@
-import { Injectable } from '@nestjs/common';
-import { Rows } from '../common/rows.js';
-import { Settings } from '../settings.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { JsonTable } from '../common/json-table.js';
+import { settings, type Settings } from '../settings.js';
 import type { Order, OrderStatus } from './order.js';
 
 @Injectable()
-export class OrdersRepository {
-  private readonly rows: Rows<Order>;
-
-  constructor({ folder }: Settings) {
-    this.rows = new Rows(folder, 'orders', (row) => ({ ...row, payBy: new Date(row.payBy) }));
-  }
-
-  add(order: Order): void {
-    this.rows.set(order.id, order);
-  }
-
-  find(id: string): Order | undefined {
-    return this.rows.get(id);
-  }
-
-  setPayBy(id: string, payBy: Date): void {
-    const order = this.rows.get(id);
-    if (order) this.rows.set(id, { ...order, payBy });
-  }
-
-  list(): Order[] {
-    return this.rows.list();
+export class OrdersRepository extends JsonTable<Order> {
+  constructor(@Inject(settings.KEY) { folder }: Settings) {
+    super(folder, 'orders');
   }
 
   /** As `UPDATE orders SET status = :to WHERE id = :id AND status = :from`: the changed row, if there was one. */
   move(id: string, from: OrderStatus, to: OrderStatus): Order | undefined {
-    const order = this.rows.get(id);
+    const order = this.find(id);
     if (order?.status !== from) return undefined;
     const moved = { ...order, status: to };
-    this.rows.set(id, moved);
+    this.save(id, moved);
     return moved;
   }
 }

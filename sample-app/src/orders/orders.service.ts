@@ -1,12 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { ConflictException, Injectable, Logger, NotFoundException } from '@nestjs/common';
-import { DelayedHandler, DelayedJob, DqProducer, type JobRef } from 'nest-dq';
-import { Revoker } from '../common/revoker.js';
-import { Settings } from '../settings.js';
-import { OrderUnpaid, type OrderJob } from '../tubes.js';
+import { ConflictException, Inject, Injectable, Logger, NotFoundException } from '@nestjs/common';
+import { DelayedHandler, DelayedJob, DqProducer, defineTube } from 'nest-dq';
+import { tryToRevoke } from '../common/try-to-revoke.js';
+import { settings, type Settings } from '../settings.js';
+import { StockService } from '../stock/stock.service.js';
+import type { CreateOrderDto } from './create-order.dto.js';
 import type { Order } from './order.js';
 import { OrdersRepository } from './orders.repository.js';
-import { Stock } from './stock.js';
+
+/** The payload names the row and has no state of its own: the handler reads the row again, as much can happen meanwhile. */
+interface OrderJob {
+  orderId: string;
+}
+
+export const OrderUnpaid = defineTube<OrderJob>('order.unpaid');
+
+/** The job that cancels an order has the order's id as its key, so the row needs no reference to it. */
+const cancellationOf = (id: string) => ({ tube: OrderUnpaid, key: id });
 
 /** An order takes its goods from stock at once. Unpaid in time, it is cancelled and they go back. */
 @Injectable()
@@ -15,10 +25,9 @@ export class OrdersService {
 
   constructor(
     private readonly orders: OrdersRepository,
-    private readonly stock: Stock,
+    private readonly stock: StockService,
     private readonly dq: DqProducer,
-    private readonly revoker: Revoker,
-    private readonly settings: Settings,
+    @Inject(settings.KEY) private readonly settings: Settings,
   ) {}
 
   list(): Order[] {
@@ -31,15 +40,15 @@ export class OrdersService {
     return order;
   }
 
-  async place(product: string, quantity: number): Promise<Order> {
+  async place({ product, quantity }: CreateOrderDto): Promise<Order> {
     this.stock.take(product, quantity);
     try {
       const id = randomUUID();
       // The job, then the row: a job without its row does nothing, a row without its job would never be cancelled.
-      const payload = { orderId: id };
-      const { dueAt } = await this.dq.delay(OrderUnpaid, payload, this.settings.payWithin, { key: id });
-      this.orders.add({ id, product, quantity, status: 'placed', payBy: dueAt });
-      return this.get(id);
+      const job = await this.dq.delay(OrderUnpaid, { orderId: id }, this.settings.payWithin, { key: id });
+      const order: Order = { id, product, quantity, status: 'placed', payBy: job.dueAt.toISOString() };
+      this.orders.save(id, order);
+      return order;
     } catch (error) {
       this.stock.giveBack(product, quantity);
       throw error;
@@ -53,8 +62,9 @@ export class OrdersService {
     // Paid, cancelled, or being cancelled right now: then there is nothing to move.
     const answer = await this.dq.reschedule(cancellationOf(id), payBy);
     if (answer !== 'rescheduled') throw new ConflictException(`order ${id} does not wait for its payment`);
-    this.orders.setPayBy(id, payBy);
-    return this.get(id);
+    const order = { ...this.get(id), payBy: payBy.toISOString() };
+    this.orders.save(id, order);
+    return order;
   }
 
   /** Paying twice is no mistake. */
@@ -64,7 +74,7 @@ export class OrdersService {
     // The row, then the job: from here on the order is paid, and whatever the revoke answers is fine.
     const paid = this.orders.move(id, 'placed', 'paid');
     if (!paid) throw new ConflictException(`order ${id} was not paid in time and is cancelled`);
-    const answer = await this.revoker.revoke(cancellationOf(id));
+    const answer = await tryToRevoke(this.dq, cancellationOf(id));
     // `running` or `done`: the handler came too late for the row, as it sees itself.
     this.logger.log(`order ${id} is paid; its cancellation: ${answer}`);
     return paid;
@@ -78,9 +88,4 @@ export class OrdersService {
     this.stock.giveBack(order.product, order.quantity);
     this.logger.log(`order ${orderId} is cancelled, ${job.lateness.toFixed(1)} ms after its time was over`);
   }
-}
-
-/** The job that cancels an order has the order's id for a key, so nothing has to be kept beside the row. */
-function cancellationOf(id: string): JobRef<OrderJob> {
-  return { tube: OrderUnpaid, key: id };
 }

@@ -1,7 +1,7 @@
-/** A deletion to come, and the notices before it. */
+/** A deletion to come, and the notices before it. Times are ISO dates. */
 export interface Deletion {
-  readonly at: Date;
-  readonly notices: readonly Date[];
+  readonly at: string;
+  readonly notices: readonly string[];
   /** How many of the notices are sent. */
   readonly noticesSent: number;
 }
@@ -9,7 +9,7 @@ export interface Deletion {
 export interface Resource {
   readonly id: string;
   readonly name: string;
-  /** Whom the notices go to: an email address. */
+  /** Where the notices go: an email address. */
   readonly owner: string;
   readonly deletion?: Deletion;
 }

@@ -9,20 +9,10 @@ import {
   Post,
   UseFilters,
 } from '@nestjs/common';
-import { BodyOf } from '../common/body.js';
 import { QueueUnavailableFilter } from '../common/queue-unavailable.filter.js';
+import { CreateResourceDto } from './create-resource.dto.js';
 import type { Deletion, Resource } from './resource.js';
 import { ResourcesService } from './resources.service.js';
-
-interface NewResource {
-  name: string;
-  owner: string;
-}
-
-const newResource = new BodyOf<NewResource>((fields) => ({
-  name: fields.text('name'),
-  owner: fields.email('owner'),
-}));
 
 /** A resource as clients see it. */
 interface ResourceView extends Omit<Resource, 'deletion'> {
@@ -39,8 +29,8 @@ export class ResourcesController {
   constructor(private readonly resources: ResourcesService) {}
 
   @Post()
-  add(@Body(newResource) { name, owner }: NewResource): ResourceView {
-    return view(this.resources.add(name, owner));
+  add(@Body() resource: CreateResourceDto): ResourceView {
+    return view(this.resources.add(resource));
   }
 
   @Get(':id')

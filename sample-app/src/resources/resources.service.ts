@@ -1,19 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { ConflictException, Injectable, Logger, NotFoundException } from '@nestjs/common';
-import { Again, DelayedHandler, DelayedJob, DqProducer } from 'nest-dq';
-import { Revoker } from '../common/revoker.js';
+import { ConflictException, Inject, Injectable, Logger, NotFoundException } from '@nestjs/common';
+import { Again, DelayedHandler, DelayedJob, DqProducer, defineTube } from 'nest-dq';
+import { tryToRevoke } from '../common/try-to-revoke.js';
 import { Mailer } from '../mail/mailer.js';
-import { Settings } from '../settings.js';
-import { ResourceDeletion, type DeletionJob } from '../tubes.js';
+import { settings, type Settings } from '../settings.js';
+import type { CreateResourceDto } from './create-resource.dto.js';
 import type { Deletion, Resource } from './resource.js';
 import { ResourcesRepository } from './resources.repository.js';
+
+interface DeletionJob {
+  resourceId: string;
+}
+
+export const ResourceDeletion = defineTube<DeletionJob>('resource.delete');
 
 const LAST_DAY = 30;
 const NOTICE_DAYS = [23, 28, 29];
 
 /**
  * Deletes a resource 30 days after its owner said so, with notices before; until then it can be undone. It is one job,
- * which goes from stage to stage and has the resource's id for a key, so there is one thing to revoke.
+ * which goes from stage to stage and has the resource's id as its key, so there is one thing to revoke.
  */
 @Injectable()
 export class ResourcesService {
@@ -23,13 +29,12 @@ export class ResourcesService {
     private readonly resources: ResourcesRepository,
     private readonly mailer: Mailer,
     private readonly dq: DqProducer,
-    private readonly revoker: Revoker,
-    private readonly settings: Settings,
+    @Inject(settings.KEY) private readonly settings: Settings,
   ) {}
 
-  add(name: string, owner: string): Resource {
+  add({ name, owner }: CreateResourceDto): Resource {
     const resource = { id: randomUUID(), name, owner };
-    this.resources.add(resource);
+    this.resources.save(resource.id, resource);
     return resource;
   }
 
@@ -42,7 +47,7 @@ export class ResourcesService {
   async planDeletion(id: string): Promise<Resource> {
     if (this.get(id).deletion) throw alreadyPlanned(id);
     const now = Date.now();
-    const day = (number: number) => new Date(now + number * this.settings.day);
+    const day = (number: number) => new Date(now + number * this.settings.day).toISOString();
     const deletion = { at: day(LAST_DAY), notices: NOTICE_DAYS.map(day), noticesSent: 0 };
     // The job, then the row: if the row is not saved, the job finds nothing to do.
     await this.dq.at(ResourceDeletion, { resourceId: id }, nextStage(deletion), { key: id });
@@ -56,7 +61,7 @@ export class ResourcesService {
     if (!this.resources.clearDeletion(id)) {
       throw new ConflictException(`no deletion of resource ${id} is planned`);
     }
-    const answer = await this.revoker.revoke({ tube: ResourceDeletion, key: id });
+    const answer = await tryToRevoke(this.dq, { tube: ResourceDeletion, key: id });
     this.logger.log(`deletion of ${id} is undone; its job: ${answer}`);
     return { resource: this.get(id), revoked: answer === 'revoked' };
   }
@@ -68,7 +73,7 @@ export class ResourcesService {
     if (!resource?.deletion) return; // undone
     const stage = nextStage(resource.deletion);
     if (stage > job.dueAt) return Again.at(stage); // undone, and planned anew
-    if (stage === resource.deletion.at) {
+    if (resource.deletion.noticesSent === NOTICE_DAYS.length) {
       this.resources.remove(resourceId);
       this.logger.log(`resource ${resourceId} (${resource.name}) is deleted`);
       return;
@@ -92,7 +97,7 @@ export class ResourcesService {
 
 /** When the next notice is due, or the deletion itself. */
 function nextStage({ at, notices, noticesSent }: Deletion): Date {
-  return notices[noticesSent] ?? at;
+  return new Date(notices[noticesSent] ?? at);
 }
 
 function alreadyPlanned(id: string): ConflictException {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isClean, percentile, tally, type Entry } from '../../sample-app/src/demo/tally.js';
+import { isClean, percentile, tally, type Entry } from './tally.js';
 
 const asked = (due = 1_000, job = 1): Entry => ({ what: 'asked', job, due });
 const started = (at = 1_000, job = 1): Entry => ({ what: 'started', job, at });

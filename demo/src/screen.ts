@@ -37,15 +37,15 @@ export class Screen implements LoggerService {
   }
 
   log(message: string): void {
-    this.say(`  ${message}`);
+    if (!message.includes(ON_PURPOSE)) this.say(`  ${message}`);
   }
 
   warn(message: string): void {
-    this.say(`  ${message}`);
+    this.log(message);
   }
 
   error(message: string): void {
-    if (!message.includes(ON_PURPOSE)) this.say(`  ${message}`);
+    this.log(message);
   }
 
   private time(): string {

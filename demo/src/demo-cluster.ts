@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { BeanstalkdServer, RedisServer } from 'test-servers';
+import { startBeanstalkd, startRedis, type BeanstalkdServer, type RedisServer } from 'test-servers';
 
 const NODES = 3;
 /** Milliseconds. */
@@ -13,8 +13,6 @@ export class DemoCluster {
   private constructor(private readonly redis: RedisServer) {}
 
   static async start(): Promise<DemoCluster> {
-    // A development dependency, so it is looked for only here.
-    const { startBeanstalkd, startRedis } = await import('test-servers');
     const cluster = new DemoCluster(await startRedis());
     try {
       while (cluster.nodes.length < NODES) cluster.nodes.push(await startBeanstalkd());

@@ -9,4 +9,4 @@ import { UsersService } from './users.service.js';
   controllers: [UsersController],
   providers: [UsersService, UsersRepository],
 })
-export class WelcomeModule {}
+export class UsersModule {}

@@ -2,19 +2,19 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 
 /** A table, small enough for an example: in memory, and written to a JSON file as a whole at each change. */
-export class Rows<T> {
+export class JsonTable<T> {
   private readonly file: string;
   private readonly rows: Map<string, T>;
 
-  /** `read` makes a row of what JSON left of it, where that is not the same. */
-  constructor(folder: string, name: string, read: (row: T) => T = (row) => row) {
+  constructor(folder: string, name: string) {
     mkdirSync(folder, { recursive: true });
     this.file = join(folder, `${name}.json`);
-    const kept = existsSync(this.file) ? (JSON.parse(readFileSync(this.file, 'utf8')) as [string, T][]) : [];
-    this.rows = new Map(kept.map(([id, row]) => [id, read(row)]));
+    this.rows = new Map(
+      existsSync(this.file) ? (JSON.parse(readFileSync(this.file, 'utf8')) as [string, T][]) : [],
+    );
   }
 
-  get(id: string): T | undefined {
+  find(id: string): T | undefined {
     return this.rows.get(id);
   }
 
@@ -22,18 +22,18 @@ export class Rows<T> {
     return [...this.rows.values()];
   }
 
-  set(id: string, row: T): void {
+  save(id: string, row: T): void {
     this.rows.set(id, row);
-    this.save();
+    this.write();
   }
 
-  delete(id: string): void {
+  remove(id: string): void {
     this.rows.delete(id);
-    this.save();
+    this.write();
   }
 
   /** A kill in the middle leaves the file as it was. */
-  private save(): void {
+  private write(): void {
     writeFileSync(`${this.file}.new`, JSON.stringify([...this.rows]));
     renameSync(`${this.file}.new`, this.file);
   }

@@ -1,27 +1,28 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { Settings } from '../../sample-app/src/settings.js';
+import { readSettings } from './settings.js';
 
-describe('Settings', () => {
+describe('the settings', () => {
   it('keep jobs in a folder and listen on 3000 when nothing is set', () => {
-    expect(new Settings({})).toMatchObject({
-      port: 3000,
+    expect(readSettings({ PAY_SECONDS: '' })).toEqual({
+      port: 3_000,
       folder: join(process.cwd(), 'data'),
       jobs: { embedded: { dir: join(process.cwd(), 'data', 'jobs') } },
       payWithin: 15_000,
+      welcomeAfter: 3_000,
       day: 1_000,
     });
   });
 
   it('take another folder from a variable', () => {
-    expect(new Settings({ DATA_DIR: '/var/lib/tea' })).toMatchObject({
+    expect(readSettings({ DATA_DIR: '/var/lib/tea' })).toMatchObject({
       folder: '/var/lib/tea',
       jobs: { embedded: { dir: '/var/lib/tea/jobs' } },
     });
   });
 
   it('take a cluster from two variables', () => {
-    const { jobs } = new Settings({ DQ_BEANSTALKS: 'a:11300, b:11300', DQ_REDIS: 'redis://c' });
+    const { jobs } = readSettings({ DQ_BEANSTALKS: 'a:11300, b:11300', DQ_REDIS: 'redis://c' });
     expect(jobs).toEqual({ beanstalks: ['a:11300', 'b:11300'], redis: 'redis://c' });
   });
 
@@ -34,6 +35,6 @@ describe('Settings', () => {
     [{ DAY_SECONDS: '1s' }, 'DAY_SECONDS is "1s"'],
     [{ WELCOME_SECONDS: '-3' }, 'WELCOME_SECONDS is "-3"'],
   ])('refuse %j', (env, message) => {
-    expect(() => new Settings(env)).toThrow(message);
+    expect(() => readSettings(env)).toThrow(message);
   });
 });

@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
-import { DelayedHandler, DelayedJob, Discard, DqProducer, Retry } from 'nest-dq';
+import { Inject, Injectable } from '@nestjs/common';
+import { DelayedHandler, DelayedJob, Discard, DqProducer, Retry, defineTube } from 'nest-dq';
 import { Mailer, MailRefused, MailServerBusy } from '../mail/mailer.js';
-import { Settings } from '../settings.js';
-import { WelcomeMail, type UserJob } from '../tubes.js';
+import { settings, type Settings } from '../settings.js';
+import type { CreateUserDto } from './create-user.dto.js';
 import { UsersRepository, type User } from './users.repository.js';
+
+interface UserJob {
+  userId: string;
+}
+
+const WelcomeMail = defineTube<UserJob>('mail.welcome');
 
 /** Registers users; each gets a welcome mail a little later. */
 @Injectable()
@@ -13,17 +19,17 @@ export class UsersService {
     private readonly users: UsersRepository,
     private readonly mailer: Mailer,
     private readonly dq: DqProducer,
-    private readonly settings: Settings,
+    @Inject(settings.KEY) private readonly settings: Settings,
   ) {}
 
-  async register(name: string, email: string): Promise<User> {
+  async register({ name, email }: CreateUserDto): Promise<User> {
     const user = { id: randomUUID(), name, email };
     await this.dq.delay(WelcomeMail, { userId: user.id }, this.settings.welcomeAfter);
-    this.users.add(user);
+    this.users.save(user.id, user);
     return user;
   }
 
-  /** What is returned decides: Retry, Discard, else done. Any other error is thrown, and tried again by the backoff. */
+  /** What it returns decides: Retry, Discard, else done. Any other error is thrown, and tried again by the backoff. */
   @DelayedHandler(WelcomeMail, { attempts: 5, backoff: { type: 'exponential', delay: '1s' } })
   async welcome({ userId }: UserJob, job: DelayedJob): Promise<Retry | Discard | void> {
     const user = this.users.find(userId);
