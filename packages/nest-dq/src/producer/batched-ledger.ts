@@ -1,4 +1,4 @@
-import { toError } from '../errors.js';
+import { Batcher } from '../ledger/batcher.js';
 import type { Ledger, TubeLedger } from '../ledger/ledger.js';
 import type {
   AbortAnswer,
@@ -55,14 +55,33 @@ export class BatchedTube {
 
   /** `idle`: nothing is asked any more. */
   constructor(ledger: TubeLedger, clock: Clock, idle: () => void) {
-    const batches: { readonly isIdle: boolean }[] = [];
+    const batchers: { readonly size: number }[] = [];
     const ended = () => {
-      if (batches.every(({ isIdle }) => isIdle)) idle();
+      if (batchers.every(({ size }) => size === 0)) idle();
     };
     const batched = <Request, Answer>(send: (requests: Request[]) => Promise<Answer[]>) => {
-      const batch = new Batch(send, ledger, clock, ended);
-      batches.push(batch);
-      return (request: Request) => batch.add(request);
+      const batcher = new Batcher<Call<Request, Answer>, Answer>(ledger, clock, {
+        largest: LARGEST_BATCH,
+        mostCalls: MOST_UNDER_WAY,
+        tick: 'next',
+        alone: true,
+        call: (calls) => send(calls.map(({ request }) => request)),
+        answered: (calls, answers) => {
+          calls.forEach(({ resolve }, i) => resolve(answers[i]!));
+          ended();
+        },
+        unanswered: (calls, error) => {
+          for (const { reject } of calls) reject(error);
+          ended();
+        },
+        failed: ({ reject }, error) => {
+          reject(error);
+          ended();
+        },
+      });
+      batchers.push(batcher);
+      return (request: Request) =>
+        new Promise<Answer>((resolve, reject) => batcher.add({ request, resolve, reject }));
     };
     this.open = batched((requests) => ledger.open(requests));
     this.commit = batched((requests) => ledger.commit(requests));
@@ -78,63 +97,4 @@ interface Call<Request, Answer> {
   readonly request: Request;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
-}
-
-class Batch<Request, Answer> {
-  private readonly waiting: Call<Request, Answer>[] = [];
-  /** Were in a call that failed: each goes by itself. */
-  private readonly alone: Call<Request, Answer>[] = [];
-  private underWay = 0;
-  private flushing = false;
-
-  constructor(
-    private readonly send: (requests: Request[]) => Promise<Answer[]>,
-    private readonly ledger: { readonly away: boolean },
-    private readonly clock: Clock,
-    private readonly ended: () => void,
-  ) {}
-
-  get isIdle(): boolean {
-    return this.underWay + this.waiting.length + this.alone.length === 0;
-  }
-
-  add(request: Request): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ request, resolve, reject });
-      this.flushSoon();
-    });
-  }
-
-  private flushSoon(): void {
-    if (this.flushing || this.underWay === MOST_UNDER_WAY) return;
-    this.flushing = true;
-    this.clock.next(this.flush);
-  }
-
-  private readonly flush = (): void => {
-    this.flushing = false;
-    while (this.underWay < MOST_UNDER_WAY) {
-      const batch = this.alone.length > 0 ? this.alone.splice(0, 1) : this.waiting.splice(0, LARGEST_BATCH);
-      if (batch.length === 0) return;
-      this.call(batch);
-    }
-  };
-
-  private call(batch: readonly Call<Request, Answer>[]): void {
-    this.underWay++;
-    this.send(batch.map(({ request }) => request))
-      .then(
-        (answers) => batch.forEach(({ resolve }, i) => resolve(answers[i]!)),
-        (error: unknown) => {
-          // The ledger answers, but fails at one of them: that one holds up no other.
-          if (batch.length > 1 && !this.ledger.away) this.alone.push(...batch);
-          else for (const { reject } of batch) reject(toError(error));
-        },
-      )
-      .finally(() => {
-        this.underWay--;
-        if (this.isIdle) this.ended();
-        else this.flushSoon();
-      });
-  }
 }

@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Call, ScriptedLedger, turn } from '../../../spec-support/scripted-ledger.js';
-import { VirtualClock } from '../../test-kit/virtual-clock.js';
-import { InsistentCalls } from './insistent-calls.js';
+import { Call, ScriptedLedger, turn } from '../../spec-support/scripted-ledger.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { InsistentBatcher } from './insistent-batcher.js';
 
-describe('InsistentCalls', () => {
+describe('InsistentBatcher', () => {
   let clock: VirtualClock;
   let ledger: ScriptedLedger;
   let sent: Call<string, number>[];
   /** `item answer` of each answer, `item trouble` of each failure. */
   let told: string[];
-  let calls: InsistentCalls<string, number>;
+  let calls: InsistentBatcher<string, number>;
 
   beforeEach(() => {
     clock = new VirtualClock();
@@ -21,7 +21,8 @@ describe('InsistentCalls', () => {
       sent.push(call);
       return call.answers;
     };
-    calls = new InsistentCalls(ledger, clock, ask, {
+    calls = new InsistentBatcher(ledger, clock, {
+      call: ask,
       answered: (item, answer) => told.push(`${item} ${answer}`),
       trouble: (item, error) => told.push(`${item} trouble: ${error.message}`),
     });

@@ -1,0 +1,125 @@
+import { toError } from '../errors.js';
+import type { Clock } from '../time/clock.js';
+import type { TubeLedger } from './ledger.js';
+
+/** How items are asked about, and what follows. */
+export interface Batches<Item, Answer> {
+  /** Items of one call at most. */
+  readonly largest: number;
+  /** Calls without an answer at most. What comes meanwhile waits here, and goes with the next one. @default no limit */
+  readonly mostCalls?: number;
+  /** What waits is sent when the code that runs now is done (`next`), or once all input was read (`soon`). @default soon */
+  readonly tick?: 'next' | 'soon';
+  /** After a failure, each item is asked about alone, and so no more than twice. @default the call is halved */
+  readonly alone?: boolean;
+  /** `repeat`: the items were part of a call that failed. */
+  call(items: readonly Item[], repeat: boolean): Promise<readonly Answer[]>;
+  answered(items: readonly Item[], answers: readonly Answer[], sent: Sent): void;
+  /** The ledger is away, or the batcher is closed. */
+  unanswered(items: readonly Item[], error: Error): void;
+  /** The ledger answers, but fails at this very item. */
+  failed(item: Item, error: Error): void;
+}
+
+/** When a call was sent. */
+export interface Sent {
+  /** Milliseconds of the clock. */
+  readonly at: number;
+  /** Ledger time, ms. */
+  readonly ledgerTime: number;
+}
+
+/**
+ * Asks the ledger about many items with few calls: one for all that is added in a turn of the event loop. A call that fails
+ * although the ledger is there is split until it is clear at which item it fails, so that this one holds up no other.
+ */
+export class Batcher<Item, Answer> {
+  private readonly waiting: Item[] = [];
+  /** Parts of calls that failed. */
+  private readonly parts: (readonly Item[])[] = [];
+  private scheduled = false;
+  private calls = 0;
+  private unsettled = 0;
+  private closed = false;
+
+  constructor(
+    private readonly ledger: Pick<TubeLedger, 'away' | 'now'>,
+    private readonly clock: Clock,
+    private readonly batches: Batches<Item, Answer>,
+  ) {}
+
+  /** Items without an answer. */
+  get size(): number {
+    return this.waiting.length + this.unsettled;
+  }
+
+  add(item: Item): void {
+    this.waiting.push(item);
+    this.flushSoon();
+  }
+
+  /** Sends what waits, at once. */
+  readonly flush = (): void => {
+    this.scheduled = false;
+    if (this.closed) return;
+    const { largest, mostCalls = Infinity } = this.batches;
+    while (this.calls < mostCalls) {
+      const part = this.parts.shift();
+      if (part) this.send(part, true);
+      else if (this.waiting.length > 0) this.ask(this.waiting.splice(0, largest));
+      else return;
+    }
+  };
+
+  /** Asks about these items at once, with one call. */
+  ask(items: readonly Item[]): void {
+    this.unsettled += items.length;
+    this.send(items, false);
+  }
+
+  /** Sends nothing more. Idempotent. */
+  close(): void {
+    this.closed = true;
+  }
+
+  private flushSoon(): void {
+    const { mostCalls = Infinity, tick = 'soon' } = this.batches;
+    if (this.scheduled || this.calls >= mostCalls || this.closed) return;
+    this.scheduled = true;
+    this.clock[tick](this.flush);
+  }
+
+  private send(items: readonly Item[], repeat: boolean): void {
+    const { batches } = this;
+    const sent = { at: this.clock.now(), ledgerTime: this.ledger.now() };
+    this.calls++;
+    batches.call(items, repeat).then(
+      (answers) => {
+        this.settle(items);
+        batches.answered(items, answers, sent);
+      },
+      (reason: unknown) => {
+        const error = toError(reason);
+        const over = this.closed || this.ledger.away;
+        if (!over && items.length > 1) return this.split(items);
+        this.settle(items);
+        if (over) batches.unanswered(items, error);
+        else batches.failed(items[0]!, error);
+      },
+    );
+  }
+
+  private settle({ length }: readonly Item[]): void {
+    this.calls--;
+    this.unsettled -= length;
+    if (this.waiting.length + this.parts.length > 0) this.flushSoon();
+  }
+
+  private split(items: readonly Item[]): void {
+    this.calls--;
+    const middle = items.length >> 1;
+    if (this.batches.alone) this.parts.push(...items.map((item) => [item]));
+    else this.parts.push(items.slice(0, middle), items.slice(middle));
+    this.flushSoon();
+  }
+}
