@@ -107,7 +107,7 @@ it('a bundle of an application has the thread that keeps leases where its file s
   const bundle = await mkdtemp(join(tmpdir(), 'nest-dq-bundle-'));
   try {
     const thread = 'lease-keeper-thread.js';
-    const entries = [join(folder, 'context.js'), join(installed, 'dist', 'ledger', thread)];
+    const entries = [join(folder, 'context.js'), join(installed, 'dist', 'ledger', 'lease-thread', thread)];
     const left = OPTIONAL.flatMap((name) => ['--external', name]);
     await run(ROLLDOWN, [...entries, '--platform', 'node', '--dir', bundle, ...left]);
     await writeFile(join(bundle, 'package.json'), '{ "type": "module" }');
