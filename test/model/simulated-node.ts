@@ -108,7 +108,7 @@ export class SimulatedNode {
   /** What a server that is started now would find. */
   read(): Disk {
     if (this.disk) return this.disk;
-    const { store } = this.server['shared'];
+    const { store } = this.server;
     const jobs = Array.from(store['jobs'].values(), ({ id, pri, ttr, body, deadline, tube, state }) => {
       const kept = state === 'delayed' || state === 'buried' ? state : 'ready';
       return { id, pri, ttr, body, deadline, tube: tube.name, state: kept } as const;
@@ -122,7 +122,7 @@ export class SimulatedNode {
 
   private newServer(): InProcessNode {
     const server = new InProcessNode(this.clock);
-    const { store } = server['shared'];
+    const { store } = server;
     const remove = store.delete.bind(store);
     store.delete = (job) => {
       const envelope = unwrap(Buffer.from(job.body, 'latin1'));
@@ -137,11 +137,11 @@ export class SimulatedNode {
   }
 
   private write({ lastId, jobs }: Disk): void {
-    const { store, tubes } = this.server['shared'];
+    const { store } = this.server;
     for (const { id, pri, ttr, body, deadline, tube, state } of jobs) {
       store['lastId'] = id - 1;
       const delay = state === 'delayed' ? Math.max(0, deadline - this.clock.now()) / 1_000 : 0;
-      const job = store.announce(tubes.findOrMake(tube), pri, delay, ttr);
+      const job = store.announce(store.tubes.findOrMake(tube), pri, delay, ttr);
       store.put(job, body);
       if (state === 'buried') store.bury(job, pri);
     }

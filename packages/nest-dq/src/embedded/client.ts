@@ -1,30 +1,16 @@
-import type { Disk } from '../disk/disk.js';
-import type { Clock } from '../time/clock.js';
 import { isTubeName } from '../beanstalk/codec/commands.js';
 import type { Alarms, Sleeper } from './alarms.js';
-import { Bag } from './bag.js';
 import type { Command } from './command-parser.js';
 import { Heap } from '../structures/heap.js';
-import { jobStats, tubeList, tubeStats } from './stats.js';
-import type { JobStore } from './store.js';
-import { dueBefore, type Job, type Reserver, type Tube, type Tubes } from './tubes.js';
+import { jobStats, nodeStats, tubeList, tubeStats, type NodeFacts } from './stats.js';
+import { dueBefore, removeTube, type Job, type Reserver, type Tube } from './tubes.js';
 
 /** A reserve is told of a held job this many milliseconds before its time to run is over. */
 const SAFETY_MARGIN = 1000;
 
-/** What all clients of a node share. */
-export interface Shared {
-  readonly clock: Clock;
-  readonly store: JobStore;
-  readonly tubes: Tubes;
+/** What a client needs of its node. */
+export interface ClientNode extends NodeFacts {
   readonly alarms: Alarms<Client>;
-  /** Bytes of the largest body, without its CRLF. */
-  readonly maxJobSize: number;
-  /** Whether every put is refused. */
-  isDraining: boolean;
-  /** Where the jobs are stored; absent: only in memory. */
-  readonly disk?: Disk;
-  stats(): string;
 }
 
 /** Takes the replies, in their order: texts that end with CRLF. */
@@ -42,23 +28,19 @@ export class Client implements Reserver, Sleeper {
   isWorker = false;
 
   private used: Tube;
-  private readonly watching = new Bag<Tube>();
+  readonly watched: Tube[] = [];
   /** While a reserve waits: until when, by Clock.now. */
   private waitsUntil: number | undefined;
 
   constructor(
-    private readonly shared: Shared,
+    private readonly node: ClientNode,
     private readonly reply: Reply,
     /** Called when a reserve that waited was answered. */
     private readonly onWaited: () => void,
   ) {
-    this.used = shared.tubes.default;
+    this.used = node.store.tubes.default;
     this.used.using++;
     this.watch(this.used);
-  }
-
-  get watched(): readonly Tube[] {
-    return this.watching.items;
   }
 
   /** True while a reserve waits; no further command may be executed meanwhile. */
@@ -69,11 +51,12 @@ export class Client implements Reserver, Sleeper {
   /** Begins a put. `store.put` or `store.discard` ends it. */
   announce(pri: number, delay: number, ttr: number): Job {
     this.isProducer = true;
-    return this.shared.store.announce(this.used, pri, delay, ttr);
+    return this.node.store.announce(this.used, pri, delay, ttr);
   }
 
   execute(command: ClientCommand): void {
-    const { clock, store, tubes } = this.shared;
+    const { clock, store } = this.node;
+    const { tubes } = store;
     switch (command.verb) {
       case 'reserve':
         return this.reserve(Infinity);
@@ -114,7 +97,7 @@ export class Client implements Reserver, Sleeper {
       case 'pause-tube':
         return this.pause(command.tube, command.delay);
       case 'stats':
-        return this.replyText(this.shared.stats());
+        return this.replyText(nodeStats(this.node));
       case 'stats-job':
         return this.describe(store.find(command.id), (job) => jobStats(job, clock.now()));
       case 'stats-tube':
@@ -139,7 +122,7 @@ export class Client implements Reserver, Sleeper {
     if (this.holdsExpiring(now)) this.endWait('DEADLINE_SOON\r\n');
     else if (this.waitsUntil !== undefined && this.waitsUntil <= now) this.endWait('TIMED_OUT\r\n');
     for (let job = this.held.peek(); job && job.deadline <= now; job = this.held.peek()) {
-      this.shared.store.expire(job);
+      this.node.store.expire(job);
     }
     this.setAlarm();
   }
@@ -149,7 +132,7 @@ export class Client implements Reserver, Sleeper {
     const soonest = this.held.peek()?.deadline ?? Infinity;
     const wakeAt =
       this.waitsUntil === undefined ? soonest : Math.min(soonest - SAFETY_MARGIN, this.waitsUntil);
-    this.shared.alarms.set(this, wakeAt);
+    this.node.alarms.set(this, wakeAt);
   }
 
   /** Answers a reserve that waits, if one does. */
@@ -160,9 +143,9 @@ export class Client implements Reserver, Sleeper {
     this.onWaited();
   }
 
-  /** Gives everything back, jobs and tubes in beanstalkd's order. */
+  /** Releases its jobs and leaves its tubes, in beanstalkd's order. */
   leave(): void {
-    const { alarms, store } = this.shared;
+    const { alarms, store } = this.node;
     this.stopWaiting();
     const jobs = this.held.takeAll().sort((a, b) => a.reservation - b.reservation);
     for (const job of jobs) store.giveBack(job);
@@ -173,12 +156,12 @@ export class Client implements Reserver, Sleeper {
   }
 
   private reserve(seconds: number): void {
-    const now = this.shared.clock.now();
+    const now = this.node.clock.now();
     this.isWorker = true;
     const isExpiring = this.holdsExpiring(now);
     // A job that is ready in a paused tube makes beanstalkd wait here, and say DEADLINE_SOON in its next turn.
     if (isExpiring && !this.watched.some((tube) => tube.available())) return this.reply('DEADLINE_SOON\r\n');
-    const job = this.shared.store.reserveNext(this);
+    const job = this.node.store.reserveNext(this);
     if (job) return this.replyReserved(job);
     if (seconds === 0) return this.reply('TIMED_OUT\r\n');
     this.waitsUntil = now + seconds * 1000;
@@ -188,7 +171,7 @@ export class Client implements Reserver, Sleeper {
   private reserveJob(job: Job | undefined): void {
     if (!job || job.state === 'reserved') return this.reply('NOT_FOUND\r\n');
     this.isWorker = true;
-    this.shared.store.reserve(job, this);
+    this.node.store.reserve(job, this);
     this.replyReserved(job);
   }
 
@@ -204,18 +187,18 @@ export class Client implements Reserver, Sleeper {
   }
 
   private mine(id: number): Job | undefined {
-    const job = this.shared.store.find(id);
+    const job = this.node.store.find(id);
     return job?.reserver === this ? job : undefined;
   }
 
   /** Its own, or one that nobody holds. */
   private deletable(id: number): Job | undefined {
-    const job = this.shared.store.find(id);
+    const job = this.node.store.find(id);
     return job?.reserver === undefined || job.reserver === this ? job : undefined;
   }
 
   private kickable(id: number): Job | undefined {
-    const job = this.shared.store.find(id);
+    const job = this.node.store.find(id);
     return job?.state === 'buried' || job?.state === 'delayed' ? job : undefined;
   }
 
@@ -224,19 +207,19 @@ export class Client implements Reserver, Sleeper {
     this.used = tube;
     tube.using++;
     before.using--;
-    this.shared.store.dropTubeIfUnused(before);
+    this.node.store.dropTubeIfUnused(before);
     this.reply(`USING ${tube.name}\r\n`);
   }
 
   private watchAlso(name: string): void {
-    const tube = this.shared.tubes.findOrMake(name);
-    if (!this.watching.has(tube)) this.watch(tube);
+    const tube = this.node.store.tubes.findOrMake(name);
+    if (!this.watched.includes(tube)) this.watch(tube);
     this.reply(`WATCHING ${this.watched.length}\r\n`);
   }
 
   private ignore(name: string): void {
-    const tube = this.shared.tubes.find(name);
-    if (tube && this.watching.has(tube)) {
+    const tube = this.node.store.tubes.find(name);
+    if (tube && this.watched.includes(tube)) {
       if (this.watched.length === 1) return this.reply('NOT_IGNORED\r\n');
       this.unwatch(tube);
     }
@@ -244,20 +227,20 @@ export class Client implements Reserver, Sleeper {
   }
 
   private watch(tube: Tube): void {
-    this.watching.add(tube);
+    this.watched.push(tube);
     tube.watching++;
   }
 
   private unwatch(tube: Tube): void {
-    this.watching.delete(tube);
+    removeTube(this.watched, tube);
     tube.watching--;
-    this.shared.store.dropTubeIfUnused(tube);
+    this.node.store.dropTubeIfUnused(tube);
   }
 
   private pause(name: string, seconds: number): void {
     if (!isTubeName(name)) return this.reply('BAD_FORMAT\r\n');
-    const { store, tubes } = this.shared;
-    this.change(tubes.find(name), (tube) => store.pause(tube, seconds), 'PAUSED\r\n');
+    const { store } = this.node;
+    this.change(store.tubes.find(name), (tube) => store.pause(tube, seconds), 'PAUSED\r\n');
   }
 
   private change<T>(target: T | undefined, change: (target: T) => void, reply: string): void {

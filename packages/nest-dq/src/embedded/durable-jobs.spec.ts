@@ -6,7 +6,8 @@ import { InProcessNode } from './in-process-node.js';
 let node: InProcessNode;
 
 const folder = restartsOnDisk(async (disk, clock) => {
-  node = await InProcessNode.open(clock, disk);
+  node = new InProcessNode(clock, {}, disk);
+  await node.load();
   return () => node.close();
 });
 
@@ -47,28 +48,12 @@ describe('a node on a disk, after a restart', () => {
     expect(await ask('peek 1\r\n', '\r\n\r\n')).toBe('FOUND 1 0\r\n\r\n');
   });
 
-  it('does not have what was deleted', async () => {
-    await ask(put('a') + put('b') + 'delete 1\r\n', 'DELETED\r\n');
-    await folder.restart();
-    expect(await ask('peek 1\r\n')).toBe('NOT_FOUND\r\n');
-    await ask('delete 2\r\n');
-    await folder.restart();
-    expect(await ask('peek 2\r\n')).toBe('NOT_FOUND\r\n');
-  });
-
   it('has nothing on disk of a job that is gone', async () => {
     await ask(put('a', { delay: 5 }) + put('b') + 'kick-job 1\r\n', 'KICKED\r\n');
     await ask('delete 1\r\ndelete 2\r\n', 'DELETED\r\nDELETED\r\n');
     const keys: string[] = [];
     await folder.disk.read('', (key) => keys.push(key));
     expect(keys).toEqual(['last id', 'time']);
-  });
-
-  it('gives no id a second time, also not that of a job which is gone', async () => {
-    await ask(put('a') + put('b') + 'delete 2\r\n', 'DELETED\r\n');
-    await folder.restart();
-    await folder.restart();
-    expect(await ask(put('c'))).toBe('INSERTED 3\r\n');
   });
 
   it('hands out by priority and id as before', async () => {

@@ -1,7 +1,7 @@
 import type { Disk, DiskPart } from '../disk/disk.js';
 import { allocate, VALUE, type DiskBatch } from '../disk/entries.js';
 import type { Clock } from '../time/clock.js';
-import type { JobWriter, JobStore } from './store.js';
+import type { JobWriter, JobStore } from './job-store.js';
 import { Job, type Tubes } from './tubes.js';
 
 /**
@@ -20,6 +20,7 @@ const FIXED_SIZE = 13;
 
 /** A job that somebody holds is stored as ready: nobody holds anything after a restart. */
 const STATES = ['ready', 'delayed', 'buried'] as const;
+const COUNTERS = ['reserves', 'timeouts', 'releases', 'buries', 'kicks'] as const;
 
 /** Writes the jobs of a node to a disk: each put, release, burial, kick and deletion, as beanstalkd does in its binlog. */
 export class DurableJobs implements DiskPart, JobWriter {
@@ -34,14 +35,14 @@ export class DurableJobs implements DiskPart, JobWriter {
   ) {}
 
   /** Gives the store the jobs that are on disk, before anybody uses it. `DQ_DISK`. */
-  async load(store: JobStore, tubes: Tubes): Promise<void> {
+  async load(store: JobStore): Promise<void> {
     const { disk } = this;
     const now = this.clock.now();
     const wall = disk.now();
     const states = new Map<string, Buffer>();
     await disk.read(STATE, (id, value) => void states.set(id, value));
     await disk.read(JOB, (id, value) => {
-      const job = readJob(Number(id), value, tubes, now - wall);
+      const job = readJob(Number(id), value, store.tubes, now - wall);
       const state = states.get(id);
       if (state) readState(job, state, now - wall);
       job.onDisk = state ? 'job and state' : 'job';
@@ -129,9 +130,7 @@ function writeState(value: Buffer, job: Job, offset: number): number {
   at = value.writeUInt32LE(job.delay, at);
   at = value.writeDoubleLE(state === 'delayed' ? deadline + offset : 0, at);
   at = value.writeDoubleLE(job.burial, at);
-  for (const count of [job.reserves, job.timeouts, job.releases, job.buries, job.kicks]) {
-    at = value.writeUInt32LE(count, at);
-  }
+  for (const counter of COUNTERS) at = value.writeUInt32LE(job[counter], at);
   return at;
 }
 
@@ -141,9 +140,5 @@ function readState(job: Job, value: Buffer, offset: number): void {
   job.delay = value.readUInt32LE(VALUE + 5);
   job.deadline = value.readDoubleLE(VALUE + 9) + offset;
   job.burial = value.readDoubleLE(VALUE + 17);
-  job.reserves = value.readUInt32LE(VALUE + 25);
-  job.timeouts = value.readUInt32LE(VALUE + 29);
-  job.releases = value.readUInt32LE(VALUE + 33);
-  job.buries = value.readUInt32LE(VALUE + 37);
-  job.kicks = value.readUInt32LE(VALUE + 41);
+  COUNTERS.forEach((counter, i) => (job[counter] = value.readUInt32LE(VALUE + 25 + 4 * i)));
 }

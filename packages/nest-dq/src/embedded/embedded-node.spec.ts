@@ -100,14 +100,6 @@ describe('EmbeddedNode', () => {
     await (await Caller.call(other)).says(PUT, 'INSERTED 2\r\n');
   });
 
-  it('answers all that was asked before a half-close, and ends', async () => {
-    const { address } = await listening();
-    const caller = await Caller.call(address);
-    caller.socket.end(`${PUT}reserve\r\nreserve\r\n`);
-    await caller.hears('INSERTED 1\r\nRESERVED 1 1\r\nx\r\nTIMED_OUT\r\n');
-    await caller.hearsEnd();
-  });
-
   it('answers a half-closed client that takes its time, too', async () => {
     const { address } = await listening();
     const caller = await Caller.call(address);
@@ -115,21 +107,6 @@ describe('EmbeddedNode', () => {
     caller.socket.end(`put 0 0 60 ${body.length}\r\n${body}\r\n${'peek 1\r\n'.repeat(200)}`);
     await caller.hears(`INSERTED 1\r\n${`FOUND 1 ${body.length}\r\n${body}\r\n`.repeat(200)}`);
     await caller.hearsEnd();
-  });
-
-  it('takes bodies as large as it was told, and no larger', async () => {
-    const { address } = await listening({}, { maxJobSize: 100_000 });
-    const caller = await Caller.call(address);
-    const put = (size: number) => `put 0 0 60 ${size}\r\n${'x'.repeat(size)}\r\n`;
-    await caller.says(put(100_000) + put(100_001), 'INSERTED 1\r\nJOB_TOO_BIG\r\n');
-  });
-
-  it('refuses puts once it drains, and hands out what it has', async () => {
-    const { node, address } = await listening();
-    const caller = await Caller.call(address);
-    await caller.says(PUT, 'INSERTED 1\r\n');
-    node.drain();
-    await caller.says(`${PUT}reserve\r\ndelete 1\r\n`, 'DRAINING\r\nRESERVED 1 1\r\nx\r\nDELETED\r\n');
   });
 
   it.each([
@@ -156,19 +133,6 @@ describe('a folder', () => {
 
   afterEach(() => rm(dir, { recursive: true, force: true }));
 
-  it('keeps the jobs of a node that was closed, and is free then', async () => {
-    const { node: first, address } = await listening({}, { dir });
-    expect(first.dir).toBe(dir);
-    const caller = await Caller.call(address);
-    caller.socket.end(`${PUT}put 0 60 60 1\r\ny\r\n`);
-    await caller.hears('INSERTED 1\r\nINSERTED 2\r\n');
-    await first.close();
-    await first.closed;
-    const { address: again } = await listening({}, { dir });
-    const answers = 'RESERVED 1 1\r\nx\r\nFOUND 2 1\r\ny\r\nINSERTED 3\r\n';
-    await (await Caller.call(again)).says(`reserve\r\npeek-delayed\r\n${PUT}`, answers);
-  });
-
   it('has what was asked for when the node closed, if it was answered', async () => {
     const { node, address } = await listening({}, { dir });
     const caller = await Caller.call(address);
@@ -182,11 +146,6 @@ describe('a folder', () => {
     expect(await ask(again, 'stats-tube default')).toContain(
       `\ncurrent-jobs-ready: ${answers.split('\r\n').length - 1}\n`,
     );
-  });
-
-  it('is one node’s at a time', async () => {
-    await open({ dir });
-    await expect(open({ dir })).rejects.toMatchObject({ code: 'DQ_DISK' });
   });
 });
 

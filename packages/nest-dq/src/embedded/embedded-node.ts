@@ -69,7 +69,9 @@ export class EmbeddedNode {
     const disk = await Disk.open(dir, systemClock, { patience, warn });
     if (disk.warning !== undefined) warn(disk.warning);
     try {
-      return new EmbeddedNode(await InProcessNode.open(systemClock, disk, settings), disk, warn);
+      const node = new InProcessNode(systemClock, settings, disk);
+      await node.load();
+      return new EmbeddedNode(node, disk, warn);
     } catch (error) {
       await disk.close();
       throw error;

@@ -2,90 +2,79 @@ import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { Disk } from '../disk/disk.js';
 import { DqError } from '../errors.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock } from '../time/clock.js';
+import { WakeTimer } from '../time/wake-timer.js';
 import { Alarms } from './alarms.js';
-import type { Client, Shared } from './client.js';
+import type { Client } from './client.js';
+import type { Verb } from './command-parser.js';
 import { duplexPair } from './duplex-pair.js';
 import { DurableJobs } from './durable-jobs.js';
-import { Session, type SessionHost } from './session.js';
-import { nodeStats, Usage } from './stats.js';
-import { JobStore } from './store.js';
+import { JobStore } from './job-store.js';
+import { Session, type SessionNode } from './session.js';
+import { Usage } from './stats.js';
 import { TimeShares } from './time-shares.js';
-import { Tubes } from './tubes.js';
 
 export interface NodeSettings {
-  /** Bytes of the largest body. @default 65535 */
+  /** Bytes of the largest body, without its CRLF. @default 65535 */
   maxJobSize?: number;
 }
 
 const MAX_JOB_SIZE = 65_535;
 
 /**
- * A node that speaks beanstalkd 1.12's protocol and lives in this process. What it holds is in memory, and gone with the
- * process unless the node was opened on a disk: then a change is on disk before it is answered.
- * It works in turns: what arrived, and what is due, sets sessions to work; one timer stands for the rest. What a session
- * may not finish in a turn goes on in a later one.
+ * A node that speaks beanstalkd 1.12's protocol and lives in this process. Its jobs are in memory, and gone with the
+ * process; with a disk, a change is stored there before it is answered.
+ * It works in turns: bytes that arrive, and times that come, set sessions to work; one timer wakes it for all times. A
+ * session that may not finish in a turn goes on in a later one.
  */
-export class InProcessNode {
+export class InProcessNode implements SessionNode {
   /** Hex, new for each node; `id` in `stats`. A job's id is unique within one instance only. */
   readonly instance = randomBytes(8).toString('hex');
+  readonly startedAt: number;
+  readonly usage: Usage;
+  readonly maxJobSize: number;
+  readonly store: JobStore;
+  readonly alarms = new Alarms<Client>();
+  readonly shares: TimeShares;
+  readonly commands: Partial<Record<Verb, number>> = {};
+  /** Whether every put is refused. */
+  isDraining = false;
+  totalConnections = 0;
 
-  private readonly startedAt: number;
-  private readonly usage: Usage;
-  private readonly shared: Shared;
-  private readonly host: SessionHost;
+  private readonly durable: DurableJobs | undefined;
   private readonly sessions = new Set<Session>();
-  private connections = 0;
   private isLoaded: boolean;
   private isClosed = false;
 
   private readonly toRun = new Set<Session>();
   private isTurnComing = false;
-  private timer: Timer | undefined;
-  private timerAt = Infinity;
+  private readonly timer: WakeTimer;
 
   constructor(
-    private readonly clock: Clock,
+    readonly clock: Clock,
     { maxJobSize = MAX_JOB_SIZE }: NodeSettings = {},
-    /** To be loaded before anybody connects. */
-    private readonly durable?: DurableJobs,
+    /** To be opened, and then the node loaded, before anybody connects; to be closed after the node. */
+    readonly disk?: Disk,
   ) {
-    this.isLoaded = !durable;
+    this.isLoaded = !disk;
     this.startedAt = clock.now();
     this.usage = new Usage(clock);
-    const tubes = new Tubes();
-    this.shared = {
-      clock,
-      tubes,
-      store: new JobStore(clock, tubes, durable),
-      alarms: new Alarms<Client>(),
-      disk: durable?.disk,
-      maxJobSize,
-      isDraining: false,
-      stats: () => this.stats(),
-    };
-    this.host = {
-      shared: this.shared,
-      commands: {},
-      schedule: (session) => this.schedule(session),
-      shares: new TimeShares(clock),
-      closed: (session) => void this.sessions.delete(session),
-    };
+    this.maxJobSize = maxJobSize;
+    this.durable = disk && new DurableJobs(disk, clock);
+    this.store = new JobStore(clock, this.durable);
+    this.shares = new TimeShares(clock);
+    this.timer = new WakeTimer(clock, () => this.turn());
   }
 
-  /** With the jobs that are on an open disk, which is to be closed after the node. `DQ_DISK`: they cannot be read. */
-  static async open(clock: Clock, disk: Disk, settings?: NodeSettings): Promise<InProcessNode> {
-    const node = new InProcessNode(clock, settings, new DurableJobs(disk, clock));
-    await node.load();
-    return node;
-  }
-
-  /** Reads the jobs that are on its disk, which is open by now. `DQ_DISK`. */
+  /** Reads the jobs that are on its disk. `DQ_DISK`. */
   async load(): Promise<void> {
-    const { durable, shared } = this;
-    await durable?.load(shared.store, shared.tubes);
-    durable?.disk.onFailure(() => this.close());
+    await this.durable?.load(this.store);
+    this.disk?.onFailure(() => this.close());
     this.isLoaded = true;
+  }
+
+  get clients(): readonly Client[] {
+    return [...this.sessions].map(({ client }) => client);
   }
 
   /**
@@ -94,7 +83,7 @@ export class InProcessNode {
    */
   dial(): Duplex {
     const { client, server } = duplexPair(this.clock);
-    const { disk } = this.shared;
+    const { disk } = this;
     if (this.isClosed) {
       return client.destroy(disk?.failure ?? new DqError('DQ_CLOSED', 'the embedded node is closed'));
     }
@@ -103,17 +92,17 @@ export class InProcessNode {
     return client;
   }
 
-  /** Serves a connection that somebody else made, and gives how to end it: with the replies so far. */
+  /** Serves a connection that somebody else made. `close` of what it returns ends it, after the replies so far. */
   serve(stream: Duplex): { close(): void } {
-    const session = new Session(stream, this.host);
-    this.connections++;
+    const session = new Session(stream, this);
+    this.totalConnections++;
     this.sessions.add(session);
     return session;
   }
 
   /** From now on every put is answered DRAINING, as by a beanstalkd that got SIGUSR1; jobs are handed out as ever. */
   drain(): void {
-    this.shared.isDraining = true;
+    this.isDraining = true;
   }
 
   /**
@@ -121,29 +110,32 @@ export class InProcessNode {
    * Infinity if none ever does.
    */
   nextChange(ofTube: (name: string) => boolean): number {
-    const tubes = this.shared.tubes.all.filter(({ name }) => ofTube(name));
+    const tubes = this.store.tubes.all.filter(({ name }) => ofTube(name));
     if (tubes.some(({ reserved }) => reserved > 0)) return -Infinity;
     return Math.min(...tubes.map((tube) => tube.nextEvent()));
   }
 
   /** The bodies of all jobs of a tube, in whatever state. */
   bodies(tube: string): Buffer[] {
-    return this.shared.store.ofTube(tube).map(({ body }) => Buffer.from(body, 'latin1'));
+    return this.store.ofTube(tube).map(({ body }) => Buffer.from(body, 'latin1'));
   }
 
   /** Cuts all connections and stops all timers. Idempotent. */
   close(): void {
     this.isClosed = true;
     for (const session of this.sessions) session.destroy();
-    this.timer?.cancel();
-    this.timer = undefined;
+    this.timer.cancel();
   }
 
-  private schedule(session: Session): void {
+  schedule(session: Session): void {
     this.toRun.add(session);
     if (this.isTurnComing) return;
     this.isTurnComing = true;
     this.clock.next(() => this.turn());
+  }
+
+  closed(session: Session): void {
+    this.sessions.delete(session);
   }
 
   private turn(): void {
@@ -160,44 +152,16 @@ export class InProcessNode {
 
   /** As in beanstalkd, before any command: what is due in the tubes, then what is due for the clients. */
   private wake(): void {
-    const { alarms, store } = this.shared;
+    const { alarms, store } = this;
     const now = this.clock.now();
     store.wake(now);
     for (let client = alarms.due(now); client; client = alarms.due(now)) client.wake(now);
   }
 
-  /** A timer that is too early is left alone: setting a new one each turn would cost more than its one vain turn. */
   private setTimer(): void {
-    const next = Math.min(this.shared.store.nextEvent, this.shared.alarms.next);
-    if (this.timer && this.timerAt <= next && next !== Infinity) return;
-    this.timer?.cancel();
-    this.timer = undefined;
-    if (next === Infinity) return;
-    this.timerAt = next;
-    this.timer = this.clock.after(next - this.clock.now(), () => {
-      this.timer = undefined;
-      this.turn();
-    });
-  }
-
-  private stats(): string {
-    const clients = [...this.sessions].map(({ client }) => client);
-    return nodeStats({
-      instance: this.instance,
-      uptime: this.clock.now() - this.startedAt,
-      usage: this.usage.get(),
-      maxJobSize: this.shared.maxJobSize,
-      isDraining: this.shared.isDraining,
-      store: this.shared.store,
-      tubes: this.shared.tubes,
-      commands: this.host.commands,
-      connections: {
-        current: clients.length,
-        producers: clients.filter((client) => client.isProducer).length,
-        workers: clients.filter((client) => client.isWorker).length,
-        waiting: clients.filter((client) => client.isWaiting).length,
-        total: this.connections,
-      },
-    });
+    const next = Math.min(this.store.nextEvent, this.alarms.next);
+    if (next === Infinity)
+      this.timer.cancel(); // a timer would keep the process alive
+    else this.timer.at(next);
   }
 }

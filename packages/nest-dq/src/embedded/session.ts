@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
-import { Client, type Shared } from './client.js';
+import type { Disk } from '../disk/disk.js';
+import { Client, type ClientNode } from './client.js';
 import { parseCommand, type Command, type Verb } from './command-parser.js';
 import { HeldReplies } from './held-replies.js';
 import type { Job } from './tubes.js';
@@ -17,12 +18,13 @@ const BYTES_PER_WORK = 2 * 1024;
 const LINGER = 1_000;
 
 /** What a session needs of its node. */
-export interface SessionHost {
-  readonly shared: Shared;
+export interface SessionNode extends ClientNode {
   readonly commands: Partial<Record<Verb, number>>;
-  /** Has `session.run` called soon, and not within this call. */
+  /** Where the jobs are stored; absent: only in memory. */
+  readonly disk?: Disk;
+  readonly shares: TimeShares;
+  /** Calls `session.run` soon, and not within this call. */
   schedule(session: Session): void;
-  readonly shares: TimeShares<Session>;
   closed(session: Session): void;
 }
 
@@ -52,11 +54,11 @@ export class Session {
 
   constructor(
     private readonly stream: Duplex,
-    private readonly host: SessionHost,
+    private readonly node: SessionNode,
   ) {
-    const schedule = () => host.schedule(this);
-    this.client = new Client(host.shared, (text) => this.reply(text), schedule);
-    const { disk } = host.shared;
+    const schedule = () => node.schedule(this);
+    this.client = new Client(node, (text) => this.reply(text), schedule);
+    const { disk } = node;
     this.held =
       disk &&
       new HeldReplies(disk, {
@@ -103,17 +105,17 @@ export class Session {
   /** Runs what was interrupted. */
   goOn(): void {
     this.isInterrupted = false;
-    this.host.schedule(this);
+    this.node.schedule(this);
   }
 
   /** Ends the connection after the replies so far, and gives back at once what the client held. Idempotent. */
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    if (this.incoming) this.host.shared.store.discard(this.incoming.job);
+    if (this.incoming) this.node.store.discard(this.incoming.job);
     this.client.leave();
-    this.host.shares.leave(this);
-    this.host.closed(this);
+    this.node.shares.leave(this);
+    this.node.closed(this);
     this.write();
     this.end();
   }
@@ -134,7 +136,7 @@ export class Session {
   }
 
   private mayGoOn(): boolean {
-    const { shares } = this.host;
+    const { shares } = this.node;
     if (this.round !== shares.round) {
       this.round = shares.round;
       this.work = 0;
@@ -153,7 +155,7 @@ export class Session {
     this.stream.end();
     this.stream.resume(); // what else the client sends is read and dropped, so that its end is seen
     if (this.stream.destroyed) return;
-    const cut = this.host.shared.clock.after(LINGER, () => this.stream.destroy());
+    const cut = this.node.clock.after(LINGER, () => this.stream.destroy());
     this.stream.once('close', () => cut.cancel());
   }
 
@@ -170,13 +172,13 @@ export class Session {
   }
 
   private execute(command: Command): void {
-    const { commands } = this.host;
+    const { commands } = this.node;
     commands[command.verb] = (commands[command.verb] ?? 0) + 1;
     if (command.verb === 'quit') {
       this.close();
     } else if (command.verb !== 'put') {
       this.client.execute(command);
-    } else if (command.size > this.host.shared.maxJobSize) {
+    } else if (command.size > this.node.maxJobSize) {
       this.toSkip = command.size + 2;
     } else if (command.hasMore) {
       this.reply('BAD_FORMAT\r\n');
@@ -187,12 +189,12 @@ export class Session {
   }
 
   private readBody({ job, size }: { job: Job; size: number }): boolean {
-    const { input, host } = this;
+    const { input, node } = this;
     if (input.length < size + 2) return false;
     this.incoming = undefined;
     const body = input.read(size);
     const isComplete = input.read(2) === '\r\n';
-    const { store, isDraining } = host.shared;
+    const { store, isDraining } = node;
     if (isComplete && !isDraining) {
       store.put(job, body);
       this.reply(`INSERTED ${job.id}\r\n`);

@@ -1,8 +1,8 @@
 import { hostname, machine, version as osVersion } from 'node:os';
 import type { Clock } from '../time/clock.js';
 import type { Verb } from './command-parser.js';
-import type { JobStore } from './store.js';
-import type { Job, Tube, Tubes } from './tubes.js';
+import type { JobStore } from './job-store.js';
+import type { Job, Tube } from './tubes.js';
 
 /** The beanstalkd whose protocol and statistics this node speaks. */
 const VERSION = '1.12';
@@ -12,20 +12,28 @@ const MACHINE = { hostname: hostname(), os: osVersion(), platform: machine() };
 /** Milliseconds for which the processor time is not asked again. */
 const USAGE_LASTS = 10;
 
-/** What `stats` tells besides the jobs. Times are milliseconds. */
+/** What `stats` tells of a node. Times are by `Clock.now`. */
 export interface NodeFacts {
-  instance: string;
-  uptime: number;
-  usage: NodeJS.CpuUsage;
-  maxJobSize: number;
-  isDraining: boolean;
-  store: JobStore;
-  tubes: Tubes;
-  commands: Readonly<Partial<Record<Verb, number>>>;
-  connections: { current: number; producers: number; workers: number; waiting: number; total: number };
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly startedAt: number;
+  readonly usage: Usage;
+  readonly maxJobSize: number;
+  readonly isDraining: boolean;
+  readonly store: JobStore;
+  readonly commands: Readonly<Partial<Record<Verb, number>>>;
+  /** All connections there ever were. */
+  readonly totalConnections: number;
+  readonly clients: readonly ClientFacts[];
 }
 
-/** The processor time of this process, for `stats`: who asks without end does not have the system asked each time. */
+interface ClientFacts {
+  readonly isProducer: boolean;
+  readonly isWorker: boolean;
+  readonly isWaiting: boolean;
+}
+
+/** The processor time of this process, cached: a client may ask for `stats` without end. */
 export class Usage {
   private usage = process.cpuUsage();
   private askedAt: number;
@@ -47,9 +55,12 @@ export class Usage {
 type Entries = readonly (readonly [key: string, value: string | number])[];
 
 export function nodeStats(facts: NodeFacts): string {
-  const { instance, uptime, usage, maxJobSize, isDraining, store, tubes, commands, connections } = facts;
+  const { store, commands, clients } = facts;
+  const { all: tubes } = store.tubes;
+  const { user, system } = facts.usage.get();
   const count = (verb: Verb) => [`cmd-${verb}`, commands[verb] ?? 0] as const;
-  const sum = (of: (tube: Tube) => number) => tubes.all.reduce((total, tube) => total + of(tube), 0);
+  const sum = (of: (tube: Tube) => number) => tubes.reduce((total, tube) => total + of(tube), 0);
+  const clientsThat = (is: keyof ClientFacts) => clients.filter((client) => client[is]).length;
   return dictionary([
     ['current-jobs-urgent', sum((tube) => tube.urgent)],
     ['current-jobs-ready', sum((tube) => tube.ready.size)],
@@ -80,25 +91,25 @@ export function nodeStats(facts: NodeFacts): string {
     count('pause-tube'),
     ['job-timeouts', store.timeouts],
     ['total-jobs', store.totalJobs],
-    ['max-job-size', maxJobSize],
-    ['current-tubes', tubes.all.length],
-    ['current-connections', connections.current],
-    ['current-producers', connections.producers],
-    ['current-workers', connections.workers],
-    ['current-waiting', connections.waiting],
-    ['total-connections', connections.total],
+    ['max-job-size', facts.maxJobSize],
+    ['current-tubes', tubes.length],
+    ['current-connections', clients.length],
+    ['current-producers', clientsThat('isProducer')],
+    ['current-workers', clientsThat('isWorker')],
+    ['current-waiting', clientsThat('isWaiting')],
+    ['total-connections', facts.totalConnections],
     ['pid', process.pid],
     ['version', `"${VERSION}"`],
-    ['rusage-utime', microseconds(usage.user)],
-    ['rusage-stime', microseconds(usage.system)],
-    ['uptime', seconds(uptime)],
+    ['rusage-utime', microseconds(user)],
+    ['rusage-stime', microseconds(system)],
+    ['uptime', seconds(facts.clock.now() - facts.startedAt)],
     ['binlog-oldest-index', 0],
     ['binlog-current-index', 0],
     ['binlog-records-migrated', 0],
     ['binlog-records-written', 0],
     ['binlog-max-size', 0],
-    ['draining', String(isDraining)],
-    ['id', instance],
+    ['draining', String(facts.isDraining)],
+    ['id', facts.instance],
     ['hostname', MACHINE.hostname],
     ['os', MACHINE.os],
     ['platform', MACHINE.platform],

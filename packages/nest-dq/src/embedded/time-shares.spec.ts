@@ -4,7 +4,7 @@ import { TimeShares } from './time-shares.js';
 
 describe('TimeShares', () => {
   let clock: VirtualClock;
-  let shares: TimeShares<Worker>;
+  let shares: TimeShares;
   let gone: Worker[];
 
   class Worker {

@@ -5,6 +5,7 @@ const TO_BEGIN = 5;
 /** Milliseconds of a round for the one who was interrupted before and goes on. */
 const TO_GO_ON = 2;
 
+/** Who works in turns with others. */
 export interface Worker {
   /** Goes on with the work that was interrupted. */
   goOn(): void;
@@ -15,13 +16,13 @@ export interface Worker {
  * milliseconds. Who has a little to do does it at once; who has more asks now and then whether it may go on, and where it
  * may not, it comes behind all others that were interrupted. Of these one goes on in each round of the event loop.
  */
-export class TimeShares<T extends Worker> {
+export class TimeShares {
   /** Counts the rounds in which somebody asked. */
   round = 0;
   private isRoundOpen = false;
-  private readonly interrupted = new Set<T>();
+  private readonly interrupted = new Set<Worker>();
   /** Who was interrupted before, and works now. */
-  private served: T | undefined;
+  private served: Worker | undefined;
   private servedUntil = 0;
   /** Of all others, once one of them has asked. */
   private othersUntil: number | undefined;
@@ -29,7 +30,7 @@ export class TimeShares<T extends Worker> {
   constructor(private readonly clock: Clock) {}
 
   /** False: its `goOn` is called later. */
-  mayGoOn(worker: T): boolean {
+  mayGoOn(worker: Worker): boolean {
     this.openRound();
     const now = this.clock.now();
     const until = worker === this.served ? this.servedUntil : (this.othersUntil ??= now + TO_BEGIN);
@@ -39,7 +40,7 @@ export class TimeShares<T extends Worker> {
   }
 
   /** It has no work any more. */
-  leave(worker: T): void {
+  leave(worker: Worker): void {
     this.interrupted.delete(worker);
   }
 

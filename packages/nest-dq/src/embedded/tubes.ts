@@ -1,5 +1,4 @@
 import type { Sleeper } from './alarms.js';
-import { Bag } from './bag.js';
 import { Heap, type HeapItem } from '../structures/heap.js';
 
 /** `incoming`: announced by a put whose body has not arrived yet; nobody can see it. */
@@ -111,14 +110,10 @@ export function dueBefore(a: Job, b: Job): boolean {
 
 /** All tubes that exist: `default`, and those that are used, watched or hold a job. */
 export class Tubes {
-  private readonly bag = new Bag<Tube>();
+  /** In beanstalkd's order of listing. */
+  readonly all: Tube[] = [];
   private readonly byName = new Map<string, Tube>();
   readonly default = this.findOrMake('default');
-
-  /** In beanstalkd's order of listing. */
-  get all(): readonly Tube[] {
-    return this.bag.items;
-  }
 
   find(name: string): Tube | undefined {
     return this.byName.get(name);
@@ -129,7 +124,7 @@ export class Tubes {
     if (found) return found;
     const tube = new Tube(name);
     this.byName.set(name, tube);
-    this.bag.add(tube);
+    this.all.push(tube);
     return tube;
   }
 
@@ -137,7 +132,13 @@ export class Tubes {
   dropIfUnused(tube: Tube): boolean {
     if (tube.using > 0 || tube.watching > 0 || tube.jobs > 0 || tube === this.default) return false;
     this.byName.delete(tube.name);
-    this.bag.delete(tube);
+    removeTube(this.all, tube);
     return true;
   }
+}
+
+/** As beanstalkd does: the last takes the place of one that leaves. */
+export function removeTube(tubes: Tube[], tube: Tube): void {
+  const last = tubes.pop()!;
+  if (last !== tube) tubes[tubes.indexOf(tube)] = last;
 }

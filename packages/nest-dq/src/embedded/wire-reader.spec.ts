@@ -41,31 +41,4 @@ describe('WireReader', () => {
   it.each(chunks)('loses the next line when the 224th byte parts CR and LF, in chunks of %i', (chunk) => {
     expect(lines(`${'x'.repeat(223)}\r\nlost\r\nnext\r\n`, chunk)).toEqual([TOO_LONG, 'next']);
   });
-
-  it.each(chunks)('takes a line with a lone CR for a line too long, in chunks of %i', (chunk) => {
-    expect(lines(`a\rb\r\n${'x'.repeat(230)}\r\nnext\r\n`, chunk)).toEqual([TOO_LONG, 'next']);
-  });
-
-  it.each(chunks)('reads and skips bytes between lines, in chunks of %i', (chunk) => {
-    const reader = new WireReader();
-    const bytes = `first\r\n${'b'.repeat(500)}${'s'.repeat(500)}last\r\n`;
-    const taken: unknown[] = [];
-    let toSkip = 500;
-    const steps: (() => unknown)[] = [
-      () => reader.readLine(),
-      () => (reader.length < 500 ? undefined : reader.read(500)),
-      () => {
-        toSkip -= reader.skip(toSkip);
-        return toSkip > 0 ? undefined : 'skipped';
-      },
-      () => reader.readLine(),
-    ];
-    for (let at = 0; at < bytes.length; at += chunk) {
-      reader.append(Buffer.from(bytes.slice(at, at + chunk), 'latin1'));
-      for (let step = steps[taken.length]?.(); step !== undefined; step = steps[taken.length]?.())
-        taken.push(step);
-    }
-    expect(taken).toEqual(['first', 'b'.repeat(500), 'skipped', 'last']);
-    expect(reader.length).toBe(0);
-  });
 });

@@ -2,7 +2,6 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { Disk } from '../disk/disk.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import { DurableJobs } from '../embedded/durable-jobs.js';
 import { startKeeperThread } from '../ledger/lease-thread/lease-keeper.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
@@ -96,7 +95,7 @@ function inMemory(settings: ResolvedOptions, { clock }: BackendParts): Backend {
 function onDisk({ dir, patience }: Folder, settings: ResolvedOptions, { clock }: BackendParts): Backend {
   const warn = (message: string) => void settings.logger.warn(message);
   const disk = new Disk(dir, clock, { patience, warn });
-  const node = new InProcessNode(clock, {}, new DurableJobs(disk, clock));
+  const node = new InProcessNode(clock, {}, disk);
   const ledger = new MemoryLedger({ settings, clock }, disk);
   return {
     cluster: clusterOf(node, settings, clock),

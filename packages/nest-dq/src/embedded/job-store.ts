@@ -1,16 +1,17 @@
 import { Alarms } from './alarms.js';
 import type { Clock } from '../time/clock.js';
-import { readyBefore, Job, type Reserver, type Tube, type Tubes } from './tubes.js';
+import { Job, readyBefore, Tubes, type Reserver, type Tube } from './tubes.js';
 
-/** Is told of what a restart should know. */
+/** Writes what a restart should know. */
 export interface JobWriter {
-  /** It was put, or is in another state, or has another priority. */
+  /** The job was put, or has another state or priority. */
   changed(job: Job): void;
   removed(job: Job): void;
 }
 
 /** The jobs, and all changes of their states. It gives each ready job to the first who waits for it. */
 export class JobStore {
+  readonly tubes = new Tubes();
   private readonly jobs = new Map<number, Job>();
   private readonly alarms = new Alarms<Tube>();
   private lastId = 0;
@@ -21,7 +22,6 @@ export class JobStore {
 
   constructor(
     private readonly clock: Clock,
-    private readonly tubes: Tubes,
     private readonly writer?: JobWriter,
   ) {}
 
@@ -74,8 +74,10 @@ export class JobStore {
     this.lastId = Math.max(this.lastId, lastId);
   }
 
+  /** Takes the job out of its tube: its body will not come, or it is deleted. */
   discard(job: Job): void {
-    this.leaveTube(job);
+    job.tube.jobs--;
+    this.dropTubeIfUnused(job.tube);
   }
 
   /** Reserves the best job of the tubes that the session watches, if there is any. */
@@ -163,7 +165,7 @@ export class JobStore {
     this.jobs.delete(job.id);
     this.writer?.removed(job);
     job.tube.deletes++;
-    this.leaveTube(job);
+    this.discard(job);
   }
 
   /** Hands out none of the tube's jobs for so many seconds; 0 ends a pause. Delayed jobs still become ready. */
@@ -213,7 +215,7 @@ export class JobStore {
     }
   }
 
-  /** A job that is ready while somebody waits for it never stays so: whoever adds the one or the other sees to it. */
+  /** No job stays ready while somebody waits for it: this is called wherever a job becomes ready. */
   private serve(tube: Tube): void {
     for (let job = tube.available(); job; job = tube.available()) {
       const first = tube.waiting.values().next().value;
@@ -223,7 +225,7 @@ export class JobStore {
     }
   }
 
-  /** Takes a job out of wherever its state keeps it. */
+  /** Takes a job out of the place that its state gives it. */
   private detach(job: Job): void {
     const { tube } = job;
     switch (job.state) {
@@ -245,11 +247,6 @@ export class JobStore {
       case 'incoming':
         break;
     }
-  }
-
-  private leaveTube(job: Job): void {
-    job.tube.jobs--;
-    this.dropTubeIfUnused(job.tube);
   }
 
   private setAlarm(tube: Tube): void {
