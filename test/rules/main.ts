@@ -5,7 +5,6 @@ import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runCommand, untilSignal } from 'test-servers';
 import { checkMutant, checkTests, type Proof } from './check.js';
-import { markdown } from './markdown.js';
 import type { Mutant } from './rule.js';
 import { RULES } from './rules.js';
 
@@ -14,7 +13,6 @@ const USAGE = `npm run rules [-- OPTIONS]
   --only TEXT    only what has this text in its rule, its source file or its test
   --parallel N   how many tests run at a time (by default as many as there are processors)
   --json         one JSON object a line for each change, and nothing else
-  --markdown     no tests: print the table for docs/guarantees.md
   --help         this text
 `;
 
@@ -25,7 +23,6 @@ interface Flags {
   readonly items: readonly Item[];
   readonly parallel: number;
   readonly json: boolean;
-  readonly markdown: boolean;
   readonly help: boolean;
 }
 
@@ -36,7 +33,6 @@ function readFlags(): Flags {
       only: { type: 'string', default: '' },
       parallel: { type: 'string', default: String(availableParallelism()) },
       json: { type: 'boolean', default: false },
-      markdown: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -91,11 +87,7 @@ function told({ rule, file, test }: Item, { proven, message }: Proof, heading: b
   );
 }
 
-function run(flags: Flags): Promise<number> | number {
-  if (flags.markdown) {
-    process.stdout.write(markdown(RULES));
-    return 0;
-  }
+function run(flags: Flags): Promise<number> {
   return untilSignal('ended before all rules were tried', async (signal) =>
     (await proveAll(flags, signal)) ? 0 : 1,
   );

@@ -1,0 +1,8 @@
+// npm run proofs: writes docs/proofs.md from the lists beside this file.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './jest-run.js';
+import { proofsPage } from './proofs-page.js';
+import { RULES } from './rules.js';
+
+writeFileSync(join(ROOT, 'docs/proofs.md'), proofsPage(RULES));
