@@ -203,8 +203,8 @@ describe('a series', () => {
     try {
       await noting(() => Again.after('1h'));
       await kit.producer.now(Orders, { id: 'hourly' });
-      expect(await kit.advance('30d')).toMatchObject({ started: 721 });
-      expect(runTimer.mock.calls.length).toBeLessThan(721 * 100);
+      expect(await kit.advance('5d')).toMatchObject({ started: 121 });
+      expect(runTimer.mock.calls.length).toBeLessThan(121 * 100);
     } finally {
       runTimer.mockRestore();
     }
