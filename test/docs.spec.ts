@@ -58,6 +58,15 @@ describe('the documentation', () => {
     for (const page of docs) if (page !== 'README.md') expect(read('docs/README.md')).toContain(`](${page})`);
   });
 
+  it('tells of each folder and file of the source where it is', () => {
+    const src = new URL('../packages/nest-dq/src/', import.meta.url);
+    const [, folders, rest] = read('docs/architecture.md').split(/## Folders|## Directions/);
+    const there = readdirSync(src, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(namedInTables(folders!)).toEqual(new Set(there.map(({ name }) => `${name}/`)));
+    for (const [, file] of `${folders}${rest}`.matchAll(/`([a-z-]+\/[a-z/-]+\.ts)`/g))
+      expect([file, existsSync(new URL(file!, src))]).toEqual([file, true]);
+  });
+
   it('has a README for people with little time', () => {
     expect(read('README.md').split('\n').length).toBeLessThanOrEqual(121); // 120 lines, each ended
   });
