@@ -1,11 +1,19 @@
+import { connect } from 'node:net';
 import { resolve } from 'node:path';
+import type { Dial } from '../cluster/cluster-node.js';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { DqError } from '../errors.js';
 import type { RedisSource } from '../ledger/redis/connection.js';
 import type { Duration } from '../time/duration.js';
-import { parseEndpoint, type Endpoint } from './endpoint.js';
 import { checkDuration, wrong } from './option-checks.js';
-import { redisUrlFault } from './redis-url.js';
+
+/** Where a beanstalkd listens. */
+export interface Endpoint {
+  /** As the user wrote it. */
+  readonly text: string;
+  readonly host: string;
+  readonly port: number;
+}
 
 /** The servers that options name. */
 export interface Servers {
@@ -17,11 +25,11 @@ export interface Servers {
 export interface Folder {
   /** An absolute path. */
   readonly dir: string;
-  /** Milliseconds. For how long a start waits while it is in use. */
+  /** Milliseconds. How long a start waits while another process uses the folder. */
   readonly patience: number;
 }
 
-/** Of the options, those that say what keeps the jobs, as they were given. */
+/** The options that say what keeps the jobs, as the user gave them. */
 export interface BackendOptions {
   readonly beanstalks?: unknown;
   readonly redis?: unknown;
@@ -41,17 +49,14 @@ export function resolveServers(options: BackendOptions): Servers | undefined {
   throw new DqError('DQ_CONFIG', `${alone}; give both, or neither for an embedded node`);
 }
 
-/** Of `embedded` where it is no text. */
-const FIELDS = ['dir', 'patience'];
-
-/** Of `embedded`; undefined: in memory. `DQ_CONFIG`. */
+/** The folder of `embedded`; undefined: in memory. `DQ_CONFIG`. */
 export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder | undefined {
   if (embedded === undefined) return undefined;
   const expected = "{ dir: './data' }, or 'memory'";
-  const isMemory = embedded === 'memory';
-  if (!isMemory && (typeof embedded !== 'object' || embedded === null || Array.isArray(embedded)))
+  const given = embedded === 'memory' ? {} : embedded;
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw wrong('`embedded`', embedded, expected);
-  const unknown = isMemory ? undefined : Object.keys(embedded).find((field) => !FIELDS.includes(field));
+  const unknown = Object.keys(given).find((field) => field !== 'dir' && field !== 'patience');
   if (unknown !== undefined)
     throw new DqError('DQ_CONFIG', `there is no \`embedded.${unknown}\`: expected ${expected}`);
   if (beanstalks !== undefined) {
@@ -60,16 +65,15 @@ export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder 
       '`embedded` and `beanstalks` are both given: jobs are kept by an embedded node or by beanstalkd nodes, not by both',
     );
   }
-  if (isMemory) return undefined;
-  const { patience = DEFAULT_PATIENCE } = embedded as { patience?: Duration };
-  if (!('dir' in embedded)) {
-    if (!('patience' in embedded)) return undefined;
+  const { patience = DEFAULT_PATIENCE } = given as { patience?: Duration };
+  if (!('dir' in given)) {
+    if (!('patience' in given)) return undefined;
     throw new DqError(
       'DQ_CONFIG',
       '`embedded.patience` is given without `embedded.dir`: it is how long a start waits for that',
     );
   }
-  const { dir } = embedded;
+  const { dir } = given;
   if (typeof dir !== 'string' || dir.trim() === '' || dir.includes('\0'))
     throw wrong('`embedded.dir`', dir, "the path of a folder, such as './data'");
   return { dir: resolve(dir), patience: checkDuration('embedded.patience', patience, 0) };
@@ -98,21 +102,59 @@ function resolveBeanstalks(beanstalks: unknown): Endpoint[] {
 
 /** Its password is never shown. */
 function checkRedis(redis: unknown): RedisSource {
-  const isGiven = typeof redis === 'string' ? redis !== '' : typeof redis === 'object' && redis !== null;
-  const fault = isGiven && typeof redis === 'string' ? redisUrlFault(redis) : undefined;
-  if (fault !== undefined) throw new DqError('DQ_CONFIG', `\`redis\` ${fault}`);
-  const db: unknown = typeof redis === 'object' && redis !== null && 'db' in redis ? redis.db : undefined;
-  if (db !== undefined && !/^\d+$/.test(JSON.stringify(db)))
+  if (typeof redis === 'string' && redis !== '') {
+    const fault = redisUrlFault(redis);
+    if (fault === undefined) return redis;
+    throw new DqError('DQ_CONFIG', `\`redis\` ${fault}`);
+  }
+  if (typeof redis === 'object' && redis !== null) {
+    const db: unknown = 'db' in redis ? redis.db : undefined;
+    if (db === undefined || /^\d+$/.test(JSON.stringify(db))) return redis as RedisSource;
     throw wrong('`redis.db`', db, 'the number of a database, 0 or more');
-  if (isGiven) return redis as RedisSource;
+  }
   const given =
-    typeof redis === 'string'
-      ? 'empty'
-      : redis === undefined || redis === null
-        ? String(redis)
-        : `a ${typeof redis}`;
+    redis === '' ? 'empty' : redis === undefined || redis === null ? String(redis) : `a ${typeof redis}`;
   throw new DqError(
     'DQ_CONFIG',
     `\`redis\` is ${given}: expected a URL, ioredis options or an ioredis client`,
   );
+}
+
+const ENDPOINT = /^(?:\[(?<v6>[0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|(?<name>[\w.-]+)):(?<port>\d{1,5})$/;
+
+/** `host:port`, an IPv6 address in brackets; undefined when the text is neither. */
+export function parseEndpoint(text: string): Endpoint | undefined {
+  const { v6, name, port } = ENDPOINT.exec(text)?.groups ?? {};
+  const host = v6 ?? name;
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
+  return { text, host, port: Number(port) };
+}
+
+export function dialTcp({ host, port }: Endpoint): Dial {
+  return () => connect({ host, port, noDelay: true });
+}
+
+/** What is wrong with the text `redis`, as the error says it; undefined when it is a URL that leads to a Redis. */
+function redisUrlFault(text: string): string | undefined {
+  const expected = 'expected redis://… or rediss://…';
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1];
+  if (scheme !== undefined && !/^rediss?$/i.test(scheme)) return `is a URL of ${scheme}: ${expected}`;
+  if (scheme !== undefined && leadsToRedis(text)) return undefined;
+  return `is ${withoutSecrets(text)}: ${expected}`;
+}
+
+function leadsToRedis(text: string): boolean {
+  try {
+    const { hostname, pathname, username, password } = new URL(text);
+    decodeURIComponent(username + password); // a percent sign that stands for itself
+    return hostname !== '' && /^\/?\d*$/.test(pathname);
+  } catch {
+    return false; // both only throw where the text is malformed
+  }
+}
+
+/** As it may be logged. In a text that is no URL nobody knows where the password stands, so little of it is shown. */
+function withoutSecrets(text: string): string {
+  const [scheme = ''] = /^rediss?:(\/\/)?/i.exec(text) ?? [];
+  return JSON.stringify(/[@?]/.test(text) ? `${scheme}…` : text.slice(0, 100));
 }

@@ -4,6 +4,7 @@ import {
   forwardRef,
   type ConfigurableModuleAsyncOptions,
   type DynamicModule,
+  type InjectionToken,
   type Provider,
 } from '@nestjs/common';
 import { ApplicationConfig, DiscoveryModule, DiscoveryService } from '@nestjs/core';
@@ -13,8 +14,7 @@ import { DqEvents } from '../events/events.js';
 import { DqHealth } from '../health/health.js';
 import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
-import type { Clock } from '../time/clock.js';
-import { ENVIRONMENT, realEnvironment, type Backend, type Environment } from './environment.js';
+import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
 import { HandlerExplorer } from './handler-explorer.js';
 import { HandlerInvoker } from './handler-invoker.js';
 import { DqLifecycle } from './lifecycle.js';
@@ -22,9 +22,9 @@ import { ListenerExplorer } from './listener-explorer.js';
 import { OPTION_NAMES, type DqOptions, type ResolvedOptions } from './options.js';
 import { DqRunPhaseModule, RunPhase } from './run-phase.js';
 import { DqRuntime } from './runtime.js';
-import { INJECTABLES, checkClusterName, dqToken } from './tokens.js';
+import { INJECTABLES, checkClusterName, dqToken, type DqInjectable, type DqPart } from './tokens.js';
 
-/** What is said of the module itself, beside its options. */
+/** What belongs to the module itself, beside its options. */
 export interface DqExtras {
   /**
    * Of a cluster beside the one without a name: `@InjectDq(name)` injects its producer, and handlers choose it by
@@ -64,7 +64,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 @Module({})
 class DqClusterModule {}
 
-/** Nest asks for it where it finds `DqModule` itself among imports. */
+/** Nest resolves it where `imports` has `DqModule` itself, and so gets the error. */
 const withoutOptions = forwardRef(() => {
   throw new DqError(
     'DQ_CONFIG',
@@ -104,88 +104,42 @@ export class DqModule extends ConfigurableModuleClass {
 
 /** All that stands behind one cluster. */
 function clusterProviders(cluster: string | undefined): Provider[] {
-  const token = (...[what]: Parameters<typeof dqToken>) => dqToken(what, cluster);
+  const provide = (
+    what: DqInjectable | DqPart,
+    inject: InjectionToken[],
+    useFactory: (...injected: any[]) => unknown,
+  ): Provider => ({ provide: dqToken(what, cluster), inject, useFactory });
+  const options = dqToken('options', cluster);
+  const runtime = dqToken('runtime', cluster);
   return [
-    {
-      provide: token('options'),
-      useFactory: (options: DqOptions, environment: Environment) => environment.resolve(options, cluster),
-      inject: [MODULE_OPTIONS_TOKEN, ENVIRONMENT],
-    },
     { provide: ENVIRONMENT, useValue: realEnvironment },
-    {
-      provide: token('clock'),
-      useFactory: ({ clock }: Environment) => clock,
-      inject: [ENVIRONMENT],
-    },
-    {
-      provide: token('backend'),
-      useFactory: (options: ResolvedOptions, clock: Clock, environment: Environment): Backend =>
-        environment.backend(options, { clock, name: cluster }),
-      inject: [token('options'), token('clock'), ENVIRONMENT],
-    },
-    {
-      provide: token('runtime'),
-      useFactory: (options: ResolvedOptions, clock: Clock, backend: Backend) =>
-        new DqRuntime(options, clock, backend, cluster),
-      inject: [token('options'), token('clock'), token('backend')],
-    },
-    {
-      provide: token(DqProducer),
-      useFactory: ({ producer }: DqRuntime) => producer,
-      inject: [token('runtime')],
-    },
-    {
-      provide: token(DqConsumer),
-      useFactory: ({ consumer }: DqRuntime) => consumer,
-      inject: [token('runtime')],
-    },
-    {
-      provide: token(DqDeadLetters),
-      useFactory: ({ deadLetters }: DqRuntime) => deadLetters,
-      inject: [token('runtime')],
-    },
-    {
-      provide: token(DqEvents),
-      useFactory: ({ events }: DqRuntime) => events,
-      inject: [token('runtime')],
-    },
-    {
-      provide: token(DqHealth),
-      useFactory: ({ health }: DqRuntime) => health,
-      inject: [token('runtime')],
-    },
-    {
-      provide: token('listeners'),
-      useFactory: (discovery: DiscoveryService, { events }: DqRuntime) =>
-        new ListenerExplorer(discovery, events, cluster),
-      inject: [DiscoveryService, token('runtime')],
-    },
-    {
-      provide: token('explorer'),
-      useFactory: (discovery: DiscoveryService, config: ApplicationConfig, options: ResolvedOptions) =>
-        new HandlerExplorer(discovery, new HandlerInvoker(config, options.logger), options, cluster),
-      inject: [DiscoveryService, ApplicationConfig, token('options')],
-    },
-    {
-      provide: token('lifecycle'),
-      useFactory: (
-        runtime: DqRuntime,
-        explorer: HandlerExplorer,
-        listeners: ListenerExplorer,
-        phase: RunPhase,
-        options: ResolvedOptions,
-        clock: Clock,
-      ) => new DqLifecycle(runtime, explorer, listeners, phase, options, clock, cluster),
-      inject: [
-        token('runtime'),
-        token('explorer'),
-        token('listeners'),
-        RunPhase,
-        token('options'),
-        token('clock'),
-      ],
-    },
+    provide('options', [MODULE_OPTIONS_TOKEN, ENVIRONMENT], (given: DqOptions, environment: Environment) =>
+      environment.resolve(given, cluster),
+    ),
+    provide('runtime', [options, ENVIRONMENT], (resolved: ResolvedOptions, environment: Environment) => {
+      const { clock } = environment;
+      const backend = environment.backend(resolved, { clock, name: cluster });
+      return new DqRuntime(resolved, clock, backend, cluster);
+    }),
+    provide(DqProducer, [runtime], ({ producer }: DqRuntime) => producer),
+    provide(DqConsumer, [runtime], ({ consumer }: DqRuntime) => consumer),
+    provide(DqDeadLetters, [runtime], ({ deadLetters }: DqRuntime) => deadLetters),
+    provide(DqEvents, [runtime], ({ events }: DqRuntime) => events),
+    provide(DqHealth, [runtime], ({ health }: DqRuntime) => health),
+    provide('lifecycle', [runtime, RunPhase, DiscoveryService, ApplicationConfig], lifecycleOf),
   ];
+}
+
+function lifecycleOf(
+  runtime: DqRuntime,
+  phase: RunPhase,
+  discovery: DiscoveryService,
+  config: ApplicationConfig,
+): DqLifecycle {
+  const { options, events, name } = runtime;
+  const invoker = new HandlerInvoker(config, options.logger);
+  const handlers = new HandlerExplorer(discovery, invoker, options, name);
+  return new DqLifecycle(runtime, handlers, new ListenerExplorer(discovery, events, name), phase);
 }
 
 function checkName({ name }: DqExtras): void {

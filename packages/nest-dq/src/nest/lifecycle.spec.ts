@@ -23,7 +23,6 @@ import { DqModule } from './dq-module.js';
 import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
 import type { DqOptions } from './options.js';
 import { Recurring } from './recurring.js';
-import { dqToken } from './tokens.js';
 
 /** A promise and how to settle it. */
 function signal<T = void>() {
@@ -90,7 +89,7 @@ function compile(options: DqOptions = {}, clock?: VirtualClock): Promise<Testing
     imports: [DqModule.forRoot({ logger, ...options })],
     providers: [Witness],
   });
-  if (clock) builder.overrideProvider(dqToken('clock')).useValue(clock);
+  if (clock) builder.overrideProvider(ENVIRONMENT).useValue({ ...realEnvironment, clock });
   return builder.compile();
 }
 

@@ -4,7 +4,7 @@ import type { HandlerMethod } from '../api/job.js';
 import { occurrencesOf } from '../recurring/occurrences.js';
 import { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { Series } from '../recurring/series.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Timer } from '../time/clock.js';
 import type { ClusterNames, NestModule } from './found-methods.js';
 import type { FoundHandler, HandlerExplorer } from './handler-explorer.js';
 import type { ListenerExplorer } from './listener-explorer.js';
@@ -22,6 +22,8 @@ const HOOKS_WITHIN = 1_000;
  * work; producers work until every other module is done.
  */
 export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationShutdown {
+  readonly cluster: string | undefined;
+  private readonly options: ResolvedOptions;
   private readonly logger: LoggerService;
   private readonly scheduler: SeriesScheduler;
   /** Of the handlers that were found, until that is told. */
@@ -33,16 +35,15 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
 
   constructor(
     private readonly runtime: DqRuntime,
-    private readonly explorer: HandlerExplorer,
+    private readonly handlers: HandlerExplorer,
     private readonly listeners: ListenerExplorer,
     private readonly phase: RunPhase,
-    private readonly options: ResolvedOptions,
-    private readonly clock: Clock,
-    readonly cluster?: string,
   ) {
     phase.members.add(this);
+    const { options, clock, events, name } = runtime;
+    this.options = options;
     this.logger = options.logger;
-    const { events } = runtime;
+    this.cluster = name;
     this.scheduler = new SeriesScheduler({ events, clock, trouble: (message) => this.logger.warn(message) });
   }
 
@@ -64,7 +65,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   private async take(modules?: ReadonlySet<NestModule>): Promise<void> {
     const { consume } = this.options;
     const clusters = this.clusters();
-    const handlers = this.explorer.explore(clusters, modules);
+    const handlers = this.handlers.explore(clusters, modules);
     this.listeners.attach(clusters, modules);
     for (const found of handlers) {
       const handler = await this.recurring(found);
@@ -97,7 +98,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
       return;
     }
     this.logger.log(`consumes ${tubes.join(', ')}`);
-    if (advise) this.hooksReminder ??= this.clock.after(HOOKS_WITHIN, () => this.remindOfHooks());
+    if (advise) this.hooksReminder ??= this.runtime.clock.after(HOOKS_WITHIN, () => this.remindOfHooks());
     await this.scheduler.start();
   }
 
@@ -126,7 +127,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     const { producer } = this.runtime;
     try {
       const occurrences = await occurrencesOf(recurrence.plan, recurrence.tz);
-      occurrences.after(this.clock.wall()); // a plan that fails does so now
+      occurrences.after(this.runtime.clock.wall()); // a plan that fails does so now
       const series = new Series(token as string, { producer, occurrences, handler });
       this.scheduler.add(series);
       return (payload, job) => series.run(payload, job);

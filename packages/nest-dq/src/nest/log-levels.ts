@@ -2,10 +2,10 @@ import type { LogLevel, LoggerService } from '@nestjs/common';
 import { DqError, show } from '../errors.js';
 import { wrong } from './option-checks.js';
 
-/** A level of Nest's, or nothing is told. */
+/** One of Nest's levels; `off`: no line. */
 export type DqLogLevel = LogLevel | 'off';
 
-/** At which level it is told what happens often. All else has a level of its own. */
+/** The levels of what happens often. Everything else has a level of its own. */
 export interface DqLogLevels {
   /** A run that failed, and no dead letter came of it: it is tried again, or its job was revoked or replaced. @default 'warn' */
   retries?: DqLogLevel;
@@ -24,15 +24,7 @@ export const DEFAULT_LOG_LEVELS: Required<DqLogLevels> = {
   servers: 'warn',
 };
 
-const LEVELS: readonly unknown[] = [
-  'fatal',
-  'error',
-  'warn',
-  'log',
-  'debug',
-  'verbose',
-  'off',
-] satisfies DqLogLevel[];
+const LEVELS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const satisfies LogLevel[];
 
 /** Checks what the user gave, and that the logger has a method for it; `DQ_CONFIG`. */
 export function resolveLogLevels(given: DqLogLevels = {}, logger: LoggerService): Required<DqLogLevels> {
@@ -48,10 +40,21 @@ export function resolveLogLevels(given: DqLogLevels = {}, logger: LoggerService)
         `there is no \`logLevels.${name}\` (given ${show(level)}); there are ${names}`,
       );
     }
-    if (!LEVELS.includes(level)) throw wrong(`\`logLevels.${name}\``, level, `one of ${LEVELS.join(', ')}`);
+    if (level !== 'off' && !LEVELS.includes(level))
+      throw wrong(`\`logLevels.${name}\``, level, `one of ${LEVELS.join(', ')}, off`);
     if (level !== 'off' && typeof logger[level] !== 'function')
       throw wrong(`\`logLevels.${name}\``, level, `a level that the \`logger\` has a method for`);
     levels[name] = level;
   }
   return levels;
+}
+
+/** Begins each line with the name of its cluster, if that has one. */
+export function clusterLogger(logger: LoggerService, cluster: string | undefined): LoggerService {
+  if (cluster === undefined) return logger;
+  const named = LEVELS.filter((level) => logger[level]).map((level) => [
+    level,
+    (message: unknown, ...more: unknown[]) => logger[level]!(`[${cluster}] ${String(message)}`, ...more),
+  ]);
+  return Object.fromEntries(named) as LoggerService;
 }

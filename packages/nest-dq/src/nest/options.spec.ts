@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DqError } from '../errors.js';
-import { parseEndpoint } from './endpoint.js';
+import { parseEndpoint } from './backend-options.js';
 import { resolveOptions, type DqOptions } from './options.js';
 
 const redis = 'redis://localhost';

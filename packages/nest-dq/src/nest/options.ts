@@ -6,8 +6,7 @@ import { checkHooks, type DqHooks } from '../events/hooks.js';
 import type { HandlerOptions } from '../api/job.js';
 import type { Duration } from '../time/duration.js';
 import { resolveFolder, resolveServers, type Folder, type Servers } from './backend-options.js';
-import { clusterLogger } from './cluster-logger.js';
-import { resolveLogLevels, type DqLogLevels } from './log-levels.js';
+import { clusterLogger, resolveLogLevels, type DqLogLevels } from './log-levels.js';
 import {
   asConfigError,
   checkBoolean,
@@ -102,8 +101,8 @@ export interface DqOptions {
   logLevels?: DqLogLevels;
 }
 
-/** The options after they were checked and filled. Durations in milliseconds. */
-export interface ResolvedOptions {
+/** The options after they were checked and filled. */
+export interface ResolvedOptions extends Milliseconds, Required<Pick<DqOptions, 'prefix' | 'consume'>> {
   /** Undefined: an embedded node and ledger. */
   readonly servers?: Servers;
   /** Where the embedded node and ledger keep everything. Undefined: in memory. */
@@ -112,22 +111,16 @@ export interface ResolvedOptions {
   readonly memory: boolean;
   readonly replicas: number;
   readonly minWritten: number;
-  readonly backupDelay: number;
-  readonly patience: number;
-  readonly prefix: string;
-  readonly consume: boolean;
   readonly handlers: HandlerSettings;
-  readonly drainLimit: number;
-  readonly lease: number;
-  readonly doneTtl: number;
-  readonly staleAfter: number;
-  readonly lateAfter: number;
   readonly hooks: readonly DqHooks[];
   readonly logger: LoggerService;
   readonly logLevels: Required<DqLogLevels>;
-  /** Whether to warn of how the application is run: not in a test, which is run as it should be. */
+  /** Whether to warn of how the application is run. The test kit does not. */
   readonly advise: boolean;
 }
+
+type Durations = 'backupDelay' | 'patience' | 'drainLimit' | 'lease' | 'doneTtl' | 'staleAfter' | 'lateAfter';
+type Milliseconds = { readonly [Name in Durations]: number };
 
 const DEFAULTS = {
   replicas: 3,
@@ -175,39 +168,31 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
   const nodes = servers?.beanstalks.length ?? embeddedNodes;
   const given = { ...DEFAULTS, ...withoutUndefined(options) };
 
+  const count = (name: 'replicas' | 'minWritten', most: number, why: string) =>
+    options[name] === undefined ? Math.min(DEFAULTS[name], most) : checkCount(name, given[name], most, why);
   const mostReplicas = Math.min(nodes, MOST_REPLICAS);
-  const replicas =
-    options.replicas === undefined
-      ? Math.min(DEFAULTS.replicas, mostReplicas)
-      : checkCount(
-          'replicas',
-          given.replicas,
-          mostReplicas,
-          nodes === mostReplicas ? 'the number of nodes' : 'the most there can be',
-        );
-  const minWritten =
-    options.minWritten === undefined
-      ? Math.min(DEFAULTS.minWritten, replicas)
-      : checkCount('minWritten', given.minWritten, replicas, 'the number of replicas');
+  const why = nodes === mostReplicas ? 'the number of nodes' : 'the most there can be';
+  const replicas = count('replicas', mostReplicas, why);
 
+  const duration = (name: Durations, least: number) => checkDuration(name, given[name], least);
+  const lease = duration('lease', 3 * SECOND);
   const logger = options.logger === undefined ? new Logger('Dq') : checkLogger(options.logger);
-  const lease = checkDuration('lease', given.lease, 3 * SECOND);
   return {
     servers,
     folder,
     memory: options.embedded === 'memory',
     replicas,
-    minWritten,
-    backupDelay: checkDuration('backupDelay', given.backupDelay, SECOND),
-    patience: checkDuration('patience', given.patience, 0),
+    minWritten: count('minWritten', replicas, 'the number of replicas'),
+    backupDelay: duration('backupDelay', SECOND),
+    patience: duration('patience', 0),
     prefix: checkPrefix(given.prefix),
     consume: checkBoolean('consume', given.consume),
     handlers: asConfigError('`handlers`: ', () => resolveHandlerOptions(given.handlers)),
-    drainLimit: checkDuration('drainLimit', given.drainLimit, 0),
+    drainLimit: duration('drainLimit', 0),
     lease,
-    doneTtl: checkDoneTtl(checkDuration('doneTtl', given.doneTtl, MINUTE), lease),
-    staleAfter: checkDuration('staleAfter', given.staleAfter, MINUTE),
-    lateAfter: checkDuration('lateAfter', given.lateAfter, 0),
+    doneTtl: checkDoneTtl(duration('doneTtl', MINUTE), lease),
+    staleAfter: duration('staleAfter', MINUTE),
+    lateAfter: duration('lateAfter', 0),
     hooks: checkHooks(given.hooks),
     advise: true,
     logger: clusterLogger(logger, cluster),

@@ -1,10 +1,8 @@
 import type { NodeListener } from '../cluster/cluster-node.js';
-import type { Cluster } from '../cluster/cluster.js';
 import { ClusterConsumer } from '../consumer/consumer.js';
 import { DqError, show, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { ClusterHealth } from '../health/cluster-health.js';
-import type { Ledger } from '../ledger/ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { Succession } from '../ledger/succession.js';
 import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/hooks.js';
@@ -18,10 +16,7 @@ import type { ResolvedOptions } from './options.js';
 /** Milliseconds that a start waits for the nodes' first answers. */
 const FIRST_ANSWERS = 500;
 
-/**
- * All parts of one cluster in one application: puts them together, which opens nothing; starts them; and closes them in
- * order.
- */
+/** All parts of one cluster in one application. The constructor puts them together, and opens nothing. */
 export class DqRuntime {
   readonly producer: ClusterProducer;
   readonly consumer: ClusterConsumer;
@@ -29,51 +24,39 @@ export class DqRuntime {
   readonly events: EventHub;
   readonly health: ClusterHealth;
 
-  private readonly cluster: Cluster;
-  private readonly ledger: Ledger;
   private readonly settleQueue: SettleQueue;
   private readonly hooksToStart: DqHooks[];
   private readonly unhook: (() => void)[] = [];
   private closing: Promise<void> | undefined;
 
   constructor(
-    private readonly options: ResolvedOptions,
-    private readonly clock: Clock,
+    readonly options: ResolvedOptions,
+    readonly clock: Clock,
     private readonly backend: Backend,
-    private readonly name?: string,
+    /** Of the cluster. */
+    readonly name?: string,
   ) {
     const report = new LogReport(options.logger, options.logLevels, clock);
     const { hooks, lateAfter } = options;
     const listenerFailed = (who: string, error: Error) => report.listenerFailed(who, error);
     this.hooksToStart = [...hooks];
     const events = (this.events = new EventHub({ lateAfter, listenerFailed }));
-    this.cluster = backend.cluster;
-    this.ledger = backend.ledger;
-    this.health = new ClusterHealth(this.cluster, backend.askRedis);
-    for (const node of this.cluster.nodes) {
+    const { cluster, ledger } = backend;
+    this.health = new ClusterHealth(cluster, backend.askRedis);
+    for (const node of cluster.nodes) {
       node.listen(report);
       node.listen(nodeEvents(events));
     }
-    this.ledger.listen(report);
-    const { cluster, ledger } = this;
+    ledger.listen(report);
     const { handover } = ledger;
     const succession = handover && new Succession(handover, cluster.nodes);
-    const settleQueue = new SettleQueue(ledger, clock, succession);
-    this.settleQueue = settleQueue;
-    const onSchedule = scheduleHook(hooks);
-    const producing = { cluster, ledger, settleQueue, clock, settings: options, events, onSchedule };
+    const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock, succession));
+    const parts = { cluster, ledger, settleQueue, clock, events };
+    const producing = { ...parts, settings: options, onSchedule: scheduleHook(hooks) };
     this.producer = new ClusterProducer(producing);
     this.deadLetters = new ClusterDeadLetters(producing);
-    this.consumer = new ClusterConsumer(options, {
-      cluster,
-      ledger,
-      settleQueue,
-      clock,
-      report,
-      events,
-      around: handlerHook(hooks),
-      stopped: (stop) => backend.stopped(stop),
-    });
+    const { stopped } = backend;
+    this.consumer = new ClusterConsumer(options, { ...parts, report, around: handlerHook(hooks), stopped });
   }
 
   /** Opens what keeps the jobs, before all else. `DQ_DISK`, `DQ_CONFIG`. */
@@ -87,8 +70,8 @@ export class DqRuntime {
       const stop = hook.onStart?.({ name: this.name, events: this.events, load: () => this.load() });
       if (stop) this.unhook.push(stop);
     }
-    this.cluster.start();
-    this.ledger.start();
+    this.backend.cluster.start();
+    this.backend.ledger.start();
     this.settleQueue.start();
   }
 
@@ -97,8 +80,9 @@ export class DqRuntime {
    * later is told, and gets no copies.
    */
   async refuseTwins(): Promise<void> {
-    await this.cluster.firstAnswers(this.clock, FIRST_ANSWERS);
-    for (const { endpoint, twin } of this.cluster.nodes) {
+    const { cluster } = this.backend;
+    await cluster.firstAnswers(this.clock, FIRST_ANSWERS);
+    for (const { endpoint, twin } of cluster.nodes) {
       if (!twin) continue;
       const [one, other] = [show(twin.endpoint), show(endpoint)];
       throw new DqError(
@@ -119,13 +103,13 @@ export class DqRuntime {
   }
 
   private load(): DqLoad {
-    const nodes = Object.fromEntries(this.cluster.nodes.map(({ endpoint, up }) => [endpoint, up]));
+    const nodes = Object.fromEntries(this.backend.cluster.nodes.map(({ endpoint, up }) => [endpoint, up]));
     return { nodes, tubes: this.consumer.load(), owed: this.settleQueue.size };
   }
 
   private async end(): Promise<void> {
-    const { producer, deadLetters, settleQueue, ledger, cluster, backend, events } = this;
-    const parts = [producer, deadLetters, settleQueue, ledger, cluster, backend, events];
+    const { producer, deadLetters, settleQueue, backend, events } = this;
+    const parts = [producer, deadLetters, settleQueue, backend.ledger, backend.cluster, backend, events];
     const steps: (() => void | Promise<void>)[] = [
       ...parts.map((part) => () => part.close()),
       ...this.unhook,

@@ -13,7 +13,7 @@ export const INJECTABLES = [DqProducer, DqConsumer, DqDeadLetters, DqEvents, DqH
 export type DqInjectable = (typeof INJECTABLES)[number];
 
 /** What only the module itself injects. */
-export type DqPart = 'options' | 'clock' | 'backend' | 'runtime' | 'explorer' | 'listeners' | 'lifecycle';
+export type DqPart = 'options' | 'runtime' | 'lifecycle';
 
 /** The token of one thing of one cluster, so that two clusters in an application never share a token. */
 export function dqToken(what: DqInjectable | DqPart, cluster?: string): InjectionToken {
