@@ -33,7 +33,7 @@ const MAY_IMPORT = {
   'ledger/redis': [...BASICS, 'copies/location', 'ledger', 'ledger/rules', 'ledger/lease-thread'],
   'ledger/lease-thread': [...BASICS, 'ledger', 'ledger/redis'],
   copies: [...BASICS, 'api', 'copies/location', 'cluster', 'ledger'],
-  events: [...BASICS, 'api', 'copies'],
+  events: [...BASICS, 'api'],
   producer: LOWER,
   consumer: LOWER,
   health: ['cluster'],

@@ -48,7 +48,7 @@ export {
 } from './api/job.js';
 export { DqConsumer, type Consumption } from './consumer/consumer.js';
 export { DqDeadLetters } from './producer/dead-letters.js';
-export type { DeadLetter } from './copies/dead-letter.js';
+export type { DeadLetter } from './api/dead-letter.js';
 export type { DiscardResult, ReviveResult } from './api/job.js';
 export { DqEvents, type DqEventMap, type DqEventName } from './events/events.js';
 export { OnDq } from './nest/on-dq.js';

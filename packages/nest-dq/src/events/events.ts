@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { DeadLetter } from '../copies/dead-letter.js';
+import type { DeadLetter } from '../api/dead-letter.js';
 import type { DelayedJob, JobReceipt, JobRefText } from '../api/job.js';
 
 /** What each event carries. All are of this process: what it scheduled, revoked and ran, and the nodes as it sees them. */

@@ -1,6 +1,7 @@
 import { deleteCopies } from '../copies/deletion.js';
 import { readCopy } from '../copies/reading.js';
-import { deadLetter, type DeadLetter } from '../copies/dead-letter.js';
+import type { DeadLetter } from '../api/dead-letter.js';
+import { makeDeadLetter } from '../copies/make-dead-letter.js';
 import { DqError, show } from '../errors.js';
 import { parseRef, type JobTarget } from '../copies/job-ref.js';
 import type { DiscardResult, JobRef, PatienceOptions, ReviveResult } from '../api/job.js';
@@ -165,7 +166,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
   private async opened(storedAs: string, letter: Letter): Promise<DeadLetter> {
     const copy = await readCopy(this.parts.cluster, letter, letter.places);
     const tube = withoutPrefix(storedAs, this.parts.settings.prefix);
-    return deadLetter({ tube, storedAs, letter, copy });
+    return makeDeadLetter({ tube, storedAs, letter, copy });
   }
 
   private refuseIfClosed(): void {

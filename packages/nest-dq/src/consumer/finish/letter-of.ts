@@ -1,4 +1,5 @@
-import { deadLetter, type DeadLetter } from '../../copies/dead-letter.js';
+import type { DeadLetter } from '../../api/dead-letter.js';
+import { makeDeadLetter } from '../../copies/make-dead-letter.js';
 import type { Letter } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeNames } from '../run/run.js';
@@ -11,5 +12,5 @@ export function letterOf(
 ): DeadLetter {
   const { id, born, generation } = header;
   const letter = { ...end, id, born, generation, places };
-  return deadLetter({ tube, storedAs, letter, copy: { header, content } });
+  return makeDeadLetter({ tube, storedAs, letter, copy: { header, content } });
 }

@@ -1,0 +1,44 @@
+import { decodePayload, type Envelope } from './envelope.js';
+import { DqError } from '../errors.js';
+import { formatRef } from './job-ref.js';
+import type { DeadLetter } from '../api/dead-letter.js';
+import type { Letter } from '../ledger/requests.js';
+
+/** What the ledger knows of a letter, and a copy of its job: only the copy has the payload and the key. */
+export interface LetterParts {
+  /** Without the prefix. */
+  readonly tube: string;
+  /** As nodes and ledger know it. */
+  readonly storedAs: string;
+  readonly letter: Letter;
+  /** Undefined while none is in reach. */
+  readonly copy: Envelope | undefined;
+}
+
+/** A letter as users see it. */
+export function makeDeadLetter({ tube, storedAs, letter, copy }: LetterParts): DeadLetter {
+  const { id, born, due, attempt, died, why, error, places } = letter;
+  const key = copy?.header.key;
+  const copies = copy?.header.copies ?? places.length;
+  return {
+    id,
+    ref: formatRef({ tube: storedAs, id, key, born, due, copies, places }),
+    tube,
+    ...(key === undefined ? {} : { key }),
+    ...(copy ? payloadOf(copy) : {}),
+    dueAt: new Date(due),
+    diedAt: new Date(died),
+    attempt,
+    why,
+    ...(error ? { error } : {}),
+  };
+}
+
+function payloadOf({ content }: Envelope): { payload?: unknown } {
+  try {
+    return { payload: decodePayload(content) };
+  } catch (error) {
+    if (error instanceof DqError) return {}; // that is why it is dead
+    throw error;
+  }
+}

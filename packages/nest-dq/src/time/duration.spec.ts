@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals';
+import { duration, parseDuration } from './duration.js';
+
+const DAY = 86_400_000;
+
+describe('parseDuration', () => {
+  it.each<[string | number, number]>([
+    [0, 0],
+    [1.2, 2],
+    [1e12 - 1, 1e12 - 1],
+    ['0s', 0],
+    ['500ms', 500],
+    ['1.5ms', 2],
+    ['30s', 30_000],
+    ['1.5h', 5_400_000],
+    ['15m', 900_000],
+    ['1 minute', 60_000],
+    ['12h', 12 * 3_600_000],
+    ['2 days', 2 * DAY],
+    ['1w', 7 * DAY],
+    [' 3 weeks ', 21 * DAY],
+    ['15 Minutes', 900_000],
+    ['15MIN', 900_000],
+    ['2H', 7_200_000],
+    ['500MS', 500],
+  ])('takes %p', (value, ms) => {
+    expect(parseDuration(value, 'x')).toBe(ms);
+  });
+
+  it.each<[unknown, RegExp]>([
+    ['900', /no unit/],
+    ['1.5', /no unit/],
+    ['-5m', /negative/],
+    ['- 5m', /negative/],
+    [-1, /negative/],
+    ['1M', /M might mean months; minutes are m/],
+    ['15 M', /M might mean months/],
+    ['1MO', /months and years/],
+    ['1 month', /months and years/],
+    ['2y', /months and years/],
+    ['1 year', /months and years/],
+    ['Infinity', /not a duration/],
+    ['Infinityms', /not a duration/],
+    ['NaN', /not a duration/],
+    ['', /not a duration/],
+    ['soon', /not a duration/],
+    ['1h30m', /not a duration/],
+    ['1e3ms', /not a duration/],
+    ['.5s', /not a duration/],
+    ['+5s', /not a duration/],
+    ['5 ms later', /not a duration/],
+    ['PT5M', /not a duration/],
+    ['12000d', /longer than 31 years/],
+    ['999999999999.5ms', /longer than 31 years/],
+    [`${'0'.repeat(120)}5s`, /longer than 31 years/],
+    [NaN, /not a finite number/],
+    [Infinity, /not a finite number/],
+    [1e12, /timestamp.*`at`/],
+    [1e12 - 0.5, /timestamp.*`at`/],
+    [1_900_000_000_000, /timestamp of 2030-03-17T17:46:40.000Z, which belongs in `at`/],
+    [undefined, /neither a number nor a text/],
+    [null, /neither a number nor a text/],
+    [new Date(5), /1970-01-01T00:00:00.005Z: that is an instant, which belongs in `at`/],
+    [{ epochMilliseconds: 5 }, /an instant, which belongs in `at`/],
+    [{ toDate: () => new Date(5) }, /an instant, which belongs in `at`/],
+    [{}, /neither a number nor a text/],
+    [5n, /neither a number nor a text/],
+  ])('refuses %p', (value, why) => {
+    const parse = () => parseDuration(value as string, 'the delay');
+    expect(parse).toThrow(expect.objectContaining({ code: 'DQ_BAD_DURATION' }));
+    expect(parse).toThrow(why);
+    expect(parse).toThrow(/^DQ_BAD_DURATION: the delay is .*'15m'/);
+  });
+});
+
+describe('duration', () => {
+  it('makes milliseconds of a text that the compiler does not know', () => {
+    expect([duration('15m' as string), duration(' 1.5ms '), duration(5)]).toEqual([900_000, 2, 5]);
+    expect(() => duration('900')).toThrow(/^DQ_BAD_DURATION: the duration is "900": no unit/);
+    expect(() => duration(undefined as unknown as string)).toThrow(/the duration is undefined/);
+  });
+});
