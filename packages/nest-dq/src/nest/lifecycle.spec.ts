@@ -1,6 +1,4 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import {
   Injectable,
   type BeforeApplicationShutdown,
@@ -8,7 +6,6 @@ import {
   type OnApplicationShutdown,
   type OnModuleDestroy,
   type OnModuleInit,
-  type Provider,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
@@ -22,7 +19,6 @@ import { DelayedHandler } from './delayed-handler.js';
 import { DqModule } from './dq-module.js';
 import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
 import type { DqOptions } from './options.js';
-import { Recurring } from './recurring.js';
 
 /** A promise and how to settle it. */
 function signal<T = void>() {
@@ -174,13 +170,6 @@ describe('the life of an application', () => {
     await closeOn(clock, app);
   });
 
-  it('refuses handlers made by hand with `consume: false`', async () => {
-    const app = await compile({ consume: false });
-    const byHand = app.get(DqConsumer).consume('by.hand', () => undefined);
-    await expect(byHand).rejects.toMatchObject({ code: 'DQ_CONFIG' });
-    await app.close();
-  });
-
   it('checks handlers with `consume: false`, too', async () => {
     @Injectable()
     class Wrong {
@@ -305,121 +294,5 @@ describe('a close in which something fails', () => {
     await expect(app.get(DqProducer).now('work', 1)).rejects.toMatchObject({ code: 'DQ_CLOSED' });
     await app.close();
     expect(stopped).toHaveBeenCalledTimes(1);
-  });
-});
-
-describe('what is logged at the start', () => {
-  async function startAndClose(options: DqOptions = {}): Promise<void> {
-    const imports = [DqModule.forRoot({ logger, ...options })];
-    const app = await Test.createTestingModule({ imports }).compile();
-    try {
-      await app.init();
-    } finally {
-      await app.close();
-    }
-  }
-
-  it('warns once that jobs are kept in memory, unless that was asked for', async () => {
-    await startAndClose({ embedded: 'memory' });
-    expect(logger.matching(/memory/)).toEqual([]);
-    await startAndClose();
-    expect(logger.matching(/memory/)).toEqual([expect.stringMatching(/^jobs are kept in memory/)]);
-  });
-
-  it('starts in production with jobs in memory only where that was asked for', async () => {
-    const env = process.env['NODE_ENV'];
-    process.env['NODE_ENV'] = 'production';
-    try {
-      await expect(startAndClose()).rejects.toThrow(
-        /DQ_CONFIG: NODE_ENV is production, and no option says what keeps the jobs.*`embedded: 'memory'`/,
-      );
-      await startAndClose({ embedded: 'memory' });
-    } finally {
-      process.env['NODE_ENV'] = env;
-    }
-    expect(logger.matching(/memory/)).toEqual([]);
-  });
-
-  it('warns after a second when nothing listens to SIGTERM', async () => {
-    const clock = new VirtualClock();
-    const app = await compile({}, clock);
-    app.get(Witness).release.resolve();
-    await app.init();
-    await clock.advance(999);
-    expect(logger.matching(/SIGTERM/)).toEqual([]);
-    await clock.advance(1);
-    expect(logger.matching(/SIGTERM/)).toEqual([expect.stringContaining('app.enableShutdownHooks()')]);
-    await closeOn(clock, app);
-  });
-
-  it.each<[string, DqOptions, boolean]>([
-    ['the application does', {}, true],
-    ['no handler runs here', { consume: false }, false],
-  ])('does not warn when %s', async (_when, options, hooks) => {
-    const clock = new VirtualClock();
-    const app = await compile(options, clock);
-    app.get(Witness).release.resolve();
-    await app.init();
-    if (hooks) app.enableShutdownHooks();
-    await clock.advance(1_000);
-    expect(logger.matching(/SIGTERM/)).toEqual([]);
-    await closeOn(clock, app);
-  });
-
-  it('names the tubes that are consumed', async () => {
-    @Injectable()
-    class Mails {
-      @DelayedHandler('mail')
-      mail(): void {}
-      @Recurring('digest', { name: 'never', next: () => undefined })
-      digest(): void {}
-    }
-    const start = async (options: DqOptions, providers: Provider[]) => {
-      const imports = [DqModule.forRoot({ logger, ...options })];
-      const app = await Test.createTestingModule({ imports, providers }).compile();
-      await app.init();
-      await app.close();
-    };
-    await start({}, []);
-    await start({ consume: false }, [Mails]);
-    expect(logger.matching(/consumes/)).toEqual([]);
-    const notHere = 'does not consume mail, digest in this process, as `consume` is false';
-    expect(logger.matching(/consume/)).toEqual([notHere]);
-    await start({}, [Mails]);
-    expect(logger.lines).toContainEqual({ level: 'log', message: 'consumes mail, digest' });
-    expect(logger.matching(/consumes/)).toHaveLength(1);
-  });
-
-  it('starts although no server answers, says so once, and ends', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' && address ? address.port : 0;
-    server.close();
-    await once(server, 'close');
-    const told = { node: signal(), redis: signal() };
-    jest.spyOn(logger, 'warn').mockImplementation((message) => {
-      logger.lines.push({ level: 'warn', message });
-      if (message.includes('is down')) told.node.resolve();
-      if (message.includes('Redis is away')) told.redis.resolve();
-    });
-    @Injectable()
-    class Two {
-      @DelayedHandler('one')
-      one(): void {}
-      @DelayedHandler('two')
-      two(): void {}
-    }
-    const app = await Test.createTestingModule({
-      imports: [
-        DqModule.forRoot({ logger, beanstalks: [`127.0.0.1:${port}`], redis: `redis://127.0.0.1:${port}` }),
-      ],
-      providers: [Two],
-    }).compile();
-    await app.init();
-    await Promise.all([told.node.promise, told.redis.promise]);
-    await app.close();
-    expect(logger.matching(/is down/)).toHaveLength(1);
-    expect(logger.matching(/Redis is away/)).toHaveLength(1);
   });
 });

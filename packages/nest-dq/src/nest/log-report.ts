@@ -113,8 +113,8 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     const after = `still running after the drain limit of ${limit} ms`;
     this.logger.warn(
       handlers === 1
-        ? `1 handler of ${tube} is ${after}; its job is given back, and runs again`
-        : `${handlers} handlers of ${tube} are ${after}; their jobs are given back, and run again`,
+        ? `1 handler of ${tube} is ${after}; its run is handed back, and its job runs again`
+        : `${handlers} handlers of ${tube} are ${after}; their runs are handed back, and their jobs run again`,
     );
   }
 

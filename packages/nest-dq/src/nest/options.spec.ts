@@ -54,14 +54,9 @@ describe('the options', () => {
   });
 
   it('take a folder for the embedded node, below the working directory unless it is absolute', () => {
-    expect(resolveOptions({ embedded: { dir: './data' } }).folder).toEqual({
-      dir: join(process.cwd(), 'data'),
-      patience: 15_000,
-    });
-    expect(resolveOptions({ embedded: { dir: '/var/lib/dq', patience: 0 } }).folder).toEqual({
-      dir: '/var/lib/dq',
-      patience: 0,
-    });
+    const folderOf = (embedded: DqOptions['embedded']) => resolveOptions({ embedded }).folder;
+    expect(folderOf({ dir: './data' })).toEqual({ dir: join(process.cwd(), 'data'), patience: 15_000 });
+    expect(folderOf({ dir: '/var/lib/dq', patience: 0 })).toEqual({ dir: '/var/lib/dq', patience: 0 });
     expect(resolveOptions({ embedded: {} })).toMatchObject({ folder: undefined, memory: false });
     expect(resolveOptions({ embedded: 'memory' })).toMatchObject({ folder: undefined, memory: true });
     expect(resolveOptions({ embedded: undefined }).folder).toBeUndefined();
@@ -75,10 +70,8 @@ describe('the options', () => {
   });
 
   it('shrink the number of copies to the nodes there are', () => {
-    expect(resolveOptions({ beanstalks: ['a:1', 'b:1'], redis })).toMatchObject({
-      replicas: 2,
-      minWritten: 2,
-    });
+    const two = resolveOptions({ beanstalks: ['a:1', 'b:1'], redis });
+    expect(two).toMatchObject({ replicas: 2, minWritten: 2 });
     expect(resolveOptions({ beanstalks: ['a:1'], redis })).toMatchObject({ replicas: 1, minWritten: 1 });
     expect(resolveOptions({ beanstalks, redis, replicas: 1 })).toMatchObject({ replicas: 1, minWritten: 1 });
   });
@@ -140,185 +133,90 @@ describe('the options', () => {
     },
   );
 
-  it.each<[string, unknown, RegExp]>([
-    ['no object', undefined, /undefined: expected an object/],
+  const servers = { beanstalks, redis };
+
+  it.each<[unknown, string]>([
+    [undefined, 'undefined: expected an object'],
+    [{ beanstalks: undefined, redis }, '`beanstalks` is undefined: expected a list'],
+    [{ beanstalks: [], redis }, '`beanstalks` is []: expected a list'],
+    [{ beanstalks: 'a:1,b:1', redis }, '`beanstalks` is "a:1,b:1": expected a list'],
+    [{ beanstalks: ['a:1', 'A:1'], redis }, '`beanstalks[1]` is "A:1": expected each node once'],
+    [{ beanstalks: ['a:1', 'b'], redis }, '`beanstalks[1]` is "b": expected \'host:port\''],
+    [{ beanstalks: [11300], redis }, "`beanstalks[0]` is 11300: expected 'host:port'"],
+    [{ beanstalks }, '`beanstalks` is given without `redis`'],
+    [{ redis }, '`redis` is given without `beanstalks`'],
+    [{ beanstalks, redis: undefined }, '`redis` is undefined: expected a URL'],
+    [{ redis: undefined }, '`redis` is undefined: expected a URL'],
+    [{ beanstalks, redis: 'http://:secret@a:1' }, '`redis` is a URL of http: expected redis:'],
+    [{ beanstalks, redis: '10.0.0.9' }, '`redis` is "10.0.0.9": expected redis://'],
+    [{ beanstalks, redis: 'localhost:6379' }, '`redis` is "localhost:6379": expected redis://'],
+    [{ beanstalks, redis: 'redis:10.0.0.9' }, '`redis` is "redis:10.0.0.9": expected redis://'],
+    [{ beanstalks, redis: 'not a url' }, '`redis` is "not a url": expected redis://'],
+    [{ beanstalks, redis: 'redis://' }, '`redis` is "redis://": expected redis://'],
+    [{ beanstalks, redis: 'redis://a:99999' }, '`redis` is "redis://a:99999": expected redis://'],
+    [{ beanstalks, redis: 'redis://a/jobs' }, '`redis` is "redis://a/jobs": expected redis://'],
+    [{ beanstalks, redis: 'redis://:secret#@a:1' }, '`redis` is "redis://…": expected redis://'],
+    [{ beanstalks, redis: 'redis://:100%secret@a:1' }, '`redis` is "redis://…": expected redis://'],
+    [{ beanstalks, redis: 'redis:a?password=secret' }, '`redis` is "redis:…": expected redis://'],
+    [{ beanstalks, redis: ':secret@a:1' }, '`redis` is "…": expected redis://'],
+    [{ beanstalks, redis: { db: -1 } }, '`redis.db` is -1: expected the number of a database, 0 or more'],
+    [{ beanstalks, redis: '' }, '`redis` is empty: expected a URL'],
+    [{ beanstalks, redis: 6379 }, '`redis` is a number: expected a URL'],
+    [{ ...servers, replicas: 5 }, '`replicas` is 5: expected 1 to 4 (the number of nodes)'],
+    [{ replicas: 2 }, '`replicas` is 2: expected 1 (the number of nodes)'],
+    [{ ...servers, replicas: 0 }, '`replicas` is 0: expected 1 to 4'],
+    [{ ...servers, replicas: 1.5 }, '`replicas` is 1.5: expected 1 to 4'],
+    [{ ...servers, minWritten: 4 }, '`minWritten` is 4: expected 1 to 3 (the number of replicas)'],
+    [{ ...servers, minWritten: 0 }, '`minWritten` is 0: expected 1 to 3'],
+    [{ backupDelay: 999 }, '`backupDelay` is 999: expected 1000 ms or more'],
+    [{ lease: '2s' }, '`lease` is "2s": expected 3000 ms or more'],
+    [{ lease: '15' }, '`lease` is "15": no unit'],
+    [{ lease: null }, '`lease` is null: neither a number nor a text'],
+    [{ doneTtl: '59s' }, '`doneTtl` is "59s": expected 60000 ms or more'],
     [
-      'beanstalks that are undefined',
-      { beanstalks: undefined, redis },
-      /`beanstalks` is undefined: expected a list/,
-    ],
-    ['no beanstalks', { beanstalks: [], redis }, /`beanstalks` is \[\]: expected a list/],
-    ['beanstalks as a text', { beanstalks: 'a:1,b:1', redis }, /`beanstalks` is "a:1,b:1": expected a list/],
-    [
-      'a node twice',
-      { beanstalks: ['a:1', 'A:1'], redis },
-      /`beanstalks\[1\]` is "A:1": expected each node once/,
-    ],
-    [
-      'a node without a port',
-      { beanstalks: ['a:1', 'b'], redis },
-      /`beanstalks\[1\]` is "b": expected 'host:port'/,
-    ],
-    [
-      'a node that is no text',
-      { beanstalks: [11300], redis },
-      /`beanstalks\[0\]` is 11300: expected 'host:port'/,
-    ],
-    ['beanstalks without redis', { beanstalks }, /`beanstalks` is given without `redis`.*give both/],
-    ['redis without beanstalks', { redis }, /`redis` is given without `beanstalks`.*give both/],
-    ['redis that is undefined', { beanstalks, redis: undefined }, /`redis` is undefined: expected a URL/],
-    ['redis that is undefined, alone', { redis: undefined }, /`redis` is undefined: expected a URL/],
-    [
-      'a URL of something else',
-      { beanstalks, redis: 'http://:secret@a:1' },
-      /`redis` is a URL of http: expected redis:/,
-    ],
-    ...[
-      ['10.0.0.9', '"10.0.0.9"'],
-      ['localhost:6379', '"localhost:6379"'],
-      ['redis:10.0.0.9', '"redis:10.0.0.9"'],
-      ['not a url', '"not a url"'],
-      ['redis://', '"redis://"'],
-      ['redis://a:99999', '"redis://a:99999"'],
-      ['redis://a/jobs', '"redis://a/jobs"'],
-      ['redis://:secret#@a:1', '"redis://…"'],
-      ['redis://:100%secret@a:1', '"redis://…"'],
-      ['redis:a?password=secret', '"redis:…"'],
-      [':secret@a:1', '"…"'],
-    ].map(
-      ([url, shown]) =>
-        [
-          `${url} for redis`,
-          { beanstalks, redis: url },
-          new RegExp(`\`redis\` is ${shown!.replaceAll('.', '\\.')}: expected redis://`),
-        ] satisfies [string, unknown, RegExp],
-    ),
-    [
-      'a database that is no number',
-      { beanstalks, redis: { host: 'a', db: -1 } },
-      /`redis\.db` is -1: expected the number of a database, 0 or more/,
-    ],
-    ['an empty redis', { beanstalks, redis: '' }, /`redis` is empty: expected a URL/],
-    ['redis as a number', { beanstalks, redis: 6379 }, /`redis` is a number: expected a URL/],
-    [
-      'too many replicas',
-      { beanstalks, redis, replicas: 5 },
-      /`replicas` is 5: expected 1 to 4 \(the number of nodes\)/,
-    ],
-    ['replicas on the embedded node', { replicas: 2 }, /`replicas` is 2: expected 1 \(the number of nodes\)/],
-    ['no replicas', { beanstalks, redis, replicas: 0 }, /`replicas` is 0: expected 1 to 4/],
-    ['half a replica', { beanstalks, redis, replicas: 1.5 }, /`replicas` is 1.5: expected 1 to 4/],
-    [
-      'too large a quorum',
-      { beanstalks, redis, minWritten: 4 },
-      /`minWritten` is 4: expected 1 to 3 \(the number of replicas\)/,
-    ],
-    ['no quorum', { beanstalks, redis, minWritten: 0 }, /`minWritten` is 0: expected 1 to 3/],
-    ['a short backup delay', { backupDelay: 999 }, /`backupDelay` is 999: expected 1000 ms or more/],
-    ['a short lease', { lease: '2s' }, /`lease` is "2s": expected 3000 ms or more/],
-    ['a lease without a unit', { lease: '15' }, /`lease` is "15": no unit/],
-    ['null for a duration', { lease: null }, /`lease` is null: neither a number nor a text/],
-    ['a short doneTtl', { doneTtl: '59s' }, /`doneTtl` is "59s": expected 60000 ms or more/],
-    [
-      'a doneTtl below four leases',
       { lease: '20s', doneTtl: '79s' },
-      /`doneTtl` is 79000 ms: expected 80000 ms or more, four leases of 20000 ms/,
+      '`doneTtl` is 79000 ms: expected 80000 ms or more, four leases of 20000',
     ],
-    ['a lateAfter without a unit', { lateAfter: '5' }, /`lateAfter` is "5": no unit/],
+    [{ lateAfter: '5' }, '`lateAfter` is "5": no unit'],
+    [{ hooks: {} }, '`hooks` is {}: expected a list of objects with the methods onSchedule'],
+    [{ hooks: [{}] }, '`hooks[0]` is {}: expected a list of objects'],
+    [{ hooks: [{ onSchedule: 5 }] }, '`hooks[0]` is {"onSchedule":5}: expected'],
+    [{ staleAfter: 1 }, '`staleAfter` is 1: expected 60000 ms or more'],
+    [{ drainLimit: -1 }, '`drainLimit` is -1: negative'],
+    [{ prefix: 'shop{1}' }, '`prefix` is "shop{1}": expected up to 199 of'],
+    [{ prefix: '-shop' }, '`prefix` is "-shop"'],
+    [{ prefix: 'x'.repeat(200) }, '`prefix` is "xxx'],
+    [{ prefix: 1 }, '`prefix` is 1'],
+    [{ consume: 'false' }, '`consume` is "false": expected true or false'],
+    [{ handlers: { concurrency: 0 } }, '`handlers`: `concurrency` is 0: expected'],
+    [{ handlers: { timeout: 0 } }, '`timeout` is 0: expected longer than 0'],
+    [{ handlers: { cluster: 'x' } }, '`handlers`: there is no handler option `cluster`'],
+    [{ logger: { log() {} } }, ': expected an object with the methods'],
+    [{ logLevels: 'debug' }, '`logLevels` is "debug": expected an object such as'],
+    [{ logLevels: { nodes: 'warn' } }, 'no `logLevels.nodes` (given "warn"); there are retries, discards, '],
     [
-      'hooks that are no list',
-      { hooks: {} },
-      /`hooks` is \{\}: expected a list of objects with the methods onSchedule/,
-    ],
-    ['an empty hook', { hooks: [{}] }, /`hooks\[0\]` is \{\}: expected a list of objects/],
-    [
-      'a hook that is no function',
-      { hooks: [{ onSchedule: 5 }] },
-      /`hooks\[0\]` is \{"onSchedule":5\}: expected/,
-    ],
-    ['a short staleAfter', { staleAfter: 1 }, /`staleAfter` is 1: expected 60000 ms or more/],
-    ['a negative drain limit', { drainLimit: -1 }, /`drainLimit` is -1: negative/],
-    ['a prefix with a brace', { prefix: 'shop{1}' }, /`prefix` is "shop\{1\}": expected up to 199 of/],
-    ['a prefix that begins with a dash', { prefix: '-shop' }, /`prefix` is "-shop"/],
-    ['a prefix that leaves no room', { prefix: 'x'.repeat(200) }, /`prefix` is "xxx/],
-    ['a prefix that is no text', { prefix: 1 }, /`prefix` is 1/],
-    ['consume as a text', { consume: 'false' }, /`consume` is "false": expected true or false/],
-    ['wrong handler defaults', { handlers: { concurrency: 0 } }, /`handlers`: `concurrency` is 0: expected/],
-    [
-      'a timeout of handlers that is none',
-      { handlers: { timeout: 0 } },
-      /`handlers`: .*`timeout` is 0: expected longer than 0/,
-    ],
-    [
-      'a cluster of handlers',
-      { handlers: { cluster: 'x' } },
-      /`handlers`: there is no handler option `cluster`/,
-    ],
-    [
-      'a logger that cannot log',
-      { logger: { log() {} } },
-      /`logger` is .*: expected an object with the methods/,
-    ],
-    ['levels that are one', { logLevels: 'debug' }, /`logLevels` is "debug": expected an object such as/],
-    [
-      'a level of what is not told',
-      { logLevels: { nodes: 'warn' } },
-      /no `logLevels\.nodes` \(given "warn"\); there are retries, discards, deadLetters, servers/,
-    ],
-    [
-      'a level that there is not',
       { logLevels: { retries: 'warning' } },
-      /`logLevels\.retries` is "warning": expected one of fatal, error, warn, log, debug, verbose, off/,
+      '"warning": expected one of fatal, error, warn, log, debug, verbose, off',
     ],
     [
-      'a level that the logger does not have',
       { logger: { log() {}, warn() {}, error() {} }, logLevels: { retries: 'debug' } },
-      /`logLevels\.retries` is "debug": expected a level that the `logger` has a method for/,
+      '`logLevels.retries` is "debug": expected a level that the `logger` has a method for',
     ],
+    [{ embedded: './data' }, '`embedded` is "./data": expected { dir: \'./data\' }'],
+    [{ embedded: { dir: undefined } }, '`embedded.dir` is undefined: expected the path'],
+    [{ embedded: { dir: ' ' } }, '`embedded.dir` is " ": expected the path of a folder'],
+    [{ embedded: { patience: '1s' } }, '`embedded.patience` is given without `embedded.dir`'],
+    [{ embedded: { dir: './data', patience: 'long' } }, '`embedded.patience` is "long": not a duration'],
+    [{ embedded: { path: './data' } }, 'there is no `embedded.path`: expected { dir'],
+    [{ ...servers, embedded: { dir: './data' } }, '`embedded` and `beanstalks` are both given'],
+    [{ ...servers, embedded: 'memory' }, '`embedded` and `beanstalks` are both given'],
+    [{ name: 'second' }, '`name` says which cluster it is, so it stands beside `useFactory`'],
     [
-      'embedded that is a path',
-      { embedded: './data' as 'memory' },
-      /`embedded` is "\.\/data": expected \{ dir: '\.\/data' \}/,
-    ],
-    [
-      'a folder that is undefined',
-      { embedded: { dir: undefined } },
-      /`embedded\.dir` is undefined: expected the path/,
-    ],
-    [
-      'a folder without a name',
-      { embedded: { dir: ' ' } },
-      /`embedded\.dir` is " ": expected the path of a folder/,
-    ],
-    [
-      'patience for no folder',
-      { embedded: { patience: '1s' } },
-      /`embedded\.patience` is given without `embedded\.dir`/,
-    ],
-    [
-      'patience that is no duration',
-      { embedded: { dir: './data', patience: 'long' } },
-      /DQ_CONFIG: `embedded\.patience` is "long": not a duration/,
-    ],
-    ['a misspelt folder', { embedded: { path: './data' } }, /there is no `embedded\.path`: expected \{ dir/],
-    [
-      'a folder beside servers',
-      { beanstalks, redis, embedded: { dir: './data' } },
-      /`embedded` and `beanstalks` are both given/,
-    ],
-    [
-      'memory beside servers',
-      { beanstalks, redis, embedded: 'memory' },
-      /`embedded` and `beanstalks` are both given/,
-    ],
-    ['a name', { name: 'second' }, /`name` says which cluster it is, so it stands beside `useFactory`/],
-    [
-      'a misspelt option',
       { replica: 2 },
-      /there is no option `replica` \(given 2\); there are beanstalks, redis, embedded, replicas/,
+      'there is no option `replica` (given 2); there are beanstalks, redis, embedded, replicas',
     ],
-  ])('refuse %s', (_what, options, message) => {
-    expect(refusal(options)).toMatch(message);
+  ])('refuse %j', (options, message) => {
+    expect(refusal(options)).toContain(message);
   });
 
   it('never show a password of Redis', () => {
