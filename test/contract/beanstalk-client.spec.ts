@@ -1,4 +1,4 @@
-// The client against a real beanstalkd: every command of the protocol, and what is left when the server fails.
+// The client against a real beanstalkd: the commands that we send, and what is left when the server fails.
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -8,6 +8,7 @@ import {
   type ConnectionOptions,
   type Done,
   type Reserved,
+  type Stats,
 } from 'nest-dq/src/beanstalk/connection.js';
 import { systemClock } from 'nest-dq/src/time/clock.js';
 import { type BeanstalkdServer, startBeanstalkd } from 'test-servers';
@@ -45,7 +46,7 @@ function put(
   options = NOW,
 ): Promise<string> {
   return connection
-    .ask<{ id: string }>((done) => connection.put(tube, Buffer.from(body), options, done))
+    .ask<{ id: string }>((done) => connection.put(tube, [Buffer.from(body)], options, done))
     .then(({ id }) => id);
 }
 
@@ -53,6 +54,11 @@ async function reserve(connection: Connection): Promise<Reserved> {
   const reserved = await connection.ask<Reserved | string>((done) => connection.reserveWithTimeout(0, done));
   if (typeof reserved === 'string') throw new Error(`nothing to reserve: ${reserved}`);
   return reserved;
+}
+
+async function stateOf(connection: Connection, id: string): Promise<string | undefined> {
+  const stats = await connection.ask<Stats | 'NOT_FOUND'>((done) => connection.statsJob(id, done));
+  return stats === 'NOT_FOUND' ? undefined : stats['state'];
 }
 
 beforeAll(async () => {
@@ -71,14 +77,12 @@ describe('a real beanstalkd: commands', () => {
     const id = await put(connection, tube, 'hello');
     const job = { id, body: Buffer.from('hello') };
     expect(await connection.ask((done) => connection.peek(id, done))).toEqual(job);
-    expect(await connection.ask((done) => connection.peekReady(tube, done))).toEqual(job);
-    expect(await connection.ask((done) => connection.reserve(done))).toEqual(job);
+    expect(await reserve(connection)).toEqual(job);
     expect(await connection.ask((done) => connection.touch(id, done))).toBe('TOUCHED');
     expect(await connection.ask((done) => connection.delete(id, done))).toBe('DELETED');
     expect(await connection.ask((done) => connection.delete(id, done))).toBe('NOT_FOUND');
     expect(await connection.ask((done) => connection.touch(id, done))).toBe('NOT_FOUND');
     expect(await connection.ask((done) => connection.peek(id, done))).toBe('NOT_FOUND');
-    expect(await connection.ask((done) => connection.peekReady(tube, done))).toBe('NOT_FOUND');
   });
 
   it('releases, buries and kicks a job', async () => {
@@ -87,15 +91,14 @@ describe('a real beanstalkd: commands', () => {
     await reserve(connection);
     expect(await connection.ask((done) => connection.release(id, 5, 3_600, done))).toBe('RELEASED');
     expect(await connection.ask((done) => connection.release(id, 5, 0, done))).toBe('NOT_FOUND');
-    expect(await connection.ask((done) => connection.peekDelayed(tube, done))).toMatchObject({ id });
+    expect(await stateOf(connection, id)).toBe('delayed');
     expect(await connection.ask((done) => connection.kickJob(id, done))).toBe('KICKED');
     expect(await connection.ask((done) => connection.kickJob(id, done))).toBe('NOT_FOUND');
     await reserve(connection);
     expect(await connection.ask((done) => connection.bury(id, 7, done))).toBe('BURIED');
     expect(await connection.ask((done) => connection.bury(id, 7, done))).toBe('NOT_FOUND');
-    expect(await connection.ask((done) => connection.peekBuried(tube, done))).toMatchObject({ id });
-    expect(await connection.ask((done) => connection.kick(tube, 10, done))).toBe(1);
-    expect(await connection.ask((done) => connection.kick(tube, 10, done))).toBe(0);
+    expect(await stateOf(connection, id)).toBe('buried');
+    expect(await connection.ask((done) => connection.kickJob(id, done))).toBe('KICKED');
     expect(await reserve(connection)).toMatchObject({ id });
   });
 
@@ -109,18 +112,13 @@ describe('a real beanstalkd: commands', () => {
     expect(await connection.ask((done) => connection.reserveJob(id, done))).toBe('NOT_FOUND');
   });
 
-  it('watches, ignores, uses and lists tubes', async () => {
+  it('watches and ignores tubes', async () => {
     const connection = connect();
     expect(await connection.ask((done) => connection.watch('a', done))).toBe(2);
-    expect(await connection.ask((done) => connection.listTubesWatched(done))).toEqual(['default', 'a']);
     expect(await connection.ask((done) => connection.ignore('default', done))).toBe(1);
     await expect(connection.ask((done) => connection.ignore('a', done))).rejects.toMatchObject({
       code: 'NOT_IGNORED',
     });
-    expect(await connection.ask((done) => connection.use('b', done))).toBe('b');
-    expect(await connection.ask((done) => connection.listTubeUsed(done))).toBe('b');
-    const tubes = await connection.ask<string[]>((done) => connection.listTubes(done));
-    expect(tubes).toEqual(expect.arrayContaining(['default', 'a', 'b']));
   });
 
   it('takes the longest names and the largest numbers', async () => {
@@ -128,9 +126,6 @@ describe('a real beanstalkd: commands', () => {
     const tube = '$'.repeat(200);
     const largest = 4_294_967_295;
     const id = await put(connection, tube, '', { priority: largest, delay: largest, ttr: largest });
-    expect(await connection.ask((done) => connection.listTubeUsed(done))).toBe(tube);
-    expect(await connection.ask((done) => connection.pauseTube(tube, largest, done))).toBe('PAUSED');
-    expect(await connection.ask((done) => connection.pauseTube(tube, 0, done))).toBe('PAUSED');
     expect(await connection.ask((done) => connection.statsJob(id, done))).toMatchObject({
       id,
       tube,
@@ -139,14 +134,6 @@ describe('a real beanstalkd: commands', () => {
       ttr: String(largest),
     });
     expect(await connection.ask((done) => connection.delete('18446744073709551615', done))).toBe('NOT_FOUND');
-  });
-
-  it('pauses a tube', async () => {
-    const { connection, tube } = await worker();
-    await put(connection, tube);
-    expect(await connection.ask((done) => connection.pauseTube(tube, 3_600, done))).toBe('PAUSED');
-    expect(await connection.ask((done) => connection.reserveWithTimeout(0, done))).toBe('TIMED_OUT');
-    expect(await connection.ask((done) => connection.pauseTube('no-such-tube', 1, done))).toBe('NOT_FOUND');
   });
 
   it('tells statistics of itself, a tube and a job, all as texts', async () => {
@@ -175,7 +162,7 @@ describe('a real beanstalkd: commands', () => {
     const { connection, tube } = await worker();
     await put(connection, tube, 'x', { ...NOW, ttr: 1 });
     const held = reserve(connection);
-    const soon = connection.ask<Reserved | string>((done) => connection.reserve(done)); // in the same write
+    const soon = connection.ask<Reserved | string>((done) => connection.reserveWithTimeout(60, done)); // in the same write
     await held;
     expect(await soon).toBe('DEADLINE_SOON');
   });
@@ -189,7 +176,7 @@ describe('a real beanstalkd: commands', () => {
           resolve();
         },
       });
-      connection.put('default', Buffer.from('x'), LATER, (error, reply) => {
+      connection.put('default', ['x'], LATER, (error, reply) => {
         expect(error).toBeUndefined();
         expect(reply.status).toBe('INSERTED');
       });
@@ -258,18 +245,16 @@ describe('a real beanstalkd: pipelines', () => {
     expect(batch.slice(3)).toEqual(Array<string>(61).fill('TIMED_OUT'));
   });
 
-  it('lets a blocking reserve hold up what stands behind it, without a deadline', async () => {
+  it('lets a blocking reserve hold up what stands behind it', async () => {
     const { connection, tube } = await worker();
     const order: string[] = [];
     const reserved = connection
-      .ask<Reserved | string>((done) => connection.reserve(done))
+      .ask<Reserved | string>((done) => connection.reserveWithTimeout(60, done))
       .then(() => order.push('reserve'));
-    const behind = connection
-      .ask<string[]>((done) => connection.listTubes(done))
-      .then(() => order.push('list'));
+    const behind = connection.ask((done) => connection.stats(done)).then(() => order.push('stats'));
     await put(connect(), tube);
     await Promise.all([reserved, behind]);
-    expect(order).toEqual(['reserve', 'list']);
+    expect(order).toEqual(['reserve', 'stats']);
   });
 });
 
@@ -290,8 +275,8 @@ describe('a real beanstalkd that fails', () => {
     const note: Done<unknown> = (error, value) =>
       results.push(error ? `${error.code}${error.unknown ? '?' : ''}` : JSON.stringify(value));
     await fail();
-    for (let i = 0; i < 5; i++) connection.put('default', Buffer.from('x'), LATER, note);
-    connection.reserve(note);
+    for (let i = 0; i < 5; i++) connection.put('default', ['x'], LATER, note);
+    connection.reserveWithTimeout(60, note);
     await whenClosed;
     connection.touch('1', note);
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -311,7 +296,7 @@ describe('a real beanstalkd that fails', () => {
 
   it('fails everything that waits, once, when it is killed', async () => {
     const other = connect();
-    const reserved = other.ask<Reserved | string>((done) => other.reserve(done));
+    const reserved = other.ask<Reserved | string>((done) => other.reserveWithTimeout(60, done));
     const results = await inFlight(PATIENCE, async () => {
       server.freeze();
       queueMicrotask(() => setImmediate(() => void server.kill()));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PutFailure } from 'nest-dq/src/cluster/node-put.js';
+import type { PutFailure } from 'nest-dq/src/cluster/cluster-node.js';
 import { isEmpty } from '../support/jobs.js';
 import { clusterSuite } from '../support/suite.js';
 import { eventually } from '../support/waiting.js';
@@ -29,7 +29,7 @@ describe('a burst', () => {
     const [node] = suite.start().nodes;
     const stored = new Promise<PutFailure | undefined>((resolve) => {
       const options = { priority: 1, delay: 0, ttr: 60 };
-      node!.put({ tube: 'early', front: 'early', rest: Buffer.alloc(0), options, done: resolve });
+      node!.put({ tube: 'early', body: ['early'], options, done: resolve });
     });
     blockEventLoop(1_500);
     expect(await stored).toBeUndefined();

@@ -96,8 +96,7 @@ describe('a node without room for its log', () => {
   /** Leaves no room for as much as one record, unseen by the system. */
   async function fill(connection: Connection): Promise<void> {
     const options = { priority: 0, delay: 0, ttr: 600 };
-    const put = () =>
-      ask<PutReply>((done) => connection.put(`full-${tube}`, Buffer.from('x'), options, done));
+    const put = () => ask<PutReply>((done) => connection.put(`full-${tube}`, ['x'], options, done));
     const ask = <T>(start: (done: Done<T>) => void) => connection.ask(start).catch(() => undefined);
     const first = await put();
     await bad.limitFiles(LOG_FILE - 1);
@@ -141,9 +140,7 @@ describe('a node without room for its log', () => {
       expect(await countCopies(only, tube)).toBe(0); // the tenth is in none of the states
 
       await bad.limitFiles(LOG_FILE);
-      await other.ask<PutReply>((done) =>
-        other.put(tube, Buffer.alloc(0), { priority: 0, delay: 1_000, ttr: 60 }, done),
-      );
+      await other.ask<PutReply>((done) => other.put(tube, [], { priority: 0, delay: 1_000, ttr: 60 }, done));
       await eventually('it has room again', () => !only.full);
       const buried = () => other.ask<Stats | 'NOT_FOUND'>((done) => other.statsTube(`${tube}-dead`, done));
       await eventually(
@@ -200,7 +197,7 @@ describe('a node that cannot write its log', () => {
 
   it.each(['put', 'deletion'] as const)('is found out by the %ss of others alone', async (kind) => {
     const other = node.connectLane(() => undefined)!;
-    const body = Buffer.from('x');
+    const body = ['x'];
     const options = { priority: 0, delay: 1_000, ttr: 60 };
     const put = () =>
       other

@@ -1,7 +1,8 @@
 import { Duplex } from 'node:stream';
 import { InProcessNode } from 'nest-dq/src/embedded/in-process-node.js';
 import type { Job } from 'nest-dq/src/embedded/tubes.js';
-import { unwrap, type CopyHeader } from 'nest-dq/src/copies/envelope.js';
+import { unwrap } from 'nest-dq/src/copies/formats/unwrap.js';
+import type { CopyHeader } from 'nest-dq/src/copies/header.js';
 import type { Clock } from 'nest-dq/src/time/clock.js';
 import { HostClock } from './host-clock.js';
 

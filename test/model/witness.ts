@@ -1,4 +1,4 @@
-import type { CopyHeader } from 'nest-dq/src/copies/envelope.js';
+import type { CopyHeader } from 'nest-dq/src/copies/header.js';
 import { isAborted, type JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
 import type {
   ClaimAnswer,

@@ -92,7 +92,7 @@ export const COPIES: readonly Rule[] = [
   {
     rule: 'A primary whose put got no answer is not put a second time.',
     mutants: unit('cluster/cluster.spec.ts', 'does not put a primary again that got no answer', [
-      'cluster/job-put.ts',
+      'cluster/cluster.ts',
       'const other = index > 0 || !failure.doubtful ? this.replacement() : undefined;',
       'const other = this.replacement();',
     ]),
@@ -102,21 +102,21 @@ export const COPIES: readonly Rule[] = [
     mutants: [
       ...unit('cluster/cluster.spec.ts', 'gets one copy of a job, and says why it gets no other', [
         'cluster/cluster-node.ts',
-        'health.sameAs(twin?.endpoint);',
+        'this.health.sameAs(this.twin?.endpoint);',
         '',
       ]),
       ...unit(
         'cluster/cluster.spec.ts',
         'gets no second copy from a put that waited for the node',
         [
-          'cluster/node-put.ts',
+          'cluster/cluster-node.ts',
           'const { unfit } = health;',
           'const unfit = health.logStopped ? LOG_STOPPED : undefined;',
         ],
         [
           'cluster/cluster-node.ts',
-          'health.sameAs(twin?.endpoint);',
-          'queueMicrotask(() => health.sameAs(twin?.endpoint));',
+          'this.health.sameAs(this.twin?.endpoint);',
+          'queueMicrotask(() => this.health.sameAs(this.twin?.endpoint));',
         ],
       ),
     ],
@@ -146,11 +146,7 @@ export const COPIES: readonly Rule[] = [
       ...unit(
         'cluster/cluster-node.spec.ts',
         'never deletes the innocent job that has the id now',
-        [
-          'cluster/cluster-node.ts',
-          'if (this.store?.instance === instance) return',
-          'if (this.store) return',
-        ],
+        ['cluster/cluster-node.ts', 'if (present?.instance === instance) return', 'if (present) return'],
         [
           'cluster/cluster-node.ts',
           'if (instance === store.instance) return this.remove(',
@@ -163,12 +159,12 @@ export const COPIES: readonly Rule[] = [
         ],
       ),
       ...unit(
-        'copies/envelope.spec.ts',
+        'copies/formats/dq1.spec.ts',
         'knows the very copy: id, generation and index',
-        ['copies/envelope.ts', 'header.id === id && header.generation', 'header.generation'],
-        ['copies/envelope.ts', 'header.generation === generation && header.index', 'header.index'],
+        ['copies/header.ts', 'header.id === id && header.generation', 'header.generation'],
+        ['copies/header.ts', 'header.generation === generation && header.index', 'header.index'],
         [
-          'copies/envelope.ts',
+          'copies/header.ts',
           'header.generation === generation && header.index === index',
           'header.generation === generation',
         ],
@@ -181,7 +177,7 @@ export const COPIES: readonly Rule[] = [
       'cluster/cluster-node.spec.ts',
       'is assumed after BURIED: no INSERTED behind it is a copy, until the log advances',
       [
-        'cluster/node-put.ts',
+        'cluster/cluster-node.ts',
         'if (!health.hasLog) return takeBack(store, copy, id, status);',
         'return takeBack(store, copy, id, status);',
       ],
@@ -192,7 +188,7 @@ export const COPIES: readonly Rule[] = [
     mutants: unit(
       'cluster/cluster-node.spec.ts',
       'leaves it to a server with a log, which kept its delay and would be corrupted',
-      ['cluster/cluster-node.ts', 'if (!this.health.hasLog) this.whenUp(', 'this.whenUp('],
+      ['cluster/cluster-node.ts', 'if (!this.health.hasLog) this.link', 'this.link'],
     ),
   },
   {

@@ -4,7 +4,10 @@ import type { ClusterNode } from '../src/cluster/cluster-node.js';
 import { Delivery } from '../src/consumer/reserve/delivery.js';
 import { Lane, type LaneEvents } from '../src/consumer/reserve/lane.js';
 import { LogWrites } from '../src/consumer/reserve/log-writes.js';
-import { JobEnvelope, unwrap, type Content, type CopyHeader } from '../src/copies/envelope.js';
+import { JobEnvelope } from '../src/copies/formats/dq1.js';
+import { unwrap } from '../src/copies/formats/unwrap.js';
+import type { CopyHeader } from '../src/copies/header.js';
+import type { Content } from '../src/copies/payload.js';
 import { copyBody } from './copy-body.js';
 
 /** A connection that writes down what was said, and answers when a spec says so. */

@@ -47,7 +47,20 @@ export function defineTube(name: string, options?: { schema: StandardSchemaV1 })
   );
 }
 
-/** The name of a tube or token, checked together with the prefix that will stand before it; `DQ_BAD_TUBE`. */
+/** The name of a tube as nodes and ledger know it: with the prefix. A plain text `tube` is always the user's name. */
+export type StoredTube = string & { readonly '~stored': 'tube' };
+
+/** `DQ_BAD_TUBE`. */
+export function storedTube(tube: string | Tube, prefix: string): StoredTube {
+  return (prefix + tubeName(tube, prefix)) as StoredTube;
+}
+
+/** The user's name of a tube. A tube of another prefix keeps it. */
+export function withoutPrefix(stored: StoredTube, prefix: string): string {
+  return stored.startsWith(prefix) ? stored.slice(prefix.length) : stored;
+}
+
+/** The user's name of a tube, checked together with the prefix that will stand before it; `DQ_BAD_TUBE`. */
 export function tubeName(tube: string | Tube, prefix: string): string {
   const name: unknown = typeof tube === 'object' && tube !== null ? tube.name : tube;
   if (typeof name === 'string' && name !== '' && isTubeName(prefix + name)) return name;

@@ -53,8 +53,8 @@ describe('Connection: sending', () => {
   it('sends all of one tick in one write, in order', async () => {
     const { wire, connection, note } = setup();
     connection.watch('t', note('watch'));
-    connection.put('t', Buffer.from('one'), OPTIONS, note('put'));
-    connection.put('t', Buffer.from('two'), OPTIONS, note('put'));
+    connection.put('t', [Buffer.from('one')], OPTIONS, note('put'));
+    connection.put('t', [Buffer.from('two')], OPTIONS, note('put'));
     connection.delete('5', note('delete'));
     expect(wire.writes).toEqual([]);
     await turn();
@@ -77,10 +77,10 @@ describe('Connection: sending', () => {
   it('keeps the bytes of bodies that fill more than one slab', async () => {
     const { wire, connection, note } = setup();
     const bodies = Array.from({ length: 50 }, (_, i) => Buffer.alloc(i * 131, i));
-    for (const body of bodies) connection.put('default', body, OPTIONS, note('put'));
+    for (const body of bodies) connection.put('default', [body], OPTIONS, note('put'));
     connection.touch('1', note('touch'));
     await turn();
-    connection.put('default', Buffer.alloc(60_000, 7), OPTIONS, note('put'));
+    connection.put('default', [Buffer.alloc(60_000, 7)], OPTIONS, note('put'));
     await turn();
     const expected = [...bodies, Buffer.alloc(60_000, 7)].map(
       (body) => `put 1 0 60 ${body.length}\r\n${body.toString('latin1')}\r\n`,
@@ -89,22 +89,21 @@ describe('Connection: sending', () => {
     expect(wire.writes.join('')).toBe(expected.join(''));
   });
 
-  it('sends what bodies begin with and what follows in the order of the calls', async () => {
+  it('sends the parts of bodies in the order of the calls', async () => {
     const { wire, connection, note } = setup();
-    const none = Buffer.alloc(0);
-    const bodies: [front: string, rest: Buffer][] = [
-      ['ascii', none],
-      ['head ', Buffer.from('ä', 'latin1')],
-      ['', none],
-      ['', Buffer.from('bytes')],
-      ['last', none],
+    const bodies = [
+      ['ascii'],
+      ['head ', Buffer.from('ä', 'latin1'), ' and more'],
+      [],
+      [Buffer.from('bytes'), Buffer.alloc(0)],
+      ['last'],
     ];
-    for (const [front, rest] of bodies) connection.put('default', rest, OPTIONS, note('put'), front);
-    connection.put('default', none, OPTIONS, note('put'), 'x'.repeat(70_000));
+    for (const body of bodies) connection.put('default', body, OPTIONS, note('put'));
+    connection.put('default', ['x'.repeat(70_000)], OPTIONS, note('put'));
     await turn();
     expect(wire.writes.join('')).toBe(
       bodies
-        .map(([front, rest]) => front + rest.toString('latin1'))
+        .map((body) => body.map((part) => part.toString('latin1')).join(''))
         .map((body) => `put 1 0 60 ${body.length}\r\n${body}\r\n`)
         .join(''),
     );
@@ -112,37 +111,32 @@ describe('Connection: sending', () => {
 
   it('uses a tube once for as long as it stays the same', async () => {
     const { wire, connection, note } = setup();
-    connection.peekReady('a', note('peek'));
-    connection.kick('a', 1, note('kick'));
-    connection.use('b', note('use'));
-    connection.peekBuried('b', note('peek'));
-    connection.peekDelayed('default', note('peek'));
+    for (const tube of ['a', 'a', 'b', 'default', 'default']) connection.put(tube, [], OPTIONS, note('put'));
     await turn();
-    expect(wire.writes.join('')).toBe(
-      'use a\r\npeek-ready\r\nkick 1\r\nuse b\r\npeek-buried\r\nuse default\r\npeek-delayed\r\n',
-    );
+    const put = 'put 1 0 60 0\r\n\r\n';
+    expect(wire.writes.join('')).toBe(`use a\r\n${put}${put}use b\r\n${put}use default\r\n${put}${put}`);
   });
 });
 
 describe('Connection: answers', () => {
   it('gives each command its reply, in order', async () => {
     const { wire, connection, results, note } = setup();
-    connection.put('t', Buffer.from('x'), OPTIONS, note('put'));
+    connection.put('t', [Buffer.from('x')], OPTIONS, note('put'));
     connection.reserveWithTimeout(0, note('reserve'));
     connection.reserveWithTimeout(0, note('empty'));
-    connection.kick('t', 9, note('kick'));
     connection.bury('1', 0, note('bury'));
-    connection.listTubes(note('tubes'));
+    connection.kickJob('1', note('kick'));
+    connection.stats(note('stats'));
     await turn();
     await wire.say('USING t\r\nINSERTED 7\r\nRESERVED 18446744073709551615 2\r\nab\r');
-    await wire.say('\nTIMED_OUT\r\nKICKED 3\r\nBURIED\r\nOK 14\r\n---\n- default\n\r\n');
+    await wire.say('\nTIMED_OUT\r\nBURIED\r\nKICKED\r\nOK 10\r\n---\nid: x\n\r\n');
     expect(results).toEqual([
       ['put', { status: 'INSERTED', id: '7' }],
       ['reserve', { id: '18446744073709551615', body: Buffer.from('ab') }],
       ['empty', 'TIMED_OUT'],
-      ['kick', 3],
       ['bury', 'BURIED'],
-      ['tubes', ['default']],
+      ['kick', 'KICKED'],
+      ['stats', { id: 'x' }],
     ]);
   });
 
@@ -150,7 +144,7 @@ describe('Connection: answers', () => {
     'fails a put on %s and goes on',
     async (word) => {
       const { wire, connection, results, note } = setup();
-      connection.put('default', Buffer.from('x'), OPTIONS, note('put'));
+      connection.put('default', [Buffer.from('x')], OPTIONS, note('put'));
       connection.touch('1', note('touch'));
       await turn();
       await wire.say(`${word}\r\nTOUCHED\r\n`);
@@ -202,22 +196,18 @@ describe('Connection: refusing before sending', () => {
   it('fails bad arguments by the callback, later, and sends nothing of them', async () => {
     const { wire, connection, results, note } = setup();
     connection.maxJobSize = 4;
-    connection.put('t', Buffer.alloc(5), OPTIONS, note('too big'));
-    connection.put('a tube', Buffer.alloc(1), OPTIONS, note('tube'));
-    connection.put('t', Buffer.alloc(1), { ...OPTIONS, delay: -1 }, note('delay'));
-    connection.put('t', 'text' as unknown as Buffer, OPTIONS, note('text'));
+    connection.put('t', [Buffer.alloc(5)], OPTIONS, note('too big'));
+    connection.put('a tube', [Buffer.alloc(1)], OPTIONS, note('tube'));
+    connection.put('t', [Buffer.alloc(1)], { ...OPTIONS, delay: -1 }, note('delay'));
     connection.delete('x', note('id'));
-    connection.use('a tube', note('use'));
     expect(results).toEqual([]);
-    connection.put('t', Buffer.alloc(4), OPTIONS, note('fits'));
+    connection.put('t', [Buffer.alloc(4)], OPTIONS, note('fits'));
     await turn();
     expect(results).toEqual([
       ['too big', 'JOB_TOO_BIG'],
       ['tube', 'BAD_ARGUMENT'],
       ['delay', 'BAD_ARGUMENT'],
-      ['text', 'BAD_ARGUMENT'],
       ['id', 'BAD_ARGUMENT'],
-      ['use', 'BAD_ARGUMENT'],
     ]);
     expect(wire.writes).toEqual(['use t\r\nput 1 0 60 4\r\n\0\0\0\0\r\n']);
     expect(connection.closed).toBe(false);
@@ -251,7 +241,7 @@ describe('Connection: closing', () => {
   it('fails calls after the close by the callback, later', async () => {
     const { connection, results, note } = setup();
     connection.close();
-    connection.put('t', Buffer.from('x'), OPTIONS, note('put'));
+    connection.put('t', [Buffer.from('x')], OPTIONS, note('put'));
     expect(results).toEqual([]);
     await turn();
     expect(results).toEqual([['put', 'CLOSED']]);
@@ -263,7 +253,7 @@ describe('Connection: closing', () => {
     ['a close', (wire: Wire) => wire.destroy()],
   ])('is closed by %s of the stream', async (_, act) => {
     const { wire, connection, closes, results, note } = setup();
-    connection.put('default', Buffer.from('x'), OPTIONS, note('put'));
+    connection.put('default', [Buffer.from('x')], OPTIONS, note('put'));
     connection.touch('1', note('touch'));
     await turn();
     act(wire);
@@ -297,17 +287,13 @@ describe('Connection: closing', () => {
     expect(closes.map((reason) => reason.code)).toEqual([code.replace('?', '')]);
   });
 
-  it.each(['BURIED\r\n', 'KICKED\r\n', 'OK 3\r\n---\r\n'])(
-    'takes %j for no answer to a put or a kick',
-    async (reply) => {
-      const { wire, connection, results, note } = setup();
-      if (reply.startsWith('K')) connection.kick('default', 1, note('asked'));
-      else connection.put('default', Buffer.from('x'), OPTIONS, note('asked'));
-      await turn();
-      await wire.say(reply);
-      expect(results).toEqual([['asked', 'BAD_REPLY?']]);
-    },
-  );
+  it.each(['BURIED\r\n', 'OK 3\r\n---\r\n'])('takes %j for no answer to a put', async (reply) => {
+    const { wire, connection, results, note } = setup();
+    connection.put('default', [], OPTIONS, note('asked'));
+    await turn();
+    await wire.say(reply);
+    expect(results).toEqual([['asked', 'BAD_REPLY?']]);
+  });
 
   it('closes when something is said although nothing was asked', async () => {
     const { wire, clock, connection, closes, results, note } = setup();
@@ -321,7 +307,7 @@ describe('Connection: closing', () => {
 
   it('closes when a tube could not be used, so that nothing lands in another one', async () => {
     const { wire, connection, closes, results, note } = setup();
-    connection.put('t', Buffer.from('x'), OPTIONS, note('put'));
+    connection.put('t', [Buffer.from('x')], OPTIONS, note('put'));
     await turn();
     await wire.say('OUT_OF_MEMORY\r\nINSERTED 1\r\n');
     expect(results).toEqual([['put', 'CONNECTION_LOST?']]);
@@ -360,7 +346,7 @@ describe('Connection: closing', () => {
     const wire = new Wire();
     wire.connecting = true;
     const { connection, results, note } = setup(wire);
-    connection.put('default', Buffer.from('x'), OPTIONS, note('put'));
+    connection.put('default', [Buffer.from('x')], OPTIONS, note('put'));
     await turn();
     wire.destroy(new Error('connect ECONNREFUSED'));
     await turn();
@@ -435,20 +421,6 @@ describe('Connection: deadlines', () => {
     expect(results).toEqual([['reserve', 'DEADLINE?']]);
   });
 
-  it('waits for ever for a plain reserve, and so does what stands behind it', async () => {
-    const { wire, clock, connection, results, note } = setup();
-    connection.reserve(note('reserve'));
-    connection.touch('1', note('touch'));
-    await clock.advance(3_600_000);
-    expect(results).toEqual([]);
-    await wire.say('DEADLINE_SOON\r\n');
-    await clock.advance(500);
-    expect(results).toEqual([
-      ['reserve', 'DEADLINE_SOON'],
-      ['touch', 'DEADLINE?'],
-    ]);
-  });
-
   it('gives one command a deadline of its own', async () => {
     const { clock, connection, results, note } = setup();
     connection.stats(note('stats'), 5_000);
@@ -483,7 +455,7 @@ describe('Connection: deadlines', () => {
     const wire = new Wire();
     wire.connecting = true;
     const { clock, connection, results, note } = setup(wire);
-    connection.put('default', Buffer.from('x'), OPTIONS, note('put'));
+    connection.put('default', [Buffer.from('x')], OPTIONS, note('put'));
     await clock.advance(500);
     expect(results).toEqual([['put', 'DEADLINE']]);
   });

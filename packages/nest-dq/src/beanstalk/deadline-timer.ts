@@ -1,11 +1,11 @@
 import type { Clock } from '../time/clock.js';
 import { WakeTimer } from '../time/wake-timer.js';
 
-/** A deadline that keeps moving. Where it moved away, the timer wakes, looks, and is set for the rest. */
+/** A deadline that keeps moving. If it has moved away when the timer wakes, the timer is set again for the rest. */
 export class DeadlineTimer {
   private readonly timer: WakeTimer;
 
-  /** `deadline` tells the present one by `clock.now()`, Infinity for none. */
+  /** `deadline` returns the present one by `clock.now()`; Infinity: there is none. */
   constructor(
     private readonly clock: Clock,
     private readonly deadline: () => number,
@@ -14,12 +14,11 @@ export class DeadlineTimer {
     this.timer = new WakeTimer(clock, () => this.look());
   }
 
-  /** To be called whenever the deadline may have come nearer. */
+  /** Call it whenever the deadline may have come nearer. */
   watch(): void {
     this.timer.at(this.deadline());
   }
 
-  /** Nothing is missed any more, once there is no deadline. */
   cancel(): void {
     this.timer.cancel();
   }

@@ -1,15 +1,28 @@
 import type { Writable } from 'node:stream';
 
+/**
+ * The body of a job, in parts that follow each other. A text is ASCII, so that its length is its size: it goes to the
+ * socket as it is, which costs less than a Buffer.
+ */
+export type Body = readonly (string | Uint8Array)[];
+
+/** Bytes. */
+export function sizeOf(body: Body): number {
+  let size = 0;
+  for (const part of body) size += part.length;
+  return size;
+}
+
 const SLAB_SIZE = 64 * 1024;
 const NO_SLAB = Buffer.alloc(0);
 
 /**
  * Collects what is sent in one tick, so that it leaves in one write.
- * What is ASCII leaves as one text. Other bodies are copied between it into a slab, of which no byte is written twice,
- * so a stream may keep what it was given.
+ * ASCII leaves as one text. Bytes are copied between it into a slab. No byte of a slab is written twice, so a stream may
+ * keep what it was given.
  */
 export class Outbox {
-  private lines = '';
+  private text = '';
   private slab = NO_SLAB;
   /** The part of the slab that is collected and not yet sent. */
   private start = 0;
@@ -17,32 +30,26 @@ export class Outbox {
   /** The ends of slabs that became full in this tick. */
   private full: Buffer[] = [];
 
-  /** ASCII, with its CRLF. */
-  addLine(line: string): void {
-    this.lines += line;
-  }
-
-  /** A body that begins with the ASCII of `front`. The line before it announces the length of both. */
-  addBody(front: string, rest: Uint8Array): void {
-    this.lines += front;
-    if (rest.length > 0) {
-      this.makeRoom(this.lines.length + rest.length);
-      this.copyLines();
-      this.slab.set(rest, this.end);
-      this.end += rest.length;
+  /** A command, with its CRLF, and the body that it announces. */
+  add(line: string, body: Body | undefined): void {
+    this.text += line;
+    if (body === undefined) return;
+    for (const part of body) {
+      if (typeof part === 'string') this.text += part;
+      else if (part.length > 0) this.addBytes(part);
     }
-    this.lines += '\r\n';
+    this.text += '\r\n';
   }
 
-  /** One write, unless bodies overflowed a slab; then one writev where the stream has it. */
+  /** One write. Where bytes overflowed a slab: one writev, if the stream has it. */
   sendTo(stream: Writable): void {
     if (this.end === this.start && this.full.length === 0) {
-      stream.write(this.lines, 'latin1');
-      this.lines = '';
+      stream.write(this.text, 'latin1');
+      this.text = '';
       return;
     }
-    this.makeRoom(this.lines.length);
-    this.copyLines();
+    this.makeRoom(this.text.length);
+    this.copyText();
     const last = this.slab.subarray(this.start, this.end);
     this.start = this.end;
     if (this.full.length === 0) {
@@ -56,9 +63,16 @@ export class Outbox {
     this.full = [];
   }
 
-  private copyLines(): void {
-    this.end += this.slab.write(this.lines, this.end, 'latin1');
-    this.lines = '';
+  private addBytes(bytes: Uint8Array): void {
+    this.makeRoom(this.text.length + bytes.length);
+    this.copyText();
+    this.slab.set(bytes, this.end);
+    this.end += bytes.length;
+  }
+
+  private copyText(): void {
+    this.end += this.slab.write(this.text, this.end, 'latin1');
+    this.text = '';
   }
 
   private makeRoom(length: number): void {

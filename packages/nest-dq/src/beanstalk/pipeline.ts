@@ -5,10 +5,10 @@ import { type Answer, answers } from './answers.js';
 import { BeanstalkError, type BeanstalkErrorCode } from './codec/beanstalk-error.js';
 import { type Command, commands } from './codec/commands.js';
 import { DeadlineTimer } from './deadline-timer.js';
-import { Outbox } from './outbox.js';
+import { type Body, Outbox } from './outbox.js';
 import { type Reply, ReplyParser, type ReplyWord } from './codec/reply-parser.js';
 
-/** Called exactly once, never before the method that took it has returned. `value` is there only when `error` is not. */
+/** Called exactly once, and never before the method that took it has returned. There is a `value` unless there is an `error`. */
 export type Done<T> = (error: BeanstalkError | undefined, value: T) => void;
 
 export interface PipelineOptions {
@@ -20,9 +20,9 @@ export interface PipelineOptions {
 
 type Refusal = ReplyWord & BeanstalkErrorCode;
 
-/** After these the two sides no longer agree on where a command begins. */
+/** After these replies the two sides no longer agree on where a command begins. */
 const FATAL: readonly Refusal[] = ['BAD_FORMAT', 'UNKNOWN_COMMAND', 'EXPECTED_CRLF'];
-/** Any command may get these and go on; some may get others too. */
+/** Any command may get these, and the connection goes on. Some commands may get others too. */
 const REFUSALS: readonly Refusal[] = ['OUT_OF_MEMORY', 'INTERNAL_ERROR'];
 const REFUSALS_OF: Readonly<Record<string, readonly Refusal[]>> = {
   put: [...REFUSALS, 'DRAINING', 'JOB_TOO_BIG'],
@@ -37,15 +37,15 @@ class Awaited {
     readonly line: string,
     readonly answer: Answer<unknown>,
     readonly done: Done<never>,
-    /** Milliseconds; Infinity for a reserve that may wait for ever. */
+    /** Milliseconds. */
     readonly allowance: number,
   ) {}
 }
 
 /**
  * Commands out, replies in, in order, over one stream: one write per tick, the queue of awaited replies, one timer.
- * A deadline runs while its command is sent and the oldest one: those behind it wait for it, not for the server.
- * It closes once and for good, whatever the reason; every command still waiting then fails.
+ * The deadline runs for the oldest command that was sent: those behind it wait for that one, not for the server.
+ * It closes once and for good. Every command that still waits then fails.
  */
 export class Pipeline {
   /** Why it closed; undefined while it is open. */
@@ -58,10 +58,10 @@ export class Pipeline {
   private sent = 0;
   private unsent = 0;
   private quitting = false;
-  /** A socket still connecting has transmitted nothing, whatever it was given. */
+  /** While its socket still connects, nothing was transmitted. */
   private connecting: boolean;
 
-  /** When the oldest sent command began to be both. */
+  /** Since when the oldest command is the oldest, and sent. */
   private since = 0;
   private readonly timer: DeadlineTimer;
 
@@ -81,14 +81,13 @@ export class Pipeline {
     stream.on('close', () => this.onEnd('the connection was closed'));
   }
 
-  /** `allowance`: milliseconds until the reply must be there. A body begins with the ASCII of `front`. */
+  /** `allowance`: milliseconds until the reply must be there. */
   send<T>(
     command: Command,
     answer: Answer<T>,
     done: Done<T>,
     allowance = this.options.deadline,
-    rest?: Uint8Array,
-    front = '',
+    body?: Body,
   ): void {
     if (typeof command !== 'string') return this.failLater(done, command);
     if (this.reason !== undefined || this.quitting) {
@@ -99,11 +98,10 @@ export class Pipeline {
     else this.tail.next = awaited;
     this.tail = awaited;
     if (this.unsent++ === 0) this.options.clock.next(this.flush);
-    this.outbox.addLine(command);
-    if (rest !== undefined) this.outbox.addBody(front, rest);
+    this.outbox.add(command, body);
   }
 
-  /** The server answers it by closing; what was sent before is still answered, and no more is taken. */
+  /** The server answers by closing. Earlier commands are still answered, later ones are refused. */
   quit(): void {
     this.send(commands.quit(), answers.quit, ignored);
     this.quitting = true;
@@ -181,19 +179,19 @@ export class Pipeline {
     }
   }
 
-  /** Closes because of the oldest command. */
+  /** Closes, and the oldest command is at fault. */
   private giveUp(reason: BeanstalkError): void {
     this.end(reason, this.sent > 0 ? this.head : undefined);
   }
 
-  /** The culprit fails with the reason itself, the others as commands of a closed connection. */
+  /** The culprit fails with the reason itself, the others like commands of a closed connection. */
   private end(reason: BeanstalkError, culprit?: Awaited): void {
     if (this.reason !== undefined) return;
     this.reason = reason;
     this.timer.cancel();
     this.stream.destroy();
     const first = this.head;
-    this.head = this.tail = undefined; // what answered late finds nothing
+    this.head = this.tail = undefined; // a late answer finds no command
     const transmitted = this.connecting ? 0 : this.sent;
     const maybe = closedBy(reason, true);
     const never = closedBy(reason, false);
@@ -209,7 +207,7 @@ export class Pipeline {
     this.options.clock.next(() => (done as (error: BeanstalkError) => void)(error));
   }
 
-  /** What a callback throws is an uncaught exception, as it would be anywhere; the replies behind it still go out. */
+  /** An error that a callback throws becomes an uncaught exception. The callbacks behind it are still called. */
   private call<E extends BeanstalkError | undefined>(
     done: (error: E, value: never) => void,
     error: E,
@@ -242,7 +240,7 @@ function refused(code: Refusal, command: string): BeanstalkError {
   return new BeanstalkError(code, `the server's answer to \`${command}\``);
 }
 
-/** What a command gets that was not the cause. */
+/** The error of a command that is not at fault. */
 function closedBy(reason: BeanstalkError, unknown: boolean): BeanstalkError {
   const code = reason.code === 'CLOSED' ? 'CLOSED' : 'CONNECTION_LOST';
   const when = unknown ? 'before the reply came' : 'before the command was sent';
@@ -252,5 +250,5 @@ function closedBy(reason: BeanstalkError, unknown: boolean): BeanstalkError {
   });
 }
 
-/** A quit cannot fail in a way that matters to anyone: `onClose` tells how it ended. */
+/** Nobody waits for a quit: `onClose` tells how it ended. */
 function ignored(): void {}

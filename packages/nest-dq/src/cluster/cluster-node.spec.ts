@@ -3,8 +3,7 @@ import { InProcessNode } from '../embedded/in-process-node.js';
 import { ScriptedNode } from '../../spec-support/scripted-node.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import type { Timer } from '../time/clock.js';
-import { ClusterNode, type DeleteResult } from './cluster-node.js';
-import type { PutFailure } from './node-put.js';
+import { ClusterNode, type DeleteResult, type PutFailure } from './cluster-node.js';
 import { parseLocation } from '../copies/location.js';
 
 /** Knows which timers it still has to call. */
@@ -48,8 +47,7 @@ function setup() {
   const put = (text = 'body') =>
     node.put({
       tube: 't',
-      front: '',
-      rest: Buffer.from(text),
+      body: [text],
       options: { priority: 1, delay: 0, ttr: 60 },
       done: (failure, location) => results.push({ failure, location, at: clock.now() }),
     });
@@ -236,10 +234,9 @@ describe('ClusterNode: put', () => {
     const made: string[] = [];
     node.put({
       tube: 't',
-      rest: Buffer.from('x'),
-      get front() {
-        made.push('front');
-        return '';
+      get body() {
+        made.push('body');
+        return ['x'];
       },
       get options() {
         made.push('options');
@@ -250,7 +247,7 @@ describe('ClusterNode: put', () => {
     expect(made).toEqual([]);
     await clock.advance(0);
     await clock.advance(0);
-    expect(made.sort()).toEqual(['done', 'front', 'options']);
+    expect(made.sort()).toEqual(['body', 'done', 'options']);
     expect(server.arrived.at(-1)!.line).toBe('put 7 8 9 1');
   });
 
@@ -578,8 +575,7 @@ describe('ClusterNode: delete', () => {
       new Promise<string>((resolve) => {
         node.put({
           tube: 't',
-          front: '',
-          rest: Buffer.from(body),
+          body: [body],
           options: { priority: 1, delay: 100, ttr: 60 },
           done: (_failure, location) => resolve(location),
         });

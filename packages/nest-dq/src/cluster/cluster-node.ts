@@ -1,27 +1,13 @@
-import { randomBytes } from 'node:crypto';
-import type { Duplex } from 'node:stream';
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
-import { Connection } from '../beanstalk/connection.js';
-import type { Clock, Timer } from '../time/clock.js';
-import { UNKNOWN_COPY, locationStart, type Location } from '../copies/location.js';
+import type { Body, Connection, PutOptions, PutReply } from '../beanstalk/connection.js';
+import { UNKNOWN_COPY, type Location } from '../copies/location.js';
+import type { Clock } from '../time/clock.js';
 import { LaneHealth } from './lane-health.js';
-import { putCopy, type CopyToPut, type Store } from './node-put.js';
-import { StoreHealth } from './store-health.js';
+import { NodeLink, type Dial, type Store } from './node-link.js';
+import { LOG_STOPPED, StoreHealth } from './store-health.js';
 
-/** Opens a byte stream to a node: a socket, or a pair of streams in the process. */
-export type Dial = () => Duplex;
-
-/** Milliseconds. */
-const COMMAND_DEADLINE = 500;
-/** Milliseconds. A server replays its binlog before its first reply, so the first one may take longer. */
-const GREETING_DEADLINE = 5_000;
-/** Milliseconds. A timer that is later than this tells of a blocked event loop. */
-const LATE = 100;
 /** Milliseconds. Together with the deadline this finds a frozen node within a second. */
 const PING_EVERY = 500;
-/** Milliseconds. The pause doubles from the first to the longest. */
-const FIRST_RETRY = 50;
-const LONGEST_RETRY = 2_000;
 
 export type DeleteResult =
   /** The server deleted it. */
@@ -31,92 +17,109 @@ export type DeleteResult =
   /** The node could not be asked, or its binlog stopped, so that a restart brings the copy back. */
   | 'away';
 
+/** A copy for a node. The node reads its body and its numbers when it can send them. */
+export interface CopyToPut {
+  readonly tube: string;
+  readonly body: Body;
+  readonly options: PutOptions;
+  /** Stored at `location`, unless there is a failure. */
+  done(failure: PutFailure | undefined, location: string): void;
+}
+
+/** Why a copy was not stored, and whether it may have been stored all the same. */
+export interface PutFailure {
+  readonly reason: string;
+  /** The place for the primary's header, if the copy may be there. Its id is `?` when nobody may delete the copy. */
+  readonly doubtful?: string;
+}
+
 export interface NodeListener {
-  /** It answers, and is the server that another node is already: once for each connection. */
+  /** It answers, and it is the same server as another node: told once for each connection. */
   sameServer?(node: ClusterNode, other: ClusterNode): void;
   up?(node: ClusterNode): void;
   /** Once for each time the node goes down, and once if the first connection fails. */
   down?(node: ClusterNode, error: Error): void;
-  /** It answers, but does not store, or takes no connection that reserves. */
+  /** It answers, but it does not store, or takes no connection that reserves. */
   trouble?(node: ClusterNode, message: string): void;
 }
 
-/**
- * One beanstalkd: a control connection for puts, deletes and questions, opened when first needed, opened again with
- * growing pauses while the node is away, and pinged, because a connect proves nothing.
- */
+/** One beanstalkd: what it stores, deletes and shows, and whether it is fit for that. */
 export class ClusterNode {
   /** All nodes of the cluster. */
   siblings: readonly ClusterNode[] = [];
-  /** Another node that is the same server: only that one gets copies. As of the last greeting. */
+  /** Another node that is the same server, as of the last greeting. Only that one gets copies. */
   twin: ClusterNode | undefined;
-  /** The largest body the server takes, in bytes; Infinity until it told. */
-  maxJobSize = Infinity;
-  /** Whether it takes the connections that reserve, as those say who open them. */
+  /** Whether the node takes connections that reserve, as their owners tell. */
   readonly lanes: LaneHealth;
-  /** There from the dialling on; once it has answered it is the store's. */
-  private control: Connection | undefined;
-  /** While the node is up. */
-  private store: Store | undefined;
-  private started = false;
-  private closed = false;
-  private failures = 0;
-  /** It took the connection but did not answer in time, as a server that replays its binlog. */
-  private silent = false;
-  private dialledAt = -Infinity;
-  private lastError: Error | undefined;
-  private timer: Timer | undefined;
+
+  private readonly link: NodeLink;
   private readonly health: StoreHealth;
   private readonly listeners = new Set<NodeListener>();
-  private readonly waiting = new Set<(store: Store | undefined) => void>();
 
   constructor(
     readonly endpoint: string,
-    private readonly dial: Dial,
-    private readonly clock: Clock,
-    /** Milliseconds. Infinity: never, as of a node that cannot fall silent without the end of its connections. */
-    private readonly pingEvery = PING_EVERY,
+    dial: Dial,
+    clock: Clock,
+    /** Milliseconds. Infinity: never, for a node that cannot fall silent while its connections are open. */
+    pingEvery = PING_EVERY,
   ) {
     const tell = (message: string) => {
       for (const listener of this.listeners) listener.trouble?.(this, message);
     };
-    this.health = new StoreHealth(clock, tell);
+    const health = (this.health = new StoreHealth(clock, tell));
     this.lanes = new LaneHealth(clock, tell);
+    this.link = new NodeLink(endpoint, dial, clock, pingEvery, {
+      greeted: (instance, stats) => {
+        health.greeted(instance, stats);
+        this.lookForTwin(instance);
+      },
+      up: () => {
+        for (const listener of this.listeners) listener.up?.(this);
+        const { twin } = this;
+        if (twin) for (const listener of this.listeners) listener.sameServer?.(this, twin);
+      },
+      pinged: (stats) => health.learn(stats),
+      lost: (reason, first) => {
+        this.lanes.forget();
+        if (first) for (const listener of this.listeners) listener.down?.(this, reason);
+      },
+    });
   }
 
   /** It answers. */
   get up(): boolean {
-    return this.store !== undefined;
+    return this.link.store !== undefined;
   }
 
-  /** The running server's `id`, which changes when it restarts; undefined while the node is down. */
+  /** The running server's `id`. It changes with a restart, and is undefined while the node is down. */
   get instance(): string | undefined {
-    return this.store?.instance;
+    return this.link.store?.instance;
   }
 
-  /** Worth a put: it answers or was never tried, did not refuse lately, and its binlog, if it has one, works. */
+  /** The largest body that the server takes, in bytes. Infinity until it told. */
+  get maxJobSize(): number {
+    return this.link.maxJobSize;
+  }
+
+  /** Worth a put: it answers or was never tried, did not refuse lately, and its binlog works, if it has one. */
   get writable(): boolean {
-    return (this.up || !this.tried) && this.health.good;
+    return (this.up || !this.link.tried) && this.health.good;
   }
 
-  /** A restart would bring back what is deleted now. */
+  /** A restart would bring back the copies that are deleted now. */
   get logStopped(): boolean {
     return this.health.logStopped;
   }
 
-  /** It has no room for the next file of its log: what is released there with a delay, or buried, may get out of reach ◆. */
+  /** It has no room for the next file of its log: a copy that is buried or released with a delay may get out of reach ◆. */
   get full(): boolean {
     return this.health.full;
   }
 
-  /** `up`, or why it is down or no good for storing or reserving: for people. */
+  /** `up`, or why it is down or unfit for storing or reserving: for people. */
   get reason(): string {
     if (this.up) return this.health.problem ?? this.lanes.problem ?? 'up';
-    return this.lastError?.message ?? 'not connected yet';
-  }
-
-  private get tried(): boolean {
-    return this.failures > 0 || this.silent;
+    return this.link.lastError?.message ?? 'not connected yet';
   }
 
   /** Returns how to stop listening. */
@@ -125,33 +128,29 @@ export class ClusterNode {
     return () => void this.listeners.delete(listener);
   }
 
-  /** Connects in the background and keeps it so. Idempotent. */
+  /** Connects in the background and stays connected. Idempotent. */
   start(): void {
-    if (this.started || this.closed) return;
-    this.started = true;
-    this.connect();
+    this.link.start();
   }
 
-  /** Ends everything; what waits for the node fails. Idempotent. */
+  /** Ends everything. Calls that wait for the node fail. Idempotent. */
   close(): void {
-    this.closed = true;
-    this.timer?.cancel();
-    this.control?.close();
-    this.release();
+    this.link.close();
   }
 
-  /** Stores one copy, which is asked for its text when the node is there. */
+  /** Stores one copy. It is stored only if the answer is INSERTED, the log works, and no other node is the same server ◆. */
   put(copy: CopyToPut): void {
-    if (this.store) return putCopy(this.store, copy); // the way of nearly all
-    this.whenUp((store) => {
-      if (store) putCopy(store, copy);
+    const { store } = this.link;
+    if (store) return this.putOn(store, copy); // nearly always
+    this.link.whenUp((found) => {
+      if (found) this.putOn(found, copy);
       else copy.done({ reason: this.reason }, '');
     });
   }
 
   /**
-   * Deletes the copy at a place. Ids begin again when a server loses its log, so with another instance than the
-   * location's the copy is looked at first, on the same connection, and deleted only if `isSame` knows it.
+   * Deletes the copy at a place. A server that lost its log gives the same ids again. So if the instance is not the
+   * location's, the node looks at the copy first, on the same connection, and deletes it only if `isSame` knows it.
    */
   delete(
     location: Location,
@@ -159,10 +158,10 @@ export class ClusterNode {
     done: (result: DeleteResult, node: ClusterNode) => void,
   ): void {
     const { instance, copyId } = location;
-    if (copyId === UNKNOWN_COPY || (!this.up && this.tried)) return done('away', this);
-    // The way of nearly all: no closures but one.
-    if (this.store?.instance === instance) return this.remove(this.store.connection, copyId, done);
-    this.whenUp((store) => {
+    if (this.cannotAsk(copyId)) return done('away', this);
+    const { store: present } = this.link;
+    if (present?.instance === instance) return this.remove(present.connection, copyId, done); // nearly always
+    this.link.whenUp((store) => {
       if (!store) return done('away', this);
       const { connection } = store;
       if (instance === store.instance) return this.remove(connection, copyId, done);
@@ -174,10 +173,10 @@ export class ClusterNode {
     });
   }
 
-  /** Reads whatever has this id now, in whatever state; undefined when there is nothing, or the node cannot be asked. */
+  /** Reads the job that has this id now, in any state. Undefined: there is none, or the node cannot be asked. */
   peek(copyId: string, done: (body: Buffer | undefined) => void): void {
-    if (copyId === UNKNOWN_COPY || (!this.up && this.tried)) return done(undefined);
-    this.whenUp((store) => {
+    if (this.cannotAsk(copyId)) return done(undefined);
+    this.link.whenUp((store) => {
       if (!store) return done(undefined);
       store.connection.peek(copyId, (error, reply) =>
         done(error || reply === 'NOT_FOUND' ? undefined : reply.body),
@@ -192,21 +191,56 @@ export class ClusterNode {
 
   /** Makes a copy ready again that a release left buried. */
   kickJob(copyId: string): void {
-    // With a log it failed to write that, and kept the delay too: the copy comes back by itself, and a kick before
+    // A server with a log could not write it, and kept the delay too: the copy comes back by itself, and an earlier kick
     // corrupts beanstalkd (1.12) ◆. Nothing depends on the kick: if it fails, the copy's siblings run the job.
-    if (!this.health.hasLog) this.whenUp((store) => store?.connection.kickJob(copyId, () => undefined));
+    if (!this.health.hasLog) this.link.whenUp((store) => store?.connection.kickJob(copyId, () => undefined));
   }
 
   /** One more connection to the node, for reserving. Undefined while the node is down: listen for `up` first. */
   connectLane(onClose: (reason: BeanstalkError) => void): Connection | undefined {
-    if (!this.up) return undefined;
-    const connection = new Connection(this.dial(), {
-      clock: this.clock,
-      deadline: COMMAND_DEADLINE,
-      onClose,
+    return this.up ? this.link.open(onClose) : undefined;
+  }
+
+  /** Called before any put that waits: two copies of a job on one server are lost together ◆. */
+  private lookForTwin(instance: string): void {
+    this.twin = this.siblings.find((other) => other !== this && !other.twin && other.instance === instance);
+    this.health.sameAs(this.twin?.endpoint);
+  }
+
+  private cannotAsk(copyId: string): boolean {
+    return copyId === UNKNOWN_COPY || (!this.up && this.link.tried);
+  }
+
+  private putOn(store: Store, copy: CopyToPut): void {
+    const { health } = this;
+    const { unfit } = health;
+    if (unfit !== undefined) return copy.done({ reason: unfit }, '');
+    store.connection.put(copy.tube, copy.body, copy.options, (error, reply) => {
+      if (error) this.putFailed(store, copy, error);
+      else if (reply.status !== 'INSERTED') this.putBuried(store, copy, reply);
+      else if (health.logStopped) takeBack(store, copy, reply.id, LOG_STOPPED);
+      else copy.done(undefined, store.locationStart + reply.id);
     });
-    connection.maxJobSize = this.maxJobSize;
-    return connection;
+  }
+
+  private putFailed(
+    { locationStart }: Store,
+    copy: CopyToPut,
+    { code, message, unknown }: BeanstalkError,
+  ): void {
+    const isRefusal = code === 'DRAINING' || code === 'OUT_OF_MEMORY' || code === 'INTERNAL_ERROR';
+    if (isRefusal) this.health.refused(code);
+    copy.done({ reason: message, ...(unknown ? { doubtful: locationStart + UNKNOWN_COPY } : {}) }, '');
+  }
+
+  private putBuried(store: Store, copy: CopyToPut, { status, id }: PutReply): void {
+    const { health } = this;
+    health.refused(status);
+    if (!health.hasLog) return takeBack(store, copy, id, status); // out of memory: it would stay buried
+    health.doubtLog();
+    // The server has it in two places, buried and queued: it surfaces by itself, and beanstalkd (1.12) crashes when it
+    // is deleted before ◆.
+    copy.done({ reason: status, doubtful: store.locationStart + UNKNOWN_COPY }, '');
   }
 
   private remove(
@@ -219,98 +253,16 @@ export class ClusterNode {
       done(error || this.logStopped ? 'away' : reply === 'DELETED' ? 'deleted' : 'missing', this);
     });
   }
+}
 
-  /** Calls back with the store, at the latest after one command's deadline, then without. */
-  private whenUp(callback: (store: Store | undefined) => void): void {
-    if (this.store) return callback(this.store);
-    if (this.closed) return callback(undefined);
-    const finish = (store: Store | undefined) => {
-      if (!this.waiting.delete(finish)) return;
-      limit.cancel();
-      callback(store);
-    };
-    this.waiting.add(finish);
-    let limit: Timer;
-    const wait = () => {
-      const end = this.clock.now() + COMMAND_DEADLINE;
-      limit = this.clock.after(COMMAND_DEADLINE, () => {
-        if (this.clock.now() - end > LATE) return wait(); // the event loop was blocked, so nothing could be heard
-        this.silent = true;
-        finish(undefined);
-      });
-    };
-    wait();
-    this.started = true;
-    // Many jobs may ask for a node that is away: they don't dial faster than the first retry would.
-    if (this.clock.now() - this.dialledAt >= FIRST_RETRY) this.connect();
-  }
-
-  /** Lets go on what waits for the node, with the store or without. */
-  private release(): void {
-    // A snapshot: who is turned away may come back at once.
-    for (const waiting of Array.from(this.waiting)) waiting(this.store);
-  }
-
-  private connect(): void {
-    if (this.closed || this.control) return;
-    this.dialledAt = this.clock.now();
-    this.timer?.cancel();
-    const connection = new Connection(this.dial(), {
-      clock: this.clock,
-      deadline: COMMAND_DEADLINE,
-      onClose: (reason) => this.lost(reason),
-    });
-    this.control = connection;
-    connection.stats((error, stats) => {
-      if (error)
-        connection.close(); // and `lost` goes on
-      else this.greeted(connection, stats);
-    }, GREETING_DEADLINE);
-  }
-
-  private greeted(connection: Connection, stats: Readonly<Record<string, string>>): void {
-    this.maxJobSize = Number(stats['max-job-size'] ?? 65_535);
-    connection.maxJobSize = this.maxJobSize;
-    // A server that does not tell is a new one each time: its copies are then looked at before they are deleted.
-    const instance = stats['id'] ?? randomBytes(8).toString('hex');
-    const { endpoint, health } = this;
-    this.store = { connection, health, instance, locationStart: locationStart(endpoint, instance) };
-    health.greeted(instance, stats);
-    // Before anything that waits is put: two copies of a job on one server are lost together ◆.
-    const twin = this.siblings.find((other) => other !== this && !other.twin && other.instance === instance);
-    this.twin = twin;
-    health.sameAs(twin?.endpoint);
-    this.failures = 0;
-    this.silent = false;
-    this.lastError = undefined;
-    this.schedulePing(connection);
-    this.release();
-    for (const listener of this.listeners) listener.up?.(this);
-    if (twin) for (const listener of this.listeners) listener.sameServer?.(this, twin);
-  }
-
-  private schedulePing(connection: Connection): void {
-    if (this.pingEvery === Infinity) return;
-    this.timer = this.clock.after(this.pingEvery, () => {
-      connection.stats((error, stats) => {
-        if (!error) this.health.learn(stats);
-        if (!connection.closed) this.schedulePing(connection);
-      });
-    });
-  }
-
-  private lost(reason: Error): void {
-    const first = this.failures === 0;
-    this.control = undefined;
-    this.store = undefined;
-    this.failures++;
-    this.lanes.forget();
-    this.lastError = reason;
-    this.timer?.cancel();
-    this.release();
-    if (this.closed) return;
-    const pause = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (this.failures - 1));
-    this.timer = this.clock.after(pause * (0.5 + Math.random() / 2), () => this.connect());
-    if (first) for (const listener of this.listeners) listener.down?.(this, reason);
-  }
+function takeBack(
+  { connection, locationStart }: Store,
+  copy: CopyToPut,
+  copyId: string,
+  reason: string,
+): void {
+  connection.delete(copyId, (error, reply) => {
+    const deleted = !error && reply === 'DELETED';
+    copy.done(deleted ? { reason } : { reason, doubtful: locationStart + copyId }, '');
+  });
 }

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { ScriptedNode } from '../../spec-support/scripted-node.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
-import { Cluster } from './cluster.js';
+import { Cluster, type StoreResult } from './cluster.js';
 import { ClusterNode, type DeleteResult } from './cluster-node.js';
 import { longestLocation, type Place } from '../copies/location.js';
-import type { StoreResult } from './job-put.js';
 
 interface Put {
   readonly node: number;
@@ -42,8 +41,7 @@ async function setup(
       cluster.put(
         {
           tube: 't',
-          front: (copies, index, siblings) => JSON.stringify({ copies, index, siblings }),
-          rest: Buffer.alloc(0),
+          body: (copies, index, siblings) => [JSON.stringify({ copies, index, siblings })],
           delay: (index) => 10 + index,
           priority: (index) => 100 + index,
         },

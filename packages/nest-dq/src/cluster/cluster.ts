@@ -1,8 +1,8 @@
+import type { Body, PutOptions } from '../beanstalk/connection.js';
+import { longestLocation, parseLocation, type Place } from '../copies/location.js';
 import type { Clock } from '../time/clock.js';
-import type { ClusterNode, DeleteResult } from './cluster-node.js';
-import { longestLocation, parseLocation } from '../copies/location.js';
-import { JobPut, type NewCopies, type StoreResult } from './job-put.js';
-import { place } from './placement.js';
+import type { ClusterNode, CopyToPut, DeleteResult, PutFailure } from './cluster-node.js';
+import { place, type Placement } from './placement.js';
 
 export interface ClusterSettings {
   /** Copies of a job. */
@@ -11,7 +11,32 @@ export interface ClusterSettings {
   readonly minWritten: number;
 }
 
-/** All nodes as one place for copies. Quorum is decided here; what a copy says is not known here. */
+/** A job on its way to the nodes. The methods are called at each put, so that they can read the time. */
+export interface NewCopies {
+  readonly tube: string;
+  /** `copies` were planned. Only the primary gets `siblings`. */
+  body(copies: number, index: number, siblings: readonly Place[]): Body;
+  /** Whole seconds until the copy surfaces. */
+  delay(index: number): number;
+  priority(index: number): number;
+}
+
+export interface StoreResult {
+  /** How many copies were planned. */
+  readonly planned: number;
+  /** Confirmed by INSERTED. */
+  readonly stored: readonly Place[];
+  /** May exist: puts without an answer, and copies that were stored buried. */
+  readonly doubtful: readonly Place[];
+  /** Why nodes failed, by endpoint. */
+  readonly reasons: Readonly<Record<string, string>>;
+}
+
+/** Time to run of every copy, in seconds: after it, the copies of a silent consumer surface again. Held copies are touched. */
+const TTR = 60;
+const NO_PLACES: readonly Place[] = [];
+
+/** All nodes as one place for copies. It decides the quorum, and does not know what a copy says. */
 export class Cluster {
   /** The longest text that a location on any of the nodes can have, in bytes. */
   readonly longestLocation: number;
@@ -30,7 +55,7 @@ export class Cluster {
     for (const node of this.nodes) node.start();
   }
 
-  /** Resolves when each node has answered or failed once, or after so many ms. */
+  /** Resolves when each node has answered or failed once, or after this many milliseconds. */
   firstAnswers(clock: Clock, limit: number): Promise<void> {
     return new Promise((resolve) => {
       const missing = new Set(this.nodes.filter(({ up }) => !up));
@@ -60,17 +85,14 @@ export class Cluster {
     return smallest;
   }
 
-  /**
-   * Stores the copies of a job on as many nodes as it should have. Never fails itself: the result tells what is stored
-   * where, and calls back after this returned.
-   */
+  /** Stores the copies of a job. It never fails: the result tells what is stored where. Calls back after it returned. */
   put(job: NewCopies, done: (result: StoreResult) => void): void {
     const { replicas, minWritten } = this.settings;
     const placement = place(this.nodes, this.turn++, replicas, minWritten);
     new JobPut(job, placement, minWritten, done).begin();
   }
 
-  /** Deletes the copy at a location, wherever it is now; `isSame` tells it from an innocent job that has its id. */
+  /** Deletes the copy at a location. `isSame` tells it from another job that has the same id by now. */
   delete(
     location: string,
     isSame: (body: Buffer) => boolean,
@@ -82,7 +104,7 @@ export class Cluster {
     node.delete(place, isSame, done);
   }
 
-  /** Reads whatever is at a location now; undefined when nothing is, or its node is away. */
+  /** Reads the job that is at a location now. Undefined: there is none, or its node is away. */
   peek(location: string, done: (body: Buffer | undefined) => void): void {
     const place = parseLocation(location);
     const node = place && this.find(place.endpoint, place.instance);
@@ -94,5 +116,103 @@ export class Cluster {
   private find(endpoint: string, instance: string): ClusterNode | undefined {
     for (const node of this.nodes) if (node.instance === instance) return node;
     return this.nodes.find((node) => node.endpoint === endpoint);
+  }
+}
+
+/**
+ * Puts one job: the backups at once and in parallel, then the primary, which names them. If a node fails, the next
+ * healthy one replaces it.
+ */
+class JobPut implements StoreResult {
+  readonly planned: number;
+  readonly stored: Place[] = [];
+  readonly doubtful: Place[] = [];
+  readonly reasons: Record<string, string> = {};
+  /** The next node that may replace one. */
+  private next: number;
+  private backupsLeft: number;
+
+  constructor(
+    readonly job: NewCopies,
+    private readonly placement: Placement,
+    private readonly minWritten: number,
+    private readonly done: (result: StoreResult) => void,
+  ) {
+    const { copies } = placement;
+    this.planned = copies;
+    this.next = copies;
+    this.backupsLeft = copies - 1;
+  }
+
+  begin(): void {
+    if (this.planned === 1) return this.putPrimary();
+    for (let index = 1; index < this.planned; index++) this.put(index, this.placement.nodes[index]!);
+  }
+
+  private put(index: number, node: ClusterNode): void {
+    node.put(new CopyPut(this, index, node));
+  }
+
+  private putPrimary(): void {
+    const [node] = this.placement.nodes as [ClusterNode];
+    if (this.stored.length + 1 >= this.minWritten) return this.put(0, node);
+    this.reasons[node.endpoint] ??= 'not asked, as too few others stored it';
+    this.done(this);
+  }
+
+  bodyOf(index: number): Body {
+    const { stored, doubtful } = this;
+    const siblings = index > 0 ? NO_PLACES : doubtful.length === 0 ? stored : [...stored, ...doubtful];
+    return this.job.body(this.planned, index, siblings);
+  }
+
+  answered(index: number, node: ClusterNode, failure: PutFailure | undefined, location: string): void {
+    if (!failure) {
+      this.stored.push({ index, location });
+      return this.settled(index);
+    }
+    this.reasons[node.endpoint] = failure.reason;
+    if (failure.doubtful) this.doubtful.push({ index, location: failure.doubtful });
+    // A primary without an answer is not put again ◆: the first, if it was stored, could not know of the second.
+    const other = index > 0 || !failure.doubtful ? this.replacement() : undefined;
+    if (other) this.put(index, other);
+    else this.settled(index);
+  }
+
+  private settled(index: number): void {
+    if (index === 0) this.done(this);
+    else if (--this.backupsLeft === 0) this.putPrimary();
+  }
+
+  private replacement(): ClusterNode | undefined {
+    const { healthy, nodes } = this.placement;
+    // Copies that are stored or may still be. The failed one is among those left, unless it is the primary.
+    const reachable = this.stored.length + this.backupsLeft;
+    return this.next < healthy || reachable < this.minWritten ? nodes[this.next++] : undefined;
+  }
+}
+
+class CopyPut implements CopyToPut {
+  readonly tube: string;
+
+  constructor(
+    private readonly put: JobPut,
+    private readonly index: number,
+    private readonly node: ClusterNode,
+  ) {
+    this.tube = put.job.tube;
+  }
+
+  get body(): Body {
+    return this.put.bodyOf(this.index);
+  }
+
+  get options(): PutOptions {
+    const { job } = this.put;
+    return { priority: job.priority(this.index), delay: job.delay(this.index), ttr: TTR };
+  }
+
+  done(failure: PutFailure | undefined, location: string): void {
+    this.put.answered(this.index, this.node, failure, location);
   }
 }

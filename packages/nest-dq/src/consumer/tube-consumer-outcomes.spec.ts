@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JobEnvelope } from '../copies/envelope.js';
+import { JobEnvelope } from '../copies/formats/dq1.js';
 import type { DqError } from '../errors.js';
 import { parseRef } from '../copies/job-ref.js';
 import { Again, Discard, type DelayedJob, type HandlerMethod, type JobReceipt } from '../api/job.js';
@@ -650,7 +650,7 @@ describe('a dead letter', () => {
   function put(body: Buffer): Promise<Place> {
     const [observer] = world.observers;
     return new Promise((resolve) =>
-      observer!.put('tube', body, { priority: 1, delay: 0, ttr: 60 }, (_error, reply) => {
+      observer!.put('tube', [body], { priority: 1, delay: 0, ttr: 60 }, (_error, reply) => {
         const instance = world.process().cluster.nodes[0]!;
         void world
           .settle()

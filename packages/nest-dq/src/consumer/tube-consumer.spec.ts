@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { JobEnvelope } from '../copies/envelope.js';
+import { JobEnvelope } from '../copies/formats/dq1.js';
 import type { DqError } from '../errors.js';
 import { Discard, type DelayedJob } from '../api/job.js';
 import { copyBody } from '../../spec-support/copy-body.js';
@@ -195,7 +195,7 @@ describe('TubeConsumer', () => {
     const due = clock.wall() + 3_600_000;
     const job = { id: 'ahead', due, generation: 0, copies: 1, priority: 1 };
     const body = copyBody(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }), 0);
-    world.observers[0]!.put('tube', body, { priority: 1, delay: 0, ttr: 60 }, () => undefined);
+    world.observers[0]!.put('tube', [body], { priority: 1, delay: 0, ttr: 60 }, () => undefined);
     await clock.advance(60_000);
     expect(worker.ledger.asked).toEqual([]);
     expect(await world.copies()).toEqual({ ...NONE, delayed: 1 });

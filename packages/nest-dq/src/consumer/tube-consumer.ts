@@ -1,5 +1,6 @@
 import { DqError } from '../errors.js';
 import type { HandlerMethod } from '../api/job.js';
+import { storedTube } from '../api/tube.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import { Changes } from './changes.js';
 import type { ConsumerSettings, TubeParts } from './consumer-parts.js';
@@ -44,7 +45,7 @@ export class TubeConsumer implements IntakeHost {
     const { clock, report, events } = parts;
     this.report = report;
     const { backupDelay, lease } = settings;
-    const names = { tube, storedAs: settings.prefix + tube };
+    const names = { tube, storedAs: storedTube(tube, settings.prefix) };
     const ledger = (this.ledger = parts.ledger.tube(names.storedAs));
     const signals = new Signals(tube, report);
     const changes = (this.changes = new Changes(clock));

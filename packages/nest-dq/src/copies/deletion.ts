@@ -1,7 +1,9 @@
 import type { Cluster } from '../cluster/cluster.js';
-import { isCopy } from './envelope.js';
+import type { StoredTube } from '../api/tube.js';
 import type { DeletedCopy } from '../ledger/deleted-copies.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
+import { unwrap } from './formats/unwrap.js';
+import { isCopyOf } from './header.js';
 import { hasUnknown, isUnknown, type Place } from './location.js';
 
 /** One generation of a job. */
@@ -10,14 +12,17 @@ export interface JobGeneration {
   readonly generation: number;
 }
 
-/** Deletes one copy of a job where it is, whatever lives there by now; calls back with it if the server said DELETED. */
+/** Deletes one copy of a job, unless another job has its place by now. Calls back with it if the server said DELETED. */
 export function deleteCopy(
   cluster: Cluster,
   job: JobGeneration,
   { index, location }: Place,
   done: (deleted: DeletedCopy | undefined) => void,
 ): void {
-  const isSame = (body: Buffer) => isCopy(body, job.id, job.generation, index);
+  const isSame = (body: Buffer) => {
+    const envelope = unwrap(body);
+    return typeof envelope === 'object' && isCopyOf(envelope, job.id, job.generation, index);
+  };
   cluster.delete(location, isSame, (result, node) => {
     const instance = node?.instance;
     done(result === 'deleted' && node && instance !== undefined ? { index, node, instance } : undefined);
@@ -25,13 +30,13 @@ export function deleteCopy(
 }
 
 /**
- * Deletes the copies of a generation that is void, and settles what is certain. True when every one was there and is
- * deleted, so that none can surface.
+ * Deletes the copies of a generation that is void, and settles those that are certainly gone. True: every copy was there
+ * and is deleted, so that none can surface.
  */
 export async function deleteCopies(
   cluster: Cluster,
   settleQueue: SettleQueue,
-  tube: string,
+  tube: StoredTube,
   { id, generation }: JobGeneration,
   places: readonly Place[],
 ): Promise<boolean> {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { isJobId } from './envelope.js';
+import { stored } from '../../spec-support/stored.js';
+import { isJobId } from './header.js';
 import { formatRef, keyedId, parseRef, type RefContent } from './job-ref.js';
 import type { JobRef, JobRefText } from '../api/job.js';
 import { defineTube } from '../api/tube.js';
 
 const CONTENT: RefContent = {
-  tube: 'order.cancel',
+  tube: stored('order.cancel'),
   id: '01J00000000000000000000000',
   born: 0,
   due: Date.UTC(2030, 0, 1),
@@ -132,7 +133,7 @@ describe('parseRef', () => {
   });
 
   it('takes a tube and a key as whatever is scheduled under it', () => {
-    const target = { tube: 'app.t', id: keyedId('app.t', 'order:42'), key: 'order:42' };
+    const target = { tube: 'app.t', id: keyedId(stored('app.t'), 'order:42'), key: 'order:42' };
     const unknown = { born: undefined, due: 0, copies: 0, places: [] };
     expect(parse({ tube: 't', key: 'order:42' })).toEqual({ ...target, ...unknown });
     expect(parse({ tube: defineTube<number>('t'), key: 'order:42' })).toEqual({ ...target, ...unknown });
@@ -159,17 +160,17 @@ describe('parseRef', () => {
 describe('keyedId', () => {
   // An id that changes makes two jobs of one key, in a cluster where two versions run side by side.
   it('is the same for ever', () => {
-    expect(keyedId('order.cancel', 'order:42')).toBe('rqhlG48TMg3_uxJjBxjO4YzY');
+    expect(keyedId(stored('order.cancel'), 'order:42')).toBe('rqhlG48TMg3_uxJjBxjO4YzY');
   });
 
   it('tells tubes and keys apart, wherever one ends and the other begins', () => {
     const names = ['', 'a', 'b', 'ab', '","', '\ud800', '\ud801', '\ufffd', 'A', ' '];
-    const ids = names.flatMap((tube) => names.map((key) => keyedId(tube, key)));
+    const ids = names.flatMap((tube) => names.map((key) => keyedId(stored(tube), key)));
     expect(new Set(ids).size).toBe(names.length ** 2);
   });
 
   it('is an id as any other', () => {
-    expect(isJobId(keyedId('t', 'x'.repeat(500)))).toBe(true);
-    expect(keyedId('t', 'k')).toHaveLength(24);
+    expect(isJobId(keyedId(stored('t'), 'x'.repeat(500)))).toBe(true);
+    expect(keyedId(stored('t'), 'k')).toHaveLength(24);
   });
 });

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { asciiJson } from '../structures/ascii-json.js';
-import { isJobId } from './envelope.js';
+import { isJobId } from './header.js';
 import { DqError, show } from '../errors.js';
 import { checkKey } from '../api/job-options.js';
 import type { JobRef, JobRefText } from '../api/job.js';
 import type { Place } from './location.js';
-import { tubeName } from '../api/tube.js';
+import { storedTube, type StoredTube } from '../api/tube.js';
 
-/** What finds a job again: the content of a receipt's `ref`. */
+/** The content of a receipt's `ref`, which finds the job again. */
 export interface RefContent {
-  /** As nodes and ledger know it: with the prefix, so that a reference of another prefix is decided where it belongs. */
-  readonly tube: string;
+  /** With the prefix, so that a reference of another prefix is decided where it belongs. */
+  readonly tube: StoredTube;
   readonly id: string;
   readonly key?: string;
   /** The generation of the add; 0 for plain jobs. */
@@ -23,13 +23,13 @@ export interface RefContent {
   readonly places: readonly Place[];
 }
 
-/** What a reference says. One by key means whatever is scheduled under it now, so it knows neither `born` nor places. */
+/** A reference, read. One by key means the job that is scheduled under it now, so it knows neither `born` nor places. */
 export type JobTarget = Omit<RefContent, 'born'> & { readonly born: number | undefined };
 
 const MARK = 'dq1.';
 
 type Wire = [
-  tube: string,
+  tube: StoredTube,
   id: string,
   born: number,
   due: number,
@@ -38,12 +38,12 @@ type Wire = [
   key?: string,
 ];
 
-/** Each text is turned to bytes here. */
+/** Each text becomes bytes here. */
 let scratch = Buffer.allocUnsafeSlow(4_096);
 
 /** One line of text that fits a column, a URL and a header. */
 export function formatRef({ tube, id, born, due, copies, places, key }: RefContent): JobRefText {
-  // By hand, as each receipt has one: it takes a quarter of the time. All of it is ASCII.
+  // By hand, because each receipt has one: it takes a quarter of the time. All of it is ASCII.
   let wire = `["${tube}","${id}",${born},${due},${copies},[`;
   places.forEach(({ index, location }, i) => {
     wire += `${i > 0 ? ',' : ''}[${index},${asciiJson(location)}]`;
@@ -53,15 +53,15 @@ export function formatRef({ tube, id, born, due, copies, places, key }: RefConte
   return (MARK + scratch.toString('base64url', 0, scratch.write(wire, 'latin1'))) as JobRefText;
 }
 
-/** The id of a keyed job: never the raw key, which may be long, or nobody's business. */
-export function keyedId(tube: string, key: string): string {
+/** The id of a keyed job. It does not contain the key, which may be long or private. */
+export function keyedId(tube: StoredTube, key: string): string {
   const text = JSON.stringify([tube, key]); // escapes what UTF-8 cannot tell apart
   return createHash('sha256').update(text).digest('base64url').slice(0, 24);
 }
 
 /**
- * Takes a receipt, a receipt after JSON, its `ref`, or a tube and a key; `DQ_BAD_REF` for anything else, `DQ_BAD_TUBE`
- * for a tube beside a key. `prefix` stands before that tube.
+ * Takes a receipt, a receipt after JSON, its `ref`, or a tube and a key, where `prefix` stands before the tube.
+ * `DQ_BAD_REF` for anything else, `DQ_BAD_TUBE` for a wrong tube beside a key.
  */
 export function parseRef(ref: JobRef, prefix: string): JobTarget {
   const fields: { ref?: unknown; tube?: unknown; key?: unknown } | undefined =
@@ -72,7 +72,7 @@ export function parseRef(ref: JobRef, prefix: string): JobTarget {
   if (content) return content;
   if (fields && fields.ref === undefined && 'key' in fields) {
     const key = checkKey(fields.key, `the key of the reference`, 'DQ_BAD_REF');
-    const tube = prefix + tubeName(fields.tube as string, prefix);
+    const tube = storedTube(fields.tube as string, prefix);
     return { tube, id: keyedId(tube, key), key, born: undefined, due: 0, copies: 0, places: [] };
   }
   const slip = typeof text === 'string' && text.startsWith(MARK) ? ', cut short or altered' : '';

@@ -1,7 +1,11 @@
-/** Where a copy is: `endpoint#instance:copyId`. A copy whose put got no answer has the id `?`. */
+/**
+ * Where a copy is: `endpoint#instance:copyId`. A copy whose put got no answer has the id `?`.
+ * A later format may put several copies into one beanstalkd job, and name one of them as `…:copyId/entry`. A place that
+ * cannot be read counts as away: so this version never deletes such a job, and no copy in it is taken for gone.
+ */
 export interface Location {
   readonly endpoint: string;
-  /** The `id` that the server's `stats` gave; another one means that copy ids began again or were reused. */
+  /** The `id` that the server's `stats` gave. If it is another one now, the server may have given the copy's id again. */
   readonly instance: string;
   readonly copyId: string;
 }
@@ -14,7 +18,7 @@ export function formatLocation(endpoint: string, instance: string, copyId: strin
   return locationStart(endpoint, instance) + copyId;
 }
 
-/** What all locations of one server begin with; the copy's id follows. */
+/** All locations of one server begin with this. The copy's id follows. */
 export function locationStart(endpoint: string, instance: string): string {
   return `${endpoint}#${instance}:`;
 }
@@ -29,7 +33,7 @@ export function parseLocation(text: string): Location | undefined {
   return { endpoint: text.slice(0, hash), instance: text.slice(hash + 1, colon), copyId };
 }
 
-/** True when the copy's put got no answer, so that nobody knows whether and where it is. */
+/** True: the copy's put got no answer, so nobody knows whether and where it is. */
 export function isUnknown(location: string): boolean {
   return location.endsWith(UNKNOWN_END);
 }
@@ -48,12 +52,12 @@ export function maskOf(places: Iterable<{ readonly index: number }>): number {
   return mask;
 }
 
-/** True when a put got no answer, so that one more copy may be somewhere. */
+/** True: a put got no answer, so one more copy may be somewhere. */
 export function hasUnknown(places: readonly Place[]): boolean {
   return places.some(({ location }) => isUnknown(location));
 }
 
-/** As the ledger keeps them: ` 0=host:11300#instance:7 1=…`, a blank before each. */
+/** As the ledger stores them: ` 0=host:11300#instance:7 1=…`, a blank before each. */
 export function formatPlaces(places: readonly Place[]): string {
   return places.map(({ index, location }) => ` ${index}=${location}`).join('');
 }
@@ -65,7 +69,7 @@ export function parsePlaces(text: string): Place[] {
   }));
 }
 
-/** The longest text a location on this endpoint can have, in bytes. */
+/** The longest text that a location on this endpoint can have, in bytes. */
 export function longestLocation(endpoint: string): number {
   return Buffer.byteLength(endpoint) + 1 + 16 + 1 + 20;
 }

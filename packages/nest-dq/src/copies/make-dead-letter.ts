@@ -1,4 +1,6 @@
-import { decodePayload, type Envelope } from './envelope.js';
+import type { StoredTube } from '../api/tube.js';
+import type { Envelope } from './header.js';
+import { decodePayload } from './payload.js';
 import { DqError } from '../errors.js';
 import { formatRef } from './job-ref.js';
 import type { DeadLetter } from '../api/dead-letter.js';
@@ -8,8 +10,7 @@ import type { Letter } from '../ledger/requests.js';
 export interface LetterParts {
   /** Without the prefix. */
   readonly tube: string;
-  /** As nodes and ledger know it. */
-  readonly storedAs: string;
+  readonly storedAs: StoredTube;
   readonly letter: Letter;
   /** Undefined while none is in reach. */
   readonly copy: Envelope | undefined;

@@ -1,8 +1,9 @@
 import type { Cluster } from '../cluster/cluster.js';
-import { isCopyOf, unwrap, type Envelope } from './envelope.js';
+import { unwrap } from './formats/unwrap.js';
+import { isCopyOf, type Envelope } from './header.js';
 import type { Place } from './location.js';
 
-/** Reads any copy of a generation, asking one place after the other; undefined when none is in reach. */
+/** Reads one copy of a generation. It asks one place after the other. Undefined: no copy is in reach. */
 export function readCopy(
   cluster: Cluster,
   job: { readonly id: string; readonly generation: number },
@@ -13,7 +14,7 @@ export function readCopy(
       const place = places[at];
       if (!place) return resolve(undefined);
       cluster.peek(place.location, (body) => {
-        // Ids begin again when a server loses its log: an innocent job may have this one.
+        // A server that lost its log gives the same ids again, so another job may have this one.
         const envelope = body && unwrap(body);
         if (typeof envelope === 'object' && isCopyOf(envelope, job.id, job.generation, place.index)) {
           return resolve(envelope);

@@ -1,10 +1,21 @@
-import type { Cluster } from '../cluster/cluster.js';
-import type { NewCopies, StoreResult } from '../cluster/job-put.js';
-import { copyDelay, copyPriority } from './timing.js';
-import { JobEnvelope, type Content, type JobHeader } from './envelope.js';
+import type { Body } from '../beanstalk/connection.js';
+import type { Cluster, NewCopies, StoreResult } from '../cluster/cluster.js';
+import type { StoredTube } from '../api/tube.js';
 import { DqError } from '../errors.js';
 import type { AnnouncedGeneration, OwedCopies } from '../ledger/requests.js';
+import { JobEnvelope } from './formats/dq1.js';
+import type { JobHeader } from './header.js';
 import { hasUnknown, maskOf, type Place } from './location.js';
+import type { Content } from './payload.js';
+import { copyDelay, copyPriority } from './timing.js';
+
+/** One generation of a job that is to be stored. */
+export interface NewGeneration {
+  readonly tube: StoredTube;
+  readonly envelope: JobEnvelope;
+  /** Milliseconds by which a backup surfaces later than the copy before it. */
+  readonly backupDelay: number;
+}
 
 /** What became of the copies of one generation of a job. */
 export interface Stored extends AnnouncedGeneration {
@@ -14,32 +25,27 @@ export interface Stored extends AnnouncedGeneration {
   readonly planned: number;
   /** As many as `minWritten`. */
   readonly enough: boolean;
-  /** Why nodes failed, by endpoint; where it was not enough, of those too that get no copies. */
+  /** Why nodes failed, by endpoint. If it was not enough, also why nodes get no copies. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
-/** The envelope of a generation for as many copies as there should be. */
+/** The copies of a generation, as many as there should be. */
 export function envelopeFor(
   cluster: Cluster,
   header: Omit<JobHeader, 'copies'>,
   content: Content,
 ): JobEnvelope {
-  const { id, due, generation, born, key, priority, attempts, backoff, headers } = header;
-  const copies = cluster.settings.replicas;
-  return new JobEnvelope(
-    { id, due, generation, born, key, copies, priority, attempts, backoff, headers },
-    content,
-  );
+  return new JobEnvelope({ ...header, copies: cluster.settings.replicas }, content);
 }
 
-/** `DQ_BAD_PAYLOAD` when a node would refuse it. To be asked before anything is written, in the ledger too. */
+/** `DQ_BAD_PAYLOAD`: a node would refuse it. Call it before anything is written, to the ledger too. */
 export function refuseTooLarge(cluster: Cluster, envelope: JobEnvelope): void {
-  // Each node but the primary's may be named: a put without an answer is followed by one on another node.
+  // The primary may name all other nodes: after a put without an answer, the copy is put on another node.
   const size = envelope.largestCopy(cluster.nodes.length - 1, cluster.longestLocation);
   const limit = cluster.maxJobSize;
   if (size <= limit) return;
   const { endpoint } = cluster.nodes.find(({ maxJobSize }) => maxJobSize === limit)!;
-  // A server is known by its port.
+  // Only a server's endpoint has a port.
   const whose = endpoint.includes(':')
     ? `the max-job-size of ${endpoint} (beanstalkd -z)`
     : 'the limit of the embedded node';
@@ -47,16 +53,16 @@ export function refuseTooLarge(cluster: Cluster, envelope: JobEnvelope): void {
   throw new DqError('DQ_BAD_PAYLOAD', fact);
 }
 
-/** Stores the copies of one generation; `now` is ledger time. Never fails itself: the result tells what is stored where. */
+/** Stores the copies of one generation. It never fails: the result tells what is stored where. */
 export function storeCopies(
   cluster: Cluster,
-  job: { readonly tube: string; readonly envelope: JobEnvelope; readonly backupDelay: number },
+  job: NewGeneration,
+  /** Ledger time. */
   now: () => number,
   done: (stored: Stored) => void,
 ): void {
   const { generation, due } = job.envelope.job;
-  const copies = new EnvelopeCopies(job.tube, job.envelope, job.backupDelay, now);
-  cluster.put(copies, ({ planned, stored, doubtful, reasons }: StoreResult) => {
+  cluster.put(new EnvelopeCopies(job, now), ({ planned, stored, doubtful, reasons }: StoreResult) => {
     const enough = stored.length >= cluster.settings.minWritten;
     const places = doubtful.length === 0 ? stored : [...stored, ...doubtful];
     done({
@@ -73,34 +79,27 @@ export function storeCopies(
   });
 }
 
-/** Why a node was not asked at all that is the server of another one. */
-function whyTwins({ nodes }: Cluster): Record<string, string> {
-  return Object.fromEntries(
-    nodes.filter(({ twin }) => twin).map(({ endpoint, reason }) => [endpoint, reason]),
-  );
-}
-
 class EnvelopeCopies implements NewCopies {
-  constructor(
-    readonly tube: string,
-    private envelope: JobEnvelope,
-    private readonly backupDelay: number,
-    private readonly now: () => number,
-  ) {}
+  readonly tube: string;
+  private envelope: JobEnvelope;
 
-  get rest(): Uint8Array {
-    return this.envelope.rest;
+  constructor(
+    private readonly given: NewGeneration,
+    private readonly now: () => number,
+  ) {
+    this.tube = given.tube;
+    this.envelope = given.envelope;
   }
 
-  front(planned: number, index: number, siblings: readonly Place[]): string {
+  body(planned: number, index: number, siblings: readonly Place[]): Body {
     const { job, content } = this.envelope;
-    // Fewer nodes are there than there should be copies.
+    // There are fewer nodes than there should be copies.
     if (planned !== job.copies) this.envelope = new JobEnvelope({ ...job, copies: planned }, content);
-    return this.envelope.front(index, siblings);
+    return this.envelope.body(index, siblings);
   }
 
   delay(index: number): number {
-    return copyDelay(index, this.envelope.job.due - this.now(), this.backupDelay);
+    return copyDelay(index, this.envelope.job.due - this.now(), this.given.backupDelay);
   }
 
   priority(index: number): number {
@@ -109,7 +108,14 @@ class EnvelopeCopies implements NewCopies {
   }
 }
 
-/** The copies that a put may store that is about to begin, a bit each. */
+/** Why nodes that are the server of another node were not asked. */
+function whyTwins({ nodes }: Cluster): Record<string, string> {
+  return Object.fromEntries(
+    nodes.filter(({ twin }) => twin).map(({ endpoint, reason }) => [endpoint, reason]),
+  );
+}
+
+/** The copies that a coming put may store, a bit each. */
 export function announcedBy(cluster: Cluster): number {
   return 2 ** cluster.settings.replicas - 1;
 }
@@ -128,7 +134,7 @@ export function tooFewOf(cluster: Cluster, { copies, reasons }: Stored): string 
   );
 }
 
-/** `outcome` says what of it is left, and `indeterminate` whether that is certain. */
+/** `outcome` says what is left of it, `indeterminate` whether that is certain. */
 export function tooFewCopies(
   cluster: Cluster,
   stored: Stored,

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { resolve } from 'node:path';
-import type { Dial } from '../cluster/cluster-node.js';
+import type { Dial } from '../cluster/node-link.js';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { DqError } from '../errors.js';
 import type { RedisSource } from '../ledger/redis/connection.js';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { stored } from '../../spec-support/stored.js';
 import { keyedId, parseRef } from '../copies/job-ref.js';
 import type { JobOptions, JobReceipt } from '../api/job.js';
 import type { JobRecord } from '../ledger/rules/job-record.js';
@@ -6,7 +7,7 @@ import { settle } from '../ledger/rules/owed-copies.js';
 import { embedded, failure, scripted } from '../../spec-support/producing.js';
 import { orders, Turns } from '../../spec-support/turns.js';
 
-const ID = keyedId('t', 'k');
+const ID = keyedId(stored('t'), 'k');
 const KEY = { tube: 't', key: 'k' };
 const born = (receipt: JobReceipt) => parseRef(receipt, '').born!;
 
@@ -95,8 +96,10 @@ describe('an add with a key', () => {
     expect([one.status, other.status, one.id === other.id]).toEqual(['added', 'added', false]);
     expect([await payloads('t'), (await copies('u')).length]).toEqual([['t', 't', 't'], 3]);
     const elsewhere = await embedded(3, 'app.');
-    expect((await elsewhere.producer.delay('t', 1, '1m', { key: 'k' })).id).toBe(keyedId('app.t', 'k'));
-    expect(keyedId('app.t', 'k')).not.toBe(ID);
+    expect((await elsewhere.producer.delay('t', 1, '1m', { key: 'k' })).id).toBe(
+      keyedId(stored('app.t'), 'k'),
+    );
+    expect(keyedId(stored('app.t'), 'k')).not.toBe(ID);
   });
 
   it.each<[string, unknown]>([

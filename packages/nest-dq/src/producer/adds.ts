@@ -11,11 +11,13 @@ import {
   type Stored,
 } from '../copies/storing.js';
 import { stagger } from '../copies/timing.js';
-import type { Content, JobEnvelope } from '../copies/envelope.js';
+import type { JobEnvelope } from '../copies/formats/dq1.js';
+import type { Content } from '../copies/payload.js';
 import { DqError, show } from '../errors.js';
 import { formatRef, keyedId } from '../copies/job-ref.js';
 import type { ResolvedJobOptions } from '../api/job-options.js';
 import type { JobReceipt } from '../api/job.js';
+import type { StoredTube } from '../api/tube.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Schedule } from '../ledger/requests.js';
 import { isUnknown, type Place } from '../copies/location.js';
@@ -28,8 +30,7 @@ import type { PatientCall, Retries, Together } from './retries.js';
 export interface NewJob {
   /** The tube as the user names it. */
   readonly name: string;
-  /** The tube as nodes and ledger know it: with the prefix. */
-  readonly tube: string;
+  readonly tube: StoredTube;
   readonly content: Content;
   readonly options: ResolvedJobOptions;
   /** Ledger time, ms. */
@@ -156,7 +157,7 @@ export class Adds {
 
   private store(
     ledger: TubeLedger,
-    tube: string,
+    tube: StoredTube,
     envelope: JobEnvelope,
     done: (stored: Stored) => void,
   ): void {

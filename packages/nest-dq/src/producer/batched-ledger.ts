@@ -1,3 +1,4 @@
+import type { StoredTube } from '../api/tube.js';
 import { Batcher } from '../ledger/batcher.js';
 import type { Ledger, TubeLedger } from '../ledger/ledger.js';
 import type {
@@ -25,14 +26,14 @@ const MOST_UNDER_WAY = 2;
  * and for all that comes while others are under way.
  */
 export class BatchedLedger {
-  private readonly tubes = new Map<string, BatchedTube>();
+  private readonly tubes = new Map<StoredTube, BatchedTube>();
 
   constructor(
     private readonly ledger: Ledger,
     private readonly clock: Clock,
   ) {}
 
-  tube(name: string): BatchedTube {
+  tube(name: StoredTube): BatchedTube {
     const known = this.tubes.get(name);
     if (known) return known;
     const made = new BatchedTube(this.ledger.tube(name), this.clock, () => {

@@ -9,7 +9,7 @@ import type {
   RevokeResult,
   TubeJobRef,
 } from '../api/job.js';
-import type { Tube } from '../api/tube.js';
+import type { StoredTube, Tube } from '../api/tube.js';
 import { parseRef } from '../copies/job-ref.js';
 import { DqError, show } from '../errors.js';
 import type { Duration } from '../time/duration.js';
@@ -22,8 +22,7 @@ export class BoundProducer extends TubeProducer {
   constructor(
     private readonly producer: DqProducer,
     private readonly tube: string | Tube,
-    /** With the prefix. */
-    private readonly storedAs: string,
+    private readonly storedAs: StoredTube,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { encodePayload, type Content } from '../copies/envelope.js';
+import { encodePayload, type Content } from '../copies/payload.js';
 import { deleteCopies } from '../copies/deletion.js';
 import { owedAt } from '../copies/storing.js';
 import { DqError, toError } from '../errors.js';
@@ -18,13 +18,13 @@ import type {
 import type { Schedule } from '../ledger/requests.js';
 import type { Duration } from '../time/duration.js';
 import type { When } from '../time/instant.js';
-import { schemaOf, tubeName, type Tube } from '../api/tube.js';
+import { schemaOf, storedTube, tubeName, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
 import { Adds, type AddDone } from './adds.js';
 import { BatchedLedger } from './batched-ledger.js';
 import { BoundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject, patienceOf } from './call-options.js';
 import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
-import { Lookups, withoutPrefix } from './lookups.js';
+import { Lookups } from './lookups.js';
 import { addAll, listOf } from './many.js';
 import { Moves, type Change } from './moves.js';
 import { refuseInvalid } from './payload-check.js';
@@ -160,8 +160,7 @@ export class ClusterProducer extends DqProducer {
   }
 
   override tube(tube: string | Tube): TubeProducer<any> {
-    const { prefix } = this.parts.settings;
-    return new BoundProducer(this, tube, prefix + tubeName(tube, prefix));
+    return new BoundProducer(this, tube, storedTube(tube, this.parts.settings.prefix));
   }
 
   /** Everything fails from now on. Idempotent. */
@@ -207,7 +206,7 @@ export class ClusterProducer extends DqProducer {
     const resolved = resolveJobOptions(options);
     const { prefix } = this.parts.settings;
     const name = tubeName(tube, prefix);
-    const storedAs = prefix + name;
+    const storedAs = storedTube(name, prefix);
     const dueGiven = when(resolved);
     const content = encodePayload(payload);
     const learning = this.times.learning(storedAs);
@@ -274,12 +273,12 @@ export class ClusterProducer extends DqProducer {
   }
 
   /** Counts from the call, by ledger time, which the first call of a tube waits for a little. */
-  private async dueIn(tube: string, due: Due, calledAt: number): Promise<number> {
+  private async dueIn(tube: StoredTube, due: Due, calledAt: number): Promise<number> {
     await this.times.learning(tube);
     return this.dueOf(tube, due, calledAt);
   }
 
-  private dueOf(tube: string, due: Due, calledAt: number): number {
+  private dueOf(tube: StoredTube, due: Due, calledAt: number): number {
     this.refuseIfClosed();
     const { clock, ledger } = this.parts;
     return due(ledger.tube(tube).now() - (clock.now() - calledAt));

@@ -80,7 +80,7 @@ describe('a dead letter', () => {
       const lane = node.connectLane(() => undefined)!;
       await lane.ask((done) => lane.delete(location.slice(location.lastIndexOf(':') + 1), done));
       const body = Buffer.from(`dq1 {"id":"${id}","due":${due},"n":3,"i":${index}}\n{"a":`);
-      await lane.ask((done) => lane.put('t', body, { priority: 1, delay: 0, ttr: 60 }, done));
+      await lane.ask((done) => lane.put('t', [body], { priority: 1, delay: 0, ttr: 60 }, done));
       lane.close();
     }
     await clock.advance(1_000);

@@ -7,11 +7,11 @@ import { parseRef, type JobTarget } from '../copies/job-ref.js';
 import type { DiscardResult, JobRef, PatienceOptions, ReviveResult } from '../api/job.js';
 import type { Letter, LetterPage } from '../ledger/requests.js';
 import type { Duration } from '../time/duration.js';
-import { tubeName, type AsJson, type Tube } from '../api/tube.js';
+import { storedTube, withoutPrefix, type AsJson, type StoredTube, type Tube } from '../api/tube.js';
 import { BatchedLedger } from './batched-ledger.js';
 import { checkBetween, checkObject, patienceOf } from './call-options.js';
 import { dueAfter, dueNow } from './due.js';
-import { Lookups, withoutPrefix } from './lookups.js';
+import { Lookups } from './lookups.js';
 import { look } from './generations.js';
 import { Moves } from './moves.js';
 import type { ProducerParts } from './producer-parts.js';
@@ -69,8 +69,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const { limit = 50, cursor, patience } = checkObject('the page', page, ['limit', 'cursor', 'patience']);
     checkBetween('limit', limit, 1, LARGEST_PAGE);
     const call = this.patientCall(patience);
-    const { prefix } = this.parts.settings;
-    const storedAs = prefix + tubeName(tube, prefix);
+    const storedAs = storedTube(tube, this.parts.settings.prefix);
     const after = cursor === undefined ? undefined : parseCursor(cursor);
     const ledger = this.parts.ledger.tube(storedAs);
     const found = await this.retries.run(call, () => look(ledger.letters({ limit, after })));
@@ -163,7 +162,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
   }
 
   /** The payload, and the key, are in the copies only. */
-  private async opened(storedAs: string, letter: Letter): Promise<DeadLetter> {
+  private async opened(storedAs: StoredTube, letter: Letter): Promise<DeadLetter> {
     const copy = await readCopy(this.parts.cluster, letter, letter.places);
     const tube = withoutPrefix(storedAs, this.parts.settings.prefix);
     return makeDeadLetter({ tube, storedAs, letter, copy });

@@ -1,5 +1,6 @@
 import { deleteCopies } from '../copies/deletion.js';
 import type { Stored } from '../copies/storing.js';
+import type { StoredTube } from '../api/tube.js';
 import { DqError, factOf } from '../errors.js';
 import { YOUNG } from '../ledger/ledger.js';
 import type { CommitAnswer, CommitRequest } from '../ledger/requests.js';
@@ -63,7 +64,7 @@ function ofRepeat(answer: CommitAnswer, { generation }: CommitRequest): CommitAn
 export async function abortAndDelete(
   { cluster, settleQueue, ledger, clock }: ProducerParts,
   batched: BatchedTube,
-  tube: string,
+  tube: StoredTube,
   id: string,
   stored: Stored,
   until: number,

@@ -1,6 +1,7 @@
 import { readCopy } from '../copies/reading.js';
 import { formatRef, type JobTarget } from '../copies/job-ref.js';
 import type { JobView } from '../api/job.js';
+import { withoutPrefix } from '../api/tube.js';
 import type { Schedule } from '../ledger/requests.js';
 import type { BatchedLedger } from './batched-ledger.js';
 import { look } from './generations.js';
@@ -49,9 +50,4 @@ export class Lookups {
       attempt,
     };
   }
-}
-
-/** A tube as the user names it. */
-export function withoutPrefix(tube: string, prefix: string): string {
-  return tube.startsWith(prefix) ? tube.slice(prefix.length) : tube;
 }

@@ -9,10 +9,12 @@ import {
   tooFewCopies,
   type Stored,
 } from '../copies/storing.js';
-import type { Content, Envelope } from '../copies/envelope.js';
+import type { Envelope } from '../copies/header.js';
+import type { Content } from '../copies/payload.js';
 import { DqError, show } from '../errors.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import type { RescheduleResult } from '../api/job.js';
+import type { StoredTube } from '../api/tube.js';
 import type { Letter, Opening, Refusal, Schedule, StoredGeneration } from '../ledger/requests.js';
 import type { Place } from '../copies/location.js';
 import type { BatchedLedger } from './batched-ledger.js';
@@ -27,7 +29,7 @@ interface Present extends StoredGeneration {
 }
 
 interface Move {
-  readonly tube: string;
+  readonly tube: StoredTube;
   readonly id: string;
   readonly opening: MoveOpening;
   readonly present: Present;
@@ -76,7 +78,7 @@ export class Moves {
   }
 
   /** False: the letter's job is not dead any more. `DQ_NO_COPY`: no copy is in reach, and it stays dead. */
-  async revive(tube: string, letter: Letter, due: number, until: number): Promise<boolean> {
+  async revive(tube: StoredTube, letter: Letter, due: number, until: number): Promise<boolean> {
     const { id, born, generation, places } = letter;
     const envelope = await readCopy(this.parts.cluster, letter, places);
     if (!envelope) {

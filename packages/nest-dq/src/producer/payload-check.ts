@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { decodePayload, type Content } from '../copies/envelope.js';
+import { decodePayload, type Content } from '../copies/payload.js';
 import { DqError, show, toError } from '../errors.js';
 import { checkPayload, type Checked } from '../api/schema.js';
 import { isThenable } from '../structures/thenable.js';

@@ -1,3 +1,4 @@
+import type { StoredTube } from '../api/tube.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Clock } from '../time/clock.js';
 
@@ -8,8 +9,8 @@ const MOST_KNOWN = 1_000;
 
 /** Of which tubes ledger time was read: the first call of each waits for that a little. */
 export class TubeTimes {
-  private readonly known = new Set<string>();
-  private readonly asked = new Map<string, Promise<void>>();
+  private readonly known = new Set<StoredTube>();
+  private readonly asked = new Map<StoredTube, Promise<void>>();
 
   constructor(
     private readonly ledger: Ledger,
@@ -17,11 +18,11 @@ export class TubeTimes {
   ) {}
 
   /** Undefined: there is nothing to wait for. */
-  learning(tube: string): Promise<void> | undefined {
+  learning(tube: StoredTube): Promise<void> | undefined {
     return this.known.has(tube) ? undefined : (this.asked.get(tube) ?? this.learn(tube));
   }
 
-  private learn(tube: string): Promise<void> {
+  private learn(tube: StoredTube): Promise<void> {
     const learnt = new Promise<void>((resolve) => {
       const go = () => {
         limit.cancel();

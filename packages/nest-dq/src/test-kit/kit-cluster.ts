@@ -1,7 +1,10 @@
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster, type ClusterSettings } from '../cluster/cluster.js';
-import { decodePayload, unwrap, type CopyHeader, type Envelope } from '../copies/envelope.js';
+import { unwrap } from '../copies/formats/unwrap.js';
+import type { CopyHeader, Envelope } from '../copies/header.js';
+import { decodePayload } from '../copies/payload.js';
 import type { JobOptions, Priority } from '../api/job.js';
+import { storedTube, type StoredTube } from '../api/tube.js';
 import type { LedgerSettings } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import type { Clock } from '../time/clock.js';
@@ -58,7 +61,7 @@ export class KitCluster {
 
   /** The soonest first. */
   scheduled(tube: string): ScheduledJob[] {
-    const storedAs = this.settings.prefix + tube;
+    const storedAs = storedTube(tube, this.settings.prefix);
     const ledger = this.ledger.tube(storedAs);
     const waiting = new Map<string, ScheduledJob>();
     for (const { header, content } of this.envelopes(storedAs)) {
@@ -81,7 +84,7 @@ export class KitCluster {
     for (const { node } of this.nodes) node.close();
   }
 
-  private envelopes(storedAs: string): Envelope[] {
+  private envelopes(storedAs: StoredTube): Envelope[] {
     const bodies = this.nodes.flatMap(({ node }) => node.bodies(storedAs));
     return bodies.map(unwrap).filter((envelope) => typeof envelope !== 'string');
   }

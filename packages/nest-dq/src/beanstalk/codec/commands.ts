@@ -1,13 +1,13 @@
 /**
- * Every command of the protocol as the line that is sent. Pure: no socket, no state.
- * A line is ASCII and ends with CRLF, so 'latin1' is its bytes. Only `put` is followed by more: its body and a CRLF.
- * An argument that the server would refuse is refused here (BAD_ARGUMENT): after BAD_FORMAT a connection is lost.
- * The server takes 224 bytes a line; no line of valid arguments is longer (`pause-tube` reaches it).
+ * The commands that we send, each as its line. Pure: no socket, no state.
+ * A line is ASCII and ends with CRLF, so 'latin1' gives its bytes. Only `put` is followed by more: its body and a CRLF.
+ * An argument that the server would refuse is refused here (BAD_ARGUMENT), because BAD_FORMAT costs the connection.
+ * The server takes 224 bytes a line, and no line with valid arguments is longer.
  */
 import { show } from '../../errors.js';
 import { BeanstalkError } from './beanstalk-error.js';
 
-/** The line, or why there is none. */
+/** The line, or the reason why it cannot be sent. */
 export type Command = string | BeanstalkError;
 
 export interface PutOptions {
@@ -29,7 +29,6 @@ export const commands = {
 
   use: (tube: string): Command => badTube(tube) ?? `use ${tube}\r\n`,
 
-  reserve: (): Command => 'reserve\r\n',
   reserveWithTimeout: (seconds: number): Command =>
     badNumber('timeout', seconds) ?? `reserve-with-timeout ${seconds}\r\n`,
   reserveJob: (id: string): Command => badId(id) ?? `reserve-job ${id}\r\n`,
@@ -48,21 +47,11 @@ export const commands = {
   ignore: (tube: string): Command => badTube(tube) ?? `ignore ${tube}\r\n`,
 
   peek: (id: string): Command => badId(id) ?? `peek ${id}\r\n`,
-  peekReady: (): Command => 'peek-ready\r\n',
-  peekDelayed: (): Command => 'peek-delayed\r\n',
-  peekBuried: (): Command => 'peek-buried\r\n',
-
-  kick: (bound: number): Command => badNumber('bound', bound) ?? `kick ${bound}\r\n`,
   kickJob: (id: string): Command => badId(id) ?? `kick-job ${id}\r\n`,
-  pauseTube: (tube: string, delay: number): Command =>
-    badTube(tube) ?? badNumber('delay', delay) ?? `pause-tube ${tube} ${delay}\r\n`,
 
   stats: (): Command => 'stats\r\n',
   statsJob: (id: string): Command => badId(id) ?? `stats-job ${id}\r\n`,
   statsTube: (tube: string): Command => badTube(tube) ?? `stats-tube ${tube}\r\n`,
-  listTubes: (): Command => 'list-tubes\r\n',
-  listTubesWatched: (): Command => 'list-tubes-watched\r\n',
-  listTubeUsed: (): Command => 'list-tube-used\r\n',
 
   quit: (): Command => 'quit\r\n',
 };
@@ -70,7 +59,7 @@ export const commands = {
 const TUBE_NAME = /^(?!-)[A-Za-z0-9\-+/;.$_()]{1,200}$/;
 const LARGEST_ID = '18446744073709551615';
 
-/** Whether beanstalkd takes it as the name of a tube: 1 to 200 of `A-Za-z0-9-+/;.$_()`, not beginning with `-`. */
+/** True for a tube name that beanstalkd takes: 1 to 200 of `A-Za-z0-9-+/;.$_()`, not beginning with `-`. */
 export function isTubeName(name: unknown): name is string {
   return typeof name === 'string' && TUBE_NAME.test(name);
 }

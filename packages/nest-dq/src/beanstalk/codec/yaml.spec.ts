@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseNames, parseStats } from './yaml.js';
+import { parseStats } from './yaml.js';
 
 describe('parseStats', () => {
   it('reads bare and quoted strings alike and keeps every value a text', () => {
@@ -24,19 +24,5 @@ describe('parseStats', () => {
 
   it.each(['', 'id: 1\n', '---\n- a\n', '---\nno colon\n'])('does not take %j', (text) => {
     expect(parseStats(Buffer.from(text))).toBeUndefined();
-  });
-});
-
-describe('parseNames', () => {
-  it('reads bare and quoted names', () => {
-    expect(parseNames(Buffer.from('---\n- default\n- "a+b"\n- 12\n'))).toEqual(['default', 'a+b', '12']);
-  });
-
-  it('reads an empty list', () => {
-    expect(parseNames(Buffer.from('---\n'))).toEqual([]);
-  });
-
-  it.each(['', '- a\n', '---\na: b\n'])('does not take %j', (text) => {
-    expect(parseNames(Buffer.from(text))).toBeUndefined();
   });
 });

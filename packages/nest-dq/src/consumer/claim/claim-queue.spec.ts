@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { CopyHeader } from '../../copies/envelope.js';
+import type { CopyHeader } from '../../copies/header.js';
 import type { ClaimAnswer, SettledCopies } from '../../ledger/requests.js';
 import type { SettleQueue } from '../../ledger/settle-queue.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Cluster } from '../../cluster/cluster.js';
-import type { NewCopies, StoreResult } from '../../cluster/job-put.js';
+import { storedTube } from '../../api/tube.js';
+import type { Cluster, NewCopies, StoreResult } from '../../cluster/cluster.js';
 import type { JobGeneration } from '../../copies/deletion.js';
-import { unwrap, type Envelope } from '../../copies/envelope.js';
+import { unwrap } from '../../copies/formats/unwrap.js';
+import type { Envelope } from '../../copies/header.js';
 import { DqError } from '../../errors.js';
 import type { OpenAnswer, AnnouncedGeneration } from '../../ledger/requests.js';
 import type { Place } from '../../copies/location.js';
@@ -55,7 +56,7 @@ describe('Continuations', () => {
       deleteVoid: (job: JobGeneration, places: readonly Place[]) => deleted.push({ job, places }),
     } as unknown as Deletions;
     continuations = new Continuations(
-      'app.tube',
+      storedTube('tube', 'app.'),
       2_000,
       { ledger, cluster, clock, deletions },
       {
@@ -116,7 +117,7 @@ describe('Continuations', () => {
     expect(continuations.size).toBe(1);
     const { copies } = puts[0]!;
     expect(copies.tube).toBe('app.tube');
-    const body = Buffer.concat([Buffer.from(copies.front(3, 0, ONE)), copies.rest]);
+    const body = Buffer.concat(copies.body(3, 0, ONE).map((part) => Buffer.from(part)));
     const envelope = unwrap(body) as Envelope;
     expect(envelope.header).toEqual({
       ...same,

@@ -1,7 +1,8 @@
 import type { Cluster } from '../../cluster/cluster.js';
 import { announcedBy, envelopeFor, refuseTooLarge, storeCopies, tooFewOf } from '../../copies/storing.js';
 import { LONGEST_DELAY } from '../../copies/timing.js';
-import type { JobEnvelope } from '../../copies/envelope.js';
+import type { JobEnvelope } from '../../copies/formats/dq1.js';
+import type { StoredTube } from '../../api/tube.js';
 import { DqError, toError } from '../../errors.js';
 import type { TubeLedger } from '../../ledger/ledger.js';
 import type { AnnouncedGeneration, OpenAnswer } from '../../ledger/requests.js';
@@ -59,8 +60,7 @@ export class Continuations {
   private readonly storing = new Map<Run, AnnouncedGeneration>();
 
   constructor(
-    /** As nodes and ledger know it. */
-    private readonly tube: string,
+    private readonly tube: StoredTube,
     /** Milliseconds. */
     private readonly backupDelay: number,
     private readonly parts: ContinuationParts,

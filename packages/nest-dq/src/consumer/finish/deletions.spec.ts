@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster } from '../../cluster/cluster.js';
 import type { ClusterNode, DeleteResult } from '../../cluster/cluster-node.js';
-import { JobEnvelope, type CopyHeader } from '../../copies/envelope.js';
+import { JobEnvelope } from '../../copies/formats/dq1.js';
+import type { CopyHeader } from '../../copies/header.js';
 import type { Deletion } from '../../ledger/deleted-copies.js';
 import type { SettleQueue } from '../../ledger/settle-queue.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
@@ -14,6 +15,7 @@ import { turn } from '../../../spec-support/scripted-ledger.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
 import type { Lane } from '../reserve/lane.js';
 import { Deletions } from './deletions.js';
+import { stored } from '../../../spec-support/stored.js';
 
 type Answer = (result: DeleteResult, node?: ClusterNode) => void;
 
@@ -43,7 +45,7 @@ describe('Deletions', () => {
         asked.push({ location, isSame, answer }),
     } as unknown as Cluster;
     const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
-    deletions = new Deletions(cluster, settleQueue, clock, 'tube', () => answered++);
+    deletions = new Deletions(cluster, settleQueue, clock, stored('tube'), () => answered++);
   });
 
   const held = (header: Partial<CopyHeader> & { copyId?: string } = {}) =>
@@ -88,7 +90,7 @@ describe('Deletions', () => {
       delete: (_location: string, _isSame: unknown, answer: Answer) => answer('away'),
     } as unknown as Cluster;
     const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
-    deletions = new Deletions(cluster, settleQueue, clock, 'tube', () => answered++);
+    deletions = new Deletions(cluster, settleQueue, clock, stored('tube'), () => answered++);
     deletions.delete(held(), true);
     expect([deletions.pending, settled]).toEqual([1, []]);
     connection.answer('DELETED');

@@ -1,5 +1,6 @@
 import type { Cluster } from '../../cluster/cluster.js';
 import { deleteCopies, deleteCopy, type JobGeneration } from '../../copies/deletion.js';
+import type { StoredTube } from '../../api/tube.js';
 import { isUnknown, type Place } from '../../copies/location.js';
 import { DeletedCopies, type DeletedCopy } from '../../ledger/deleted-copies.js';
 import type { SettleQueue } from '../../ledger/settle-queue.js';
@@ -25,7 +26,7 @@ export class Deletions {
     private readonly cluster: Cluster,
     private readonly settleQueue: SettleQueue,
     clock: Clock,
-    private readonly tube: string,
+    private readonly tube: StoredTube,
     /** One of them was answered. */
     private readonly onAnswered: () => void,
   ) {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { CopyHeader } from '../../copies/envelope.js';
+import type { CopyHeader } from '../../copies/header.js';
 import type { AnnouncedGeneration } from '../../ledger/requests.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
 import { ScriptedLedger, turn } from '../../../spec-support/scripted-ledger.js';

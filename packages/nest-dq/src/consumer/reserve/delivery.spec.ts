@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CopyHeader } from '../../copies/envelope.js';
+import type { CopyHeader } from '../../copies/header.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
 
 describe('what a delivery owes', () => {

@@ -1,6 +1,8 @@
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { copyPriority } from '../../copies/timing.js';
-import { unwrap, type Content, type CopyHeader, type Envelope } from '../../copies/envelope.js';
+import { unwrap } from '../../copies/formats/unwrap.js';
+import type { CopyHeader, Envelope } from '../../copies/header.js';
+import type { Content } from '../../copies/payload.js';
 import type { OwedCopies } from '../../ledger/requests.js';
 import { formatLocation, hasUnknown, isUnknown, maskOf, type Place } from '../../copies/location.js';
 

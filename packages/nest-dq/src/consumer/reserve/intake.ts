@@ -1,3 +1,4 @@
+import { storedTube } from '../../api/tube.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { copyDelay } from '../../copies/timing.js';
 import type { TubeLedger } from '../../ledger/ledger.js';
@@ -64,7 +65,7 @@ export class Intake implements Taker, ClaimTaker {
   ) {
     const { cluster, clock, settleQueue, sharedLanes } = parts;
     const { prefix, backupDelay, lease } = settings;
-    const storedAs = prefix + tube;
+    const storedAs = storedTube(tube, prefix);
     this.space = new Room(clock, handling.concurrency);
     this.dueBuffer = new DueBuffer(
       clock,
@@ -246,7 +247,7 @@ export class Intake implements Taker, ClaimTaker {
 
   private tellDead(delivery: Delivery, why: 'attempts' | 'stale'): void {
     const { due, attempts = this.handling.attempts } = delivery.header;
-    const names = { tube: this.tube, storedAs: this.settings.prefix + this.tube };
+    const names = { tube: this.tube, storedAs: storedTube(this.tube, this.settings.prefix) };
     const end = { why, due, died: this.ledger.now(), attempt: why === 'stale' ? 0 : attempts };
     this.parts.events.tell('dead', { letter: letterOf(names, delivery, end) });
   }

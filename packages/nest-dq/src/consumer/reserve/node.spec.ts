@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { Connection, type PutReply, type Stats } from '../../beanstalk/connection.js';
 import { ClusterNode } from '../../cluster/cluster-node.js';
 import { InProcessNode } from '../../embedded/in-process-node.js';
-import { JobEnvelope } from '../../copies/envelope.js';
+import { JobEnvelope } from '../../copies/formats/dq1.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
 import { ScriptedNode, type Arrived } from '../../../spec-support/scripted-node.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
@@ -144,7 +144,7 @@ describe('ConsumerNode, while its tube is busy', () => {
   }
 
   function send(body: Buffer, ttr: number): Promise<PutReply> {
-    return other().ask((done) => other().put(TUBE, body, { priority: 1, delay: 0, ttr }, done));
+    return other().ask((done) => other().put(TUBE, [body], { priority: 1, delay: 0, ttr }, done));
   }
 
   function newJob(): Buffer {

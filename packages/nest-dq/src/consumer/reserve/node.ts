@@ -1,6 +1,6 @@
 import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
-import { unwrap } from '../../copies/envelope.js';
+import { unwrap } from '../../copies/formats/unwrap.js';
 import type { Clock, Timer } from '../../time/clock.js';
 import { Delivery, type Taker } from './delivery.js';
 import { MOST_HELD, type Lane } from './lane.js';

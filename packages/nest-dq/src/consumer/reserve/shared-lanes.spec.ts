@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { Connection, type Stats } from '../../beanstalk/connection.js';
 import { ClusterNode } from '../../cluster/cluster-node.js';
 import { InProcessNode } from '../../embedded/in-process-node.js';
-import { JobEnvelope } from '../../copies/envelope.js';
+import { JobEnvelope } from '../../copies/formats/dq1.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
 import { ConsumerNode } from './node.js';
@@ -109,7 +109,7 @@ describe('SharedLanes', () => {
   async function put(tube: string): Promise<void> {
     const job = { id: `job-${made++}`, due: 0, generation: 0, copies: 1, priority: 1 };
     const body = copyBody(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }), 0);
-    other.put(tube, body, { priority: 1, delay: 0, ttr: 600 }, () => undefined);
+    other.put(tube, [body], { priority: 1, delay: 0, ttr: 600 }, () => undefined);
     await settle();
   }
 

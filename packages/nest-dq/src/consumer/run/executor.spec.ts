@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DqError } from '../../errors.js';
 import { Again, Discard, Retry, type DelayedJob, type HandlerMethod } from '../../api/job.js';
-import { encodePayload, type CopyHeader } from '../../copies/envelope.js';
+import type { CopyHeader } from '../../copies/header.js';
+import { encodePayload } from '../../copies/payload.js';
 import { parseRef } from '../../copies/job-ref.js';
 import { CollectingHub } from '../../../spec-support/collecting-hub.js';
 import { dated, datedLater, schemaBy } from '../../../spec-support/schemas.js';
@@ -13,6 +14,7 @@ import { DEFAULT_HANDLER_SETTINGS, type HandlerSettings } from './handler-settin
 import type { Verdict } from './outcome.js';
 import type { ConsumerReport } from '../report.js';
 import type { Run, RunningJob } from './run.js';
+import { stored } from '../../../spec-support/stored.js';
 
 const SHUTDOWN = new DqError('DQ_SHUTDOWN', 'over');
 
@@ -40,7 +42,7 @@ describe('Executor', () => {
         reports.push(`overran ${tube} ${id} ${attempt}`),
     } as unknown as ConsumerReport;
     return new Executor(
-      { tube: 'tube', storedAs: 'app.tube' },
+      { tube: 'tube', storedAs: stored('app.tube') },
       (payload, job) => handler(payload, job),
       {
         ...DEFAULT_HANDLER_SETTINGS,

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { decodePayload } from '../../copies/envelope.js';
+import { decodePayload } from '../../copies/payload.js';
 import { DqError, toError } from '../../errors.js';
 import type { EventHub } from '../../events/event-hub.js';
 import type { HandlerMethod } from '../../api/job.js';

@@ -1,5 +1,6 @@
 import { formatRef } from '../../copies/job-ref.js';
 import { DelayedJob, type JobRefText } from '../../api/job.js';
+import type { StoredTube } from '../../api/tube.js';
 import type { ClaimAnswer, RunRef } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 
@@ -60,8 +61,8 @@ export class Run {
 export interface TubeNames {
   /** As the user calls it. */
   readonly tube: string;
-  /** As nodes and ledger know it: with the prefix, so that one beanstalkd tube always means the same records. */
-  readonly storedAs: string;
+  /** Its prefix is part of it for nodes and ledger alike, so that one beanstalkd tube always means the same records. */
+  readonly storedAs: StoredTube;
 }
 
 /** What the handler sees of a run. */

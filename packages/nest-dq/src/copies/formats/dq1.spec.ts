@@ -1,18 +1,10 @@
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { longestLocation } from './location.js';
-import { copyBody } from '../../spec-support/copy-body.js';
-import {
-  JobEnvelope,
-  decodePayload,
-  encodePayload,
-  isCopy,
-  isCopyOf,
-  unwrap,
-  type Envelope,
-  type JobHeader,
-} from './envelope.js';
-import type { Place } from './location.js';
+import { copyBody } from '../../../spec-support/copy-body.js';
+import { isCopyOf, type Envelope, type JobHeader } from '../header.js';
+import { longestLocation, type Place } from '../location.js';
+import { encodePayload } from '../payload.js';
+import { JobEnvelope } from './dq1.js';
+import { unwrap } from './unwrap.js';
 
 const JOB: JobHeader = {
   id: '01J00000000000000000000000',
@@ -21,7 +13,6 @@ const JOB: JobHeader = {
   copies: 3,
   priority: 1,
 };
-const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
 
 const wrap = (payload: unknown, job: Partial<JobHeader> = {}, index = 0, siblings?: readonly Place[]) =>
   copyBody(new JobEnvelope({ ...JOB, ...job }, encodePayload(payload)), index, siblings);
@@ -31,118 +22,6 @@ function unwrapped(body: Buffer): Envelope {
   if (typeof envelope === 'string') throw new Error(envelope);
   return envelope;
 }
-
-/** What a handler gets of a payload. */
-const through = (payload: unknown) => decodePayload(unwrapped(wrap(payload)).content);
-
-describe('a payload', () => {
-  it.each<{ payload: unknown }>([
-    { payload: { id: '42', list: [1, null, 'ä\r\n'] } },
-    { payload: [] },
-    { payload: null },
-    { payload: false },
-    { payload: 0 },
-    { payload: -1.5 },
-    { payload: '' },
-    { payload: 'text, not JSON: {"a":1}' },
-    { payload: 'üñí 🐇\r\n\0' },
-    { payload: undefined },
-  ])('comes back as it was: %p', ({ payload }) => {
-    expect(through(payload)).toEqual(payload);
-  });
-
-  it.each<{ payload: unknown; form: string }>([
-    { payload: { a: 'x\x7f' }, form: 'string' },
-    { payload: 'x\x7f\0', form: 'string' },
-    { payload: { a: 'ä' }, form: 'object' },
-    { payload: '\x80', form: 'object' },
-    { payload: '\ud800', form: 'object' },
-  ])('is kept as a text only where its length is its size: %p', ({ payload, form }) => {
-    expect(typeof encodePayload(payload).bytes).toBe(form);
-  });
-
-  it('comes back as a Buffer when it is bytes, each of the 256', () => {
-    for (const bytes of [ALL_BYTES, new Uint8Array(ALL_BYTES), Buffer.from('\r\n\n\r'), Buffer.alloc(0)]) {
-      const back = through(bytes);
-      expect(Buffer.isBuffer(back)).toBe(true);
-      expect((back as Buffer).equals(bytes)).toBe(true);
-    }
-  });
-
-  it('is what its toJSON says', () => {
-    expect(through(new Date(0))).toBe('1970-01-01T00:00:00.000Z');
-    expect(through({ at: new Date(0), gone: undefined })).toEqual({ at: '1970-01-01T00:00:00.000Z' });
-  });
-
-  it('is what it was at the call, whatever the caller writes into it later', () => {
-    const bytes = Buffer.from('before');
-    const content = encodePayload(bytes);
-    bytes.write('after!');
-    expect(decodePayload(content)).toEqual(Buffer.from('before'));
-  });
-
-  const cycle: { self?: unknown } = {};
-  cycle.self = cycle;
-  it.each<[string, unknown]>([
-    ['a BigInt', 5n],
-    ['a BigInt inside', { n: 5n }],
-    ['a cycle', cycle],
-    ['a function', () => 1],
-    ['a symbol', Symbol('x')],
-    ['what JSON leaves out', { toJSON: () => undefined }],
-  ])('is refused when it is %s', (_name, payload) => {
-    expect(() => encodePayload(payload)).toThrow(expect.objectContaining({ code: 'DQ_BAD_PAYLOAD' }));
-  });
-
-  class Order {
-    constructor(
-      readonly items: unknown,
-      readonly at = new Date(0),
-    ) {}
-  }
-  it.each<[string, unknown]>([
-    ['the payload is a Promise: expected what JSON can hold; is an await missing?', Promise.resolve(1)],
-    ['the payload is a Promise', runInNewContext('({ then() {} })')],
-    ['the payload is a Map', new Map([['a', 1]])],
-    ['the payload is a Set', new Set()],
-    ['the payload is a RegExp', /a/],
-    ['the payload is a WeakMap', new WeakMap()],
-    ['the payload is a WeakSet', new WeakSet()],
-    ['the payload is an Error', new TypeError('no')],
-    ['the payload.cause is an Error', { id: '1', cause: Object.assign(new Error('no'), { code: 'ENOENT' }) }],
-    ['the payload.user.roles is a Set', { user: { name: 'Ada', roles: new Set(['admin']) } }],
-    ['the payload.items[1].prices is a Map', new Order([{}, { prices: new (class extends Map {})() }])],
-    ['the payload[0][1] is a Promise', [[1, Promise.resolve()]]],
-    ['the payload.m is a Map', { m: runInNewContext('new Map()') as unknown }],
-  ])('is refused where JSON would lose it: %s', (message, payload) => {
-    const encode = () => encodePayload(payload);
-    expect(encode).toThrow(expect.objectContaining({ code: 'DQ_BAD_PAYLOAD' }));
-    expect(encode).toThrow(message);
-  });
-
-  it('is not looked into where it turns itself into JSON, and not where JSON does not look', () => {
-    const own = { toJSON: () => ({ roles: ['admin'] }), roles: new Set(['admin']), self: {} };
-    own.self = own;
-    const inherited = Object.assign(Object.create({ map: new Map() }) as object, { id: '1' });
-    const payload = [own, new Order([], new Date(0)), inherited, {}, [], null, Object.create(null)];
-    const at = '1970-01-01T00:00:00.000Z';
-    expect(through(payload)).toEqual([
-      { roles: ['admin'] },
-      { items: [], at },
-      { id: '1' },
-      {},
-      [],
-      null,
-      {},
-    ]);
-  });
-
-  it('that was stored as JSON and is none is told so', () => {
-    expect(() => decodePayload({ type: 'json', bytes: Buffer.from('{"a":') })).toThrow(
-      /^DQ_BAD_PAYLOAD: .*"{\\"a\\":"/,
-    );
-  });
-});
 
 describe('an envelope', () => {
   it('is a mark, a line of compact JSON, and the payload', () => {
@@ -343,15 +222,10 @@ describe('unwrap', () => {
   });
 });
 
-describe('isCopy', () => {
-  const body = wrap(5, { generation: 7 }, 2);
-  it('knows the very copy: id, generation and index', () => {
-    expect(isCopy(body, JOB.id, 7, 2)).toBe(true);
-    expect(isCopy(body, 'another', 7, 2)).toBe(false);
-    expect(isCopy(body, JOB.id, 8, 2)).toBe(false);
-    expect(isCopy(body, JOB.id, 7, 1)).toBe(false);
-    expect(isCopy(Buffer.from('no envelope'), JOB.id, 7, 2)).toBe(false);
-    expect(isCopyOf(unwrapped(body), JOB.id, 7, 2)).toBe(true);
-    expect(isCopyOf(unwrapped(body), JOB.id, 0, 2)).toBe(false);
-  });
+it('knows the very copy: id, generation and index', () => {
+  const envelope = unwrapped(wrap(5, { generation: 7 }, 2));
+  expect(isCopyOf(envelope, JOB.id, 7, 2)).toBe(true);
+  expect(isCopyOf(envelope, 'another', 7, 2)).toBe(false);
+  expect(isCopyOf(envelope, JOB.id, 8, 2)).toBe(false);
+  expect(isCopyOf(envelope, JOB.id, 7, 1)).toBe(false);
 });

@@ -1,0 +1,48 @@
+import type { ResolvedBackoff } from '../time/backoff.js';
+import type { Place } from './location.js';
+import type { Content } from './payload.js';
+
+/** What all copies of a job have in common. */
+export interface JobHeader {
+  readonly id: string;
+  /** Ledger time, ms. */
+  readonly due: number;
+  /** 0 for the first of a plain job. */
+  readonly generation: number;
+  /** The generation of the add. It differs from `generation` if the job was moved since. @default the generation */
+  readonly born?: number;
+  /** The user's name for the job. */
+  readonly key?: string;
+  /** How many copies were meant to be stored. */
+  readonly copies: number;
+  /** 0 high, 1 normal, 2 low. */
+  readonly priority: number;
+  readonly attempts?: number;
+  readonly backoff?: ResolvedBackoff;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a copy says of its job and of itself. */
+export interface CopyHeader extends JobHeader {
+  readonly born: number;
+  /** 0 is the primary. */
+  readonly index: number;
+  /** In the primary: the other copies, those of puts with an unknown outcome too. */
+  readonly siblings: readonly Place[];
+}
+
+/** A copy, as its format was read. */
+export interface Envelope {
+  readonly header: CopyHeader;
+  readonly content: Content;
+}
+
+/** Whether it is this very copy: a server's copy ids are no identities, they begin again when it loses its log. */
+export function isCopyOf({ header }: Envelope, id: string, generation: number, index: number): boolean {
+  return header.id === id && header.generation === generation && header.index === index;
+}
+
+/** True for a text that may be part of a key of the ledger, and is none of the names beside the records. */
+export function isJobId(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w-]{1,100}$/.test(value);
+}
