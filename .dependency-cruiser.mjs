@@ -32,7 +32,7 @@ const MAY_IMPORT = {
   'ledger/memory': [...BASICS, 'disk', 'ledger', 'ledger/rules'],
   'ledger/redis': [...BASICS, 'copies/location', 'ledger', 'ledger/rules', 'ledger/lease-thread'],
   'ledger/lease-thread': [...BASICS, 'ledger', 'ledger/redis'],
-  copies: [...BASICS, 'api', 'copies/location', 'cluster', 'ledger'],
+  copies: [...BASICS, 'api', 'copies/location', 'beanstalk', 'cluster', 'ledger'],
   events: [...BASICS, 'api'],
   producer: LOWER,
   consumer: LOWER,
