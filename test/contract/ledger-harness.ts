@@ -9,7 +9,7 @@ import type { JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
 import { loadRecords } from 'nest-dq/src/ledger/memory/durable-records.js';
 import type { Ledger, LedgerSettings, TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import { MemoryLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';
-import { MemoryRecords } from 'nest-dq/src/ledger/memory/memory-records.js';
+import { Records } from 'nest-dq/src/ledger/rules/records.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis/redis-ledger.js';
 import { VirtualClock } from 'nest-dq/src/test-kit/virtual-clock.js';
 import { systemClock } from 'nest-dq/src/time/clock.js';
@@ -56,8 +56,8 @@ export async function diskHarness(): Promise<LedgerHarness> {
   });
   const compare = async (name: string): Promise<void> => {
     await disk.saved();
-    const found = new MemoryRecords(SETTINGS);
-    await loadRecords(disk, (tube) => (tube === name ? found : new MemoryRecords(SETTINGS)));
+    const found = new Records(SETTINGS);
+    await loadRecords(disk, (tube) => (tube === name ? found : new Records(SETTINGS)));
     const { byId, letters } = ledger.tube(name).records;
     const withoutLeases = [...byId].map(([id, record]) => [id, { ...record, leaseEnd: 0, holdEnd: 0 }]);
     expect(Object.fromEntries(found.byId)).toEqual(Object.fromEntries(withoutLeases));

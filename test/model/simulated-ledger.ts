@@ -1,21 +1,25 @@
 import {
   AHEAD,
+  TubeLedger,
+  type AnswerOf,
   type Ledger,
   type LedgerListener,
   type LedgerSettings,
-  type TubeLedger,
+  type RequestOf,
+  type Verb,
 } from 'nest-dq/src/ledger/ledger.js';
 import type {
   ClaimAnswer,
+  ClaimContext,
   ClaimRequest,
   CompleteAnswer,
   CompleteRequest,
   Letter,
 } from 'nest-dq/src/ledger/requests.js';
 import type { JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
-import { MemoryLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';
-import type { MemoryTubeLedger } from 'nest-dq/src/ledger/memory/memory-tube-ledger.js';
-import type { LedgerConnection, RawReply } from 'nest-dq/src/ledger/redis/connection.js';
+import { MemoryLedger, type MemoryTubeLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';
+import type { LedgerConnection } from 'nest-dq/src/ledger/redis/connection.js';
+import type { RawReply } from 'nest-dq/src/ledger/redis/script.js';
 import { RedisMaster } from 'nest-dq/src/ledger/redis/master.js';
 import type { Clock } from 'nest-dq/src/time/clock.js';
 import type { HostClock } from './host-clock.js';
@@ -25,7 +29,7 @@ export type Reach = 'open' | 'cut' | 'deaf';
 
 export interface LedgerWitness {
   claimed(process: string, request: ClaimRequest, answer: ClaimAnswer): void;
-  finished(process: string, request: CompleteRequest, answer: CompleteAnswer): void;
+  completed(process: string, request: CompleteRequest, answer: CompleteAnswer): void;
 }
 
 interface Snapshot {
@@ -135,7 +139,7 @@ export class LedgerLink implements Ledger {
 
   constructor(
     private readonly ledger: SimulatedLedger,
-    private readonly name: string,
+    name: string,
     private readonly process: HostClock,
   ) {
     this.master = new RedisMaster({
@@ -146,7 +150,16 @@ export class LedgerLink implements Ledger {
       start: () => this.start(),
       reconnect: () => undefined,
     });
-    this.part = this.tubeLedger();
+    const { witness } = ledger;
+    this.part = new LinkedTube(
+      this.master,
+      (rule) => this.ask(rule),
+      (verb, request, answer) => {
+        if (verb === 'claim') witness.claimed(name, request as ClaimRequest, answer as ClaimAnswer);
+        if (verb === 'complete')
+          witness.completed(name, request as CompleteRequest, answer as CompleteAnswer);
+      },
+    );
   }
 
   tube(): TubeLedger {
@@ -227,51 +240,43 @@ export class LedgerLink implements Ledger {
     const question: Question = { rule };
     this.questions.set(number, question);
     try {
-      await this.master.call('dqProbe', [], number);
+      await this.master.call('dq:probe', [], number);
       return question.answer as T;
     } finally {
       this.questions.delete(number);
     }
   }
+}
 
-  private tubeLedger(): TubeLedger {
-    const { master, name } = this;
-    const { witness } = this.ledger;
-    const each = <Q, A>(requests: readonly Q[], answers: readonly A[], tell: (q: Q, a: A) => void) =>
-      requests.forEach((request, i) => tell(request, answers[i]!));
-    return {
-      get away() {
-        return master.away;
-      },
-      ahead: AHEAD,
-      now: () => master.time.now(),
-      nowAtLeast: () => master.time.nowAtLeast(),
-      readTime: () => master.readTime(),
-      listen: (listener) => master.listen(listener),
-      claim: (requests, settled, sparedFrom) =>
-        this.ask(async (tube) => {
-          const answers = await tube.claim(requests, settled, sparedFrom);
-          each(requests, answers, (request, answer) => witness.claimed(name, request, answer));
-          return answers;
-        }),
-      complete: (requests) =>
-        this.ask(async (tube) => {
-          const answers = await tube.complete(requests);
-          each(requests, answers, (request, answer) => witness.finished(name, request, answer));
-          return answers;
-        }),
-      extend: (requests) => this.ask((tube) => tube.extend(requests)),
-      abandonRuns: () => undefined,
-      open: (requests) => this.ask((tube) => tube.open(requests)),
-      commit: (requests) => this.ask((tube) => tube.commit(requests)),
-      abort: (requests) => this.ask((tube) => tube.abort(requests)),
-      revoke: (requests) => this.ask((tube) => tube.revoke(requests)),
-      find: (ids) => this.ask((tube) => tube.find(ids)),
-      settle: (settled) => this.ask((tube) => tube.settle(settled)),
-      letters: (page) => this.ask((tube) => tube.letters(page)),
-      letter: (refs) => this.ask((tube) => tube.letter(refs)),
-      buried: (requests) => this.ask((tube) => tube.buried(requests)),
-      discard: (refs) => this.ask((tube) => tube.discard(refs)),
-    };
+/** The tube as one process reaches it. */
+class LinkedTube extends TubeLedger {
+  readonly ahead = AHEAD;
+  readonly now = (): number => this.master.time.now();
+  readonly nowAtLeast = (): number => this.master.time.nowAtLeast();
+  readonly readTime = (): Promise<void> => this.master.readTime();
+  readonly listen = (listener: LedgerListener): (() => void) => this.master.listen(listener);
+
+  constructor(
+    private readonly master: RedisMaster,
+    private readonly reach: <T>(rule: (tube: TubeLedger) => Promise<T>) => Promise<T>,
+    private readonly told: (verb: Verb, request: unknown, answer: unknown) => void,
+  ) {
+    super();
+  }
+
+  get away(): boolean {
+    return this.master.away;
+  }
+
+  ask<V extends Verb>(
+    verb: V,
+    requests: readonly RequestOf<V>[],
+    context?: ClaimContext,
+  ): Promise<AnswerOf<V>[]> {
+    return this.reach(async (tube) => {
+      const answers = await tube.ask(verb, requests, context);
+      requests.forEach((request, i) => this.told(verb, request, answers[i]));
+      return answers;
+    });
   }
 }

@@ -31,7 +31,7 @@ export class Witness implements LedgerWitness {
     history.log(`${process} claims ${history.name(id)} ${history.generation(generation)}: ${told}`);
   }
 
-  finished(process: string, request: CompleteRequest, answer: CompleteAnswer): void {
+  completed(process: string, request: CompleteRequest, answer: CompleteAnswer): void {
     const { id, generation, outcome } = request;
     const { history } = this;
     history.finishes.push({ at: history.now, process, request, answer });

@@ -90,7 +90,7 @@ export const CONSUMING: readonly Rule[] = [
           'if (false && running && current && record.token === token &&',
         ],
         [
-          'claim.lua.ts',
+          'verbs/claim.ts',
           'if running and current and record.token == token and',
           'if false and running and current and record.token == token and',
         ],
@@ -99,7 +99,7 @@ export const CONSUMING: readonly Rule[] = [
         'ledger.spec.ts',
         'gives the same fence and attempt to the same token, with a renewed lease',
         ['rules/runs.ts', 'record.leaseEnd = now + lease;', ''],
-        ['claim.lua.ts', 'record.leaseEnd = now + LEASE', ''],
+        ['verbs/claim.ts', 'record.leaseEnd = now + LEASE', ''],
       ),
       ...unit(
         'consumer/claim/claim-queue.spec.ts',
@@ -207,7 +207,7 @@ export const CONSUMING: readonly Rule[] = [
         'ledger.spec.ts',
         'spares a run whose lease ended since a given time, and no other',
         ['rules/runs.ts', 'leased >= sparedFrom', 'false'],
-        ['claim.lua.ts', 'leased >= sparedFrom', 'false'],
+        ['verbs/claim.ts', 'leased >= sparedFrom', 'false'],
       ),
     ],
   },
@@ -222,7 +222,7 @@ export const CONSUMING: readonly Rule[] = [
           `if (outcome.kind === 'back') record.attempt = Math.max(0, record.attempt - 1);`,
           '',
         ],
-        ['finish.lua.ts', `if outcome == 'b' then record.attempt = max(0, record.attempt - 1) end`, ''],
+        ['verbs/complete.ts', `if kind == 'back' then record.attempt = max(0, record.attempt - 1) end`, ''],
       ),
       ...unit(
         'consumer/tube-consumer.spec.ts',

@@ -28,10 +28,10 @@ export const COPIES: readonly Rule[] = [
         'ledger.spec.ts',
         'grants no run sooner, and remembers nothing of one that waits',
         ['rules/runs.ts', `if (due > now + records.ahead) return { kind: 'wait', ms: due - now };`, ''],
-        ['claim.lua.ts', 'if runDue > now + AHEAD then return WAIT, runDue - now end', ''],
+        ['verbs/claim.ts', 'if runDue > now + AHEAD then return WAIT, runDue - now end', ''],
       ),
       ...inRedisOnly('ledger.spec.ts', 'grants no run sooner, and remembers nothing of one that waits', [
-        'claim.lua.ts',
+        'verbs/claim.ts',
         'due <= now + AHEAD and ',
         '',
       ]),

@@ -35,7 +35,7 @@ export function unit(spec: string, title: string, ...changes: readonly Change[])
   return changes.map((change) => mutant(change, { spec: `${LIBRARY}/${spec}`, title }));
 }
 
-/** The same rule of the ledger in memory and of the one in Redis, named from src/ledger and src/ledger/redis/scripts. */
+/** The same rule of the ledger in memory and of the one in Redis, named from src/ledger and src/ledger/redis. */
 export function contract(spec: string, title: string, inMemory: Change, inRedis: Change): Mutant[] {
   return [...inMemoryOnly(spec, title, inMemory), ...inRedisOnly(spec, title, inRedis)];
 }
@@ -47,7 +47,7 @@ export function inMemoryOnly(spec: string, title: string, [file, from, to]: Chan
 
 export function inRedisOnly(spec: string, title: string, [file, from, to]: Change): Mutant[] {
   const test = { spec: `test/contract/${spec}`, title, ledger: 'Redis' } as const;
-  return [mutant([`ledger/redis/scripts/${file}`, from, to], test)];
+  return [mutant([`ledger/redis/${file}`, from, to], test)];
 }
 
 /** What only a connection to a server shows. */

@@ -1,23 +1,11 @@
 import { DqError } from '../src/errors.js';
-import type { Ledger, LedgerListener, TubeLedger } from '../src/ledger/ledger.js';
-import type { RevokeRequest, SettledCopies } from '../src/ledger/requests.js';
-import type { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
+import type { Ledger, LedgerListener, RequestOf, TubeLedger, Verb } from '../src/ledger/ledger.js';
+import type { ClaimContext, RevokeRequest, SettledCopies } from '../src/ledger/requests.js';
+import type { MemoryLedger, MemoryTubeLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { VirtualClock } from '../src/test-kit/virtual-clock.js';
 
-const CALLS = [
-  'open',
-  'commit',
-  'abort',
-  'revoke',
-  'find',
-  'letters',
-  'letter',
-  'discard',
-  'claim',
-  'complete',
-] as const;
-
-export type LedgerCall = (typeof CALLS)[number];
+/** Always pass. */
+const UNCHANGED: ReadonlySet<Verb> = new Set<Verb>(['settle', 'extend', 'buried']);
 
 /** `lost`: it never arrives. `unanswered`: it acts, but its answer is lost. `closed`: the ledger was closed before. */
 export type LedgerFault = 'lost' | 'unanswered' | 'closed';
@@ -28,7 +16,7 @@ const CLOSED = new DqError('DQ_CLOSED', 'the ledger is closed');
 /** One process's way to a memory ledger that several may share, with what a spec changes of it. */
 export class ChangedLedger implements Ledger {
   /** The calls, in their order, those that never arrived too. */
-  readonly asked: LedgerCall[] = [];
+  readonly asked: Verb[] = [];
   readonly revokes: RevokeRequest[] = [];
   readonly settled: SettledCopies[] = [];
   /** The tubes whose time was asked for. */
@@ -39,11 +27,11 @@ export class ChangedLedger implements Ledger {
   down = false;
   readTime: () => Promise<void> = async () => undefined;
   /** Awaited before each call. */
-  gate: (call: LedgerCall) => Promise<void> | void = () => undefined;
+  gate: (call: Verb) => Promise<void> | void = () => undefined;
   /** Awaited after each call that acted, before its answer is given. */
-  acted: (call: LedgerCall) => Promise<void> | void = () => undefined;
+  acted: (call: Verb) => Promise<void> | void = () => undefined;
 
-  private readonly faults = new Map<LedgerCall, LedgerFault[]>();
+  private readonly faults = new Map<Verb, LedgerFault[]>();
 
   constructor(
     private readonly memory: MemoryLedger,
@@ -51,26 +39,20 @@ export class ChangedLedger implements Ledger {
   ) {}
 
   /** What becomes of the next calls of this name. */
-  fail(call: LedgerCall, ...faults: LedgerFault[]): void {
+  fail(call: Verb, ...faults: LedgerFault[]): void {
     this.faults.set(call, faults);
   }
 
   tube(name: string): TubeLedger {
     const tube = this.memory.tube(name);
-    const calls = CALLS.map((call) => {
-      const ask = tube[call].bind(tube) as (...args: readonly unknown[]) => Promise<unknown>;
-      return [call, (...args: readonly unknown[]) => this.reach(call, args, () => ask(...args))] as const;
-    });
-    return Object.assign(Object.create(tube) as TubeLedger, Object.fromEntries(calls), {
+    return Object.assign(Object.create(tube) as MemoryTubeLedger, {
       now: () => this.clock.wall() + this.ahead,
       readTime: () => {
         this.timesRead.push(name);
         return this.readTime();
       },
-      settle: (settled: readonly SettledCopies[]) => {
-        this.settled.push(...settled);
-        return tube.settle(settled);
-      },
+      ask: <V extends Verb>(verb: V, requests: readonly RequestOf<V>[], context?: ClaimContext) =>
+        this.reach(verb, requests, () => tube.ask(verb, requests, context)),
     });
   }
 
@@ -86,19 +68,17 @@ export class ChangedLedger implements Ledger {
     return this.memory.close();
   }
 
-  private async reach(
-    call: LedgerCall,
-    args: readonly unknown[],
-    ask: () => Promise<unknown>,
-  ): Promise<unknown> {
-    this.asked.push(call);
-    if (call === 'revoke') this.revokes.push(...(args[0] as readonly RevokeRequest[]));
-    await this.gate(call);
-    const fault = this.faults.get(call)?.shift();
+  private async reach<T>(verb: Verb, requests: readonly unknown[], ask: () => Promise<T>): Promise<T> {
+    if (verb === 'settle') this.settled.push(...(requests as readonly SettledCopies[]));
+    if (UNCHANGED.has(verb)) return ask();
+    this.asked.push(verb);
+    if (verb === 'revoke') this.revokes.push(...(requests as readonly RevokeRequest[]));
+    await this.gate(verb);
+    const fault = this.faults.get(verb)?.shift();
     if (fault === 'closed') throw CLOSED;
     if (this.down || fault === 'lost') throw DOWN;
     const answer = await ask();
-    await this.acted(call);
+    await this.acted(verb);
     if (fault === 'unanswered') throw DOWN;
     return answer;
   }

@@ -1,27 +1,11 @@
-import type { LedgerListener, TubeLedger } from '../src/ledger/ledger.js';
-import type {
-  AbortAnswer,
-  AbortRequest,
-  BuriedRequest,
-  ClaimAnswer,
-  ClaimRequest,
-  CommitAnswer,
-  CommitRequest,
-  ExtendAnswer,
-  RunRef,
-  CompleteAnswer,
-  CompleteRequest,
-  Letter,
-  LetterList,
-  LetterPage,
-  LetterRef,
-  OpenAnswer,
-  OpenRequest,
-  RevokeAnswer,
-  RevokeRequest,
-  Schedule,
-  SettledCopies,
-} from '../src/ledger/requests.js';
+import {
+  TubeLedger,
+  type AnswerOf,
+  type LedgerListener,
+  type RequestOf,
+  type Verb,
+} from '../src/ledger/ledger.js';
+import type { BuriedRequest, ClaimContext, SettledCopies } from '../src/ledger/requests.js';
 import type { Clock } from '../src/time/clock.js';
 
 /** A call to the ledger that waits for the spec's answer. */
@@ -47,25 +31,25 @@ export class Call<Request, Answer> {
   }
 }
 
+type Calls<V extends Verb> = Call<RequestOf<V>, AnswerOf<V>>[];
+
 /** A ledger whose answers are a spec's to give; its time is the clock's. */
-export class ScriptedLedger implements TubeLedger {
-  readonly claims: Call<ClaimRequest, ClaimAnswer>[] = [];
-  readonly finishes: Call<CompleteRequest, CompleteAnswer>[] = [];
-  readonly extends: Call<RunRef, ExtendAnswer>[] = [];
-  readonly opens: Call<OpenRequest, OpenAnswer>[] = [];
-  readonly commits: Call<CommitRequest, CommitAnswer>[] = [];
-  readonly aborts: Call<AbortRequest, AbortAnswer>[] = [];
-  readonly revokes: Call<RevokeRequest, RevokeAnswer>[] = [];
-  readonly finds: Call<string, Schedule | undefined>[] = [];
-  readonly pages: Call<LetterPage, LetterList>[] = [];
-  readonly reads: Call<LetterRef, Letter | undefined>[] = [];
-  readonly discards: Call<LetterRef, Letter | undefined>[] = [];
+export class ScriptedLedger extends TubeLedger {
+  private readonly calls = new Map<Verb, unknown>();
+  readonly claims = this.callsOf('claim');
+  readonly finishes = this.callsOf('complete');
+  readonly extends = this.callsOf('extend');
+  readonly opens = this.callsOf('open');
+  readonly finds = this.callsOf('find');
+  readonly reads = this.callsOf('letter');
   readonly burials: (readonly BuriedRequest[])[] = [];
   readonly settled: (readonly SettledCopies[])[] = [];
   away = false;
   ahead = 0;
 
-  constructor(private readonly clock: Clock) {}
+  constructor(private readonly clock: Clock) {
+    super();
+  }
 
   now(): number {
     return this.clock.now();
@@ -83,71 +67,23 @@ export class ScriptedLedger implements TubeLedger {
     return () => undefined;
   }
 
-  claim(requests: readonly ClaimRequest[], settled: readonly SettledCopies[] = []): Promise<ClaimAnswer[]> {
-    this.settled.push(settled);
-    return this.ask(this.claims, requests);
-  }
-
-  complete(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
-    return this.ask(this.finishes, requests);
-  }
-
-  extend(requests: readonly RunRef[]): Promise<ExtendAnswer[]> {
-    return this.ask(this.extends, requests);
-  }
-
-  abandonRuns(): void {}
-
-  open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]> {
-    return this.ask(this.opens, requests);
-  }
-
-  commit(requests: readonly CommitRequest[]): Promise<CommitAnswer[]> {
-    return this.ask(this.commits, requests);
-  }
-
-  abort(requests: readonly AbortRequest[]): Promise<AbortAnswer[]> {
-    return this.ask(this.aborts, requests);
-  }
-
-  revoke(requests: readonly RevokeRequest[]): Promise<RevokeAnswer[]> {
-    return this.ask(this.revokes, requests);
-  }
-
-  find(ids: readonly string[]): Promise<(Schedule | undefined)[]> {
-    return this.ask(this.finds, ids);
-  }
-
-  settle(settled: readonly SettledCopies[]): Promise<void> {
-    this.settled.push(settled);
-    return Promise.resolve();
-  }
-
-  async letters(page: LetterPage): Promise<LetterList> {
-    const [list] = await this.ask(this.pages, [page]);
-    return list!;
-  }
-
-  letter(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]> {
-    return this.ask(this.reads, refs);
-  }
-
-  buried(requests: readonly BuriedRequest[]): Promise<void> {
-    this.burials.push(requests);
-    return Promise.resolve();
-  }
-
-  discard(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]> {
-    return this.ask(this.discards, refs);
-  }
-
-  private ask<Request, Answer>(
-    calls: Call<Request, Answer>[],
-    requests: readonly Request[],
-  ): Promise<Answer[]> {
-    const call = new Call<Request, Answer>(requests);
-    calls.push(call);
+  ask<V extends Verb>(
+    verb: V,
+    requests: readonly RequestOf<V>[],
+    context?: ClaimContext,
+  ): Promise<AnswerOf<V>[]> {
+    if (context) this.settled.push(context.settled);
+    if (verb === 'settle') this.settled.push(requests as readonly SettledCopies[]);
+    if (verb === 'buried') this.burials.push(requests as readonly BuriedRequest[]);
+    if (!this.calls.has(verb)) return Promise.resolve([]);
+    const call = new Call<RequestOf<V>, AnswerOf<V>>(requests);
+    this.callsOf(verb).push(call);
     return call.answers;
+  }
+
+  private callsOf<V extends Verb>(verb: V): Calls<V> {
+    if (!this.calls.has(verb)) this.calls.set(verb, []);
+    return this.calls.get(verb) as Calls<V>;
   }
 }
 

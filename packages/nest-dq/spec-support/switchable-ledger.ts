@@ -1,5 +1,13 @@
 import { DqError } from '../src/errors.js';
-import type { Ledger, LedgerListener, TubeLedger } from '../src/ledger/ledger.js';
+import {
+  TubeLedger,
+  type AnswerOf,
+  type Ledger,
+  type LedgerListener,
+  type RequestOf,
+  type Verb,
+} from '../src/ledger/ledger.js';
+import type { ClaimContext, RunRef } from '../src/ledger/requests.js';
 
 /** One process's way to a ledger, which a spec can cut and restore; it writes down what was asked. */
 export class SwitchableLedger implements Ledger {
@@ -43,59 +51,58 @@ export class SwitchableLedger implements Ledger {
   }
 }
 
-class SwitchableTube implements TubeLedger {
+/** What is written down of a request beside its verb and its job. */
+const MORE: { readonly [V in Verb]?: (request: RequestOf<V>) => string } = {
+  claim: () => '',
+  extend: () => '',
+  abort: () => '',
+  complete: ({ outcome }) => ` ${outcome.kind}`,
+  open: ({ opening }) => ` ${opening.by}`,
+};
+
+class SwitchableTube extends TubeLedger {
+  readonly ahead: number;
   private readonly listeners = new Set<LedgerListener>();
 
   constructor(
     private readonly owner: SwitchableLedger,
     private readonly tube: TubeLedger,
-  ) {}
+  ) {
+    super();
+    this.ahead = tube.ahead;
+  }
 
   get away(): boolean {
     return this.owner.away;
   }
 
-  get ahead(): number {
-    return this.tube.ahead;
+  now(): number {
+    return this.tube.now();
   }
 
-  now = (): number => this.tube.now();
-  nowAtLeast = (): number => this.tube.nowAtLeast();
-  readTime: TubeLedger['readTime'] = () => this.reach(() => this.tube.readTime());
-  claim: TubeLedger['claim'] = (requests, settled, sparedFrom) =>
-    this.reach(
-      () => this.tube.claim(requests, settled, sparedFrom),
-      requests.map(({ id }) => `claim ${id}`),
-    );
-  complete: TubeLedger['complete'] = (requests) =>
-    this.reach(
-      () => this.tube.complete(requests),
-      requests.map(({ id, outcome }) => `complete ${id} ${outcome.kind}`),
-    );
-  extend: TubeLedger['extend'] = (requests) =>
-    this.reach(
-      () => this.tube.extend(requests),
-      requests.map(({ id }) => `extend ${id}`),
-    );
-  abandonRuns = (): void => void this.owner.abandoned++;
-  open: TubeLedger['open'] = (requests) =>
-    this.reach(
-      () => this.tube.open(requests),
-      requests.map(({ id, opening }) => `open ${id} ${opening.by}`),
-    );
-  commit: TubeLedger['commit'] = (requests) => this.reach(() => this.tube.commit(requests));
-  abort: TubeLedger['abort'] = (requests) =>
-    this.reach(
-      () => this.tube.abort(requests),
-      requests.map(({ id }) => `abort ${id}`),
-    );
-  revoke: TubeLedger['revoke'] = (requests) => this.reach(() => this.tube.revoke(requests));
-  find: TubeLedger['find'] = (ids) => this.reach(() => this.tube.find(ids));
-  settle: TubeLedger['settle'] = (settled) => this.reach(() => this.tube.settle(settled));
-  letters: TubeLedger['letters'] = (page) => this.reach(() => this.tube.letters(page));
-  letter: TubeLedger['letter'] = (refs) => this.reach(() => this.tube.letter(refs));
-  buried: TubeLedger['buried'] = (requests) => this.reach(() => this.tube.buried(requests));
-  discard: TubeLedger['discard'] = (refs) => this.reach(() => this.tube.discard(refs));
+  nowAtLeast(): number {
+    return this.tube.nowAtLeast();
+  }
+
+  readTime(): Promise<void> {
+    return this.away ? cutOff() : this.tube.readTime();
+  }
+
+  override abandonRuns(): void {
+    this.owner.abandoned++;
+  }
+
+  ask<V extends Verb>(
+    verb: V,
+    requests: readonly RequestOf<V>[],
+    context?: ClaimContext,
+  ): Promise<AnswerOf<V>[]> {
+    if (this.away) return cutOff();
+    const more = MORE[verb] as ((request: RequestOf<V>) => string) | undefined;
+    if (more)
+      for (const each of requests) this.owner.asked.push(`${verb} ${(each as RunRef).id}${more(each)}`);
+    return this.tube.ask(verb, requests, context);
+  }
 
   listen(listener: LedgerListener): () => void {
     this.listeners.add(listener);
@@ -105,10 +112,8 @@ class SwitchableTube implements TubeLedger {
   tell(what: (listener: LedgerListener) => void): void {
     for (const listener of this.listeners) what(listener);
   }
+}
 
-  private reach<T>(call: () => Promise<T>, asked: readonly string[] = []): Promise<T> {
-    if (this.away) return Promise.reject(new DqError('DQ_LEDGER_DOWN', 'cut off', { indeterminate: true }));
-    this.owner.asked.push(...asked);
-    return call();
-  }
+function cutOff(): Promise<never> {
+  return Promise.reject(new DqError('DQ_LEDGER_DOWN', 'cut off', { indeterminate: true }));
 }

@@ -4,7 +4,7 @@ import { Cluster } from '../cluster/cluster.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
 import type { LedgerListener } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
-import type { MemoryTubeLedger } from '../ledger/memory/memory-tube-ledger.js';
+import type { MemoryTubeLedger } from '../ledger/memory/memory-ledger.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { DEFAULT_LOG_LEVELS } from '../nest/log-levels.js';
 import { LogReport } from '../nest/log-report.js';

@@ -1,27 +1,5 @@
 import type { Handover } from './handover.js';
-import type {
-  AbortAnswer,
-  AbortRequest,
-  BuriedRequest,
-  ClaimAnswer,
-  ClaimRequest,
-  CommitAnswer,
-  CommitRequest,
-  CompleteAnswer,
-  CompleteRequest,
-  ExtendAnswer,
-  Letter,
-  LetterList,
-  LetterPage,
-  LetterRef,
-  OpenAnswer,
-  OpenRequest,
-  RevokeAnswer,
-  RevokeRequest,
-  RunRef,
-  Schedule,
-  SettledCopies,
-} from './requests.js';
+import type * as Asked from './requests.js';
 
 /**
  * Everything that is decided about jobs: claimed, waiting for a retry, done, revoked, dead. Never the job itself.
@@ -66,53 +44,112 @@ export interface LedgerSettings {
   readonly staleAfter: number;
 }
 
-/**
- * Every call takes many jobs and answers in their order. A call that got no answer rejects with `DQ_LEDGER_DOWN`:
- * its outcome is unknown, and it is safe to ask again with the same arguments.
- * No call acts later than a second after it was sent.
- */
-export interface TubeLedger {
-  /** Ledger time: milliseconds since 1970, with fractions. Before the first reading this is the machine's clock. */
-  now(): number;
-  /** What ledger time has certainly come to, however slow the replies are that tell of it. */
-  nowAtLeast(): number;
-  /** Milliseconds before its due time from which on a run is granted, so that the answer is there when it is due. */
-  readonly ahead: number;
-  /** Resolves once ledger time was read from the server at least once; rejects when the server does not answer. */
-  readTime(): Promise<void>;
-  /** True while the server does not answer. It is asked again at most every 500 ms until it does. */
-  readonly away: boolean;
-  /** Tells each change of `away`, of this tube's server. Returns how to stop listening. */
-  listen(listener: LedgerListener): () => void;
-
+/** Each verb of a tube's ledger: what it is asked about a job, and what it answers. */
+export interface Verbs {
   // runs
-  /**
-   * `sparedFrom`: no run is taken over whose lease ended at this ledger time or later: its process may have been as cut off
-   * as this one was, and not yet back. It is busy. @default leases that ended are taken over
-   */
-  claim(
-    requests: readonly ClaimRequest[],
-    settled?: readonly SettledCopies[],
-    sparedFrom?: number,
-  ): Promise<ClaimAnswer[]>;
-  complete(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]>;
-  extend(requests: readonly RunRef[]): Promise<ExtendAnswer[]>;
-  /** Nobody here says more of the runs that were granted until now: their leases end by themselves. */
-  abandonRuns(): void;
-
+  claim: [Asked.ClaimRequest, Asked.ClaimAnswer];
+  extend: [Asked.RunRef, Asked.ExtendAnswer];
+  complete: [Asked.CompleteRequest, Asked.CompleteAnswer];
   // schedules
-  open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]>;
-  commit(requests: readonly CommitRequest[]): Promise<CommitAnswer[]>;
-  abort(requests: readonly AbortRequest[]): Promise<AbortAnswer[]>;
-  revoke(requests: readonly RevokeRequest[]): Promise<RevokeAnswer[]>;
-  find(ids: readonly string[]): Promise<(Schedule | undefined)[]>;
-  settle(settled: readonly SettledCopies[]): Promise<void>;
-
+  open: [Asked.OpenRequest, Asked.OpenAnswer];
+  commit: [Asked.CommitRequest, Asked.CommitAnswer];
+  abort: [Asked.AbortRequest, Asked.AbortAnswer];
+  revoke: [Asked.RevokeRequest, Asked.RevokeAnswer];
+  find: [string, Asked.Schedule | undefined];
+  settle: [Asked.SettledCopies, void];
   // dead letters
-  letters(page: LetterPage): Promise<LetterList>;
-  letter(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]>;
+  letters: [Asked.LetterPage, Asked.LetterList];
+  letter: [Asked.LetterRef, Asked.Letter | undefined];
+  buried: [Asked.BuriedRequest, void];
+  discard: [Asked.LetterRef, Asked.Letter | undefined];
+}
+export type Verb = keyof Verbs;
+export type RequestOf<V extends Verb> = Verbs[V][0];
+export type AnswerOf<V extends Verb> = Verbs[V][1];
+
+/**
+ * A call that got no answer rejects with `DQ_LEDGER_DOWN`: its outcome is unknown, and it is safe to ask again with the same
+ * arguments. No call acts later than a second after it was sent.
+ */
+export abstract class TubeLedger {
+  /** Milliseconds before its due time from which on a run is granted, so that the answer is there when it is due. */
+  abstract readonly ahead: number;
+  /** True while the server does not answer. It is asked again at most every 500 ms until it does. */
+  abstract readonly away: boolean;
+  /** Ledger time: milliseconds since 1970, with fractions. Before the first reading this is the machine's clock. */
+  abstract now(): number;
+  /** A time that ledger time has certainly reached, however slow the replies are that tell of it. */
+  abstract nowAtLeast(): number;
+  /** Resolves once ledger time was read from the server at least once; rejects when the server does not answer. */
+  abstract readTime(): Promise<void>;
+  /** Tells each change of `away`, of this tube's server. Returns a function that ends the listening. */
+  abstract listen(listener: LedgerListener): () => void;
+  /** All verbs go this way. */
+  abstract ask<V extends Verb>(
+    verb: V,
+    requests: readonly RequestOf<V>[],
+    context?: Asked.ClaimContext,
+  ): Promise<AnswerOf<V>[]>;
+
+  /** This process says no more about the runs that it was granted until now: their leases end by themselves. */
+  abandonRuns(): void {}
+
+  claim(
+    requests: readonly Asked.ClaimRequest[],
+    settled: readonly Asked.SettledCopies[] = [],
+    sparedFrom?: number,
+  ): Promise<Asked.ClaimAnswer[]> {
+    return this.ask('claim', requests, { settled, sparedFrom });
+  }
+
+  extend(runs: readonly Asked.RunRef[]): Promise<Asked.ExtendAnswer[]> {
+    return this.ask('extend', runs);
+  }
+
+  complete(requests: readonly Asked.CompleteRequest[]): Promise<Asked.CompleteAnswer[]> {
+    return this.ask('complete', requests);
+  }
+
+  open(requests: readonly Asked.OpenRequest[]): Promise<Asked.OpenAnswer[]> {
+    return this.ask('open', requests);
+  }
+
+  commit(requests: readonly Asked.CommitRequest[]): Promise<Asked.CommitAnswer[]> {
+    return this.ask('commit', requests);
+  }
+
+  abort(requests: readonly Asked.AbortRequest[]): Promise<Asked.AbortAnswer[]> {
+    return this.ask('abort', requests);
+  }
+
+  revoke(requests: readonly Asked.RevokeRequest[]): Promise<Asked.RevokeAnswer[]> {
+    return this.ask('revoke', requests);
+  }
+
+  find(ids: readonly string[]): Promise<(Asked.Schedule | undefined)[]> {
+    return this.ask('find', ids);
+  }
+
+  letter(refs: readonly Asked.LetterRef[]): Promise<(Asked.Letter | undefined)[]> {
+    return this.ask('letter', refs);
+  }
+
+  /** Takes letters away for good: a job that is still dead becomes revoked. Answers the letters that were taken. */
+  discard(refs: readonly Asked.LetterRef[]): Promise<(Asked.Letter | undefined)[]> {
+    return this.ask('discard', refs);
+  }
+
+  async settle(settled: readonly Asked.SettledCopies[]): Promise<void> {
+    await this.ask('settle', settled);
+  }
+
+  async letters(page: Asked.LetterPage): Promise<Asked.LetterList> {
+    const [list] = await this.ask('letters', [page]);
+    return list!;
+  }
+
   /** Says where copies of dead jobs are, as they are buried. */
-  buried(requests: readonly BuriedRequest[]): Promise<void>;
-  /** Takes letters away for good: a job that is still dead becomes revoked. Answers what was taken. */
-  discard(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]>;
+  async buried(requests: readonly Asked.BuriedRequest[]): Promise<void> {
+    await this.ask('buried', requests);
+  }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import type { SettledCopies } from './requests.js';
 import { MemoryLedger } from './memory/memory-ledger.js';
-import type { MemoryTubeLedger } from './memory/memory-tube-ledger.js';
+import type { MemoryTubeLedger } from './memory/memory-ledger.js';
 import type { DeletedCopy } from './deleted-copies.js';
 import type { Handover, LeftDeletions } from './handover.js';
 import type { Deletion } from './deleted-copies.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AddResult } from '../api/job.js';
-import type { LedgerCall } from '../../spec-support/changed-ledger.js';
+import type { Verb } from '../ledger/ledger.js';
 import { embedded, failure, scripted } from '../../spec-support/producing.js';
 
 const outcome = ({ receipt, error }: AddResult) => (receipt ? receipt.status : error.code);
@@ -153,7 +153,7 @@ describe('atMany', () => {
 describe('adds with keys that are made at once', () => {
   const keyed = (keys: readonly string[]) =>
     keys.map((key, i) => ({ payload: i, delay: '1m' as const, key }));
-  const calls = (asked: readonly LedgerCall[], call: LedgerCall) => asked.filter((each) => each === call);
+  const calls = (asked: readonly Verb[], call: Verb) => asked.filter((each) => each === call);
 
   it('share their calls to the ledger', async () => {
     const { producer, ledger } = await embedded();

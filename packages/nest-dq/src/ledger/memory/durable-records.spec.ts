@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { restartsOnDisk } from '../../../spec-support/restarts-on-disk.js';
 import type { ClaimAnswer, ClaimRequest, CompleteRequest, RunRef } from '../requests.js';
 import { MemoryLedger } from './memory-ledger.js';
-import type { MemoryTubeLedger } from './memory-tube-ledger.js';
+import type { MemoryTubeLedger } from './memory-ledger.js';
 
 const settings = { lease: 15_000, doneTtl: 600_000, staleAfter: 7 * 86_400_000 };
 const NOTHING = { mask: 0, unknown: false };

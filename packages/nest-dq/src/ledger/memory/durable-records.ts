@@ -2,7 +2,7 @@ import type { Disk, DiskPart } from '../../disk/disk.js';
 import { VALUE, type DiskBatch } from '../../disk/entries.js';
 import { emptyRecord, type JobRecord } from '../rules/job-record.js';
 import type { Letter } from '../requests.js';
-import type { MemoryRecords, RecordWriter } from './memory-records.js';
+import type { Records, RecordWriter } from '../rules/records.js';
 
 /**
  * `record <tube> <id>` and `letter <tube> <id>:<born>` hold what the memory ledger has, as JSON. Without `expiresAt` a
@@ -19,7 +19,7 @@ export class DurableRecords implements DiskPart, RecordWriter {
   constructor(
     private readonly disk: Disk,
     private readonly tube: string,
-    private readonly records: MemoryRecords,
+    private readonly records: Records,
   ) {
     disk.add(this);
   }
@@ -50,7 +50,7 @@ export class DurableRecords implements DiskPart, RecordWriter {
 }
 
 /** Reads all tubes' records and letters into the tubes' own. `DQ_DISK`. */
-export async function loadRecords(disk: Disk, recordsOf: (tube: string) => MemoryRecords): Promise<void> {
+export async function loadRecords(disk: Disk, recordsOf: (tube: string) => Records): Promise<void> {
   await disk.read(RECORD, (rest, value) => {
     const [tube, id] = split(rest);
     recordsOf(tube).byId.set(id, readRecord(value));

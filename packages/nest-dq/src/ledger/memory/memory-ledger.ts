@@ -1,9 +1,20 @@
 import type { Disk } from '../../disk/disk.js';
-import { DqError } from '../../errors.js';
+import { DqError, toError } from '../../errors.js';
 import type { Clock } from '../../time/clock.js';
+import {
+  AHEAD,
+  TubeLedger,
+  type AnswerOf,
+  type Ledger,
+  type LedgerListener,
+  type LedgerSettings,
+  type RequestOf,
+  type Verb,
+} from '../ledger.js';
+import type { ClaimContext, Schedule } from '../requests.js';
+import type { Records } from '../rules/records.js';
+import { RULES } from '../rules/rules.js';
 import { loadRecords } from './durable-records.js';
-import { AHEAD, type Ledger, type LedgerListener, type LedgerSettings } from '../ledger.js';
-import { MemoryTubeLedger, type MemoryTubes } from './memory-tube-ledger.js';
 import { RecordsByTube } from './records-by-tube.js';
 
 export interface MemoryLedgerOptions {
@@ -17,7 +28,7 @@ export interface MemoryLedgerOptions {
  * The ledger of one process, for the embedded node. On a disk it decides in memory, and answers once that is stored.
  * Its time starts as the machine's, or the disk's, and never jumps.
  */
-export class MemoryLedger implements Ledger, MemoryTubes {
+export class MemoryLedger implements Ledger {
   readonly ahead: number;
   readonly now: () => number;
   readonly records: RecordsByTube;
@@ -63,8 +74,97 @@ export class MemoryLedger implements Ledger, MemoryTubes {
     return Promise.resolve();
   }
 
+  /** `DQ_CLOSED`, `DQ_DISK`. */
   checkOpen(): void {
     if (this.closed) throw new DqError('DQ_CLOSED', 'the ledger is closed');
     this.disk?.checkOpen();
+  }
+}
+
+/** A lease does not outlive its process, and a question changes nothing: these answers do not wait for the disk. */
+const AT_ONCE: ReadonlySet<Verb> = new Set<Verb>(['extend', 'find', 'letters', 'letter']);
+
+/** One tube's decisions in memory. The contract suite holds it to the same rules as the Lua scripts. */
+export class MemoryTubeLedger extends TubeLedger {
+  readonly ahead: number;
+
+  constructor(
+    private readonly name: string,
+    private readonly ledger: MemoryLedger,
+  ) {
+    super();
+    this.ahead = ledger.ahead;
+  }
+
+  /** As they are at this moment. */
+  get records(): Records {
+    return this.ledger.records.of(this.name);
+  }
+
+  /** Its disk has failed. */
+  get away(): boolean {
+    return this.ledger.disk?.failure !== undefined;
+  }
+
+  now(): number {
+    return this.ledger.now();
+  }
+
+  nowAtLeast(): number {
+    return this.ledger.now();
+  }
+
+  async readTime(): Promise<void> {
+    this.ledger.checkOpen();
+  }
+
+  listen(listener: LedgerListener): () => void {
+    return this.ledger.listen(listener);
+  }
+
+  /** Decides before it returns. */
+  async ask<V extends Verb>(
+    verb: V,
+    requests: readonly RequestOf<V>[],
+    { settled = [], sparedFrom }: Partial<ClaimContext> = {},
+  ): Promise<AnswerOf<V>[]> {
+    const { disk } = this.ledger;
+    const before = disk?.lastChange;
+    const answers = this.decide(verb, requests, sparedFrom);
+    if (settled.length > 0) this.decide('settle', settled);
+    if (disk && disk.lastChange !== before && !AT_ONCE.has(verb)) await stored(disk);
+    return answers;
+  }
+
+  /** What `find` answers, at once. */
+  look(id: string): Schedule | undefined {
+    return this.decide('find', [id])[0];
+  }
+
+  private decide<V extends Verb>(
+    verb: V,
+    requests: readonly RequestOf<V>[],
+    sparedFrom?: number,
+  ): AnswerOf<V>[] {
+    const { ledger } = this;
+    ledger.checkOpen();
+    const failure = ledger.disk?.failure;
+    if (failure) throw new DqError('DQ_LEDGER_DOWN', failure.message, { cause: failure });
+    const us = Math.floor(ledger.now() * 1_000);
+    const time = { us, now: Math.floor(us / 1_000) };
+    ledger.records.sweep(requests.length, time);
+    const { records } = this;
+    const rule = RULES[verb];
+    return requests.map((request) => rule(records, request, time, sparedFrom));
+  }
+}
+
+/** Waits until what was decided is on disk. */
+async function stored(disk: Disk): Promise<void> {
+  try {
+    await disk.saved();
+  } catch (failure) {
+    const { message } = toError(failure);
+    throw new DqError('DQ_LEDGER_DOWN', message, { cause: failure, indeterminate: true });
   }
 }

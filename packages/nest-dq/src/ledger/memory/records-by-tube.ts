@@ -1,16 +1,16 @@
 import type { Disk } from '../../disk/disk.js';
 import { DurableRecords } from './durable-records.js';
 import type { LedgerSettings } from '../ledger.js';
-import { MemoryRecords, type Moment } from './memory-records.js';
+import { Records, type Moment } from '../rules/records.js';
 
 /** Records looked at for each one asked for: more than one, so that the expired never pile up. */
 const SWEPT = 2;
 
 /** What the memory ledger keeps of all tubes. Of one without records and letters nothing stays. */
 export class RecordsByTube {
-  private readonly byName = new Map<string, MemoryRecords>();
+  private readonly byName = new Map<string, Records>();
   private sweeping = this.byName.entries();
-  private swept: [name: string, records: MemoryRecords] | undefined;
+  private swept: [name: string, records: Records] | undefined;
 
   constructor(
     private readonly settings: LedgerSettings,
@@ -20,10 +20,10 @@ export class RecordsByTube {
   ) {}
 
   /** Not to be kept beyond the turn of the event loop: what is empty is forgotten, and made anew. */
-  of(name: string): MemoryRecords {
+  of(name: string): Records {
     let records = this.byName.get(name);
     if (!records) {
-      records = new MemoryRecords(this.settings, this.ahead);
+      records = new Records(this.settings, this.ahead);
       if (this.disk) records.writer = new DurableRecords(this.disk, name, records);
       this.byName.set(name, records);
     }

@@ -4,7 +4,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import { turn } from '../../../spec-support/scripted-ledger.js';
 import { systemClock } from '../../time/clock.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
-import type { LedgerConnection, RawReply } from './connection.js';
+import type { LedgerConnection } from './connection.js';
+import type { RawReply } from './script.js';
 import { RedisLedger } from './redis-ledger.js';
 import { RedisMaster } from './master.js';
 
@@ -22,7 +23,7 @@ describe('a master that is away', () => {
     reasons = [];
     reply = () => Promise.reject(new Error(UNSENT));
     master = new RedisMaster({
-      connection: { dqProbe: () => reply() } as unknown as LedgerConnection,
+      connection: { 'dq:probe': () => reply() } as unknown as LedgerConnection,
       probeKey: '',
       settings,
       clock,
@@ -90,11 +91,11 @@ describe('a master that answers probes and refuses calls', () => {
     [probes, changes, refuses] = [[], 0, true];
     const reply = async (): Promise<RawReply> => [1, clock.wall() * 1_000];
     const connection = {
-      dqProbe: (_count: number, _keys: string[], args: string[]) => {
+      'dq:probe': (_count: number, _keys: string[], args: string[]) => {
         probes.push(args.at(-1)!);
         return reply();
       },
-      dqFinish: () => (refuses ? Promise.reject(new Error(MISCONF)) : reply()),
+      'dq:complete': () => (refuses ? Promise.reject(new Error(MISCONF)) : reply()),
     } as unknown as LedgerConnection;
     const reconnect = () => undefined;
     master = new RedisMaster({
@@ -106,7 +107,7 @@ describe('a master that answers probes and refuses calls', () => {
       reconnect,
     });
     const finish = () =>
-      void master.call('dqFinish', ['{t}:a'], JSON.stringify(['finish'])).catch(() => undefined);
+      void master.call('dq:complete', ['{t}:a'], JSON.stringify(['finish'])).catch(() => undefined);
     master.listen({ away: () => changes++, back: () => changes < 100 && finish() });
     master.start();
     master.connected();

@@ -1,42 +1,23 @@
 import { Redis, type Cluster, type RedisOptions } from 'ioredis';
-import { ABORT } from './scripts/abort.lua.js';
-import { CLAIM } from './scripts/claim.lua.js';
-import { COMMIT } from './scripts/commit.lua.js';
-import { EXTEND } from './scripts/extend.lua.js';
-import { FIND } from './scripts/find.lua.js';
-import { FINISH } from './scripts/finish.lua.js';
-import { LEAVE, TAKE } from './scripts/handover.lua.js';
-import { BURIED, DISCARD, LETTER, LETTERS } from './scripts/letters.lua.js';
-import { OPEN } from './scripts/open.lua.js';
-import { PROBE } from './scripts/probe.lua.js';
-import { REVOKE } from './scripts/revoke.lua.js';
-import { SETTLE } from './scripts/settle.lua.js';
+import type { Verb } from '../ledger.js';
+import { PROBE } from './probe.js';
+import { LEAVE, TAKE } from './redis-handover.js';
+import type { RawReply } from './script.js';
+import { REDIS_VERBS } from './verbs.js';
 
 /** Where the ledger's Redis is: a URL, ioredis options, or a client of the user's. */
 export type RedisSource = string | RedisOptions | Redis | Cluster;
 
-const SCRIPTS = {
-  dqClaim: CLAIM,
-  dqFinish: FINISH,
-  dqExtend: EXTEND,
-  dqOpen: OPEN,
-  dqCommit: COMMIT,
-  dqAbort: ABORT,
-  dqRevoke: REVOKE,
-  dqFind: FIND,
-  dqSettle: SETTLE,
-  dqLetters: LETTERS,
-  dqLetter: LETTER,
-  dqBuried: BURIED,
-  dqDiscard: DISCARD,
-  dqLeave: LEAVE,
-  dqTake: TAKE,
-  dqProbe: PROBE,
+/** By the names that the connection has for them. */
+export const SCRIPTS: Readonly<Record<ScriptName, string>> = {
+  ...(Object.fromEntries(
+    Object.entries(REDIS_VERBS).map(([verb, { script }]) => [`dq:${verb}`, script]),
+  ) as Record<`dq:${Verb}`, string>),
+  'dq:leave': LEAVE,
+  'dq:take': TAKE,
+  'dq:probe': PROBE,
 };
-export type ScriptName = keyof typeof SCRIPTS;
-
-/** What a script replies: whether it acted (1) or came too late (0), the server's time in microseconds, its answers. */
-export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];
+export type ScriptName = `dq:${Verb | 'leave' | 'take' | 'probe'}`;
 
 type ScriptCalls = {
   [name in ScriptName]: (keys: number, ...keysThenArguments: readonly string[][]) => Promise<RawReply>;

@@ -10,10 +10,10 @@ import {
   isRefusal,
   isUnsent,
   type LedgerConnection,
-  type RawReply,
   SILENCE_LIMIT,
   type ScriptName,
 } from './connection.js';
+import type { RawReply } from './script.js';
 
 /** Milliseconds. A call that reaches the server too late is repeated for so long. */
 const GIVE_UP_LATE = 3_000;
@@ -230,7 +230,7 @@ export class RedisMaster {
       if (error instanceof NoAnswer) this.unheard(sent);
       // A probe touches no record: where it fails, nothing can be asked.
       const isOfOneTube = isAboutData(error) || isAboutMoving(error);
-      if (script === 'dqProbe' || !(isOfOneTube || isRefusal(error))) this.failed(error);
+      if (script === 'dq:probe' || !(isOfOneTube || isRefusal(error))) this.failed(error);
       else if (!isOfOneTube) this.refusedCall(error, sizeOf(keys, json));
       throw this.downError(error);
     }
@@ -303,7 +303,7 @@ export class RedisMaster {
   private async ask(): Promise<void> {
     const size = this.refused?.size ?? 0;
     const json = size > 0 ? JSON.stringify(['x'.repeat(size)]) : '[]';
-    const probe = () => this.send('dqProbe', [this.options.probeKey], json);
+    const probe = () => this.send('dq:probe', [this.options.probeKey], json);
     let answer = await probe();
     // It may have waited until a connection stood, and then says little about the time.
     if (answer.received - answer.sent > SLOW) answer = await probe();

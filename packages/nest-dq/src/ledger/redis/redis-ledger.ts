@@ -16,7 +16,7 @@ import {
   type LedgerConnection,
   type RedisSource,
 } from './connection.js';
-import { RedisHandover } from './settle-handover.js';
+import { RedisHandover } from './redis-handover.js';
 import { RedisMaster } from './master.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
 import { threadSource } from '../lease-thread/thread-source.js';
@@ -77,7 +77,9 @@ export class RedisLedger implements Ledger {
   }
 
   get handover(): RedisHandover {
-    return new RedisHandover(this.master(this.anyBase), `${this.anyBase}:left`);
+    const master = this.master(this.anyBase);
+    const keys = [`${this.anyBase}:left`];
+    return new RedisHandover((script, json) => master.call(script, keys, json));
   }
 
   /** As of any tube: a user of Redis may have rights for these keys only. */

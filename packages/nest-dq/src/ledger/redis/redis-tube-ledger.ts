@@ -1,39 +1,32 @@
-import { AHEAD, type LedgerListener, type TubeLedger } from '../ledger.js';
+import {
+  AHEAD,
+  TubeLedger,
+  type AnswerOf,
+  type LedgerListener,
+  type RequestOf,
+  type Verb,
+} from '../ledger.js';
 import type {
-  AbortAnswer,
-  AbortRequest,
-  BuriedRequest,
   ClaimAnswer,
+  ClaimContext,
   ClaimRequest,
-  CommitAnswer,
-  CommitRequest,
-  ExtendAnswer,
-  RunRef,
   CompleteAnswer,
   CompleteRequest,
-  Letter,
-  LetterList,
-  LetterPage,
-  LetterRef,
-  OpenAnswer,
-  OpenRequest,
-  RevokeAnswer,
-  RevokeRequest,
-  Schedule,
+  ExtendAnswer,
+  RunRef,
   SettledCopies,
 } from '../requests.js';
 import { DqError, toError } from '../../errors.js';
-import { isAboutMoving, type ScriptName } from './connection.js';
-import { letterWire, readLetter, writeBuried, writePage } from './letters.js';
+import { isAboutMoving } from './connection.js';
 import type { KeptRun } from '../lease-thread/kept-run.js';
 import type { TubeKeeper } from '../lease-thread/lease-keeper.js';
 import type { RedisMaster } from './master.js';
-import { claimWire, extendWire, finishWire, writeSettled } from './runs.js';
-import { abortWire, commitWire, findWire, openWire, revokeWire } from './schedules.js';
-import { ScriptArguments, ScriptReply, type ScriptWire } from './script-wire.js';
+import { ScriptReply, type Fields } from './script.js';
+import { REDIS_VERBS } from './verbs.js';
+import { SETTLED } from './verbs/settle.js';
 
 /** One tube's part of the ledger in Redis: requests to script arguments, replies to answers. No decisions. */
-export class RedisTubeLedger implements TubeLedger {
+export class RedisTubeLedger extends TubeLedger {
   readonly ahead = AHEAD;
   /** Somebody asked for it since the ledger last looked. */
   used = true;
@@ -45,7 +38,9 @@ export class RedisTubeLedger implements TubeLedger {
     /** What the tube's keys begin with. */
     private readonly base: string,
     private readonly keeper?: TubeKeeper,
-  ) {}
+  ) {
+    super();
+  }
 
   get away(): boolean {
     return this.master.away;
@@ -67,163 +62,91 @@ export class RedisTubeLedger implements TubeLedger {
     return this.master.listen(listener);
   }
 
-  async claim(
+  override async claim(
     requests: readonly ClaimRequest[],
-    settled: readonly SettledCopies[] = [],
+    settled?: readonly SettledCopies[],
     sparedFrom?: number,
   ): Promise<ClaimAnswer[]> {
-    if (requests.length === 0 && settled.length === 0) return [];
     const lastOk = this.now();
     const { abandonments } = this;
-    const answers = await this.claimAll(requests, settled, sparedFrom);
+    const answers = await super.claim(requests, settled, sparedFrom);
     if (this.keeper && abandonments === this.abandonments)
       this.keeper.granted(grantedRuns(requests, answers, lastOk));
     return answers;
   }
 
-  async complete(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
-    const answers = await this.eachRecord('dqFinish', finishWire, requests);
+  override async complete(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
+    const answers = await super.complete(requests);
     this.keeper?.over(requests);
     return answers;
   }
 
-  async extend(requests: readonly RunRef[]): Promise<ExtendAnswer[]> {
-    if (requests.length > 0) this.keeper?.beat();
-    const answers = await this.eachRecord('dqExtend', extendWire, requests);
-    this.keeper?.over(requests.filter((_, i) => answers[i] === 'refused'));
+  override async extend(runs: readonly RunRef[]): Promise<ExtendAnswer[]> {
+    if (runs.length > 0) this.keeper?.beat();
+    const answers = await super.extend(runs);
+    this.keeper?.over(runs.filter((_, i) => answers[i] === 'refused'));
     return answers;
   }
 
-  abandonRuns(): void {
+  override abandonRuns(): void {
     this.abandonments++;
     this.keeper?.abandoned();
   }
 
-  open(requests: readonly OpenRequest[]): Promise<OpenAnswer[]> {
-    return this.eachRecord('dqOpen', openWire, requests);
-  }
-
-  commit(requests: readonly CommitRequest[]): Promise<CommitAnswer[]> {
-    return this.eachRecord('dqCommit', commitWire, requests);
-  }
-
-  abort(requests: readonly AbortRequest[]): Promise<AbortAnswer[]> {
-    return this.eachRecord('dqAbort', abortWire, requests);
-  }
-
-  revoke(requests: readonly RevokeRequest[]): Promise<RevokeAnswer[]> {
-    return this.eachRecord('dqRevoke', revokeWire, requests);
-  }
-
-  find(ids: readonly string[]): Promise<(Schedule | undefined)[]> {
-    return this.eachRecord('dqFind', findWire, ids);
-  }
-
-  async settle(settled: readonly SettledCopies[]): Promise<void> {
-    if (settled.length === 0) return;
+  async ask<V extends Verb>(
+    verb: V,
+    requests: readonly RequestOf<V>[],
+    context?: ClaimContext,
+  ): Promise<AnswerOf<V>[]> {
+    if (requests.length === 0 && !context?.settled.length) return [];
     try {
-      await this.call('dqSettle', (to) => settled.forEach((each) => writeSettled(to, each)));
+      return await this.call(verb, requests, context);
     } catch (error) {
-      if (!isMoving(error)) throw error;
-      await Promise.all(settled.map((each) => this.call('dqSettle', (to) => writeSettled(to, each), true)));
+      if (REDIS_VERBS[verb].ofLetters || !isMoving(error)) throw error;
+      // Job by job while the tube's slot moves. Unanswered is as good as never sent: the record stays longer.
+      if (context) this.settle(context.settled).catch(() => undefined);
+      const alone = context && { ...context, settled: [] };
+      const answers = await Promise.all(requests.map((request) => this.call(verb, [request], alone, true)));
+      return answers.flat(1) as AnswerOf<V>[];
     }
   }
 
-  async letters(page: LetterPage): Promise<LetterList> {
-    const reply = await this.call('dqLetters', (to) => writePage(to, page));
-    const more = reply.number() === 1;
-    const letters: Letter[] = [];
-    while (!reply.ended) {
-      const letter = readLetter(reply);
-      if (letter) letters.push(letter);
-    }
-    return { letters, more };
-  }
-
-  letter(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]> {
-    return this.each('dqLetter', letterWire, refs);
-  }
-
-  async buried(requests: readonly BuriedRequest[]): Promise<void> {
-    if (requests.length === 0) return;
-    await this.call('dqBuried', (to) => requests.forEach((each) => writeBuried(to, each)));
-  }
-
-  discard(refs: readonly LetterRef[]): Promise<(Letter | undefined)[]> {
-    return this.each('dqDiscard', letterWire, refs);
-  }
-
-  private async claimAll(
-    requests: readonly ClaimRequest[],
-    settled: readonly SettledCopies[],
-    sparedFrom: number | undefined,
-  ): Promise<ClaimAnswer[]> {
-    const write = (to: ScriptArguments, claims: readonly ClaimRequest[]) => {
-      to.number(claims.length);
-      to.optional(sparedFrom);
-      for (const claim of claims) claimWire.write(to, claim);
-    };
-    try {
-      const reply = await this.call('dqClaim', (to) => {
-        write(to, requests);
-        for (const each of settled) writeSettled(to, each);
-      });
-      return requests.map((request) => claimWire.read(reply, request));
-    } catch (error) {
-      if (!isMoving(error)) throw error;
-      // Unanswered is as good as never sent: the record stays longer.
-      this.settle(settled).catch(() => undefined);
-      return Promise.all(
-        requests.map(async (request) =>
-          claimWire.read(await this.call('dqClaim', (to) => write(to, [request]), true), request),
-        ),
-      );
-    }
-  }
-
-  /** Job by job where the tube's slot moves. */
-  private async eachRecord<Request, Answer>(
-    script: ScriptName,
-    wire: ScriptWire<Request, Answer>,
-    requests: readonly Request[],
-  ): Promise<Answer[]> {
-    try {
-      return await this.each(script, wire, requests);
-    } catch (error) {
-      if (!isMoving(error)) throw error;
-      const answers = await Promise.all(requests.map((request) => this.each(script, wire, [request], true)));
-      return answers.flat(1) as Answer[];
-    }
-  }
-
-  private async each<Request, Answer>(
-    script: ScriptName,
-    wire: ScriptWire<Request, Answer>,
-    requests: readonly Request[],
+  /** `alone`: about one job, with no key but that of its record, which stands in the place of the others. */
+  private async call<V extends Verb>(
+    verb: V,
+    requests: readonly RequestOf<V>[],
+    { settled, sparedFrom = false }: { settled?: readonly SettledCopies[]; sparedFrom?: number | false } = {},
     alone = false,
-  ): Promise<Answer[]> {
-    if (requests.length === 0) return [];
-    const reply = await this.call(
-      script,
-      (to) => requests.forEach((request) => wire.write(to, request)),
-      alone,
-    );
-    const { usual } = wire;
+  ): Promise<AnswerOf<V>[]> {
+    const { fields, id, read, usual } = REDIS_VERBS[verb];
+    const { base } = this;
+    const keys = [`${base}:dead`, `${base}:letters`];
+    const values: unknown[] = [requests.length, sparedFrom];
+    const add = adderOf(fields);
+    for (const request of requests) {
+      keys.push(base + id(request));
+      add(values, request);
+    }
+    for (const each of settled ?? []) {
+      keys.push(base + each.id);
+      addSettled(values, each);
+    }
+    if (alone) keys.fill(keys[2]!, 0, 2);
+    const reply = new ScriptReply(await this.master.call(`dq:${verb}`, keys, JSON.stringify(values)));
     if (usual !== undefined && reply.ended) return requests.map(() => usual);
-    return requests.map((request) => wire.read(reply, request));
-  }
-
-  /** `alone`: about one job, with no key but that of its record. */
-  private async call(
-    script: ScriptName,
-    write: (to: ScriptArguments) => void,
-    alone = false,
-  ): Promise<ScriptReply> {
-    const to = new ScriptArguments(this.base);
-    write(to);
-    return new ScriptReply(await this.master.call(script, alone ? to.ownKeys : to.keys, to.json));
+    return requests.map((request) => read(reply, request));
   }
 }
+
+/** Adds what a script is told of a request. */
+function adderOf<Request>(fields: Fields<Request>): (to: unknown[], request: Request) => void {
+  const valueOf = Object.values(fields);
+  return (to, request) => {
+    for (const value of valueOf) to.push(value(request));
+  };
+}
+
+const addSettled = adderOf(SETTLED);
 
 function isMoving(error: unknown): boolean {
   return error instanceof DqError && isAboutMoving(toError(error.cause));

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { turn } from '../../../spec-support/scripted-ledger.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
-import type { LedgerConnection, RawReply } from './connection.js';
+import type { LedgerConnection } from './connection.js';
+import type { RawReply } from './script.js';
 import { RedisLedger } from './redis-ledger.js';
 import { RedisMaster } from './master.js';
 
@@ -28,7 +29,7 @@ describe('RedisMaster', () => {
         }),
       );
     master = new RedisMaster({
-      connection: { dqProbe } as unknown as LedgerConnection,
+      connection: { 'dq:probe': dqProbe } as unknown as LedgerConnection,
       probeKey: '',
       settings,
       clock,

@@ -3,30 +3,30 @@ import { hasUnknown, maskOf } from '../../copies/location.js';
 import { endRun } from './job-record.js';
 import { letterName } from './letter-name.js';
 import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from '../requests.js';
-import type { MemoryRecords, Moment } from '../memory/memory-records.js';
+import type { Records, Moment } from './records.js';
 import { owe } from './owed-copies.js';
 
-export function letters(records: MemoryRecords, { limit, after }: LetterPage): LetterList {
+export function letters(records: Records, { limit, after }: LetterPage): LetterList {
   const behind = (letter: Letter) => !after || newestFirst(after, letter) < 0;
   const found = [...records.letters.values()].filter(behind).sort(newestFirst);
   return { letters: found.slice(0, limit), more: found.length > limit };
 }
 
-export function letter(records: MemoryRecords, ref: LetterRef, time: Moment): Letter | undefined {
+export function letter(records: Records, ref: LetterRef, time: Moment): Letter | undefined {
   const { id } = ref;
   const record = records.read(id, time);
   const born = ref.born ?? (record?.state === 'dead' ? record.born : undefined);
   return born === undefined ? undefined : records.letters.get(letterName(id, born));
 }
 
-export function buried(records: MemoryRecords, { id, born, places }: BuriedRequest): void {
+export function buried(records: Records, { id, born, places }: BuriedRequest): void {
   const found = records.letters.get(letterName(id, born));
   if (!found) return;
   const isNew = ({ index }: { index: number }) => !found.places.some((each) => each.index === index);
   records.keepLetter({ ...found, places: [...found.places, ...places.filter(isNew)] });
 }
 
-export function discard(records: MemoryRecords, ref: LetterRef, time: Moment): Letter | undefined {
+export function discard(records: Records, ref: LetterRef, time: Moment): Letter | undefined {
   const found = letter(records, ref, time);
   if (!found) return undefined;
   records.dropLetter(found.id, found.born);

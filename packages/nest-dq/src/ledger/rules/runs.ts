@@ -24,7 +24,7 @@ import type {
   CompleteRequest,
   Letter,
 } from '../requests.js';
-import type { MemoryRecords, Moment } from '../memory/memory-records.js';
+import type { Records, Moment } from './records.js';
 import { owe } from './owed-copies.js';
 
 /**
@@ -34,7 +34,7 @@ import { owe } from './owed-copies.js';
 const LOOK = 1_000;
 
 export function claim(
-  records: MemoryRecords,
+  records: Records,
   request: ClaimRequest,
   time: Moment,
   sparedFrom = Infinity,
@@ -118,7 +118,7 @@ export function claim(
   return { kind: 'run', fence: next.fence, attempt: next.attempt, due };
 }
 
-export function complete(records: MemoryRecords, request: CompleteRequest, time: Moment): CompleteAnswer {
+export function complete(records: Records, request: CompleteRequest, time: Moment): CompleteAnswer {
   const { id, generation, owed, outcome } = request;
   const record = records.read(id, time) ?? records.madeAnew(request, time);
   const later = outcome.kind === 'later';
@@ -171,7 +171,7 @@ export function complete(records: MemoryRecords, request: CompleteRequest, time:
 
 /** The outcome is dropped, and with it the generation as which the job was to go on. */
 function refuse(
-  records: MemoryRecords,
+  records: Records,
   { id, outcome }: CompleteRequest,
   time: Moment,
   record: JobRecord = emptyRecord(),
@@ -183,7 +183,7 @@ function refuse(
   return 'refused';
 }
 
-export function extend(records: MemoryRecords, request: RunRef, time: Moment): ExtendAnswer {
+export function extend(records: Records, request: RunRef, time: Moment): ExtendAnswer {
   const record = records.read(request.id, time) ?? records.madeAnew(request, time);
   if (!record || record.fence !== request.fence) return 'refused';
   const leaseEnd = time.now + records.settings.lease;
@@ -198,7 +198,7 @@ export function extend(records: MemoryRecords, request: RunRef, time: Moment): E
 }
 
 /** What a claim finds dead. Its new fence refuses whatever the last runner may still send. */
-function bury(records: MemoryRecords, id: string, record: JobRecord, why: Death['why'], time: Moment): void {
+function bury(records: Records, id: string, record: JobRecord, why: Death['why'], time: Moment): void {
   endRun(record, 'dead');
   record.fence = newFence(record, time);
   addLetter(records, id, record, { why }, record.places, time);
@@ -207,7 +207,7 @@ function bury(records: MemoryRecords, id: string, record: JobRecord, why: Death[
 }
 
 function addLetter(
-  records: MemoryRecords,
+  records: Records,
   id: string,
   { born, committed, due, attempt }: JobRecord,
   death: Death,

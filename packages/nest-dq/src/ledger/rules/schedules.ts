@@ -27,13 +27,13 @@ import type {
   RevokeRequest,
   Schedule,
 } from '../requests.js';
-import type { MemoryRecords, Moment } from '../memory/memory-records.js';
+import type { Records, Moment } from './records.js';
 import { count, narrow, owe } from './owed-copies.js';
 
 /** Runs of aborted generations that a record remembers: adds of a key that fail one after the other are no end of them. */
 const MOST_ABORTED = 16;
 
-export function open(records: MemoryRecords, request: OpenRequest, time: Moment): OpenAnswer {
+export function open(records: Records, request: OpenRequest, time: Moment): OpenAnswer {
   const { id, opening, due, announced, known } = request;
   const { now } = time;
   let record = records.read(id, time);
@@ -58,7 +58,7 @@ export function open(records: MemoryRecords, request: OpenRequest, time: Moment)
   return { kind: 'opened', generation, present: isLive(record) ? present : undefined };
 }
 
-export function commit(records: MemoryRecords, request: CommitRequest, time: Moment): CommitAnswer {
+export function commit(records: Records, request: CommitRequest, time: Moment): CommitAnswer {
   const { id, generation, born, opening } = request;
   const { now } = time;
   const record = records.read(id, time) ?? emptyRecord();
@@ -88,7 +88,7 @@ export function commit(records: MemoryRecords, request: CommitRequest, time: Mom
   return { kind: 'committed', replaced };
 }
 
-export function abort(records: MemoryRecords, request: AbortRequest, time: Moment): AbortAnswer {
+export function abort(records: Records, request: AbortRequest, time: Moment): AbortAnswer {
   const { id, generation } = request;
   const record = records.read(id, time) ?? emptyRecord();
   const { mask, unknown } = request.owed;
@@ -104,7 +104,7 @@ export function abort(records: MemoryRecords, request: AbortRequest, time: Momen
   return 'aborted';
 }
 
-export function revoke(records: MemoryRecords, request: RevokeRequest, time: Moment): RevokeAnswer {
+export function revoke(records: Records, request: RevokeRequest, time: Moment): RevokeAnswer {
   const { id, born, due, owed } = request;
   const { now } = time;
   const { doneTtl } = records.settings;
@@ -141,7 +141,7 @@ export function revoke(records: MemoryRecords, request: RevokeRequest, time: Mom
   return { result: record.unknownEnd ? 'unknown' : 'revoked', begun, revoked };
 }
 
-export function find(records: MemoryRecords, id: string, time: Moment): Schedule | undefined {
+export function find(records: Records, id: string, time: Moment): Schedule | undefined {
   const record = records.read(id, time);
   return record && scheduleOf(record, time.now);
 }

@@ -1,15 +1,22 @@
-import { SCHEDULES } from './schedules.lua.js';
+import type { RevokeAnswer, RevokeRequest } from '../../requests.js';
+import { OWED } from '../parts/fields.js';
+import { readSchedule, SCHEDULES } from '../parts/schedules.js';
+import { codes, forEachRequest, idOf, namesOf, type Fields, type RedisVerb } from '../script.js';
 
-/**
- * Forbids further starts. KEYS: dead letters, the records. Arguments, five for each: born or an empty text,
- * due, mask, unknown, abort. Reply for each: 0 unknown, 1 revoked, 2 running, 3 done, 4 dead; 1 if a run was begun, else 0;
- * what was revoked and has no run.
- */
-export const REVOKE: string = `${SCHEDULES}
-local UNKNOWN, REVOKED, RUNNING, DONE, DEAD = 0, 1, 2, 3, 4
+const FIELDS: Fields<RevokeRequest> = {
+  born: ({ born = false }: { readonly born?: number | false }) => born,
+  due: ({ due }) => Math.ceil(due),
+  ...OWED,
+  abort: ({ abort }) => abort,
+};
 
-local function revoke(key)
-  local born, due, mask, unknown, abort = number(), number(), number(), number(), number() == 1
+const RESULTS = ['unknown', 'revoked', 'running', 'done', 'dead'] as const;
+
+/** Forbids further starts. Replies for each: the result; 1 if a run was begun, else 0; what was revoked and has no run. */
+const SCRIPT = `${SCHEDULES}
+${codes(RESULTS)}
+
+local function revoke(key, ${namesOf(FIELDS)})
   local known = readRecord(key)
   local record = known or born and newRecord(born, born, due) or emptyRecord()
   local begun = record.fence > 0 and 1 or 0
@@ -49,13 +56,24 @@ local function revoke(key)
   if running or held then return RUNNING, begun, revoked end
   return ended == 'u' and UNKNOWN or REVOKED, begun, revoked
 end
-
-for i = 3, #KEYS do
-  local result, begun, schedule = revoke(KEYS[i])
+${forEachRequest(
+  FIELDS,
+  `local result, begun, schedule = revoke(key, ${namesOf(FIELDS)})
   push(result)
   push(begun)
-  pushSchedule(schedule)
-end
+  pushSchedule(schedule)`,
+)}
 writeAll()
 return reply
 `;
+
+export const revoke: RedisVerb<RevokeRequest, RevokeAnswer> = {
+  fields: FIELDS,
+  script: SCRIPT,
+  id: idOf,
+  read(from) {
+    const result = from.entry(RESULTS);
+    const begun = from.number() === 1;
+    return { result, begun, revoked: readSchedule(from) };
+  },
+};

@@ -1,14 +1,23 @@
 import { AHEAD, YOUNG } from '../../ledger.js';
-import { PRELUDE } from './prelude.lua.js';
+import type { ClaimAnswer, ClaimRequest } from '../../requests.js';
+import { RECORD } from '../parts/record.js';
+import { codes, forEachRequest, idOf, namesOf, type Fields, type RedisVerb } from '../script.js';
+import { settleFrom } from './settle.js';
 
-/**
- * Who runs a job now. KEYS: dead letters, the claims' records, the settled copies' records.
- * Arguments: number of claims; the time from which on ended leases are spared, or an empty text; generation, born, due, token, attempts of each; generation, mask, unknown
- * of each settled. Reply for each claim: 0 gone | 1 run, fence, attempt, due | 2 wait, ms | 3 busy, ms, ranFor |
- * 4 dead, fresh | 5 stale | 6 first run: its fence is the server's time of this reply, its due time as asked.
- */
-export const CLAIM: string = `${PRELUDE}
-local GONE, RUN, WAIT, BUSY, DEAD, STALE, FIRST = 0, 1, 2, 3, 4, 5, 6
+const FIELDS: Fields<ClaimRequest> = {
+  generation: ({ generation }) => generation,
+  born: ({ born }) => born,
+  due: ({ due }) => Math.ceil(due),
+  token: ({ token }) => token,
+  attempts: ({ attempts }) => attempts,
+};
+
+/** `first`: a first run, whose fence is the server's time of this reply and whose due time is the one that was asked for. */
+const KINDS = ['gone', 'run', 'wait', 'busy', 'dead', 'stale', 'first'] as const;
+
+/** Who runs a job now. */
+const SCRIPT = `${RECORD}
+${codes(KINDS)}
 local AHEAD, YOUNG = ${AHEAD}, ${YOUNG}
 -- A replaced run that ends tells nobody, and one that is spared may have ended: whoever waits for it looks again after this.
 local LOOK = 1000
@@ -29,9 +38,9 @@ local function claimFirst(key, due, token)
   return call('SET', key, cmsgpack.pack(record), 'NX', 'PX', LEASE + KEPT_AFTER)
 end
 
-local claims, sparedFrom = args[1], tonumber(args[2])
+local sparedFrom = args[2]
 
-local function claim(key, generation, born, due, token, attempts)
+local function claim(key, ${namesOf(FIELDS)})
   local plain = generation == 0 and born == 0
   if plain and due <= now + AHEAD and due + STALE_AFTER >= now and claimFirst(key, due, token) then return FIRST end
   local record = readRecord(key)
@@ -119,12 +128,30 @@ local function push(kind, first, second, third)
   local r = #reply
   reply[r + 1], reply[r + 2], reply[r + 3], reply[r + 4] = kind, first, second, third
 end
-
-local a = 3
-for i = 3, claims + 2 do
-  push(claim(KEYS[i], args[a], args[a + 1], args[a + 2], args[a + 3], args[a + 4]))
-  a = a + 5
-end
-settleAll(claims + 3, a)
+${forEachRequest(FIELDS, `push(claim(key, ${namesOf(FIELDS)}))`)}
+${settleFrom('args[1] + 3')}
 return reply
 `;
+
+export const claim: RedisVerb<ClaimRequest, ClaimAnswer> = {
+  fields: FIELDS,
+  script: SCRIPT,
+  id: idOf,
+  read(from, { due }) {
+    const kind = from.entry(KINDS);
+    switch (kind) {
+      case 'run':
+        return { kind, fence: from.number(), attempt: from.number(), due: from.number() };
+      case 'wait':
+        return { kind, ms: from.number() };
+      case 'busy':
+        return { kind, ms: from.number(), ranFor: from.number() };
+      case 'dead':
+        return { kind, fresh: from.number() === 1 };
+      case 'first':
+        return { kind: 'run', fence: from.time, attempt: 1, due: Math.ceil(due) };
+      default:
+        return { kind };
+    }
+  },
+};

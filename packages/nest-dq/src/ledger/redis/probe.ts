@@ -1,4 +1,4 @@
-import { PRELUDE } from './prelude.lua.js';
+import { RECORD } from './parts/record.js';
 
 /**
  * Asks the time, as a call that is refused wherever any other is (no memory, a replica, a failing disk, a right that the
@@ -16,7 +16,7 @@ local function need(name, ...)
 end
 
 need('TIME')
-${PRELUDE}
+${RECORD}
 local key = KEYS[1]
 need('GET', key)
 need('SET', key, '', 'XX')

@@ -1,5 +1,5 @@
 /**
- * Which copies of a job may still exist: until none may, its record is kept. A part of the prelude.
+ * Which copies of a job may still exist: until none may, its record is kept. A part of record.ts.
  *
  * Of a generation that was never opened, such as a plain job's first, the record has a mask, in `owed`. Of all that were
  * opened together it has one sum, however many they are: a key may be replaced thousands of times before the first of its
@@ -8,7 +8,7 @@
  * no copy is left. What goes wrong leaves the sum at another number: a copy that is taken off twice, as its node came back
  * with it, does not pass for another one. The record then stays for the longest time, which is safe.
  */
-export const OWED: string = `
+export const OWED_COPIES: string = `
 -- A prime below 2 ^ 26: no product of two remainders is beyond the integers that a number holds.
 local PRIME = 67108859
 local MARKS = PRIME * PRIME
@@ -88,22 +88,5 @@ local function settle(record, generation, mask, unknown)
   if unknown == 1 then lose(record, max(record.sumDue, record.due)) end
   discount(record, generation, mask)
   return true
-end
-
--- What is settled, from this key on, three arguments for each from a on. A record is read and written once, however many
--- of its generations are settled.
-local function settleAll(first, a)
-  local records, changed = {}, {}
-  for i = first, #KEYS do
-    local key = KEYS[i]
-    local record = records[key]
-    if record == nil then
-      record = readRecord(key) or false
-      records[key] = record
-    end
-    if record and settle(record, args[a], args[a + 1], args[a + 2]) then changed[key] = record end
-    a = a + 3
-  end
-  for key, record in pairs(changed) do writeRecord(key, record) end
 end
 `;

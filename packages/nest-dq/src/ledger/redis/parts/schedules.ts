@@ -1,8 +1,11 @@
-import { GENERATIONS } from './generations.lua.js';
+import { parsePlaces } from '../../../copies/location.js';
+import type { Schedule } from '../../requests.js';
+import type { ScriptReply } from '../script.js';
+import { GENERATIONS } from './generations.js';
 
 /**
- * For the scripts that tell what a job is; they take their arguments one by one. A call may have many that concern one
- * record: it is read once, and written once, by `writeAll`.
+ * For the scripts that tell what a job is. Many requests of a call may concern one record: it is read once, and written once,
+ * by `writeAll`.
  */
 export const SCHEDULES: string = `${GENERATIONS}
 local readStored, writeStored = readRecord, writeRecord
@@ -23,18 +26,6 @@ end
 
 local function writeAll()
   for key, record in pairs(changed) do writeStored(key, record) end
-end
-
-local at = 0
-
-local function text()
-  at = at + 1
-  return args[at]
-end
-
--- nil for an empty text
-local function number()
-  return tonumber(text())
 end
 
 -- The committed generation as others see it now; nil if there is none.
@@ -68,26 +59,11 @@ local function pushSchedule(schedule)
   reply[r + 4], reply[r + 5], reply[r + 6] = schedule.due, schedule.attempt, schedule.places
 end
 
--- By what a new generation comes about: a add, onDuplicate | m move, expected | v revive, expected |
--- g again, generation, born, due, fence, attempt, lastOk.
-local function readOpening()
-  local opening = { by = text() }
-  if opening.by == 'a' then
-    opening.onDuplicate = text()
-  elseif opening.by == 'g' then
-    opening.generation, opening.born, opening.due = number(), number(), number()
-    opening.fence, opening.attempt, opening.lastOk = number(), number(), number()
-  else
-    opening.expected = number()
-  end
-  return opening
-end
-
 -- Why a generation may not come about, as the record is now.
 local function refusal(record, opening)
   local by = opening.by
-  if by == 'a' then return opening.onDuplicate ~= 'replace' and isLive(record) and 'taken' or nil end
-  if by == 'g' then
+  if by == 'add' then return opening.onDuplicate ~= 'replace' and isLive(record) and 'taken' or nil end
+  if by == 'again' then
     if record.fence ~= opening.fence or not isRunning(record) then return 'lost' end
     if record.committed ~= opening.generation then return 'changed' end
     return record.state == 'l' and 'revoked' or nil
@@ -96,7 +72,25 @@ local function refusal(record, opening)
   if not present then return 'unknown' end
   if present.committed ~= opening.expected then return 'changed' end
   local state = present.state
-  if state == (by == 'm' and 'w' or 'x') then return nil end
+  if state == (by == 'move' and 'w' or 'x') then return nil end
   return ({ w = 'changed', r = 'running', d = 'done', v = 'revoked', x = 'dead' })[state]
 end
 `;
+
+const STATES: Readonly<Record<string, Schedule['state']>> = {
+  w: 'waiting',
+  r: 'running',
+  d: 'done',
+  v: 'revoked',
+  x: 'dead',
+};
+
+/** What `pushSchedule` has pushed. */
+export function readSchedule(from: ScriptReply): Schedule | undefined {
+  const text = from.text();
+  if (text === '') return undefined;
+  const state = STATES[text];
+  if (state === undefined) throw new TypeError(`a script replied ${text} for a state`);
+  const [born, generation, due, attempt] = [from.number(), from.number(), from.number(), from.number()];
+  return { state, born, generation, due, attempt, places: parsePlaces(from.text()) };
+}

@@ -1,4 +1,4 @@
-import { OWED } from './owed.lua.js';
+import { OWED_COPIES } from './owed-copies.js';
 
 /**
  * What every script of the ledger begins with: the time, the latest acting time, and the record of a job.
@@ -17,7 +17,7 @@ import { OWED } from './owed.lua.js';
  *  8. `token`      of the claim that was given the run; only while it runs, and not in a record that was made anew
  *  9. `owed`       copies of the committed generation that may exist: due, mask and unknown (0 or 1) in a list. Not where
  *                  that generation was opened, see 10
- * 10. `sum`        of the marks of all copies that may exist of generations that were opened, see owed.lua.ts [0]
+ * 10. `sum`        of the marks of all copies that may exist of generations that were opened, see owed-copies.ts [0]
  * 11. `sumDue`     when they have come due at the latest [0]
  * 12. `counted`    true if the copies of the committed generation are in the sum
  * 13. `lostDue`    when copies of unknown fate of opened generations have come due at the latest [0]
@@ -46,11 +46,11 @@ import { OWED } from './owed.lua.js';
  * A fence has 16 digits, and tostring, `..` and cjson.encode keep 14: it is written by cmsgpack only, which keeps all.
  * Generations and times have 13.
  * Scripts touch KEYS only: the first two are the tube's dead letters, then come the records. ARGV: the latest acting time,
- * the three settings, and a JSON list with all that is said of the jobs, which is read from the front: as one argument it
- * costs a third of what it costs as many. Every reply is a flat list of integers and texts; the first is 1 if the script
- * acted and 0 if it came too late, the second the server's time in microseconds.
+ * the three settings, and one JSON list with all that is said of the jobs, `args`: see `forEachRequest` in ../script.ts. As
+ * one argument it costs a third of what it costs as many. Every reply is a flat list of integers and texts; the first is 1 if
+ * the script acted and 0 if it came too late, the second the server's time in microseconds.
  */
-export const PRELUDE: string = `
+export const RECORD: string = `
 local call, max = redis.call, math.max
 local time = call('TIME')
 local us = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -92,7 +92,7 @@ local function readRecord(key)
   return packed and setmetatable(cmsgpack.unpack(packed), ABSENT) or nil
 end
 
--- Of a run that ends, leaseUntil says what its leaseEnd was: no expiry is set where that one's is late enough.
+-- After a run, leaseUntil is the end of its last lease: where the expiry that this lease has set is late enough, it stays.
 local function writeRecord(key, record, leaseUntil)
   local state, packed = record.state, cmsgpack.pack(record)
   if state == 'x' then
@@ -158,7 +158,7 @@ local function keepAbortedAbove(record, generation)
   end
   record.aborted = above[1] and above or nil
 end
-${OWED}
+${OWED_COPIES}
 -- Makes a generation the job: it waits, and its attempts begin anew.
 local function swap(record, born, generation, due, places)
   endRun(record, 'w')
@@ -166,15 +166,6 @@ local function swap(record, born, generation, due, places)
   countOwed(record)
   record.born, record.committed, record.due, record.attempt, record.places = born, generation, due, 0, places
   record.counted = generation <= record.opened or nil
-end
-
--- The reply of a script whose usual answer is 1: its answers, or none where all are that.
-local function replyOf(answers)
-  local reply, usual = { 1, us }, true
-  for i = 1, #answers do
-    reply[i + 2], usual = answers[i], usual and answers[i] == 1
-  end
-  return usual and { 1, us } or reply
 end
 
 local function newFence(record)
@@ -186,7 +177,7 @@ local function letterName(key, born)
   return string.sub(key, #KEYS[1] - 4) .. ':' .. born
 end
 
--- A call about one job alone has the record's key in place of theirs: see ScriptArguments.
+-- A call about one job alone has the record's key in place of theirs: see call in redis-tube-ledger.ts.
 local function needLetters()
   if KEYS[1] == KEYS[3] then error({ err = 'TRYAGAIN dead letters are not at hand while their slot moves' }) end
 end

@@ -1,7 +1,7 @@
-import { expiry, newRecord, type JobRecord } from '../rules/job-record.js';
+import { expiry, newRecord, type JobRecord } from './job-record.js';
 import type { LedgerSettings } from '../ledger.js';
 import type { Letter, RunRef } from '../requests.js';
-import { letterName } from '../rules/letter-name.js';
+import { letterName } from './letter-name.js';
 
 /** Ledger time of one call, in whole milliseconds and microseconds. */
 export interface Moment {
@@ -22,7 +22,7 @@ export interface RecordWriter {
 }
 
 /** What the memory ledger keeps of one tube: records until they expire, and dead letters until they are taken away. */
-export class MemoryRecords {
+export class Records {
   /** By job id, those expired but not yet swept included. */
   readonly byId = new Map<string, JobRecord>();
   /** By `letterName`. */

@@ -1,8 +1,8 @@
 import { YOUNG } from '../../ledger.js';
-import { PRELUDE } from './prelude.lua.js';
+import { RECORD } from './record.js';
 
 /** For the scripts that open, commit and give up generations. */
-export const GENERATIONS: string = `${PRELUDE}
+export const GENERATIONS: string = `${RECORD}
 -- Whether the job waits or runs, so that its key is taken.
 local function isLive(record)
   return record.committed ~= -1 and (record.state == 'w' or record.state == 'r')

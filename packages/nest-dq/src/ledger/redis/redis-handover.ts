@@ -1,0 +1,45 @@
+import type { Handover, LeftDeletions } from '../handover.js';
+import { RECORD } from './parts/record.js';
+import { ScriptReply, type RawReply } from './script.js';
+
+/**
+ * Leaves deletions to other processes. KEYS: a sorted set, which expires where nobody comes within a day.
+ * Arguments, two each: in how many ms they are certain, the deletions as JSON.
+ */
+export const LEAVE: string = `${RECORD}
+for i = 1, #args, 2 do call('ZADD', KEYS[1], now + args[i], args[i + 1]) end
+call('PEXPIRE', KEYS[1], 86400000)
+return { 1, us }
+`;
+
+/** Takes some that are certain. KEYS: the sorted set. Reply: the deletions as JSON. */
+export const TAKE: string = `${RECORD}
+local MOST = 10
+local reply = { 1, us }
+-- The earliest ones, with their times: those of the highest rank from behind.
+local found = call('ZREVRANGE', KEYS[1], -MOST, -1, 'WITHSCORES')
+for i = 1, #found, 2 do
+  if tonumber(found[i + 1]) <= now then
+    call('ZREM', KEYS[1], found[i])
+    reply[#reply + 1] = found[i]
+  end
+end
+return reply
+`;
+
+/** The handover of all processes of one prefix, in one key of Redis. */
+export class RedisHandover implements Handover {
+  constructor(private readonly call: (script: 'dq:leave' | 'dq:take', json: string) => Promise<RawReply>) {}
+
+  async leave(left: readonly LeftDeletions[]): Promise<void> {
+    const values = left.flatMap((each) => [Math.ceil(each.certainIn), JSON.stringify(each)]);
+    await this.call('dq:leave', JSON.stringify(values));
+  }
+
+  async take(): Promise<LeftDeletions[]> {
+    const reply = new ScriptReply(await this.call('dq:take', '[]'));
+    const left: LeftDeletions[] = [];
+    while (!reply.ended) left.push(JSON.parse(reply.text()) as LeftDeletions);
+    return left;
+  }
+}

@@ -1,0 +1,116 @@
+/** What a script replies: whether it acted (1) or came too late (0), the server's time in microseconds, its answers. */
+export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];
+
+/**
+ * What a script is told of each request: the name of each value in Lua, and where it comes from. The names are compiled into
+ * the script, so a call sends the values alone, in this order. An absent value is `false`, a flag is 0 or 1.
+ */
+export type Fields<Request> = Readonly<Record<string, (request: Request) => unknown>>;
+
+/** A verb of the ledger in Redis: its script, how a request becomes values of it, and how an answer is read. */
+export interface RedisVerb<Request, Answer> {
+  readonly fields: Fields<Request>;
+  readonly script: string;
+  /** What the record's key ends with. */
+  readonly id: (request: Request) => string;
+  readonly read: (from: ScriptReply, request: Request) => Answer;
+  /** The answer to all requests where the reply has none. */
+  readonly usual?: Answer;
+  /** Needs the keys of the dead letters, so it cannot be asked while the tube's slot moves. */
+  readonly ofLetters?: true;
+}
+
+export const idOf = ({ id }: { readonly id: string }): string => id;
+
+/** As parameters and arguments in Lua. */
+export function namesOf<Request>(fields: Fields<Request>): string {
+  return Object.keys(fields).join(', ');
+}
+
+/**
+ * Lua that runs `body` for each request, with its key and its fields as locals. `args` begins with the number of requests and
+ * `sparedFrom`; then come the fields of each request, one after the other.
+ */
+export function forEachRequest<Request>(fields: Fields<Request>, body: string): string {
+  return `
+local at = 2
+for i = 3, args[1] + 2 do
+  local key = KEYS[i]${localsOf(fields)}
+  ${body}
+end
+`;
+}
+
+/** Lua: the next fields in `args` as locals. */
+export function localsOf<Request>(fields: Fields<Request>): string {
+  const count = Object.keys(fields).length;
+  if (count === 0) return '';
+  const values = Array.from({ length: count }, (_, i) => `args[at + ${i + 1}]`);
+  return `
+  local ${namesOf(fields)} = ${values.join(', ')}
+  at = at + ${count}`;
+}
+
+/** Lua: the locals `names`, each with its place in the list as its value. */
+export function codes(names: readonly string[]): string {
+  return `local ${names.join(', ').toUpperCase()} = ${names.map((_, i) => i).join(', ')}`;
+}
+
+/**
+ * Lua: replies what `call` returns for each request, one of `codes(answers)`; or nothing where all are the second one, the
+ * usual one.
+ */
+export function replyEach<Request>(fields: Fields<Request>, call: string): string {
+  return `
+local answers, usual = { 1, us }, true
+${forEachRequest(
+  fields,
+  `local answer = ${call}(key, ${namesOf(fields)})
+  answers[i], usual = answer, usual and answer == 1`,
+)}
+return usual and { 1, us } or answers
+`;
+}
+
+/** How the answers of `replyEach` are read. */
+export function readEach<Answer extends string>(
+  answers: readonly Answer[],
+): Pick<RedisVerb<unknown, Answer>, 'read' | 'usual'> {
+  return { read: (from) => from.entry(answers), usual: answers[1]! };
+}
+
+/** A script's reply, read from front to back, answer by answer. */
+export class ScriptReply {
+  private at = 2;
+
+  constructor(private readonly reply: RawReply) {}
+
+  get ended(): boolean {
+    return this.at >= this.reply.length;
+  }
+
+  /** The server's, in microseconds. */
+  get time(): number {
+    return this.reply[1];
+  }
+
+  number(): number {
+    const value = this.reply[this.at++];
+    if (typeof value !== 'number') throw new TypeError(`a script replied ${String(value)} for a number`);
+    return value;
+  }
+
+  text(): string {
+    const value = this.reply[this.at++];
+    if (typeof value !== 'string') throw new TypeError(`a script replied ${String(value)} for a text`);
+    return value;
+  }
+
+  /** What a number stands for. */
+  entry<T>(meanings: readonly T[]): T {
+    const value = this.number();
+    const meaning = meanings[value];
+    if (meaning === undefined) throw new TypeError(`a script replied ${value}, which means nothing`);
+    return meaning;
+  }
+}

@@ -1,0 +1,29 @@
+import type { AnswerOf, RequestOf, Verb } from '../ledger.js';
+import type { RedisVerb } from './script.js';
+import { abort } from './verbs/abort.js';
+import { claim } from './verbs/claim.js';
+import { commit } from './verbs/commit.js';
+import { complete } from './verbs/complete.js';
+import { extend } from './verbs/extend.js';
+import { find } from './verbs/find.js';
+import { buried, discard, letter, letters } from './verbs/letters.js';
+import { open } from './verbs/open.js';
+import { revoke } from './verbs/revoke.js';
+import { settle } from './verbs/settle.js';
+
+/** Every verb, as Redis does it. The rules in memory are their reference: ../rules. */
+export const REDIS_VERBS: { readonly [V in Verb]: RedisVerb<RequestOf<V>, AnswerOf<V>> } = {
+  claim,
+  extend,
+  complete,
+  open,
+  commit,
+  abort,
+  revoke,
+  find,
+  settle,
+  letters,
+  letter,
+  buried,
+  discard,
+};

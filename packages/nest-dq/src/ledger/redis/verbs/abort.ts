@@ -1,0 +1,35 @@
+import type { AbortAnswer, AbortRequest } from '../../requests.js';
+import { ANNOUNCED } from '../parts/fields.js';
+import { SCHEDULES } from '../parts/schedules.js';
+import { codes, forEachRequest, idOf, namesOf, type RedisVerb } from '../script.js';
+
+const ANSWERS: readonly AbortAnswer[] = ['aborted', 'started', 'full'];
+
+/** Takes opened generations back. */
+export const abort: RedisVerb<AbortRequest, AbortAnswer> = {
+  fields: ANNOUNCED,
+  script: `${SCHEDULES}
+${codes(ANSWERS)}
+-- How many runs of aborted generations a record remembers: adds of one key may fail one after the other without end.
+local MOST_ABORTED = 16
+
+local function abort(key, ${namesOf(ANNOUNCED)})
+  local record = readRecord(key) or emptyRecord()
+  if record.committed == generation or mayHaveCounted(record, generation) then return STARTED end
+  local full = record.aborted and #record.aborted >= 2 * MOST_ABORTED
+  if full and (mask ~= 0 or unknown ~= 0) and not voided(record, generation) then
+    narrow(record, generation, due, announced, mask, unknown)
+    writeRecord(key, record)
+    return FULL
+  end
+  giveUp(record, generation, due, announced, mask, unknown)
+  writeRecord(key, record)
+  return ABORTED
+end
+${forEachRequest(ANNOUNCED, `push(abort(key, ${namesOf(ANNOUNCED)}))`)}
+writeAll()
+return reply
+`,
+  id: idOf,
+  read: (from) => from.entry(ANSWERS),
+};

@@ -1,0 +1,70 @@
+import type { CommitAnswer, CommitRequest, Refusal } from '../../requests.js';
+import { ANNOUNCED, openingOf, PLACES } from '../parts/fields.js';
+import { readSchedule, SCHEDULES } from '../parts/schedules.js';
+import { forEachRequest, idOf, namesOf, type Fields, type RedisVerb } from '../script.js';
+
+const FIELDS: Fields<CommitRequest> = {
+  opening: ({ opening }) => openingOf(opening),
+  born: ({ born }) => born,
+  ...ANNOUNCED,
+  ...PLACES,
+};
+
+/**
+ * Decides that opened generations are the jobs from now on. Replies for each: why it is refused and the present schedule; or an
+ * empty text and the replaced one; or 'already' and no schedule. No answers where each is an empty text without a schedule.
+ */
+const SCRIPT = `${SCHEDULES}
+local function commit(key, ${namesOf(FIELDS)})
+  local record = readRecord(key) or emptyRecord()
+  if record.committed == generation then
+    -- A repeat, or a claim has adopted it.
+    confirm(record, due, mask, unknown, places)
+    writeRecord(key, record)
+    return 'already', nil
+  end
+  local present = scheduleOf(record)
+  local lost = record.committed == -1 -- Redis has lost the record, and what the opening was to replace
+  local why = voided(record, generation) or not lost and refusal(record, opening) or nil
+  if why then
+    if why == 'changed' and mayHaveCounted(record, generation) then why = 'overtaken' end
+    giveUp(record, generation, due, announced, mask, unknown)
+    writeRecord(key, record)
+    return why, present
+  end
+  local replaced = isLive(record) and present or nil
+  if isRunning(record) and record.leaseEnd > now then record.holdEnd = max(record.holdEnd, record.leaseEnd) end
+  if opening.by == 'revive' then dropLetter(letterName(key, record.born)) end
+  local abort = record.abort
+  take(record, born, generation, due, announced, mask, unknown, places)
+  record.abort = record.holdEnd > now and abort or nil
+  writeRecord(key, record)
+  return '', replaced
+end
+
+local usual = true
+${forEachRequest(
+  FIELDS,
+  `local why, schedule = commit(key, ${namesOf(FIELDS)})
+  usual = usual and why == '' and not schedule
+  push(why)
+  pushSchedule(schedule)`,
+)}
+writeAll()
+return usual and { 1, us } or reply
+`;
+
+export const commit: RedisVerb<CommitRequest, CommitAnswer> = {
+  fields: FIELDS,
+  script: SCRIPT,
+  id: idOf,
+  read(from) {
+    const why = from.text();
+    const schedule = readSchedule(from);
+    if (why === 'already') return { kind: 'committed', already: true };
+    return why === ''
+      ? { kind: 'committed', replaced: schedule }
+      : { kind: 'refused', why: why as Refusal | 'overtaken', present: schedule };
+  },
+  usual: { kind: 'committed' },
+};

@@ -1,0 +1,118 @@
+import { formatPlaces } from '../../../copies/location.js';
+import type { CompleteAnswer, CompleteRequest } from '../../requests.js';
+import { ANNOUNCED, OWED, PLACES, RUN, tableOf } from '../parts/fields.js';
+import { GENERATIONS } from '../parts/generations.js';
+import { codes, idOf, namesOf, readEach, replyEach, type Fields, type RedisVerb } from '../script.js';
+
+const FIELDS: Fields<CompleteRequest> = {
+  ...RUN,
+  ...OWED,
+  /** Its kind, or a table of it and what else is said. */
+  outcome: ({ outcome }) => {
+    const { kind } = outcome;
+    switch (kind) {
+      case 'done':
+      case 'back':
+        return kind;
+      case 'retry':
+        return { kind, due: Math.ceil(outcome.due) };
+      case 'dead': {
+        const { why, error } = outcome.death;
+        const places = formatPlaces(outcome.places);
+        return { kind, why, error: error ? JSON.stringify(error) : '', places };
+      }
+      case 'again':
+      case 'later':
+        return { kind, ...tableOf({ ...ANNOUNCED, ...PLACES }, outcome) };
+    }
+  },
+};
+
+const ANSWERS: readonly CompleteAnswer[] = ['refused', 'ok', 'over'];
+
+/** What became of runs. */
+const SCRIPT = `${GENERATIONS}
+${codes(ANSWERS)}
+local NOTHING_MORE = {}
+
+-- What becomes of the generation as which the job is to go on, and the answer.
+local function goOn(key, record, next, answer)
+  if answer ~= OK then
+    record = record or emptyRecord()
+    giveUp(record, next.generation, next.due, next.announced, next.mask, next.unknown)
+  elseif record.committed == next.generation then
+    confirm(record, next.due, next.mask, next.unknown, next.places)
+  else
+    take(record, record.born, next.generation, next.due, next.announced, next.mask, next.unknown, next.places)
+  end
+  writeRecord(key, record)
+  return answer
+end
+
+local function refuse(key, record, next)
+  return next and goOn(key, record, next, REFUSED) or REFUSED
+end
+
+local function complete(key, ${namesOf(FIELDS)})
+  local more = type(outcome) == 'table' and outcome or NOTHING_MORE
+  local kind = more.kind or outcome
+  local again, later = kind == 'again', kind == 'later'
+  local next = (again or later) and more
+  local record = readRecord(key)
+  if next and record and record.committed == next.generation then
+    -- A claim came first: its lease was over.
+    if later then return REFUSED end
+    -- A repeat, even if somebody else runs it by now.
+    return goOn(key, record, next, OK)
+  end
+  if not record then
+    if now - lastOk >= DONE_TTL then return refuse(key, record, next) end
+    record = madeAnew(generation, born, due, fence, attempt)
+  elseif record.fence ~= fence then
+    return refuse(key, record, next)
+  elseif generation < record.committed then
+    -- It was replaced while it ran, and only held its successor back.
+    record.holdEnd, record.abort = nil, nil
+    if next then return goOn(key, record, next, OVER) end
+    writeRecord(key, record)
+    return OVER
+  elseif not isRunning(record) then
+    if record.state == 'v' or record.state == 'u' then return OVER end
+    return again and refuse(key, record, next) or OK
+  end
+  local leaseUntil, surfaces = record.leaseEnd, due
+  if kind == 'done' or kind == 'dead' then
+    endRun(record, kind == 'done' and 'd' or 'x')
+    record.places = nil
+  elseif record.state == 'l' then
+    endRun(record, 'v')
+    record.places = nil
+  elseif again then
+    if voided(record, next.generation) then return refuse(key, record, next) end
+    owe(record, due, mask, unknown)
+    return goOn(key, record, next, OK)
+  else
+    endRun(record, 'w')
+    surfaces = kind == 'back' and now or more.due
+    record.due = surfaces
+    if kind == 'back' then record.attempt = max(0, record.attempt - 1) end
+    if later then record.attempt = 0 end
+  end
+  owe(record, surfaces, mask, unknown)
+  if next then
+    goOn(key, record, next, OVER)
+    return record.state == 'v' and OVER or OK
+  end
+  if record.state == 'x' then addLetter(key, record, more.why, more.error, more.places) end
+  writeRecord(key, record, leaseUntil)
+  return record.state == 'v' and OVER or OK
+end
+${replyEach(FIELDS, 'complete')}
+`;
+
+export const complete: RedisVerb<CompleteRequest, CompleteAnswer> = {
+  fields: FIELDS,
+  script: SCRIPT,
+  id: idOf,
+  ...readEach(ANSWERS),
+};

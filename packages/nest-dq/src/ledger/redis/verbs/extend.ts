@@ -1,0 +1,36 @@
+import type { ExtendAnswer, RunRef } from '../../requests.js';
+import { RUN } from '../parts/fields.js';
+import { RECORD } from '../parts/record.js';
+import { codes, idOf, namesOf, readEach, replyEach, type RedisVerb } from '../script.js';
+
+const ANSWERS: readonly ExtendAnswer[] = ['refused', 'ok', 'abort'];
+
+/** Renews leases. */
+export const extend: RedisVerb<RunRef, ExtendAnswer> = {
+  fields: RUN,
+  script: `${RECORD}
+${codes(ANSWERS)}
+
+local function extend(key, ${namesOf(RUN)})
+  local record = readRecord(key)
+  if not record then
+    if now - lastOk >= DONE_TTL then return REFUSED end
+    record = madeAnew(generation, born, due, fence, attempt)
+  elseif record.fence ~= fence then
+    return REFUSED
+  elseif generation < record.committed and record.holdEnd > 0 then
+    record.holdEnd = now + LEASE
+    writeRecord(key, record)
+    return record.abort and ABORT or OK
+  elseif not isRunning(record) then
+    return REFUSED
+  end
+  record.leaseEnd = now + LEASE
+  writeRecord(key, record)
+  return record.abort and ABORT or OK
+end
+${replyEach(RUN, 'extend')}
+`,
+  id: idOf,
+  ...readEach(ANSWERS),
+};

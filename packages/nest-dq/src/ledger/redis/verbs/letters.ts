@@ -1,0 +1,172 @@
+import { formatPlaces, parsePlaces } from '../../../copies/location.js';
+import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from '../../requests.js';
+import { letterName } from '../../rules/letter-name.js';
+import { GENERATIONS } from '../parts/generations.js';
+import { RECORD } from '../parts/record.js';
+import { forEachRequest, idOf, type Fields, type RedisVerb, type ScriptReply } from '../script.js';
+
+const READ = `
+local reply = { 1, us }
+
+-- A letter as three: its name, its JSON text, its places; the texts are empty where there is none.
+local function push(name)
+  local found = name and call('HMGET', KEYS[2], name, name .. ':l') or { false }
+  local r = #reply
+  reply[r + 1], reply[r + 2], reply[r + 3] = name or '', found[1] or '', found[2] or ''
+  return found[1], found[2]
+end
+`;
+
+/** What `push` has pushed. */
+function readLetter(from: ScriptReply): Letter | undefined {
+  const [name, json, places] = [from.text(), from.text(), from.text()];
+  if (json === '') return undefined;
+  const colon = name.lastIndexOf(':');
+  // As `addLetter` in ../parts/record.ts writes it.
+  const letter = JSON.parse(json) as Omit<Letter, 'id' | 'born' | 'places'>;
+  return {
+    ...letter,
+    id: name.slice(0, colon),
+    born: Number(name.slice(colon + 1)),
+    places: parsePlaces(places),
+  };
+}
+
+const PAGE: Fields<LetterPage> = {
+  limit: ({ limit }) => limit,
+  died: ({ after }) => after !== undefined && String(after.died),
+  name: ({ after }) => after !== undefined && letterName(after.id, after.born),
+};
+
+/** A page of dead letters, newest first. Its request is about no job: its key is that of their index. */
+export const letters: RedisVerb<LetterPage, LetterList> = {
+  fields: PAGE,
+  script: `${RECORD}${READ}
+-- By bytes, as the index is ordered; the operator would go by the server's locale.
+local function isLess(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+-- How many stand before those behind this place. Many may have died in the same millisecond: they stand in descending
+-- order of their names, so the place is found by halving.
+local function ranksBefore(died, name)
+  local low, high = call('ZCOUNT', KEYS[1], '(' .. died, '+inf'), call('ZCOUNT', KEYS[1], died, '+inf')
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if isLess(call('ZREVRANGE', KEYS[1], middle, middle)[1], name) then high = middle else low = middle + 1 end
+  end
+  return low
+end
+${forEachRequest(
+  PAGE,
+  `local first = died and ranksBefore(died, name) or 0
+  local names = call('ZREVRANGE', KEYS[1], first, first + limit)
+  reply[3] = #names > limit and 1 or 0
+  for n = 1, math.min(limit, #names) do push(names[n]) end`,
+)}
+return reply
+`,
+  id: () => ':dead',
+  read(from) {
+    const more = from.number() === 1;
+    const found: Letter[] = [];
+    while (!from.ended) {
+      const letter = readLetter(from);
+      if (letter) found.push(letter);
+    }
+    return { letters: found, more };
+  },
+  ofLetters: true,
+};
+
+const REF: Fields<LetterRef> = { born: ({ born }) => born ?? false };
+
+const NAMED = `${READ}
+-- The letter of this generation, or of the present one if that is dead; nil if there is none.
+local function nameOf(key, born)
+  if not born then
+    local record = readRecord(key)
+    if not record or record.state ~= 'x' then return nil end
+    born = record.born
+  end
+  return letterName(key, born)
+end
+`;
+
+/** Dead letters. */
+export const letter: RedisVerb<LetterRef, Letter | undefined> = {
+  fields: REF,
+  script: `${RECORD}${NAMED}
+${forEachRequest(REF, 'push(nameOf(key, born))')}
+return reply
+`,
+  id: idOf,
+  read: readLetter,
+  ofLetters: true,
+};
+
+/** Takes dead letters away. */
+export const discard: RedisVerb<LetterRef, Letter | undefined> = {
+  fields: REF,
+  script: `${GENERATIONS}${NAMED}
+local function oweAll(record, places)
+  local mask, unknown = 0, 0
+  for index, location in string.gmatch(places, ' (%d+)=(%S+)') do
+    mask = bit.bor(mask, bit.lshift(1, index))
+    if string.sub(location, -2) == ':?' then unknown = 1 end
+  end
+  owe(record, record.due, mask, unknown)
+end
+${forEachRequest(
+  REF,
+  `local name = nameOf(key, born)
+  local letter, places = push(name)
+  if letter then
+    dropLetter(name)
+    local record = readRecord(key)
+    if record and record.state == 'x' and letterName(key, record.born) == name then
+      endRun(record, 'v')
+      oweAll(record, places)
+      writeRecord(key, record)
+    end
+  end`,
+)}
+return reply
+`,
+  id: idOf,
+  read: readLetter,
+  ofLetters: true,
+};
+
+const BURIED: Fields<BuriedRequest> = {
+  born: ({ born }) => born,
+  places: ({ places }) => formatPlaces(places),
+};
+
+/** Where copies of dead jobs are. Has no answer. */
+export const buried: RedisVerb<BuriedRequest, void> = {
+  fields: BURIED,
+  script: `${RECORD}
+${forEachRequest(
+  BURIED,
+  `local name = letterName(key, born)
+  if call('HEXISTS', KEYS[2], name) == 1 then
+    local known = call('HGET', KEYS[2], name .. ':l') or ''
+    for index, location in string.gmatch(places, ' (%d+)=(%S+)') do
+      if not string.find(known, ' ' .. index .. '=', 1, true) then
+        known = known .. ' ' .. index .. '=' .. location
+      end
+    end
+    call('HSET', KEYS[2], name .. ':l', known)
+  end`,
+)}
+return { 1, us }
+`,
+  id: idOf,
+  read: () => undefined,
+  ofLetters: true,
+};

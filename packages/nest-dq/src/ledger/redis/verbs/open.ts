@@ -1,0 +1,71 @@
+import type { OpenAnswer, OpenRequest, Refusal } from '../../requests.js';
+import { openingOf, OWED, PLACES, tableOf } from '../parts/fields.js';
+import { readSchedule, SCHEDULES } from '../parts/schedules.js';
+import { forEachRequest, idOf, namesOf, type Fields, type RedisVerb } from '../script.js';
+
+const KNOWN: Fields<NonNullable<OpenRequest['known']>> = {
+  generation: ({ generation }) => generation,
+  born: ({ born }) => born,
+  due: ({ due }) => Math.ceil(due),
+  ...OWED,
+  ...PLACES,
+};
+
+const FIELDS: Fields<OpenRequest> = {
+  opening: ({ opening }) => openingOf(opening),
+  due: ({ due }) => Math.ceil(due),
+  announced: ({ announced }) => announced,
+  known: ({ known }) => known !== undefined && tableOf(KNOWN, known),
+};
+
+/** Asks for next generations. Replies for each: why it is refused, or an empty text; the present schedule; the generation, or 0. */
+const SCRIPT = `${SCHEDULES}
+local function open(key, ${namesOf(FIELDS)})
+  local by = opening.by
+  local record = readRecord(key)
+  if not record and by == 'move' and known then
+    record = newRecord(known.generation, known.born, known.due)
+    record.places = known.places
+  end
+  if not record and by == 'add' then record = emptyRecord() end
+  if not record and by == 'again' and now - opening.lastOk < DONE_TTL then
+    record = madeAnew(opening.generation, opening.born, opening.due, opening.fence, opening.attempt)
+  end
+  if not record then return 'unknown', nil, 0 end
+  local present = scheduleOf(record)
+  local why = refusal(record, opening)
+  if why then return why, present, 0 end
+  local generation = max(record.committed + 1, record.opened + 1, record.floor + 1, now)
+  record.opened = generation
+  -- A sign of life: the copies are about to be stored, and meanwhile nobody else may start.
+  if by == 'again' then record.leaseEnd = now + LEASE end
+  if known and known.generation == record.committed then owe(record, known.due, known.mask, known.unknown) end
+  count(record, generation, due, announced)
+  local live = isLive(record)
+  writeRecord(key, record)
+  return '', live and present or nil, generation
+end
+${forEachRequest(
+  FIELDS,
+  `local why, present, generation = open(key, ${namesOf(FIELDS)})
+  push(why)
+  pushSchedule(present)
+  push(generation)`,
+)}
+writeAll()
+return reply
+`;
+
+export const open: RedisVerb<OpenRequest, OpenAnswer> = {
+  fields: FIELDS,
+  script: SCRIPT,
+  id: idOf,
+  read(from) {
+    const why = from.text();
+    const present = readSchedule(from);
+    const generation = from.number();
+    return why === ''
+      ? { kind: 'opened', generation, present }
+      : { kind: 'refused', why: why as Refusal, present };
+  },
+};

@@ -1,0 +1,44 @@
+import type { SettledCopies } from '../../requests.js';
+import { RECORD } from '../parts/record.js';
+import { idOf, localsOf, namesOf, type Fields, type RedisVerb } from '../script.js';
+
+const FIELDS: Fields<SettledCopies> = {
+  generation: ({ generation }) => generation,
+  mask: ({ mask }) => mask,
+  unknown: ({ unknown }) => Number(unknown),
+};
+
+/**
+ * Lua: takes copies away that are gone for good, from this key on. A record is read and written once, however many of its
+ * generations are settled. Claims take them along, behind their requests.
+ */
+export function settleFrom(firstKey: string): string {
+  return `
+local records, changed = {}, {}
+for i = ${firstKey}, #KEYS do
+  local key = KEYS[i]${localsOf(FIELDS)}
+  local record = records[key]
+  if record == nil then
+    record = readRecord(key) or false
+    records[key] = record
+  end
+  if record and settle(record, ${namesOf(FIELDS)}) then changed[key] = record end
+end
+for key, record in pairs(changed) do writeRecord(key, record) end
+`;
+}
+
+/** Has no answer. */
+export const settle: RedisVerb<SettledCopies, void> = {
+  fields: FIELDS,
+  script: `${RECORD}
+local at = 2
+${settleFrom('3')}
+return { 1, us }
+`,
+  id: idOf,
+  read: () => undefined,
+};
+
+/** How claims are told of them. */
+export const SETTLED = FIELDS;

@@ -1,0 +1,35 @@
+import type { AnswerOf, RequestOf, Verb } from '../ledger.js';
+import { buried, discard, letter, letters } from './letters.js';
+import { settle } from './owed-copies.js';
+import type { Moment, Records } from './records.js';
+import { claim, complete, extend } from './runs.js';
+import { abort, commit, find, open, revoke } from './schedules.js';
+
+/** What a verb does about one job. It decides by the records, the request and the time alone. */
+export type Rule<V extends Verb> = (
+  records: Records,
+  request: RequestOf<V>,
+  time: Moment,
+  /** Of claims: see ClaimContext. */
+  sparedFrom?: number,
+) => AnswerOf<V>;
+
+/** The reference of all ledgers. The scripts of Redis do the same, step by step: redis/verbs. */
+export const RULES: { readonly [V in Verb]: Rule<V> } = {
+  claim,
+  extend,
+  complete,
+  open,
+  commit,
+  abort,
+  revoke,
+  find,
+  settle(records, settled, time) {
+    const record = records.read(settled.id, time);
+    if (record && settle(record, settled)) records.write(settled.id, record, time);
+  },
+  letters,
+  letter,
+  buried,
+  discard,
+};
