@@ -48,7 +48,7 @@ describe('nest-dq serve', () => {
     const server = nestDq('serve', '--port', '0');
     const port = await server.port();
     expect(server.stdout).toMatch(
-      /^nest-dq \d+\.\d+\.\d+\S* listens on 127\.0\.0\.1:\d+; jobs are kept in memory\n$/,
+      /^nest-dq \d+\.\d+\.\d+\S* listens on 127\.0\.0\.1:\d+; jobs are stored in memory\n$/,
     );
     await (await peer(port)).says(`${PUT}reserve\r\n`, 'INSERTED 1\r\nRESERVED 1 1\r\nx\r\n');
   });
@@ -119,7 +119,7 @@ describe('nest-dq serve', () => {
     await (await peer(port)).hearsEnd();
     await eventually('it warns', () => server.stderr !== '');
     expect(server.stderr).toBe(
-      `nest-dq: a connection to 127.0.0.1:${port} was refused: 1 are open, the most that are allowed\n`,
+      `nest-dq: a connection to 127.0.0.1:${port} was refused: 1 connections are open, as many as \`maxConnections\` allows\n`,
     );
   });
 
@@ -169,7 +169,7 @@ describe('nest-dq serve --dir', () => {
     const dir = join(folder, 'data');
     const first = nestDq('serve', '--port', '0', '--dir', dir);
     const client = await peer(await first.port());
-    expect(first.stdout).toContain(`; jobs are kept in ${dir}\n`);
+    expect(first.stdout).toContain(`; jobs are stored in ${dir}\n`);
     await client.says(`${PUT}${PUT}${PUT}`, 'INSERTED 1\r\nINSERTED 2\r\nINSERTED 3\r\n');
     await client.says('reserve\r\ndelete 2\r\n', 'RESERVED 1 1\r\nx\r\nDELETED\r\n');
     first.kill(signal);
@@ -214,7 +214,9 @@ describe('nest-dq serve --dir', () => {
     await eventually('it says that it waits', () => second.stderr !== '');
     first.kill('SIGTERM');
     await (await peer(await second.port())).says('delete 1\r\n', 'DELETED\r\n');
-    expect(second.stderr).toBe(`nest-dq: the folder ${folder} is in use: waits for it, up to 600 s\n`);
+    expect(second.stderr).toBe(
+      `nest-dq: the folder ${folder} is in use: this process waits for it, for 600 s at most\n`,
+    );
   });
 
   it('ends when the folder cannot be written, and confirms nothing that is not there', async () => {
@@ -245,14 +247,14 @@ describe('nest-dq', () => {
     [['serve', '--max-connections', '0'], '--max-connections was given "0": expected a whole number from 1'],
     [['serve', '--max-job-size', '1.5'], '--max-job-size was given "1.5": expected a whole number from 1'],
     [['serve', '--prot', '1'], "Unknown option '--prot'"],
-    [['serve', '11300'], 'serve takes no 11300.'],
+    [['serve', '11300'], 'serve takes no argument 11300.'],
     [['server'], 'There is no command server.'],
     [[], 'There is nothing to do: expected `nest-dq serve`.'],
   ])('%j is refused', async (args, message) => {
     const process = nestDq(...args);
     expect(await process.ended).toEqual({ code: 2, signal: null });
     expect(process.stderr).toContain(`nest-dq: ${message}`);
-    expect(process.stderr).toMatch(/\nnest-dq --help tells what there is\.\n$/);
+    expect(process.stderr).toMatch(/\nnest-dq --help shows the commands and flags\.\n$/);
     expect(process.stdout).toBe('');
   });
 

@@ -73,7 +73,7 @@ describe('a node that cannot write', () => {
     const args = () => [join(dir, 'data'), String(expected.lastId), 'full'];
     expect(await run(program('node-process.mjs'), args(), output(), { longestFile: 400 }, take)).toBe(3);
     expect(failure).toMatch(
-      /^DQ_DISK: the folder .*data could not be written, and is written no more: .*File too large/,
+      /^DQ_DISK: the folder .*data could not be written, and nothing more is written to it: .*File too large/,
     );
     expect(expected.acknowledged.puts).toBeGreaterThan(20);
     await run(program('node-process.mjs'), args(), output(), { killedAfter: 0 }, take);

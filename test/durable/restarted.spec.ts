@@ -61,7 +61,10 @@ it('a process takes the folder over from one that drains, says once that it wait
   await first.ended;
   await second.says('started');
   expect(second.lines).toEqual([
-    { event: 'warning', message: `the folder ${dir} is in use: waits for it, up to 600 s` },
+    {
+      event: 'warning',
+      message: `the folder ${dir} is in use: this process waits for it, for 600 s at most`,
+    },
     { event: 'started', found: 'done' },
   ]);
 });

@@ -94,8 +94,8 @@ describe('two clusters in one application', () => {
     await app.get(Both).mails.now('welcome', 'to nobody');
     await eventually('it is told', () => lines.some((line) => line.includes('no such address')));
     expect(lines.filter((line) => line.includes('memory'))).toEqual([
-      expect.stringMatching(/^jobs are kept in memory/),
-      expect.stringMatching(/^\[mails\] jobs are kept in memory/),
+      expect.stringMatching(/^jobs are stored in memory/),
+      expect.stringMatching(/^\[mails\] jobs are stored in memory/),
     ]);
     expect(lines.at(-1)).toMatch(/^\[mails\] job \S+ of welcome failed in attempt 1 of 1/);
   });
@@ -183,7 +183,7 @@ describe('an application does not start', () => {
     );
     expect(() => getDqToken(' ')).toThrow(/the name of a cluster is " "/);
     const type = Both as unknown as typeof DqProducer;
-    expect(() => InjectDq('mails', type)).toThrow(/function Both is not what a cluster has to inject/);
+    expect(() => InjectDq('mails', type)).toThrow(/function Both cannot be injected of a cluster/);
   });
 
   it('with a name among what the factory returns', async () => {

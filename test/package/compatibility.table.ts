@@ -79,7 +79,7 @@ const LINES: readonly Line[] = [
 ];
 
 /** What applications are warned of that do as these do. */
-const WARNINGS = /^.* WARN .*(kept in memory|is tried again).*\n/gm;
+const WARNINGS = /^.* WARN .*(stored in memory|is tried again).*\n/gm;
 
 /** Takes ES modules, and `module-sync`, from `require`: what is left is what tools get that cannot load them. */
 const COMMONJS_ONLY = '--no-experimental-require-module';

@@ -12,7 +12,7 @@ SIGUSR1: takes no more jobs, and hands out those it has.
 
   --port PORT            where to listen; 0 takes any free port (default 11300)
   --host HOST            a name or an address (default 127.0.0.1); whoever can connect can do everything
-  --dir FOLDER           keeps the jobs there; made if there is none (default: in memory, gone with the process);
+  --dir FOLDER           stores the jobs there; made if there is none (default: in memory, gone with the process);
                          it needs a package: npx -p nest-dq -p classic-level@3 nest-dq serve --dir FOLDER
   --patience SECONDS     how long to wait while another process has the folder (default 15)
   --max-connections N    one more is closed at once (default 1024)
@@ -40,7 +40,7 @@ function readArguments(): Arguments {
   if (command !== undefined && command !== 'serve') {
     throw new WrongArguments(`There is no command ${command}.`);
   }
-  if (more.length > 0) throw new WrongArguments(`serve takes no ${more.join(' ')}.`);
+  if (more.length > 0) throw new WrongArguments(`serve takes no argument ${more.join(' ')}.`);
   const { help, version } = values;
   const host = text('host', values.host, 'a name or an address');
   const dir = text('dir', values.dir, 'the path of a folder');
@@ -134,7 +134,7 @@ async function serve({ node: settings, listen }: Arguments): Promise<void> {
     const address = await node.listen(listen);
     if (signals.isAsked) return;
     process.stdout.write(
-      `nest-dq ${version()} listens on ${textOf(address)}; jobs are kept in ${node.dir ?? 'memory'}\n`,
+      `nest-dq ${version()} listens on ${textOf(address)}; jobs are stored in ${node.dir ?? 'memory'}\n`,
     );
     await Promise.race([signals.asked, node.closed]);
   } finally {
@@ -193,6 +193,6 @@ process.stderr.on('error', () => undefined); // there is nowhere left to tell it
 main().catch((error: unknown) => {
   const isWrong = error instanceof WrongArguments;
   tell(error instanceof Error ? error.message : String(error));
-  if (isWrong) process.stderr.write('nest-dq --help tells what there is.\n');
+  if (isWrong) process.stderr.write('nest-dq --help shows the commands and flags.\n');
   process.exitCode = isWrong ? 2 : 1;
 });

@@ -102,7 +102,7 @@ export function refuseUnknown(options: object, known: ReadonlySet<string>, what:
     if (known.has(name) || value === undefined) continue;
     throw new DqError(
       'DQ_BAD_OPTION',
-      `there is no ${what} option \`${name}\` (given ${show(value)}); there are ${[...known].join(', ')}`,
+      `there is no ${what} option \`${name}\` (given ${show(value)}): expected one of ${[...known].join(', ')}`,
     );
   }
 }

@@ -63,7 +63,10 @@ export async function openDatabase(
       if (!isLocked(error)) throw asDiskError(dir, error);
       if (clock.now() >= end || givenUp.aborted) throw inUse(dir, clock.now() - start, error);
     }
-    if (!isTold) wait.warn(`the folder ${dir} is in use: waits for it, up to ${wait.patience / 1_000} s`);
+    if (!isTold)
+      wait.warn(
+        `the folder ${dir} is in use: this process waits for it, for ${wait.patience / 1_000} s at most`,
+      );
     await pause(clock, Math.min(BETWEEN_TRIES, end - clock.now()));
   }
 }
@@ -83,7 +86,7 @@ async function loadClassicLevel(): Promise<(dir: string) => Promise<Database>> {
     };
   } catch (thrown) {
     const cause = toError(thrown);
-    const needs = 'to keep jobs in a folder needs the package classic-level, which cannot be loaded';
+    const needs = 'jobs in a folder need the package classic-level, which cannot be loaded';
     throw new DqError('DQ_CONFIG', `${needs} (${cause.message}): npm install classic-level@3`, { cause });
   }
 }
@@ -94,10 +97,10 @@ function pause(clock: Clock, ms: number): Promise<void> {
 
 /** `waited`: milliseconds. */
 function inUse(dir: string, waited: number, cause: unknown): DqError {
-  const long = waited >= 1_000 ? `, and was so for ${Math.round(waited / 1_000)} s` : '';
+  const long = waited >= 1_000 ? `, and has been for ${Math.round(waited / 1_000)} s` : '';
   return new DqError(
     'DQ_DISK',
-    `the folder ${dir} is in use${long}: by another process, by another cluster, or by an application of this process that was not closed or did not start; each needs its own`,
+    `the folder ${dir} is in use${long}: by another process, by another cluster, or by an application of this process that was not closed or did not start; each needs a folder of its own`,
     { cause },
   );
 }

@@ -190,7 +190,7 @@ describe('a disk', () => {
     clock = new VirtualClock(clock.wall() - 3_600_000);
     const next = await open();
     expect(next.now()).toBeGreaterThanOrEqual(before);
-    expect(next.warning).toMatch(/clock is 3600 s behind what the folder .* has seen/);
+    expect(next.warning).toMatch(/clock is 3600 s behind the time in the folder /);
     await clock.advance(1_000);
     expect(next.now()).toBeGreaterThanOrEqual(before + 1_000);
   });
@@ -218,7 +218,9 @@ describe('a disk', () => {
     part.set('b', '1');
     await expect(disk.saved()).rejects.toMatchObject({ code: 'DQ_DISK' });
     expect(told).toEqual([
-      expect.stringContaining(`${dir} could not be written, and is written no more: no space left`),
+      expect.stringContaining(
+        `${dir} could not be written, and nothing more is written to it: no space left`,
+      ),
     ]);
     part.set('c', '1');
     await expect(disk.saved()).rejects.toMatchObject({ code: 'DQ_DISK' });
@@ -291,10 +293,10 @@ describe('a folder that cannot be opened', () => {
     await expect(opening).rejects.toMatchObject({
       code: 'DQ_DISK',
       message: expect.stringContaining(
-        `the folder ${dir} is in use, and was so for 15 s: by another process`,
+        `the folder ${dir} is in use, and has been for 15 s: by another process`,
       ),
     });
-    expect(warnings).toEqual([`the folder ${dir} is in use: waits for it, up to 15 s`]);
+    expect(warnings).toEqual([`the folder ${dir} is in use: this process waits for it, for 15 s at most`]);
   });
 
   it('is in use when whoever waits for it is closed', async () => {
@@ -313,7 +315,9 @@ describe('a folder that cannot be opened', () => {
     for (const file of files) await writeFile(join(dir, file), 'x');
     const shown = files.length === 1 ? 'package\\.json' : 'a, b, c and 2 more';
     expect(await refusedAsItIs()).toMatch(
-      new RegExp(`the folder .* has other files in it \\(${shown}\\): give nest-dq a folder of its own`),
+      new RegExp(
+        `the folder .* has other files in it \\(${shown}\\), and was left as it is: give nest-dq a folder of its own`,
+      ),
     );
     expect(await readdir(dir)).toEqual(files);
   });
@@ -321,7 +325,9 @@ describe('a folder that cannot be opened', () => {
   it('is of a newer format', async () => {
     await keep({ a: '1' });
     await writeFile(join(dir, 'nest-dq.json'), '{"format":2}\n');
-    expect(await refusedAsItIs()).toMatch(/is of format 2, and this version of nest-dq knows up to 1/);
+    expect(await refusedAsItIs()).toMatch(
+      /has format 2, and was left as it is: this version of nest-dq reads up to format 1/,
+    );
   });
 
   it('has a format that cannot be read', async () => {
@@ -333,7 +339,7 @@ describe('a folder that cannot be opened', () => {
   it('is a database of somebody else', async () => {
     await keep({ a: '1' });
     await rm(join(dir, 'nest-dq.json'));
-    expect(await refusedAsItIs()).toMatch(/holds a database of another program/);
+    expect(await refusedAsItIs()).toMatch(/holds the database of another program/);
   });
 
   it('has lost CURRENT, its log, or its manifest', async () => {
@@ -460,10 +466,12 @@ describe('a folder that cannot be opened', () => {
   it('is no folder, or below what is none', async () => {
     const file = dir;
     await writeFile(file, '');
-    expect(await refused()).toBe(`DQ_DISK: ${file} is no folder; expected a folder, or nothing there yet`);
+    expect(await refused()).toBe(
+      `DQ_DISK: ${file} is not a folder: expected a folder, or a path where nothing exists yet`,
+    );
     dir = join(file, 'in', 'depth');
     expect(await refused()).toBe(
-      `DQ_DISK: the folder ${dir} cannot be made: ${file} is no folder; expected a folder, or nothing there yet`,
+      `DQ_DISK: the folder ${dir} cannot be made: ${file} is not a folder: expected a folder, or a path where nothing exists yet`,
     );
     expect(await readFile(file, 'utf8')).toBe('');
   });
@@ -472,11 +480,11 @@ describe('a folder that cannot be opened', () => {
     const link = dir;
     await symlink(join(parent, 'away'), link);
     expect(await refused()).toBe(
-      `DQ_DISK: the folder ${dir} cannot be made: ${link} is a link to what does not exist; expected a folder, or nothing there yet`,
+      `DQ_DISK: the folder ${dir} cannot be made: ${link} is a link to a path that does not exist: expected a folder, or a path where nothing exists yet`,
     );
     dir = join(link, 'below');
     expect(await refused()).toBe(
-      `DQ_DISK: the folder ${dir} cannot be made: ${link} is a link to what does not exist; expected a folder, or nothing there yet`,
+      `DQ_DISK: the folder ${dir} cannot be made: ${link} is a link to a path that does not exist: expected a folder, or a path where nothing exists yet`,
     );
     expect(await readdir(parent)).toEqual(['data']);
   });

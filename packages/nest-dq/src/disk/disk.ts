@@ -164,8 +164,7 @@ export class Disk {
 
   /** The error of whoever uses it too early. */
   notYet(): DqError {
-    const when =
-      'it is opened when Nest begins to call onModuleInit, so jobs can be added there, and not before';
+    const when = 'it is opened before the first onModuleInit, so add jobs there or later';
     return new DqError('DQ_DISK', `the folder ${this.dir} is not open yet: ${when}`);
   }
 
@@ -181,7 +180,7 @@ export class Disk {
       const stored = await readTime(dir, database);
       const wall = clock.wall();
       if (stored - wall > BEHIND) {
-        this.warning = `the machine's clock is ${Math.round((stored - wall) / 1_000)} s behind what the folder ${dir} has seen: jobs go by the folder's time`;
+        this.warning = `the machine's clock is ${Math.round((stored - wall) / 1_000)} s behind the time in the folder ${dir}: jobs go by the folder's time`;
       }
       this.offset = Math.max(wall, stored) - clock.now();
       this.database = database;
@@ -239,7 +238,7 @@ export class Disk {
     this.writing = undefined;
     const failure = new DqError(
       'DQ_DISK',
-      `the folder ${this.dir} could not be written, and is written no more: ${error.message}; what was confirmed is in it: make room, then restart`,
+      `the folder ${this.dir} could not be written, and nothing more is written to it: ${error.message}; it has all that was confirmed: make room, then restart`,
       { cause: error },
     );
     this.failure = failure;

@@ -25,20 +25,20 @@ export async function prepareFolder(dir: string): Promise<void> {
   if (format !== undefined && format > FORMAT) {
     throw new DqError(
       'DQ_DISK',
-      `the folder ${dir} is of format ${format}, and this version of nest-dq knows up to ${FORMAT}: it was left as it is; run a version that is as new as the one that wrote it`,
+      `the folder ${dir} has format ${format}, and was left as it is: this version of nest-dq reads up to format ${FORMAT}; run the version that wrote it, or a newer one`,
     );
   }
   if (format === undefined && files.some(isDatabase)) {
     throw new DqError(
       'DQ_DISK',
-      `the folder ${dir} holds a database of another program: give nest-dq its own`,
+      `the folder ${dir} holds the database of another program: give nest-dq a folder of its own`,
     );
   }
   const others = files.filter((file) => !mayBeThere(file));
   if (format === undefined && others.length > 0) {
     throw new DqError(
       'DQ_DISK',
-      `the folder ${dir} has other files in it (${few(others)}): give nest-dq a folder of its own, as it was left as it is`,
+      `the folder ${dir} has other files in it (${few(others)}), and was left as it is: give nest-dq a folder of its own`,
     );
   }
   // Looked at twice, as a process that has the folder open may have changed it between two looks at it.

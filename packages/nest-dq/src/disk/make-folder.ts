@@ -2,7 +2,7 @@ import { lstat, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DqError } from '../errors.js';
 
-const EXPECTED = 'expected a folder, or nothing there yet';
+const EXPECTED = 'expected a folder, or a path where nothing exists yet';
 
 /**
  * Makes a folder and what is missing above it, one level after the other: Node's own way of many levels goes on for ever
@@ -29,9 +29,9 @@ async function isFolder(dir: string, at: string): Promise<boolean> {
     if (codeOf(error) === 'ENOTDIR') return false; // it is below a file, which is found next
     if (codeOf(error) !== 'ENOENT') throw error;
     if (!(await lstat(at).catch(() => undefined))?.isSymbolicLink()) return false;
-    throw cannotBeMade(dir, `${at} is a link to what does not exist; ${EXPECTED}`, error);
+    throw cannotBeMade(dir, `${at} is a link to a path that does not exist: ${EXPECTED}`, error);
   }
-  const problem = `${at} is no folder; ${EXPECTED}`;
+  const problem = `${at} is not a folder: ${EXPECTED}`;
   throw at === dir ? new DqError('DQ_DISK', problem) : cannotBeMade(dir, problem);
 }
 

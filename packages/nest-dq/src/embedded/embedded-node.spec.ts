@@ -196,7 +196,7 @@ describe('listening', () => {
     await (await Caller.call(address)).hearsEnd();
     await (await Caller.call(address)).hearsEnd();
     expect(warnings).toEqual([
-      `a connection to 127.0.0.1:${address.port} was refused: 2 are open, the most that are allowed`,
+      `a connection to 127.0.0.1:${address.port} was refused: 2 connections are open, as many as \`maxConnections\` allows`,
     ]);
     await b.says('reserve\r\n', 'RESERVED 1 1\r\nx\r\n');
     b.socket.end();

@@ -142,7 +142,10 @@ export class EmbeddedNode {
 function resolve(options: EmbeddedNodeOptions) {
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
   if (unknown !== undefined) {
-    throw new DqError('DQ_CONFIG', `there is no option \`${unknown}\`; there are ${OPTIONS.join(', ')}`);
+    throw new DqError(
+      'DQ_CONFIG',
+      `there is no option \`${unknown}\`: expected one of ${OPTIONS.join(', ')}`,
+    );
   }
   const { dir, patience = DEFAULT_PATIENCE, maxJobSize = MAX_JOB_SIZE, warn = () => undefined } = options;
   if ('dir' in options && (typeof dir !== 'string' || dir === ''))

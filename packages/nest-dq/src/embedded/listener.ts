@@ -37,7 +37,7 @@ const HIGH_WATER_MARK = 64 * 1024;
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken',
-  EACCES: 'this process may not take that port',
+  EACCES: 'this process has no right to take that port',
   EADDRNOTAVAIL: 'this machine has no such address',
   ENOTFOUND: 'there is no such host',
 };
@@ -53,7 +53,9 @@ export class Listener {
     private readonly host: ListenerHost,
   ) {
     server.on('connection', (socket) => this.accept(socket));
-    server.on('drop', () => this.refuse(`${server.maxConnections} are open, the most that are allowed`));
+    server.on('drop', () =>
+      this.refuse(`${server.maxConnections} connections are open, as many as \`maxConnections\` allows`),
+    );
   }
 
   /** `DQ_CONFIG` for a wrong value, `DQ_LISTEN` where it cannot listen. */
@@ -123,7 +125,7 @@ function resolve(options: ListenOptions): Required<ListenOptions> {
   if (unknown !== undefined) {
     throw new DqError(
       'DQ_CONFIG',
-      `there is no option \`${unknown}\`; there are ${Object.keys(DEFAULTS).join(', ')}`,
+      `there is no option \`${unknown}\`: expected one of ${Object.keys(DEFAULTS).join(', ')}`,
     );
   }
   const { port = DEFAULTS.port, host = DEFAULTS.host, maxConnections = DEFAULTS.maxConnections } = options;

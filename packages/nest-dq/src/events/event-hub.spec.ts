@@ -108,7 +108,7 @@ describe('EventHub', () => {
   it('refuses what is no event', () => {
     const hub = new CollectingHub();
     expect(() => hub.on('finished' as DqEventName)).toThrow(
-      /DQ_BAD_OPTION: there is no event "finished"; there are scheduled, started, completed, failed, dead, revoked, late, nodeDown, nodeUp, nodeTrouble/,
+      /DQ_BAD_OPTION: there is no event "finished": expected one of scheduled, started, completed, failed, dead, revoked, late, nodeDown, nodeUp, nodeTrouble/,
     );
     expect(() => hub.on('constructor' as DqEventName)).toThrow(/DQ_BAD_OPTION/);
   });

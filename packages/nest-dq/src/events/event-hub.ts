@@ -65,6 +65,6 @@ export class EventHub extends DqEvents {
   private check<N extends DqEventName>(name: N): N {
     if (Object.hasOwn(this.subjects, name)) return name;
     const known = Object.keys(this.subjects).join(', ');
-    throw new DqError('DQ_BAD_OPTION', `there is no event ${show(name)}; there are ${known}`);
+    throw new DqError('DQ_BAD_OPTION', `there is no event ${show(name)}: expected one of ${known}`);
   }
 }

@@ -45,7 +45,7 @@ export function resolveServers(options: BackendOptions): Servers | undefined {
   const alone =
     redis === undefined
       ? '`beanstalks` is given without `redis`: with beanstalkd nodes, Redis decides which process runs a job'
-      : '`redis` is given without `beanstalks`: Redis only decides who runs a job, and beanstalkd nodes keep it';
+      : '`redis` is given without `beanstalks`: Redis only decides who runs a job, and beanstalkd nodes store it';
   throw new DqError('DQ_CONFIG', `${alone}; give both, or neither for an embedded node`);
 }
 
@@ -62,7 +62,7 @@ export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder 
   if (beanstalks !== undefined) {
     throw new DqError(
       'DQ_CONFIG',
-      '`embedded` and `beanstalks` are both given: jobs are kept by an embedded node or by beanstalkd nodes, not by both',
+      '`embedded` and `beanstalks` are both given: jobs are stored by an embedded node or by beanstalkd nodes, not by both',
     );
   }
   const { patience = DEFAULT_PATIENCE } = given as { patience?: Duration };
@@ -70,7 +70,7 @@ export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder 
     if (!('patience' in given)) return undefined;
     throw new DqError(
       'DQ_CONFIG',
-      '`embedded.patience` is given without `embedded.dir`: it is how long a start waits for that',
+      '`embedded.patience` is given without `embedded.dir`: it is how long a start waits for that folder',
     );
   }
   const { dir } = given;

@@ -73,7 +73,7 @@ function refuseTransient(wrapper: Wrapper, name: string): void {
   throw new DqError(
     'DQ_CONFIG',
     `${name} is a handler, but its class is transient, so it has an instance for each place where it is injected: ` +
-      'expected a singleton, or a request-scoped class, of which each job gets its own instance',
+      'expected a singleton, or a request-scoped class, which has an instance for each job',
   );
 }
 

@@ -158,15 +158,15 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   /** `DQ_CONFIG` in production, where memory that nobody asked for loses the jobs of whoever forgot an option. */
   private warnOfMemory(): void {
     const fate = 'lost when this process ends, and no other process sees them';
-    const instead = '`embedded: { dir }` keeps them in a folder, `beanstalks` and `redis` on servers';
+    const instead = '`embedded: { dir }` stores them in a folder, `beanstalks` and `redis` on servers';
     if (process.env['NODE_ENV'] === 'production') {
       throw new DqError(
         'DQ_CONFIG',
-        `NODE_ENV is production, and no option says what keeps the jobs; in memory they would be ${fate}: ${instead}, and \`embedded: 'memory'\` says that memory is meant`,
+        `NODE_ENV is production, and no option says where jobs are stored; in memory they would be ${fate}: ${instead}, and \`embedded: 'memory'\` says that you want memory`,
       );
     }
     this.logger.warn(
-      `jobs are kept in memory: they are ${fate}; ${instead}, and \`embedded: 'memory'\` says that memory is meant`,
+      `jobs are stored in memory: they are ${fate}; ${instead}, and \`embedded: 'memory'\` says that you want memory`,
     );
   }
 

@@ -37,7 +37,7 @@ export function resolveLogLevels(given: DqLogLevels = {}, logger: LoggerService)
       const names = Object.keys(levels).join(', ');
       throw new DqError(
         'DQ_CONFIG',
-        `there is no \`logLevels.${name}\` (given ${show(level)}); there are ${names}`,
+        `there is no \`logLevels.${name}\` (given ${show(level)}): expected one of ${names}`,
       );
     }
     if (level !== 'off' && !LEVELS.includes(level))

@@ -139,7 +139,7 @@ describe('the log', () => {
     [
       'a foreign body',
       () => report.poison('t', '10.0.0.1:11300', '7', 'no envelope'),
-      ['warn: 10.0.0.1:11300: beanstalkd job 7 of t is not ours and was buried: no envelope'],
+      ['warn: 10.0.0.1:11300: beanstalkd job 7 of t is no job of nest-dq, and was buried: no envelope'],
     ],
     [
       'a lost lease',
@@ -161,10 +161,10 @@ describe('the log', () => {
       ],
     ],
     [
-      'an event loop that stood still',
+      'an event loop that was blocked',
       () => report.stoodStill('t', 8_140, 15_000),
       [
-        'warn: the event loop stood still for 8.1 s while jobs of t ran, with a lease of 15.0 s: do such work in a worker thread of your own, or set a longer `lease`',
+        'warn: the event loop was blocked for 8.1 s while jobs of t ran with a lease of 15.0 s: move such work to a worker thread, or set a longer `lease`',
       ],
     ],
     [
@@ -180,7 +180,7 @@ describe('the log', () => {
       'a node that is away and comes back, and nothing of its first connection',
       () => (report.up(node), report.down(node, failure), report.up(node), report.up(node)),
       [
-        'warn: 10.0.0.1:11300 is down, and tried again until it answers: no database',
+        'warn: 10.0.0.1:11300 is down, and is tried again until it answers: no database',
         'warn: 10.0.0.1:11300 answers again',
       ],
     ],
@@ -206,8 +206,12 @@ describe('the log', () => {
       report.notStored('t', id, retryAt, 'stored on 1 of 3 nodes, need 2');
     }
     expect(told()).toEqual([
-      expect.stringMatching(/^warn: job a of t said Again.at\(2030-01-01T00:00:00.000Z\), which is over/),
-      expect.stringMatching(/^warn: job a of t said Again, and waits .*: stored on 1 of 3 nodes, need 2$/),
+      expect.stringMatching(
+        /^warn: job a of t returned Again.at\(2030-01-01T00:00:00.000Z\), which is in the past/,
+      ),
+      expect.stringMatching(
+        /^warn: job a of t returned Again, .* waits in its old copies until .*: stored on 1 of 3 nodes, need 2$/,
+      ),
     ]);
   });
 
@@ -215,7 +219,7 @@ describe('the log', () => {
     [
       'the ledger fails at a job',
       () => report.ledgerTrouble('t', 'a', new Error('WRONGTYPE')),
-      'warn: the record of job a of t is in trouble, and is tried again: WRONGTYPE',
+      'warn: the ledger failed at job a of t, and is asked again: WRONGTYPE',
     ],
     [
       'a node is in trouble',

@@ -65,7 +65,9 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   }
 
   poison(tube: string, node: string, copyId: string, reason: string): void {
-    this.logger.warn(`${node}: beanstalkd job ${copyId} of ${tube} is not ours and was buried: ${reason}`);
+    this.logger.warn(
+      `${node}: beanstalkd job ${copyId} of ${tube} is no job of nest-dq, and was buried: ${reason}`,
+    );
   }
 
   leaseLost(tube: string, id: string, attempt: number): void {
@@ -87,25 +89,23 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   }
 
   instantOver(tube: string, id: string, at: Date): void {
-    const trouble = `job ${id} of ${tube} said Again.at(${at.toISOString()}), which is over, so it comes again a second after this run: expected an instant to come`;
+    const trouble = `job ${id} of ${tube} returned Again.at(${at.toISOString()}), which is in the past, so it runs again a second after this run: expected an instant in the future`;
     this.tellNowAndThen(trouble, 'warn', `instant ${tube}`);
   }
 
   notStored(tube: string, id: string, until: Date, why: string): void {
-    const trouble = `job ${id} of ${tube} said Again, and waits as its old copies until ${until.toISOString()}, as new ones cannot be stored: ${why}`;
+    const trouble = `job ${id} of ${tube} returned Again, and its new copies cannot be stored, so it waits in its old copies until ${until.toISOString()}: ${why}`;
     this.tellNowAndThen(trouble, 'warn', `again ${tube}`);
   }
 
   ledgerTrouble(tube: string, id: string, error: Error): void {
-    this.tellNowAndThen(
-      `the record of job ${id} of ${tube} is in trouble, and is tried again: ${error.message}`,
-    );
+    this.tellNowAndThen(`the ledger failed at job ${id} of ${tube}, and is asked again: ${error.message}`);
   }
 
   stoodStill(tube: string, ms: number, lease: number): void {
-    const [still, kept] = [ms, lease].map((each) => `${(each / 1_000).toFixed(1)} s`);
+    const [blocked, leased] = [ms, lease].map((each) => `${(each / 1_000).toFixed(1)} s`);
     this.logger.warn(
-      `the event loop stood still for ${still} while jobs of ${tube} ran, with a lease of ${kept}: do such work in a worker thread of your own, or set a longer \`lease\``,
+      `the event loop was blocked for ${blocked} while jobs of ${tube} ran with a lease of ${leased}: move such work to a worker thread, or set a longer \`lease\``,
     );
   }
 
@@ -129,7 +129,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.nodesDown.add(node.endpoint);
     this.tell(
       this.levels.servers,
-      `${node.endpoint} is down, and tried again until it answers: ${error.message}`,
+      `${node.endpoint} is down, and is tried again until it answers: ${error.message}`,
     );
   }
 

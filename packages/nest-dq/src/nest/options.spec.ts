@@ -193,7 +193,10 @@ describe('the options', () => {
     [{ handlers: { cluster: 'x' } }, '`handlers`: there is no handler option `cluster`'],
     [{ logger: { log() {} } }, ': expected an object with the methods'],
     [{ logLevels: 'debug' }, '`logLevels` is "debug": expected an object such as'],
-    [{ logLevels: { nodes: 'warn' } }, 'no `logLevels.nodes` (given "warn"); there are retries, discards, '],
+    [
+      { logLevels: { nodes: 'warn' } },
+      'no `logLevels.nodes` (given "warn"): expected one of retries, discards, ',
+    ],
     [
       { logLevels: { retries: 'warning' } },
       '"warning": expected one of fatal, error, warn, log, debug, verbose, off',
@@ -213,7 +216,7 @@ describe('the options', () => {
     [{ name: 'second' }, '`name` says which cluster it is, so it stands beside `useFactory`'],
     [
       { replica: 2 },
-      'there is no option `replica` (given 2); there are beanstalks, redis, embedded, replicas',
+      'there is no option `replica` (given 2): expected one of beanstalks, redis, embedded, replicas',
     ],
   ])('refuse %j', (options, message) => {
     expect(refusal(options)).toContain(message);

@@ -206,7 +206,7 @@ function refuseUnknown(options: object): void {
     throw new DqError(
       'DQ_CONFIG',
       REFUSED[name] ??
-        `there is no option \`${name}\` (given ${show(value)}); there are ${OPTION_NAMES.join(', ')}`,
+        `there is no option \`${name}\` (given ${show(value)}): expected one of ${OPTION_NAMES.join(', ')}`,
     );
   }
 }

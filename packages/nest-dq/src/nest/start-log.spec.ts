@@ -41,11 +41,11 @@ describe('what is logged at the start', () => {
     }
   }
 
-  it('warns once that jobs are kept in memory, unless that was asked for', async () => {
+  it('warns once that jobs are stored in memory, unless that was asked for', async () => {
     await startAndClose({ embedded: 'memory' });
     expect(logger.matching(/memory/)).toEqual([]);
     await startAndClose();
-    expect(logger.matching(/memory/)).toEqual([expect.stringMatching(/^jobs are kept in memory/)]);
+    expect(logger.matching(/memory/)).toEqual([expect.stringMatching(/^jobs are stored in memory/)]);
   });
 
   it('starts in production with jobs in memory only where that was asked for', async () => {
@@ -53,7 +53,7 @@ describe('what is logged at the start', () => {
     process.env['NODE_ENV'] = 'production';
     try {
       await expect(startAndClose()).rejects.toThrow(
-        /DQ_CONFIG: NODE_ENV is production, and no option says what keeps the jobs.*`embedded: 'memory'`/,
+        /DQ_CONFIG: NODE_ENV is production, and no option says where jobs are stored.*`embedded: 'memory'`/,
       );
       await startAndClose({ embedded: 'memory' });
     } finally {

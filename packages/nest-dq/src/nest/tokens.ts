@@ -29,10 +29,7 @@ export function dqToken(what: DqInjectable | DqPart, cluster?: string): Injectio
 export function getDqToken(cluster?: string, type: DqInjectable = DqProducer): InjectionToken {
   if (!INJECTABLES.includes(type)) {
     const known = INJECTABLES.map(({ name }) => name).join(', ');
-    throw new DqError(
-      'DQ_CONFIG',
-      `${show(type)} is not what a cluster has to inject: expected one of ${known}`,
-    );
+    throw new DqError('DQ_CONFIG', `${show(type)} cannot be injected of a cluster: expected one of ${known}`);
   }
   return dqToken(type, cluster === undefined ? undefined : checkClusterName(cluster));
 }

@@ -247,7 +247,7 @@ function overtaken(
   }
   throw new DqError(
     'DQ_DUPLICATE',
-    `the key ${show(key)} of ${show(name)} has a newer job, and it is open whether this one ran before`,
+    `the key ${show(key)} of ${show(name)} has a newer job, and it is unknown whether this job ran before`,
     { indeterminate: true },
   );
 }

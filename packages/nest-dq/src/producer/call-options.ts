@@ -16,7 +16,7 @@ export function checkObject<T extends object>(
   if (unknown === undefined) return options;
   throw new DqError(
     'DQ_BAD_OPTION',
-    `there is no ${JSON.stringify(unknown)} in ${what}; there are ${known.join(', ')}`,
+    `there is no ${JSON.stringify(unknown)} in ${what}: expected one of ${known.join(', ')}`,
   );
 }
 

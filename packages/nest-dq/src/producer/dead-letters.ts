@@ -186,5 +186,8 @@ function parseCursor(cursor: string): LetterPage['after'] {
   } catch {
     // said below
   }
-  throw new DqError('DQ_BAD_OPTION', `\`cursor\` is ${show(cursor)}: expected the one of the page before`);
+  throw new DqError(
+    'DQ_BAD_OPTION',
+    `\`cursor\` is ${show(cursor)}: expected the \`cursor\` of the page before`,
+  );
 }

@@ -26,7 +26,7 @@ export function dueAt(when: When, allowPast: boolean): Due {
       throw new DqError(
         'DQ_PAST_TIME',
         `the instant is ${showInstant(instant)}, ${Math.round(now - instant)} ms ago: ` +
-          'expected one to come; `allowPast: true` runs it now',
+          'expected an instant in the future; `allowPast: true` runs the job now',
       );
     }
     if (instant - now > LONGEST_DELAY * 1000) {

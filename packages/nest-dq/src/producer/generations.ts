@@ -45,7 +45,7 @@ export async function commit(
     } catch (cause) {
       if (!(cause instanceof DqError)) throw cause;
       if (!isDown(cause) || isEnough(tries, clock, until)) {
-        const message = `its copies are stored, but it is open whether they count: ${factOf(cause)}`;
+        const message = `its copies are stored, but it is unknown whether they count: ${factOf(cause)}`;
         throw new DqError(cause.code, message, { cause, indeterminate: true });
       }
     }

@@ -310,7 +310,7 @@ describe('reschedule when no copy is in reach', () => {
     await cut(0, 1, 2);
     const error = await failure(after(2_000, producer.reschedule(ref, { delay: '5m' })));
     expect(error).toMatchObject({ code: 'DQ_NO_COPY', indeterminate: false });
-    expect(error.message).toMatch(/stays as it is: expected one at n\d:1#.*n\d:1#.*n\d:1#/);
+    expect(error.message).toMatch(/stays as it is: expected a copy at n\d:1#.*n\d:1#.*n\d:1#/);
     expect(new Set(ledger.asked)).toEqual(new Set(['find']));
     await restore();
     expect([await schedule(), (await copies()).map(({ copyId }) => copyId)]).toEqual([

@@ -178,6 +178,6 @@ function noCopy(id: string, places: readonly Place[]): DqError {
   const where = places.map(({ location }) => location).join(', ') || 'a place that the ledger knows';
   return new DqError(
     'DQ_NO_COPY',
-    `no copy of job ${id} is in reach, so it stays as it is: expected one at ${where}`,
+    `no copy of job ${id} is in reach, so it stays as it is: expected a copy at ${where}`,
   );
 }

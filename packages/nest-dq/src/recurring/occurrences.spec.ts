@@ -119,7 +119,7 @@ describe('a cron expression', () => {
       'a zone beside a calendar',
       { name: 'x', next: () => undefined },
       'UTC',
-      /`tz` is "UTC", beside a calendar/,
+      /`tz` is "UTC" beside a calendar/,
     ],
   ])('is refused when it is %s', async (_what, plan, tz, message) => {
     const refusal = occurrencesOf(plan as RecurrencePlan, tz);
@@ -144,7 +144,7 @@ describe('a calendar', () => {
   });
 
   it.each<[string, RecurrenceCalendar['next'], RegExp]>([
-    ['that stands still', (from) => from, /the plan tells .* expected a later one/],
+    ['that stands still', (from) => from, /the plan returned .* expected a later instant/],
     ['that tells no instant', () => 'tomorrow' as unknown as Date, /the instant is "tomorrow"/],
     [
       'that throws',

@@ -30,7 +30,7 @@ export async function occurrencesOf(plan: RecurrencePlan, tz?: string): Promise<
   if (typeof plan === 'string') return cron(plan, checkZone(tz ?? DEFAULT_ZONE));
   const { name, next } = checkCalendar(plan);
   if (tz === undefined) return told(name, next);
-  throw new DqError('DQ_CONFIG', `\`tz\` is ${show(tz)}, beside a calendar: expected a cron expression`);
+  throw new DqError('DQ_CONFIG', `\`tz\` is ${show(tz)} beside a calendar: expected a cron expression`);
 }
 
 function checkCalendar(plan: unknown): RecurrenceCalendar {
@@ -83,7 +83,7 @@ function told(name: string, next: RecurrenceCalendar['next']): Occurrences {
       const at = parseWhen(when);
       if (at > instant) return at;
       const times = `${new Date(at).toISOString()} as the first after ${new Date(instant).toISOString()}`;
-      throw new DqError('DQ_BAD_TIME', `the plan tells ${times}: expected a later one`);
+      throw new DqError('DQ_BAD_TIME', `the plan returned ${times}: expected a later instant`);
     },
   };
 }

@@ -43,7 +43,10 @@ export class Series {
     const result = await outcomeOf(handler, payload, job);
     if (isOutcome(result)) {
       if (result['~outcome'] !== 'again') return result;
-      throw new DqError('DQ_BAD_OPTION', 'a recurring handler said Again: expected its plan to say when');
+      throw new DqError(
+        'DQ_BAD_OPTION',
+        'a recurring handler returned Again: its plan says when it runs next',
+      );
     }
     return next === undefined || !this.isPlanned(job.headers) ? result : Again.at(next);
   }

@@ -380,7 +380,7 @@ describe('a wrong use', () => {
   it('is to move the time of nothing', async () => {
     const nothing = {
       code: 'DQ_CONFIG',
-      message: expect.stringContaining('no application stands on this kit'),
+      message: expect.stringContaining('no application uses this kit'),
     };
     await expect(kit.advance('1h')).rejects.toMatchObject(nothing);
     await expect(kit.advanceTo(START)).rejects.toMatchObject(nothing);
@@ -390,7 +390,7 @@ describe('a wrong use', () => {
 
   it('is an option that there is not', () => {
     expect(() => new DqTestKit({ node: 1 } as object)).toThrow(
-      'DQ_BAD_OPTION: there is no test kit option `node` (given 1); there are now, nodes, patience, polls',
+      'DQ_BAD_OPTION: there is no test kit option `node` (given 1): expected one of now, nodes, patience, polls',
     );
   });
 

@@ -126,7 +126,7 @@ export class DqTestKit {
   /**
    * Moves the clock, running all that comes due on the way, retries too. Resolves when all handlers have ended, but for
    * those that take longer than `patience`. Fake timers of Jest and Vitest move along. `DQ_BAD_DURATION`, `DQ_CLOSED`;
-   * `DQ_CONFIG`: no application stands on this kit, or `init` was not called on one.
+   * `DQ_CONFIG`: no application uses this kit, or `init` was not called on one.
    */
   async advance(by: Duration): Promise<RunCounts> {
     const ms = parseDuration(by, 'the time to advance by');
@@ -140,7 +140,7 @@ export class DqTestKit {
       const ms = instant - this.clock.wall();
       if (ms >= 0) return this.clock.now() + ms;
       const times = `${new Date(instant).toISOString()}, and it is ${this.now.toISOString()}`;
-      throw new DqError('DQ_PAST_TIME', `the time to advance to is ${times}: expected one to come`);
+      throw new DqError('DQ_PAST_TIME', `the time to advance to is ${times}: expected a later time`);
     });
   }
 
@@ -151,7 +151,7 @@ export class DqTestKit {
 
   /**
    * The jobs of a tube that wait for their time, for a retry, or for `drain`; the soonest first. `DQ_CONFIG`: no such
-   * cluster stands on this kit.
+   * cluster uses this kit.
    * @param cluster Its name. Default: the cluster without a name.
    */
   scheduled<In = unknown>(tube: string | Tube<In>, cluster?: string): ScheduledJob<AsJson<In>>[] {
@@ -243,7 +243,7 @@ export class DqTestKit {
     if (this.idle.size > 0) {
       throw new DqError(
         'DQ_CONFIG',
-        'an application on this kit was not started, so that none of its handlers would run: expected `await app.init()` before',
+        'an application on this kit was not started, so none of its handlers would run: expected `await app.init()` before',
       );
     }
     return this.next(async () => {
@@ -270,7 +270,7 @@ export class DqTestKit {
     if (this.clusters.size > 0) return;
     throw new DqError(
       'DQ_CONFIG',
-      'no application stands on this kit: expected `kit.override(Test.createTestingModule(…)).compile()` before, or the use of `kit.producer`',
+      'no application uses this kit: expected `kit.override(Test.createTestingModule(…)).compile()` before, or the use of `kit.producer`',
     );
   }
 

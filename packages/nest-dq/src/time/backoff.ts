@@ -46,7 +46,7 @@ export function resolveBackoff(plan: BackoffPlan): ResolvedBackoff {
   if (unknown !== undefined) {
     throw new DqError(
       'DQ_BAD_OPTION',
-      `there is no \`backoff.${unknown}\`; there are type, delay, max and jitter`,
+      `there is no \`backoff.${unknown}\`: expected type, delay, max or jitter`,
     );
   }
   const { type } = plan;

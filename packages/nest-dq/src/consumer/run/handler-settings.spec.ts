@@ -73,7 +73,7 @@ describe('resolveHandlerOptions', () => {
   it('names beside its own options those that the caller has', () => {
     const refused = () => resolveHandlerOptions({ tz: 'UTC' } as HandlerOptions, undefined, ['cluster']);
     expect(refused).toThrow(
-      /no handler option `tz`.*; there are concurrency, attempts, backoff, timeout, cluster$/,
+      /no handler option `tz`.*: expected one of concurrency, attempts, backoff, timeout, cluster$/,
     );
   });
 });

@@ -167,7 +167,7 @@ export class RedisMaster {
         return answer.reply;
       }
     } while (clock.now() - began < GIVE_UP_LATE);
-    throw this.downError(new Error(`it was reached too late each time for ${GIVE_UP_LATE} ms`));
+    throw this.downError(new Error(`each call reached it too late, for ${GIVE_UP_LATE} ms`));
   }
 
   /** A connection stands, perhaps to another server: what is measured begins anew. */
