@@ -1,24 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { figure, percentile, row } from './figures.js';
-
-describe('percentile', () => {
-  it('is the value below which that part of the samples are, in any order', () => {
-    const samples = Array.from({ length: 100 }, (_, i) => 99 - i);
-    expect(percentile(samples, 0.5)).toBe(50);
-    expect(percentile(samples, 0.99)).toBe(99);
-    expect(percentile(samples, 1)).toBe(99);
-  });
-
-  it('is no number without samples', () => {
-    expect(percentile([], 0.5)).toBeNaN();
-  });
-
-  it('leaves the samples as they are', () => {
-    const samples = [3, 1, 2];
-    percentile(samples, 0.5);
-    expect(samples).toEqual([3, 1, 2]);
-  });
-});
+import { figure, row } from './figures.js';
 
 describe('figure', () => {
   it('is the median of the rounds, and their range', () => {

@@ -1,12 +1,6 @@
 // Pure functions of what was measured.
 import type { Figure, Row, Target, Unit } from './measure.js';
 
-/** The value below which `part` (0 to 1) of the samples are; NaN without samples. */
-export function percentile(samples: Iterable<number>, part: number): number {
-  const sorted = Float64Array.from(samples).sort();
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
-}
-
 /** Of an even number of values the mean of the middle two; NaN without values. */
 export function figure(values: readonly number[]): Figure {
   const sorted = values.toSorted((a, b) => a - b);

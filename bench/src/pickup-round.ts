@@ -1,4 +1,4 @@
-import { nodeStats } from './node-stats.js';
+import { nodeStats } from 'test-servers';
 import { payloadOf, type Payload } from './payload.js';
 import type { System } from './systems/system.js';
 import { pause } from './waiting.js';

@@ -1,4 +1,5 @@
 // The results as text: one block a measure.
+import { tableLine } from 'test-servers';
 import type { Figure, Result, Row, Target, Unit } from './measure.js';
 
 const DECIMALS: Readonly<Record<Unit, number>> = {
@@ -37,12 +38,7 @@ export function table({ measure, title, took, stolen, disk, rows }: Result): str
     ...rows.map((row) => [`${row.what}, ${row.unit}`, ...COLUMNS.map(({ cell }) => cell(row))]),
   ];
   const widths = lines[0]!.map((_, index) => Math.max(...lines.map((line) => line[index]!.length)));
-  const text = lines.map((line) =>
-    line
-      .map((cell, index) => (index === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[index]!)))
-      .join('  ')
-      .trimEnd(),
-  );
+  const text = lines.map((line) => tableLine(line, widths));
   const held = disk === undefined ? '' : `, ${disk.toFixed(1)} % held up by the disk`;
   const about = `${took.toFixed(0)} s, ${stolen.toFixed(1)} % stolen${held}`;
   return [`${measure}: ${title} (${about})`, ...text.map((line) => `  ${line}`), ''].join('\n');

@@ -1,10 +1,12 @@
-import { connect } from 'node:net';
-import { startBeanstalkd, startRedis, type BeanstalkdServer, type RedisServer } from 'test-servers';
+import {
+  nodeCopies,
+  startBeanstalkd,
+  startRedis,
+  type BeanstalkdServer,
+  type RedisServer,
+} from 'test-servers';
 
 const NODES = 3;
-/** Milliseconds. */
-const REPLY_LIMIT = 5_000;
-const COUNTS = /^current-jobs-(?:ready|reserved|delayed|buried): (\d+)$/gm;
 
 /** Three beanstalkds with binlogs and a Redis: real processes of this machine, which end with this one. */
 export class DemoCluster {
@@ -34,27 +36,12 @@ export class DemoCluster {
 
   /** How many copies of jobs the nodes hold, by their own account. Rejects when one does not answer. */
   async copies(): Promise<number> {
-    const counts = await Promise.all(this.nodes.map(copiesOn));
-    return counts.reduce((sum, count) => sum + count, 0);
+    const counts = await Promise.all(this.nodes.map(nodeCopies));
+    return counts.reduce((sum, { live, buried }) => sum + live + buried, 0);
   }
 
   /** Idempotent. */
   async stop(): Promise<void> {
     await Promise.all([this.redis, ...this.nodes].map((server) => server.stop()));
   }
-}
-
-function copiesOn({ host, port, endpoint }: BeanstalkdServer): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let stats = '';
-    const socket = connect({ host, port }, () => socket.write('stats\r\nquit\r\n'));
-    socket.setEncoding('utf8').setTimeout(REPLY_LIMIT, () => socket.destroy(new Error('no reply')));
-    socket.on('data', (text: string) => (stats += text));
-    socket.on('error', reject);
-    socket.on('close', () => {
-      const counts = [...stats.matchAll(COUNTS)].map(([, count]) => Number(count));
-      if (counts.length === 4) resolve(counts.reduce((sum, count) => sum + count, 0));
-      else reject(new Error(`${endpoint} told no statistics`));
-    });
-  });
 }

@@ -1,3 +1,4 @@
+import { tableLine } from 'test-servers';
 import { isClean, type Tally } from './tally.js';
 
 /** The table at the end, and the verdict in words. */
@@ -18,7 +19,7 @@ export function report(tally: Tally): string {
     ['lateness p99', ms(lateness.p99)],
     ['lateness max', ms(lateness.max)],
   ];
-  const lines = rows.map(([name, value]) => `  ${name.padEnd(24)}${String(value).padStart(9)}`);
+  const lines = rows.map(([name, value]) => tableLine([`  ${name}`, String(value)], [26, 9], ''));
   const verdict = isClean(tally)
     ? 'Nothing was lost, early, run twice, or run after it was revoked.'
     : 'A promise was broken: see lost, early, duplicates and ran after revoke.';

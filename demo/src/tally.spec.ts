@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isClean, percentile, tally, type Entry } from './tally.js';
+import { isClean, tally, type Entry } from './tally.js';
 
 const asked = (due = 1_000, job = 1): Entry => ({ what: 'asked', job, due });
 const started = (at = 1_000, job = 1): Entry => ({ what: 'started', job, at });
@@ -78,14 +78,5 @@ describe('tally', () => {
 
   it('refuses a log of jobs that were never asked for', () => {
     expect(() => tally([started()])).toThrow('job 1 started, but was never asked for');
-  });
-});
-
-describe('percentile', () => {
-  it('is the smallest value that so many of a hundred do not exceed', () => {
-    const values = Array.from({ length: 200 }, (_, index) => 200 - index);
-    expect([50, 99, 100].map((percent) => percentile(values, percent))).toEqual([100, 198, 200]);
-    expect(percentile([7], 50)).toBe(7);
-    expect(percentile([], 99)).toBe(0);
   });
 });

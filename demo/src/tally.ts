@@ -1,4 +1,5 @@
 // Compares what went in with what came out: a pure function over the demo's own log.
+import { percentile } from 'test-servers';
 
 /** What the demo saw, in the order in which it saw it. Times are milliseconds since 1970. */
 export type Entry =
@@ -91,9 +92,9 @@ export function tally(log: readonly Entry[]): Tally {
     duplicates,
     ranAfterRevoke,
     lateness: {
-      p50: percentile(lateness, 50),
-      p99: percentile(lateness, 99),
-      max: percentile(lateness, 100),
+      p50: percentile(lateness, 0.5) || 0,
+      p99: percentile(lateness, 0.99) || 0,
+      max: percentile(lateness, 1) || 0,
     },
   };
 }
@@ -101,12 +102,6 @@ export function tally(log: readonly Entry[]): Tally {
 /** Whether every promise was kept. How late jobs run depends on the machine, so it is shown but not judged. */
 export function isClean({ lost, early, duplicates, ranAfterRevoke }: Tally): boolean {
   return lost + early + duplicates + ranAfterRevoke === 0;
-}
-
-/** The smallest value that at least `percent` of 100 do not exceed; 0 of none. */
-export function percentile(values: readonly number[], percent: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? 0;
 }
 
 function fateOf({ succeeded, answer }: Job): 'ran' | 'revoked' | 'unsure' | 'lost' {

@@ -6,8 +6,11 @@ import type { LoggerService } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import type { DqOptions } from 'nest-dq';
 import {
+  eventually,
+  nodeCopies,
   startBeanstalkd,
   startRedis,
+  type Address,
   type BeanstalkdOptions,
   type BeanstalkdServer,
   type RedisServer,
@@ -16,11 +19,10 @@ import { check, isLost, type Findings } from './checker.js';
 import { ConsumerProcess } from './consumer-process.js';
 import { History } from './history.js';
 import { LogWriter, type Line } from './log.js';
-import { countCopies } from './node-stats.js';
 import { ProducerProcess } from './producer-process.js';
 import { ProducerSide } from './producer-side.js';
 import { TaskProducerApp, type TaskProducer } from './task-producer.js';
-import { eventually, until } from './waiting.js';
+import { until } from './waiting.js';
 
 export interface LabSettings {
   readonly name: string;
@@ -187,7 +189,7 @@ export class Lab {
       this.readOn();
       return condition();
     };
-    return eventually(what, look, { limit, signal: this.signal });
+    return eventually(what, look, limit, this.signal);
   }
 
   /** Adds jobs, due at this instant, until one has a copy on each node. */
@@ -227,7 +229,7 @@ export class Lab {
 
   /** On the nodes that answer. */
   async copiesLeft(): Promise<number> {
-    const counts = await Promise.all(this.beanstalkds.map(countCopies));
+    const counts = await Promise.all(this.beanstalkds.map(copiesOn));
     return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
   }
 
@@ -265,6 +267,12 @@ export class Lab {
   private readOn(): void {
     for (const consumer of this.consumers) for (const line of consumer.read()) this.history.add(line);
   }
+}
+
+/** How many copies a node holds that can still surface. Undefined while it does not answer. */
+export async function copiesOn(node: Address): Promise<number | undefined> {
+  const copies = await nodeCopies(node).catch(() => undefined); // down: that is an answer here
+  return copies?.live;
 }
 
 /** What the producer's application says, beside the other logs. */

@@ -1,14 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { History } from './history.js';
 import type { Line, Schedule, Start } from './log.js';
-import {
-  extraStarts,
-  firstStartAfter,
-  latenesses,
-  percentile,
-  recoveryTime,
-  runsDuring,
-} from './measures.js';
+import { extraStarts, firstStartAfter, latenesses, recoveryTime, runsDuring } from './measures.js';
 
 function stored(job: number, due: number): Schedule {
   return { what: 'schedule', job, generation: 0, due, askedAt: 0, at: 0, answer: 'stored' };
@@ -80,13 +73,5 @@ describe('measures', () => {
   it('how late some jobs were, by their first starts', () => {
     expect(latenesses(history, [1, 2, 99])).toEqual([1, 2_500]);
     expect(latenesses(History.of([stored(1, 1_000), ...run(1, 999)]), [1])).toEqual([0]);
-  });
-
-  it('percentiles of a list in any order', () => {
-    const values = Array.from({ length: 200 }, (_, i) => 200 - i);
-    expect(percentile(values, 0.5)).toBe(101);
-    expect(percentile(values, 0.99)).toBe(199);
-    expect(percentile([7], 0.99)).toBe(7);
-    expect(percentile([], 0.99)).toBeNaN();
   });
 });

@@ -66,9 +66,3 @@ export function latenesses(history: History, jobs: Iterable<number>): number[] {
   }
   return late;
 }
-
-/** The value that so great a part of the list does not exceed; NaN of an empty list. */
-export function percentile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
-}

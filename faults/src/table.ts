@@ -1,3 +1,4 @@
+import { tableLine } from 'test-servers';
 import type { Row } from './runner.js';
 
 interface Column {
@@ -38,7 +39,7 @@ export function restOfRow(row: Row): string {
 }
 
 function columns(text: (column: Column) => string): string {
-  return COLUMNS.map((column) => ` ${text(column).padStart(column.width)}`).join('');
+  return tableLine(['', ...COLUMNS.map(text)], [0, ...COLUMNS.map(({ width }) => width)], ' ');
 }
 
 function seconds(ms: number | null): string {

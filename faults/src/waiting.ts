@@ -1,20 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-const EVERY = 50;
-
-/** Resolves as soon as the condition holds; rejects, by name, after `limit` ms, and when the signal aborts. */
-export async function eventually(
-  what: string,
-  condition: () => boolean | Promise<boolean>,
-  { limit, signal }: { readonly limit: number; readonly signal: AbortSignal },
-): Promise<void> {
-  const end = performance.now() + limit;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`not within ${limit / 1000} s: ${what}`);
-    await pause(EVERY, undefined, { signal });
-  }
-}
-
 /** Resolves at an instant of the machine's clock. For the timetable of an experiment, never for its results. */
 export async function until(instant: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();

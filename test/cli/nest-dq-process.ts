@@ -2,7 +2,7 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually } from '../support/waiting.js';
+import { eventually } from 'test-servers';
 
 const run = promisify(execFile);
 const PROGRAM = join(process.cwd(), '..', 'packages', 'nest-dq', 'bin', 'nest-dq.js');

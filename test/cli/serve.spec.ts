@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import jackd from 'jackd';
+import { eventually } from 'test-servers';
 import { Peer } from '../support/peer.js';
-import { eventually } from '../support/waiting.js';
 import { NestDqProcess, type Settings } from './nest-dq-process.js';
 
 const processes: NestDqProcess[] = [];

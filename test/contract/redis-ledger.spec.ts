@@ -7,8 +7,7 @@ import type { ClaimRequest } from 'nest-dq/src/ledger/requests.js';
 import { RedisLedger, type RedisLedgerOptions } from 'nest-dq/src/ledger/redis/redis-ledger.js';
 import { realEnvironment } from 'nest-dq/src/nest/environment.js';
 import { systemClock, type Clock } from 'nest-dq/src/time/clock.js';
-import { startRedis, type RedisServer } from 'test-servers';
-import { eventually } from '../support/waiting.js';
+import { eventually, type RedisServer, startRedis } from 'test-servers';
 import { SETTINGS } from './ledger-harness.js';
 
 const DOWN = {

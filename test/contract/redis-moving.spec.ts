@@ -4,8 +4,7 @@ import { Cluster, Redis } from 'ioredis';
 import type { TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis/redis-ledger.js';
 import { systemClock } from 'nest-dq/src/time/clock.js';
-import { startRedis, type RedisServer } from 'test-servers';
-import { eventually } from '../support/waiting.js';
+import { eventually, type RedisServer, startRedis } from 'test-servers';
 import { SETTINGS } from './ledger-harness.js';
 
 const OWED = { mask: 1, unknown: false };

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { eventually } from '../support/waiting.js';
+import { eventually } from 'test-servers';
 
 interface Line {
   readonly event: 'started' | 'running' | 'warning';

@@ -9,7 +9,7 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { ClsModule, ClsService, type ClsStore } from 'nestjs-cls';
 import { DelayedHandler, DelayedJob, DqModule, DqProducer, isDqContext, type DqHooks } from 'nest-dq';
-import { eventually } from '../support/waiting.js';
+import { eventually } from 'test-servers';
 
 interface TenantStore extends ClsStore {
   tenant?: string;

@@ -6,7 +6,7 @@ import { Injectable, type DynamicModule } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DelayedHandler, Discard, DqDeadLetters, DqModule, DqProducer, type DelayedJob } from 'nest-dq';
 import { CollectingLogger } from 'nest-dq/spec-support/collecting-logger.js';
-import { eventually } from '../support/waiting.js';
+import { eventually } from 'test-servers';
 
 interface Started {
   readonly id: string;

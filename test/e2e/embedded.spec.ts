@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from 'test-servers';
 import { expectOnceEach, isEmpty, record, schedule, type Start } from '../support/jobs.js';
 import { startEmbeddedSystem } from '../support/system.js';
-import { eventually } from '../support/waiting.js';
 
 const stops: (() => Promise<void>)[] = [];
 

@@ -10,8 +10,8 @@ import { NestFactory } from '@nestjs/core';
 import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { DqEvents, DqHealth, DqModule, getDqToken, type DqHealthState } from 'nest-dq';
 import { firstValueFrom } from 'rxjs';
+import { eventually } from 'test-servers';
 import { startServers, type Servers } from '../support/system.js';
-import { eventually } from '../support/waiting.js';
 
 @Controller('health')
 class HealthController {

@@ -1,11 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, it } from '@jest/globals';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import type { JobReceipt } from 'nest-dq/src/api/job.js';
-import type { BeanstalkdServer } from 'test-servers';
+import { eventually, nodeStats, type NodeStats } from 'test-servers';
 import { expectOnceEach, startOf, type Start } from '../support/jobs.js';
 import { startServers, startSystem, type Servers, type System } from '../support/system.js';
-import { eventually } from '../support/waiting.js';
 
 /** One for control, and those that tubes share. */
 const QUIET = 5;
@@ -22,21 +19,8 @@ beforeAll(async () => {
 afterEach(() => system?.stop());
 afterAll(() => servers.stop());
 
-/** What a node counts; its connections with the one that asks. */
-async function counts({ host, port }: BeanstalkdServer): Promise<(name: string) => number> {
-  const socket = connect({ host, port });
-  let reply = '';
-  socket.setEncoding('utf8').on('data', (text: string) => {
-    reply += text;
-    if (reply.endsWith('\n\r\n')) socket.destroy();
-  });
-  socket.write('stats\r\n');
-  await once(socket, 'close');
-  return (name) => Number(new RegExp(`^${name}: (\\d+)`, 'm').exec(reply)![1]);
-}
-
-const every = async (condition: (count: (name: string) => number) => boolean): Promise<boolean> =>
-  (await Promise.all(servers.beanstalkds.map(counts))).every(condition);
+const every = async (condition: (count: NodeStats) => boolean): Promise<boolean> =>
+  (await Promise.all(servers.beanstalkds.map(nodeStats))).every(condition);
 const COPIES = ['ready', 'reserved', 'delayed', 'buried'].map((kind) => `current-jobs-${kind}`);
 
 async function consume(tubes: readonly string[], starts: Start[]): Promise<void> {

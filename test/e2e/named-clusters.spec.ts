@@ -12,7 +12,7 @@ import {
   type DelayedJob,
   type DqError,
 } from 'nest-dq';
-import { eventually } from '../support/waiting.js';
+import { eventually } from 'test-servers';
 
 const lines: string[] = [];
 const log = (message: string) => void lines.push(message);

@@ -11,8 +11,8 @@ import {
   type DqOptions,
   type JobReceipt,
 } from 'nest-dq';
+import { eventually } from 'test-servers';
 import { startServers, type Servers } from '../support/system.js';
-import { eventually } from '../support/waiting.js';
 
 interface Order {
   id: string;

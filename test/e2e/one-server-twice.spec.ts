@@ -2,9 +2,8 @@ import { expect, it } from '@jest/globals';
 import { Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DqHealth, DqModule, DqProducer } from 'nest-dq';
-import { Proxy } from 'test-servers';
+import { eventually, Proxy } from 'test-servers';
 import { clusterSuite } from '../support/suite.js';
-import { eventually } from '../support/waiting.js';
 
 const suite = clusterSuite();
 

@@ -13,7 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { DelayedHandler, DelayedJob, Discard, DqEvents, DqModule, DqProducer, Retry } from 'nest-dq';
 import { openTelemetry } from 'nest-dq/opentelemetry';
-import { eventually } from '../support/waiting.js';
+import { eventually } from 'test-servers';
 
 class Reader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}

@@ -1,9 +1,9 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Stats } from 'nest-dq/src/beanstalk/connection.js';
 import type { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
+import { eventually } from 'test-servers';
 import { isEmpty, schedule, startOf, type Start } from '../support/jobs.js';
 import { clusterSuite } from '../support/suite.js';
-import { eventually } from '../support/waiting.js';
 
 const SLOTS = 50;
 const TAKEN = 46;

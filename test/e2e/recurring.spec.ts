@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Injectable, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DqModule, DqProducer, Recurring, type DelayedJob } from 'nest-dq';
+import { eventually } from 'test-servers';
 import { startServers, type Servers } from '../support/system.js';
-import { eventually } from '../support/waiting.js';
 
 const PROCESSES = 10;
 const TICK = 'tick';

@@ -18,11 +18,11 @@ import {
 import { APP_FILTER, APP_INTERCEPTOR } from '@nestjs/core';
 import { Again, DelayedHandler, DelayedJob, Discard, Retry, type DqError } from 'nest-dq';
 import { EMPTY, Observable, Subject, catchError, map, merge, mergeMap, of, take, tap, timeout } from 'rxjs';
+import { eventually } from 'test-servers';
 import { enhancedApps } from '../support/enhanced.js';
 import { CustomerGone, fail, failing } from '../support/failing-work.js';
 import { Audit, Filter, Interceptor, forget, seen } from '../support/noting-enhancers.js';
 import { Orders } from '../support/validated-orders.js';
-import { eventually } from '../support/waiting.js';
 
 const start = enhancedApps();
 afterEach(forget);

@@ -17,8 +17,8 @@ import {
 } from '@nestjs/common';
 import { APP_GUARD, ContextIdFactory, REQUEST, type ContextId, type HostComponentInfo } from '@nestjs/core';
 import { DelayedHandler, DelayedJob, DqProducer } from 'nest-dq';
+import { eventually } from 'test-servers';
 import { enhancedApps } from '../support/enhanced.js';
-import { eventually } from '../support/waiting.js';
 
 const start = enhancedApps();
 let seen: unknown[] = [];

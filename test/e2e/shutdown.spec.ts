@@ -4,8 +4,8 @@ import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import { DelayedHandler, DqModule, DqProducer, type JobReceipt } from 'nest-dq';
 import type { LeftDeletions } from 'nest-dq/src/ledger/handover.js';
+import { eventually } from 'test-servers';
 import { startServers, type Servers } from '../support/system.js';
-import { eventually } from '../support/waiting.js';
 
 let servers: Servers;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
 import { Again } from 'nest-dq/src/api/job.js';
+import { eventually } from 'test-servers';
 import { isEmpty, schedule, startOf, type Start } from '../support/jobs.js';
 import { clusterSuite } from '../support/suite.js';
-import { eventually } from '../support/waiting.js';
 
 const SERIES = 20;
 /** Milliseconds from the end of a run to the next. */

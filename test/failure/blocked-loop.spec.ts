@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { JobReceipt } from 'nest-dq/src/api/job.js';
+import { eventually } from 'test-servers';
 import { isEmpty, record, schedule, type Start } from '../support/jobs.js';
 import { clusterSuite } from '../support/suite.js';
 import type { System } from '../support/system.js';
-import { eventually } from '../support/waiting.js';
 
 /** Milliseconds. Longer than the least, so that a busy machine's threads get their turn within it. */
 const LEASE = 5_000;

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { eventually } from 'test-servers';
 import { isEmpty, record, schedule, type Start } from '../support/jobs.js';
 import { clusterSuite } from '../support/suite.js';
-import { eventually } from '../support/waiting.js';
 
 const LEASE = 3_000;
 const PROGRAM = fileURLToPath(new URL('../support/consumer-process.mjs', import.meta.url));
@@ -57,7 +57,6 @@ describe('a consumer that is killed in its handlers', () => {
     await record(one, tube, starts);
     expect(starts).toEqual([]);
     await killed(child);
-    const death = Date.now();
     await eventually('another ran them', () => starts.length >= 20);
     await eventually('no copy is left', () => isEmpty(one, tube));
     expect(starts.map(({ id }) => id).toSorted()).toEqual(receipts.map(({ id }) => id).toSorted());
@@ -65,8 +64,6 @@ describe('a consumer that is killed in its handlers', () => {
       const before = taken.find(({ id }) => id === start.id)!;
       expect(start.attempt).toBe(before.attempt + 1);
       expect(start.fence).toBeGreaterThan(before.fence);
-      // The last extend came up to a third of the lease before the death.
-      expect(start.at - death).toBeGreaterThanOrEqual((LEASE * 2) / 3 - 500);
     }
   }, 120_000);
 

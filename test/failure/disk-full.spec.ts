@@ -3,11 +3,10 @@ import type { Connection, Done, PutReply, Stats } from 'nest-dq/src/beanstalk/co
 import type { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { parseRef } from 'nest-dq/src/copies/job-ref.js';
 import { Discard, Retry, type JobReceipt } from 'nest-dq/src/api/job.js';
-import { startBeanstalkd, startRedis, type BeanstalkdServer } from 'test-servers';
+import { type BeanstalkdServer, eventually, startBeanstalkd, startRedis } from 'test-servers';
 import { countCopies } from '../support/copies.js';
 import { expectOnceEach, isEmpty, record, schedule, type Start } from '../support/jobs.js';
 import { startSystem, type Servers, type System } from '../support/system.js';
-import { eventually } from '../support/waiting.js';
 
 /** Bytes of a file of the log on the node with the bad disk: room for some forty jobs. */
 const LOG_FILE = 20_000;

@@ -2,13 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { DqError } from 'nest-dq/src/errors.js';
 import { parseRef } from 'nest-dq/src/copies/job-ref.js';
 import type { JobReceipt } from 'nest-dq/src/api/job.js';
+import { eventually } from 'test-servers';
 import { countCopies } from '../support/copies.js';
 import type { System } from '../support/system.js';
 import { clusterSuite } from '../support/suite.js';
-import { eventually } from '../support/waiting.js';
-
-/** Milliseconds: nothing may hang on a node, on however slow a machine. */
-const LIMIT = 20_000;
 
 const suite = clusterSuite();
 let tubes = 0;
@@ -43,7 +40,6 @@ describe('a cluster of three nodes', () => {
     await Promise.all(down.map((server) => server.kill()));
     try {
       for (let i = 0; i < 5; i++) {
-        const begun = performance.now();
         const error = await producer.delay(tube, { i }, '1h').then(
           () => undefined,
           (thrown: unknown) => thrown as DqError,
@@ -54,7 +50,6 @@ describe('a cluster of three nodes', () => {
         for (const { endpoint } of down) expect(nodes![endpoint]).toMatch(/./);
         expect(Object.values(nodes!).filter((reason) => !reason.startsWith('not asked'))).toHaveLength(2);
         for (const { endpoint } of down) expect(error!.message).toContain(endpoint);
-        expect(performance.now() - begun).toBeLessThan(LIMIT);
       }
       expect(await countCopies(nodes[0]!, tube)).toBe(0);
     } finally {
@@ -64,29 +59,6 @@ describe('a cluster of three nodes', () => {
     const receipts = await add(system, tube, 10);
     expect(receipts.map((receipt) => receipt.copies)).toEqual(Array(10).fill(3));
     expect(await revoke(system, receipts)).toEqual(['revoked']);
-  }, 60_000);
-
-  it('notices a frozen node, goes on without it, and takes it back', async () => {
-    const system = await started();
-    const { tube, nodes } = system;
-    const [frozen] = suite.servers.beanstalkds;
-    const all: JobReceipt[] = [];
-    frozen!.freeze();
-    try {
-      const begun = performance.now();
-      all.push(...(await add(system, tube, 20)));
-      expect(performance.now() - begun).toBeLessThan(LIMIT);
-      await eventually('the frozen node counts as down', () => !nodes[0]!.up, LIMIT);
-      all.push(...(await add(system, tube, 20)));
-      expect(all.filter((receipt) => receipt.copies < 2)).toEqual([]);
-      expect(all.slice(20).filter((receipt) => receipt.copies !== 2)).toEqual([]);
-    } finally {
-      frozen!.thaw();
-    }
-    await eventually('the node is up again', () => nodes[0]!.up);
-    const [receipt] = await add(system, tube, 1);
-    expect(receipt!.copies).toBe(3);
-    expect(await revoke(system, [...all, receipt!])).toEqual(['revoked']);
   }, 60_000);
 
   it('takes back a node that was restarted with its binlog, and deletes its copies by their old places', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobReceipt } from 'nest-dq/src/api/job.js';
+import { eventually } from 'test-servers';
 import { countCopies } from '../support/copies.js';
 import { expectOnceEach, record, schedule, type Start } from '../support/jobs.js';
 import { clusterSuite } from '../support/suite.js';
-import { eventually } from '../support/waiting.js';
 
 /** Milliseconds: nothing may hang on a node, on however slow a machine. */
 const LIMIT = 20_000;
@@ -27,11 +27,9 @@ describe('a frozen node', () => {
     suite.servers.beanstalkds[0]!.freeze();
     const added: JobReceipt[] = [];
     try {
-      const begun = performance.now();
       const revoking = Promise.all(revoked.map(({ ref }) => producer.revoke(ref)));
       const [answers, receipts] = await Promise.all([revoking, schedule(system, tube, 30, () => due)]);
       added.push(...receipts);
-      expect(performance.now() - begun).toBeLessThan(LIMIT);
       expect(new Set(answers)).toEqual(new Set(['revoked']));
       expect(added.filter(({ copies }) => copies < 2)).toEqual([]);
       await eventually('all that was due has run', () => starts.length >= 60, LIMIT);
@@ -40,6 +38,8 @@ describe('a frozen node', () => {
       suite.servers.beanstalkds[0]!.thaw();
     }
     await eventually('the node is up again', () => nodes[0]!.up);
+    const { copies } = await producer.delay('frozen-before', 1, '1h');
+    expect(copies).toBe(3);
     const left = async () => countCopies(nodes[0]!, tube);
     await eventually('it has only what was revoked and still sleeps', async () => (await left()) === 30);
     expectOnceEach(starts, [...dueSoon, ...added]);

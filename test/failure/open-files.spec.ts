@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ClusterHealth } from 'nest-dq/src/health/cluster-health.js';
+import { eventually } from 'test-servers';
 import { expectOnceEach, schedule, startOf, type Start } from '../support/jobs.js';
 import { startServers, startSystem, type Servers, type System } from '../support/system.js';
-import { eventually } from '../support/waiting.js';
 
 /** Fewer than the files that a beanstalkd has open anyway: it takes no connection more. */
 const NONE = 4;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { eventually } from 'test-servers';
 import { expectOnceEach, record, type Start } from '../support/jobs.js';
 import { clusterSuite } from '../support/suite.js';
-import { eventually } from '../support/waiting.js';
 
 /** Milliseconds: more than any machine needs, and less than a test may take. */
 const PATIENCE = 90_000;

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from 'test-servers';
 import { startServers, type Servers } from '../support/system.js';
-import { eventually } from '../support/waiting.js';
 import {
   RunningApp,
   TEMPLATE,

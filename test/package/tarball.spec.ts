@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { eventually } from 'test-servers';
 import { startServers, type Servers } from '../support/system.js';
 import { blocksOf } from '../support/page.js';
-import { eventually } from '../support/waiting.js';
 import {
   ROOT,
   RunningApp,

@@ -2,7 +2,7 @@ import { afterEach } from '@jest/globals';
 import type { Abstract, INestApplication, ModuleMetadata, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { DqDeadLetters, DqModule, DqProducer, type DeadLetter } from 'nest-dq';
-import { eventually } from './waiting.js';
+import { eventually } from 'test-servers';
 
 /** An application with a web server, whose jobs are tried once. */
 export class EnhancedApp {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from 'test-servers';
 import type { StartNode, WireNode } from './nodes.js';
 import { Peer } from '../support/peer.js';
-import { eventually } from '../support/waiting.js';
 import type { Step, Transcript, Words } from './transcript.js';
 
 /** Where bytes are split, so many come one by one, and then so many together. */

@@ -9,7 +9,8 @@ import {
   withContender,
   type Contender,
 } from '../embedded/contenders.js';
-import { percentile, row } from '../figures.js';
+import { percentile } from 'test-servers';
+import { row } from '../figures.js';
 import { latenessRound } from '../lateness-round.js';
 import type { Measure, Row, Settings } from '../measure.js';
 import { residentSize } from '../memory.js';

@@ -1,5 +1,6 @@
 import { drainRound } from '../drain-round.js';
-import { percentile, row } from '../figures.js';
+import { percentile } from 'test-servers';
+import { row } from '../figures.js';
 import { latenessRound } from '../lateness-round.js';
 import type { Measure } from '../measure.js';
 import { addResidents } from '../residents.js';

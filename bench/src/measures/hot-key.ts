@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
 import { alignClock } from '../clock.js';
 import { CONCURRENCY } from '../drain-round.js';
-import { percentile, row } from '../figures.js';
+import { percentile } from 'test-servers';
+import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
 import { Program } from '../program.js';
 import type { ReplacerArguments, ReplacerReport } from '../replacer/report.js';

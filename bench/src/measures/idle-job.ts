@@ -1,7 +1,8 @@
 import { alignClock, machineTime } from '../clock.js';
 import { dueAfterAdding } from '../drain-round.js';
 import { inFlight } from '../in-flight.js';
-import { percentile, row } from '../figures.js';
+import { percentile } from 'test-servers';
+import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
 import { payloads } from '../payload.js';
 import { RunCount } from '../run-count.js';

@@ -1,4 +1,5 @@
-import { percentile, row } from '../figures.js';
+import { percentile } from 'test-servers';
+import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
 import { payloadOf } from '../payload.js';
 import { pickupRound } from '../pickup-round.js';

@@ -1,4 +1,5 @@
-import { percentile, row } from '../figures.js';
+import { percentile } from 'test-servers';
+import { row } from '../figures.js';
 import { latenessRound, type Lateness } from '../lateness-round.js';
 import type { Measure, Row } from '../measure.js';
 import { alternate } from '../rounds.js';

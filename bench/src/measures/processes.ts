@@ -3,7 +3,7 @@ import { ConsumerProcess } from '../consumer-process.js';
 import { addBeforeDue, CONCURRENCY, dueAfterAdding } from '../drain-round.js';
 import { row } from '../figures.js';
 import type { Measure, Row, Settings } from '../measure.js';
-import { nodeStats } from '../node-stats.js';
+import { nodeStats } from 'test-servers';
 import { payloads } from '../payload.js';
 import { alternate } from '../rounds.js';
 import { bullMq } from '../systems/bullmq.js';

@@ -1,6 +1,7 @@
 import { alignClock, machineTime } from '../clock.js';
 import { CONCURRENCY } from '../drain-round.js';
-import { percentile, row } from '../figures.js';
+import { percentile } from 'test-servers';
+import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
 import { addResidents } from '../residents.js';
 import { nestDq } from '../systems/nest-dq.js';

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
-import { FakeClock } from 'test-servers';
+import { FakeClock, nodeCounter, percentile } from 'test-servers';
 import { allStored, atLeast, atMost, none, type Experiment } from '../experiment.js';
 import type { Lab } from '../lab.js';
 import type { Schedule } from '../log.js';
-import { latenesses, percentile } from '../measures.js';
-import { nodeCounter } from '../node-stats.js';
+import { latenesses } from '../measures.js';
 import type { ProducerSide } from '../producer-side.js';
 
 /** Seconds. */

@@ -1,7 +1,6 @@
-import type { BeanstalkdServer } from 'test-servers';
+import { type BeanstalkdServer, nodeCounter } from 'test-servers';
 import { allStored, atMost, none, type Experiment } from '../experiment.js';
-import type { Lab } from '../lab.js';
-import { countCopies, nodeCounter } from '../node-stats.js';
+import { copiesOn, type Lab } from '../lab.js';
 import type { ProducerSide } from '../producer-side.js';
 import { atPace } from '../waiting.js';
 
@@ -84,7 +83,7 @@ async function refusedPuts(node: BeanstalkdServer): Promise<number> {
 /** It answers puts and deletions for which its log has no record. */
 async function logStopped(node: BeanstalkdServer): Promise<boolean> {
   const puts = await nodeCounter(node, 'total-jobs');
-  const copies = (await countCopies(node)) ?? Infinity;
+  const copies = (await copiesOn(node)) ?? Infinity;
   return (await nodeCounter(node, 'binlog-records-written')) < puts + (puts - copies);
 }
 

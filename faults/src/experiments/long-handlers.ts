@@ -1,7 +1,7 @@
 import { atLeast, atMost, none, type Experiment } from '../experiment.js';
 import type { Lab } from '../lab.js';
 import { extraStarts } from '../measures.js';
-import { nodeCounter } from '../node-stats.js';
+import { nodeCounter } from 'test-servers';
 
 /** Seconds: what the library gives a reserved copy on its node; not an option. */
 const TTR = 60;

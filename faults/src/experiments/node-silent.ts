@@ -1,8 +1,7 @@
 import { allStored, atMost, none, type Experiment } from '../experiment.js';
 import type { Lab } from '../lab.js';
-import { percentile } from '../measures.js';
+import { percentile, Proxy } from 'test-servers';
 import type { ProducerSide } from '../producer-side.js';
-import { Proxy } from 'test-servers';
 import { atPace } from '../waiting.js';
 
 /** Milliseconds. */

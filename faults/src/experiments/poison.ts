@@ -1,8 +1,7 @@
 import { atMost, none, type Experiment } from '../experiment.js';
 import type { Lab } from '../lab.js';
-import { latenesses, percentile } from '../measures.js';
-import { nodeCounter } from '../node-stats.js';
-import { putRaw } from '../node-wire.js';
+import { nodeCounter, percentile, putRaw } from 'test-servers';
+import { latenesses } from '../measures.js';
 import { TASKS } from '../task.js';
 import { atPace } from '../waiting.js';
 

@@ -1,7 +1,6 @@
-import { startRedis } from 'test-servers';
+import { Proxy, startRedis } from 'test-servers';
 import { noneBut, type Experiment } from '../experiment.js';
 import { recoveryTime, runsDuring } from '../measures.js';
-import { Proxy } from 'test-servers';
 
 /** Milliseconds. What is written to the master after its replica was cut off is lost with it. */
 const LOST_WRITES = 200;

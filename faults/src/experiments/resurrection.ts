@@ -1,7 +1,8 @@
 import { isLost } from '../checker.js';
 import { atLeast, atMost, none, type Experiment } from '../experiment.js';
 import { extraStarts } from '../measures.js';
-import { countCopies, nodeCounter } from '../node-stats.js';
+import { copiesOn } from '../lab.js';
+import { nodeCounter } from 'test-servers';
 
 /**
  * One node twice forgets what it did. First it comes back with its disk as it was before jobs were done and revoked, so
@@ -31,7 +32,7 @@ export const resurrection: Experiment = {
     // The old jobs come first, so that theirs are the lowest numbers.
     const old = numbers(await producer.addMany(quarter, (i) => ({ due: oldDue + 10 * (i % 100) })));
     const early = numbers(await producer.addMany(2 * quarter, (i) => ({ due: first.at(i / (2 * quarter)) })));
-    const onlyOldAreThere = async () => (await countCopies(node)) === old.length;
+    const onlyOldAreThere = async () => (await copiesOn(node)) === old.length;
     await node.saveData();
     await producer.revokeMany(early.filter((job) => job % 2 === 0));
     await lab.eventually('the others ran', () => early.every(isOver));
@@ -51,10 +52,10 @@ export const resurrection: Experiment = {
     await producer.revokeMany(old.filter((job) => job % 2 === 0));
     await lab.eventually('all that was due ran', () => lab.open() === innocents.length);
     await lab.eventually('only innocent copies are on the other nodes', async () => {
-      const counts = await Promise.all(others.map(countCopies));
+      const counts = await Promise.all(others.map(copiesOn));
       return counts.every((count) => count === innocents.length);
     });
-    const left = (await countCopies(node))!;
+    const left = (await copiesOn(node))!;
     const looked = Date.now();
 
     const found = await lab.settle();

@@ -38,6 +38,9 @@ apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
 
 /** Safe if several processes call it at once: one installs, the others wait and find the work done. */
 export async function installWithApt(packages: readonly string[]): Promise<void> {
+  process.stderr.write(
+    `The tests need ${packages.join(' and ')}. As root, they are now installed: apt-get install ${packages.join(' ')}\n`,
+  );
   const folder = await mkdtemp(join(tmpdir(), 'test-servers-apt-'));
   try {
     // Output to a file, and a session of its own: were we killed, a broken pipe or Ctrl-C would leave dpkg half done.

@@ -71,7 +71,7 @@ export class BeanstalkdServer extends Server {
   }
 
   protected override async serves(pid: number): Promise<boolean> {
-    const stats = await ask(this.port, 'stats', REPLY_LIMIT);
+    const stats = await ask(this, 'stats', REPLY_LIMIT);
     return stats.includes(`\npid: ${pid}\n`);
   }
 

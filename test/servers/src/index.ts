@@ -1,6 +1,18 @@
 export { startBeanstalkd, type BeanstalkdOptions, type BeanstalkdServer } from './beanstalkd.js';
+export { percentile, tableLine } from './figures.js';
 export { runCommand, untilSignal, type Command } from './command.js';
 export { FakeClock } from './faketime.js';
 export { Proxy, type Target } from './proxy.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis.js';
 export { ensureServers, type Host, type ProgramName } from './programs.js';
+export { eventually } from './waiting.js';
+export {
+  ask,
+  askAll,
+  nodeCopies,
+  nodeCounter,
+  nodeStats,
+  putRaw,
+  type Address,
+  type NodeStats,
+} from './wire.js';

@@ -80,7 +80,7 @@ export class RedisServer extends Server {
   }
 
   private ask(command: string): Promise<string> {
-    return ask(this.port, command, REPLY_LIMIT);
+    return ask(this, command, REPLY_LIMIT);
   }
 }
 

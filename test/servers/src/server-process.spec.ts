@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { transformFile } from '@swc/core';
 import { ServerProcess } from './server-process.js';
-import { until, within } from './waiting.js';
+import { eventually, within } from './waiting.js';
 import { ask } from './wire.js';
 
 const LIMIT = 20_000;
@@ -51,7 +51,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
 
 /** Rather than whether the process id is gone: a container without an init keeps dead orphans as zombies. */
 const refusesConnections = (port: number) =>
-  ask(port, 'PING', 200).then(
+  ask({ host: '127.0.0.1', port }, 'PING', 200).then(
     () => false,
     (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
   );
@@ -71,8 +71,8 @@ describe('ServerProcess', () => {
     await expect(Promise.all(ports.map(refusesConnections))).resolves.toEqual([false, false, false]);
     parent.kill('SIGKILL');
     for (const port of ports)
-      await until(LIMIT, `the server on port ${port} to end`, () => refusesConnections(port));
-    await until(LIMIT, 'the folders to go', async () => (await readdir(temporary)).length === 0);
+      await eventually(`the server on port ${port} ends`, () => refusesConnections(port));
+    await eventually('the folders are gone', async () => (await readdir(temporary)).length === 0);
   }, 60_000);
 
   it('lets its parent end by itself once it is stopped', async () => {

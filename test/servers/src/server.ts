@@ -3,7 +3,7 @@ import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { places, type Place, type PortRange } from './place.js';
 import { ServerProcess, type Exit } from './server-process.js';
-import { until } from './waiting.js';
+import { eventually } from './waiting.js';
 
 const START_LIMIT = 60_000;
 
@@ -119,16 +119,20 @@ export abstract class Server {
   private async ready(process: ServerProcess): Promise<void> {
     let problem: unknown;
     try {
-      await until(START_LIMIT, `${this.program} to answer on port ${this.port}`, async () => {
-        // Until our process has bound the port, a stranger's server may answer there: hence the process id.
-        const serves = this.serves(process.pid).catch((error: unknown) => {
-          problem = error;
-          return false;
-        });
-        const ready = await Promise.race([serves, process.exited.then(() => false)]);
-        if (process.exit) throw new Error(`${this.program} ended before it answered on port ${this.port}`);
-        return ready;
-      });
+      await eventually(
+        `${this.program} answers on port ${this.port}`,
+        async () => {
+          // Until our process has bound the port, a stranger's server may answer there: hence the process id.
+          const serves = this.serves(process.pid).catch((error: unknown) => {
+            problem = error;
+            return false;
+          });
+          const ready = await Promise.race([serves, process.exited.then(() => false)]);
+          if (process.exit) throw new Error(`${this.program} ended before it answered on port ${this.port}`);
+          return ready;
+        },
+        START_LIMIT,
+      );
     } catch (error) {
       const output = await process.lastOutput();
       const { exit } = process;

@@ -1,5 +1,5 @@
-// Waiting with a limit: whoever waits says for what, and the error repeats it.
-import { setTimeout as sleep } from 'node:timers/promises';
+// Waiting with a limit: the caller says for what, and the error repeats it.
+import { setTimeout as pause } from 'node:timers/promises';
 
 const FIRST_PAUSE = 5;
 const LONGEST_PAUSE = 50;
@@ -8,7 +8,7 @@ const LONGEST_PAUSE = 50;
 export async function within<T>(limit: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited ${limit / 1000} s for ${what}, in vain`)), limit);
+    timer = setTimeout(() => reject(new Error(`not within ${limit / 1000} s: ${what}`)), limit);
   });
   try {
     return await Promise.race([promise, late]);
@@ -17,15 +17,19 @@ export async function within<T>(limit: number, what: string, promise: Promise<T>
   }
 }
 
-/** Asks again, at growing intervals of up to 50 ms, until `check` says yes. A check that throws ends the wait. */
-export async function until(
-  limit: number,
+/**
+ * Resolves as soon as the condition holds. It is checked at growing intervals of up to 50 ms. Rejects, by name, after
+ * `limit` milliseconds, when the condition throws, and when the signal aborts.
+ */
+export async function eventually(
   what: string,
-  check: () => boolean | Promise<boolean>,
+  condition: () => boolean | Promise<boolean>,
+  limit = 30_000,
+  signal?: AbortSignal,
 ): Promise<void> {
-  const deadline = performance.now() + limit;
-  for (let pause = FIRST_PAUSE; !(await check()); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
-    if (performance.now() > deadline) throw new Error(`waited ${limit / 1000} s for ${what}, in vain`);
-    await sleep(pause);
+  const end = performance.now() + limit;
+  for (let wait = FIRST_PAUSE; !(await condition()); wait = Math.min(2 * wait, LONGEST_PAUSE)) {
+    if (performance.now() > end) throw new Error(`not within ${limit / 1000} s: ${what}`);
+    await pause(wait, undefined, { signal });
   }
 }

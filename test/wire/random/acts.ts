@@ -50,11 +50,23 @@ const number = fc.oneof(
   ...[' ', 'x'].map((behind) => id.map((text) => text + behind)),
   constantFrom('', '4294967295', '4294967296', '18446744073709551615', '18446744073709551616', '1e1', '0x1'),
 );
-const name = constantFrom(
-  ...['', '-a', ' z', 'a b', '\xe9', 'a\0', 'n'.repeat(200), 'n'.repeat(201), '$', '()'],
+const name = constantFrom('', '-a', ' z', 'a b', '\xe9', 'a\0', 'n'.repeat(200), 'n'.repeat(201), '$', '()');
+const noCommand = constantFrom(
+  '',
+  ' ',
+  'x',
+  'STATS',
+  'stat',
+  'statsx',
+  'quix',
+  'reservex',
+  'peek',
+  'kick',
+  'use',
+  'put',
 );
 const mistakenLine = fc.oneof(
-  line`${constantFrom(...['', ' ', 'x', 'STATS', 'stat', 'statsx', 'quix', 'reservex', 'peek', 'kick', 'use', 'put'])}`,
+  line`${noCommand}`,
   line`${constantFrom('delete', 'peek', 'touch', 'kick-job', 'stats-job', 'reserve-job')} ${number}`,
   line`kick ${number}`,
   line`release ${number} 5 500`,

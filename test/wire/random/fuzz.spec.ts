@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { EmbeddedNode, type ListenAddress } from 'nest-dq/src/embedded/embedded-node.js';
+import { eventually } from 'test-servers';
 import { Peer } from '../../support/peer.js';
-import { eventually } from '../../support/waiting.js';
 import { LIMIT, runsOf } from './runs.js';
 import { streams } from './streams.js';
 

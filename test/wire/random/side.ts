@@ -1,5 +1,5 @@
+import { eventually } from 'test-servers';
 import { Peer } from '../../support/peer.js';
-import { eventually } from '../../support/waiting.js';
 import type { StartNode, WireNode } from '../nodes.js';
 
 /** One of the two nodes that are compared, and its clients. */
