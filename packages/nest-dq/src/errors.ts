@@ -78,6 +78,11 @@ export function factOf({ code, message }: DqError): string {
   return message.slice(`${code}: `.length);
 }
 
+/** The error of a value that is wrong, which says what was expected. */
+export function wrongValue(code: DqErrorCode, what: string, value: unknown, expected: string): DqError {
+  return new DqError(code, `${what} is ${show(value)}: expected ${expected}`);
+}
+
 /** A value as an error message shows it: short, quoted, never throwing. */
 export function show(value: unknown): string {
   if (typeof value === 'string')

@@ -1,5 +1,5 @@
 import { resolveBackoff, type ResolvedBackoff } from '../time/backoff.js';
-import { DqError, show } from '../errors.js';
+import { DqError, show, wrongValue } from '../errors.js';
 import type { JobOptions, OnDuplicate } from './job.js';
 import { parseDuration } from '../time/duration.js';
 
@@ -35,21 +35,23 @@ const DEFAULTS: ResolvedJobOptions = { onDuplicate: 'replace', priority: 1, allo
 /** Checks what a producer says of one job; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` of `patience` or inside `backoff`. */
 export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobOptions {
   if (options === undefined) return DEFAULTS;
-  if (typeof options !== 'object' || options === null) throw wrong('the job options', options, 'an object');
+  if (typeof options !== 'object' || options === null)
+    throw wrongValue('DQ_BAD_OPTION', 'the job options', options, 'an object');
   refuseUnknown(options, KNOWN, 'job');
   const { key, onDuplicate, priority, attempts, backoff, headers, allowPast, patience } = options;
   // A key that is there and undefined is an id that was forgotten: without it the job could never be found by its key.
   if ('key' in options) checkKey(key, '`key`', 'DQ_BAD_OPTION');
   if (onDuplicate !== undefined) {
     if (!ON_DUPLICATE.includes(onDuplicate))
-      throw wrong('`onDuplicate`', onDuplicate, "'replace', 'keep' or 'reject'");
-    if (key === undefined) throw wrong('`onDuplicate`', onDuplicate, 'a `key` beside it');
+      throw wrongValue('DQ_BAD_OPTION', '`onDuplicate`', onDuplicate, "'replace', 'keep' or 'reject'");
+    if (key === undefined)
+      throw wrongValue('DQ_BAD_OPTION', '`onDuplicate`', onDuplicate, 'a `key` beside it');
   }
   if (priority !== undefined && !PRIORITIES.includes(priority)) {
-    throw wrong('`priority`', priority, "'high', 'normal' or 'low'");
+    throw wrongValue('DQ_BAD_OPTION', '`priority`', priority, "'high', 'normal' or 'low'");
   }
   if (allowPast !== undefined && typeof allowPast !== 'boolean')
-    throw wrong('`allowPast`', allowPast, 'a boolean');
+    throw wrongValue('DQ_BAD_OPTION', '`allowPast`', allowPast, 'a boolean');
   if (headers !== undefined) checkHeaders(headers);
   return {
     key,
@@ -91,7 +93,7 @@ export function checkAttempts(attempts: unknown): number {
 /** A whole number of 1 or more, else `DQ_BAD_OPTION`. */
 export function checkCount(name: string, value: unknown): number {
   if (!Number.isSafeInteger(value) || (value as number) < 1) {
-    throw wrong(`\`${name}\``, value, 'a whole number of 1 or more');
+    throw wrongValue('DQ_BAD_OPTION', `\`${name}\``, value, 'a whole number of 1 or more');
   }
   return value as number;
 }
@@ -110,13 +112,10 @@ export function refuseUnknown(options: object, known: ReadonlySet<string>, what:
 function checkHeaders(headers: Record<string, string>): void {
   // A Map, or fetch's Headers, has its entries elsewhere: it would be stored as nothing.
   if (Object.prototype.toString.call(headers) !== '[object Object]') {
-    throw wrong('`headers`', headers, 'an object of texts');
+    throw wrongValue('DQ_BAD_OPTION', '`headers`', headers, 'an object of texts');
   }
   for (const [name, value] of Object.entries(headers)) {
-    if (typeof value !== 'string') throw wrong(`the header \`${name}\``, value, 'a text');
+    if (typeof value !== 'string')
+      throw wrongValue('DQ_BAD_OPTION', `the header \`${name}\``, value, 'a text');
   }
-}
-
-function wrong(what: string, value: unknown, expected: string): DqError {
-  return new DqError('DQ_BAD_OPTION', `${what} is ${show(value)}: expected ${expected}`);
 }

@@ -6,7 +6,7 @@ import { resolve as resolvePath } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { Disk } from '../disk/disk.js';
-import { DqError, show } from '../errors.js';
+import { DqError, wrongValue } from '../errors.js';
 import { systemClock } from '../time/clock.js';
 import { parseDuration, type Duration } from '../time/duration.js';
 import { InProcessNode } from './in-process-node.js';
@@ -149,19 +149,21 @@ function resolve(options: EmbeddedNodeOptions) {
   }
   const { dir, patience = DEFAULT_PATIENCE, maxJobSize = MAX_JOB_SIZE, warn = () => undefined } = options;
   if ('dir' in options && (typeof dir !== 'string' || dir === ''))
-    throw wrong('dir', dir, 'the path of a folder');
+    throw wrongValue('DQ_CONFIG', '`dir`', dir, 'the path of a folder');
   if (!Number.isInteger(maxJobSize) || maxJobSize < 1 || maxJobSize > LARGEST_JOB_SIZE) {
-    throw wrong('maxJobSize', maxJobSize, `bytes, a whole number from 1 to ${LARGEST_JOB_SIZE}`);
+    throw wrongValue(
+      'DQ_CONFIG',
+      '`maxJobSize`',
+      maxJobSize,
+      `bytes, a whole number from 1 to ${LARGEST_JOB_SIZE}`,
+    );
   }
-  if (typeof warn !== 'function') throw wrong('warn', warn, 'a function that takes a text');
+  if (typeof warn !== 'function')
+    throw wrongValue('DQ_CONFIG', '`warn`', warn, 'a function that takes a text');
   return {
     dir: dir === undefined ? undefined : resolvePath(dir),
     patience: parseDuration(patience, '`patience`'),
     maxJobSize,
     warn,
   };
-}
-
-function wrong(field: string, value: unknown, expected: string): DqError {
-  return new DqError('DQ_CONFIG', `\`${field}\` is ${show(value)}: expected ${expected}`);
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, isIPv6, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { DqError, show } from '../errors.js';
+import { DqError, wrongValue } from '../errors.js';
 
 /** What `EmbeddedNode.listen` takes. */
 export interface ListenOptions {
@@ -130,16 +130,12 @@ function resolve(options: ListenOptions): Required<ListenOptions> {
   }
   const { port = DEFAULTS.port, host = DEFAULTS.host, maxConnections = DEFAULTS.maxConnections } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw wrong('port', port, 'a whole number from 0 (any free port) to 65535');
+    throw wrongValue('DQ_CONFIG', '`port`', port, 'a whole number from 0 (any free port) to 65535');
   }
   if (typeof host !== 'string' || host === '')
-    throw wrong('host', host, "a name or an address, such as '127.0.0.1'");
+    throw wrongValue('DQ_CONFIG', '`host`', host, "a name or an address, such as '127.0.0.1'");
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
-    throw wrong('maxConnections', maxConnections, 'a whole number of 1 or more');
+    throw wrongValue('DQ_CONFIG', '`maxConnections`', maxConnections, 'a whole number of 1 or more');
   }
   return { port, host, maxConnections };
-}
-
-function wrong(field: string, value: unknown, expected: string): DqError {
-  return new DqError('DQ_CONFIG', `\`${field}\` is ${show(value)}: expected ${expected}`);
 }

@@ -1,5 +1,5 @@
 import type { DqEvents } from './events.js';
-import { DqError, show } from '../errors.js';
+import { wrongValue } from '../errors.js';
 import type { DelayedJob, HandlerMethod } from '../api/job.js';
 
 /** The job that is about to be scheduled, as far as hooks see it. */
@@ -86,13 +86,12 @@ export function handlerHook(hooks: readonly DqHooks[]): Around | undefined {
 export function checkHooks(hooks: unknown): readonly DqHooks[] {
   const names = ['onSchedule', 'aroundHandler', 'onStart'] as const;
   const expected = `a list of objects with the methods ${names.join(', ')}, or some of them`;
-  if (!Array.isArray(hooks))
-    throw new DqError('DQ_CONFIG', `\`hooks\` is ${show(hooks)}: expected ${expected}`);
+  if (!Array.isArray(hooks)) throw wrongValue('DQ_CONFIG', '`hooks`', hooks, expected);
   hooks.forEach((hook: unknown, index) => {
     const methods = typeof hook === 'object' && hook !== null ? (hook as Record<string, unknown>) : {};
     const given = names.filter((name) => methods[name] !== undefined);
     if (given.length > 0 && given.every((name) => typeof methods[name] === 'function')) return;
-    throw new DqError('DQ_CONFIG', `\`hooks[${index}]\` is ${show(hook)}: expected ${expected}`);
+    throw wrongValue('DQ_CONFIG', `\`hooks[${index}]\``, hook, expected);
   });
   return hooks as readonly DqHooks[];
 }

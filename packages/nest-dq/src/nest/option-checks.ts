@@ -1,11 +1,11 @@
 import type { LoggerService } from '@nestjs/common';
 import { isTubeName } from '../beanstalk/codec/commands.js';
-import { DqError, show } from '../errors.js';
+import { DqError, wrongValue } from '../errors.js';
 import { parseDuration, type Duration } from '../time/duration.js';
 
 /** `DQ_CONFIG`: what is wrong, the value that was given, and what was expected. */
 export function wrong(what: string, value: unknown, expected: string): DqError {
-  return new DqError('DQ_CONFIG', `${what} is ${show(value)}: expected ${expected}`);
+  return wrongValue('DQ_CONFIG', what, value, expected);
 }
 
 /** Runs a check of a lower layer; what it refuses is the configuration's fault, and `where` says whose. */

@@ -1,4 +1,4 @@
-import { DqError, show, toError } from '../errors.js';
+import { DqError, show, toError, wrongValue } from '../errors.js';
 import { parseWhen, type When } from '../time/instant.js';
 
 /** When a series occurs: a cron expression, or a calendar of your own. */
@@ -39,9 +39,9 @@ function checkCalendar(plan: unknown): RecurrenceCalendar {
   if (isCalendar && typeof name === 'string' && name.trim() !== '' && name.length <= LONGEST_NAME) {
     return plan as RecurrenceCalendar;
   }
-  const is = isCalendar ? `the name of its plan is ${show(name)}` : `its plan is ${show(plan)}`;
+  const [what, value] = isCalendar ? ['the name of its plan', name] : ['its plan', plan];
   const expected = `a cron expression, or { name: a text of up to ${LONGEST_NAME} characters, next: (after) => … }`;
-  throw new DqError('DQ_CONFIG', `${is}: expected ${expected}`);
+  throw wrongValue('DQ_CONFIG', what, value, expected);
 }
 
 async function cron(expression: string, timezone: string): Promise<Occurrences> {
@@ -106,5 +106,5 @@ function checkZone(tz: unknown): string {
   } catch {
     // said below
   }
-  throw new DqError('DQ_CONFIG', `\`tz\` is ${show(tz)}: expected a time zone such as 'Europe/Berlin'`);
+  throw wrongValue('DQ_CONFIG', '`tz`', tz, "a time zone such as 'Europe/Berlin'");
 }

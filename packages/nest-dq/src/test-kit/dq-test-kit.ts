@@ -4,7 +4,7 @@
  */
 import type { TestingModuleBuilder } from '@nestjs/testing';
 import type { DqConsumer } from '../consumer/consumer.js';
-import { DqError, show } from '../errors.js';
+import { DqError, wrongValue } from '../errors.js';
 import { ENVIRONMENT, type Backend, type Environment } from '../nest/environment.js';
 import { resolveOptions, type DqOptions, type ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';
@@ -15,7 +15,7 @@ import { parseDuration, type Duration } from '../time/duration.js';
 import { parseWhen, type When } from '../time/instant.js';
 import { tubeName, type AsJson, type Tube } from '../api/tube.js';
 import { KitCluster, type ScheduledJob } from './kit-cluster.js';
-import { Gate, KitLedger } from './kit-ledger.js';
+import { KitLedger } from './kit-ledger.js';
 import { Polls } from './polls.js';
 import { present } from './real-time.js';
 import { RunTally, type RunCounts } from './run-tally.js';
@@ -58,9 +58,8 @@ export class DqTestKit {
   private readonly tally = new RunTally(this.polls);
   /** Without a prefix. */
   private readonly polled: readonly string[];
-  private readonly gates = new Set<Gate>();
-  /** Of applications that were compiled, and neither initialized nor closed. */
-  private readonly idle = new Set<Gate>();
+  /** Of each application that was not stopped. */
+  private readonly ledgers = new Set<KitLedger>();
   /** By their names; undefined is that of the one without a name. */
   private readonly clusters = new Map<string | undefined, KitCluster>();
   private readonly asleep = new Set<number>();
@@ -76,10 +75,10 @@ export class DqTestKit {
     refuseUnknown(options, KNOWN, 'test kit');
     const { now = present(), nodes = 3, patience = '2s', polls = [] } = options;
     if (!Number.isInteger(nodes) || nodes < 1 || nodes > MOST_NODES) {
-      throw new DqError('DQ_BAD_OPTION', `\`nodes\` is ${show(nodes)}: expected 1 to ${MOST_NODES}`);
+      throw wrongValue('DQ_BAD_OPTION', '`nodes`', nodes, `1 to ${MOST_NODES}`);
     }
     if (!Array.isArray(polls)) {
-      throw new DqError('DQ_BAD_OPTION', `\`polls\` is ${show(polls)}: expected a list of tubes`);
+      throw wrongValue('DQ_BAD_OPTION', '`polls`', polls, 'a list of tubes');
     }
     this.nodes = nodes;
     this.polled = polls.map((tube: string | Tube) => tubeName(tube, ''));
@@ -217,22 +216,22 @@ export class DqTestKit {
       for (const tube of this.polled) this.polls.add(settings.prefix + tube);
       for (const index of this.asleep) shared.nodes[index]!.sleep();
     }
-    const gate = new Gate();
-    this.gates.add(gate);
-    this.idle.add(gate);
+    const ledger = new KitLedger(shared.ledger, this.tally);
+    this.ledgers.add(ledger);
+    const noLongerIdle = async () => void (ledger.isIdle = false);
     return {
       cluster: shared.reach(settings),
-      ledger: new KitLedger(shared.ledger, gate, this.tally),
-      open: async () => void this.idle.delete(gate),
-      stopped: (stop) => this.stopped(stop, gate),
-      close: async () => void this.idle.delete(gate),
+      ledger,
+      open: noLongerIdle,
+      stopped: (stop) => this.stopped(stop, ledger),
+      close: noLongerIdle,
     };
   }
 
   /** What a drain waits for takes time, which nobody else lets pass: claims are answered, and their jobs given back. */
-  private async stopped(stop: Promise<void>, gate: Gate): Promise<void> {
-    this.gates.delete(gate);
-    gate.open();
+  private async stopped(stop: Promise<void>, ledger: KitLedger): Promise<void> {
+    this.ledgers.delete(ledger);
+    ledger.letClaimsPass();
     await this.next(() => this.travel.until(stop));
     await stop;
   }
@@ -240,7 +239,7 @@ export class DqTestKit {
   private go(end: () => number): Promise<RunCounts> {
     if (this.closed) throw new DqError('DQ_CLOSED', 'the test kit is closed');
     this.checkUsed();
-    if (this.idle.size > 0) {
+    if ([...this.ledgers].some(({ isIdle }) => isIdle)) {
       throw new DqError(
         'DQ_CONFIG',
         'an application on this kit was not started, so none of its handlers would run: expected `await app.init()` before',
@@ -249,11 +248,11 @@ export class DqTestKit {
     return this.next(async () => {
       const to = end();
       this.polls.journey();
-      for (const gate of this.gates) gate.open();
+      for (const ledger of this.ledgers) ledger.letClaimsPass();
       try {
         await this.travel.to(to);
       } finally {
-        for (const gate of this.gates) gate.close();
+        for (const ledger of this.ledgers) ledger.holdClaims();
       }
       return this.tally.take();
     });
@@ -276,6 +275,6 @@ export class DqTestKit {
 
   private checkIndex(index: number): void {
     if (Number.isInteger(index) && index >= 0 && index < this.nodes) return;
-    throw new DqError('DQ_BAD_OPTION', `the node is ${show(index)}: expected 0 to ${this.nodes - 1}`);
+    throw wrongValue('DQ_BAD_OPTION', 'the node', index, `0 to ${this.nodes - 1}`);
   }
 }

@@ -2,34 +2,30 @@ import type { Ledger, LedgerListener, TubeLedger } from '../ledger/ledger.js';
 import type { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import type { RunTally } from './run-tally.js';
 
-/** Lets claims pass, or keeps them waiting: without an answer no handler begins. */
-export class Gate {
+/**
+ * One application's way to a ledger that it may share with others. Its runs are counted, and its claims wait until the kit
+ * lets them pass: without an answer no handler begins.
+ */
+export class KitLedger implements Ledger {
+  /** The application was compiled, and neither initialized nor closed. */
+  isIdle = true;
   private isOpen = false;
   private waiting: (() => void)[] = [];
-
-  open(): void {
-    this.isOpen = true;
-    for (const pass of this.waiting.splice(0)) pass();
-  }
-
-  close(): void {
-    this.isOpen = false;
-  }
-
-  async pass(): Promise<void> {
-    if (!this.isOpen) await new Promise<void>((resolve) => this.waiting.push(resolve));
-  }
-}
-
-/** One application's way to a ledger that it may share with others: its claims pass a gate, and its runs are counted. */
-export class KitLedger implements Ledger {
   private readonly tubes = new Map<string, TubeLedger>();
 
   constructor(
     private readonly ledger: MemoryLedger,
-    private readonly gate: Gate,
     private readonly tally: RunTally,
   ) {}
+
+  letClaimsPass(): void {
+    this.isOpen = true;
+    for (const pass of this.waiting.splice(0)) pass();
+  }
+
+  holdClaims(): void {
+    this.isOpen = false;
+  }
 
   tube(name: string): TubeLedger {
     let tube = this.tubes.get(name);
@@ -53,7 +49,7 @@ export class KitLedger implements Ledger {
   private watched(name: string): TubeLedger {
     const tube = this.ledger.tube(name);
     const claim: TubeLedger['claim'] = async (requests, settled, sparedFrom) => {
-      await this.gate.pass();
+      if (!this.isOpen) await new Promise<void>((pass) => this.waiting.push(pass));
       const answers = await tube.claim(requests, settled, sparedFrom);
       answers.forEach((answer, i) => this.tally.claimed(name, requests[i]!.id, answer));
       return answers;

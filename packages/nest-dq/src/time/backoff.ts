@@ -1,4 +1,4 @@
-import { DqError, show } from '../errors.js';
+import { DqError, show, wrongValue } from '../errors.js';
 import { parseDuration, type Duration } from './duration.js';
 
 /** How long to wait before the next attempt. */
@@ -37,10 +37,8 @@ export const DEFAULT_BACKOFF: ResolvedBackoff = {
 /** Checks a plan and fills its defaults; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for its durations. */
 export function resolveBackoff(plan: BackoffPlan): ResolvedBackoff {
   if (typeof plan !== 'object' || plan === null || (plan.type !== 'fixed' && plan.type !== 'exponential')) {
-    throw new DqError(
-      'DQ_BAD_OPTION',
-      `\`backoff\` is ${show(plan)}: expected { type: 'fixed' or 'exponential', delay?, max?, jitter? }`,
-    );
+    const expected = "{ type: 'fixed' or 'exponential', delay?, max?, jitter? }";
+    throw wrongValue('DQ_BAD_OPTION', '`backoff`', plan, expected);
   }
   const unknown = Object.keys(plan).find((field) => !(field in DEFAULT_BACKOFF));
   if (unknown !== undefined) {
@@ -52,7 +50,7 @@ export function resolveBackoff(plan: BackoffPlan): ResolvedBackoff {
   const { type } = plan;
   const jitter = plan.jitter ?? (type === 'fixed' ? 0 : DEFAULT_BACKOFF.jitter);
   if (typeof jitter !== 'number' || !(jitter >= 0 && jitter <= 1)) {
-    throw new DqError('DQ_BAD_OPTION', `\`backoff.jitter\` is ${show(jitter)}: expected 0 to 1`);
+    throw wrongValue('DQ_BAD_OPTION', '`backoff.jitter`', jitter, '0 to 1');
   }
   const delay = parseDuration(plan.delay ?? DEFAULT_BACKOFF.delay, '`backoff.delay`');
   return { type, delay, max: resolveMax(plan, delay), jitter };
