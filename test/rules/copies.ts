@@ -21,8 +21,8 @@ export const COPIES: readonly Rule[] = [
       ]),
       ...unit('producer/producer.spec.ts', 'is due by ledger time, to the millisecond', [
         'producer/cluster-producer.ts',
-        'return due(ledger.tube(tube).now() - (clock.now() - calledAt));',
-        'return due(clock.wall() - (clock.now() - calledAt));',
+        'return due(this.context.now(tube) - (this.parts.clock.now() - calledAt));',
+        'return due(this.parts.clock.wall() - (this.parts.clock.now() - calledAt));',
       ]),
       ...contract(
         'ledger.spec.ts',
@@ -133,7 +133,7 @@ export const COPIES: readonly Rule[] = [
         'producer/patience.spec.ts',
         'waits for them, and is due as if it had been stored at once: %s',
         [
-          'producer/adds.ts',
+          'producer/job-adder.ts',
           'const id = this.newId(job);\n      const stored',
           'const id = firstId;\n      const stored',
         ],

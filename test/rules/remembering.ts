@@ -55,7 +55,7 @@ export const REMEMBERING: readonly Rule[] = [
         ['verbs/open.ts', 'count(record, generation, due, announced)', ''],
       ),
       ...unit(
-        'producer/adds.spec.ts',
+        'producer/job-adder.spec.ts',
         'owes every copy from its opening on, for its process may die before the commit',
         ['copies/storing.ts', 'return 2 ** cluster.settings.replicas - 1;', 'return 0;'],
       ),

@@ -120,20 +120,20 @@ export const SCHEDULES: readonly Rule[] = [
       ...unit(
         'producer/producer.spec.ts',
         'says so too when a run of it has failed, and it waits for a retry',
-        ['producer/adds.ts', 'if (answer?.begun) return', 'if (!answer) return'],
+        ['producer/job-adder.ts', 'if (answer?.begun) return', 'if (!answer) return'],
       ),
       ...unit(
         'producer/producer.spec.ts',
         'says so too when every copy could be deleted, but had the time to run before',
-        ['producer/adds.ts', 'if (deleted && this.noneSurfaced(places, begunAt)) {', 'if (deleted) {'],
+        ['producer/job-adder.ts', 'if (deleted && this.noneSurfaced(places, begunAt)) {', 'if (deleted) {'],
       ),
       ...unit(
-        'producer/adds.spec.ts',
+        'producer/job-adder.spec.ts',
         'does not say that another job was kept when its own ran, adopted by a claim: %s, %s',
-        ['producer/adds.ts', "return why === 'overtaken' ? overtaken(", 'return !why ? overtaken('],
+        ['producer/job-adder.ts', "return why === 'overtaken' ? overtaken(", 'return !why ? overtaken('],
       ),
       ...unit(
-        'producer/adds.spec.ts',
+        'producer/job-adder.spec.ts',
         'has its own receipt when its commit got no answer, and another add came before it was asked again',
         [
           'producer/generations.ts',
@@ -142,10 +142,10 @@ export const SCHEDULES: readonly Rule[] = [
         ],
       ),
       ...unit(
-        'producer/moves.spec.ts',
+        'producer/job-mover.spec.ts',
         'and has run what was moved, and added the key: it was moved all the same: %s',
         [
-          'producer/moves.ts',
+          'producer/job-mover.ts',
           "if (answer.kind === 'committed' || answer.why === 'overtaken') return undefined;",
           "if (answer.kind === 'committed') return undefined;",
         ],

@@ -1,8 +1,6 @@
 import { DqError, show } from '../errors.js';
-import type { PatienceOptions } from '../api/job.js';
-import { parseDuration } from '../time/duration.js';
 
-/** What a call was given beside its arguments, with no name that it does not know; `DQ_BAD_OPTION`. */
+/** The options of a call. `DQ_BAD_OPTION`: one has a name that the call does not know. */
 export function checkObject<T extends object>(
   what: string,
   options: T | undefined,
@@ -18,11 +16,6 @@ export function checkObject<T extends object>(
     'DQ_BAD_OPTION',
     `there is no ${JSON.stringify(unknown)} in ${what}: expected one of ${known.join(', ')}`,
   );
-}
-
-/** Milliseconds, `preset` unless given; `DQ_BAD_DURATION`. */
-export function patienceOf({ patience }: PatienceOptions, preset: number): number {
-  return patience === undefined ? preset : parseDuration(patience, '`patience`');
 }
 
 export function checkBoolean(name: string, value: unknown): void {

@@ -1,8 +1,3 @@
-import { encodePayload, type Content } from '../copies/payload.js';
-import { deleteCopies } from '../copies/deletion.js';
-import { owedAt } from '../copies/storing.js';
-import { DqError, toError } from '../errors.js';
-import { formatRef, parseRef, type JobTarget } from '../copies/job-ref.js';
 import { resolveJobOptions, withHeaders, type ResolvedJobOptions } from '../api/job-options.js';
 import type {
   AddResult,
@@ -15,42 +10,43 @@ import type {
   RescheduleResult,
   RevokeResult,
 } from '../api/job.js';
+import { schemaOf, storedTube, tubeName, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
+import { deleteCopies } from '../copies/deletion.js';
+import { formatRef, type JobTarget } from '../copies/job-ref.js';
+import { encodePayload, type Content } from '../copies/payload.js';
+import { owedAt } from '../copies/storing.js';
+import { DqError, toError } from '../errors.js';
 import type { Schedule } from '../ledger/requests.js';
 import type { Duration } from '../time/duration.js';
 import type { When } from '../time/instant.js';
-import { schemaOf, storedTube, tubeName, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
-import { Adds, type AddDone } from './adds.js';
-import { BatchedLedger } from './batched-ledger.js';
+import { addAll, listOf } from './add-many.js';
 import { BoundProducer } from './bound-producer.js';
-import { checkBoolean, checkObject, patienceOf } from './call-options.js';
+import { checkBoolean, checkObject } from './call-options.js';
 import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
-import { Lookups } from './lookups.js';
-import { addAll, listOf } from './many.js';
-import { Moves, type Change } from './moves.js';
+import { JobAdder, type AddDone } from './job-adder.js';
+import { JobFinder } from './job-finder.js';
+import { JobMover, type Change } from './job-mover.js';
 import { refuseInvalid } from './payload-check.js';
+import { ProducerContext, type ProducerParts } from './producer-context.js';
 import { DqProducer } from './producer.js';
-import type { ProducerParts } from './producer-parts.js';
-import { Retries, type PatientCall, type Together } from './retries.js';
-import { TubeTimes } from './tube-times.js';
+import type { PatientCall, Together } from './retries.js';
 import type { TubeProducer } from './tube-producer.js';
+import { TubeTimes } from './tube-times.js';
 
 /** The producer of one cluster. */
 export class ClusterProducer extends DqProducer {
-  private readonly adds: Adds;
-  private readonly moves: Moves;
-  private readonly lookups: Lookups;
+  private readonly context: ProducerContext;
+  private readonly adder: JobAdder;
+  private readonly mover: JobMover;
+  private readonly finder: JobFinder;
   private readonly times: TubeTimes;
-  private readonly batched: BatchedLedger;
-  private readonly retries: Retries;
-  private closed = false;
 
   constructor(private readonly parts: ProducerParts) {
     super();
-    this.batched = new BatchedLedger(parts.ledger, parts.clock);
-    this.retries = new Retries(parts.clock);
-    this.adds = new Adds(parts, this.batched, this.retries);
-    this.moves = new Moves(parts, this.batched);
-    this.lookups = new Lookups(parts, this.batched);
+    const context = (this.context = new ProducerContext(parts, 'nothing can be scheduled or revoked'));
+    this.adder = new JobAdder(context);
+    this.mover = new JobMover(context);
+    this.finder = new JobFinder(context);
     this.times = new TubeTimes(parts.ledger, parts.clock);
   }
 
@@ -90,22 +86,22 @@ export class ClusterProducer extends DqProducer {
   }
 
   override async revoke(ref: JobRef, options?: PatienceOptions & { abort?: boolean }): Promise<RevokeResult> {
-    this.refuseIfClosed();
+    this.context.refuseIfClosed();
     const { abort = false, patience } = checkObject('the revoke options', options, ['abort', 'patience']);
     checkBoolean('abort', abort);
-    const call = this.patientCall(patience, { repeatable: true });
-    const target = this.parse(ref);
+    const call = this.context.patientCall(patience, { repeatable: true });
+    const target = this.context.parse(ref);
     const { tube, id, born, due, places } = target;
     const { cluster, settleQueue } = this.parts;
     const request = { id, born, due, owed: owedAt(places), abort };
-    const batched = this.batched.tube(tube);
-    const { result, revoked } = await this.retries.run(call, () => batched.revoke(request));
+    const ledger = this.context.tube(tube);
+    const { result, revoked } = await this.context.retries.run(call, () => ledger.revoke(request));
     if (!revoked) return this.ended(target, result);
-    // The record's places go before the reference's: the job may have been moved since.
+    // The record's places are newer than the reference's: the job may have been moved since.
     const known = revoked.places.length > 0 ? revoked.places : revoked.generation === born ? places : [];
     const job = { id, generation: revoked.generation };
     const everywhere = await deleteCopies(cluster, settleQueue, tube, job, known);
-    // Nobody had one reserved, and the tombstone stood before: an overdue job in a backlog is revoked in time.
+    // Nobody had a copy reserved, and the tombstone came first: an overdue job in a backlog is revoked in time.
     return this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
   }
 
@@ -114,7 +110,7 @@ export class ClusterProducer extends DqProducer {
     when: When | { readonly delay: Duration },
     options?: PatienceOptions & { payload?: unknown; allowPast?: boolean },
   ): Promise<RescheduleResult> {
-    this.refuseIfClosed();
+    this.context.refuseIfClosed();
     const {
       payload,
       allowPast = false,
@@ -122,8 +118,8 @@ export class ClusterProducer extends DqProducer {
     } = checkObject('the reschedule options', options, ['payload', 'allowPast', 'patience']);
     checkBoolean('allowPast', allowPast);
     const calledAt = this.parts.clock.now();
-    const called = this.patientCall(patience);
-    const target = this.parse(ref);
+    const called = this.context.patientCall(patience);
+    const target = this.context.parse(ref);
     const due = dueAgain(when, allowPast);
     const content: Content | undefined = payload === undefined ? undefined : encodePayload(payload);
     if (content) await checkFor(ref, content);
@@ -132,31 +128,31 @@ export class ClusterProducer extends DqProducer {
   }
 
   override async find(ref: JobRef, options?: PatienceOptions): Promise<JobView | undefined> {
-    this.refuseIfClosed();
+    this.context.refuseIfClosed();
     const { patience } = checkObject('the find options', options, ['patience']);
-    const call = this.patientCall(patience);
-    const target = this.parse(ref);
-    return this.retries.run(call, () => this.lookups.find(target));
+    const call = this.context.patientCall(patience);
+    const target = this.context.parse(ref);
+    return this.context.retries.run(call, () => this.finder.find(target));
   }
 
-  /** Of a job that the ledger knows, as a copy has them; undefined when none is in reach. For series. */
+  /** The headers in a copy of a job that the ledger knows. Undefined: no copy is in reach. For series. */
   async headersOf(ref: JobRef): Promise<Readonly<Record<string, string>> | undefined> {
-    this.refuseIfClosed();
-    const target = this.parse(ref);
-    return this.retries.run(this.patientCall(), () => this.lookups.headersOf(target));
+    this.context.refuseIfClosed();
+    const target = this.context.parse(ref);
+    return this.context.retries.run(this.context.patientCall(), () => this.finder.headersOf(target));
   }
 
-  /** Reschedules, and writes headers over those that the job has. For series. */
+  /** Reschedules a job, and replaces its headers of the same names. For series. */
   async replan(
     ref: JobRef,
     when: number,
     headers: Readonly<Record<string, string>>,
   ): Promise<RescheduleResult> {
-    this.refuseIfClosed();
+    this.context.refuseIfClosed();
     const calledAt = this.parts.clock.now();
-    const target = this.parse(ref);
+    const target = this.context.parse(ref);
     const due = await this.dueIn(target.tube, dueAt(when, true), calledAt);
-    return this.move(target, due, { headers }, this.patientCall());
+    return this.move(target, due, { headers }, this.context.patientCall());
   }
 
   override tube(tube: string | Tube): TubeProducer<any> {
@@ -165,17 +161,12 @@ export class ClusterProducer extends DqProducer {
 
   /** Everything fails from now on. Idempotent. */
   close(): void {
-    this.closed = true;
-    this.retries.close();
+    this.context.close();
   }
 
   private move(target: JobTarget, due: number, change: Change, call: PatientCall): Promise<RescheduleResult> {
     const until = this.parts.clock.now() + call.patience;
-    return this.retries.run(call, () => this.moves.reschedule(target, due, change, until));
-  }
-
-  private patientCall(patience?: Duration, more?: Pick<PatientCall, 'repeatable'>): PatientCall {
-    return { patience: patienceOf({ patience }, this.parts.settings.patience), ...more };
+    return this.context.retries.run(call, () => this.mover.reschedule(target, due, change, until));
   }
 
   private add(
@@ -192,7 +183,7 @@ export class ClusterProducer extends DqProducer {
     });
   }
 
-  /** Without a promise, as long as ledger time is known: a job costs a third less. May throw what is wrong with it. */
+  /** Makes no promise if ledger time is known: that saves a third of a job's cost. May throw what is wrong with the job. */
   private addOne(
     tube: string | Tube,
     payload: unknown,
@@ -202,28 +193,28 @@ export class ClusterProducer extends DqProducer {
     done: AddDone,
     together?: Together,
   ): void {
-    this.refuseIfClosed();
+    this.context.refuseIfClosed();
     const resolved = resolveJobOptions(options);
     const { prefix } = this.parts.settings;
-    const name = tubeName(tube, prefix);
-    const storedAs = storedTube(name, prefix);
+    const storedAs = storedTube(tube, prefix);
+    const name = withoutPrefix(storedAs, prefix);
     const dueGiven = when(resolved);
     const content = encodePayload(payload);
     const learning = this.times.learning(storedAs);
     const carrying = this.carrying(resolved, name);
     const told = this.parts.events.heard('scheduled') ? this.telling(done) : done;
     const schema = schemaOf(tube);
-    // The last that may throw: a promise of it has an owner from here on.
+    // The last call that may throw: from here on its promise has an owner.
     const checking = schema && refuseInvalid(schema, content, name);
     const add = () => {
       const due = this.dueOf(storedAs, dueGiven, calledAt);
-      this.adds.add({ name, tube: storedAs, content, options: carrying, due, calledAt, together }, told);
+      this.adder.add({ tube: name, storedAs, content, options: carrying, due, calledAt, together }, told);
     };
     if (checking || learning) Promise.all([checking, learning]).then(add).catch(done);
     else add();
   }
 
-  /** With what the hooks add to the headers, in the context of the call. */
+  /** Called in the context of the caller: hooks may add headers. */
   private carrying(options: ResolvedJobOptions, tube: string): ResolvedJobOptions {
     const { onSchedule } = this.parts;
     if (!onSchedule) return options;
@@ -264,7 +255,7 @@ export class ClusterProducer extends DqProducer {
     jobs: Iterable<Job>,
     add: (job: Job, calledAt: number, together: Together, done: AddDone) => void,
   ): Promise<AddResult[]> {
-    this.refuseIfClosed();
+    this.context.refuseIfClosed();
     const { clock, settings } = this.parts;
     const calledAt = clock.now();
     tubeName(tube, settings.prefix);
@@ -272,36 +263,26 @@ export class ClusterProducer extends DqProducer {
     return addAll(listOf(jobs), clock, together, (job, done) => add(job, calledAt, together, done));
   }
 
-  /** Counts from the call, by ledger time, which the first call of a tube waits for a little. */
+  /** Counts from the call, by ledger time. The first call of a tube waits a little for that time. */
   private async dueIn(tube: StoredTube, due: Due, calledAt: number): Promise<number> {
     await this.times.learning(tube);
     return this.dueOf(tube, due, calledAt);
   }
 
   private dueOf(tube: StoredTube, due: Due, calledAt: number): number {
-    this.refuseIfClosed();
-    const { clock, ledger } = this.parts;
-    return due(ledger.tube(tube).now() - (clock.now() - calledAt));
-  }
-
-  private parse(ref: JobRef): JobTarget {
-    return parseRef(ref, this.parts.settings.prefix);
-  }
-
-  private refuseIfClosed(): void {
-    if (this.closed)
-      throw new DqError('DQ_CLOSED', 'the module is closed, so nothing can be scheduled or revoked');
+    this.context.refuseIfClosed();
+    return due(this.context.now(tube) - (this.parts.clock.now() - calledAt));
   }
 }
 
-/** The text of the reference itself; of one by key, what the ledger knew. */
+/** The text of the reference itself. For one by key: of the job that the ledger knew. */
 function refOf(target: JobTarget, known: Schedule | undefined): JobRefText | undefined {
   const { born } = target;
   if (born !== undefined) return formatRef({ ...target, born });
   return known && formatRef({ ...target, ...known, copies: known.places.length });
 }
 
-/** Only a reference by key knows its token, and so its schema; what others bring is checked when it runs. */
+/** Only a reference by key knows its tube, and so its schema. The payload of any other is checked when it runs. */
 async function checkFor(ref: JobRef, content: Content): Promise<void> {
   if (typeof ref !== 'object' || !('tube' in ref)) return;
   const schema = schemaOf(ref.tube);

@@ -3,19 +3,18 @@ import { readCopy } from '../copies/reading.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { makeDeadLetter } from '../copies/make-dead-letter.js';
 import { DqError, show } from '../errors.js';
-import { parseRef, type JobTarget } from '../copies/job-ref.js';
+import type { JobTarget } from '../copies/job-ref.js';
 import type { DiscardResult, JobRef, PatienceOptions, ReviveResult } from '../api/job.js';
 import type { Letter, LetterPage } from '../ledger/requests.js';
 import type { Duration } from '../time/duration.js';
 import { storedTube, withoutPrefix, type AsJson, type StoredTube, type Tube } from '../api/tube.js';
-import { BatchedLedger } from './batched-ledger.js';
-import { checkBetween, checkObject, patienceOf } from './call-options.js';
+import { checkBetween, checkObject } from './call-options.js';
 import { dueAfter, dueNow } from './due.js';
-import { Lookups } from './lookups.js';
 import { look } from './generations.js';
-import { Moves } from './moves.js';
-import type { ProducerParts } from './producer-parts.js';
-import { Retries, type PatientCall } from './retries.js';
+import { JobFinder } from './job-finder.js';
+import { JobMover } from './job-mover.js';
+import { ProducerContext, type ProducerParts } from './producer-context.js';
+import type { PatientCall } from './retries.js';
 
 /**
  * The dead letters of a tube: their copies stay buried on the nodes, and Redis has the list. They never expire. Inject it.
@@ -47,32 +46,29 @@ export abstract class DqDeadLetters {
 const LARGEST_PAGE = 1_000;
 
 export class ClusterDeadLetters extends DqDeadLetters {
-  private readonly batched: BatchedLedger;
-  private readonly moves: Moves;
-  private readonly lookups: Lookups;
-  private readonly retries: Retries;
-  private closed = false;
+  private readonly context: ProducerContext;
+  private readonly mover: JobMover;
+  private readonly finder: JobFinder;
 
-  constructor(private readonly parts: ProducerParts) {
+  constructor(parts: ProducerParts) {
     super();
-    this.batched = new BatchedLedger(parts.ledger, parts.clock);
-    this.moves = new Moves(parts, this.batched);
-    this.lookups = new Lookups(parts, this.batched);
-    this.retries = new Retries(parts.clock);
+    this.context = new ProducerContext(parts, 'dead letters cannot be reached');
+    this.mover = new JobMover(this.context);
+    this.finder = new JobFinder(this.context);
   }
 
   override async list<In>(
     tube: string | Tube<In>,
     page?: PatienceOptions & { limit?: number; cursor?: string },
   ): Promise<{ letters: DeadLetter<AsJson<In>>[]; cursor?: string }> {
-    this.refuseIfClosed();
+    this.context.refuseIfClosed();
     const { limit = 50, cursor, patience } = checkObject('the page', page, ['limit', 'cursor', 'patience']);
     checkBetween('limit', limit, 1, LARGEST_PAGE);
-    const call = this.patientCall(patience);
-    const storedAs = storedTube(tube, this.parts.settings.prefix);
+    const call = this.context.patientCall(patience);
+    const storedAs = storedTube(tube, this.context.settings.prefix);
     const after = cursor === undefined ? undefined : parseCursor(cursor);
-    const ledger = this.parts.ledger.tube(storedAs);
-    const found = await this.retries.run(call, () => look(ledger.letters({ limit, after })));
+    const ledger = this.context.ledger.tube(storedAs);
+    const found = await this.context.retries.run(call, () => look(ledger.letters({ limit, after })));
     const letters = await Promise.all(found.letters.map((letter) => this.opened(storedAs, letter)));
     const last = found.letters.at(-1);
     return {
@@ -83,8 +79,8 @@ export class ClusterDeadLetters extends DqDeadLetters {
 
   override async get(ref: JobRef, options?: PatienceOptions): Promise<DeadLetter | undefined> {
     const call = this.callOf('the get options', options);
-    const target = this.parse(ref);
-    const letter = await this.retries.run(call, () => this.letter(target));
+    const target = this.context.parse(ref);
+    const letter = await this.context.retries.run(call, () => this.letter(target));
     return letter && this.opened(target.tube, letter);
   }
 
@@ -94,17 +90,17 @@ export class ClusterDeadLetters extends DqDeadLetters {
   ): Promise<ReviveResult> {
     const { delay, patience } = checkObject('the revive options', options, ['delay', 'patience']);
     const dueIn = delay === undefined ? dueNow : dueAfter(delay);
-    const call = this.patientCall(patience);
-    const target = this.parse(ref);
-    const due = dueIn(this.parts.ledger.tube(target.tube).now());
-    const until = this.parts.clock.now() + call.patience;
-    return this.retries.run(call, () => this.tryRevive(target, due, until));
+    const call = this.context.patientCall(patience);
+    const target = this.context.parse(ref);
+    const due = dueIn(this.context.now(target.tube));
+    const until = this.context.clock.now() + call.patience;
+    return this.context.retries.run(call, () => this.tryRevive(target, due, until));
   }
 
   private async tryRevive(target: JobTarget, due: number, until: number): Promise<ReviveResult> {
     let letter = await this.letter(target);
     while (letter) {
-      if (await this.moves.revive(target.tube, letter, due, until)) return 'revived';
+      if (await this.mover.revive(target.tube, letter, due, until)) return 'revived';
       const still = await this.letter(target);
       if (still?.generation === letter.generation) return 'replaced';
       // Somebody else revived it in between; where it is dead again, this is another letter.
@@ -115,15 +111,15 @@ export class ClusterDeadLetters extends DqDeadLetters {
 
   override async discard(ref: JobRef, options?: PatienceOptions): Promise<DiscardResult> {
     const call = { ...this.callOf('the discard options', options), repeatable: true };
-    const target = this.parse(ref);
+    const target = this.context.parse(ref);
     const { tube, id } = target;
-    const { cluster, settleQueue } = this.parts;
-    const letter = await this.retries.run(call, () => this.letter(target));
+    const { cluster, settleQueue } = this.context;
+    const letter = await this.context.retries.run(call, () => this.letter(target));
     if (!letter) return this.stateOf(target);
     let tries = 0;
-    const taken = await this.retries.run(call, () => {
+    const taken = await this.context.retries.run(call, () => {
       tries++;
-      return this.batched.tube(tube).discard({ id, born: letter.born });
+      return this.context.tube(tube).discard({ id, born: letter.born });
     });
     // Asked once more, it finds nothing where it took the letter away before and its answer was lost.
     if (!taken && tries === 1) return this.stateOf(target);
@@ -133,44 +129,29 @@ export class ClusterDeadLetters extends DqDeadLetters {
 
   /** Everything fails from now on. Idempotent. */
   close(): void {
-    this.closed = true;
-    this.retries.close();
-  }
-
-  private parse(ref: JobRef): JobTarget {
-    this.refuseIfClosed();
-    return parseRef(ref, this.parts.settings.prefix);
+    this.context.close();
   }
 
   private letter({ tube, id, born }: JobTarget): Promise<Letter | undefined> {
-    return look(this.batched.tube(tube).letter({ id, born }));
+    return look(this.context.tube(tube).letter({ id, born }));
   }
 
   private callOf(what: string, options: PatienceOptions | undefined): PatientCall {
-    return this.patientCall(checkObject(what, options, ['patience']).patience);
-  }
-
-  private patientCall(patience: Duration | undefined): PatientCall {
-    return { patience: patienceOf({ patience }, this.parts.settings.patience) };
+    return this.context.patientCall(checkObject(what, options, ['patience']).patience);
   }
 
   /** Of a job that has no letter. */
   private async stateOf(target: JobTarget): Promise<Exclude<DiscardResult, 'discarded'>> {
-    const state = (await this.lookups.find(target))?.state;
+    const state = (await this.finder.find(target))?.state;
     // Dead, it died since it was asked for.
     return state === undefined || state === 'dead' ? 'unknown' : state;
   }
 
   /** The payload, and the key, are in the copies only. */
   private async opened(storedAs: StoredTube, letter: Letter): Promise<DeadLetter> {
-    const copy = await readCopy(this.parts.cluster, letter, letter.places);
-    const tube = withoutPrefix(storedAs, this.parts.settings.prefix);
+    const copy = await readCopy(this.context.cluster, letter, letter.places);
+    const tube = withoutPrefix(storedAs, this.context.settings.prefix);
     return makeDeadLetter({ tube, storedAs, letter, copy });
-  }
-
-  private refuseIfClosed(): void {
-    if (this.closed)
-      throw new DqError('DQ_CLOSED', 'the module is closed, so dead letters cannot be reached');
   }
 }
 

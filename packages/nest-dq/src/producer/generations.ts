@@ -6,14 +6,14 @@ import { YOUNG } from '../ledger/ledger.js';
 import type { CommitAnswer, CommitRequest } from '../ledger/requests.js';
 import type { Clock } from '../time/clock.js';
 import type { BatchedTube } from './batched-ledger.js';
-import type { ProducerParts } from './producer-parts.js';
+import type { ProducerContext } from './producer-context.js';
 
-/** How often what is under way is tried at least before it is given up: a commit, and what others come in between of. */
+/** A commit, and a call that others come in between of, is tried so often at least before it is given up. */
 const LEAST_TRIES = 3;
-/** Milliseconds. Time for a lost connection to come back: while there is none, calls fail at once. */
+/** Milliseconds. A lost connection may come back in this time: without one, calls fail at once. */
 const ASKED_EVERY = 500;
 
-/** The answer to what is asked before anything is stored: without one, nothing is and nothing will be. */
+/** The answer to a call that comes before anything is stored. Without an answer, nothing is stored and nothing will be. */
 export async function ask<T>(call: Promise<T>, outcome = 'nothing was stored'): Promise<T> {
   try {
     return await call;
@@ -23,14 +23,14 @@ export async function ask<T>(call: Promise<T>, outcome = 'nothing was stored'): 
   }
 }
 
-/** The same of a question that changes nothing. */
+/** The same for a question that changes nothing. */
 export function look<T>(call: Promise<T>): Promise<T> {
   return ask(call, 'nothing is known');
 }
 
 /**
- * Commits a stored generation, asking until then, by the clock, and three times at least. `DQ_LEDGER_DOWN`, or `DQ_CLOSED`,
- * with `indeterminate`: nothing may be deleted, for a claim decides.
+ * Commits a stored generation. It asks `until` then, by the clock, and three times at least. `DQ_LEDGER_DOWN` or
+ * `DQ_CLOSED`, with `indeterminate`: no copy may be deleted, because a claim decides.
  */
 export async function commit(
   ledger: BatchedTube,
@@ -60,27 +60,27 @@ function ofRepeat(answer: CommitAnswer, { generation }: CommitRequest): CommitAn
   return present && present.generation > generation ? { ...answer, why: 'overtaken' } : answer;
 }
 
-/** Takes an opened generation back, and deletes what was stored of it; true when nothing of it ran, nor can run. */
+/** Takes an opened generation back, and deletes its copies. True: nothing of it ran, nor can run. */
 export async function abortAndDelete(
-  { cluster, settleQueue, ledger, clock }: ProducerParts,
-  batched: BatchedTube,
+  context: ProducerContext,
   tube: StoredTube,
   id: string,
   stored: Stored,
   until: number,
 ): Promise<boolean> {
-  const answer = await answered(clock, until, () => batched.abort({ ...stored, id }));
+  const { cluster, settleQueue, clock } = context;
+  const answer = await answered(clock, until, () => context.tube(tube).abort({ ...stored, id }));
   if (answer === 'started') return false;
   const { generation, places } = stored;
   const deleted = await deleteCopies(cluster, settleQueue, tube, { id, generation }, places);
-  // Deleted copies can have run before, if a claim took the generation for the job.
-  const young = ledger.tube(tube).now() - generation < YOUNG;
+  // A deleted copy may have run before, if a claim adopted the generation.
+  const young = context.now(tube) - generation < YOUNG;
   return answer === 'aborted' || (deleted && young) || places.length === 0;
 }
 
 /**
- * The answer to what comes to the same however often it is asked. Undefined when the ledger was down until then, by the
- * clock, or is closed, which the caller's own error tells.
+ * The answer to a call that may be repeated without harm. Undefined: the ledger was down `until` then, by the clock, or it
+ * is closed. The caller's own error tells that.
  */
 export async function answered<T>(
   clock: Clock,
@@ -98,7 +98,7 @@ export async function answered<T>(
   }
 }
 
-/** Whether what others came in between of should not be tried once more: three times at least, and until then. */
+/** False: others came in between, and the call should be tried again: three times at least, and `until` then. */
 export function isEnough(tries: number, clock: Clock, until: number): boolean {
   return tries >= LEAST_TRIES && clock.now() >= until;
 }

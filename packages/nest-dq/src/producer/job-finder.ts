@@ -1,39 +1,35 @@
-import { readCopy } from '../copies/reading.js';
-import { formatRef, type JobTarget } from '../copies/job-ref.js';
 import type { JobView } from '../api/job.js';
 import { withoutPrefix } from '../api/tube.js';
+import { formatRef, type JobTarget } from '../copies/job-ref.js';
+import { readCopy } from '../copies/reading.js';
 import type { Schedule } from '../ledger/requests.js';
-import type { BatchedLedger } from './batched-ledger.js';
 import { look } from './generations.js';
-import type { ProducerParts } from './producer-parts.js';
+import type { ProducerContext } from './producer-context.js';
 
-/** Says of jobs how they stand: by the ledger, and of those that it does not know, by a copy. */
-export class Lookups {
-  constructor(
-    private readonly parts: Pick<ProducerParts, 'cluster' | 'settings'>,
-    private readonly batched: BatchedLedger,
-  ) {}
+/** Tells the state of a job: the ledger's, or, if the ledger does not know the job, that of a copy. */
+export class JobFinder {
+  constructor(private readonly context: ProducerContext) {}
 
   async find(target: JobTarget): Promise<JobView | undefined> {
     const { id, born, places } = target;
     const found = await this.known(target);
     if (found) return born === undefined || found.born === born ? this.view(target, found) : undefined;
     if (born === undefined) return undefined;
-    const copy = await readCopy(this.parts.cluster, { id, generation: born }, places);
+    const copy = await readCopy(this.context.cluster, { id, generation: born }, places);
     if (!copy) return undefined;
     const { due } = copy.header;
     return this.view(target, { state: 'waiting', born, generation: born, due, attempt: 0, places });
   }
 
-  /** Of a job that the ledger knows, as a copy has them; undefined when none is in reach. */
+  /** The headers in a copy of a job that the ledger knows. Undefined: no copy is in reach. */
   async headersOf(target: JobTarget): Promise<Readonly<Record<string, string>> | undefined> {
     const found = await this.known(target);
-    const copy = found && (await readCopy(this.parts.cluster, { id: target.id, ...found }, found.places));
+    const copy = found && (await readCopy(this.context.cluster, { id: target.id, ...found }, found.places));
     return copy && (copy.header.headers ?? {});
   }
 
   private known({ tube, id }: JobTarget): Promise<Schedule | undefined> {
-    return look(this.batched.tube(tube).find(id));
+    return look(this.context.tube(tube).find(id));
   }
 
   private view({ tube, id, key, copies, places }: JobTarget, found: Schedule): JobView {
@@ -44,7 +40,7 @@ export class Lookups {
       state: state === 'waiting' && attempt > 0 ? 'retrying' : state,
       id,
       ref,
-      tube: withoutPrefix(tube, this.parts.settings.prefix),
+      tube: withoutPrefix(tube, this.context.settings.prefix),
       ...(key === undefined ? {} : { key }),
       dueAt: new Date(due),
       attempt,

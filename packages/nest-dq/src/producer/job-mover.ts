@@ -1,29 +1,27 @@
+import type { RescheduleResult } from '../api/job.js';
+import type { StoredTube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
+import type { Envelope } from '../copies/header.js';
+import type { JobTarget } from '../copies/job-ref.js';
+import type { Place } from '../copies/location.js';
+import type { Content } from '../copies/payload.js';
 import { readCopy } from '../copies/reading.js';
 import {
   announcedBy,
   envelopeFor,
   owedAt,
   refuseTooLarge,
-  storeCopies,
   tooFewCopies,
   type Stored,
 } from '../copies/storing.js';
-import type { Envelope } from '../copies/header.js';
-import type { Content } from '../copies/payload.js';
 import { DqError, show } from '../errors.js';
-import type { JobTarget } from '../copies/job-ref.js';
-import type { RescheduleResult } from '../api/job.js';
-import type { StoredTube } from '../api/tube.js';
 import type { Letter, Opening, Refusal, Schedule, StoredGeneration } from '../ledger/requests.js';
-import type { Place } from '../copies/location.js';
-import type { BatchedLedger } from './batched-ledger.js';
 import { abortAndDelete, ask, commit, conflict, isEnough } from './generations.js';
-import type { ProducerParts } from './producer-parts.js';
+import type { ProducerContext } from './producer-context.js';
 
 type MoveOpening = Extract<Opening, { by: 'move' | 'revive' }>;
 
-/** A generation that gives way to another one of the same job. */
+/** A generation that gives way to another generation of the same job. */
 interface Present extends StoredGeneration {
   readonly born: number;
 }
@@ -38,7 +36,7 @@ interface Move {
   /** Ledger time, ms. */
   readonly due: number;
   readonly change: Change;
-  /** By the clock: how long what is under way is insisted on. */
+  /** By the clock: until then a call to the ledger is repeated. */
   readonly until: number;
 }
 
@@ -47,29 +45,26 @@ interface Refused {
   readonly present?: Schedule | undefined;
 }
 
-/** What of a job becomes another than it was, besides its time. */
+/** What changes besides the time. */
 export interface Change {
   readonly content?: Content | undefined;
-  /** Written over those of the same names. */
+  /** They replace headers of the same names. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Gives jobs another time: those that wait, and dead ones. The new copies are stored before the ledger decides. */
-export class Moves {
-  constructor(
-    private readonly parts: ProducerParts,
-    private readonly batched: BatchedLedger,
-  ) {}
+/** Gives another time to jobs that wait, and to dead ones. The new copies are stored before the ledger decides. */
+export class JobMover {
+  constructor(private readonly context: ProducerContext) {}
 
-  /** Goes on until then, by the clock, where others come in between; `DQ_CONFLICT`. */
+  /** If others come in between, it tries again `until` then, by the clock. `DQ_CONFLICT`. */
   async reschedule(target: JobTarget, due: number, change: Change, until: number): Promise<RescheduleResult> {
     const { tube, id, key } = target;
-    const find = () => ask(this.batched.tube(tube).find(id));
+    const find = () => ask(this.context.tube(tube).find(id));
     let found = await find();
     for (let tries = 1; ; tries++) {
       const outcome = await this.tryReschedule(target, found, due, change, until);
       if (typeof outcome === 'string') return outcome;
-      if (isEnough(tries, this.parts.clock, until)) {
+      if (isEnough(tries, this.context.clock, until)) {
         throw conflict(key === undefined ? id : `the key ${show(key)}`, tries);
       }
       // Somebody else moved it in between: again, from what it is now.
@@ -80,10 +75,10 @@ export class Moves {
   /** False: the letter's job is not dead any more. `DQ_NO_COPY`: no copy is in reach, and it stays dead. */
   async revive(tube: StoredTube, letter: Letter, due: number, until: number): Promise<boolean> {
     const { id, born, generation, places } = letter;
-    const envelope = await readCopy(this.parts.cluster, letter, places);
+    const envelope = await readCopy(this.context.cluster, letter, places);
     if (!envelope) {
       // Somebody else may have revived or discarded it in between.
-      const still = await ask(this.batched.tube(tube).letter({ id, born }));
+      const still = await ask(this.context.tube(tube).letter({ id, born }));
       if (!still) return false;
       throw noCopy(id, places);
     }
@@ -93,7 +88,7 @@ export class Moves {
     return refused === undefined;
   }
 
-  /** An object: others came in between, and this is what they left, as far as they told. */
+  /** An object: others came in between, and this is the job that they left, as far as the ledger told. */
   private async tryReschedule(
     { tube, id, born, places: given, due: dueBefore }: JobTarget,
     found: Schedule | undefined,
@@ -107,9 +102,9 @@ export class Moves {
     const places = found && found.places.length > 0 ? found.places : given;
     const known = found ?? { born: born!, generation: born!, due: dueBefore };
     const before: Present = { ...known, places, owed: owedAt(places) };
-    const envelope = await readCopy(this.parts.cluster, { id, generation: before.generation }, places);
+    const envelope = await readCopy(this.context.cluster, { id, generation: before.generation }, places);
     if (!envelope) {
-      const present = await ask(this.batched.tube(tube).find(id));
+      const present = await ask(this.context.tube(tube).find(id));
       if (present?.generation !== found?.generation || present?.state !== found?.state) return { present };
       // Nothing may be written of a job that was perhaps done long ago.
       if (!found) return 'unknown';
@@ -140,35 +135,30 @@ export class Moves {
     change,
     until,
   }: Move): Promise<Refused | undefined> {
-    const { cluster, ledger, settleQueue, clock, settings } = this.parts;
-    const tubeLedger = ledger.tube(tube);
-    const batched = this.batched.tube(tube);
+    const { cluster, settleQueue, clock } = this.context;
+    const ledger = this.context.tube(tube);
     const { header } = envelope;
     const { born } = present;
-    const envelopeOf = (generation: number) => {
-      const { key, priority, attempts, backoff } = header;
-      const headers = change.headers ? { ...header.headers, ...change.headers } : header.headers;
-      const next = { id, due, generation, born, key, priority, attempts, backoff, headers };
-      return envelopeFor(cluster, next, change.content ?? envelope.content);
-    };
+    const headers = change.headers ? { ...header.headers, ...change.headers } : header.headers;
+    const envelopeOf = (generation: number) =>
+      envelopeFor(cluster, { ...header, due, generation, born, headers }, change.content ?? envelope.content);
     // The number of a generation has as many digits as the due time.
     refuseTooLarge(cluster, envelopeOf(due));
     const request = { id, opening, due, announced: announcedBy(cluster), known: present };
-    const opened = await ask(batched.open(request));
+    const opened = await ask(ledger.open(request));
     if (opened.kind === 'refused') return opened;
     const { generation } = opened;
-    const job = { tube, envelope: envelopeOf(generation), backupDelay: settings.backupDelay };
     const stored = await new Promise<Stored>((resolve) =>
-      storeCopies(cluster, job, () => tubeLedger.now(), resolve),
+      this.context.store(tube, envelopeOf(generation), resolve),
     );
     if (!stored.enough) {
-      const undone = await abortAndDelete(this.parts, batched, tube, id, stored, until);
+      const undone = await abortAndDelete(this.context, tube, id, stored, until);
       throw tooFewCopies(cluster, stored, undone ? 'it stays as it was' : 'it may be moved', !undone);
     }
-    const answer = await commit(batched, clock, { ...stored, id, born, opening }, until);
+    const answer = await commit(ledger, clock, { ...stored, id, born, opening }, until);
     const gone = answer.kind === 'committed' ? present : stored;
     void deleteCopies(cluster, settleQueue, tube, { id, generation: gone.generation }, gone.places);
-    // Overtaken: moved, and then replaced or moved on; or that came first, and it is as if this had come right before.
+    // Overtaken: it was moved, and then replaced or moved again. If that came first, this counts as right before it.
     if (answer.kind === 'committed' || answer.why === 'overtaken') return undefined;
     return { why: answer.why, present: answer.present };
   }

@@ -1,15 +1,15 @@
 import { DqError, show } from '../errors.js';
 import type { AddResult } from '../api/job.js';
 import type { Clock } from '../time/clock.js';
-import type { AddDone } from './adds.js';
+import type { AddDone } from './job-adder.js';
 import type { Together } from './retries.js';
 
-/** How many adds of one call of `delayMany` or `atMany` are on their way at a time: more are no faster. */
+/** Adds of one call of `delayMany` or `atMany` that are on their way at a time: more are no faster. */
 const MANY_AT_ONCE = 512;
 
 /**
- * Adds all, some at a time, and tells what became of each, in their order. `add` may throw what is wrong with a job; `together`
- * is told when one was stored.
+ * Adds all, some at a time. The results are in the order of the jobs. `add` may throw what is wrong with a job; `together` is
+ * told when one was stored.
  */
 export function addAll<Job>(
   jobs: readonly Job[],
@@ -41,7 +41,7 @@ export function addAll<Job>(
   });
 }
 
-/** All of it, before anything is stored: an iterator may fail on its way. */
+/** Reads the whole list before anything is stored: an iterator may fail on its way. */
 export function listOf<Job>(jobs: Iterable<Job>): Job[] {
   const iterable = typeof jobs === 'object' && jobs !== null && Symbol.iterator in jobs;
   if (!iterable) {
