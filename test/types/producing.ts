@@ -1,0 +1,263 @@
+// What must compile and what must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
+import {
+  DqDeadLetters,
+  DqProducer,
+  duration,
+  type DeadLetter,
+  type DiscardResult,
+  type DqError,
+  type Duration,
+  type JobReceipt,
+  type JobView,
+  type RescheduleResult,
+  type ReviveResult,
+  type RevokeResult,
+  type TubeProducer,
+} from 'nest-dq';
+import { type Equal, holds, type Order, OrderCancel, Reminder, Upload, Untyped } from './tubes.js';
+
+// ── producing ──
+
+export async function produce(dq: DqProducer): Promise<RevokeResult> {
+  const order: Order = { id: '42', count: 1 };
+  const receipt: JobReceipt = await dq.now(OrderCancel, order);
+  await dq.delay(OrderCancel, order, '15m');
+  await dq.delay(OrderCancel, order, 900_000, { priority: 'high', attempts: 3, headers: { tenant: 'a' } });
+  await dq.at(OrderCancel, order, new Date(), { allowPast: true, backoff: { type: 'fixed', delay: '5s' } });
+  await dq.at(OrderCancel, order, { epochMilliseconds: 1 });
+  await dq.at(OrderCancel, order, { toDate: () => new Date() });
+  await dq.at(OrderCancel, order, { toJSDate: () => new Date() });
+  const { status } = await dq.now(OrderCancel, order, { key: '42', onDuplicate: 'keep' });
+  holds<Equal<typeof status, 'added' | 'replaced' | 'kept'>>();
+  const wider = { ...order, more: true };
+  await dq.now(OrderCancel, wider);
+  await dq.now(Reminder, { at: new Date() });
+  await dq.now(Upload, new Uint8Array());
+  await dq.now(Upload, Buffer.from('bytes'));
+  await dq.now('any.tube', { whatever: true });
+  await dq.now('any.tube', null);
+  await dq.now(Untyped, 42);
+  const added = await dq.delayMany(OrderCancel, [{ payload: order, delay: '15m', key: '42' }]);
+  for (const { receipt: stored, error } of added) {
+    // One of the two.
+    if (stored) holds<Equal<typeof stored, JobReceipt>>();
+    else holds<Equal<typeof error, DqError>>();
+  }
+  await dq.atMany(OrderCancel, new Set([{ payload: order, at: new Date(), allowPast: true }]));
+
+  // @ts-expect-error a property of another type
+  await dq.now(OrderCancel, { id: 42, count: 1 });
+  // @ts-expect-error a property is missing
+  await dq.now(OrderCancel, { id: '42' });
+  // @ts-expect-error a property too many
+  await dq.now(OrderCancel, { id: '42', count: 1, more: true });
+  // @ts-expect-error what the handler gets is not what the producer gives
+  await dq.now(Reminder, { at: '2030-01-01' });
+  // @ts-expect-error the payload of another tube
+  await dq.delay(Upload, order, '1s');
+  // @ts-expect-error one payload of another type among many
+  await dq.delayMany(OrderCancel, [
+    { payload: order, delay: 1 },
+    { payload: 5, delay: 1 },
+  ]);
+  // @ts-expect-error an instant for each
+  await dq.atMany(OrderCancel, [{ payload: order, delay: '15m' }]);
+  // @ts-expect-error no delay
+  await dq.delay(OrderCancel, order);
+  // @ts-expect-error a text is no instant: its time zone is the caller's to say
+  await dq.at(OrderCancel, order, '2030-01-01T00:00:00');
+  // @ts-expect-error a key is a text
+  await dq.now(OrderCancel, order, { key: 42 });
+  // @ts-expect-error no such way to treat a duplicate
+  await dq.now(OrderCancel, order, { key: '42', onDuplicate: 'drop' });
+  // @ts-expect-error no such priority
+  await dq.now(OrderCancel, order, { priority: 'urgent' });
+
+  await dq.revoke(receipt.ref);
+  await dq.revoke({ ref: String(receipt.ref) }); // from a database
+  // @ts-expect-error the id of a job finds nothing
+  await dq.revoke(receipt.id);
+  await dq.revoke(JSON.parse(JSON.stringify(receipt)) as JobReceipt);
+  await dq.revoke({ tube: OrderCancel, key: '42' });
+  await dq.revoke({ tube: 'order.cancel', key: '42' }, { abort: true });
+  // @ts-expect-error a key without its tube
+  await dq.revoke({ key: '42' });
+  // @ts-expect-error a key is a text
+  await dq.revoke({ tube: OrderCancel, key: 42 });
+  // @ts-expect-error no such option
+  await dq.revoke(receipt, { aborted: true });
+  return dq.revoke(receipt);
+}
+
+export async function move(dq: DqProducer, receipt: JobReceipt): Promise<RescheduleResult> {
+  const byKey = { tube: OrderCancel, key: '42' };
+  const order: Order = { id: '42', count: 1 };
+  await dq.reschedule(byKey, { delay: '15m' });
+  await dq.reschedule(byKey, { delay: 900_000 }, { payload: order });
+  await dq.reschedule(byKey, new Date(), { allowPast: true });
+  await dq.reschedule(byKey, 1_900_000_000_000);
+  await dq.reschedule(byKey, { epochMilliseconds: 1 });
+  await dq.reschedule({ tube: Reminder, key: 'r' }, { delay: 1 }, { payload: { at: new Date() } });
+  // What is not typed takes any payload.
+  await dq.reschedule({ tube: 'order.cancel', key: '42' }, { delay: 1 }, { payload: { whatever: true } });
+  await dq.reschedule(receipt.ref, { delay: 1 }, { payload: 42 });
+  await dq.reschedule<Order>(receipt, { delay: 1 }, { payload: order });
+
+  // @ts-expect-error a property of another type
+  await dq.reschedule(byKey, { delay: 1 }, { payload: { id: 42, count: 1 } });
+  // @ts-expect-error a property is missing
+  await dq.reschedule(byKey, { delay: 1 }, { payload: { id: '42' } });
+  // @ts-expect-error what the handler gets is not what the producer gives
+  await dq.reschedule({ tube: Reminder, key: 'r' }, { delay: 1 }, { payload: { at: '2030-01-01' } });
+  // @ts-expect-error the payload that was said
+  await dq.reschedule<Order>(receipt, { delay: 1 }, { payload: 42 });
+  // @ts-expect-error a delay is a duration, not an instant
+  await dq.reschedule(byKey, { delay: new Date() });
+  // @ts-expect-error a text is neither a delay nor an instant
+  await dq.reschedule(byKey, '15m');
+  // @ts-expect-error what a job is stays as it is
+  await dq.reschedule(byKey, { delay: 1 }, { priority: 'high' });
+  return dq.reschedule(receipt, { delay: '1h' });
+}
+
+export async function look(dq: DqProducer): Promise<JobView | undefined> {
+  const view = await dq.find({ tube: OrderCancel, key: '42' });
+  if (view) {
+    holds<Equal<typeof view.state, 'waiting' | 'running' | 'retrying' | 'done' | 'revoked' | 'dead'>>();
+    await dq.revoke(view);
+    await dq.reschedule(view.ref, view.dueAt);
+    // @ts-expect-error a view is not to be written
+    view.attempt = 0;
+  }
+  return view;
+}
+
+export async function bury(dead: DqDeadLetters, receipt: JobReceipt): Promise<DeadLetter[]> {
+  const { letters, cursor } = await dead.list(OrderCancel, { limit: 10 });
+  holds<Equal<(typeof letters)[0]['payload'], Order | undefined>>();
+  await dead.list(OrderCancel, { cursor });
+  const { letters: dated } = await dead.list(Reminder);
+  // A Date is a text by now.
+  holds<Equal<(typeof dated)[0]['payload'], { at: string; note?: string } | undefined>>();
+  const { letters: untyped } = await dead.list('order.cancel');
+  holds<Equal<(typeof untyped)[0]['payload'], unknown>>();
+  const { letters: said } = await dead.list<Order>('order.cancel');
+  const letter: DeadLetter<Order> | undefined = said[0];
+  if (letter) {
+    const revived: ReviveResult = await dead.revive(letter, { delay: '5m' });
+    const discarded: DiscardResult = await dead.discard(letter.ref);
+    // @ts-expect-error what is no word is always true
+    const went: boolean = await dead.discard(letter);
+    holds<Equal<typeof letter.attempt, number>>();
+    // @ts-expect-error `attempts` is the most allowed, which a letter does not know
+    void letter.attempts;
+    // @ts-expect-error the payload may be out of reach
+    const id: string = letter.payload.id;
+    return [letter, { ...letter, payload: [revived, discarded, went, id] }];
+  }
+  // @ts-expect-error no such reason
+  if ((await dead.get({ tube: OrderCancel, key: '42' }))?.why === 'boredom') return [];
+  // @ts-expect-error an instant is no delay
+  await dead.revive(receipt, { delay: new Date() });
+  return untyped;
+}
+
+// ── durations ──
+
+const ofEnvironment: string = process.env['DELAY'] ?? '15m';
+export const durations: Duration[] = [
+  0,
+  '500ms',
+  '1.5h',
+  '15 minutes',
+  '15 Minutes',
+  '30S',
+  '2 DAYS',
+  '1 week',
+  `${Math.random()}s`,
+  duration(ofEnvironment),
+  // @ts-expect-error a misspelt unit
+  '15 minuts',
+  // @ts-expect-error no unit
+  '15',
+  // @ts-expect-error might be months
+  '15M',
+  // @ts-expect-error might be months
+  '15 M',
+  // @ts-expect-error no fixed length
+  '2 months',
+  // @ts-expect-error two numbers
+  '1h 30m',
+  // @ts-expect-error not known to the compiler
+  ofEnvironment,
+];
+
+export async function delays(dq: DqProducer, orders: readonly Order[], minutes: number): Promise<void> {
+  const REMIND_AFTER = '15m';
+  await dq.delay(OrderCancel, orders[0]!, REMIND_AFTER);
+  await dq.delay(OrderCancel, orders[0]!, `${minutes} minutes`);
+  await dq.delay(OrderCancel, orders[0]!, minutes < 60 ? '15m' : '1h');
+  await dq.delayMany(
+    OrderCancel,
+    orders.map((payload) => ({ payload, delay: '15m', key: payload.id })),
+  );
+  const jobs = orders.map((payload) => ({ payload, delay: '15m' }) as const);
+  await dq.delayMany(OrderCancel, jobs);
+  // @ts-expect-error a Date belongs in `at`
+  await dq.delay(OrderCancel, orders[0]!, new Date());
+}
+
+/** A plain object is a valid fake, for unit tests of those who inject a producer. */
+export const fake: DqProducer = {
+  now: async () => ({}) as JobReceipt,
+  delay: async () => ({}) as JobReceipt,
+  at: async () => ({}) as JobReceipt,
+  delayMany: async () => [],
+  atMany: async () => [],
+  revoke: async () => 'revoked',
+  reschedule: async () => 'rescheduled',
+  find: async () => undefined,
+  tube: () => fakeOrders,
+};
+
+/** The same for one tube. */
+export const fakeOrders: TubeProducer<any> = {
+  now: async () => ({}) as JobReceipt,
+  delay: async () => ({}) as JobReceipt,
+  at: async () => ({}) as JobReceipt,
+  delayMany: async () => [],
+  atMany: async () => [],
+  revoke: async () => 'revoked',
+  reschedule: async () => 'rescheduled',
+  find: async () => undefined,
+};
+
+export async function bound(dq: DqProducer): Promise<void> {
+  const orders: TubeProducer<Order> = dq.tube(OrderCancel);
+  const order: Order = { id: '42', count: 1 };
+  await orders.now(order);
+  await orders.delay(order, '15m', { key: '42' });
+  await orders.at(order, new Date());
+  await orders.delayMany([{ payload: order, delay: '15m' }]);
+  await orders.atMany([{ payload: order, at: new Date() }]);
+  await orders.revoke({ key: '42' }, { abort: true });
+  await orders.reschedule({ key: '42' }, { delay: '1h' }, { payload: order });
+  await orders.find({ key: '42' });
+  const { ref } = await orders.now(order);
+  await orders.revoke(ref);
+  await orders.reschedule({ ref: 'of a row' }, new Date(), { payload: order, allowPast: true });
+  await orders.find(JSON.parse('{}') as JobReceipt);
+  holds<Equal<keyof TubeProducer, Exclude<keyof DqProducer, 'tube'>>>();
+  await dq.tube('any').now({ whatever: true });
+  // @ts-expect-error a property is missing
+  await orders.now({ id: '42' });
+  // @ts-expect-error the tube is known already
+  await orders.delay(OrderCancel, order, '15m');
+  // @ts-expect-error a payload of another type
+  await orders.reschedule({ key: '42' }, { delay: '1h' }, { payload: 42 });
+  // @ts-expect-error a job of another tube may have this ref
+  await orders.revoke('ref');
+  // @ts-expect-error the producer of another tube
+  const uploads: TubeProducer<Uint8Array> = orders;
+  return void uploads;
+}
