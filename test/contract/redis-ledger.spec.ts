@@ -436,7 +436,7 @@ describe('with one Redis', () => {
         { beanstalks: ['127.0.0.1:1'], redis: redis as string },
         undefined,
       );
-      const backend = realEnvironment.backend(options, { clock: systemClock, name: undefined });
+      const backend = realEnvironment.backend(options, undefined);
       try {
         await backend.open();
       } finally {

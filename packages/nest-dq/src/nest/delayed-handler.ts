@@ -5,8 +5,8 @@ import type { Tube } from '../api/tube.js';
 import { MethodMarks } from './method-marks.js';
 
 /**
- * A method that `@DelayedHandler` takes: `(payload, job, ...decorated)`, and what comes third and later has a parameter
- * decorator. Where the tube is a text, and so without a type, payload and job may have one too, and be elsewhere.
+ * A method that `@DelayedHandler` takes: `(payload, job, ...decorated)`. The third parameter and later ones need a
+ * parameter decorator. Payload and job may have one too, and stand elsewhere, if the tube is a text and so has no type.
  */
 export type DecoratedHandler<Out = any> = (
   payload: Out,
@@ -22,16 +22,16 @@ export interface HandlerMark {
   readonly recurrence?: { readonly plan: RecurrencePlan; readonly tz?: string | undefined };
 }
 
-/** By this Nest knows that a class handles something, and gives it what is global and request-scoped, too. */
+/** Nest applies global request-scoped enhancers only to classes with this metadata. */
 const HANDLES = '__entryProvider__';
 /** The `@DelayedHandler`s and `@Recurring`s of methods. */
 export const handlerMarks = new MethodMarks<HandlerMark>('nest-dq:handlers');
 
 /**
- * Runs a tube's jobs by this method `(payload, job)` of a provider or controller. A process has one handler for each
- * tube of a cluster; two, wrong options, or a `cluster` that no module registers, are `DQ_CONFIG` at the start of the
- * application. Returning `Retry`, `Again` or `Discard` does that, throwing is a failure, anything else means done; of an
- * Observable the last value counts. Guards, pipes, interceptors and exception filters apply, the global ones too.
+ * Runs the jobs of a tube by this method `(payload, job)` of a provider or controller. A process has one handler for each
+ * tube of a cluster. Two handlers, wrong options, or a `cluster` that no module registers, are `DQ_CONFIG` at the start of
+ * the application. The method can return `Retry`, `Again` or `Discard`; throwing is a failure; anything else means done.
+ * The last value of an Observable counts. Guards, pipes, interceptors and exception filters apply, global ones too.
  */
 export function DelayedHandler<Out = any>(
   tube: string | Tube<any, Out>,
@@ -46,7 +46,7 @@ export function DelayedHandler<Out = any>(
   };
 }
 
-/** To be called by a decorator, `shown` as it is written. `DQ_CONFIG` where it stands on no method of instances. */
+/** For decorators. `shown`: the decorator as it is written. `DQ_CONFIG`: it is not on an instance method. */
 export function markHandler(
   mark: HandlerMark,
   shown: string,

@@ -27,7 +27,7 @@ import { INJECTABLES, checkClusterName, dqToken, type DqInjectable, type DqPart 
 /** What belongs to the module itself, beside its options. */
 export interface DqExtras {
   /**
-   * Of a cluster beside the one without a name: `@InjectDq(name)` injects its producer, and handlers choose it by
+   * The name of a cluster beside the one without a name: `@InjectDq(name)` injects its producer, and handlers choose it by
    * `{ cluster: name }`. @default the one without a name
    */
   name?: string;
@@ -37,7 +37,7 @@ export interface DqExtras {
 
 /** What `useClass` and `useExisting` of `forRootAsync` name. */
 export interface DqOptionsFactory {
-  /** Is called once, at the start. */
+  /** Called once, at the start. */
   createDqOptions(): DqOptions | Promise<DqOptions>;
 }
 
@@ -117,9 +117,8 @@ function clusterProviders(cluster: string | undefined): Provider[] {
       environment.resolve(given, cluster),
     ),
     provide('runtime', [options, ENVIRONMENT], (resolved: ResolvedOptions, environment: Environment) => {
-      const { clock } = environment;
-      const backend = environment.backend(resolved, { clock, name: cluster });
-      return new DqRuntime(resolved, clock, backend, cluster);
+      const backend = environment.backend(resolved, cluster);
+      return new DqRuntime(resolved, environment.clock, backend, cluster);
     }),
     provide(DqProducer, [runtime], ({ producer }: DqRuntime) => producer),
     provide(DqConsumer, [runtime], ({ consumer }: DqRuntime) => consumer),

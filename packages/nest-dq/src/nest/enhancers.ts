@@ -4,7 +4,7 @@ import type { ApplicationConfig, DiscoveryService } from '@nestjs/core';
 /** A provider or controller as Nest's container holds it. */
 export type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
-/** The names of what stands around a handler, outermost first. */
+/** The names of what applies to a handler, outermost first. */
 export interface Enhancers {
   readonly guards: readonly string[];
   readonly interceptors: readonly string[];
@@ -12,13 +12,13 @@ export interface Enhancers {
   readonly filters: readonly string[];
 }
 
-// Nest exports no key of its notes: each is read off a class that has one.
+// Nest does not export the keys of its metadata, so each is read from a class that has it.
 const GUARDS = keyOf(UseGuards());
 const INTERCEPTORS = keyOf(UseInterceptors());
 const PIPES = keyOf(UsePipes());
 const FILTERS = keyOf(UseFilters());
 
-/** What applies to a method: set globally so far, on its class, and on itself. */
+/** What applies to a method: what is global so far, on its class, and on the method. */
 export function enhancersOf(type: Function, method: Function, config: ApplicationConfig): Enhancers {
   const named = (key: unknown, everywhere: readonly object[], scoped: readonly Wrapper[]) => [
     ...everywhere.map(nameOf),
@@ -34,7 +34,7 @@ export function enhancersOf(type: Function, method: Function, config: Applicatio
   };
 }
 
-/** Global enhancers that Nest makes anew, for a request or for each who uses them. */
+/** Global enhancers of which Nest makes more than one instance: request-scoped and transient ones. */
 export function scopedGlobals(config: ApplicationConfig): readonly Wrapper[] {
   return [
     ...config.getGlobalRequestGuards(),

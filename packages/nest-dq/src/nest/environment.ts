@@ -24,19 +24,13 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-export interface BackendParts {
-  readonly clock: Clock;
-  /** Of the cluster; undefined: the one without a name. */
-  readonly name: string | undefined;
-}
-
 /** What every cluster of an application stands on. The test kit puts another one in its place. */
 export interface Environment {
   readonly clock: Clock;
-  /** `DQ_CONFIG`. */
+  /** `DQ_CONFIG`. `name`: of the cluster. */
   resolve(options: DqOptions, name: string | undefined): ResolvedOptions;
   /** Opens nothing, because nobody closes the backend of an application whose modules cannot be made. */
-  backend(options: ResolvedOptions, parts: BackendParts): Backend;
+  backend(options: ResolvedOptions, name: string | undefined): Backend;
 }
 
 /** The same for all clusters: each module has its own provider of it. */
@@ -46,8 +40,9 @@ export const ENVIRONMENT = 'nest-dq:environment';
 export const realEnvironment: Environment = {
   clock: systemClock,
   resolve: resolveOptions,
-  backend: (options, { clock }) =>
-    options.servers ? onServers(options.servers, options, clock) : inProcess(options, clock),
+  backend(options) {
+    return options.servers ? onServers(options.servers, options, this.clock) : inProcess(options, this.clock);
+  },
 };
 
 function onServers({ beanstalks, redis }: Servers, settings: ResolvedOptions, clock: Clock): Backend {

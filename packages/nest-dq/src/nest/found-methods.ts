@@ -5,48 +5,55 @@ import type { MethodMarks } from './method-marks.js';
 import { asConfigError } from './option-checks.js';
 import { checkClusterName, showCluster } from './tokens.js';
 
-/** A method as it was found. */
-export interface Found {
+/** A decorated method of a provider or controller. */
+export interface FoundMethod {
   readonly wrapper: Wrapper;
-  /** Of a request-scoped class: only its prototype is right. */
+  /** Of a request-scoped class only its prototype counts. */
   readonly instance: object;
   readonly key: string | symbol;
   readonly method: Function;
-  /** For people: class, method and module. */
+  /** For messages: class, method and module. */
   readonly name: string;
 }
 
-/** The names of all clusters of an application; undefined is that of the one without a name. */
+/** The names of all clusters of an application; undefined: the one without a name. */
 export type ClusterNames = readonly (string | undefined)[];
 
 /** A module of the application, as Nest keeps it. */
 export type NestModule = ModulesContainer extends Map<string, infer M> ? M : never;
 
+/** What decorators say of the cluster that a method belongs to. */
+interface MarkOfCluster {
+  readonly options?: { readonly cluster?: unknown };
+}
+
 /**
- * Finds the methods of providers and controllers that decorators of one kind mark, once for each instance: those that
- * were found before are not found again.
+ * Finds the methods of a cluster that decorators of one kind mark, in all providers and controllers. Each instance is
+ * looked at once.
  */
-export class MarkedMethods<Mark> {
+export class MarkedMethods<Mark extends MarkOfCluster> {
   private readonly seen = new WeakSet<object>();
 
   constructor(
     private readonly discovery: DiscoveryService,
     private readonly marks: MethodMarks<Mark>,
+    private readonly cluster: string | undefined,
   ) {}
 
-  /** `modules`: of these only. `DQ_CONFIG`: a mark was lost, see `method-marks.ts`. */
-  *find(modules?: ReadonlySet<NestModule>): Iterable<[Found, Mark]> {
+  /** `modules`: of these only. `DQ_CONFIG`: a mark was lost, see `method-marks.ts`, or names none of the clusters. */
+  *find(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): Iterable<[FoundMethod, Mark]> {
     const { discovery, seen } = this;
     for (const wrapper of [...discovery.getProviders(), ...discovery.getControllers()]) {
       if (modules && !(wrapper.host && modules.has(wrapper.host))) continue;
       const instance: unknown = wrapper.isAlias ? undefined : wrapper.instance;
-      // A factory may return what another provider is already.
+      // A factory may return the instance of another provider.
       if (typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
       seen.add(instance);
       for (const { prototype, key, value } of methodsOf(instance)) {
         const className = instance.constructor?.name || String(wrapper.name);
         const name = `${className}.${String(key)} (in ${wrapper.host?.name ?? 'no module'})`;
         for (const mark of this.marks.of({ prototype, key, value }, name)) {
+          if (clusterOf(mark, name, clusters) !== this.cluster) continue;
           yield [{ wrapper, instance, key, method: value as Function, name }, mark];
         }
       }
@@ -54,25 +61,21 @@ export class MarkedMethods<Mark> {
   }
 }
 
-/** The cluster that a decorator names, which must be one of the application's. `DQ_CONFIG`. */
-export function clusterOf(
-  options: { readonly cluster?: unknown } | undefined,
-  { name: where }: Found,
-  clusters: ClusterNames,
-): string | undefined {
+/** The cluster that a decorator of the method `where` names, which must be one of the application's. `DQ_CONFIG`. */
+function clusterOf({ options }: MarkOfCluster, where: string, clusters: ClusterNames): string | undefined {
   return asConfigError(`${where}: `, () => {
     const cluster = options?.cluster;
     const name = cluster === undefined ? undefined : checkClusterName(cluster);
     if (clusters.includes(name)) return name;
-    const known = clusters.map(showCluster).join(', ');
+    const known = `there ${clusters.length === 1 ? 'is' : 'are'} ${clusters.map(showCluster).join(', ')}`;
     throw new DqError(
       'DQ_CONFIG',
-      `its cluster is ${showCluster(name)}, which no DqModule of this application registers; there ${clusters.length === 1 ? 'is' : 'are'} ${known}`,
+      `its cluster is ${showCluster(name)}, which no DqModule of this application registers; ${known}`,
     );
   });
 }
 
-/** Own and inherited properties, each name once: one that is overridden without the decorator is no handler. */
+/** Own and inherited properties, each name once: a method that is overridden without the decorator is no handler. */
 function* methodsOf(
   instance: object,
 ): Iterable<{ readonly prototype: object; readonly key: string | symbol; readonly value: unknown }> {

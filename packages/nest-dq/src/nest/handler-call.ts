@@ -3,14 +3,14 @@ import { isObservable, tap } from 'rxjs';
 import { isOutcome } from '../consumer/run/outcome.js';
 import type { Outcome } from '../api/job.js';
 
-/** What a handler itself came to in one run, whatever interceptors make of that. */
+/** One call of a handler: what it returned itself, before interceptors changed it, and whether it still runs. */
 export class HandlerCall {
-  /** It has returned; one with an Observable: it has given a value. */
+  /** The handler has returned; where it returned an Observable, that has given a value. */
   returned = false;
   private outcome: Outcome | undefined;
   private readonly running = new Set<Promise<unknown>>();
 
-  /** Runs the pipes, and then the handler. An interceptor may do so again: then the last time counts. */
+  /** Runs the pipes, and then the handler. If an interceptor calls it again, the last call counts. */
   async run(next: () => Promise<unknown>): Promise<unknown> {
     this.forget();
     const running = next();
@@ -24,13 +24,13 @@ export class HandlerCall {
     }
   }
 
-  /** What becomes of the job: an Outcome is not lost where an interceptor wraps or serializes all that it gets. */
+  /** The result that counts: an Outcome counts even where an interceptor wraps or serializes it. */
   resultOf(result: unknown): unknown {
     const isReal = isOutcome(result) && types.isNativeError(result);
     return isReal ? result : (this.outcome ?? result);
   }
 
-  /** Settles when the handler has ended, and never rejects; undefined: it has. */
+  /** Settles when the handler has ended, and never rejects; undefined: it has ended. */
   get unfinished(): Promise<unknown> | undefined {
     return this.running.size > 0 ? Promise.allSettled(this.running) : undefined;
   }

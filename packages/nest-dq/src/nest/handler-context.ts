@@ -10,10 +10,10 @@ import type { DelayedJob, HandlerMethod } from '../api/job.js';
 import { DQ_CONTEXT } from './dq-context.js';
 import type { Wrapper } from './enhancers.js';
 import { HandlerCall } from './handler-call.js';
-import type { Misfits } from './misfits.js';
+import type { EnhancerAdvice } from './enhancer-advice.js';
 import { JOB, PARAMETERS, parametersFactory } from './parameters.js';
 
-/** The method that is found when the handler is looked up, and the one that runs: another only when it was replaced. */
+/** The method that the decorators are on, and the one that runs: a spy, for example, has replaced it. */
 export interface Callback {
   readonly decorated: Function;
   readonly current: Function;
@@ -22,7 +22,7 @@ export interface Callback {
 type Run = (payload: unknown, job: DelayedJob) => Promise<unknown>;
 type Calls = WeakMap<object, HandlerCall>;
 
-/** What Nest's creator has inside: it calls the interceptors, and they the rest. */
+/** A private part of Nest's creator: it calls the interceptors, and they call the rest. */
 interface Creator {
   readonly interceptorsConsumer: {
     intercept(
@@ -36,7 +36,7 @@ interface Creator {
   };
 }
 
-/** Puts the guards, interceptors, pipes and filters around a handler's method, in the same order as around a route. */
+/** Puts guards, interceptors, pipes and filters around a handler's method, in the same order as around a route. */
 export class HandlerContext {
   private readonly creator: ExternalContextCreator;
   private readonly calls: Calls = new WeakMap();
@@ -45,13 +45,13 @@ export class HandlerContext {
     private readonly wrapper: Wrapper,
     private readonly method: string,
     private readonly hasFilters: boolean,
-    private readonly misfits: Misfits,
+    private readonly advice: EnhancerAdvice,
     config: ApplicationConfig,
   ) {
     this.creator = creatorFor(wrapper, config, this.calls);
   }
 
-  /** The handler of one instance; `contextId` when that was made for one job. */
+  /** The handler of one instance; `contextId`: the instance was made for one job. */
   around(instance: object, { decorated, current }: Callback, contextId?: ContextId): HandlerMethod {
     const callback = current === decorated ? decorated : inheriting(decorated, current);
     const run = this.create(instance, callback, this.method, contextId, { filters: false });
@@ -62,7 +62,7 @@ export class HandlerContext {
         return call.resultOf(await run(payload, job));
       } catch (thrown) {
         if (isOutcome(thrown)) throw thrown;
-        this.misfits.attemptFailed(thrown, call.returned);
+        this.advice.attemptFailed(thrown, call.returned);
         if (!this.hasFilters) throw thrown;
         const failing = inheriting(decorated, () => {
           throw thrown;
@@ -70,27 +70,27 @@ export class HandlerContext {
         const filters = this.create(instance, failing, '', contextId, { filters: true });
         return await this.filtered(thrown, () => filters(payload, job));
       } finally {
-        // An interceptor may have given up waiting.
+        // The handler still runs where an interceptor gave up waiting for it.
         const { unfinished } = call;
         if (unfinished && job instanceof RunningJob) job.abandon(unfinished);
       }
     };
   }
 
-  /** A filter has its say by an Outcome; else the failure stays what it is. */
+  /** A filter can only decide by an Outcome. Otherwise the failure stays as it is. */
   private async filtered(thrown: unknown, filter: () => Promise<unknown>): Promise<unknown> {
     let said: unknown;
     try {
       said = await filter();
     } catch (error) {
       if (isOutcome(error)) throw error;
-      if (error !== thrown) this.misfits.filterThrew(error);
+      if (error !== thrown) this.advice.filterThrew(error);
     }
     if (isOutcome(said)) return said;
     throw thrown;
   }
 
-  /** Either all but the filters, or the filters alone: an Outcome that is thrown must not get to them. */
+  /** Either everything but the filters, or the filters alone: they must not see an Outcome that is thrown. */
   private create(
     instance: object,
     callback: Function,
@@ -123,8 +123,8 @@ function inheriting(decorated: Function, run: Function): Function {
 }
 
 /**
- * Nest's creator, looking at one module only. By itself it looks for a handler's module among all, by class (Nest 11)
- * and among providers only, so that it would pass over a guard of a controller, or of the second module with a class.
+ * Nest's creator, made to see one module only. Otherwise it searches all modules for the handler's class (Nest 11), among
+ * providers only, and would miss a guard of a controller, or of the second module that provides a class.
  */
 function creatorFor({ host }: Wrapper, config: ApplicationConfig, calls: Calls): ExternalContextCreator {
   const modules = new Map<string, object>();
@@ -136,7 +136,7 @@ function creatorFor({ host }: Wrapper, config: ApplicationConfig, calls: Calls):
   return creator;
 }
 
-/** Only between the interceptors and the pipes can be seen what a handler itself returns, and to which job. */
+/** Only between the interceptors and the pipes one can see what the handler itself returns, and for which job. */
 function watchCalls(creator: ExternalContextCreator, calls: Calls): void {
   const { interceptorsConsumer } = creator as unknown as Creator;
   const intercept = interceptorsConsumer.intercept.bind(interceptorsConsumer);
@@ -146,7 +146,7 @@ function watchCalls(creator: ExternalContextCreator, calls: Calls): void {
   };
 }
 
-/** The job passes by all pipes: global ones are made for payloads, and might copy or refuse it. */
+/** No pipe sees the job: global pipes are made for payloads, and might copy or refuse it. */
 function keepJobs(creator: ExternalContextCreator): void {
   const getParamValue = creator.getParamValue.bind(creator);
   creator.getParamValue = async (value, metadata, pipes) =>

@@ -5,23 +5,23 @@ import type { HandlerMethod, HandlerOptions } from '../api/job.js';
 import { tubeName, type Tube } from '../api/tube.js';
 import { handlerMarks, type HandlerMark } from './delayed-handler.js';
 import type { Wrapper } from './enhancers.js';
-import { clusterOf, MarkedMethods, type ClusterNames, type Found, type NestModule } from './found-methods.js';
+import { MarkedMethods, type ClusterNames, type FoundMethod, type NestModule } from './found-methods.js';
 import type { HandlerInvoker } from './handler-invoker.js';
 import { asConfigError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
 
 export interface FoundHandler {
-  /** For people: class, method and module. */
+  /** For messages: class, method and module. */
   readonly name: string;
   readonly tube: string;
-  /** The tube as the decorator was given it, with its schema if it has one. */
+  /** The tube as it stands in the decorator, with its schema if it has one. */
   readonly token: string | Tube;
   readonly handler: HandlerMethod;
   readonly options?: Omit<HandlerOptions, 'cluster'>;
   readonly recurrence?: HandlerMark['recurrence'];
 }
 
-/** Finds a cluster's `@DelayedHandler` and `@Recurring` methods of all providers and controllers, and checks them. */
+/** Finds the `@DelayedHandler` and `@Recurring` methods of a cluster, and checks them. */
 export class HandlerExplorer {
   private readonly methods: MarkedMethods<HandlerMark>;
   /** By tube. */
@@ -31,20 +31,19 @@ export class HandlerExplorer {
     discovery: DiscoveryService,
     private readonly invoker: HandlerInvoker,
     private readonly options: ResolvedOptions,
-    private readonly cluster?: string,
+    cluster?: string,
   ) {
-    this.methods = new MarkedMethods(discovery, handlerMarks);
+    this.methods = new MarkedMethods(discovery, handlerMarks, cluster);
   }
 
   /**
-   * Those of all modules, or of these, that were not found before.
-   * `DQ_CONFIG`: wrong options, two handlers of one tube, a handler of a cluster that no module registers, one of a
-   * transient class, or one that its decorators would not work for.
+   * The handlers of all modules, or of these, that were not found before.
+   * `DQ_CONFIG`: wrong options, two handlers of one tube, a cluster that no module registers, a transient class, or
+   * decorators that would not work.
    */
   explore(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): FoundHandler[] {
     const handlers: FoundHandler[] = [];
-    for (const [method, mark] of this.methods.find(modules)) {
-      if (clusterOf(mark.options, method, clusters) !== this.cluster) continue;
+    for (const [method, mark] of this.methods.find(clusters, modules)) {
       const handler = this.check(mark, method);
       const other = this.found.get(handler.tube);
       if (other) throw twoHandlers(handler, other);
@@ -54,7 +53,7 @@ export class HandlerExplorer {
     return handlers;
   }
 
-  private check({ tube, options, recurrence }: HandlerMark, found: Found): FoundHandler {
+  private check({ tube, options, recurrence }: HandlerMark, found: FoundMethod): FoundHandler {
     const { wrapper, name } = found;
     refuseTransient(wrapper, name);
     const { cluster: _, ...own } = options ?? {};

@@ -4,15 +4,15 @@ import { isObservable, lastValueFrom } from 'rxjs';
 import { DqError } from '../errors.js';
 import type { HandlerMethod } from '../api/job.js';
 import { enhancersOf, isEmpty, scopedGlobals, type Wrapper } from './enhancers.js';
-import type { Found } from './found-methods.js';
+import type { FoundMethod } from './found-methods.js';
 import { HandlerContext } from './handler-context.js';
 import { JobScope } from './job-scope.js';
-import { Misfits } from './misfits.js';
+import { EnhancerAdvice } from './enhancer-advice.js';
 import { hasDecoratedParameters, noteParameters } from './parameters.js';
 
 type Methods = Readonly<Record<string | symbol, HandlerMethod>>;
 
-/** Makes the function that runs a job by a method: the bare method wherever nothing stands around it. */
+/** Makes the function that runs a job by a method: the bare method where no guard, pipe, interceptor or filter applies. */
 export class HandlerInvoker {
   constructor(
     private readonly config: ApplicationConfig,
@@ -20,17 +20,17 @@ export class HandlerInvoker {
   ) {}
 
   /**
-   * As things are now: global enhancers that are set later do not apply. `DQ_CONFIG`: see `handler-explorer.ts`.
-   * The method is looked up at each call, so that one replaced later, as by a spy, is called.
+   * Global enhancers that are set later do not apply. The method is looked up at each call, so that a spy that replaces
+   * it later is called. `DQ_CONFIG`: see `handler-explorer.ts`.
    */
-  bind(found: Found): HandlerMethod {
+  bind(found: FoundMethod): HandlerMethod {
     const { wrapper, instance, key, name } = found;
     const context = this.contextOf(found);
     if (!wrapper.isDependencyTreeStatic()) return perJob(new JobScope(wrapper, name), found, context);
     return context ? enhanced(instance, found, context) : bare(instance as Methods, key);
   }
 
-  private contextOf({ wrapper, instance, key, method, name }: Found): HandlerContext | undefined {
+  private contextOf({ wrapper, instance, key, method, name }: FoundMethod): HandlerContext | undefined {
     const type = instance.constructor;
     const enhancers = enhancersOf(type, method, this.config);
     if (isEmpty(enhancers) && !hasDecoratedParameters(type, key)) return undefined;
@@ -43,11 +43,11 @@ export class HandlerInvoker {
     }
     this.refusePassedOver(wrapper, name);
     noteParameters(type, key, name);
-    const misfits = new Misfits(this.logger, enhancers, type.name, key);
-    return new HandlerContext(wrapper, key, enhancers.filters.length > 0, misfits, this.config);
+    const advice = new EnhancerAdvice(this.logger, enhancers, type.name, key);
+    return new HandlerContext(wrapper, key, enhancers.filters.length > 0, advice, this.config);
   }
 
-  /** Nest gives a scoped global enhancer only to classes it knows by their decorator; others would run without it. */
+  /** Nest applies a scoped global enhancer only to providers given as a class; others would run without it. */
   private refusePassedOver(wrapper: Wrapper, name: string): void {
     const known = wrapper.getEnhancersMetadata() ?? [];
     const missing = scopedGlobals(this.config).find((enhancer) => !known.includes(enhancer));
@@ -67,12 +67,12 @@ function bare(methods: Methods, key: string | symbol): HandlerMethod {
   };
 }
 
-/** As Nest does behind enhancers: an Observable that nobody subscribed to would do nothing. */
+/** As Nest does behind enhancers. Nobody else subscribes to an Observable that a bare handler returns. */
 function lastValue(result: unknown): unknown {
   return isObservable(result) ? lastValueFrom(result) : result;
 }
 
-function enhanced(instance: object, { key, method }: Found, context: HandlerContext): HandlerMethod {
+function enhanced(instance: object, { key, method }: FoundMethod, context: HandlerContext): HandlerMethod {
   const methods = instance as Methods;
   let current = methods[key]!;
   let run = context.around(instance, { decorated: method, current });
@@ -85,7 +85,11 @@ function enhanced(instance: object, { key, method }: Found, context: HandlerCont
   };
 }
 
-function perJob(scope: JobScope, { key, method }: Found, context: HandlerContext | undefined): HandlerMethod {
+function perJob(
+  scope: JobScope,
+  { key, method }: FoundMethod,
+  context: HandlerContext | undefined,
+): HandlerMethod {
   return async (payload, job) => {
     const { instance, contextId } = await scope.open(job);
     const current = (instance as Methods)[key]!;

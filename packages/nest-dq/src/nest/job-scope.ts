@@ -4,8 +4,8 @@ import type { DelayedJob } from '../api/job.js';
 import type { Wrapper } from './enhancers.js';
 
 /**
- * Makes the instance of a handler's class for one job, with all it depends on that is request-scoped. The job is the
- * request. Nothing is kept here: Nest holds what it makes by the context's id, weakly, so it goes when the run does.
+ * Makes an instance of a handler's class for each job, with its request-scoped dependencies. The job is the request.
+ * Nest holds the instance weakly, by the context's id, so it goes when the run is over.
  */
 export class JobScope {
   private readonly moduleRef: ModuleRef;
@@ -14,7 +14,7 @@ export class JobScope {
     private readonly wrapper: Wrapper,
     name: string,
   ) {
-    // Its own module's, because another module may have a provider of the same token.
+    // That of its own module, as another module may have a provider of the same token.
     const moduleRef: unknown = wrapper.host?.getProviderByKey(ModuleRef)?.instance;
     if (!(moduleRef instanceof ModuleRef)) {
       throw new DqError(
@@ -27,7 +27,7 @@ export class JobScope {
 
   async open(job: DelayedJob): Promise<{ instance: object; contextId: ContextId }> {
     const contextId = ContextIdFactory.getByRequest(job);
-    // As Nest does for requests: a durable tree outlives the job, so it gets what the strategy gives instead.
+    // As Nest does for requests. A durable tree outlives the job, so it gets the strategy's payload instead.
     const isShared = contextId.getParent !== undefined && this.wrapper.isDependencyTreeDurable();
     this.moduleRef.registerRequestByContextId(isShared ? contextId.payload : job, contextId);
     const instance: object = await this.moduleRef.resolve(this.wrapper.token, contextId, { strict: true });

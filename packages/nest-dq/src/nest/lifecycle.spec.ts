@@ -255,8 +255,8 @@ describe('a close in which something fails', () => {
     ];
     const environment: Environment = {
       ...realEnvironment,
-      backend: (options, parts) => {
-        const backend = realEnvironment.backend(options, parts);
+      backend: (options, name) => {
+        const backend = realEnvironment.backend(options, name);
         const ledgerClose = jest.spyOn(backend.ledger, 'close');
         ledgerClose.mockImplementation(() => Promise.reject(failing('the ledger')() as never));
         const closing = async () => failing('the backend')();

@@ -14,19 +14,19 @@ import type { RunPhase, RunPhaseMember } from './run-phase.js';
 import type { DqRuntime } from './runtime.js';
 import { getDqToken, showCluster } from './tokens.js';
 
-/** Milliseconds after bootstrap: an application context enables its shutdown hooks only then. */
+/** Milliseconds after bootstrap, as an application may enable its shutdown hooks only after that. */
 const HOOKS_WITHIN = 1_000;
 
 /**
- * When things begin and end. Handlers run only once all modules are ready, and are drained while all of them still
- * work; producers work until every other module is done.
+ * Starts and ends a cluster with the application. Handlers run from when all modules are ready, and are drained while all
+ * modules still work. Producers work until every other module has ended.
  */
 export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationShutdown {
   readonly cluster: string | undefined;
   private readonly options: ResolvedOptions;
   private readonly logger: LoggerService;
   private readonly scheduler: SeriesScheduler;
-  /** Of the handlers that were found, until that is told. */
+  /** The tubes of handlers that were found, and are not logged yet. */
   private readonly tubes: string[] = [];
   private hooksReminder: Timer | undefined;
   private prepared = false;
@@ -61,7 +61,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     if (servers && servers.beanstalks.length > 1) await this.runtime.refuseTwins();
   }
 
-  /** Handlers and listeners of all modules, or of these, that were not found before. */
+  /** Takes the handlers and listeners of all modules, or of these, that were not found before. */
   private async take(modules?: ReadonlySet<NestModule>): Promise<void> {
     const { consume } = this.options;
     const clusters = this.clusters();
@@ -82,13 +82,13 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   }
 
   async loaded(modules: ReadonlySet<NestModule>): Promise<void> {
-    if (!this.prepared || this.ended) return; // all of them are found in `prepare`
+    if (!this.prepared || this.ended) return; // `prepare` will find them, or nothing starts any more
     if (this.runtime.consumer.stopped) return this.listeners.attach(this.clusters(), modules);
     await this.take(modules);
     if (this.begun) await this.go();
   }
 
-  /** With the handlers that were found since the last time. */
+  /** Starts the handlers that were found since the last time. */
   private async go(): Promise<void> {
     const { consume, advise } = this.options;
     const tubes = this.tubes.splice(0);
@@ -121,13 +121,13 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     return this.close();
   }
 
-  /** The handler itself, or around that of a `@Recurring` the series. `DQ_CONFIG`: its plan is none. */
+  /** The handler itself; that of a `@Recurring` within its series. `DQ_CONFIG`: the plan is wrong. */
   private async recurring({ name, token, handler, recurrence }: FoundHandler): Promise<HandlerMethod> {
     if (!recurrence) return handler;
     const { producer } = this.runtime;
     try {
       const occurrences = await occurrencesOf(recurrence.plan, recurrence.tz);
-      occurrences.after(this.runtime.clock.wall()); // a plan that fails does so now
+      occurrences.after(this.runtime.clock.wall()); // throws now where the plan is wrong
       const series = new Series(token as string, { producer, occurrences, handler });
       this.scheduler.add(series);
       return (payload, job) => series.run(payload, job);
@@ -137,8 +137,8 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   }
 
   /**
-   * Of all modules of the application, this one's among them. Two of one name would both find its handlers, and one of
-   * the two producers could not be injected: `DQ_CONFIG`.
+   * The names of all clusters of the application. Two modules of one name are `DQ_CONFIG`: both would find the handlers of
+   * that name, and one of the two producers could not be injected.
    */
   private clusters(): ClusterNames {
     const names = Array.from(this.phase.members, ({ cluster }) => cluster);
@@ -155,19 +155,17 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     );
   }
 
-  /** `DQ_CONFIG` in production, where memory that nobody asked for loses the jobs of whoever forgot an option. */
+  /** `DQ_CONFIG` in production: somebody who forgot an option would lose jobs. */
   private warnOfMemory(): void {
     const fate = 'lost when this process ends, and no other process sees them';
-    const instead = '`embedded: { dir }` stores them in a folder, `beanstalks` and `redis` on servers';
+    const instead =
+      '`embedded: { dir }` stores them in a folder, `beanstalks` and `redis` on servers, ' +
+      "and `embedded: 'memory'` says that you want memory";
     if (process.env['NODE_ENV'] === 'production') {
-      throw new DqError(
-        'DQ_CONFIG',
-        `NODE_ENV is production, and no option says where jobs are stored; in memory they would be ${fate}: ${instead}, and \`embedded: 'memory'\` says that you want memory`,
-      );
+      const trouble = 'NODE_ENV is production, and no option says where jobs are stored';
+      throw new DqError('DQ_CONFIG', `${trouble}; in memory they would be ${fate}: ${instead}`);
     }
-    this.logger.warn(
-      `jobs are stored in memory: they are ${fate}; ${instead}, and \`embedded: 'memory'\` says that you want memory`,
-    );
+    this.logger.warn(`jobs are stored in memory: they are ${fate}; ${instead}`);
   }
 
   private remindOfHooks(): void {

@@ -1,22 +1,23 @@
 import type { DiscoveryService } from '@nestjs/core';
 import { DqError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
-import { clusterOf, MarkedMethods, type ClusterNames, type Found, type NestModule } from './found-methods.js';
+import type { DqEventName } from '../events/events.js';
+import { MarkedMethods, type ClusterNames, type FoundMethod, type NestModule } from './found-methods.js';
 import { listenerMarks, type ListenerMark } from './on-dq.js';
 import { asConfigError } from './option-checks.js';
 
 type Listeners = Readonly<Record<string | symbol, (event: unknown) => unknown>>;
 
-/** Finds a cluster's `@OnDq` methods of all providers and controllers, and has them told. */
+/** Finds the `@OnDq` methods of a cluster, and calls them at its events. */
 export class ListenerExplorer {
   private readonly methods: MarkedMethods<ListenerMark>;
 
   constructor(
     discovery: DiscoveryService,
     private readonly events: EventHub,
-    private readonly cluster?: string,
+    cluster?: string,
   ) {
-    this.methods = new MarkedMethods(discovery, listenerMarks);
+    this.methods = new MarkedMethods(discovery, listenerMarks, cluster);
   }
 
   /**
@@ -24,12 +25,10 @@ export class ListenerExplorer {
    * `DQ_CONFIG`: no such event, a cluster that no module registers, or a listener without a single instance to call.
    */
   attach(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): void {
-    for (const [found, mark] of this.methods.find(modules)) {
-      if (clusterOf(mark.options, found, clusters) === this.cluster) this.listen(mark, found);
-    }
+    for (const [found, { event }] of this.methods.find(clusters, modules)) this.listen(event, found);
   }
 
-  private listen({ event }: ListenerMark, { wrapper, instance, key, name }: Found): void {
+  private listen(event: DqEventName, { wrapper, instance, key, name }: FoundMethod): void {
     if (!wrapper.isDependencyTreeStatic() || wrapper.isTransient) {
       throw new DqError(
         'DQ_CONFIG',

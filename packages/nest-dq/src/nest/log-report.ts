@@ -9,7 +9,7 @@ import type { Death } from '../ledger/requests.js';
 import type { Clock } from '../time/clock.js';
 import type { DqLogLevel, DqLogLevels } from './log-levels.js';
 
-/** Milliseconds. The same trouble is not told again within this time. */
+/** Milliseconds. The same trouble is logged once within this time. */
 const TROUBLE_EVERY = 60_000;
 
 const WHY: Readonly<Record<Death['why'], string>> = {
@@ -19,12 +19,12 @@ const WHY: Readonly<Record<Death['why'], string>> = {
   stale: 'it is long overdue, and nothing is known of it (see `staleAfter`)',
 };
 
-/** Turns what the lower layers report into log lines: each event once, and once for all tubes what concerns all. */
+/** Turns reports of the lower layers into log lines: each event once, and what concerns all tubes once for all. */
 export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   private readonly nodesDown = new Set<string>();
   private readonly twins = new Set<string>();
   private readonly troubles = new Map<string, number>();
-  /** The last absence of Redis was told. */
+  /** Whether the log says that Redis is away. */
   private toldAway = false;
 
   constructor(
@@ -33,12 +33,12 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     private readonly clock: Clock,
   ) {}
 
-  /** Something about the servers' settings. */
+  /** A warning about the servers' settings. */
   warn(message: string): void {
     this.logger.warn(message);
   }
 
-  /** A listener of events, for which nothing else stops. */
+  /** A listener of events failed. Nothing else stops. */
   listenerFailed(who: string, error: Error): void {
     this.tell('error', `${who} failed: ${shorten(error.message)}`, error);
   }
@@ -46,9 +46,9 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   // ── jobs ──
 
   failed(job: DelayedJob, error: Error, next: AfterFailure): void {
-    // What a handler chose by itself is no error to be shown with its stack.
+    // An outcome that a handler chose is no error, so its stack is not shown.
     const outcome = isOutcome(error) ? error['~outcome'] : undefined;
-    if (outcome === 'discard') return; // `dead` tells it, with the reason
+    if (outcome === 'discard') return; // `dead` logs it, with the reason
     const { tube, attempt, attempts } = job;
     const level = next === 'dead' ? this.levels.deadLetters : this.levels.retries;
     const what = `${named(tube, job)} failed in attempt ${attempt} of ${attempts} and ${follows(next)}`;
@@ -58,7 +58,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   }
 
   dead(tube: string, job: NamedJob, { why, error }: Death): void {
-    if (why === 'attempts' && error) return; // `failed` tells it, with the stack
+    if (why === 'attempts' && error) return; // `failed` logs it, with the stack
     const detail = error ? `: ${error.message}` : '';
     const level = why === 'discarded' ? this.levels.discards : this.levels.deadLetters;
     this.tell(level, `${named(tube, job)} is a dead letter, because ${WHY[why]}${detail}`);
@@ -150,7 +150,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.tellNowAndThen(`${node}: ${message}`);
   }
 
-  /** Redis does not answer; or a disk has failed, which was told already. */
+  /** Redis does not answer; or a disk has failed, and that is logged already. */
   away(error: Error): void {
     if (error instanceof DqError && error.code === 'DQ_DISK') return;
     const trouble = `Redis is away, so no job starts until it answers: ${error.message}`;
@@ -162,7 +162,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     if (this.toldAway) this.tell(this.levels.servers, 'Redis answers again');
   }
 
-  /** False: it was told a short while ago, or another of its kind. */
+  /** False: this trouble, or another of its kind, was logged a short while ago. */
   private tellNowAndThen(trouble: string, level: DqLogLevel = 'warn', kind = trouble): boolean {
     const now = this.clock.now();
     for (const [told, at] of this.troubles) if (now - at >= TROUBLE_EVERY) this.troubles.delete(told);
@@ -178,7 +178,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     const stack = error && stackOf(error);
     if (!stack) this.logger[level]?.(message);
     else if (level === 'error') this.logger.error(message, stack);
-    // In all other levels what stands beside the message is taken for a context.
+    // At all other levels Nest takes a second argument for the context.
     else this.logger[level]?.(`${message}\n${stack}`);
   }
 }
@@ -187,7 +187,7 @@ function named(tube: string, { id, key }: NamedJob): string {
   return `job ${id} of ${tube}${key === undefined ? '' : ` with the key ${JSON.stringify(key)}`}`;
 }
 
-/** It begins with the message, behind which a long one must not hide the calls. */
+/** A stack begins with the message. A long message must not hide the calls behind it. */
 function stackOf({ message, stack = '' }: Error): string {
   const begin = stack.indexOf(message);
   const end = begin < 0 ? 0 : begin + message.length;

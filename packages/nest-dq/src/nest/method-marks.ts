@@ -3,7 +3,7 @@ import { DqError } from '../errors.js';
 
 const reflector = new Reflector();
 
-/** A mark as it was set: another decorator may put another function in the place of the method afterwards. */
+/** A mark as a decorator set it; `method` may be replaced afterwards by a decorator above. */
 interface Note<Mark> {
   readonly mark: Mark;
   readonly method: Function;
@@ -19,16 +19,16 @@ interface Place {
   readonly value: unknown;
 }
 
-/** What decorators of one kind say on methods; a method may have several. */
+/** The marks that decorators of one kind put on methods. A method may have several. */
 export class MethodMarks<Mark> {
   private readonly decorate;
 
-  /** `key`: the same in every copy of this library that an application may have. */
+  /** `key` is the same in every copy of this library that an application may have. */
   constructor(private readonly key: string) {
     this.decorate = Reflector.createDecorator<readonly Mark[]>({ key });
   }
 
-  /** To be called by a decorator, `shown` as it is written. `DQ_CONFIG` where it stands on no method of instances. */
+  /** For decorators. `shown`: the decorator as it is written. `DQ_CONFIG`: it is not on an instance method. */
   add(
     mark: Mark,
     shown: string,
@@ -43,15 +43,15 @@ export class MethodMarks<Mark> {
         `${shown} stands on \`${String(method)}\`: expected a method that is not static`,
       );
     }
-    // By its function it is known where that is copied to another class, by its place where the function is replaced.
+    // The mark on the function is found where that is copied to another class; the one by place, where it is replaced.
     this.decorate([mark, ...this.onFunction(value)])(target, method, descriptor);
     const notes = [{ mark, method: value, shown }, ...this.notes(target, method)];
     Reflect.defineMetadata(this.key, notes, target, method);
   }
 
   /**
-   * Of the method at a place, which `name` tells people. `DQ_CONFIG`: a decorator above has made it no method, or has put a
-   * function in its place that does not have what the decorators below it said, such as their guards.
+   * The marks of the method at a place; `name` is for messages. `DQ_CONFIG`: a decorator above has replaced the method by
+   * something else, or by a function without the metadata of the decorators below, such as guards.
    */
   of({ prototype, key, value }: Place, name: string): readonly Mark[] {
     const notes = this.notes(prototype, key);
@@ -81,7 +81,7 @@ export class MethodMarks<Mark> {
     return (Reflect.getOwnMetadata(this.key, prototype, key) as Note<Mark>[] | undefined) ?? [];
   }
 
-  /** Keys of metadata, but for marks of ours, which are known by their place. */
+  /** Keys of metadata that the new function lacks; not our marks, which are also known by their place. */
   private missing(marked: Function, present: Function): unknown[] {
     if (marked === present) return [];
     const kept = new Set<unknown>(Reflect.getMetadataKeys(present));

@@ -12,10 +12,10 @@ export interface ListenerMark {
 export const listenerMarks = new MethodMarks<ListenerMark>('nest-dq:listeners');
 
 /**
- * Calls this method of a provider or controller with each event of that name, of this process only. What it throws, or
- * rejects with, is logged and changes nothing. A class that is request-scoped or transient, and a name that is no event,
- * are `DQ_CONFIG` at the start of the application.
- * @param options `cluster`: the name of the cluster, where that has one.
+ * Calls this method of a provider or controller with each event of that name, in this process only. An error that it
+ * throws, or rejects with, is logged and changes nothing. A request-scoped or transient class, and an unknown event, are
+ * `DQ_CONFIG` at the start of the application.
+ * @param options `cluster`: the name of the cluster, if it has one.
  */
 export function OnDq<N extends DqEventName>(
   name: N,

@@ -8,7 +8,7 @@ export function wrong(what: string, value: unknown, expected: string): DqError {
   return wrongValue('DQ_CONFIG', what, value, expected);
 }
 
-/** Runs a check of a lower layer; what it refuses is the configuration's fault, and `where` says whose. */
+/** Runs a check of a lower layer. Its refusal becomes `DQ_CONFIG`; `where` says which part of the configuration is wrong. */
 export function asConfigError<T>(where: string, check: () => T): T {
   try {
     return check();
@@ -17,7 +17,7 @@ export function asConfigError<T>(where: string, check: () => T): T {
   }
 }
 
-/** The same of what was thrown already. */
+/** The same for an error that was thrown already. */
 export function configError(where: string, thrown: unknown): unknown {
   if (!(thrown instanceof DqError)) return thrown;
   const message = where + thrown.message.replace(`${thrown.code}: `, '');

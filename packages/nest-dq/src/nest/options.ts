@@ -19,7 +19,7 @@ import {
 
 /** A client of ioredis 5 or 6, of one server or of a Redis Cluster; taken by its shape, so it may be another copy of ioredis. */
 export interface RedisClient {
-  /** By which a client is told from options. */
+  /** Distinguishes a client from options. */
   readonly status: string;
   /** Makes the client that is used. */
   duplicate(...args: never[]): unknown;
@@ -28,25 +28,25 @@ export interface RedisClient {
 /** What `DqModule.forRoot` takes. Anything wrong in it is `DQ_CONFIG`, and the application does not start. */
 export interface DqOptions {
   /**
-   * `host:port` of each beanstalkd; an IPv6 address in brackets. Needs `redis`. Each server once: two names of one are
-   * `DQ_CONFIG` where it answers to both at the start; where it does later, one of them gets no copies.
-   * Present but undefined or empty is `DQ_CONFIG`, never a silent embedded node.
+   * `host:port` of each beanstalkd; an IPv6 address in brackets. Needs `redis`. Each server once: two names of one server
+   * are `DQ_CONFIG` if it answers to both at the start; if that shows later, one of them gets no copies.
+   * A value that is undefined or empty is `DQ_CONFIG`, and never a silent embedded node.
    * @default an embedded node and ledger: see `embedded`
    */
   beanstalks?: readonly string[];
   /**
-   * A URL, with its `redis://` or `rediss://`; ioredis options; or a client you made, which is only copied: yours is not
+   * A URL that begins with `redis://` or `rediss://`; ioredis options; or a client of yours, which is only copied and never
    * closed. Needs `beanstalks`.
    */
   redis?: string | RedisOptions | RedisClient;
   /**
-   * `dir`: a folder in which the embedded node and ledger keep everything, so that a restart loses nothing; it is made if
-   * there is none, and a relative one is below the working directory. One process and one cluster at a time can have it.
-   * It needs the package `classic-level`. `patience`: how long a start waits while another process has the folder, as the
-   * one before does while it drains; 0 fails at once, by default it is 15 s.
-   * `'memory'`: they keep everything in the memory of this process, and it is gone with that; the same as nothing, but
-   * without a warning, and where `NODE_ENV` is `production` it has to be asked for so.
-   * Not together with `beanstalks`. A `dir` that is present but undefined or empty is `DQ_CONFIG`, never a silent memory.
+   * `dir`: a folder in which the embedded node and ledger store everything, so that a restart loses nothing. It is made if
+   * it does not exist; a relative path is below the working directory. One process and one cluster at a time can use it.
+   * It needs the package `classic-level`. `patience`: how long a start waits while another process uses the folder, as the
+   * process before does while it drains; 0 fails at once, the default is 15 s.
+   * `'memory'`: they have everything in the memory of this process, and it is lost with the process. Without `embedded` it
+   * is the same, with a warning; where `NODE_ENV` is `production`, `'memory'` must be given.
+   * Not together with `beanstalks`. A `dir` that is undefined or empty is `DQ_CONFIG`, and never a silent memory.
    * @default in memory, with a warning; where `NODE_ENV` is `production`, `DQ_CONFIG`
    */
   embedded?: 'memory' | { dir?: string; patience?: Duration };
@@ -57,47 +57,47 @@ export interface DqOptions {
   /** How much later a backup copy comes due; at least a second. @default '2s' */
   backupDelay?: Duration;
   /**
-   * How long a call goes on trying while servers are away and nothing came of it for certain: adds, revokes, moves, finds and
-   * dead letters. 0: it fails at once. Each call may say otherwise. @default '5s'
+   * How long a call (an add, a revoke, a move, a find, a call of dead letters) is tried again while servers are away and it
+   * certainly had no effect. 0: it fails at once. Each call can have its own. @default '5s'
    */
   patience?: Duration;
   /**
-   * Stands before every tube name and Redis key, so that two applications can share servers. It counts in the
-   * 200 bytes of a tube's name.
+   * Stands before every tube name and Redis key, so that two applications can share servers. It counts in the 200 bytes of
+   * a tube's name.
    * @default ''
    */
   prefix?: string;
   /** False: this process only produces; its handlers are checked but not run. @default true */
   consume?: boolean;
-  /** What each handler starts from. @default concurrency 10, attempts 10, backoff exponential from 2 s to 1 h, jitter 0.2 */
+  /** The defaults of handlers. @default concurrency 10, attempts 10, backoff exponential from 2 s to 1 h, jitter 0.2 */
   handlers?: Omit<HandlerOptions, 'cluster'>;
-  /** How long a shutdown waits for running handlers before their signals abort and their jobs are given back. @default '10s' */
+  /** How long a shutdown waits for running handlers before their signals abort and their runs are handed back. @default '10s' */
   drainLimit?: Duration;
   /**
-   * How long a silent process keeps the jobs it runs; at least 3 seconds, the same in all processes. It is extended by
-   * itself, so it is no limit on a handler's length.
+   * How long a process that is silent keeps the right to run its jobs; at least 3 seconds, the same in all processes. It is
+   * renewed automatically, so a handler can take longer.
    * @default '15s'
    */
   lease?: Duration;
   /**
-   * How long the end of a job is remembered once none of its copies can be left; at least a minute and four leases, the
-   * same in all processes.
+   * How long the end of a job is remembered after the last of its copies is gone; at least a minute and four leases, the same
+   * in all processes.
    * @default '10m'
    */
   doneTtl?: Duration;
   /** A copy of which nothing is known and that is overdue by more than this becomes a dead letter; at least a minute. @default '7d' */
   staleAfter?: Duration;
   /**
-   * How much later than due a run starts before `late` is told. An idle cluster takes some milliseconds, and waits for two
-   * seconds or more where the primary's node is away: so the default tells of both a backlog and a node that is missed.
+   * A run that starts this much later than due makes the event `late`. An idle cluster takes some milliseconds, or two seconds
+   * and more if the primary's node is away. So the default shows both a backlog and a missing node.
    * @default '1s'
    */
   lateAfter?: Duration;
-  /** What carries contexts from where jobs are scheduled to where they run, the first outermost. @default none */
+  /** They carry contexts from where jobs are scheduled to where they run; the first is outermost. @default none */
   hooks?: readonly DqHooks[];
-  /** Where warnings and failures go; those of a cluster with a name begin with it. @default Nest's logger with the context 'Dq' */
+  /** For warnings and failures; lines of a cluster with a name begin with the name. @default Nest's logger with the context 'Dq' */
   logger?: LoggerService;
-  /** At which level it is told what happens often. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', servers: 'warn' } */
+  /** The log levels of what happens often. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', servers: 'warn' } */
   logLevels?: DqLogLevels;
 }
 
@@ -148,7 +148,7 @@ export const OPTION_NAMES: readonly string[] = [
   'logLevels',
 ];
 
-/** Refused by name rather than ignored. */
+/** Refused with a reason of their own. */
 const REFUSED: Readonly<Record<string, string>> = {
   name: '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
 };

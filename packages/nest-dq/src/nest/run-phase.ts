@@ -9,22 +9,22 @@ import {
 import { LazyModuleLoader, ModuleRef, ModulesContainer } from '@nestjs/core';
 import type { NestModule } from './found-methods.js';
 
-/** What goes on only while every module of the application works. */
+/** Runs only while every module of the application works. */
 export interface RunPhaseMember {
-  /** Its cluster's name; undefined is that of the one without a name. */
+  /** The name of its cluster; undefined: the one without a name. */
   readonly cluster?: string | undefined;
   begin(): Promise<void>;
-  /** Modules were made while the application is there: Nest calls none of their hooks. */
+  /** Modules were loaded lazily. Nest calls none of their hooks. */
   loaded(modules: ReadonlySet<NestModule>): Promise<void>;
-  /** Never rejects: in Nest 11 that would end the shutdown of all others. Idempotent, and also without `begin`. */
+  /** Never rejects: in Nest 11 that would end the shutdown of all others. Idempotent, and allowed without `begin`. */
   end(): Promise<void>;
-  /** After `end`: gives back what it has opened. The same. */
+  /** After `end`: closes what it has opened. Never rejects. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * From when the last module's `onApplicationBootstrap` is over until the first `onModuleDestroy`. One in an application,
- * for all of its clusters, which begin and end together.
+ * The time from the end of the last module's `onApplicationBootstrap` to the first `onModuleDestroy`. An application has
+ * one, for all of its clusters: they begin and end together.
  */
 @Injectable()
 export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
@@ -33,8 +33,8 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(private readonly modules: ModulesContainer) {}
 
   /**
-   * The names of the modules in whose decorators stand imports that export this. Nest's own list of imports has global
-   * modules everywhere; what a dynamic module imports is in neither.
+   * The names of the modules whose decorators import something that exports this token. In Nest's own list of imports
+   * global modules are everywhere. Imports of dynamic modules are in neither.
    */
   importersOf(token: InjectionToken): string[] {
     const exporting = (each?: Partial<DynamicModule>) => each?.exports?.includes(token as never) ?? false;
@@ -51,8 +51,8 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * A step of the start. If it fails so does the start of the application, of which Nest tells nobody: all members are
-   * ended and closed before it rejects.
+   * Awaits a step of the start. If it fails, the start of the application fails, and Nest calls no hook of that: so all
+   * members are ended and closed before it rejects.
    */
   async orGiveUp(step: Promise<unknown>): Promise<void> {
     try {
@@ -73,21 +73,21 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
   }
 }
 
-/** Where a module stands that is made ready after all others, and ended before them. */
+/** The distance of a module that is made ready after all others, and ended before them. */
 const NEAREST = -Number.MAX_VALUE;
 
 /**
- * Nest makes modules ready in the order of their distance from the root module, the farthest first, and ends them the other
- * way round. It takes a global module for the farthest of all, and the databases of handlers are usually in one.
+ * Nest makes modules ready in the order of their distance from the root module, the farthest first, and ends them in the
+ * opposite order. For Nest a global module is the farthest of all, and handlers usually need the databases of one.
  */
 @Module({ providers: [RunPhase], exports: [RunPhase] })
 export class DqRunPhaseModule {
   constructor(modules: ModulesContainer, loader: LazyModuleLoader, phase: RunPhase) {
-    // Distances are looked at once, after all modules were made.
+    // Nest reads the distances once, after all modules were made.
     for (const module of modules.values()) {
       if (module.metatype === DqRunPhaseModule) module.distance = NEAREST;
     }
-    // Of this one application: nobody is told of a module that it loads.
+    // Nest tells nobody of a module that it loads lazily.
     const load = loader.load.bind(loader);
     loader.load = async (...args) => {
       const loaded = await load(...args);

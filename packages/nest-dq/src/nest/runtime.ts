@@ -13,7 +13,7 @@ import type { Backend } from './environment.js';
 import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';
 
-/** Milliseconds that a start waits for the nodes' first answers. */
+/** Milliseconds. How long a start waits for the nodes' first answers. */
 const FIRST_ANSWERS = 500;
 
 /** All parts of one cluster in one application. The constructor puts them together, and opens nothing. */
@@ -59,12 +59,12 @@ export class DqRuntime {
     this.consumer = new ClusterConsumer(options, { ...parts, report, around: handlerHook(hooks), stopped });
   }
 
-  /** Opens what keeps the jobs, before all else. `DQ_DISK`, `DQ_CONFIG`. */
+  /** Comes first: opens what stores the jobs. `DQ_DISK`, `DQ_CONFIG`. */
   open(): Promise<void> {
     return this.backend.open();
   }
 
-  /** Connects in the background, and goes on trying. Idempotent. What a hook throws comes first. */
+  /** Connects in the background, and goes on trying. Idempotent. Throws what a hook throws, before anything connects. */
   start(): void {
     for (const hook of this.hooksToStart.splice(0)) {
       const stop = hook.onStart?.({ name: this.name, events: this.events, load: () => this.load() });
@@ -76,8 +76,8 @@ export class DqRuntime {
   }
 
   /**
-   * After the start: `DQ_CONFIG` where two nodes turn out to be one server, as far as they answer at once. What turns out
-   * later is told, and gets no copies.
+   * After the start. `DQ_CONFIG`: the first answers show that two nodes are one server. If that shows later, it is logged,
+   * and one of them gets no copies.
    */
   async refuseTwins(): Promise<void> {
     const { cluster } = this.backend;
@@ -97,7 +97,7 @@ export class DqRuntime {
     return this.consumer.stop();
   }
 
-  /** After `stop`. Idempotent, and also of what was not opened or started. What fails is told, and the rest goes on. */
+  /** After `stop`. Idempotent, and allowed before `open` and `start`. What fails is logged, and the rest goes on. */
   close(): Promise<void> {
     return (this.closing ??= this.end());
   }

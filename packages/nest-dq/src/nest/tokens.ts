@@ -9,22 +9,22 @@ import { DqProducer } from '../producer/producer.js';
 /** What an application injects of each cluster. */
 export const INJECTABLES = [DqProducer, DqConsumer, DqDeadLetters, DqEvents, DqHealth] as const;
 
-/** What an application injects; of the cluster without a name by the class itself. */
+/** What an application injects. For the cluster without a name the class itself is the token. */
 export type DqInjectable = (typeof INJECTABLES)[number];
 
 /** What only the module itself injects. */
 export type DqPart = 'options' | 'runtime' | 'lifecycle';
 
-/** The token of one thing of one cluster, so that two clusters in an application never share a token. */
+/** The token of one part of one cluster. Two clusters in an application share none. */
 export function dqToken(what: DqInjectable | DqPart, cluster?: string): InjectionToken {
   if (typeof what === 'string') return `nest-dq:${what}:${cluster ?? ''}`;
   return cluster === undefined ? what : `nest-dq:${what.name}:${cluster}`;
 }
 
 /**
- * The injection token of what belongs to a cluster, for `app.get` and for providers made by a factory. Without a name it
- * is the class itself. `DQ_CONFIG`: no name of a cluster, or nothing that is injected.
- * @param type What of it. Default: `DqProducer`.
+ * The injection token of a part of a cluster, for `app.get` and for providers made by a factory. Without a name it is the
+ * class itself. `DQ_CONFIG`: the name is empty or no text, or `type` is nothing that is injected.
+ * @param type The class. Default: `DqProducer`.
  */
 export function getDqToken(cluster?: string, type: DqInjectable = DqProducer): InjectionToken {
   if (!INJECTABLES.includes(type)) {
@@ -35,15 +35,15 @@ export function getDqToken(cluster?: string, type: DqInjectable = DqProducer): I
 }
 
 /**
- * Injects what belongs to the cluster of that name: `@InjectDq('mails') mails: DqProducer`,
- * `@InjectDq('mails', DqConsumer) consumer: DqConsumer`. That of the cluster without a name needs no decorator.
- * @param type What of it. Default: `DqProducer`.
+ * Injects a part of the cluster of that name: `@InjectDq('mails') mails: DqProducer`,
+ * `@InjectDq('mails', DqConsumer) consumer: DqConsumer`. The cluster without a name needs no decorator.
+ * @param type The class. Default: `DqProducer`.
  */
 export function InjectDq(cluster: string, type?: DqInjectable): ParameterDecorator & PropertyDecorator {
   return Inject(getDqToken(cluster, type));
 }
 
-/** `DQ_CONFIG` unless it is a text that says something. */
+/** `DQ_CONFIG` unless it is a text that is not empty. */
 export function checkClusterName(name: unknown): string {
   if (typeof name === 'string' && name.trim() !== '') return name;
   throw new DqError('DQ_CONFIG', `the name of a cluster is ${show(name)}: expected a text that is not empty`);

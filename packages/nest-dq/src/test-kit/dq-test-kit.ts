@@ -94,7 +94,7 @@ export class DqTestKit {
     this.environment = {
       clock: this.clock,
       resolve: (given, name) => this.resolve(given, name),
-      backend: (settings, { name }) => this.backend(settings, name),
+      backend: (settings, name) => this.backend(settings, name),
     };
   }
 

@@ -2,25 +2,25 @@ import { ForbiddenException, type LoggerService } from '@nestjs/common';
 import { shorten, toError } from '../errors.js';
 import type { Enhancers } from './enhancers.js';
 
-/** What Nest says when a guard returned false. */
+/** The message of Nest's error when a guard returned false. */
 const REFUSED = 'Forbidden resource';
 
 /**
- * Guards, interceptors and filters that are made for requests fail at jobs, and their errors do not say why. This tells
- * it, once for each of them and handler.
+ * Guards, interceptors and filters that are made for requests fail at jobs, and their errors do not say why. This logs
+ * which one it was and what to do, once for each of them and each handler.
  */
-export class Misfits {
+export class EnhancerAdvice {
   private readonly told = new Set<string>();
 
   constructor(
     private readonly logger: LoggerService,
     private readonly enhancers: Enhancers,
-    /** Of the handler, as the name of its class, and its own. */
+    /** The handler's class and method. */
     private readonly type: string,
     private readonly method: string,
   ) {}
 
-  /** A filter threw something else than what it was given. */
+  /** A filter threw another error than the one it was given. */
   filterThrew(thrown: unknown): void {
     const { message, stack = '' } = toError(thrown);
     const { filters } = this.enhancers;
@@ -33,7 +33,7 @@ export class Misfits {
 
   /**
    * An attempt failed, perhaps because a guard or an interceptor looked for a request.
-   * @param returned Whether the handler had returned by then, so that only interceptors can have failed.
+   * @param returned Whether the handler had returned by then; if so, only an interceptor can have failed.
    */
   attemptFailed(thrown: unknown, returned: boolean): void {
     const { guards, interceptors } = this.enhancers;
@@ -46,10 +46,10 @@ export class Misfits {
     }
     if (!(thrown instanceof Error) || thrown.name !== 'TypeError') return;
     const { message, stack = '' } = thrown;
-    if (!returned && passed(this.type, stack)) return; // the handler's own slip
+    if (!returned && passed(this.type, stack)) return; // the handler's own error
     const guard = guards.find((name) => passed(name, stack));
     const named = interceptors.find((name) => passed(name, stack));
-    // What an operator calls has no name of a class in its stack.
+    // A function in an RxJS operator has no class in its stack.
     const interceptor = named ?? (returned && interceptors.length > 0 ? orOf(interceptors) : undefined);
     if (guard === undefined && interceptor === undefined) return;
     this.tell(
@@ -69,7 +69,7 @@ function orOf(names: readonly string[]): string {
   return [...new Set(names)].join(' or ');
 }
 
-/** Whether a stack goes through a class. Not by the method's name, which source maps may put wrong. */
+/** Whether a stack goes through a class. Source maps may change the method's name, so only the class is compared. */
 function passed(type: string, stack: string): boolean {
   return stack.includes(`at ${type}.`) || stack.includes(`at async ${type}.`);
 }

@@ -2,13 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { ForbiddenException, UnauthorizedException } from '@nestjs/common';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import type { Enhancers } from './enhancers.js';
-import { Misfits } from './misfits.js';
+import { EnhancerAdvice } from './enhancer-advice.js';
 
 const NONE: Enhancers = { guards: [], interceptors: [], pipes: [], filters: [] };
 
-function told(enhancers: Partial<Enhancers>, tell: (misfits: Misfits) => void): string[] {
+function told(enhancers: Partial<Enhancers>, tell: (advice: EnhancerAdvice) => void): string[] {
   const logger = new CollectingLogger();
-  tell(new Misfits(logger, { ...NONE, ...enhancers }, 'Orders', 'cancel'));
+  tell(new EnhancerAdvice(logger, { ...NONE, ...enhancers }, 'Orders', 'cancel'));
   return logger.lines.map(({ message }) => message);
 }
 
@@ -31,7 +31,7 @@ describe('what is made for requests', () => {
     ['an async guard', { guards: ['A'] }, ['readToken', 'async A.canActivate'], 'the guard A failed'],
     ['an interceptor', { interceptors: ['Cache'] }, ['Cache.intercept'], 'the interceptor Cache failed'],
   ])('is named by the stack: %s', (_what, enhancers, frames, message) => {
-    const lines = told(enhancers, (misfits) => misfits.attemptFailed(slip(...frames), false));
+    const lines = told(enhancers, (advice) => advice.attemptFailed(slip(...frames), false));
     expect(lines).toEqual([expect.stringContaining(message)]);
     expect(lines[0]).toContain('there is no request. ');
     expect(lines[0]).toContain('isDqContext(context)');
@@ -45,12 +45,12 @@ describe('what is made for requests', () => {
     ['what is no error', 'text'],
   ])('is not blamed for %s', (_what, thrown) => {
     const enhancers = { guards: ['A'], interceptors: ['Cache'] };
-    expect(told(enhancers, (misfits) => misfits.attemptFailed(thrown, false))).toEqual([]);
+    expect(told(enhancers, (advice) => advice.attemptFailed(thrown, false))).toEqual([]);
   });
 
   it('is one of the interceptors, when the handler had returned and no stack tells which', () => {
     const interceptors = ['Cache', 'Timing', 'Cache'];
-    const late = (thrown: unknown) => (misfits: Misfits) => misfits.attemptFailed(thrown, true);
+    const late = (thrown: unknown) => (advice: EnhancerAdvice) => advice.attemptFailed(thrown, true);
     expect(told({ guards: ['A'], interceptors }, late(slip('Object.next')))).toEqual([
       expect.stringContaining('the interceptor Cache or Timing failed at a job of Orders.cancel: '),
     ]);
@@ -62,8 +62,8 @@ describe('what is made for requests', () => {
   });
 
   it('is named when a guard refuses, as far as can be known', () => {
-    const refused = (misfits: Misfits) =>
-      misfits.attemptFailed(new ForbiddenException('Forbidden resource'), false);
+    const refused = (advice: EnhancerAdvice) =>
+      advice.attemptFailed(new ForbiddenException('Forbidden resource'), false);
     expect(told({ guards: ['A'] }, refused)).toEqual([
       expect.stringContaining('the guard A refused a job of Orders.cancel'),
     ]);
@@ -73,7 +73,7 @@ describe('what is made for requests', () => {
 
   it('is named when a filter fails: by the stack, or all that apply', () => {
     const filters = ['A', 'B'];
-    const threw = (error: unknown) => (misfits: Misfits) => misfits.filterThrew(error);
+    const threw = (error: unknown) => (advice: EnhancerAdvice) => advice.filterThrew(error);
     expect(told({ filters }, threw(slip('BaseFilter.reply', 'B.catch')))).toEqual([
       expect.stringMatching(
         /^the exception filter B failed at a job of Orders\.cancel, whose own error is kept: /,
@@ -83,9 +83,9 @@ describe('what is made for requests', () => {
   });
 
   it('is named once', () => {
-    const lines = told({ guards: ['A', 'B'], filters: ['F'] }, (misfits) => {
-      for (const guard of ['A', 'B', 'A']) misfits.attemptFailed(slip(`${guard}.canActivate`), false);
-      for (let i = 0; i < 2; i++) misfits.filterThrew(slip('F.catch'));
+    const lines = told({ guards: ['A', 'B'], filters: ['F'] }, (advice) => {
+      for (const guard of ['A', 'B', 'A']) advice.attemptFailed(slip(`${guard}.canActivate`), false);
+      for (let i = 0; i < 2; i++) advice.filterThrew(slip('F.catch'));
     });
     expect(lines).toHaveLength(3);
   });
