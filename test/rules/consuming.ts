@@ -6,19 +6,19 @@ export const CONSUMING: readonly Rule[] = [
     rule: 'Nothing is reserved without room for it.',
     mutants: [
       ...unit(
-        'consumer/reserve/node.spec.ts',
+        'consumer/reserve/consumer-node.spec.ts',
         'asks for nothing without room, and takes what is there as soon as room opens',
         [
-          'consumer/reserve/node.ts',
+          'consumer/reserve/consumer-node.ts',
           'const room = this.taker.room();',
           'const room = Math.max(1, this.taker.room());',
         ],
       ),
       ...unit(
-        'consumer/reserve/budget.spec.ts',
+        'consumer/reserve/reserve-budget.spec.ts',
         'says none, and not a negative room as something, when more waits than may',
         [
-          'consumer/reserve/budget.ts',
+          'consumer/reserve/reserve-budget.ts',
           'return had >= this.concurrency && 2 * had > most ? 0 : most - had;',
           'return Math.abs(most - had);',
         ],
@@ -49,32 +49,16 @@ export const CONSUMING: readonly Rule[] = [
     rule: 'A granted run is begun only while a second of its lease is left, counted from when the claim was sent.',
     mutants: [
       ...unit(
-        'consumer/claim/claim-queue.spec.ts',
-        'gives it back when the answer took longer',
-        [
-          'consumer/claim/claim-queue.ts',
-          'if (this.clock.now() > usableUntil) this.taker.giveBack(delivery, grant, claimedAt);\n    else this',
-          'this',
-        ],
-        [
-          'consumer/claim/claim-queue.ts',
-          'sentAt + this.settings.lease - LEASE_RESERVE',
-          'sentAt + this.settings.lease',
-        ],
-        [
-          'consumer/claim/claim-queue.ts',
-          'const usableUntil = sentAt +',
-          'const usableUntil = this.clock.now() +',
-        ],
+        'consumer/tube-consumer.spec.ts',
+        '%s was granted %i ms ago when the answer comes',
+        ['consumer/tube-consumer.ts', 'if (tooLate || this', 'if (this'],
+        ['consumer/tube-consumer.ts', 'sent.at + lease - LEASE_RESERVE', 'sent.at + lease'],
+        ['consumer/tube-consumer.ts', 'sent.at + lease', 'this.context.clock.now() + lease'],
       ),
       ...unit(
-        'consumer/claim/claim-queue.spec.ts',
-        'does not run what waits in the same answer behind a handler that blocks for the lease',
-        [
-          'consumer/claim/claim-queue.ts',
-          'if (this.clock.now() > usableUntil) this.taker.giveBack(delivery, grant, claimedAt);\n    else this',
-          'this',
-        ],
+        'consumer/tube-consumer.spec.ts',
+        'under another grant, as the same attempt, that waited behind a handler which blocked for almost a lease',
+        ['consumer/tube-consumer.ts', 'if (tooLate || this', 'if (this'],
       ),
     ],
   },
@@ -103,8 +87,8 @@ export const CONSUMING: readonly Rule[] = [
       ),
       ...unit(
         'consumer/claim/claim-queue.spec.ts',
-        'asks again with the same token, keeping its place in the order',
-        ['consumer/claim/claim-queue.ts', 'token: delivery.token,', 'token: String(sentAt),'],
+        'asks again with the same token, keeping its place in the order, and not about what was lost meanwhile',
+        ['consumer/claim/claim-queue.ts', '      token,\n', '      token: String(Math.random()),\n'],
       ),
       ...unit('consumer/claim/claim-queue.spec.ts', 'with a token of its own for each delivery', [
         'consumer/reserve/delivery.ts',
@@ -116,13 +100,9 @@ export const CONSUMING: readonly Rule[] = [
   {
     rule: 'A copy of a job that runs is let go for a second at least.',
     mutants: unit(
-      'consumer/claim/claim-queue.spec.ts',
+      'consumer/claim/pauses.spec.ts',
       'a primary goes for the rest of the lease, %i ms, and at least a second',
-      [
-        'consumer/claim/claim-queue.ts',
-        'Math.max(1, Math.ceil(answer.ms / 1000))',
-        'Math.ceil(answer.ms / 1000)',
-      ],
+      ['consumer/claim/pauses.ts', 'Math.max(1, Math.ceil(ms / 1000))', 'Math.ceil(ms / 1000)'],
     ),
   },
   {
@@ -130,13 +110,13 @@ export const CONSUMING: readonly Rule[] = [
     mutants: [
       ...unit('consumer/heartbeat.spec.ts', 'tells which runs were refused, and only those', [
         'consumer/heartbeat.ts',
-        `if (answer === 'refused') this.events.lost(run);`,
+        `if (answer === 'refused') loseLease(this.context, run);`,
         `if (answer === 'refused') return;`,
       ]),
       ...unit('consumer/heartbeat.spec.ts', 'takes silence for nothing, and asks again in its time', [
         'consumer/heartbeat.ts',
-        'if (this.ledger.away || this.stopped) return;',
-        'for (const run of runs) this.events.lost(run);',
+        'unanswered: () => undefined,',
+        'unanswered: (runs) => runs.forEach((run) => loseLease(context, run)),',
       ]),
     ],
   },
@@ -146,19 +126,19 @@ export const CONSUMING: readonly Rule[] = [
       ...unit(
         'consumer/ledger-gate.spec.ts',
         'is shut at once when the ledger is away, and suspends after a second',
-        ['consumer/ledger-gate.ts', 'this.events.suspend();', ''],
+        ['consumer/ledger-gate.ts', "this.changed('suspended');", ''],
       ),
       ...unit(
-        'consumer/tube-consumer.spec.ts',
+        'consumer/tube-consumer-ledger.spec.ts',
         'runs nothing, and gives everything to others after a second, at once',
-        ['consumer/tube-consumer.ts', 'suspend: () => intake.pause(),', 'suspend: () => undefined,'],
+        ['consumer/tube-consumer.ts', 'return this.claims.releaseAll();', 'return;'],
       ),
       ...unit(
-        'consumer/tube-consumer.spec.ts',
+        'consumer/tube-consumer-ledger.spec.ts',
         'reserves no more, and lets go at once of what an open wait still brings',
         [
-          'consumer/reserve/intake.ts',
-          'if (this.host.lettingGo) delivery.release(0);\n    else if (early',
+          'consumer/tube-consumer.ts',
+          'if (this.reserver.releasesAll) delivery.release(0);\n    else if (early',
           'if (early',
         ],
       ),
@@ -179,10 +159,10 @@ export const CONSUMING: readonly Rule[] = [
         'const isSame = true;',
       ]),
       ...unit(
-        'consumer/tube-consumer.spec.ts',
+        'consumer/tube-consumer-ledger.spec.ts',
         'tells what it runs first when it is back, claims nothing for two seconds, then goes on',
-        ['consumer/tube-consumer.ts', 'this.heartbeat.beat();', ''],
-        ['consumer/tube-consumer.ts', 'this.endings.flush();\n        this.heartbeat', 'this.heartbeat'],
+        ['consumer/tube-consumer.ts', 'return this.heartbeat.beat();', 'return;'],
+        ['consumer/tube-consumer.ts', 'this.flush();\n        return', 'return'],
       ),
     ],
   },
@@ -190,12 +170,12 @@ export const CONSUMING: readonly Rule[] = [
     rule: 'No lease is taken over that ended while the ledger was away, before others had two seconds to tell what they still run.',
     mutants: [
       ...unit(
-        'consumer/tube-consumer.spec.ts',
+        'consumer/tube-consumer-ledger.spec.ts',
         'takes over no run of a process that was cut off, too, and comes back a little later',
         [
           'consumer/claim/claim-queue.ts',
-          'this.ledger.claim(requests, settled, this.taker.sparedFrom)',
-          'this.ledger.claim(requests, settled)',
+          'ledger.claim(requests, settled, gate.sparedFrom)',
+          'ledger.claim(requests, settled)',
         ],
       ),
       ...unit(
@@ -225,7 +205,7 @@ export const CONSUMING: readonly Rule[] = [
         ['verbs/complete.ts', `if kind == 'back' then record.attempt = max(0, record.attempt - 1) end`, ''],
       ),
       ...unit(
-        'consumer/tube-consumer.spec.ts',
+        'consumer/tube-consumer-stop.spec.ts',
         'aborts at the limit what still runs, and gives the attempt back',
         [
           'consumer/run/executor.ts',
@@ -233,11 +213,11 @@ export const CONSUMING: readonly Rule[] = [
           `this.end(run, { kind: 'retry', delay: 0, error: new Error('drained') });`,
         ],
       ),
-      ...unit('consumer/tube-consumer.spec.ts', 'does not count as a failure what its own signal ended', [
-        'consumer/run/executor.ts',
-        '(this.shuttingDown || run.revoked)',
-        'run.revoked',
-      ]),
+      ...unit(
+        'consumer/tube-consumer-stop.spec.ts',
+        'does not count as a failure what its own signal ended',
+        ['consumer/run/executor.ts', '(this.shuttingDown || run.revoked)', 'run.revoked'],
+      ),
     ],
   },
 ];

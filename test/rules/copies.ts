@@ -43,11 +43,7 @@ export const COPIES: readonly Rule[] = [
       ...unit(
         'consumer/run/start-scheduler.spec.ts',
         'begins what was granted ahead at its millisecond, in the order of the times',
-        [
-          'consumer/run/start-scheduler.ts',
-          'if (start.grant.due <= this.ledger.nowAtLeast()) return',
-          'return',
-        ],
+        ['consumer/run/start-scheduler.ts', 'if (run.grant.due <= ledger.nowAtLeast()) return', 'return'],
       ),
       ...unit('consumer/run/start-scheduler.spec.ts', 'waits on when ledger time went back meanwhile', [
         'consumer/run/start-scheduler.ts',

@@ -144,9 +144,9 @@ export const REMEMBERING: readonly Rule[] = [
         ],
       ),
       ...unit(
-        'consumer/finish/deletions.spec.ts',
+        'consumer/finish/copy-deleter.spec.ts',
         'settles nothing that was not found, or whose node was away',
-        ['consumer/finish/deletions.ts', 'unknown: delivery.unknown', 'unknown: false'],
+        ['consumer/finish/copy-deleter.ts', 'unknown: delivery.unknown', 'unknown: false'],
       ),
       ...unit('consumer/reserve/delivery.spec.ts', 'is unknown where a put of the primary got no answer', [
         'consumer/reserve/delivery.ts',
@@ -189,9 +189,9 @@ export const REMEMBERING: readonly Rule[] = [
     rule: 'A copy is gone for good when its server said DELETED, a minute has passed, and the server neither restarted nor stopped its binlog.',
     mutants: [
       ...unit(
-        'consumer/finish/deletions.spec.ts',
+        'consumer/finish/copy-deleter.spec.ts',
         'settles nothing that was not found, or whose node was away',
-        ['consumer/finish/deletions.ts', 'answered(gone ? {', 'answered(true ? {'],
+        ['consumer/finish/copy-deleter.ts', 'answered(gone ? {', 'answered(true ? {'],
         ['copies/deletion.ts', `done(result === 'deleted' && node &&`, 'done(node &&'],
       ),
       ...unit('ledger/settle-queue.spec.ts', 'holds a deletion back for the 60 s a node may forget', [

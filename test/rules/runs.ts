@@ -138,18 +138,18 @@ export const RUNS: readonly Rule[] = [
     rule: 'A run that said Again is not made again because its copies cannot be stored: the old ones wait.',
     mutants: [
       ...unit(
-        'consumer/tube-consumer-outcomes.spec.ts',
+        'consumer/finish/again-not-stored.spec.ts',
         'waits as the copies that it has: a run that went well is not made again',
         [
-          'consumer/finish/endings.ts',
-          `this.finishes.tell(run, { kind: 'later', next });`,
-          `host.executor.fail(run, new Error(why));`,
+          'consumer/finish/again-scheduler.ts',
+          `    this.decided(run, { kind: 'later', next });\n  }`,
+          `    this.decided(run, { kind: 'failed', error: new Error(why) });\n  }`,
         ],
       ),
       ...unit(
-        'consumer/tube-consumer-outcomes.spec.ts',
+        'consumer/finish/again-not-stored.spec.ts',
         'is not waited for by a drain for longer than half a second, and not run again by it',
-        ['consumer/tube-consumer.ts', 'this.endings.stopStoring();', ''],
+        ['consumer/tube-consumer.ts', 'this.again.stopStoring();', ''],
       ),
       ...contract(
         'ledger-again.spec.ts',

@@ -2,7 +2,6 @@ import { Connection, type Stats } from '../src/beanstalk/connection.js';
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { Cluster } from '../src/cluster/cluster.js';
 import { resolveHandlerOptions } from '../src/consumer/run/handler-settings.js';
-import type { ConsumerReport } from '../src/consumer/report.js';
 import { SharedLanesOfNodes } from '../src/consumer/reserve/shared-lanes.js';
 import { TubeConsumer } from '../src/consumer/tube-consumer.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
@@ -11,6 +10,7 @@ import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
 import { ClusterProducer } from '../src/producer/cluster-producer.js';
 import { CollectingHub } from './collecting-hub.js';
+import { textReport } from './tube-context.js';
 import { SwitchableLedger } from './switchable-ledger.js';
 import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 
@@ -142,21 +142,7 @@ export class ConsumingProcess {
 
   /** A consumer that is not started. */
   prepare(handler: HandlerMethod, options: HandlerOptions = {}): TubeConsumer {
-    const report: ConsumerReport = {
-      failed: ({ attempt }, { message }, next) =>
-        this.reports.push(`failed ${attempt} ${message} ${next instanceof Date ? 'retry' : next}`),
-      dead: (_tube, _job, { why }) => this.reports.push(`dead ${why}`),
-      poison: (_tube, node) => this.reports.push(`poison ${node}`),
-      leaseLost: (_tube, _id, attempt) => this.reports.push(`lease lost ${attempt}`),
-      revoked: (_tube, _id, attempt) => this.reports.push(`revoked ${attempt}`),
-      overran: (_tube, _id, attempt) => this.reports.push(`overran ${attempt}`),
-      instantOver: () => this.reports.push('instant over'),
-      notStored: (_tube, _id, _until, why) => this.reports.push(`not stored ${why}`),
-      ledgerTrouble: (_tube, id, error) => this.reports.push(`ledger trouble ${id} ${error.message}`),
-      stoodStill: (_tube, ms) => this.reports.push(`stood still ${ms}`),
-      cutOff: (_tube, handlers) => this.reports.push(`cut off ${handlers}`),
-      nodeTrouble: (node) => this.reports.push(`trouble ${node}`),
-    };
+    const report = textReport(this.reports);
     const { cluster, ledger, settleQueue, events } = this;
     const { clock, lease } = this.world;
     this.consumer = new TubeConsumer(

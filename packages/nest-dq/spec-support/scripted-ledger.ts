@@ -37,7 +37,7 @@ type Calls<V extends Verb> = Call<RequestOf<V>, AnswerOf<V>>[];
 export class ScriptedLedger extends TubeLedger {
   private readonly calls = new Map<Verb, unknown>();
   readonly claims = this.callsOf('claim');
-  readonly finishes = this.callsOf('complete');
+  readonly completions = this.callsOf('complete');
   readonly extends = this.callsOf('extend');
   readonly opens = this.callsOf('open');
   readonly finds = this.callsOf('find');

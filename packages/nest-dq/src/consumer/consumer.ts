@@ -1,7 +1,7 @@
 import { DqError, show } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../api/job.js';
 import { schemaOf, tubeName, type Tube } from '../api/tube.js';
-import type { ConsumerParts, ConsumerSettings } from './consumer-parts.js';
+import type { ConsumerParts, ConsumerSettings } from './tube-context.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
 import { SharedLanesOfNodes } from './reserve/shared-lanes.js';
 import { TubeConsumer } from './tube-consumer.js';

@@ -1,41 +1,40 @@
-import { toError } from '../errors.js';
-import type { TubeLedger } from '../ledger/ledger.js';
-import type { Clock, Timer } from '../time/clock.js';
-import { halves } from './finish/insistent-calls.js';
+import { Batcher } from '../ledger/batcher.js';
+import type { ExtendAnswer } from '../ledger/requests.js';
+import type { Timer } from '../time/clock.js';
 import type { Run } from './run/run.js';
+import { loseLease, revokeRun } from './run/signals.js';
+import type { TubeContext } from './tube-context.js';
 
-const BATCH = 1_000;
+const LARGEST_BATCH = 1_000;
 /** Milliseconds. A third of the copies' time to run. */
 const TOUCH_EVERY = 20_000;
 /** Milliseconds. The answer tells of a revoke too, which a handler hears of within 5 s. */
 const LONGEST_PAUSE = 4_500;
 
-export interface HeartbeatEvents {
-  lost(run: Run): void;
-  /** A revoke asks the handler to stop. May be told more than once. */
-  revoked(run: Run): void;
-  /** The ledger answers, but failed at this run. */
-  trouble(run: Run, error: Error): void;
-  /** The event loop was blocked, or the process stopped, for more than a third of the lease of what runs. */
-  stoodStill(ms: number): void;
-  /** Time to touch the copies. */
-  touch(): void;
-}
-
-/** Keeps what this process runs: the leases in the ledger, every third of a lease or sooner, and the copies on their nodes. */
+/**
+ * Keeps what this process runs: the leases in the ledger, every third of a lease or sooner, and the copies on their nodes. A
+ * refusal ends the run's right to go on; silence does not ◆.
+ */
 export class Heartbeat {
+  private readonly batcher: Batcher<Run, ExtendAnswer>;
   private leaseTimer: Timer | undefined;
   private touchTimer: Timer | undefined;
-  private stopped = false;
 
   constructor(
-    private readonly ledger: TubeLedger,
-    private readonly clock: Clock,
-    private readonly lease: number,
-    /** All runs whose outcome the ledger has not taken. */
-    private readonly runs: () => Iterable<Run>,
-    private readonly events: HeartbeatEvents,
-  ) {}
+    private readonly context: Pick<TubeContext, 'tube' | 'ledger' | 'clock' | 'lease' | 'runs' | 'report'>,
+    /** Touches the copies in hand. */
+    private readonly touch: () => void,
+  ) {
+    const { tube, ledger, clock, report } = context;
+    this.batcher = new Batcher(ledger, clock, {
+      largest: LARGEST_BATCH,
+      call: (runs) => ledger.extend(runs.map((run) => run.ref)),
+      answered: (runs, answers, { ledgerTime }) =>
+        answers.forEach((answer, i) => this.answered(runs[i]!, answer, ledgerTime)),
+      unanswered: () => undefined, // the next beat asks again
+      failed: (run, error) => report.ledgerTrouble(tube, run.id, error),
+    });
+  }
 
   /** Idempotent. */
   start(): void {
@@ -45,60 +44,41 @@ export class Heartbeat {
 
   /** For good. Idempotent. */
   stop(): void {
-    this.stopped = true;
+    this.batcher.close();
     this.leaseTimer?.cancel();
     this.touchTimer?.cancel();
     this.leaseTimer = this.touchTimer = undefined;
   }
 
-  /** A refusal ends a run's claim; silence does not ◆. */
+  /** Renews all leases at once. */
   beat(): void {
-    const runs = [...this.runs()];
-    for (let start = 0; start < runs.length; start += BATCH) this.extend(runs.slice(start, start + BATCH));
+    for (const run of this.context.runs.values()) this.batcher.add(run);
+    this.batcher.flush();
   }
 
-  private extend(runs: readonly Run[]): void {
-    const sentAt = this.ledger.now();
-    this.ledger.extend(runs.map((run) => run.ref)).then(
-      (answers) =>
-        answers.forEach((answer, i) => {
-          const run = runs[i]!;
-          if (answer !== 'refused') run.lastOk = sentAt;
-          if (answer === 'ok' || !run.handling) return; // its finish will be told too
-          if (answer === 'refused') this.events.lost(run);
-          else this.events.revoked(run);
-        }),
-      (error: unknown) => this.failed(runs, error),
-    );
-  }
-
-  /** The next beat asks again. One run that the ledger fails at does not cost the others their leases. */
-  private failed(runs: readonly Run[], error: unknown): void {
-    if (this.ledger.away || this.stopped) return;
-    if (runs.length > 1) for (const half of halves(runs)) this.extend(half);
-    else this.events.trouble(runs[0]!, toError(error));
+  private answered(run: Run, answer: ExtendAnswer, sentAt: number): void {
+    if (answer !== 'refused') run.lastOk = sentAt;
+    if (answer === 'ok' || !run.handling) return; // its completion will be answered too
+    if (answer === 'refused') loseLease(this.context, run);
+    else revokeRun(this.context, run);
   }
 
   private everyLease(): Timer {
-    const pause = Math.min(this.lease / 3, LONGEST_PAUSE);
-    const due = this.clock.now() + pause;
-    return this.clock.after(pause, () => {
-      const late = this.clock.now() - due;
-      if (late > this.lease / 3 && !isEmpty(this.runs())) this.events.stoodStill(late);
+    const { clock, lease, runs, report, tube } = this.context;
+    const pause = Math.min(lease / 3, LONGEST_PAUSE);
+    const due = clock.now() + pause;
+    return clock.after(pause, () => {
+      const late = clock.now() - due;
+      if (late > lease / 3 && runs.size > 0) report.stoodStill(tube, late, lease);
       this.beat();
       this.leaseTimer = this.everyLease();
     });
   }
 
   private everyTouch(): Timer {
-    return this.clock.after(TOUCH_EVERY, () => {
-      this.events.touch();
+    return this.context.clock.after(TOUCH_EVERY, () => {
+      this.touch();
       this.touchTimer = this.everyTouch();
     });
   }
-}
-
-function isEmpty(items: Iterable<unknown>): boolean {
-  for (const _item of items) return false;
-  return true;
 }

@@ -26,12 +26,7 @@ describe('LedgerGate', () => {
       },
     };
     ledger = fake;
-    gate = new LedgerGate(fake as unknown as TubeLedger, clock, {
-      begin: () => told.push('begin'),
-      suspend: () => told.push('suspend'),
-      back: () => told.push('back'),
-      resume: () => told.push('resume'),
-    });
+    gate = new LedgerGate(fake as unknown as TubeLedger, clock, (change) => told.push(change));
   });
 
   function away(heardAt = 0): void {
@@ -57,7 +52,7 @@ describe('LedgerGate', () => {
     expect(gate.open).toBe(false);
     ledger.answer();
     await turn();
-    expect(told).toEqual(['begin']);
+    expect(told).toEqual(['open']);
     expect(gate.open).toBe(true);
   });
 
@@ -68,7 +63,7 @@ describe('LedgerGate', () => {
     await clock.advance(999);
     expect(told).toEqual([]);
     await clock.advance(1);
-    expect(told).toEqual(['suspend']);
+    expect(told).toEqual(['suspended']);
     expect(gate.suspended).toBe(true);
   });
 
@@ -84,7 +79,7 @@ describe('LedgerGate', () => {
       await clock.advance(1_999);
       expect([told, gate.open]).toEqual([['back'], false]);
       await clock.advance(1);
-      expect([told, gate.open, gate.suspended]).toEqual([['back', 'resume'], true, false]);
+      expect([told, gate.open, gate.suspended]).toEqual([['back', 'open'], true, false]);
     },
   );
 
@@ -94,9 +89,9 @@ describe('LedgerGate', () => {
     await clock.advance(5_000);
     told.length = 0;
     back(true);
-    expect([told, gate.open, gate.suspended]).toEqual([['back', 'resume'], true, false]);
+    expect([told, gate.open, gate.suspended]).toEqual([['back', 'open'], true, false]);
     await clock.advance(10_000);
-    expect(told).toEqual(['back', 'resume']);
+    expect(told).toEqual(['back', 'open']);
   });
 
   it('spares leases that ended since the ledger was last heard, until it was there for two seconds', async () => {
@@ -158,7 +153,7 @@ describe('LedgerGate', () => {
     expect(told).toEqual([]);
     back();
     await clock.advance(2_000);
-    expect(told).toEqual(['back', 'begin']);
+    expect(told).toEqual(['back', 'open']);
     expect(gate.open).toBe(true);
   });
 

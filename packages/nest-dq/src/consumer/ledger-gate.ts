@@ -6,16 +6,11 @@ const AWAY_LIMIT = 1_000;
 /** Milliseconds. So long after the ledger is back, others have certainly told what they still run ◆. */
 const BACK_PAUSE = 2_000;
 
-export interface LedgerGateEvents {
-  /** There is a time to go by, and claims have answers: once. */
-  begin(): void;
-  /** The ledger is away for longer than a moment. */
-  suspend(): void;
-  /** It answers again: time to tell it what this process still runs. */
-  back(): void;
-  /** Claims may go on. */
-  resume(): void;
-}
+/**
+ * `open`: claims have answers, and may begin or go on. `suspended`: the ledger is away for longer than a moment. `back`: it
+ * answers again, so it is time to tell it what this process still runs.
+ */
+export type GateChange = 'open' | 'suspended' | 'back';
 
 /** Whether this process may reserve and claim, as the ledger answers, is away, or is just back. */
 export class LedgerGate {
@@ -31,7 +26,7 @@ export class LedgerGate {
   constructor(
     private readonly ledger: TubeLedger,
     private readonly clock: Clock,
-    private readonly events: LedgerGateEvents,
+    private readonly changed: (change: GateChange) => void,
   ) {}
 
   /** Reserve and claim. */
@@ -76,7 +71,7 @@ export class LedgerGate {
   private begin(): void {
     if (this.begun) return;
     this.begun = true;
-    this.events.begin();
+    this.changed('open');
   }
 
   private away(heardAt: number): void {
@@ -85,14 +80,14 @@ export class LedgerGate {
     this.backTimer = undefined;
     this.awayTimer ??= this.clock.after(AWAY_LIMIT, () => {
       this.isSuspended = true;
-      this.events.suspend();
+      this.changed('suspended');
     });
   }
 
   private back(sameServer: boolean): void {
     this.awayTimer?.cancel();
     this.awayTimer = undefined;
-    this.events.back();
+    this.changed('back');
     this.recovering ||= !sameServer;
     if (!this.recovering) this.resume();
     this.backTimer ??= this.clock.after(BACK_PAUSE, () => this.calm());
@@ -108,7 +103,7 @@ export class LedgerGate {
 
   private resume(): void {
     this.isSuspended = false;
-    if (this.begun) this.events.resume();
+    if (this.begun) this.changed('open');
     else this.begin();
   }
 }

@@ -1,20 +1,37 @@
 import { DqError } from '../errors.js';
 import type { HandlerMethod } from '../api/job.js';
 import { storedTube } from '../api/tube.js';
-import type { TubeLedger } from '../ledger/ledger.js';
-import { Changes } from './changes.js';
-import type { ConsumerSettings, TubeParts } from './consumer-parts.js';
+import { copyDelay } from '../copies/timing.js';
+import type { Sent } from '../ledger/batcher.js';
+import type { ClaimAnswer, CompleteAnswer } from '../ledger/requests.js';
+import { busyPause, leasePause } from './claim/pauses.js';
+import { ClaimQueue } from './claim/claim-queue.js';
+import { ConditionWait } from './condition-wait.js';
+import { AgainScheduler, type AfterAgain } from './finish/again-scheduler.js';
+import { BurialRecorder } from './finish/burial-recorder.js';
+import { CopyDeleter } from './finish/copy-deleter.js';
+import { RunCompletion } from './finish/run-completion.js';
+import { reportDeath, reportRun } from './finish/run-report.js';
+import { Heartbeat } from './heartbeat.js';
+import { LedgerGate, type GateChange } from './ledger-gate.js';
 import type { Delivery } from './reserve/delivery.js';
-import { Endings } from './finish/endings.js';
+import { ReserveBudget } from './reserve/reserve-budget.js';
+import { Reserver } from './reserve/reserver.js';
+import type { SharedLanesOfNodes } from './reserve/shared-lanes.js';
 import { Executor } from './run/executor.js';
 import type { HandlerSettings } from './run/handler-settings.js';
-import { Heartbeat } from './heartbeat.js';
-import { Intake, type IntakeHost } from './reserve/intake.js';
-import { LedgerGate } from './ledger-gate.js';
-import type { ConsumerReport } from './report.js';
-import { Run, type Grant } from './run/run.js';
-import { Signals } from './run/signals.js';
+import type { RunOutcome } from './run/outcome.js';
+import { Run } from './run/run.js';
+import { loseLease } from './run/signals.js';
+import { StartScheduler } from './run/start-scheduler.js';
+import type { ConsumerParts, ConsumerSettings, TubeContext } from './tube-context.js';
 
+/** Milliseconds. A copy that surfaces earlier than this goes back: its node's clock runs ahead. */
+const EARLIEST = 1_100;
+/** Milliseconds. After a copy that is early by more than this, those behind it may rest. */
+const UNHURRIED = 10;
+/** Milliseconds. A grant is not used that is answered, or begun, less than this before its lease may end. */
+const LEASE_RESERVE = 1_000;
 /** Milliseconds. How long handlers that heed their aborted signal have to end by themselves. */
 const ABORT_GRACE = 250;
 /** Milliseconds. How long a stop waits for copies that are being stored. */
@@ -22,16 +39,22 @@ const STORING = 500;
 /** Milliseconds. How long a stop waits for the ledger and the nodes to take the last words. */
 const LAST_WORDS = 1_500;
 
-/** One tube in one process: what its intake has claimed is run, finished in the ledger, and settled on the nodes. */
-export class TubeConsumer implements IntakeHost {
-  private readonly ledger: TubeLedger;
-  private readonly gate: LedgerGate;
-  private readonly intake: Intake;
+/**
+ * One tube in one process. This is the life of a delivery: it `arrived`, its claim was answered (`claimed`), its run began
+ * (`begin`), its outcome was known (`ended`), and the ledger took its completion (`completed`).
+ */
+export class TubeConsumer {
+  private readonly context: TubeContext;
+  private readonly reserver: Reserver;
+  private readonly claims: ClaimQueue;
+  private readonly starts: StartScheduler;
   private readonly executor: Executor;
-  private readonly endings: Endings;
+  private readonly again: AgainScheduler;
+  private readonly completion: RunCompletion;
+  private readonly deleter: CopyDeleter;
+  private readonly burials: BurialRecorder;
   private readonly heartbeat: Heartbeat;
-  private readonly changes: Changes;
-  private readonly report: ConsumerReport;
+  private readonly wait: ConditionWait;
   private started = false;
   private stopping: Promise<void> | undefined;
 
@@ -39,147 +62,252 @@ export class TubeConsumer implements IntakeHost {
     readonly tube: string,
     handler: HandlerMethod,
     handling: HandlerSettings,
-    settings: ConsumerSettings,
-    parts: TubeParts,
+    { prefix, backupDelay, lease }: ConsumerSettings,
+    parts: ConsumerParts & { readonly sharedLanes: SharedLanesOfNodes },
   ) {
-    const { clock, report, events } = parts;
-    this.report = report;
-    const { backupDelay, lease } = settings;
-    const names = { tube, storedAs: storedTube(tube, settings.prefix) };
-    const ledger = (this.ledger = parts.ledger.tube(names.storedAs));
-    const signals = new Signals(tube, report);
-    const changes = (this.changes = new Changes(clock));
-    const intake = (this.intake = new Intake(tube, ledger, handling, settings, parts, this));
-    const executor = (this.executor = new Executor(
-      names,
-      handler,
+    const { clock } = parts;
+    const storedAs = storedTube(tube, prefix);
+    const ledger = parts.ledger.tube(storedAs);
+    const context: TubeContext = (this.context = {
+      ...parts,
+      tube,
+      storedAs,
+      ledger,
       handling,
-      { ledger, clock, report, events },
-      {
-        ended: (run, verdict) => this.endings.ended(run, verdict),
-        freed: () => {
-          intake.completed();
-          this.changed();
-        },
-      },
-    ));
-    this.endings = new Endings(names, ledger, backupDelay, parts, { executor, intake, signals, changes });
-    this.heartbeat = new Heartbeat(ledger, clock, lease, () => executor.all(), {
-      lost: (run) => signals.loseLease(run),
-      revoked: (run) => signals.revoke(run),
-      trouble: (run, error) => report.ledgerTrouble(tube, run.id, error),
-      stoodStill: (ms) => report.stoodStill(tube, ms, lease),
-      touch: () => intake.touchAll(),
+      backupDelay,
+      lease,
+      gate: new LedgerGate(ledger, clock, (change) => this.gateChanged(change)),
+      budget: new ReserveBudget(clock, handling.concurrency),
+      runs: new Map(),
     });
-    this.gate = new LedgerGate(ledger, clock, {
-      begin: () => {
-        this.heartbeat.start();
-        this.reserve();
-      },
-      suspend: () => intake.pause(),
-      back: () => {
-        this.endings.flush();
-        this.heartbeat.beat();
-      },
-      resume: () => this.reserve(),
-    });
+    this.wait = new ConditionWait(clock);
+    const answered = () => this.wait.tell();
+    this.claims = new ClaimQueue(
+      context,
+      (delivery, answer, sent) => this.claimed(delivery, answer, sent),
+      () => this.changed(),
+    );
+    this.reserver = new Reserver(context, this.claims, (delivery) => this.arrived(delivery));
+    this.starts = new StartScheduler(context, (run) => this.begin(run));
+    this.executor = new Executor(
+      context,
+      handler,
+      (run, outcome) => this.ended(run, outcome),
+      () => this.freed(),
+    );
+    this.deleter = new CopyDeleter(context, answered);
+    this.again = new AgainScheduler(context, this.deleter, (run, next) => this.ended(run, next));
+    this.completion = new RunCompletion(context, (run, answer) => this.completed(run, answer));
+    this.burials = new BurialRecorder(context, answered);
+    this.heartbeat = new Heartbeat(context, () => this.reserver.touchAll());
+  }
+
+  /** Handlers that have not returned. */
+  get running(): number {
+    return this.context.budget.handling;
+  }
+
+  /** Copies in hand that are early, or due without a slot. */
+  get held(): number {
+    return this.claims.size;
   }
 
   /** Begins as soon as the ledger and a node answer. Idempotent, and nothing after `stop`. */
   start(): void {
     if (this.started || this.stopping) return;
     this.started = true;
-    this.gate.start();
+    this.context.gate.start();
   }
 
   /**
    * Drains: reserves nothing more, gives back what has not begun, lets handlers end for `limit` ms, then raises their
-   * signals and gives their jobs back too, without counting the attempt. Idempotent; also before `start`.
+   * signals and hands their jobs back too, without counting the attempt. Idempotent; also before `start`.
    */
   stop(limit: number): Promise<void> {
     return (this.stopping ??= this.drain(limit));
   }
 
-  // ── what the intake asks and brings ──
+  // ── a delivery, from its node to its end ──
 
-  get open(): boolean {
-    return this.gate.open && !this.stopping;
+  /** A copy was reserved. True when it is so early that those behind it are in no hurry. */
+  private arrived(delivery: Delivery): boolean {
+    const { ledger, backupDelay } = this.context;
+    const { index, due } = delivery.header;
+    const early = due - ledger.now();
+    if (this.reserver.releasesAll) delivery.release(0);
+    else if (early > EARLIEST) delivery.release(copyDelay(index, early, backupDelay));
+    else if (early <= 0 || !delivery.primary) this.claims.addAll([delivery]);
+    else this.claims.hold(delivery);
+    return early > UNHURRIED;
   }
 
-  get sparedFrom(): number | undefined {
-    return this.gate.sparedFrom;
+  /** All that can follow a claim. */
+  private claimed(delivery: Delivery, answer: ClaimAnswer, sent: Sent): void {
+    const { ledger, lease, handling } = this.context;
+    const { header } = delivery;
+    switch (answer.kind) {
+      case 'run':
+        return this.starts.add(new Run(delivery, answer, sent.ledgerTime, sent.at + lease - LEASE_RESERVE));
+      case 'wait':
+        return this.keepUntil(delivery, ledger.now() + answer.ms);
+      case 'busy':
+        return delivery.release(busyPause(header.index, answer, this.context));
+      case 'gone':
+        return this.deleter.delete(delivery, false); // who ended the job could not delete it
+      case 'dead':
+        if (answer.fresh) this.reportDead(delivery, 'attempts', header.attempts ?? handling.attempts);
+        return this.bury(delivery);
+      case 'stale':
+        this.reportDead(delivery, 'stale', 0);
+        return this.bury(delivery);
+    }
   }
 
-  get lettingGo(): boolean {
-    return this.gate.suspended || this.stopping !== undefined;
+  /** Its time has come. */
+  private begin(run: Run): void {
+    // Somebody else may have the job by now ◆: the handlers of the batch before this one may have blocked, too.
+    const tooLate = this.context.clock.now() > run.usableUntil;
+    if (tooLate || this.reserver.stopped) this.completion.tell(run, { kind: 'back' });
+    else this.executor.start(run);
   }
 
-  get running(): number {
-    return this.executor.handling;
+  /** All that can follow the end of a run; of an `Again` first that its copies are stored, or are not. */
+  private ended(run: Run, outcome: RunOutcome | AfterAgain): void {
+    switch (outcome.kind) {
+      case 'again':
+        return 'next' in outcome ? this.completion.tell(run, outcome) : this.again.begin(run, outcome);
+      case 'failed':
+        return this.executor.fail(run, outcome.error);
+      case 'lost':
+        return this.lose(run);
+      default:
+        return this.completion.tell(run, outcome);
+    }
   }
 
-  /** Copies in hand that are early, or due without a slot. */
-  get held(): number {
-    return this.intake.held;
+  /** All that can follow a run: the ledger has answered to its completion. */
+  private completed(run: Run, answer: CompleteAnswer): void {
+    const { delivery, nextDue } = run;
+    const completion = run.completion!;
+    const aborted = answer !== (completion.kind === 'again' ? 'ok' : 'refused');
+    if (aborted && 'next' in completion) {
+      const { generation, places } = completion.next;
+      this.deleter.deleteVoid({ id: run.id, generation }, places);
+    }
+    if (answer === 'refused') return this.lose(run);
+    this.forget(run);
+    reportRun(this.context, run, answer);
+    switch (answer === 'over' ? 'over' : completion.kind) {
+      case 'done':
+      case 'again': // the new copies are the job
+      case 'over': // it was revoked or replaced meanwhile
+        this.deleter.delete(delivery, true);
+        break;
+      case 'retry':
+      case 'later':
+        this.keepUntil(delivery, nextDue);
+        break;
+      case 'back':
+        delivery.release(0);
+        break;
+      case 'dead':
+        delivery.bury();
+    }
+    this.changed();
   }
 
-  runs(job: { readonly id: string; readonly generation: number }): boolean {
-    return this.executor.has(job);
+  /** Another run has taken over: the lease was lost. */
+  private lose(run: Run): void {
+    this.forget(run);
+    loseLease(this.context, run); // told here too, as nobody may have asked before the handler ended
+    run.delivery.release(leasePause(run.delivery.header.index, this.context));
+    this.changed();
   }
 
-  run(delivery: Delivery, grant: Grant, claimedAt: number): void {
-    if (this.stopping) this.giveBack(delivery, grant, claimedAt);
-    else this.executor.start(delivery, grant, claimedAt);
+  /** Keeps a copy until a later time, `due` by the ledger: in hand if it is a primary and that is soon, else on its node. */
+  private keepUntil(delivery: Delivery, due: number): void {
+    const { ledger, backupDelay } = this.context;
+    const delay = copyDelay(delivery.header.index, due - ledger.now(), backupDelay);
+    // A copy that is released for no time would be back at once, and again, until its time has come.
+    if (delay > 0 || this.reserver.releasesAll) return delivery.release(delay);
+    delivery.due = due;
+    if (delivery.held) this.claims.hold(delivery);
   }
 
-  giveBack(delivery: Delivery, grant: Grant, claimedAt: number): void {
-    this.endings.ended(new Run(delivery, grant, claimedAt), { kind: 'back' });
+  private reportDead(delivery: Delivery, why: 'attempts' | 'stale', attempt: number): void {
+    reportDeath(this.context, delivery, { why, due: delivery.header.due, attempt });
   }
 
-  gone(delivery: Delivery): void {
-    this.endings.gone(delivery);
+  private bury(delivery: Delivery): void {
+    delivery.bury();
+    this.burials.add(delivery);
   }
 
-  buried(delivery: Delivery): void {
-    this.endings.buried(delivery);
+  private forget(run: Run): void {
+    const { runs } = this.context;
+    if (runs.get(run.id) === run) runs.delete(run.id);
   }
 
-  changed(): void {
-    this.intake.schedule();
-    this.changes.tell();
+  // ── what happens around deliveries ──
+
+  private gateChanged(change: GateChange): void {
+    switch (change) {
+      case 'open':
+        this.heartbeat.start();
+        return this.reserver.start();
+      case 'suspended':
+        this.reserver.pause();
+        return this.claims.releaseAll();
+      case 'back':
+        this.flush();
+        return this.heartbeat.beat(); // what this process still runs
+    }
   }
 
-  /** Begins, or goes on. A ledger that comes back while this drains changes nothing. */
-  private reserve(): void {
-    if (!this.stopping) this.intake.start();
+  private freed(): void {
+    this.reserver.completed();
+    this.changed();
+  }
+
+  private changed(): void {
+    // What got no answer is not kept from others that may reach the ledger.
+    if (this.reserver.releasesAll) this.claims.releaseAll();
+    this.reserver.schedule();
+    this.wait.tell();
+  }
+
+  /** Says at once what waits to be said to the ledger. */
+  private flush(): void {
+    this.completion.flush();
+    this.again.flush();
+    this.burials.flush();
   }
 
   private async drain(limit: number): Promise<void> {
-    this.intake.stop();
-    const running = () => this.executor.handling + this.intake.claiming > 0;
-    await this.changes.until(() => !running(), limit);
-    if (running()) {
-      this.tellCutOff(limit);
+    const { tube, budget, gate, runs, report, ledger } = this.context;
+    this.reserver.stop();
+    this.claims.releaseAll();
+    const idle = () => budget.taken === 0;
+    await this.wait.until(idle, limit);
+    if (!idle()) {
+      const cut = Array.from(runs.values()).filter(({ handling }) => handling).length;
+      if (cut > 0) report.cutOff(tube, cut, limit);
       this.executor.abortAll(
         new DqError('DQ_SHUTDOWN', `the process shuts down, and its drain limit of ${limit} ms is over`),
       );
-      await this.changes.until(() => !running(), ABORT_GRACE);
+      await this.wait.until(idle, ABORT_GRACE);
       this.executor.giveUp();
     }
-    this.endings.flush();
-    const told = () => this.endings.pending === 0;
-    await this.changes.until(told, STORING);
-    this.endings.stopStoring();
-    await this.changes.until(told, LAST_WORDS);
-    this.gate.close();
+    this.flush();
+    const unanswered = [this.completion, this.again, this.burials, this.deleter];
+    const told = () => unanswered.every(({ size }) => size === 0);
+    await this.wait.until(told, STORING);
+    this.again.stopStoring();
+    await this.wait.until(told, LAST_WORDS);
+    gate.close();
     this.heartbeat.stop();
-    this.endings.close();
-    this.ledger.abandonRuns(); // with Redis away not every run could be ended
-    await this.intake.close();
-  }
-
-  private tellCutOff(limit: number): void {
-    const cut = Array.from(this.executor.all()).filter(({ handling }) => handling).length;
-    if (cut > 0) this.report.cutOff(this.tube, cut, limit);
+    for (const part of [this.completion, this.again, this.burials, this.claims, this.starts]) part.close();
+    ledger.abandonRuns(); // with Redis away not every run could be ended
+    await this.reserver.close();
   }
 }

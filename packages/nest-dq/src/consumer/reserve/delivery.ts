@@ -6,6 +6,9 @@ import type { Content } from '../../copies/payload.js';
 import type { OwedCopies } from '../../ledger/requests.js';
 import { formatLocation, hasUnknown, isUnknown, maskOf, type Place } from '../../copies/location.js';
 
+let made = 0;
+const PROCESS = `${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 40).toString(36)}`;
+
 /** The lane on which a delivery was reserved, as the delivery needs it. */
 export interface Holder {
   /** The server's `id` when the lane was opened. */
@@ -18,21 +21,17 @@ export interface Holder {
   delete(delivery: Delivery, done: (deleted: boolean) => void): void;
 }
 
-/** What one tube's consumer offers to its nodes. */
+/** For whom the nodes reserve: one tube's consumer. */
 export interface Taker {
-  /** How many more copies may be reserved now. */
+  /** How many more copies one node may reserve now. */
   room(): number;
   /** True when it is so early that those behind it are in no hurry. */
   arrived(delivery: Delivery): boolean;
-  /** All that was asked of a node is answered: what it did not use of the room is there for the others. */
+  /** All that was asked of a node is answered: the others may use what it left of the room. */
   roomLeft(): void;
-  lost(deliveries: Delivery[]): void;
-  poison(node: ClusterNode, copyId: string, reason: string): void;
-  nodeTrouble(node: ClusterNode, message: string): void;
+  /** The server no longer counts these as ours. */
+  lost(deliveries: readonly Delivery[]): void;
 }
-
-let made = 0;
-const PROCESS = `${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 40).toString(36)}`;
 
 /** A copy in our hand: reserved on a lane, and held until it is released, buried or deleted there. */
 export class Delivery {

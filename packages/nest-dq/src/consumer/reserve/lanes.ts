@@ -4,6 +4,7 @@ import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { copyPriority } from '../../copies/timing.js';
 import { unwrap } from '../../copies/formats/unwrap.js';
 import type { Clock, Timer } from '../../time/clock.js';
+import type { ConsumerReport } from '../report.js';
 import type { Delivery, Taker } from './delivery.js';
 import { Lane, MOST_HELD, type LaneEvents } from './lane.js';
 import type { LogWrites } from './log-writes.js';
@@ -31,7 +32,6 @@ export interface LanesUser {
   notOpened(): void;
   /** Lanes were lost, and may be opened again. */
   reopen(): void;
-  nodeTrouble(message: string): void;
 }
 
 /**
@@ -61,6 +61,7 @@ export class Lanes implements LaneEvents {
     private readonly node: ClusterNode,
     private readonly logWrites: LogWrites,
     private readonly clock: Clock,
+    private readonly report: Pick<ConsumerReport, 'nodeTrouble'>,
     private readonly most: number,
     private readonly user: LanesUser,
   ) {}
@@ -196,7 +197,10 @@ export class Lanes implements LaneEvents {
   }
 
   strayed(copyId: string): void {
-    this.user.nodeTrouble(`a release was answered BURIED (out of memory, or the log cannot be written)`);
+    this.report.nodeTrouble(
+      this.node.endpoint,
+      `a release was answered BURIED (out of memory, or the log cannot be written)`,
+    );
     this.later(KICK_AFTER, () => this.node.kickJob(copyId));
   }
 
@@ -214,7 +218,9 @@ export class Lanes implements LaneEvents {
 
   stranded({ code }: BeanstalkError): void {
     this.node.refused(code);
-    this.user.nodeTrouble(
+    this.report.nodeTrouble(
+      this.node.endpoint,
+
       `it refused to take a copy back (${code}), which is out of reach until it is restarted: make room on its disk, then restart it`,
     );
   }

@@ -5,11 +5,12 @@ import { ClusterNode } from '../../cluster/cluster-node.js';
 import { InProcessNode } from '../../embedded/in-process-node.js';
 import { JobEnvelope } from '../../copies/formats/dq1.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
+import { stored } from '../../../spec-support/stored.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
-import { ConsumerNode } from './node.js';
+import { ConsumerNode } from './consumer-node.js';
 import type { Delivery } from './delivery.js';
 import type { ConsumerReport } from '../report.js';
-import { SharedLanes } from './shared-lanes.js';
+import { SharedLanesOfNodes } from './shared-lanes.js';
 
 /** One tube of the process, and what came of it. */
 interface Tube {
@@ -22,7 +23,8 @@ describe('SharedLanes', () => {
   let clock: VirtualClock;
   let server: InProcessNode;
   let node: ClusterNode;
-  let shared: SharedLanes;
+  let sharedLanes: SharedLanesOfNodes;
+  const report = { nodeTrouble: () => undefined } as unknown as ConsumerReport;
   let streams: Duplex[];
   /** What was said on each connection but the first, which is for control. */
   let lines: string[][];
@@ -54,7 +56,7 @@ describe('SharedLanes', () => {
       return stream;
     };
     node = new ClusterNode('node', dial, clock);
-    shared = new SharedLanes(node, clock, { nodeTrouble: () => undefined } as unknown as ConsumerReport);
+    sharedLanes = new SharedLanesOfNodes(clock, report);
     other = new Connection(server.dial(), { clock, deadline: 1e12 });
   });
 
@@ -77,23 +79,15 @@ describe('SharedLanes', () => {
     const tube: Tube = {
       arrived,
       limit: 10,
-      consumer: new ConsumerNode(
-        node,
-        name,
-        clock,
-        {
-          room: () => tube.limit - arrived.filter(({ held }) => held).length,
-          arrived: (delivery) => {
-            arrived.push(delivery);
-            return false;
-          },
-          roomLeft: () => undefined,
-          lost: () => undefined,
-          poison: () => undefined,
-          nodeTrouble: () => undefined,
+      consumer: new ConsumerNode({ tube: name, storedAs: stored(name), clock, report, sharedLanes }, node, {
+        room: () => tube.limit - arrived.filter(({ held }) => held).length,
+        arrived: (delivery) => {
+          arrived.push(delivery);
+          return false;
         },
-        shared,
-      ),
+        roomLeft: () => undefined,
+        lost: () => undefined,
+      }),
     };
     tubes.set(name, tube);
     return tube;

@@ -1,4 +1,3 @@
-import type { Taker } from './delivery.js';
 import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import type { Clock, Timer } from '../../time/clock.js';
@@ -6,6 +5,7 @@ import type { Lane } from './lane.js';
 import { Lanes, type LanesUser } from './lanes.js';
 import { LogWrites } from './log-writes.js';
 import type { ConsumerReport } from '../report.js';
+import type { Taker } from './delivery.js';
 
 /** One waits, one takes over from it, and two hold what rare jobs have running. */
 const MOST_LANES = 4;
@@ -52,10 +52,10 @@ export class SharedLanes implements LanesUser {
   constructor(
     private readonly node: ClusterNode,
     private readonly clock: Clock,
-    private readonly report: ConsumerReport,
+    report: Pick<ConsumerReport, 'nodeTrouble'>,
   ) {
     this.logWrites = new LogWrites(node);
-    this.lanes = new Lanes(node, this.logWrites, clock, MOST_LANES, this);
+    this.lanes = new Lanes(node, this.logWrites, clock, report, MOST_LANES, this);
   }
 
   /** A tube that may join from now on. Idempotent. */
@@ -133,10 +133,6 @@ export class SharedLanes implements LanesUser {
 
   reopen(): void {
     this.schedule();
-  }
-
-  nodeTrouble(message: string): void {
-    this.report.nodeTrouble(this.node.endpoint, message);
   }
 
   /** One look for all that join in a turn of the event loop. */

@@ -1,20 +1,18 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DqError } from '../../errors.js';
 import { Again, Discard, Retry, type DelayedJob, type HandlerMethod } from '../../api/job.js';
+import { encodePayload, type Content } from '../../copies/payload.js';
 import type { CopyHeader } from '../../copies/header.js';
-import { encodePayload } from '../../copies/payload.js';
 import { parseRef } from '../../copies/job-ref.js';
-import { CollectingHub } from '../../../spec-support/collecting-hub.js';
 import { dated, datedLater, schemaBy } from '../../../spec-support/schemas.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
-import { ScriptedLedger, turn } from '../../../spec-support/scripted-ledger.js';
+import { turn } from '../../../spec-support/scripted-ledger.js';
+import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
 import { Executor } from './executor.js';
 import { DEFAULT_HANDLER_SETTINGS, type HandlerSettings } from './handler-settings.js';
-import type { Verdict } from './outcome.js';
-import type { ConsumerReport } from '../report.js';
+import type { RunOutcome } from './outcome.js';
 import type { Run, RunningJob } from './run.js';
-import { stored } from '../../../spec-support/stored.js';
 
 const SHUTDOWN = new DqError('DQ_SHUTDOWN', 'over');
 
@@ -22,45 +20,42 @@ describe('Executor', () => {
   let clock: VirtualClock;
   let handler: HandlerMethod;
   let executor: Executor;
-  let verdicts: [run: Run, verdict: Verdict][];
-  let reports: string[];
+  let ended: [run: Run, outcome: RunOutcome][];
+  let context: ReturnType<typeof tubeContext>;
   let freed: number;
   const { lane } = recordingLane();
 
   beforeEach(() => {
     clock = new VirtualClock();
     handler = () => undefined;
-    verdicts = [];
-    reports = [];
+    ended = [];
     freed = 0;
     executor = make();
   });
 
   function make(settings: Partial<HandlerSettings> = {}): Executor {
-    const report = {
-      overran: (tube: string, id: string, attempt: number) =>
-        reports.push(`overran ${tube} ${id} ${attempt}`),
-    } as unknown as ConsumerReport;
+    const backoff = { type: 'fixed', delay: 400, max: 400, jitter: 0 } as const;
+    const handling = { ...DEFAULT_HANDLER_SETTINGS, attempts: 3, backoff, ...settings };
+    context = tubeContext(clock, { handling });
     return new Executor(
-      { tube: 'tube', storedAs: stored('app.tube') },
+      context,
       (payload, job) => handler(payload, job),
-      {
-        ...DEFAULT_HANDLER_SETTINGS,
-        attempts: 3,
-        backoff: { type: 'fixed', delay: 400, max: 400, jitter: 0 },
-        ...settings,
-      },
-      { ledger: new ScriptedLedger(clock), clock, report, events: new CollectingHub() },
-      { ended: (run, verdict) => verdicts.push([run, verdict]), freed: () => freed++ },
+      (run, outcome) => ended.push([run, outcome]),
+      () => freed++,
     );
   }
 
-  function start(header: Partial<CopyHeader> & { copyId?: string } = {}, attempt = 1): void {
-    const delivery = heldDelivery(lane, { id: 'a', ...header });
-    executor.start(delivery, { kind: 'run', fence: 77, attempt, due: 1_000 }, 0);
+  function start(
+    header: Partial<CopyHeader> & { copyId?: string } = {},
+    attempt = 1,
+    content?: Content,
+  ): void {
+    const delivery = heldDelivery(lane, { id: 'a', ...header }, content);
+    executor.start(runOf(delivery, { fence: 77, attempt, due: 1_000 }));
   }
 
-  const kinds = () => verdicts.map(([, { kind }]) => kind);
+  const handling = () => context.budget.handling;
+  const kinds = () => ended.map(([, { kind }]) => kind);
 
   it('shows the handler its job', async () => {
     await clock.advance(1_250);
@@ -86,19 +81,13 @@ describe('Executor', () => {
     let end: (() => void) | undefined;
     handler = () => new Promise<void>((resolve) => (end = resolve));
     start();
-    expect(executor.handling).toBe(1);
-    expect(executor.has({ id: 'a', generation: 0 })).toBe(true);
-    expect(executor.has({ id: 'a', generation: 5 })).toBe(false);
-    expect(executor.has({ id: 'b', generation: 0 })).toBe(false);
+    expect(handling()).toBe(1);
     end!();
     await turn();
     expect(kinds()).toEqual(['done']);
-    expect(executor.handling).toBe(0);
+    expect(handling()).toBe(0);
     expect(freed).toBe(1);
-    expect(executor.has({ id: 'a', generation: 0 })).toBe(true);
-    executor.forget(verdicts[0]![0]);
-    expect(executor.has({ id: 'a', generation: 0 })).toBe(false);
-    expect([...executor.all()]).toEqual([]);
+    expect([...context.runs.keys()]).toEqual(['a']); // the ledger has not taken it
   });
 
   it('takes a plain value at once', () => {
@@ -118,8 +107,8 @@ describe('Executor', () => {
     handler = failing;
     start();
     await turn();
-    expect(verdicts[0]![1]).toMatchObject({ kind: 'retry', delay: 400 });
-    expect(executor.handling).toBe(0);
+    expect(ended[0]![1]).toMatchObject({ kind: 'retry', delay: 400 });
+    expect(handling()).toBe(0);
   });
 
   it('goes by the attempts and the backoff of the job before those of the handler', async () => {
@@ -128,22 +117,21 @@ describe('Executor', () => {
     start({ id: 'b', attempts: 2 }, 2);
     start({ id: 'c' }, 3);
     await turn();
-    expect(verdicts.map(([{ id }, verdict]) => [id, verdict.kind])).toEqual([
+    expect(ended.map(([{ id }, outcome]) => [id, outcome.kind])).toEqual([
       ['a', 'retry'],
       ['b', 'dead'],
       ['c', 'dead'],
     ]);
-    expect(verdicts[0]![1]).toMatchObject({ delay: 9 });
+    expect(ended[0]![1]).toMatchObject({ delay: 9 });
   });
 
   it('never starts a payload that cannot be read: it is dead as invalid', () => {
     let started = false;
     handler = () => void (started = true);
-    const unreadable = heldDelivery(lane, {}, { type: 'json', bytes: Buffer.from('{') });
-    executor.start(unreadable, { kind: 'run', fence: 1, attempt: 1, due: 0 }, 0);
+    start({}, 1, { type: 'json', bytes: Buffer.from('{') });
     expect(started).toBe(false);
-    expect(verdicts[0]![1]).toMatchObject({ kind: 'dead', death: { why: 'invalid' } });
-    expect(executor.handling).toBe(0);
+    expect(ended[0]![1]).toMatchObject({ kind: 'dead', death: { why: 'invalid' } });
+    expect(handling()).toBe(0);
   });
 
   describe.each([
@@ -158,8 +146,7 @@ describe('Executor', () => {
     });
 
     async function startWith(payload: unknown): Promise<void> {
-      const delivery = heldDelivery(lane, {}, encodePayload(payload));
-      executor.start(delivery, { kind: 'run', fence: 1, attempt: 1, due: 0 }, 0);
+      start({}, 1, encodePayload(payload));
       await clock.advance(0);
     }
 
@@ -173,13 +160,13 @@ describe('Executor', () => {
     it('never starts what the schema refuses: it is dead as invalid, with the issues', async () => {
       await startWith({ at: 5 });
       expect(seen).toEqual([]);
-      expect(verdicts[0]![0].job).toBeUndefined();
-      expect(verdicts[0]![1]).toMatchObject({
+      expect(ended[0]![0].job).toBeUndefined();
+      expect(ended[0]![1]).toMatchObject({
         kind: 'dead',
         death: { why: 'invalid', error: { message: expect.stringMatching(/at: expected a text/) } },
         error: { code: 'DQ_BAD_PAYLOAD' },
       });
-      expect(executor.handling).toBe(0);
+      expect(handling()).toBe(0);
     });
   });
 
@@ -195,11 +182,11 @@ describe('Executor', () => {
     executor = make({ schema: schemaBy(validate) });
     start();
     await turn();
-    expect(verdicts[0]).toMatchObject([
+    expect(ended[0]).toMatchObject([
       { job: { id: 'a', payload: undefined } },
       { kind: 'retry', error: { message: 'slip' } },
     ]);
-    expect(executor.handling).toBe(0);
+    expect(handling()).toBe(0);
   });
 
   it('starts no handler once its schema answers after a shutdown, or after the timeout', async () => {
@@ -211,13 +198,13 @@ describe('Executor', () => {
     start({ id: 'late' });
     await clock.advance(1_000);
     expect(kinds()).toEqual(['retry']);
-    expect(verdicts[0]![0].job).toBeDefined();
+    expect(ended[0]![0].job).toBeDefined();
     start({ id: 'shut-down' });
     executor.abortAll(SHUTDOWN);
     for (const answer of answers) answer();
     await turn();
     expect(kinds()).toEqual(['retry', 'back']);
-    expect(executor.handling).toBe(0);
+    expect(handling()).toBe(0);
     expect(started).toBe(false);
   });
 
@@ -227,7 +214,7 @@ describe('Executor', () => {
       handler = () => Promise.reject(outcome);
       start({ id: String(i) }, i === 1 ? 1 : 3);
     }
-    for (const run of executor.all()) run.revoked = true;
+    for (const run of context.runs.values()) run.revoked = true;
     await turn();
     expect(kinds()).toEqual(['back', 'retry', 'dead']);
   });
@@ -251,10 +238,10 @@ describe('Executor', () => {
   it('lets a run go on that says Again, and counts it as failed where that cannot be', async () => {
     handler = () => Again.after('1s');
     start();
-    expect(verdicts[0]![1]).toEqual({ kind: 'again', delay: 1_000, at: 0 });
-    executor.fail(verdicts[0]![0], new Error('no nodes'));
-    expect(verdicts[1]![1]).toMatchObject({ kind: 'retry', delay: 400 });
-    expect([executor.handling, freed]).toEqual([0, 1]);
+    expect(ended[0]![1]).toEqual({ kind: 'again', delay: 1_000, at: 0 });
+    executor.fail(ended[0]![0], new Error('no nodes'));
+    expect(ended[1]![1]).toMatchObject({ kind: 'retry', delay: 400 });
+    expect([handling(), freed]).toEqual([0, 1]);
   });
 
   it('goes by the handler’s backoff function, and by the job’s plan before it', async () => {
@@ -263,7 +250,7 @@ describe('Executor', () => {
     start({}, 2);
     start({ id: 'b', backoff: { type: 'fixed', delay: 9, max: 9, jitter: 0 } }, 2);
     await turn();
-    expect(verdicts.map(([, verdict]) => (verdict as { delay: number }).delay)).toEqual([2_000, 9]);
+    expect(ended.map(([, outcome]) => (outcome as { delay: number }).delay)).toEqual([2_000, 9]);
   });
 
   it('takes a result whose `then` throws for a failure', () => {
@@ -312,15 +299,7 @@ describe('Executor', () => {
       end!();
       await turn();
       expect(kinds()).toEqual(['back']);
-      expect(executor.handling).toBe(0);
-    });
-
-    it('gives back what heeds its signal by throwing, on the last attempt too, and calls it no failure', async () => {
-      startUntilAborted('a', (signal) => signal.throwIfAborted(), 3);
-      executor.abortAll(SHUTDOWN);
-      await turn();
-      expect(kinds()).toEqual(['back']);
-      expect(reports).toEqual([]);
+      expect(handling()).toBe(0);
     });
 
     it('does as the handler says where it says something', async () => {
@@ -331,13 +310,6 @@ describe('Executor', () => {
       executor.abortAll(SHUTDOWN);
       await turn();
       expect(kinds()).toEqual(['done', 'retry']);
-    });
-
-    it('leaves alone what has ended', async () => {
-      start();
-      executor.abortAll(SHUTDOWN);
-      executor.giveUp();
-      expect(kinds()).toEqual(['done']);
     });
   });
 
@@ -371,27 +343,27 @@ describe('Executor', () => {
       expect(order).toEqual([kind]);
       expect(job.signal.reason).toMatchObject({ code: 'DQ_TIMEOUT' });
       await clock.advance(4_999);
-      expect([executor.handling, freed]).toEqual([1, 0]);
+      expect([handling(), freed]).toEqual([1, 0]);
       end();
       await turn();
-      expect([executor.handling, freed]).toEqual([0, 1]);
+      expect([handling(), freed]).toEqual([0, 1]);
       await clock.advance(60_000);
-      expect([kinds(), reports]).toEqual([[kind], []]);
+      expect([kinds(), context.reports]).toEqual([[kind], []]);
     });
 
     it('waits 5 s for the handler, then warns, and its slot is free, also with a timeout', async () => {
       for (const timeout of [undefined, 2_000]) {
-        [verdicts, reports, freed] = [[], [], 0];
+        [ended, freed] = [[], 0];
         executor = make({ timeout });
         abandon(slow);
         start();
         await clock.advance(4_999);
-        expect([executor.handling, reports]).toEqual([1, []]);
+        expect([handling(), context.reports]).toEqual([1, []]);
         await clock.advance(1);
-        expect([executor.handling, reports]).toEqual([0, ['overran tube a 1']]);
+        expect([handling(), context.reports]).toEqual([0, ['overran 1']]);
         end();
         await clock.advance(60_000);
-        expect([kinds(), freed, reports]).toEqual([['retry'], 1, ['overran tube a 1']]);
+        expect([kinds(), freed, context.reports]).toEqual([['retry'], 1, ['overran 1']]);
       }
     });
 
@@ -404,16 +376,16 @@ describe('Executor', () => {
       await clock.advance(3_000);
       give();
       await clock.advance(3_999);
-      expect([executor.handling, reports]).toEqual([1, []]);
+      expect([handling(), context.reports]).toEqual([1, []]);
       await clock.advance(1); // 5 s after the timeout
-      expect([executor.handling, reports]).toEqual([0, ['overran tube a 1']]);
+      expect([handling(), context.reports]).toEqual([0, ['overran 1']]);
       abandon(later);
       start({ id: 'b' });
       executor.abortAll(SHUTDOWN);
       executor.giveUp();
       give();
       await clock.advance(60_000);
-      expect([kinds(), executor.handling, freed, reports.length]).toEqual([['retry', 'back'], 0, 2, 1]);
+      expect([kinds(), handling(), freed, context.reports.length]).toEqual([['retry', 'back'], 0, 2, 1]);
     });
   });
 
@@ -439,32 +411,7 @@ describe('Executor', () => {
       await clock.advance(60_000);
       expect(kinds()).toEqual(['done']);
       expect(codeOf(jobs[0]!)).toBeUndefined();
-      expect(reports).toEqual([]);
-    });
-
-    it('is a failure at once, whose slot is free when the handler heeds its signal', async () => {
-      handler = (_payload, job) => {
-        jobs.push(job);
-        return new Promise((_resolve, reject) =>
-          job.signal.addEventListener('abort', () => reject(job.signal.reason as Error)),
-        );
-      };
-      start();
-      await clock.advance(2_000);
-      expect(codeOf(jobs[0]!)).toBe('DQ_TIMEOUT');
-      expect(verdicts.map(([, verdict]) => verdict)).toEqual([
-        { kind: 'retry', delay: 400, error: jobs[0]!.signal.reason as Error },
-      ]);
-      expect([executor.handling, freed]).toEqual([0, 1]);
-      await clock.advance(60_000);
-      expect(verdicts).toHaveLength(1);
-      expect(reports).toEqual([]); // the handler heeded its signal
-    });
-
-    it('ends the job where that was the last attempt', async () => {
-      start({}, 3);
-      await clock.advance(2_000);
-      expect(kinds()).toEqual(['dead']);
+      expect(context.reports).toEqual([]);
     });
 
     it('is done with before the signal is raised, so that nothing said to that counts', async () => {
@@ -481,42 +428,16 @@ describe('Executor', () => {
       await clock.advance(2_000);
       expect(order).toEqual(['retry']);
       expect(kinds()).toEqual(['retry']);
-      expect(executor.handling).toBe(0);
-    });
-
-    it('waits 5 s for a handler that ignores its signal, then warns, and its slot is free', async () => {
-      start();
-      await clock.advance(2_000);
-      expect([kinds(), executor.handling, freed]).toEqual([['retry'], 1, 0]);
-      await clock.advance(4_999);
-      expect([executor.handling, reports]).toEqual([1, []]);
-      await clock.advance(1);
-      expect([executor.handling, freed]).toEqual([0, 1]);
-      expect(reports).toEqual(['overran tube a 1']);
-      end(Discard.because('late'));
-      await clock.advance(60_000);
-      expect([kinds(), executor.handling, freed, reports.length]).toEqual([['retry'], 0, 1, 1]);
-    });
-
-    it('drops what a handler comes to late, without a warning if that is within the 5 s', async () => {
-      start();
-      await clock.advance(4_000);
-      end(Discard.because('late'));
-      await clock.advance(60_000);
-      expect([kinds(), executor.handling, freed, reports]).toEqual([['retry'], 0, 1, []]);
+      expect(handling()).toBe(0);
     });
 
     it('watches each run by itself, and one whose payload cannot be read not at all', async () => {
       start({ id: 'a' });
       await clock.advance(1_500);
-      const unreadable = heldDelivery(lane, {}, { type: 'json', bytes: Buffer.from('{') });
-      executor.start(unreadable, { kind: 'run', fence: 1, attempt: 1, due: 0 }, 0);
+      start({ id: 'unreadable' }, 1, { type: 'json', bytes: Buffer.from('{') });
       start({ id: 'b' });
       await clock.advance(1_999);
-      expect(verdicts.map(([{ id }, { kind }]) => `${id} ${kind}`)).toEqual([
-        `${unreadable.header.id} dead`,
-        'a retry',
-      ]);
+      expect(ended.map(([{ id }, { kind }]) => `${id} ${kind}`)).toEqual(['unreadable dead', 'a retry']);
       await clock.advance(1);
       expect(kinds()).toEqual(['dead', 'retry', 'retry']);
     });
@@ -531,7 +452,7 @@ describe('Executor', () => {
       executor.giveUp();
       expect(kinds()).toEqual(['back', 'back']);
       await clock.advance(60_000);
-      expect([kinds(), reports]).toEqual([['back', 'back'], []]);
+      expect([kinds(), context.reports]).toEqual([['back', 'back'], []]);
     });
   });
 });

@@ -1,110 +1,72 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { decodePayload } from '../../copies/payload.js';
 import { DqError, toError } from '../../errors.js';
-import type { EventHub } from '../../events/event-hub.js';
 import type { HandlerMethod } from '../../api/job.js';
-import type { TubeLedger } from '../../ledger/ledger.js';
 import { checkPayload, type Checked } from '../../api/schema.js';
 import { isThenable } from '../../structures/thenable.js';
-import type { Clock } from '../../time/clock.js';
-import type { Delivery } from '../reserve/delivery.js';
-import type { HandlerSettings } from './handler-settings.js';
-import { deathOf, isOutcome, judge, type Verdict } from './outcome.js';
-import type { ConsumerReport } from '../report.js';
-import { RunningJob, type Grant, Run, type TubeNames } from './run.js';
-import { Timeouts } from './timeouts.js';
+import type { TubeContext } from '../tube-context.js';
+import { HandlerTimeouts } from './handler-timeouts.js';
+import { deathOf, isOutcome, outcomeOf, type RunOutcome } from './outcome.js';
+import { RunningJob, type Run } from './run.js';
 
-export interface ExecutorParts {
-  readonly ledger: TubeLedger;
-  readonly clock: Clock;
-  readonly report: ConsumerReport;
-  readonly events: EventHub;
-}
+const DONE: RunOutcome = { kind: 'done' };
+const BACK: RunOutcome = { kind: 'back' };
 
-export interface ExecutorEvents {
-  /** It is said what becomes of a run. After a timeout its handler may still be at it. */
-  ended(run: Run, verdict: Verdict): void;
-  /** A handler returned, or is no longer waited for. */
-  freed(): void;
-}
-
-const DONE: Verdict = { kind: 'done' };
-const BACK: Verdict = { kind: 'back' };
-
-/** Calls the handler of one tube and judges how it ended. It knows nothing of nodes. */
+/** Calls the handler of one tube, and finds out what each run came to. It knows nothing of nodes. */
 export class Executor {
-  private readonly runs = new Map<string, Run>();
-  private readonly timeouts: Timeouts;
-  private slots = 0;
+  private readonly timeouts: HandlerTimeouts;
   private shuttingDown = false;
 
   constructor(
-    private readonly names: TubeNames,
+    private readonly context: TubeContext,
     private readonly handler: HandlerMethod,
-    private readonly settings: HandlerSettings,
-    private readonly parts: ExecutorParts,
-    private readonly events: ExecutorEvents,
+    /** The outcome of a run is known. After a timeout its handler may still run. */
+    private readonly ended: (run: Run, outcome: RunOutcome) => void,
+    /** A handler returned, or is no longer waited for. */
+    private readonly freed: () => void,
   ) {
-    const { timeout } = settings;
-    this.timeouts = new Timeouts(parts.clock, timeout, {
-      over: (run) =>
-        this.timeOut(run, `the handler of ${names.tube} took longer than its timeout of ${timeout} ms`),
-      overran: (run) => this.overrun(run),
-    });
+    const { clock, tube, handling } = context;
+    const { timeout } = handling;
+    this.timeouts = new HandlerTimeouts(
+      clock,
+      timeout,
+      (run) => this.timeOut(run, `the handler of ${tube} took longer than its timeout of ${timeout} ms`),
+      (run) => this.overrun(run),
+    );
   }
 
-  /** Handlers that have not returned, without those that are no longer waited for. */
-  get handling(): number {
-    return this.slots;
-  }
-
-  /** All runs whose outcome the ledger has not taken. */
-  all(): Iterable<Run> {
-    return this.runs.values();
-  }
-
-  /** Whether this process runs a generation of a job, or has run it and not told the ledger yet. */
-  has({ id, generation }: { readonly id: string; readonly generation: number }): boolean {
-    return this.runs.get(id)?.delivery.header.generation === generation;
-  }
-
-  start(delivery: Delivery, grant: Grant, claimedAt: number): void {
-    const run = new Run(delivery, grant, claimedAt);
-    this.runs.set(run.id, run);
-    this.slots++;
+  start(run: Run): void {
+    const { context } = this;
+    context.runs.set(run.id, run);
+    context.budget.handling++;
     let payload: unknown;
     try {
-      payload = decodePayload(delivery.content); // first: what cannot be read never starts
+      payload = decodePayload(run.delivery.content); // first: what cannot be read never starts
     } catch (unreadable) {
       return this.refuse(run, toError(unreadable));
     }
-    run.startedAt = this.parts.clock.now();
+    run.startedAt = context.clock.now();
     this.timeouts.begin(run);
-    const { schema } = this.settings;
+    const { schema } = context.handling;
     if (schema) this.check(run, schema, payload);
     else this.handle(run, payload);
   }
 
   /** A run is a failure, whatever its handler said or will say. */
   fail(run: Run, error: Error): void {
-    this.end(run, this.judge(run, error));
-  }
-
-  /** The ledger has taken the run's outcome. */
-  forget(run: Run): void {
-    if (this.runs.get(run.id) === run) this.runs.delete(run.id);
+    this.end(run, this.outcomeOf(run, error));
   }
 
   /** Raises the signal of every handler that still runs: the drain limit is over. */
   abortAll(reason: DqError): void {
     this.shuttingDown = true;
-    for (const run of this.runs.values()) if (run.handling) run.abort.abort(reason);
+    for (const run of this.context.runs.values()) if (run.handling) run.abort.abort(reason);
   }
 
-  /** Gives back what still runs, without its attempt; what the handlers come to no longer counts. */
+  /** Hands back what still runs, without its attempt; what the handlers come to no longer counts. */
   giveUp(): void {
     this.timeouts.close();
-    for (const run of this.runs.values()) {
+    for (const run of this.context.runs.values()) {
       if (!run.handling) continue;
       this.end(run, BACK);
       this.free(run);
@@ -116,7 +78,7 @@ export class Executor {
     run.job = this.jobOf(run, stored); // whose failure is told
     let checked: Checked | PromiseLike<Checked>;
     try {
-      checked = checkPayload(schema, stored, this.names.tube);
+      checked = checkPayload(schema, stored, this.context.tube);
     } catch (error) {
       return this.threw(run, error);
     }
@@ -142,7 +104,7 @@ export class Executor {
 
   private handle(run: Run, payload: unknown): void {
     const job = (run.job = this.jobOf(run, payload));
-    this.parts.events.started(job);
+    this.context.events.started(job);
     let result: unknown;
     try {
       result = this.handler(job.payload, job);
@@ -160,28 +122,28 @@ export class Executor {
   }
 
   private jobOf(run: Run, payload: unknown): RunningJob {
-    const lateness = this.parts.ledger.now() - run.grant.due;
-    return new RunningJob(run, this.names, this.attemptsOf(run), lateness, payload);
+    const lateness = this.context.ledger.now() - run.grant.due;
+    return new RunningJob(run, this.context, this.attemptsOf(run), lateness, payload);
   }
 
   private returned(run: Run, result: unknown): void {
-    this.settle(run, result, isOutcome(result));
+    this.conclude(run, result, isOutcome(result));
   }
 
   private threw(run: Run, error: unknown): void {
-    this.settle(run, error, true); // an outcome may be thrown, too
+    this.conclude(run, error, true); // an outcome may be thrown, too
   }
 
-  private settle(run: Run, result: unknown, judged: boolean): void {
+  private conclude(run: Run, result: unknown, judged: boolean): void {
     const { handling, abandoned } = run;
     if (handling) {
       run.result = result;
-      this.end(run, judged ? this.judge(run, result) : DONE);
+      this.end(run, judged ? this.outcomeOf(run, result) : DONE);
     }
     if (!abandoned) return this.free(run);
     if (handling) {
       this.timeouts.outlive(run);
-      const fact = `an interceptor ended the run before the handler of ${this.names.tube} returned`;
+      const fact = `an interceptor ended the run before the handler of ${this.context.tube} returned`;
       run.abort.abort(new DqError('DQ_TIMEOUT', fact));
     }
     void abandoned.then(() => this.free(run));
@@ -194,33 +156,33 @@ export class Executor {
   }
 
   private overrun(run: Run): void {
-    this.parts.report.overran(this.names.tube, run.id, run.grant.attempt);
+    this.context.report.overran(this.context.tube, run.id, run.grant.attempt);
     this.free(run);
   }
 
-  private end(run: Run, verdict: Verdict): void {
+  private end(run: Run, outcome: RunOutcome): void {
     run.handling = false;
-    run.endedAt = this.parts.clock.now();
-    this.events.ended(run, verdict);
+    run.endedAt = this.context.clock.now();
+    this.ended(run, outcome);
   }
 
   private free(run: Run): void {
     if (!run.hasSlot) return; // its return was not waited for
     run.hasSlot = false;
-    this.slots--;
+    this.context.budget.handling--;
     this.timeouts.end(run);
-    this.events.freed();
+    this.freed();
   }
 
-  private judge(run: Run, thrown: unknown): Verdict {
+  private outcomeOf(run: Run, thrown: unknown): RunOutcome {
     // What our own signal ended is no failure: a shutdown costs no attempt, and a revoked job becomes no dead letter.
     if ((this.shuttingDown || run.revoked) && !isOutcome(thrown)) return BACK;
     const { grant, delivery } = run;
-    const backoff = delivery.header.backoff ?? this.settings.backoff;
-    return judge(thrown, { attempt: grant.attempt, attempts: this.attemptsOf(run), backoff });
+    const backoff = delivery.header.backoff ?? this.context.handling.backoff;
+    return outcomeOf(thrown, { attempt: grant.attempt, attempts: this.attemptsOf(run), backoff });
   }
 
   private attemptsOf({ delivery }: Run): number {
-    return delivery.header.attempts ?? this.settings.attempts;
+    return delivery.header.attempts ?? this.context.handling.attempts;
   }
 }

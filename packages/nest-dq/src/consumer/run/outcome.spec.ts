@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DqError } from '../../errors.js';
 import { Again, Discard, Retry, type Outcome } from '../../api/job.js';
-import { deathOf, isOutcome, judge, textOf, type Limits, type Verdict } from './outcome.js';
+import { deathOf, isOutcome, outcomeOf, textOf, type Limits, type RunOutcome } from './outcome.js';
 
 const limits: Limits = {
   attempt: 2,
@@ -10,12 +10,12 @@ const limits: Limits = {
 };
 const last: Limits = { ...limits, attempt: 5 };
 
-function retryOf(verdict: Verdict): Extract<Verdict, { kind: 'retry' }> {
+function retryOf(verdict: RunOutcome): Extract<RunOutcome, { kind: 'retry' }> {
   if (verdict.kind !== 'retry') throw new Error(`expected a retry, got ${verdict.kind}`);
   return verdict;
 }
 
-function deadOf(verdict: Verdict): Extract<Verdict, { kind: 'dead' }> {
+function deadOf(verdict: RunOutcome): Extract<RunOutcome, { kind: 'dead' }> {
   if (verdict.kind !== 'dead') throw new Error(`expected dead, got ${verdict.kind}`);
   return verdict;
 }
@@ -34,79 +34,79 @@ describe('isOutcome', () => {
 
 describe('an outcome', () => {
   it('Retry waits for its own delay instead of the backoff', () => {
-    const { delay, error } = retryOf(judge(Retry.after('90s'), limits));
+    const { delay, error } = retryOf(outcomeOf(Retry.after('90s'), limits));
     expect(delay).toBe(90_000);
     expect(error).toBeInstanceOf(Retry);
   });
 
   it('Retry with a cause reports the cause, which may be anything', () => {
     const cause = new Error('busy');
-    expect(retryOf(judge(Retry.after(1, cause), limits)).error).toBe(cause);
-    expect(retryOf(judge(Retry.after(1, 'text'), limits)).error.message).toContain('"text"');
+    expect(retryOf(outcomeOf(Retry.after(1, cause), limits)).error).toBe(cause);
+    expect(retryOf(outcomeOf(Retry.after(1, 'text'), limits)).error.message).toContain('"text"');
   });
 
   it('Retry may be at once', () => {
-    expect(retryOf(judge(Retry.after(0), limits)).delay).toBe(0);
+    expect(retryOf(outcomeOf(Retry.after(0), limits)).delay).toBe(0);
   });
 
   it('Retry with a bad delay keeps the job, by its backoff, and shows the slip', () => {
     for (const bad of ['90', -5, NaN, 'soon', undefined, {}]) {
-      const { delay, error } = retryOf(judge(Retry.after(bad as '1s'), limits));
+      const { delay, error } = retryOf(outcomeOf(Retry.after(bad as '1s'), limits));
       expect(delay).toBe(2_000);
       expect((error as DqError).code).toBe('DQ_BAD_DURATION');
     }
   });
 
   it('Retry counts as an attempt: after the last there is none', () => {
-    const { death, error } = deadOf(judge(Retry.after('1s'), last));
+    const { death, error } = deadOf(outcomeOf(Retry.after('1s'), last));
     expect(death.why).toBe('attempts');
     expect(error).toBeInstanceOf(Retry);
-    expect(deadOf(judge(Retry.after('nonsense' as '1s'), last)).death.why).toBe('attempts');
+    expect(deadOf(outcomeOf(Retry.after('nonsense' as '1s'), last)).death.why).toBe('attempts');
   });
 
   it('Again goes on after its delay, or at its instant', () => {
-    expect(judge(Again.after('90s'), last)).toEqual({ kind: 'again', delay: 90_000, at: 0 });
+    expect(outcomeOf(Again.after('90s'), last)).toEqual({ kind: 'again', delay: 90_000, at: 0 });
     const instant = new Date(Date.UTC(2030, 0, 1));
-    expect(judge(Again.at(instant), limits)).toEqual({ kind: 'again', delay: 0, at: instant.getTime() });
+    expect(outcomeOf(Again.at(instant), limits)).toEqual({ kind: 'again', delay: 0, at: instant.getTime() });
   });
 
   it('Again with a bad delay or instant is a failure that shows the slip', () => {
     for (const bad of ['90', -5, NaN, undefined]) {
-      const { delay, error } = retryOf(judge(Again.after(bad as '1s'), limits));
+      const { delay, error } = retryOf(outcomeOf(Again.after(bad as '1s'), limits));
       expect(delay).toBe(2_000);
       expect((error as DqError).code).toBe('DQ_BAD_DURATION');
     }
     for (const bad of ['tomorrow', new Date(NaN), 1_700_000_000, undefined]) {
-      const { error } = retryOf(judge(Again.at(bad as Date), limits));
+      const { error } = retryOf(outcomeOf(Again.at(bad as Date), limits));
       expect((error as DqError).code).toBe('DQ_BAD_TIME');
     }
-    expect(deadOf(judge(Again.after('nonsense' as '1s'), last)).death.why).toBe('attempts');
+    expect(deadOf(outcomeOf(Again.after('nonsense' as '1s'), last)).death.why).toBe('attempts');
   });
 
   it('that breaks when it is read is a failure', () => {
     const broken = { '~outcome': 'again' };
-    expect(retryOf(judge(broken, limits)).error).toBeInstanceOf(TypeError);
+    expect(retryOf(outcomeOf(broken, limits)).error).toBeInstanceOf(TypeError);
   });
 
   it('Discard is dead at once, with its reason', () => {
-    const { death } = deadOf(judge(Discard.because('user is gone'), { ...limits, attempt: 1 }));
+    const { death } = deadOf(outcomeOf(Discard.because('user is gone'), { ...limits, attempt: 1 }));
     expect(death.why).toBe('discarded');
     expect(death.error?.message).toBe('user is gone');
   });
 
   it('is known by its mark alone, and is then told as an Error', () => {
-    const { death, error } = deadOf(judge({ '~outcome': 'discard', reason: 5n }, limits));
+    const { death, error } = deadOf(outcomeOf({ '~outcome': 'discard', reason: 5n }, limits));
     expect(death.why).toBe('discarded');
     expect(typeof death.error?.message).toBe('string');
     expect(error).toBeInstanceOf(Error);
-    expect(retryOf(judge({ '~outcome': 'retry', delay: 5 }, limits)).error).toBeInstanceOf(Error);
+    expect(retryOf(outcomeOf({ '~outcome': 'retry', delay: 5 }, limits)).error).toBeInstanceOf(Error);
   });
 
   it('is known by its mark, for an application may have this library twice', () => {
     const foreignRetry = Object.assign(new Error('x'), { '~outcome': 'retry', delay: 5 });
     const foreignDiscard = Object.assign(new Error('gone'), { '~outcome': 'discard' });
-    expect(retryOf(judge(foreignRetry, limits)).delay).toBe(5);
-    expect(deadOf(judge(foreignDiscard, limits)).death.why).toBe('discarded');
+    expect(retryOf(outcomeOf(foreignRetry, limits)).delay).toBe(5);
+    expect(deadOf(outcomeOf(foreignDiscard, limits)).death.why).toBe('discarded');
   });
 });
 
@@ -118,30 +118,30 @@ describe('what a handler throws', () => {
       [2, 2_000],
       [4, 8_000],
     ] as const) {
-      const verdict = retryOf(judge(thrown, { ...limits, attempt }));
+      const verdict = retryOf(outcomeOf(thrown, { ...limits, attempt }));
       expect(verdict.delay).toBe(delay);
       expect(verdict.error).toBe(thrown);
     }
   });
 
   it('may be anything', () => {
-    expect(retryOf(judge(undefined, limits)).error.message).toContain('undefined');
-    expect(retryOf(judge('text', limits)).error.message).toContain('"text"');
-    expect(retryOf(judge(null, limits)).error).toBeInstanceOf(Error);
+    expect(retryOf(outcomeOf(undefined, limits)).error.message).toContain('undefined');
+    expect(retryOf(outcomeOf('text', limits)).error.message).toContain('"text"');
+    expect(retryOf(outcomeOf(null, limits)).error).toBeInstanceOf(Error);
   });
 
   it('may even be a proxy that refuses every question', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
-    expect(retryOf(judge(proxy, limits)).error.message).toContain('cannot be read');
+    expect(retryOf(outcomeOf(proxy, limits)).error.message).toContain('cannot be read');
     expect(isOutcome(proxy)).toBe(false);
   });
 
   it('ends the job when its attempts are used up, also when there are fewer than were begun', () => {
-    const { death } = deadOf(judge(new TypeError('no'), last));
+    const { death } = deadOf(outcomeOf(new TypeError('no'), last));
     expect(death).toMatchObject({ why: 'attempts', error: { name: 'TypeError', message: 'no' } });
-    expect(deadOf(judge(new Error('no'), { ...limits, attempt: 9 })).death.why).toBe('attempts');
-    expect(retryOf(judge(new Error('no'), { ...limits, attempt: 4 })).kind).toBe('retry');
+    expect(deadOf(outcomeOf(new Error('no'), { ...limits, attempt: 9 })).death.why).toBe('attempts');
+    expect(retryOf(outcomeOf(new Error('no'), { ...limits, attempt: 4 })).kind).toBe('retry');
   });
 });
 
@@ -155,7 +155,7 @@ describe('a backoff function', () => {
       return '1m' as const;
     };
     const thrown = new Error('no');
-    expect(judge(thrown, withBackoff(backoff))).toEqual({ kind: 'retry', delay: 60_000, error: thrown });
+    expect(outcomeOf(thrown, withBackoff(backoff))).toEqual({ kind: 'retry', delay: 60_000, error: thrown });
     expect(asked).toEqual([[2, thrown]]);
   });
 
@@ -163,8 +163,8 @@ describe('a backoff function', () => {
     const never = () => {
       throw new Error('it was asked');
     };
-    expect(retryOf(judge(Retry.after(5), withBackoff(never))).delay).toBe(5);
-    expect(deadOf(judge(new Error('no'), { ...last, backoff: never })).error.message).toBe('no');
+    expect(retryOf(outcomeOf(Retry.after(5), withBackoff(never))).delay).toBe(5);
+    expect(deadOf(outcomeOf(new Error('no'), { ...last, backoff: never })).error.message).toBe('no');
   });
 
   it('that throws keeps the job, by the default backoff, and shows both errors', () => {
@@ -172,7 +172,7 @@ describe('a backoff function', () => {
     const backoff = () => {
       throw slip;
     };
-    const { delay, error } = retryOf(judge(new Error('no'), withBackoff(backoff)));
+    const { delay, error } = retryOf(outcomeOf(new Error('no'), withBackoff(backoff)));
     expect(delay).toBeGreaterThanOrEqual(3_200);
     expect(delay).toBeLessThanOrEqual(4_000);
     expect(error).toMatchObject({ code: 'DQ_BAD_OPTION', cause: slip });
@@ -183,7 +183,7 @@ describe('a backoff function', () => {
     'that returns %p too',
     (nonsense) => {
       const { delay, error } = retryOf(
-        judge(
+        outcomeOf(
           new Error('no'),
           withBackoff(() => nonsense as number),
         ),
@@ -197,7 +197,7 @@ describe('a backoff function', () => {
     let taken = false;
     const promise = { __proto__: Promise.prototype, catch: () => void (taken = true) };
     const backoff = () => promise as unknown as number;
-    expect(retryOf(judge(new Error('no'), withBackoff(backoff))).delay).toBeGreaterThan(0);
+    expect(retryOf(outcomeOf(new Error('no'), withBackoff(backoff))).delay).toBeGreaterThan(0);
     expect(taken).toBe(true);
   });
 });

@@ -1,20 +1,25 @@
 import { DEFAULT_BACKOFF, backoffDelay, type ResolvedBackoff } from '../../time/backoff.js';
 import { DqError, TEXT_LIMIT, inWords, show, toError } from '../../errors.js';
 import type { Again, Outcome, Retry } from '../../api/job.js';
-import type { Death } from '../../ledger/requests.js';
+import type { AnnouncedGeneration, Death } from '../../ledger/requests.js';
 import { parseDuration, type Duration } from '../../time/duration.js';
 import { parseWhen } from '../../time/instant.js';
 
-/** What becomes of a run. */
-export type Verdict =
+/** What a run came to. */
+export type RunOutcome =
   | { readonly kind: 'done' }
   /** Once more after `delay` ms. */
   | { readonly kind: 'retry'; readonly delay: number; readonly error: Error }
   | { readonly kind: 'dead'; readonly death: Death; readonly error: Error }
   /** It went well and goes on: after `delay` ms, and not before the instant `at`. */
   | { readonly kind: 'again'; readonly delay: number; readonly at: number }
-  /** Given back by a shutdown. */
+  /** Handed back by a shutdown: its attempt does not count. */
   | { readonly kind: 'back' };
+
+/** An outcome as the ledger takes it: of a job that goes on, the new copies are stored (`again`), or too few of them (`later`). */
+export type Completion =
+  | Exclude<RunOutcome, { kind: 'again' }>
+  | { readonly kind: 'again' | 'later'; readonly next: AnnouncedGeneration };
 
 /** A handler's own way to say how long to wait after a failed run. */
 export type BackoffFunction = (attempt: number, error: Error) => Duration;
@@ -28,8 +33,8 @@ export interface Limits {
 }
 
 /** A handler failed, or gave an Outcome. */
-export function judge(thrown: unknown, limits: Limits): Verdict {
-  return isOutcome(thrown) ? judgeOutcome(thrown, limits) : failed(toError(thrown), limits);
+export function outcomeOf(thrown: unknown, limits: Limits): RunOutcome {
+  return isOutcome(thrown) ? outcomeSaid(thrown, limits) : failed(toError(thrown), limits);
 }
 
 export function deathOf(why: Death['why'], error: Error): Death {
@@ -69,7 +74,7 @@ export function isOutcome(value: unknown): value is Outcome {
   }
 }
 
-function judgeOutcome(outcome: Outcome, limits: Limits): Verdict {
+function outcomeSaid(outcome: Outcome, limits: Limits): RunOutcome {
   try {
     switch (outcome['~outcome']) {
       case 'discard': {
@@ -77,7 +82,7 @@ function judgeOutcome(outcome: Outcome, limits: Limits): Verdict {
         return { kind: 'dead', death: deathOf('discarded', error), error };
       }
       case 'again':
-        return judgeAgain(outcome as Again);
+        return outcomeOfAgain(outcome as Again);
       default: {
         const { delay, cause } = outcome as Retry;
         const error = toError(cause === undefined ? outcome : cause);
@@ -89,13 +94,13 @@ function judgeOutcome(outcome: Outcome, limits: Limits): Verdict {
   }
 }
 
-function judgeAgain({ when }: Again): Verdict {
+function outcomeOfAgain({ when }: Again): RunOutcome {
   return 'at' in when
     ? { kind: 'again', delay: 0, at: Math.max(1, parseWhen(when.at)) } // 0 is none
     : { kind: 'again', delay: parseDuration(when.delay, 'the delay of Again.after'), at: 0 };
 }
 
-function failed(error: Error, { attempt, attempts, backoff }: Limits, delay?: number): Verdict {
+function failed(error: Error, { attempt, attempts, backoff }: Limits, delay?: number): RunOutcome {
   if (attempt >= attempts) return { kind: 'dead', death: deathOf('attempts', error), error };
   if (delay !== undefined) return { kind: 'retry', delay, error };
   if (typeof backoff !== 'function') return { kind: 'retry', delay: delayOf(backoff, attempt), error };

@@ -3,39 +3,49 @@ import { DelayedJob, type JobRefText } from '../../api/job.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { ClaimAnswer, RunRef } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
+import type { Completion } from './outcome.js';
 
 /** The ledger's permission for one run. */
 export type Grant = Extract<ClaimAnswer, { kind: 'run' }>;
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** One run of one job, from its claim until the ledger has taken its outcome. */
+/** One run of one job, from its grant until the ledger has taken its completion. */
 export class Run {
+  /** Where the start scheduler keeps it. */
+  heapIndex = -1;
   /** What its handler sees; undefined if that could not be read. */
   job: DelayedJob | undefined;
   /** Ledger time of the ledger's last OK, in ms. */
   lastOk: number;
-  /** What becomes of the job is still the handler's to say. */
+  /** The handler can still say the outcome. */
   handling = true;
   /** Its handler has not returned, and nobody gave up waiting for that. */
   hasSlot = true;
-  /** The lease was lost, and with it the right to say what became of the job. */
+  /** The lease was lost, and with it the right to say the outcome. */
   lost = false;
   /** Revoked while it runs: nothing follows it. */
   revoked = false;
-  /** By the clock, in ms: when it began, and when its handler, or a timeout, said what becomes of it. */
+  /** Milliseconds of the clock: when it began, and when its outcome was known. */
   startedAt = 0;
   endedAt = 0;
   /** What its handler returned. */
   result: unknown;
-  /** Settles when its handler returns, where what stands around that has ended before; never rejects. */
+  /** Settles when its handler returns, if an interceptor around it has ended before; never rejects. */
   abandoned: Promise<unknown> | undefined;
+  /** What the ledger is told; undefined until that is known. */
+  completion: Completion | undefined;
+  /** Ledger time, ms: when the job is due next, if it goes on as the generation that it is. */
+  nextDue = 0;
   private controller: AbortController | undefined;
 
   constructor(
     readonly delivery: Delivery,
     readonly grant: Grant,
+    /** Ledger time, ms. */
     claimedAt: number,
+    /** Milliseconds of the clock: after that, somebody else may have been granted the job. */
+    readonly usableUntil: number,
   ) {
     this.lastOk = claimedAt;
   }
@@ -115,7 +125,7 @@ export class RunningJob extends DelayedJob {
   }
 
   /**
-   * What is said of this run is said while its handler still runs, as when an interceptor gave up waiting.
+   * The outcome of this run is known while its handler still runs, as when an interceptor gave up waiting.
    * @param handler Settles when the handler returns, and never rejects.
    */
   abandon(handler: Promise<unknown>): void {

@@ -1,39 +1,41 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
+import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
-import { Start, Starts } from './start-scheduler.js';
+import { StartScheduler } from './start-scheduler.js';
 
-describe('Starts', () => {
+describe('StartScheduler', () => {
   let clock: VirtualClock;
   /** How much less of ledger time is certain than has passed. */
   let uncertain: number;
   /** What began, and when. */
   let begun: [at: number, id: string][];
-  let starts: Starts;
+  let starts: StartScheduler;
+  let context: ReturnType<typeof tubeContext>;
   const { lane } = recordingLane();
 
   beforeEach(() => {
     clock = new VirtualClock();
     uncertain = 0;
     begun = [];
-    const ledger = { nowAtLeast: () => clock.now() - uncertain };
-    starts = new Starts(clock, ledger, ({ delivery }) => begun.push([clock.now(), delivery.header.id]));
+    context = tubeContext(clock);
+    context.ledger.nowAtLeast = () => clock.now() - uncertain;
+    starts = new StartScheduler(context, ({ id }) => begun.push([clock.now(), id]));
   });
 
   function granted(due: number, id = `at-${due}`): void {
-    const grant = { kind: 'run', fence: 1, attempt: 1, due } as const;
-    starts.add(new Start(heldDelivery(lane, { id }), grant, 0, 10_000));
+    starts.add(runOf(heldDelivery(lane, { id }), { due }));
   }
 
   it('begins at once what is due', () => {
     granted(0);
     expect(begun).toEqual([[0, 'at-0']]);
-    expect(starts.size).toBe(0);
+    expect(context.budget.starting).toBe(0);
   });
 
   it('begins what was granted ahead at its millisecond, in the order of the times', async () => {
     for (const due of [20, 5, 5, 12]) granted(due, String(due));
-    expect(starts.size).toBe(4);
+    expect(context.budget.starting).toBe(4);
     await clock.advance(100);
     expect(begun).toEqual([
       [5, '5'],
@@ -41,7 +43,7 @@ describe('Starts', () => {
       [12, '12'],
       [20, '20'],
     ]);
-    expect(starts.size).toBe(0);
+    expect(context.budget.starting).toBe(0);
   });
 
   it('goes by what is certain of ledger time', async () => {

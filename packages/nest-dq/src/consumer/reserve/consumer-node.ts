@@ -1,7 +1,8 @@
 import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { unwrap } from '../../copies/formats/unwrap.js';
-import type { Clock, Timer } from '../../time/clock.js';
+import type { Timer } from '../../time/clock.js';
+import type { TubeContext } from '../tube-context.js';
 import { Delivery, type Taker } from './delivery.js';
 import { MOST_HELD, type Lane } from './lane.js';
 import { Lanes, type LanesUser } from './lanes.js';
@@ -34,8 +35,11 @@ const REST = 5;
  * 6. Ten seconds without a copy, and nothing held: it shares, and once it is waited for there, it is quiet.
  */
 export class ConsumerNode implements LanesUser, SharedTube {
+  /** As the node knows it. */
+  readonly tube: string;
   readonly tubes: ReadonlySet<string>;
   private readonly own: Lanes;
+  private readonly shared: SharedLanes;
   private active = false;
   private busy = false;
   /** When a copy came over a shared lane. */
@@ -51,14 +55,15 @@ export class ConsumerNode implements LanesUser, SharedTube {
   private readonly timers = new Set<Timer>();
 
   constructor(
+    private readonly context: Pick<TubeContext, 'tube' | 'storedAs' | 'clock' | 'report' | 'sharedLanes'>,
     private readonly node: ClusterNode,
-    readonly tube: string,
-    private readonly clock: Clock,
     readonly taker: Taker,
-    private readonly shared: SharedLanes,
   ) {
-    this.tubes = new Set([tube]);
-    this.own = new Lanes(node, shared.logWrites, clock, MOST_LANES, this);
+    const { clock, report, sharedLanes } = context;
+    this.tube = context.storedAs;
+    this.tubes = new Set([this.tube]);
+    this.shared = sharedLanes.of(node);
+    this.own = new Lanes(node, this.shared.logWrites, clock, report, MOST_LANES, this);
   }
 
   /** Reserves without a reply: they count against the room. */
@@ -131,8 +136,8 @@ export class ConsumerNode implements LanesUser, SharedTube {
   // ── what the shared lanes bring ──
 
   came(lane: Lane, reserved: Reserved): void {
-    const crowded = this.clock.now() - this.cameAt < OFTEN || this.taker.room() <= 0;
-    this.cameAt = this.clock.now();
+    const crowded = this.context.clock.now() - this.cameAt < OFTEN || this.taker.room() <= 0;
+    this.cameAt = this.context.clock.now();
     this.quietWaits = 0;
     this.accept(lane, reserved);
     if (crowded && this.active && !this.own.paused) this.becomeBusy();
@@ -173,14 +178,10 @@ export class ConsumerNode implements LanesUser, SharedTube {
   }
 
   reopen(): void {
-    if (!this.busy && this.clock.now() - this.cameAt < OFTEN) this.busy = true;
+    if (!this.busy && this.context.clock.now() - this.cameAt < OFTEN) this.busy = true;
     if (!this.busy) this.node.lanes.done(this.tube); // it wants none any more
     if (!this.own.waiting) this.empty = false; // an open wait is the question
     this.advance();
-  }
-
-  nodeTrouble(message: string): void {
-    this.taker.nodeTrouble(this.node, message);
   }
 
   /** It wants no lane of its own any more. */
@@ -223,7 +224,8 @@ export class ConsumerNode implements LanesUser, SharedTube {
   private accept(lane: Lane, { id, body }: Reserved): boolean {
     const envelope = unwrap(body);
     if (typeof envelope === 'string') {
-      lane.buryBody(id, () => this.taker.poison(this.node, id, envelope));
+      const { tube, report } = this.context;
+      lane.buryBody(id, () => report.poison(tube, this.node.endpoint, id, envelope));
       return false;
     }
     const delivery = new Delivery(this.node, lane, id, body, envelope, this.taker);
@@ -251,7 +253,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
   }
 
   private later(ms: number, callback: () => void): void {
-    const timer = this.clock.after(ms, () => {
+    const timer = this.context.clock.after(ms, () => {
       this.timers.delete(timer);
       callback();
     });

@@ -12,10 +12,10 @@ import {
   type RecordingConnection,
 } from '../../../spec-support/recording-lane.js';
 import { turn } from '../../../spec-support/scripted-ledger.js';
+import { tubeContext } from '../../../spec-support/tube-context.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
 import type { Lane } from '../reserve/lane.js';
-import { Deletions } from './deletions.js';
-import { stored } from '../../../spec-support/stored.js';
+import { CopyDeleter } from './copy-deleter.js';
 
 type Answer = (result: DeleteResult, node?: ClusterNode) => void;
 
@@ -24,12 +24,12 @@ const SIBLINGS = [
   { index: 2, location: 'n2#i2:?' },
 ];
 
-describe('Deletions', () => {
+describe('CopyDeleter', () => {
   let clock: VirtualClock;
   let asked: { location: string; isSame: (body: Buffer) => boolean; answer: Answer }[];
   let settled: Deletion[];
   let answered: number;
-  let deletions: Deletions;
+  let deleter: CopyDeleter;
   let lane: Lane;
   let connection: RecordingConnection;
   const elsewhere = { instance: 'i1' } as ClusterNode;
@@ -44,25 +44,29 @@ describe('Deletions', () => {
       delete: (location: string, isSame: (body: Buffer) => boolean, answer: Answer) =>
         asked.push({ location, isSame, answer }),
     } as unknown as Cluster;
-    const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
-    deletions = new Deletions(cluster, settleQueue, clock, stored('tube'), () => answered++);
+    deleter = deleterOn(cluster);
   });
+
+  function deleterOn(cluster: Cluster): CopyDeleter {
+    const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
+    return new CopyDeleter(tubeContext(clock, { cluster, settleQueue }), () => answered++);
+  }
 
   const held = (header: Partial<CopyHeader> & { copyId?: string } = {}) =>
     heldDelivery(lane, { id: 'a', copyId: '7', siblings: SIBLINGS, ...header });
 
   it('deletes the copy in hand on its lane and its known siblings by their places, and settles what was DELETED', () => {
     const delivery = held();
-    deletions.delete(delivery, true);
+    deleter.delete(delivery, true);
     expect(connection.said).toEqual(['delete 7']);
     expect(asked.map(({ location }) => location)).toEqual(['n1#i1:5']);
     connection.answer('DELETED');
-    expect([deletions.pending, answered, settled]).toEqual([1, 0, []]);
+    expect([deleter.size, answered, settled]).toEqual([1, 0, []]);
     asked[0]!.answer('deleted', elsewhere);
-    expect([deletions.pending, answered]).toEqual([0, 1]);
+    expect([deleter.size, answered]).toEqual([0, 1]);
     expect(settled).toEqual([
       {
-        tube: 'tube',
+        tube: 'app.tube',
         id: 'a',
         generation: 0,
         unknown: true,
@@ -75,10 +79,10 @@ describe('Deletions', () => {
   });
 
   it('settles nothing that was not found, or whose node was away', () => {
-    deletions.delete(held(), true);
+    deleter.delete(held(), true);
     connection.answer('NOT_FOUND');
     asked[0]!.answer('missing', elsewhere);
-    deletions.delete(held({ siblings: SIBLINGS.slice(0, 1) }), true);
+    deleter.delete(held({ siblings: SIBLINGS.slice(0, 1) }), true);
     connection.answer('DELETED');
     asked[1]!.answer('away');
     expect(settled.map(({ copies }) => copies.map(({ index }) => index))).toEqual([[], [0]]);
@@ -89,18 +93,17 @@ describe('Deletions', () => {
     const cluster = {
       delete: (_location: string, _isSame: unknown, answer: Answer) => answer('away'),
     } as unknown as Cluster;
-    const settleQueue = { add: (deletion: Deletion) => settled.push(deletion) } as unknown as SettleQueue;
-    deletions = new Deletions(cluster, settleQueue, clock, stored('tube'), () => answered++);
-    deletions.delete(held(), true);
-    expect([deletions.pending, settled]).toEqual([1, []]);
+    deleter = deleterOn(cluster);
+    deleter.delete(held(), true);
+    expect([deleter.size, settled]).toEqual([1, []]);
     connection.answer('DELETED');
-    expect([deletions.pending, answered, settled.map(({ copies }) => copies.length)]).toEqual([0, 1, [1]]);
+    expect([deleter.size, answered, settled.map(({ copies }) => copies.length)]).toEqual([0, 1, [1]]);
   });
 
   it('gathers what comes after the first turn for some milliseconds, and counts it as pending', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e'];
     const remove = (...few: string[]) => {
-      for (const copyId of few) deletions.delete(held({ id: copyId, copyId, siblings: [] }), true);
+      for (const copyId of few) deleter.delete(held({ id: copyId, copyId, siblings: [] }), true);
     };
     remove('a', 'b');
     expect(connection.said).toEqual(['delete a', 'delete b']);
@@ -113,10 +116,10 @@ describe('Deletions', () => {
     expect(connection.said).toEqual(['a', 'b', 'c', 'd'].map((id) => `delete ${id}`));
     remove('e');
     for (let i = 0; i < 4; i++) connection.answer('DELETED');
-    expect([connection.said.length, deletions.pending]).toEqual([4, 1]);
+    expect([connection.said.length, deleter.size]).toEqual([4, 1]);
     await clock.advance(10);
     connection.answer('DELETED');
-    expect([deletions.pending, settled.map(({ id }) => id)]).toEqual([0, ids]);
+    expect([deleter.size, settled.map(({ id }) => id)]).toEqual([0, ids]);
     await clock.advance(10);
     remove('a');
     expect(connection.said).toHaveLength(6);
@@ -124,7 +127,7 @@ describe('Deletions', () => {
 
   it('settles jobs whose copies were deleted alike as such', () => {
     for (const at of [0, 1]) {
-      deletions.delete(held({ id: `job-${at}` }), true);
+      deleter.delete(held({ id: `job-${at}` }), true);
       asked[at]!.answer('deleted', elsewhere);
       connection.answer('NOT_FOUND');
     }
@@ -133,7 +136,7 @@ describe('Deletions', () => {
   });
 
   it('leaves the siblings of a job that was ended elsewhere to whoever ended it', () => {
-    deletions.delete(held(), false);
+    deleter.delete(held(), false);
     expect(asked).toEqual([]);
     connection.answer('DELETED');
     expect(settled).toHaveLength(1);
@@ -142,7 +145,7 @@ describe('Deletions', () => {
   it('looks for a copy that was lost meanwhile at its place, and at nobody else’s', () => {
     const delivery = held({ siblings: [] });
     lane.forget();
-    deletions.delete(delivery, true);
+    deleter.delete(delivery, true);
     expect(connection.said).toEqual([]);
     const [{ location, isSame }] = asked as [(typeof asked)[number]];
     expect(location).toBe('node#instance:7');
@@ -158,13 +161,13 @@ describe('Deletions', () => {
   });
 
   it('deletes a generation that does not count by its places, and settles what was DELETED', async () => {
-    deletions.deleteVoid({ id: 'a', generation: 9 }, SIBLINGS);
+    deleter.deleteVoid({ id: 'a', generation: 9 }, SIBLINGS);
     expect(asked.map(({ location }) => location)).toEqual(['n1#i1:5']);
-    expect([deletions.pending, answered]).toEqual([1, 0]);
+    expect([deleter.size, answered]).toEqual([1, 0]);
     asked[0]!.answer('deleted', elsewhere);
     await turn();
-    expect([deletions.pending, answered]).toEqual([0, 1]);
+    expect([deleter.size, answered]).toEqual([0, 1]);
     const copies = [{ index: 1, node: elsewhere, instance: 'i1' }];
-    expect(settled).toEqual([{ tube: 'tube', id: 'a', generation: 9, unknown: true, copies }]);
+    expect(settled).toEqual([{ tube: 'app.tube', id: 'a', generation: 9, unknown: true, copies }]);
   });
 });

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { storedTube } from '../../api/tube.js';
 import type { Cluster, NewCopies, StoreResult } from '../../cluster/cluster.js';
 import type { JobGeneration } from '../../copies/deletion.js';
 import { unwrap } from '../../copies/formats/unwrap.js';
@@ -8,19 +7,21 @@ import { DqError } from '../../errors.js';
 import type { OpenAnswer, AnnouncedGeneration } from '../../ledger/requests.js';
 import type { Place } from '../../copies/location.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
-import { ScriptedLedger, turn } from '../../../spec-support/scripted-ledger.js';
+import { type ScriptedLedger, turn } from '../../../spec-support/scripted-ledger.js';
+import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
-import { Continuations } from './continuations.js';
-import type { Deletions } from './deletions.js';
-import { Run } from '../run/run.js';
+import type { Run } from '../run/run.js';
+import { AgainScheduler } from './again-scheduler.js';
+import type { CopyDeleter } from './copy-deleter.js';
 
 const AFTER_5_S = { kind: 'again', delay: 5_000, at: 0 } as const;
 const ONE: readonly Place[] = [{ index: 1, location: 'n1#i:1' }];
 const THREE: readonly Place[] = [...ONE, { index: 2, location: 'n2#i:2' }, { index: 0, location: 'n0#i:3' }];
 
-describe('Continuations', () => {
+describe('AgainScheduler', () => {
   let clock: VirtualClock;
   let ledger: ScriptedLedger;
+  let context: ReturnType<typeof tubeContext>;
   let puts: { readonly copies: NewCopies; readonly done: (result: StoreResult) => void }[];
   let maxJobSize: number;
   let nodes: { writable: boolean }[];
@@ -28,13 +29,12 @@ describe('Continuations', () => {
   /** What became of runs: `stored a`, `failed a DQ_…`. */
   let told: string[];
   let stored: AnnouncedGeneration[];
-  let continuations: Continuations;
+  let again: AgainScheduler;
   const { lane } = recordingLane();
 
   beforeEach(async () => {
     clock = new VirtualClock();
     await clock.advance(1_000);
-    ledger = new ScriptedLedger(clock);
     puts = [];
     maxJobSize = 65_535;
     nodes = [1, 2, 3].map(() => ({ writable: true }));
@@ -52,40 +52,22 @@ describe('Continuations', () => {
       },
       put: (copies: NewCopies, done: (result: StoreResult) => void) => puts.push({ copies, done }),
     } as unknown as Cluster;
-    const deletions = {
+    const deleter = {
       deleteVoid: (job: JobGeneration, places: readonly Place[]) => deleted.push({ job, places }),
-    } as unknown as Deletions;
-    continuations = new Continuations(
-      storedTube('tube', 'app.'),
-      2_000,
-      { ledger, cluster, clock, deletions },
-      {
-        instantOver: ({ id }, at) => told.push(`instant over ${id} ${at}`),
-        stored: ({ id }, next) => {
-          told.push(`stored ${id}`);
-          stored.push(next);
-        },
-        unstored: ({ id }, next, why) => {
-          told.push(`unstored ${id}: ${why}`);
-          stored.push(next);
-        },
-        failed: ({ id }, error) => told.push(`failed ${id} ${(error as DqError).code}`),
-        over: ({ id }) => told.push(`over ${id}`),
-        lost: ({ id }) => told.push(`lost ${id}`),
-        trouble: ({ id }, error) => told.push(`trouble ${id} ${error.message}`),
-      },
-    );
+    } as unknown as CopyDeleter;
+    context = tubeContext(clock, { cluster });
+    ({ ledger } = context);
+    again = new AgainScheduler(context, deleter, ({ id }, next) => {
+      told.push(`${next.kind} ${id}${next.kind === 'failed' ? ` ${(next.error as DqError).code}` : ''}`);
+      if ('next' in next) stored.push(next.next);
+    });
   });
 
-  const runOf = (id: string, header = {}) =>
-    new Run(
-      heldDelivery(lane, { id, generation: 4, born: 2, ...header }),
-      { kind: 'run', fence: 11, attempt: 2, due: 900 },
-      950,
-    );
+  const run = (id: string, header = {}) =>
+    runOf(heldDelivery(lane, { id, generation: 4, born: 2, ...header }));
 
-  async function opened(run: Run, answer: OpenAnswer = { kind: 'opened', generation: 70 }): Promise<void> {
-    continuations.begin(run, AFTER_5_S);
+  async function opened(of: Run, answer: OpenAnswer = { kind: 'opened', generation: 70 }): Promise<void> {
+    again.begin(of, AFTER_5_S);
     await turn();
     await ledger.opens.at(-1)!.answer(answer);
   }
@@ -94,27 +76,27 @@ describe('Continuations', () => {
     puts.at(-1)!.done({ planned: 3, stored: places, doubtful, reasons: { n0: 'gone' } });
 
   it('opens a generation for all runs of a turn in one call, due by ledger time', async () => {
-    continuations.begin(runOf('a'), { kind: 'again', delay: 5_000.5, at: 0 });
-    continuations.begin(runOf('b'), { kind: 'again', delay: 0, at: 9_000 });
-    continuations.begin(runOf('c'), { kind: 'again', delay: 0, at: 10 });
+    again.begin(run('a'), { kind: 'again', delay: 5_000.5, at: 0 });
+    again.begin(run('b'), { kind: 'again', delay: 0, at: 9_000 });
+    again.begin(run('c'), { kind: 'again', delay: 0, at: 10 });
     await turn();
-    const run = { generation: 4, born: 2, due: 900, fence: 11, attempt: 2, lastOk: 950 };
+    const ref = { generation: 4, born: 2, due: 900, fence: 11, attempt: 2, lastOk: 950 };
     const common = { announced: 7 };
     expect(ledger.opens.map(({ requests }) => requests)).toEqual([
       [
-        { ...common, id: 'a', due: 6_001, opening: { by: 'again', run: { ...run, id: 'a' } } },
-        { ...common, id: 'b', due: 9_000, opening: { by: 'again', run: { ...run, id: 'b' } } },
-        { ...common, id: 'c', due: 1_900, opening: { by: 'again', run: { ...run, id: 'c' } } },
+        { ...common, id: 'a', due: 6_001, opening: { by: 'again', run: { ...ref, id: 'a' } } },
+        { ...common, id: 'b', due: 9_000, opening: { by: 'again', run: { ...ref, id: 'b' } } },
+        { ...common, id: 'c', due: 1_900, opening: { by: 'again', run: { ...ref, id: 'c' } } },
       ],
     ]);
-    expect(continuations.size).toBe(3);
+    expect(again.size).toBe(3);
   });
 
-  it('stores the same job as the new generation, and hands that to the finish', async () => {
+  it('stores the same job as the new generation, and hands that to the completion', async () => {
     const backoff = { type: 'fixed', delay: 9, max: 9, jitter: 0 } as const;
     const same = { born: 2, key: 'user 5', priority: 0, attempts: 6, backoff, headers: { tenant: 'x' } };
-    await opened(runOf('a', same));
-    expect(continuations.size).toBe(1);
+    await opened(run('a', same));
+    expect(again.size).toBe(1);
     const { copies } = puts[0]!;
     expect(copies.tube).toBe('app.tube');
     const body = Buffer.concat(copies.body(3, 0, ONE).map((part) => Buffer.from(part)));
@@ -130,7 +112,7 @@ describe('Continuations', () => {
     });
     expect([copies.delay(0), copies.delay(1)]).toEqual([4, 7]);
     storedAt(THREE);
-    expect(told).toEqual(['stored a']);
+    expect(told).toEqual(['again a']);
     expect(stored[0]).toMatchObject({
       generation: 70,
       due: 6_000,
@@ -138,26 +120,27 @@ describe('Continuations', () => {
       owed: { mask: 7, unknown: false },
       places: THREE,
     });
-    expect(continuations.size).toBe(0);
+    expect(again.size).toBe(0);
   });
 
   it.each([
-    ['revoked', 'over a'],
-    ['changed', 'over a'],
+    ['revoked', 'back a'],
+    ['changed', 'back a'],
     ['lost', 'lost a'],
     ['unknown', 'lost a'],
   ] as const)('stores nothing where the opening is refused as %s: %s', async (why, what) => {
-    await opened(runOf('a'), { kind: 'refused', why });
+    await opened(run('a'), { kind: 'refused', why });
     expect(puts).toEqual([]);
     expect(told).toEqual([what]);
-    expect(continuations.size).toBe(0);
+    expect(again.size).toBe(0);
   });
 
   it('has the job wait as what it is where too few nodes stored it: the run went well', async () => {
-    await opened(runOf('a'));
+    await opened(run('a'));
     const unknown = { index: 0, location: 'n0#i:?' };
     storedAt(ONE, [unknown]);
-    expect(told).toEqual(['unstored a: stored on 1 of 3 nodes, need 2: n0: gone']);
+    expect(told).toEqual(['later a']);
+    expect(context.reports).toEqual(['not stored stored on 1 of 3 nodes, need 2: n0: gone']);
     expect(stored[0]).toMatchObject({
       generation: 70,
       due: 6_000,
@@ -165,39 +148,42 @@ describe('Continuations', () => {
       owed: { mask: 3, unknown: true },
       places: [...ONE, unknown],
     });
-    expect(continuations.size).toBe(0);
+    expect(again.size).toBe(0);
   });
 
   it('asks neither the ledger nor the nodes where too few of those store', async () => {
     nodes[0]!.writable = nodes[2]!.writable = false;
-    continuations.begin(runOf('a'), AFTER_5_S);
+    again.begin(run('a'), AFTER_5_S);
     await turn();
-    expect(told).toEqual(['unstored a: 1 of 3 nodes store, need 2']);
+    expect(told).toEqual(['later a']);
+    expect(context.reports).toEqual(['not stored 1 of 3 nodes store, need 2']);
     expect(stored).toEqual([
       { generation: -1, due: 6_000, announced: 0, owed: { mask: 0, unknown: false }, places: [] },
     ]);
-    expect([ledger.opens, puts, continuations.size]).toEqual([[], [], 0]);
+    expect([ledger.opens, puts, again.size]).toEqual([[], [], 0]);
   });
 
   it('nor where the nodes take less than the job with its new header needs', async () => {
     maxJobSize = 260;
     const headers = { tenant: 'x'.repeat(70) };
-    continuations.begin(runOf('a', { headers }), AFTER_5_S);
-    continuations.begin(runOf('b'), AFTER_5_S);
+    again.begin(run('a', { headers }), AFTER_5_S);
+    again.begin(run('b'), AFTER_5_S);
     await turn();
-    expect(told).toEqual([
-      expect.stringMatching(/^unstored a: .*the payload with its header may take \d+ bytes/),
+    expect(told).toEqual(['later a']);
+    expect(context.reports).toEqual([
+      expect.stringMatching(/^not stored .*the payload with its header may take \d+ bytes/),
     ]);
     expect(ledger.opens.map(({ requests }) => requests.map(({ id }) => id))).toEqual([['b']]);
   });
 
   it('waits no longer for nodes than a shutdown does, and takes back what they store all the same', async () => {
-    await opened(runOf('a'));
-    await opened(runOf('b'));
+    await opened(run('a'));
+    await opened(run('b'));
     puts[0]!.done({ planned: 3, stored: THREE, doubtful: [], reasons: {} });
-    continuations.stopStoring();
-    continuations.stopStoring();
-    expect(told).toEqual(['stored a', 'unstored b: undefined']);
+    again.stopStoring();
+    again.stopStoring();
+    expect(told).toEqual(['again a', 'later b']);
+    expect(context.reports).toEqual([]);
     expect(stored[1]).toEqual({
       generation: 70,
       due: 6_000,
@@ -205,38 +191,16 @@ describe('Continuations', () => {
       owed: { mask: 7, unknown: false },
       places: [],
     });
-    expect(continuations.size).toBe(0);
+    expect(again.size).toBe(0);
     storedAt(THREE);
     expect(told).toHaveLength(2);
     expect(deleted).toEqual([{ job: { id: 'b', generation: 70 }, places: THREE }]);
   });
 
   it('fails an instant that beanstalkd cannot count to, without asking', async () => {
-    continuations.begin(runOf('a'), { kind: 'again', delay: 0, at: 8e15 });
+    again.begin(run('a'), { kind: 'again', delay: 0, at: 8e15 });
     await turn();
     expect(told).toEqual(['failed a DQ_TOO_FAR']);
-    expect([ledger.opens, continuations.size]).toEqual([[], 0]);
-  });
-
-  it('asks a silent ledger again, at once when it is back, until it is closed', async () => {
-    ledger.away = true;
-    const run = runOf('a');
-    continuations.begin(run, AFTER_5_S);
-    await turn();
-    await ledger.opens[0]!.fail();
-    run.lastOk = 5_000;
-    await clock.advance(500);
-    expect(ledger.opens[1]!.requests[0]).toMatchObject({ due: 6_000, opening: { run: { lastOk: 5_000 } } });
-    await ledger.opens[1]!.fail();
-    continuations.flush();
-    expect(ledger.opens).toHaveLength(3);
-    await ledger.opens[2]!.answer({ kind: 'opened', generation: 70 });
-    expect(puts).toHaveLength(1);
-    continuations.begin(run, AFTER_5_S);
-    await turn();
-    await ledger.opens[3]!.fail();
-    continuations.close();
-    await clock.advance(60_000);
-    expect([ledger.opens.length, told, deleted]).toEqual([4, [], []]);
+    expect([ledger.opens, again.size]).toEqual([[], 0]);
   });
 });

@@ -1,12 +1,8 @@
-import type { Cluster } from '../../cluster/cluster.js';
 import { deleteCopies, deleteCopy, type JobGeneration } from '../../copies/deletion.js';
-import type { StoredTube } from '../../api/tube.js';
 import { isUnknown, type Place } from '../../copies/location.js';
 import { DeletedCopies, type DeletedCopy } from '../../ledger/deleted-copies.js';
-import type { SettleQueue } from '../../ledger/settle-queue.js';
-import type { Clock } from '../../time/clock.js';
 import type { Delivery } from '../reserve/delivery.js';
-import { Pace } from './pace.js';
+import type { TubeContext } from '../tube-context.js';
 
 /** Milliseconds. While many jobs end, a question for the copies of several costs a node and us little more than for one. */
 const INTERVAL = 10;
@@ -16,44 +12,69 @@ interface Deletion {
   readonly siblings: boolean;
 }
 
-/** Deletes the copies of a job that is over: the one in hand on its lane, its sleeping siblings wherever they are. */
-export class Deletions {
+/**
+ * Deletes the copies of a job that is over: the one in hand on its lane, its sleeping siblings wherever they are. The
+ * deletions of a first turn are sent at once; and then, while jobs end, those of each interval together.
+ */
+export class CopyDeleter {
   private open = 0;
   private readonly none = new DeletedCopies();
-  private readonly pace: Pace<Deletion>;
+  private gathered: Deletion[] = [];
+  private gathers = false;
+  private gathersSoon = false;
 
   constructor(
-    private readonly cluster: Cluster,
-    private readonly settleQueue: SettleQueue,
-    clock: Clock,
-    private readonly tube: StoredTube,
-    /** One of them was answered. */
-    private readonly onAnswered: () => void,
-  ) {
-    this.pace = new Pace(clock, INTERVAL, (deletion) => this.begin(deletion));
-  }
+    private readonly context: TubeContext,
+    /** The last copy of a job was answered. */
+    private readonly answered: () => void,
+  ) {}
 
-  /** Deletions without an answer. */
-  get pending(): number {
+  /** Jobs whose deletions have no answer. */
+  get size(): number {
     return this.open;
   }
 
   /** `siblings` false: only the copy in hand, as when the others were dealt with by whoever ended the job. */
   delete(delivery: Delivery, siblings: boolean): void {
     this.open++;
-    this.pace.add({ delivery, siblings });
+    const deletion = { delivery, siblings };
+    if (this.gathers) {
+      this.gathered.push(deletion);
+      return;
+    }
+    this.begin(deletion);
+    if (this.gathersSoon) return;
+    this.gathersSoon = true;
+    this.context.clock.soon(() => {
+      this.gathersSoon = false;
+      this.gather();
+    });
   }
 
   /** The same for a generation that was stored and does not count. */
   deleteVoid(job: JobGeneration, places: readonly Place[]): void {
+    const { cluster, settleQueue, storedAs } = this.context;
     this.open++;
-    void deleteCopies(this.cluster, this.settleQueue, this.tube, job, places).then(() => {
+    void deleteCopies(cluster, settleQueue, storedAs, job, places).then(() => {
       this.open--;
-      this.onAnswered();
+      this.answered();
+    });
+  }
+
+  private gather(): void {
+    this.gathers = true;
+    this.context.clock.after(INTERVAL, () => {
+      this.gathers = false;
+      const { gathered } = this;
+      if (gathered.length === 0) return;
+      this.gathered = [];
+      for (const deletion of gathered) this.begin(deletion);
+      this.gather();
     });
   }
 
   private begin({ delivery, siblings }: Deletion): void {
+    const { cluster, settleQueue, storedAs: tube } = this.context;
     const { header, node, lane } = delivery;
     let deleted = this.none;
     let left = 1; // until all are asked for
@@ -63,12 +84,12 @@ export class Deletions {
       this.open--;
       const { id, generation } = header;
       const { copies } = deleted;
-      this.settleQueue.add({ tube: this.tube, id, generation, copies, unknown: delivery.unknown });
-      this.onAnswered();
+      settleQueue.add({ tube, id, generation, copies, unknown: delivery.unknown });
+      this.answered();
     };
     const ask = (place: Place) => {
       left++;
-      deleteCopy(this.cluster, header, place, answered);
+      deleteCopy(cluster, header, place, answered);
     };
     const { index } = header;
     if (delivery.held) {

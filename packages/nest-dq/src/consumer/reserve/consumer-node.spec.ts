@@ -6,10 +6,12 @@ import { InProcessNode } from '../../embedded/in-process-node.js';
 import { JobEnvelope } from '../../copies/formats/dq1.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
 import { ScriptedNode, type Arrived } from '../../../spec-support/scripted-node.js';
+import { stored } from '../../../spec-support/stored.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
-import { ConsumerNode } from './node.js';
+import { ConsumerNode } from './consumer-node.js';
 import { LogWrites } from './log-writes.js';
-import type { SharedLanes } from './shared-lanes.js';
+import type { ConsumerReport } from '../report.js';
+import type { SharedLanes, SharedLanesOfNodes } from './shared-lanes.js';
 import type { Delivery, Taker } from './delivery.js';
 
 const TUBE = 'tube';
@@ -100,10 +102,8 @@ describe('ConsumerNode, while its tube is busy', () => {
       },
       roomLeft: () => void roomsLeft++,
       lost: (deliveries) => lost.push(...deliveries),
-      poison: (_node, copyId, reason) => poisons.push(`${copyId}: ${reason}`),
-      nodeTrouble: (_node, message) => troubles.push(message),
     };
-    consumer = new ConsumerNode(node, TUBE, clock, taker, nothingShared);
+    consumer = consumerOf(node);
   });
 
   afterEach(async () => {
@@ -124,6 +124,15 @@ describe('ConsumerNode, while its tube is busy', () => {
     close: () => Promise.resolve(),
     touchAll: () => undefined,
   } as unknown as SharedLanes;
+  const consumerOf = (on: ClusterNode) => {
+    const report = {
+      poison: (_tube: string, _node: string, copyId: string, reason: string) =>
+        poisons.push(`${copyId}: ${reason}`),
+      nodeTrouble: (_node: string, message: string) => troubles.push(message),
+    } as unknown as ConsumerReport;
+    const sharedLanes = { of: () => nothingShared } as unknown as SharedLanesOfNodes;
+    return new ConsumerNode({ tube: TUBE, storedAs: stored(TUBE), clock, report, sharedLanes }, on, taker);
+  };
   const held = () => arrived.filter((delivery) => delivery.held);
   const lanes = () => wires.filter(({ isLane }) => isLane);
   const waits = () => lanes().reduce((sum, wire) => sum + wire.count('reserve-with-timeout 5'), 0);
@@ -199,7 +208,7 @@ describe('ConsumerNode, while its tube is busy', () => {
       'reserve-with-timeout': () => 'RESERVED 1 3\r\njob',
     });
     node = new ClusterNode('node', scripted.dial, clock);
-    consumer = new ConsumerNode(node, TUBE, clock, taker, nothingShared);
+    consumer = consumerOf(node);
     node.listen({ trouble: (_node, message) => troubles.push(message) });
     await start();
     await clock.advance(2_000);
@@ -222,7 +231,7 @@ describe('ConsumerNode, while its tube is busy', () => {
     node = new ClusterNode('node', scripted.dial, clock);
     node.start();
     await settle();
-    consumer = new ConsumerNode(node, TUBE, clock, taker, nothingShared);
+    consumer = consumerOf(node);
     consumer.start();
     consumer.stop();
     await settle();
@@ -519,7 +528,7 @@ describe('ConsumerNode, while its tube is busy', () => {
       });
       node = new ClusterNode('node', instance.dial, clock);
       limit = 3;
-      consumer = new ConsumerNode(node, TUBE, clock, taker, nothingShared);
+      consumer = consumerOf(node);
       await start();
       await clock.advance(100);
       expect(held()).toHaveLength(3);

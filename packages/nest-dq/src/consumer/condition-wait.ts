@@ -1,7 +1,7 @@
 import type { Clock } from '../time/clock.js';
 
-/** Lets one wait for a condition that is looked at after every change, and never by polling. */
-export class Changes {
+/** Waits for a condition that is looked at after every change, and never by polling. */
+export class ConditionWait {
   private onChange: (() => void) | undefined;
 
   constructor(private readonly clock: Clock) {}

@@ -4,38 +4,34 @@ import type { Run } from './run.js';
 /** Milliseconds. How long a handler keeps its slot after its time was over. */
 const GRACE = 5_000;
 
-export interface TimeoutEvents {
-  /** The handler has had its time. */
-  over(run: Run): void;
-  /** It has not returned since. */
-  overran(run: Run): void;
-}
-
 /** Watches runs that may take only so long: one timer for each, at most. */
-export class Timeouts {
+export class HandlerTimeouts {
   private readonly timers = new Map<Run, Timer>();
 
   constructor(
     private readonly clock: Clock,
     /** Milliseconds; undefined: none. */
     private readonly limit: number | undefined,
-    private readonly events: TimeoutEvents,
+    /** The handler has had its time. */
+    private readonly timedOut: (run: Run) => void,
+    /** It has not returned since. */
+    private readonly overran: (run: Run) => void,
   ) {}
 
   begin(run: Run): void {
     if (this.limit === undefined) return;
     this.arm(run, this.limit, () => {
       this.outlive(run);
-      this.events.over(run);
+      this.timedOut(run);
     });
   }
 
-  /** It was said what becomes of a run, and its handler has not returned. */
+  /** The outcome of a run is known, and its handler has not returned. */
   outlive(run: Run): void {
     this.end(run);
     this.arm(run, GRACE, () => {
       this.timers.delete(run);
-      this.events.overran(run);
+      this.overran(run);
     });
   }
 

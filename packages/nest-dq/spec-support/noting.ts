@@ -1,0 +1,32 @@
+import { parseRef } from '../src/copies/job-ref.js';
+import type { Place } from '../src/copies/location.js';
+import type { DelayedJob, HandlerMethod } from '../src/api/job.js';
+import type { VirtualClock } from '../src/test-kit/virtual-clock.js';
+
+/** What a handler saw at its start. */
+export interface Seen extends Pick<
+  DelayedJob,
+  'id' | 'key' | 'payload' | 'headers' | 'attempt' | 'attempts' | 'fence' | 'lateness' | 'ref'
+> {
+  readonly at: number;
+}
+
+/** Notes each run, and ends as `how` says of the run's number, from 1. */
+export function noting(
+  clock: VirtualClock,
+  runs: Seen[],
+  how: (run: number, job: DelayedJob) => unknown,
+): HandlerMethod {
+  return (payload, job) => {
+    const { id, key, headers, attempt, attempts, fence, lateness, ref } = job;
+    runs.push({ id, key, payload, headers, attempt, attempts, fence, lateness, ref, at: clock.wall() });
+    return how(runs.length, job);
+  };
+}
+
+export const byIndex = (a: Place, b: Place): number => a.index - b.index;
+
+/** Where the copies are that a ref names, in their order. */
+export function placesOf(ref: string): Place[] {
+  return [...parseRef({ ref }, '').places].sort(byIndex);
+}

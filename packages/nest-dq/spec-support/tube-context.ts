@@ -1,0 +1,67 @@
+import type { Cluster } from '../src/cluster/cluster.js';
+import { LedgerGate } from '../src/consumer/ledger-gate.js';
+import type { ConsumerReport } from '../src/consumer/report.js';
+import { ReserveBudget } from '../src/consumer/reserve/reserve-budget.js';
+import type { Delivery } from '../src/consumer/reserve/delivery.js';
+import type { SharedLanesOfNodes } from '../src/consumer/reserve/shared-lanes.js';
+import { DEFAULT_HANDLER_SETTINGS } from '../src/consumer/run/handler-settings.js';
+import { Run, type Grant } from '../src/consumer/run/run.js';
+import type { TubeContext } from '../src/consumer/tube-context.js';
+import type { SettleQueue } from '../src/ledger/settle-queue.js';
+import type { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { CollectingHub } from './collecting-hub.js';
+import { stored } from './stored.js';
+import { ScriptedLedger } from './scripted-ledger.js';
+
+/** Writes down what is reported, a text each. */
+export function textReport(texts: string[]): ConsumerReport {
+  return {
+    failed: ({ attempt }, { message }, next) =>
+      texts.push(`failed ${attempt} ${message} ${next instanceof Date ? 'retry' : next}`),
+    dead: (_tube, _job, { why }) => texts.push(`dead ${why}`),
+    poison: (_tube, node) => texts.push(`poison ${node}`),
+    leaseLost: (_tube, _id, attempt) => texts.push(`lease lost ${attempt}`),
+    revoked: (_tube, _id, attempt) => texts.push(`revoked ${attempt}`),
+    overran: (_tube, _id, attempt) => texts.push(`overran ${attempt}`),
+    instantOver: () => texts.push('instant over'),
+    notStored: (_tube, _id, _until, why) => texts.push(`not stored ${why}`),
+    ledgerTrouble: (_tube, id, error) => texts.push(`ledger trouble ${id} ${error.message}`),
+    stoodStill: (_tube, ms) => texts.push(`stood still ${ms}`),
+    cutOff: (_tube, handlers) => texts.push(`cut off ${handlers}`),
+    nodeTrouble: (node) => texts.push(`trouble ${node}`),
+  };
+}
+
+/** The context of a tube called `tube`, stored as `app.tube`, with a ledger whose answers are the spec's to give. */
+export function tubeContext(
+  clock: VirtualClock,
+  given: Partial<TubeContext> = {},
+): TubeContext & { readonly ledger: ScriptedLedger; readonly reports: string[] } {
+  const ledger = new ScriptedLedger(clock);
+  const reports: string[] = [];
+  const { handling = DEFAULT_HANDLER_SETTINGS } = given;
+  return {
+    tube: 'tube',
+    storedAs: stored('app.tube'),
+    cluster: undefined as unknown as Cluster,
+    settleQueue: { take: () => [] } as unknown as SettleQueue,
+    sharedLanes: undefined as unknown as SharedLanesOfNodes,
+    clock,
+    report: textReport(reports),
+    events: new CollectingHub(),
+    handling,
+    backupDelay: 2_000,
+    lease: 15_000,
+    gate: new LedgerGate(ledger, clock, () => undefined),
+    budget: new ReserveBudget(clock, handling.concurrency),
+    runs: new Map(),
+    ...given,
+    ledger,
+    reports,
+  };
+}
+
+/** A run of a held copy: granted at ledger time 950, and due at 900. */
+export function runOf(delivery: Delivery, grant: Partial<Grant> = {}): Run {
+  return new Run(delivery, { kind: 'run', fence: 11, attempt: 2, due: 900, ...grant }, 950, Infinity);
+}

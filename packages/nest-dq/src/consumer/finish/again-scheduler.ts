@@ -1,0 +1,150 @@
+import { announcedBy, envelopeFor, refuseTooLarge, storeCopies, tooFewOf } from '../../copies/storing.js';
+import { LONGEST_DELAY } from '../../copies/timing.js';
+import type { JobEnvelope } from '../../copies/formats/dq1.js';
+import { DqError, toError } from '../../errors.js';
+import { InsistentBatcher } from '../../ledger/insistent-batcher.js';
+import type { AnnouncedGeneration, OpenAnswer } from '../../ledger/requests.js';
+import { showInstant } from '../../time/instant.js';
+import type { Completion, RunOutcome } from '../run/outcome.js';
+import type { Run } from '../run/run.js';
+import type { TubeContext } from '../tube-context.js';
+import type { CopyDeleter } from './copy-deleter.js';
+
+/** What an `Again` leads to: a completion, a failure of the run, or nothing, as another run has taken over. */
+export type AfterAgain =
+  Completion | { readonly kind: 'failed'; readonly error: Error } | { readonly kind: 'lost' };
+
+interface Opening {
+  readonly run: Run;
+  readonly due: number;
+}
+
+/** Milliseconds. Between a run and one that it asked for with an instant that is over, or they would make a hot loop. */
+const LEAST_STEP = 1_000;
+/** No generation was opened. */
+const NOT_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: false }, places: [] } as const;
+
+/**
+ * Schedules the next run of a job whose run went well and said `Again`: the ledger opens a new generation, its copies are
+ * stored, and then the run's completion commits it in place of the old one. Until then its claims have to wait. If too few
+ * nodes store it, the old one goes on, as after a retry: a run that went well is not repeated because of nodes that are
+ * away ◆.
+ */
+export class AgainScheduler {
+  private readonly openings: InsistentBatcher<Opening, OpenAnswer>;
+  /** Those whose copies are being stored. */
+  private readonly storing = new Map<Run, AnnouncedGeneration>();
+
+  constructor(
+    private readonly context: TubeContext,
+    private readonly deleter: CopyDeleter,
+    private readonly decided: (run: Run, next: AfterAgain) => void,
+  ) {
+    const { tube, ledger, cluster, clock, report } = context;
+    this.openings = new InsistentBatcher(ledger, clock, {
+      call: (openings) =>
+        ledger.open(
+          openings.map(({ run, due }) => ({
+            id: run.id,
+            opening: { by: 'again', run: run.ref },
+            due,
+            announced: announcedBy(cluster),
+          })),
+        ),
+      answered: (opening, answer) => this.opened(opening, answer),
+      trouble: ({ run }, error) => report.ledgerTrouble(tube, run.id, error),
+    });
+  }
+
+  /** Runs about which nothing is decided yet. */
+  get size(): number {
+    return this.openings.size + this.storing.size;
+  }
+
+  begin(run: Run, { delay, at }: Extract<RunOutcome, { kind: 'again' }>): void {
+    const { tube, ledger, report } = this.context;
+    const now = ledger.now();
+    const isOver = delay === 0 && at !== 0 && at < now;
+    const least = run.grant.due + LEAST_STEP;
+    if (isOver && least > now) report.instantOver(tube, run.id, new Date(at));
+    const due = Math.ceil(isOver ? Math.max(now, least) : Math.max(now + delay, at));
+    if (due - now > LONGEST_DELAY * 1000) {
+      const fact = `Again is due at ${showInstant(due)}: expected within ${LONGEST_DELAY} s`;
+      return this.decided(run, { kind: 'failed', error: new DqError('DQ_TOO_FAR', fact) });
+    }
+    const why = this.whyNot(run, due);
+    if (why === undefined) this.openings.add({ run, due });
+    else this.notStored(run, { ...NOT_OPENED, due }, why);
+  }
+
+  flush(): void {
+    this.openings.flush();
+  }
+
+  /** Asks no more. No claim starts what is not committed by then, while the run's record says otherwise. */
+  close(): void {
+    this.openings.close();
+  }
+
+  /** Waits no longer for the nodes: the jobs wait as the generations that they are. */
+  stopStoring(): void {
+    for (const [run, next] of this.storing) this.decided(run, { kind: 'later', next });
+    this.storing.clear();
+  }
+
+  /** Why it is not even tried: for people. */
+  private whyNot(run: Run, due: number): string | undefined {
+    const { cluster } = this.context;
+    const { minWritten } = cluster.settings;
+    const writable = cluster.nodes.filter((node) => node.writable).length;
+    if (writable < minWritten)
+      return `${writable} of ${cluster.nodes.length} nodes store, need ${minWritten}`;
+    try {
+      // The header grew by a generation, whose number has as many digits as the due time.
+      refuseTooLarge(cluster, this.envelopeOf(run, due, due));
+      return undefined;
+    } catch (error) {
+      return toError(error).message;
+    }
+  }
+
+  private opened({ run, due }: Opening, answer: OpenAnswer): void {
+    if (answer.kind === 'opened') return this.store(run, due, answer.generation);
+    const isOver = answer.why === 'revoked' || answer.why === 'changed';
+    // A completion as `back` ends as revoked, or only ends a hold.
+    this.decided(run, { kind: isOver ? 'back' : 'lost' });
+  }
+
+  private store(run: Run, due: number, generation: number): void {
+    const { cluster, ledger, storedAs: tube, backupDelay } = this.context;
+    const envelope = this.envelopeOf(run, due, generation);
+    const announced = announcedBy(cluster);
+    // As far as is known, all of them may be stored.
+    const owed = { mask: announced, unknown: false };
+    this.storing.set(run, { generation, due, announced, owed, places: [] });
+    storeCopies(
+      cluster,
+      { tube, envelope, backupDelay },
+      () => ledger.now(),
+      (stored) => {
+        if (!this.storing.delete(run))
+          this.deleter.deleteVoid({ id: run.id, generation }, stored.places); // aborted
+        else if (stored.enough) this.decided(run, { kind: 'again', next: stored });
+        else this.notStored(run, stored, tooFewOf(cluster, stored));
+      },
+    );
+  }
+
+  private notStored(run: Run, next: AnnouncedGeneration, why: string): void {
+    const { tube, report } = this.context;
+    report.notStored(tube, run.id, new Date(next.due), why);
+    this.decided(run, { kind: 'later', next });
+  }
+
+  /** The same job, another generation of it. */
+  private envelopeOf({ delivery }: Run, due: number, generation: number): JobEnvelope {
+    const { id, born, key, priority, attempts, backoff, headers } = delivery.header;
+    const job = { id, due, generation, born, key, priority, attempts, backoff, headers };
+    return envelopeFor(this.context.cluster, job, delivery.content);
+  }
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import type { CopyHeader } from '../../copies/header.js';
+import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
+import { turn } from '../../../spec-support/scripted-ledger.js';
+import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
+import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { deathOf } from '../run/outcome.js';
+import { RunCompletion } from './run-completion.js';
+
+describe('RunCompletion', () => {
+  const { lane } = recordingLane();
+  const run = (id: string, header: Partial<CopyHeader> & { copyId?: string } = {}) =>
+    runOf(heldDelivery(lane, { id, ...header }));
+
+  it('tells the completions of a turn with one call, each with its run and the copies that may exist', async () => {
+    const clock = new VirtualClock();
+    await clock.advance(1_000.25);
+    const { ledger, ...context } = tubeContext(clock);
+    const taken: string[] = [];
+    const completion = new RunCompletion({ ...context, ledger }, ({ id }, answer) =>
+      taken.push(`${id} ${answer}`),
+    );
+    const error = new Error('no');
+    const death = deathOf('discarded', error);
+    const siblings = [
+      { index: 1, location: 'n1#i:5' },
+      { index: 2, location: 'n2#i:?' },
+    ];
+    const next = { generation: 9, due: 5_000, announced: 7, owed: { mask: 3, unknown: false }, places: [] };
+    completion.tell(run('a'), { kind: 'done' });
+    completion.tell(run('b', { generation: 3, born: 2 }), { kind: 'retry', delay: 500, error });
+    completion.tell(run('c', { siblings, copyId: '7' }), { kind: 'dead', death, error });
+    completion.tell(run('d'), { kind: 'back' });
+    completion.tell(run('e'), { kind: 'again', next });
+    expect(ledger.completions).toEqual([]);
+    await turn();
+    const common = { generation: 0, born: 0, due: 900, fence: 11, attempt: 2, lastOk: 950 };
+    const owed = { mask: 1, unknown: false };
+    const places = [
+      { index: 0, location: 'node#instance:7' },
+      { index: 1, location: 'n1#i:5' },
+    ];
+    expect(ledger.completions.map(({ requests }) => requests)).toEqual([
+      [
+        { ...common, id: 'a', owed, outcome: { kind: 'done' } },
+        { ...common, id: 'b', generation: 3, born: 2, owed, outcome: { kind: 'retry', due: 1_501 } },
+        { ...common, id: 'c', owed: { mask: 7, unknown: true }, outcome: { kind: 'dead', death, places } },
+        { ...common, id: 'd', owed, outcome: { kind: 'back' } },
+        { ...common, id: 'e', owed, outcome: { kind: 'again', ...next } },
+      ],
+    ]);
+    await ledger.completions[0]!.answer('ok', 'ok', 'ok', 'refused', 'over');
+    expect(taken).toEqual(['a ok', 'b ok', 'c ok', 'd refused', 'e over']);
+  });
+
+  it('tells the same time of a retry again, and the last OK as it is by then', async () => {
+    const clock = new VirtualClock();
+    const context = tubeContext(clock);
+    const { ledger } = context;
+    ledger.away = true;
+    const completion = new RunCompletion(context, () => undefined);
+    const failed = run('a');
+    completion.tell(failed, { kind: 'retry', delay: 100, error: new Error('no') });
+    await turn();
+    await ledger.completions[0]!.fail();
+    failed.lastOk = 7_000;
+    await clock.advance(500);
+    const [first] = ledger.completions[0]!.requests;
+    expect(ledger.completions[1]!.requests).toEqual([{ ...first!, lastOk: 7_000 }]);
+  });
+});

@@ -1,0 +1,55 @@
+import { InsistentBatcher } from '../../ledger/insistent-batcher.js';
+import type { CompleteAnswer, CompleteRequest } from '../../ledger/requests.js';
+import type { Completion } from '../run/outcome.js';
+import type { Run } from '../run/run.js';
+import type { TubeContext } from '../tube-context.js';
+
+/**
+ * Tells the ledger the completions of runs, until it has taken them; it knows a repeat by its fence. If it never takes one,
+ * the end of the lease decides.
+ */
+export class RunCompletion extends InsistentBatcher<Run, CompleteAnswer> {
+  constructor(
+    private readonly context: TubeContext,
+    completed: (run: Run, answer: CompleteAnswer) => void,
+  ) {
+    const { tube, ledger, clock, report } = context;
+    super(ledger, clock, {
+      call: (runs) => ledger.complete(runs.map(requestOf)),
+      answered: completed,
+      trouble: (run, error) => report.ledgerTrouble(tube, run.id, error),
+    });
+  }
+
+  tell(run: Run, completion: Completion): void {
+    run.completion = completion;
+    if (completion.kind === 'later') run.nextDue = completion.next.due;
+    else if (completion.kind === 'retry')
+      run.nextDue = Math.ceil(this.context.ledger.now() + completion.delay);
+    this.add(run);
+  }
+}
+
+function requestOf(run: Run): CompleteRequest {
+  const { delivery, grant, lastOk } = run;
+  const { id, generation, born } = delivery.header;
+  const { fence, attempt, due } = grant;
+  // Field by field: a spread of `run.ref` costs ten times as much.
+  return { id, generation, born, due, fence, attempt, lastOk, owed: delivery.owed, outcome: outcomeIn(run) };
+}
+
+function outcomeIn({ completion, delivery, nextDue }: Run): CompleteRequest['outcome'] {
+  switch (completion!.kind) {
+    case 'retry':
+      return { kind: 'retry', due: nextDue };
+    case 'dead':
+      return { kind: 'dead', death: completion!.death, places: delivery.places };
+    case 'again':
+    case 'later': {
+      const { generation, due, announced, owed, places } = completion!.next;
+      return { kind: completion!.kind, generation, due, announced, owed, places };
+    }
+    default:
+      return completion!;
+  }
+}

@@ -1,0 +1,50 @@
+import type { Cluster } from '../cluster/cluster.js';
+import type { EventHub } from '../events/event-hub.js';
+import type { HandlerMethod } from '../api/job.js';
+import type { Ledger, TubeLedger } from '../ledger/ledger.js';
+import type { SettleQueue } from '../ledger/settle-queue.js';
+import type { Clock } from '../time/clock.js';
+import type { LedgerGate } from './ledger-gate.js';
+import type { ConsumerReport } from './report.js';
+import type { ReserveBudget } from './reserve/reserve-budget.js';
+import type { SharedLanesOfNodes } from './reserve/shared-lanes.js';
+import type { HandlerSettings } from './run/handler-settings.js';
+import type { Run, TubeNames } from './run/run.js';
+
+/** What the consumers of all tubes of a process work with. */
+export interface ConsumerParts {
+  readonly cluster: Cluster;
+  readonly ledger: Ledger;
+  readonly settleQueue: SettleQueue;
+  readonly clock: Clock;
+  readonly report: ConsumerReport;
+  readonly events: EventHub;
+  /** Puts something around each handler. */
+  readonly around?: (handler: HandlerMethod) => HandlerMethod;
+}
+
+/** What all processes should agree on. */
+export interface ConsumerSettings {
+  /** Before every tube name. */
+  readonly prefix: string;
+  /** Milliseconds. */
+  readonly backupDelay: number;
+  /** Milliseconds. */
+  readonly lease: number;
+}
+
+/** What all parts of one tube's consumer work with, and share. */
+export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around'>, TubeNames {
+  /** The tube's part of the ledger. */
+  readonly ledger: TubeLedger;
+  readonly sharedLanes: SharedLanesOfNodes;
+  readonly handling: HandlerSettings;
+  /** Milliseconds. */
+  readonly backupDelay: number;
+  /** Milliseconds. */
+  readonly lease: number;
+  readonly gate: LedgerGate;
+  readonly budget: ReserveBudget;
+  /** All runs of this process whose completion the ledger has not taken, by the ids of their jobs. */
+  readonly runs: Map<string, Run>;
+}
