@@ -62,8 +62,9 @@ describe('the documentation', () => {
     const src = new URL('../packages/nest-dq/src/', import.meta.url);
     const [, folders, rest] = read('docs/architecture.md').split(/## Folders|## Directions/);
     const there = readdirSync(src, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    expect(namedInTables(folders!)).toEqual(new Set(there.map(({ name }) => `${name}/`)));
-    for (const [, file] of `${folders}${rest}`.matchAll(/`([a-z-]+\/[a-z/-]+\.ts)`/g))
+    const told = [...namedInTables(folders!)].filter((name) => name.endsWith('/'));
+    expect(new Set(told)).toEqual(new Set(there.map(({ name }) => `${name}/`)));
+    for (const [, file] of `${folders}${rest}`.matchAll(/`([a-z-]+\/[a-z\d/-]+\.ts)`/g))
       expect([file, existsSync(new URL(file!, src))]).toEqual([file, true]);
   });
 
