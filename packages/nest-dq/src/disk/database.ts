@@ -4,8 +4,8 @@ import type { Duration } from '../time/duration.js';
 import { damaged, prepareFolder } from './folder.js';
 
 /**
- * What is used of a ClassicLevel. In words of our own, so that the types of the library compile where that optional peer is
- * not installed.
+ * The part of a ClassicLevel that is used here. It is typed here so that the types of the library compile without that
+ * optional peer.
  */
 export interface Database {
   /** Undefined: there is none. */
@@ -21,7 +21,7 @@ export interface Entries {
   close(): Promise<void>;
 }
 
-/** What becomes of keys: all of it, or nothing. */
+/** Changes of entries: all are made, or none. */
 export interface Operations {
   put(key: string, value: Buffer): unknown;
   del(key: string): unknown;
@@ -29,18 +29,18 @@ export interface Operations {
   close(): Promise<void>;
 }
 
-/** What is done while another has the folder. */
+/** What to do while another process has the folder. */
 export interface FolderWait {
-  /** Milliseconds. For how long it is tried again; 0: not at all. */
+  /** Milliseconds of further tries; 0: none. */
   readonly patience: number;
-  /** Is told once, in a sentence, that the folder is waited for. */
+  /** Gets one sentence, once: that the opening waits for the folder. */
   readonly warn: (message: string) => void;
 }
 
 /** Longer than a process that drains takes by default. */
 export const DEFAULT_PATIENCE: Duration = '15s';
 
-/** Bytes. What was changed lately, and so is likely to be deleted soon, is kept in one log and in memory. */
+/** Bytes. Recent changes, which are likely to be deleted soon, stay in one log and in memory. */
 const WRITE_BUFFER = 16 * 1024 * 1024;
 /** Milliseconds from one try to the next. Each reads the folder's log, of up to `WRITE_BUFFER`. */
 const BETWEEN_TRIES = 500;
@@ -71,7 +71,7 @@ export async function openDatabase(
   }
 }
 
-/** An optional peer, as it is native: only who asks for a folder needs it. */
+/** An optional peer, as it is native: only an application with a folder needs it. */
 async function loadClassicLevel(): Promise<(dir: string) => Promise<Database>> {
   try {
     const { ClassicLevel } = await import('classic-level');
@@ -105,7 +105,7 @@ function inUse(dir: string, waited: number, cause: unknown): DqError {
   );
 }
 
-/** `DQ_DISK`: what LevelDB says, as one who runs an application needs to know it. */
+/** `DQ_DISK`: an error of LevelDB, in words for the operator. */
 export function asDiskError(dir: string, thrown: unknown): DqError {
   if (thrown instanceof DqError) return thrown;
   const { message, cause } = toError(thrown);
@@ -124,7 +124,7 @@ function hasCode(thrown: unknown, code: string): boolean {
   return error.code === code || (error.cause !== undefined && hasCode(error.cause, code));
 }
 
-/** LevelDB maps its tables, and has this for what it looks for behind a table's end. */
+/** LevelDB maps its tables, and fails with this when it reads behind the end of one. */
 function isTableCutShort(why: string): boolean {
   return /\.(ldb|sst): Invalid argument/.test(why);
 }

@@ -278,13 +278,6 @@ describe('a folder that cannot be opened', () => {
     await writeFile(file, bytes);
   }
 
-  it('is in use', async () => {
-    const disk = await open();
-    expect(await refused()).toMatch(/is in use: by another process, by another cluster, or by/);
-    await disk.close();
-    await open();
-  });
-
   it('is in use for longer than it is waited for, which is said once', async () => {
     await open();
     const { opening, warnings, isSettled } = openWaiting();
@@ -523,18 +516,6 @@ describe('a folder that can be opened all the same', () => {
     await keep({ a: '1' });
     await writeFile(join(dir, 'notes.txt'), '');
     expect(await contents(await open())).toEqual({ a: '1' });
-  });
-
-  it('was in use, and is given free while it is waited for', async () => {
-    const disk = await open();
-    const { opening, warnings, isSettled } = openWaiting();
-    await timeUntil(() => clock.now() >= 5_000);
-    expect(warnings).toHaveLength(1);
-    await disk.close();
-    await timeUntil(isSettled);
-    opened.push(await opening);
-    expect(clock.now()).toBeLessThan(15_000);
-    expect(warnings).toHaveLength(1);
   });
 
   it.each([1, 30, 7_000, 39_000])(

@@ -4,7 +4,7 @@ import { asDiskError, openDatabase, type Database, type FolderWait } from './dat
 import { checkValue, DiskBatch, VALUE } from './entries.js';
 import { LAST_KEY as TIME } from './log-check.js';
 
-/** Something in memory whose present state belongs on disk. */
+/** Something in memory whose state is stored on disk. */
 export interface DiskPart {
   /** Adds all that has changed since the last call, as it is now. */
   collect(batch: DiskBatch): void;
@@ -19,22 +19,22 @@ interface Waiting {
 const READ_AT_ONCE = 1_000;
 const READ_BYTES = 1024 * 1024;
 const NO_WAIT: FolderWait = { patience: 0, warn: () => undefined };
-/** Milliseconds. A machine's clock that is behind the folder's by more is told of. */
+/** Milliseconds. If the machine's clock is behind the folder's by more, there is a warning. */
 const BEHIND = 60_000;
 
 /**
- * A folder that keeps what is in memory. Whoever changes something there says so by `changed`, and `whenSaved` calls
- * back once it is on disk, synced. The changes of one turn, and all that come while the batch before is being synced,
- * make one batch; a batch takes everything as it is at one moment, so that the folder never holds half of a change.
+ * A folder that stores what is in memory. Each change is reported by `changed`, and `whenSaved` calls back once it is on
+ * disk, synced. The changes of one turn, and all that come while the batch before is being synced, make one batch. A batch
+ * takes everything as it is at one moment, so the folder never holds half of a change.
  *
- * After a write that failed the folder is written no more, and what is in memory must no longer be told to anybody: it
- * has changes that a restart will not know.
+ * After a failed write nothing more is written, and nobody may be told what is in memory: it has changes that a restart
+ * will not know.
  */
 export class Disk {
   /** Counts the changes; the number of the latest. */
   lastChange = 0;
   failure: DqError | undefined;
-  /** What an operator should know of it, once it is open. */
+  /** A warning for the operator, once the disk is open. */
   warning: string | undefined;
 
   private database: Database | undefined;
@@ -73,8 +73,8 @@ export class Disk {
   }
 
   /**
-   * Milliseconds since 1970, with fractions: the machine's clock at the opening, or the latest that the folder knows if
-   * the machine's has been set back since. It never jumps.
+   * Milliseconds since 1970, with fractions. It begins with the machine's clock, or with the latest time in the folder if
+   * that is later, and never jumps.
    */
   now(): number {
     return this.clock.now() + this.offset;
@@ -104,12 +104,12 @@ export class Disk {
     }
   }
 
-  /** From now on it is asked for its changes, which were all read before. */
+  /** From now on each batch asks this part for its changes. What the folder has of it was read before. */
   add(part: DiskPart): void {
     this.parts.add(part);
   }
 
-  /** It has no changes, and will have none. */
+  /** The part has no changes, and will have none. */
   remove(part: DiskPart): void {
     this.parts.delete(part);
   }
@@ -146,7 +146,7 @@ export class Disk {
   /** Writes the last changes and gives the folder free. Idempotent, also before `open`; never rejects for a failure that was told. */
   async close(): Promise<void> {
     this.closing.abort();
-    await this.opening?.catch(() => undefined); // whoever opened it is told
+    await this.opening?.catch(() => undefined); // the caller of `open` gets the error
     if (!this.isClosed) {
       while (!this.failure && (this.writing || !this.isSaved(this.lastChange))) {
         await (this.writing ?? this.write());
@@ -162,7 +162,7 @@ export class Disk {
     if (!this.database) throw this.notYet();
   }
 
-  /** The error of whoever uses it too early. */
+  /** The error of a use before it is open. */
   notYet(): DqError {
     const when = 'it is opened before the first onModuleInit, so add jobs there or later';
     return new DqError('DQ_DISK', `the folder ${this.dir} is not open yet: ${when}`);

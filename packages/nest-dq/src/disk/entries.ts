@@ -2,13 +2,13 @@ import { crc32 } from 'node:zlib';
 import type { Operations } from './database.js';
 import { damaged } from './folder.js';
 
-/** Bytes of a value's checksum, which stands before it and is of its key too. */
+/** Bytes of the checksum of a key and its value. It stands before the value. */
 const CHECKSUM = 4;
 
 /** Where a value begins. */
 export const VALUE = CHECKSUM;
 
-/** What becomes of keys: all of it, or nothing. */
+/** Changes of entries: all are made, or none. */
 export class DiskBatch {
   constructor(private readonly batch: Operations) {}
 

@@ -41,7 +41,7 @@ export async function prepareFolder(dir: string): Promise<void> {
       `the folder ${dir} has other files in it (${few(others)}), and was left as it is: give nest-dq a folder of its own`,
     );
   }
-  // Looked at twice, as a process that has the folder open may have changed it between two looks at it.
+  // Two looks, as another process that has the folder open may change it during the first.
   const problem = (await findDamage(dir)) && (await findDamage(dir));
   if (problem) throw damaged(dir, problem);
   if (format === undefined) await writeFormat(dir);
@@ -67,7 +67,7 @@ async function readFormat(dir: string): Promise<number | undefined> {
 
 async function findDamage(dir: string): Promise<string | undefined> {
   const files = await readdir(dir);
-  // LevelDB is killed in its very first moments: then nothing was ever stored.
+  // A process was killed while it made the folder: then nothing was ever stored.
   const isNew = !files.some((file) => isTable(file)) && !files.some(isLaterManifest);
   const logs = files.filter((file) => file.endsWith('.log'));
   if (!files.includes('CURRENT')) return isNew && logs.length === 0 ? undefined : 'CURRENT is missing';

@@ -1,5 +1,5 @@
 // LevelDB's log as its doc/log_format.md describes it: blocks of 32 KiB, and in them records of a masked crc32c, a length
-// and a type. LevelDB skips what it finds damaged there and goes on without a word, so it is looked at before LevelDB is.
+// and a type. LevelDB silently skips damaged records, so the log is checked before LevelDB opens it.
 
 export const BLOCK = 32 * 1024;
 export const HEADER = 7;
@@ -21,8 +21,8 @@ interface LogRecord {
 }
 
 /**
- * Whether a log was damaged before its last batch. Each batch is awaited before the next is begun, so what a crash cut
- * short, or left full of zeros, is of the last batch: no other begins behind it.
+ * Whether a log was damaged before its last batch. Each batch is synced before the next one begins. So a crash can only
+ * cut the last batch short, or leave zeros in it: no other batch begins behind the damage.
  */
 export function isDamaged(log: Buffer): boolean {
   let isBroken = false;

@@ -5,8 +5,8 @@ import { DqError } from '../errors.js';
 const EXPECTED = 'expected a folder, or a path where nothing exists yet';
 
 /**
- * Makes a folder and what is missing above it, one level after the other: Node's own way of many levels goes on for ever
- * where the system says of an existing folder that it does not exist, as `/proc` does. `DQ_DISK`.
+ * Makes a folder and the missing folders above it, one level after the other. Node's recursive `mkdir` never ends where the
+ * system says that an existing folder does not exist, as `/proc` does. `DQ_DISK`.
  */
 export async function makeFolder(dir: string): Promise<void> {
   const missing: string[] = [];

@@ -5,9 +5,9 @@ const COMPARATOR = 1;
 const LOG_NUMBER = 2;
 
 /**
- * The log that a manifest of which the end cannot be read counts on; undefined where all of it can be read. LevelDB goes
- * by what is before that end, without a word. It is right to after a crash: a log is deleted once the next record is on
- * disk, and not before. So where that log is missing, the record was there.
+ * If the end of a manifest cannot be read: the number of the log that the part before it names. Undefined if all of it can
+ * be read. LevelDB silently goes by the part that it can read. After a crash that is right, as a log is deleted only once
+ * the next record is on disk. So if that log is missing, the record had been written, and was lost.
  */
 export function logOfTornManifest(manifest: Buffer): number | undefined {
   let begun: number | undefined;

@@ -15,7 +15,7 @@ export class Alarms<T extends Sleeper> {
     return this.heap.peek()?.wakeAt ?? Infinity;
   }
 
-  /** A sleeper whose time has come. It is returned again until its alarm is set anew. */
+  /** A sleeper whose time has come; the same one again, until its alarm is set anew. */
   due(now: number): T | undefined {
     const first = this.heap.peek();
     return first && first.wakeAt <= now ? first : undefined;

@@ -5,7 +5,7 @@ import { Heap } from '../structures/heap.js';
 import { jobStats, nodeStats, tubeList, tubeStats, type NodeFacts } from './stats.js';
 import { dueBefore, removeTube, type Job, type Reserver, type Tube } from './tubes.js';
 
-/** A reserve is told of a held job this many milliseconds before its time to run is over. */
+/** Milliseconds. So long before the time to run of a held job is over, a reserve is answered DEADLINE_SOON. */
 const SAFETY_MARGIN = 1000;
 
 /** What a client needs of its node. */
@@ -29,7 +29,7 @@ export class Client implements Reserver, Sleeper {
 
   private used: Tube;
   readonly watched: Tube[] = [];
-  /** While a reserve waits: until when, by Clock.now. */
+  /** Until when a reserve waits, by Clock.now; undefined: none does. */
   private waitsUntil: number | undefined;
 
   constructor(
@@ -117,7 +117,7 @@ export class Client implements Reserver, Sleeper {
     this.onWaited();
   }
 
-  /** Does what is due: a wait that is over, jobs whose time to run is over. */
+  /** Ends a wait that is over, and takes back the jobs whose time to run is over. */
   wake(now: number): void {
     if (this.holdsExpiring(now)) this.endWait('DEADLINE_SOON\r\n');
     else if (this.waitsUntil !== undefined && this.waitsUntil <= now) this.endWait('TIMED_OUT\r\n');

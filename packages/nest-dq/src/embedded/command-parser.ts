@@ -2,8 +2,8 @@ import { isTubeName } from '../beanstalk/codec/commands.js';
 
 /**
  * What one command line asks for, as beanstalkd 1.12 reads it. Times are whole seconds; names and bytes are latin1.
- * A put that `hasMore` behind its size is in a bad format unless its body is too big, and the tube of a pause-tube may be
- * no tube name: beanstalkd counts both as commands before it refuses them.
+ * Two bad formats are commands here, as beanstalkd counts them before it refuses them: a put that `hasMore` behind its size,
+ * which is refused unless its body is too big, and a pause-tube with a wrong tube name.
  */
 export type Command =
   | { verb: 'put'; pri: number; delay: number; ttr: number; size: number; hasMore: boolean }

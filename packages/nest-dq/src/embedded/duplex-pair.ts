@@ -48,7 +48,7 @@ class Side extends Duplex {
   }
 
   override _destroy(error: Error | null, done: Done): void {
-    this._read(); // whoever wrote to this end must not wait for ever
+    this._read(); // the writer at the other end must not wait for ever
     this.clock.soon(() => this.peer.destroy());
     done(error);
   }

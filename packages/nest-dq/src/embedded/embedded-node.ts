@@ -26,7 +26,7 @@ export interface EmbeddedNodeOptions {
   patience?: Duration;
   /** Bytes of the largest body of a job, as `beanstalkd -z`. @default 65535 */
   maxJobSize?: number;
-  /** Is told, in a sentence, what an operator should know. @default nobody is */
+  /** Gets warnings for the operator, one sentence each. @default they are dropped */
   warn?: (message: string) => void;
 }
 
@@ -36,7 +36,7 @@ const MAX_JOB_SIZE = 65_535;
 const LARGEST_JOB_SIZE = 2 ** 30;
 
 /**
- * A beanstalkd 1.12 in this process: for its own use by `dial`, and for whoever speaks the protocol by `listen`.
+ * A beanstalkd 1.12 in this process: `dial` connects from inside, and `listen` lets any client of the protocol in.
  * It keeps no process alive unless it listens.
  */
 export class EmbeddedNode {
@@ -54,7 +54,7 @@ export class EmbeddedNode {
     this.ends = new Promise((resolve, reject) => {
       this.hasEnded = () => (disk?.failure ? reject(disk.failure) : resolve());
     });
-    this.ends.catch(() => undefined); // it is told to whoever asks
+    this.ends.catch(() => undefined); // only callers of `closed` see it
     disk?.onFailure(() => void this.close());
   }
 

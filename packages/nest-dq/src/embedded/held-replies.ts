@@ -1,18 +1,18 @@
 import type { Disk } from '../disk/disk.js';
 
-/** Bytes that wait. With more, a session executes no further commands. */
+/** Bytes. While more are held, a session executes no further commands. */
 const MUCH = 64 * 1024;
 
 export interface HeldRepliesEvents {
-  /** These may leave. */
+  /** These replies may leave. */
   send(replies: string): void;
-  /** Some have left. */
+  /** Some replies have left. */
   released(): void;
-  /** They will never leave: what they tell is not on disk. */
+  /** The replies will never leave: the changes that they confirm are not on disk. */
   lost(): void;
 }
 
-/** Replies of one session, in their order. Those that tell of a change, and all behind them, wait until it is on disk. */
+/** Holds the replies of one session, in order: one that confirms a change, and all behind it, until the change is on disk. */
 export class HeldReplies {
   private readonly held: { readonly replies: string; readonly change: number }[] = [];
   private size = 0;
@@ -33,7 +33,7 @@ export class HeldReplies {
     return this.size > MUCH;
   }
 
-  /** What changes from now on, until replies are added, is the session's doing. */
+  /** Changes between this call and the next `add` were made by this session. */
   begin(): void {
     this.seen = this.disk.lastChange;
   }

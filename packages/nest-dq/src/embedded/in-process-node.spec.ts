@@ -137,20 +137,6 @@ describe('InProcessNode', () => {
         replies += await a.hears();
     });
 
-    it('that ask for much let others come in between', async () => {
-      const [a, b] = [new Talker(), new Talker()];
-      let now = 0;
-      jest.spyOn(clock, 'now').mockImplementation(() => now++); // each look takes a millisecond
-      const heard: string[] = [];
-      a.stream.on('data', (chunk: Buffer) => heard.push(`a ${chunk.length}`));
-      b.stream.on('data', () => heard.push('b'));
-      a.stream.write('list-tube-used\r\n'.repeat(1000));
-      expect(await b.says('list-tube-used\r\n')).toBe('USING default\r\n');
-      while ((await a.hears()) !== '');
-      expect(heard.length).toBeGreaterThan(4);
-      expect(heard.slice(0, 3)).toContain('b');
-    });
-
     it('are asked to let others come first after 16 KB, also where these hold no line', async () => {
       const mayGoOn = jest.spyOn(node.shares, 'mayGoOn');
       const a = new Talker();
@@ -188,16 +174,6 @@ describe('InProcessNode', () => {
         // Between the two are ten rounds of the event loop, in each of which one goes on: 8 looks, each after 8 commands.
         expect(after - before).toBeGreaterThan(500);
         expect(after - before).toBeLessThan(2_000);
-      });
-
-      it('go on in the order in which they were interrupted, each as long', async () => {
-        const greedy = begin(5, asks);
-        const order: number[] = [];
-        greedy.forEach(({ stream }, index) => stream.on('data', () => order.push(index)));
-        while (order.length < 30) await clock.advance(0);
-        const cycle = order.slice(10, 15);
-        expect(new Set(cycle).size).toBe(5);
-        expect(order.slice(15, 30)).toEqual([...cycle, ...cycle, ...cycle]);
       });
 
       it('get all their replies', async () => {

@@ -42,7 +42,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such host',
 };
 
-/** A TCP server in front of a node: as many connections as are allowed, and each one ended at last. */
+/** A TCP server in front of a node. It limits the connections, and ends them all when it is closed. */
 export class Listener {
   private readonly sessions = new Set<{ close(): void }>();
   private isFull = false;
@@ -62,7 +62,7 @@ export class Listener {
   static async open(options: ListenOptions, host: ListenerHost): Promise<Listener> {
     const { maxConnections, ...where } = resolve(options);
     const server = createServer({
-      allowHalfOpen: true, // who has sent all its commands still hears the replies
+      allowHalfOpen: true, // a client that has ended its input still gets the replies
       noDelay: true,
       keepAlive: true,
       highWaterMark: HIGH_WATER_MARK,
@@ -108,7 +108,7 @@ export class Listener {
     });
   }
 
-  /** Tells it once, until a connection ends: who is turned away mostly comes again at once. */
+  /** Warns once until a connection ends, as clients that are refused mostly try again at once. */
   private refuse(why: string): void {
     if (!this.isFull) this.host.warn(`a connection to ${textOf(this.address)} was refused: ${why}`);
     this.isFull = true;

@@ -9,12 +9,12 @@ import { TOO_LONG, WireReader } from './wire-reader.js';
 
 /** Replies are written once a turn, or when there are this many bytes of them. */
 const WRITE_AT = 64 * 1024;
-/** Behind what makes it wait, a session reads no further ahead than this and one chunk. */
+/** Bytes. A session that waits reads ahead by so many, and one chunk. */
 const READ_AHEAD = 64 * 1024;
-/** A session asks whether it may go on after so much work: a line or a body is one, and so are so many bytes that came. */
+/** A session asks after so much work whether it may go on. A line or a body counts as one, and so do so many bytes. */
 const WORK_PER_LOOK = 8;
 const BYTES_PER_WORK = 2 * 1024;
-/** Milliseconds after its end in which a client may still read what it was told; then the connection is cut. */
+/** Milliseconds. A client may read its replies for so long after the end; then the connection is cut. */
 const LINGER = 1_000;
 
 /** What a session needs of its node. */
@@ -30,8 +30,8 @@ export interface SessionNode extends ClientNode {
 
 /**
  * One connection: bytes to commands to replies, strictly in order; commands behind a waiting reserve wait too.
- * They run in `run` only, which the node calls. Whatever else happens to a session merely has that scheduled, so that
- * a session's work never runs inside another's, and all its replies of one turn make one write.
+ * Commands run only inside `run`, which the node calls. All that happens to a session only schedules it, so the work of a
+ * session never runs inside another's, and all its replies of one turn make one write.
  */
 export class Session {
   readonly client: Client;
@@ -39,11 +39,11 @@ export class Session {
   private inputEnded = false;
   private output = '';
   private outputFull = false;
-  /** There where the node has a disk. */
+  /** Only with a disk. */
   private readonly held: HeldReplies | undefined;
-  /** Others come first: neither runs nor reads before `goOn`. */
+  /** Others come first: this session neither runs nor reads before `goOn`. */
   private isInterrupted = false;
-  /** Since it asked last, in this round. */
+  /** The work done in this round since it asked last. */
   private work = 0;
   private round = 0;
   private isClosed = false;
@@ -89,7 +89,7 @@ export class Session {
     if (this.isInterrupted) return;
     this.held?.begin();
     while (!this.isClosed) {
-      // Who will send nothing more is not kept waiting, as beanstalkd does it; but what was sent is done.
+      // As in beanstalkd, a client that has ended its input does not wait; but the commands it sent are done.
       if (this.inputEnded) this.client.endWait('TIMED_OUT\r\n');
       if (this.output.length >= WRITE_AT) this.write();
       if (this.isBlocked || !this.mayGoOn() || !this.step()) break;
@@ -102,13 +102,13 @@ export class Session {
     if (this.mayRead && this.stream.isPaused()) this.stream.resume();
   }
 
-  /** Runs what was interrupted. */
+  /** Goes on with the work that was interrupted. */
   goOn(): void {
     this.isInterrupted = false;
     this.node.schedule(this);
   }
 
-  /** Ends the connection after the replies so far, and gives back at once what the client held. Idempotent. */
+  /** Ends the connection after the replies so far, and releases at once the jobs that the client held. Idempotent. */
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
@@ -130,7 +130,7 @@ export class Session {
     return this.client.isWaiting || this.outputFull || this.held?.isFull === true;
   }
 
-  /** Who waits reads on for a while, so that its end is seen. */
+  /** A session that waits reads on for a while, so that it sees its client leave. */
   private get mayRead(): boolean {
     return !this.isInterrupted && (!this.isBlocked || this.input.length <= READ_AHEAD);
   }
@@ -149,7 +149,7 @@ export class Session {
     return false;
   }
 
-  /** Of a closed session: ends the stream, if all replies have left. */
+  /** Ends the stream of a closed session, once all replies have left. */
   private end(): void {
     if (this.held?.isEmpty === false) return;
     this.stream.end();

@@ -1,8 +1,8 @@
 import type { Clock } from '../time/clock.js';
 
-/** Milliseconds of a round of the event loop for all who begin in it, together: long enough for a common batch. */
+/** Milliseconds of each round for all who begin in it, together: long enough for a common batch. */
 const TO_BEGIN = 5;
-/** Milliseconds of a round for the one who was interrupted before and goes on. */
+/** Milliseconds of each round for the one that goes on. */
 const TO_GO_ON = 2;
 
 /** Who works in turns with others. */
@@ -12,19 +12,19 @@ export interface Worker {
 }
 
 /**
- * Who may work how long, so that any number of sessions with endless work keep nobody waiting for more than a few
- * milliseconds. Who has a little to do does it at once; who has more asks now and then whether it may go on, and where it
- * may not, it comes behind all others that were interrupted. Of these one goes on in each round of the event loop.
+ * Shares the time between workers, so that nobody waits for more than a few milliseconds, however many have endless work.
+ * A worker with little to do does it at once. One with more to do asks now and then whether it may go on. If it may not, it
+ * queues behind the others that were interrupted, and in each round of the event loop one of them goes on.
  */
 export class TimeShares {
   /** Counts the rounds in which somebody asked. */
   round = 0;
   private isRoundOpen = false;
   private readonly interrupted = new Set<Worker>();
-  /** Who was interrupted before, and works now. */
+  /** The one that was interrupted before, and works now. */
   private served: Worker | undefined;
   private servedUntil = 0;
-  /** Of all others, once one of them has asked. */
+  /** Until when all others may work, once one of them has asked. */
   private othersUntil: number | undefined;
 
   constructor(private readonly clock: Clock) {}

@@ -12,12 +12,12 @@ export class Job implements HeapItem {
   body = '';
   /** When a delayed job is due, or the time to run of a reserved one is over. */
   deadline = 0;
-  /** Of a buried job: its place among all burials of this node. */
+  /** The place of a buried job among all burials of this node. */
   burial = 0;
-  /** Of a reserved job: its place among all reservations of this node. */
+  /** The place of a reserved job among all reservations of this node. */
   reservation = 0;
   reserver: Reserver | undefined;
-  /** What of it is on disk, or on its way there. */
+  /** The part of it that is on disk, or on its way there. */
   onDisk: 'not' | 'job' | 'job and state' = 'not';
   reserves = 0;
   timeouts = 0;
@@ -37,12 +37,12 @@ export class Job implements HeapItem {
   ) {}
 }
 
-/** One who reserves jobs: a session. */
+/** A client that reserves jobs. */
 export interface Reserver {
   /** What it holds, soonest deadline first. */
   readonly held: Heap<Job>;
   readonly watched: readonly Tube[];
-  /** Hands over a job for which this one had waited. It is reserved already. */
+  /** Takes the job that it waited for. The job is reserved already. */
   give(job: Job): void;
 }
 
@@ -65,7 +65,7 @@ export class Tube implements Sleeper {
   pausedUntil: number | undefined;
   pauseSeconds = 0;
 
-  /** Connections that put here, connections that watch, and jobs in any state: without any of them, the tube vanishes. */
+  /** Connections that put here, connections that watch, and jobs in any state. The tube vanishes when all are 0. */
   using = 0;
   watching = 0;
   jobs = 0;
@@ -93,7 +93,7 @@ export class Tube implements Sleeper {
     return this.pausedUntil === undefined ? this.ready.peek() : undefined;
   }
 
-  /** When there is something to do here without anybody's command. */
+  /** When the tube changes without a command: a job comes due, or a pause ends. */
   nextEvent(): number {
     return Math.min(this.delayed.peek()?.deadline ?? Infinity, this.pausedUntil ?? Infinity);
   }

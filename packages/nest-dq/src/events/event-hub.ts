@@ -5,13 +5,13 @@ import { DqEvents, type DqEventMap, type DqEventName } from './events.js';
 import { GuardedObservable, guarded } from './guarded-observable.js';
 
 export interface EventHubOptions {
-  /** Milliseconds of lateness above which a start is told as `late`. */
+  /** Milliseconds. A run that starts later than this is a `late` event. */
   readonly lateAfter: number;
-  /** `who` is for people: what failed, and at which event. */
+  /** `who` is for people: which listener failed, and at which event. */
   readonly listenerFailed: (who: string, error: Error) => void;
 }
 
-/** Brings events from where they happen to who listens. Who tells one asks first whether anybody does: `heard`. */
+/** Brings events to their listeners. Ask `heard` before you make an event: most have no listener. */
 export class EventHub extends DqEvents {
   private readonly subjects: { readonly [N in DqEventName]: Subject<DqEventMap[N]> } = {
     scheduled: new Subject(),

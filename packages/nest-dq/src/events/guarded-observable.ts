@@ -9,12 +9,12 @@ import {
 import { toError } from '../errors.js';
 import { isThenable } from '../structures/thenable.js';
 
-/** Is told what a listener threw, or its promise rejected with. */
+/** Gets the error that a listener threw, or rejected with. */
 export type ListenerFailed = (error: Error) => void;
 
 /**
- * rxjs throws what a subscriber throws again where nobody can catch it, which ends the process. Here it is told instead,
- * and so are rejections, and errors that no subscriber takes; behind operators, too.
+ * rxjs rethrows the error of a subscriber where nobody can catch it, which ends the process. Here the error is reported
+ * instead, and so are rejections, and errors that no subscriber takes; behind operators, too.
  */
 export class GuardedObservable<T> extends Observable<T> {
   constructor(
@@ -37,7 +37,7 @@ export class GuardedObservable<T> extends Observable<T> {
     error?: ((error: unknown) => void) | null,
     complete?: (() => void) | null,
   ): Subscription {
-    // An operator's own: what it does with an error is seen at its other end.
+    // The subscriber of an operator: its errors reach the observable that the operator made.
     if (observerOrNext instanceof Subscriber) return super.subscribe(observerOrNext);
     const observer: Partial<Observer<T>> =
       typeof observerOrNext === 'object' && observerOrNext !== null
@@ -53,7 +53,7 @@ export class GuardedObservable<T> extends Observable<T> {
   }
 }
 
-/** Calls a listener. What it throws, or rejects with later, is told. */
+/** Calls a listener, and reports what it throws or rejects with. */
 export function guarded(listener: () => unknown, failed: ListenerFailed): void {
   const tell = (thrown: unknown) => failed(toError(thrown));
   try {

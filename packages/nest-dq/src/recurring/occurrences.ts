@@ -64,7 +64,7 @@ async function cron(expression: string, timezone: string): Promise<Occurrences> 
   }
 }
 
-/** An optional peer: only who gives a cron expression needs it. */
+/** An optional peer: only cron expressions need it. */
 async function loadCroner(): Promise<typeof import('croner')> {
   try {
     return await import('croner');

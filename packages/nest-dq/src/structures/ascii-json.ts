@@ -1,11 +1,11 @@
-/** Of which JSON is the text itself in quotation marks. */
+/** Texts whose JSON is the text in quotation marks. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 // oxlint-disable-next-line no-control-regex
 const NOT_ASCII = /[^\0-\x7f]/g;
 
 /** JSON in ASCII alone, so that its length is its size in bytes. */
 export function asciiJson(value: unknown): string {
-  // The way of nearly all texts, in half the time.
+  // Nearly all texts are so, and it takes half the time.
   if (typeof value === 'string' && PLAIN.test(value)) return `"${value}"`;
   return JSON.stringify(value).replace(
     NOT_ASCII,

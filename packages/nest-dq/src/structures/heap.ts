@@ -33,7 +33,7 @@ export class Heap<T extends HeapItem> {
     if (last !== item) this.settle(last, index);
   }
 
-  /** Empties it; what was the first comes first. */
+  /** Empties the heap, and returns the items in order. */
   takeAll(): T[] {
     const all: T[] = [];
     for (let next = this.peek(); next; next = this.peek()) {
@@ -43,7 +43,7 @@ export class Heap<T extends HeapItem> {
     return all;
   }
 
-  /** To be called after what orders the item has changed. */
+  /** Call it after a change of what orders the item. */
   update(item: T): void {
     this.settle(item, item.heapIndex);
   }

@@ -47,8 +47,8 @@ const MOST_NODES = 16;
 const KNOWN = new Set(['now', 'nodes', 'patience', 'polls']);
 
 /**
- * Embedded nodes, a ledger in memory and a clock that stands still, under an application's own module, or alone for a
- * unit test. All the rest is real: producer, consumer, executor, retries, dead letters. Handlers run only inside of
+ * Embedded nodes, a ledger in memory and a clock that stands still: under an application's own module, or alone for a
+ * unit test. All the rest is real: producer, consumer, retries, dead letters. Handlers run only inside of
  * `advance`, `advanceTo` and `drain`.
  */
 export class DqTestKit {
@@ -228,7 +228,7 @@ export class DqTestKit {
     };
   }
 
-  /** What a drain waits for takes time, which nobody else lets pass: claims are answered, and their jobs given back. */
+  /** A drain may wait for time to pass, and only the kit moves it. Claims are answered, so that their runs are handed back. */
   private async stopped(stop: Promise<void>, ledger: KitLedger): Promise<void> {
     this.ledgers.delete(ledger);
     ledger.letClaimsPass();
@@ -264,7 +264,7 @@ export class DqTestKit {
     return next;
   }
 
-  /** Without it a test would see that nothing runs, and not why. */
+  /** Without this check a test would see that nothing runs, but not why. */
   private checkUsed(): void {
     if (this.clusters.size > 0) return;
     throw new DqError(

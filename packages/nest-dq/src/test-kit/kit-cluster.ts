@@ -32,7 +32,7 @@ export interface KitClusterSettings extends LedgerSettings {
 
 const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 
-/** What stands for the servers of one cluster: every application under the kit that has a cluster of its name shares it. */
+/** Stands for the servers of one cluster. All applications under the kit share it, as far as their cluster has its name. */
 export class KitCluster {
   readonly nodes: readonly KitNode[];
   readonly ledger: MemoryLedger;
@@ -46,7 +46,7 @@ export class KitCluster {
     this.ledger = new MemoryLedger({ settings, clock });
   }
 
-  /** One application's way to the nodes. They are not pinged, which was most of what a journey had to do. */
+  /** One application's way to the nodes. It sends no pings, as they took most of the time of a journey. */
   reach(settings: ClusterSettings): Cluster {
     const nodes = this.nodes.map(
       (node, index) => new ClusterNode(`node-${index}`, () => node.dial(), node.clock, Infinity),
@@ -54,7 +54,7 @@ export class KitCluster {
     return new Cluster(nodes, settings);
   }
 
-  /** When something happens in these tubes without anybody's doing, by `Clock.now`; -Infinity while a job is in somebody's hand. */
+  /** When the next job of these tubes changes its state by itself, by `Clock.now`; -Infinity while a job is held. */
   nextChange(ofTube: (name: string) => boolean): number {
     return Math.min(...this.nodes.map(({ node }) => node.nextChange(ofTube)));
   }

@@ -2,13 +2,13 @@ import type { Duplex } from 'node:stream';
 import { InProcessNode } from '../embedded/in-process-node.js';
 import type { Clock, Timer } from '../time/clock.js';
 
-/** Milliseconds. What takes no longer is a pause before the next try, or the patience with a node that does not answer. */
+/** Milliseconds. A shorter timer is a pause before the next try, or waits for a node that does not answer. */
 const SHORT = 500;
 
 /** An embedded node that can be out of reach: its time goes on then, and it keeps what it has. */
 export class KitNode {
   readonly node: InProcessNode;
-  /** For those who reach it: the same time, of which none is spent on a node that sleeps, or an add would wait for a test. */
+  /** For the clients of the node. No time passes for a node that sleeps, or an add would wait for the test to move the clock. */
   readonly clock: Clock;
   private asleep = false;
   private readonly streams = new Set<Duplex>();
@@ -33,7 +33,7 @@ export class KitNode {
     return stream;
   }
 
-  /** Cuts all connections; whoever held a job there holds it no longer. Idempotent. */
+  /** Cuts all connections, which releases the jobs that were held. Idempotent. */
   sleep(): void {
     this.asleep = true;
     for (const stream of this.streams) stream.destroy();

@@ -1,6 +1,6 @@
 /**
- * Tubes whose jobs only look whether there is something to do. One that has looked since anything else happened rests: its
- * next looks would find what this one found, so they are no reason to stop on the way.
+ * Tubes whose jobs only look whether there is something to do. A tube rests once it has looked since anything else
+ * happened: its next looks would find the same, so the time need not stop for them.
  */
 export class Polls {
   /** Runs of other tubes that go on. */

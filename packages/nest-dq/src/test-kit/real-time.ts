@@ -1,8 +1,8 @@
-// Real time, whatever a test has made of the globals: Jest and Vitest replace those, and not the module. Nothing but the
-// test kit may use it.
+// Real time, also under fake timers: Jest and Vitest replace the globals, and not the module `node:timers`. Only the test
+// kit may use this file.
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 
-/** The promise is kept once all input that is waiting now was read. */
+/** Resolves once all input that is waiting now was read. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -12,7 +12,7 @@ export function soon(callback: () => void): void {
   setImmediate(callback);
 }
 
-/** Whether a promise is kept within so many real milliseconds. */
+/** Whether a promise resolves within so many real milliseconds. */
 export async function within(ms: number, promise: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, ms, false)));
@@ -32,7 +32,7 @@ export function present(): number {
 export interface FakeTimers {
   countTimers(): number;
   tick(ms: number): void;
-  /** Lets promises be kept between one timer and the next. */
+  /** Lets promises resolve between one timer and the next. */
   tickAsync(ms: number): Promise<unknown>;
 }
 

@@ -1,7 +1,7 @@
 import type { ClaimAnswer, CompleteAnswer, CompleteRequest } from '../ledger/requests.js';
 import type { Polls } from './polls.js';
 
-/** What the runs of a stretch of time came to. */
+/** The outcomes of the runs in a stretch of time. */
 export interface RunCounts {
   /** Runs begun, retries too. */
   readonly started: number;
@@ -19,7 +19,7 @@ const NONE: RunCounts = { started: 0, completed: 0, failed: 0, dead: 0 };
 /** Counts runs as the ledger hears of them, and knows which go on. */
 export class RunTally {
   private counts = NONE;
-  /** By tube, job and fence. The value: nobody waits for it any more. */
+  /** By tube, job and fence. True: the kit does not wait for it any more. */
   private readonly running = new Map<string, boolean>();
   private ended: () => void = () => undefined;
 
@@ -57,12 +57,12 @@ export class RunTally {
     return false;
   }
 
-  /** Kept when the next run ends. */
+  /** Resolves when the next run ends. */
   nextEnd(): Promise<void> {
     return new Promise((resolve) => (this.ended = resolve));
   }
 
-  /** Nobody waits any longer for the runs that go on now. */
+  /** The kit does not wait any more for the runs that go on now. */
   giveUp(): void {
     for (const run of this.running.keys()) this.running.set(run, true);
   }

@@ -3,11 +3,11 @@ import { fakeTimers, within } from './real-time.js';
 import type { RunTally } from './run-tally.js';
 import type { VirtualClock } from './virtual-clock.js';
 
-/** Milliseconds of virtual time. For so long before something happens, and after it, no time is leapt over. */
+/** Milliseconds of virtual time before and after an event in which nothing is leapt over. */
 const AROUND = 10_000;
-/** The same. What rests is looked at as often as this at least, so that no job of it is overdue for long. */
+/** The same. The longest leap while a tube rests, so that none of its jobs is overdue for long. */
 const LONGEST_REST = 24 * 60 * 60 * 1_000;
-/** How often a run is looked at, a real millisecond each time, that may wait for a fake timer or for something real. */
+/** How often a run that may wait for a fake timer is looked at, for a real millisecond each time. */
 const GLANCES = 10;
 
 export interface TravelParts {
@@ -21,9 +21,9 @@ export interface TravelParts {
 }
 
 /**
- * Moves the virtual clock from timer to timer, each time until all that follows has happened and the runs that began
- * have ended. Long stretches in which nothing is due are leapt over: what only looks whether something is to be done
- * looks once, as on a machine that was asleep. Fake timers of Jest or Vitest move along.
+ * Moves the virtual clock from timer to timer. After each it waits until all that follows has happened, and the runs that
+ * began have ended. It leaps over long stretches in which nothing is due: a timer that comes again and again fires once, as
+ * on a machine that was asleep. Fake timers of Jest or Vitest move along.
  */
 export class TimeTravel {
   /** When something was going on last, by `clock.now`. */
@@ -97,7 +97,7 @@ export class TimeTravel {
     const end = tally.nextEnd();
     const fakes = fakeTimers();
     let glances = 0;
-    // Whoever began a fake timer probably waits for it: that takes virtual time, and little of ours.
+    // A run that set a fake timer probably waits for it: that takes virtual time, and little real time.
     for (; fakes && fakes.countTimers() > this.fakesBefore && glances < GLANCES; glances++) {
       await fakes.tickAsync(0);
       await clock.quiet();

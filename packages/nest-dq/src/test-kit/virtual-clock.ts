@@ -38,7 +38,7 @@ export class VirtualClock implements Clock {
     return { cancel: () => this.waiting.remove(timer) };
   }
 
-  /** Real: what is read next is not a matter of time. */
+  /** Real, as reading the next input takes no time of this clock. */
   soon(callback: () => void): void {
     this.underWay++;
     soon(() => {
@@ -47,7 +47,7 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** No tick, which fake timers may hold back. */
+  /** A promise, as fake timers may hold `process.nextTick` back. */
   next(callback: () => void): void {
     void KEPT.then(callback);
   }
@@ -57,7 +57,7 @@ export class VirtualClock implements Clock {
     return this.waiting.peek()?.at ?? Infinity;
   }
 
-  /** Time passes in which nothing runs, as in a blocked event loop: what came due is late. */
+  /** Time passes and no timer fires, as in a blocked event loop: timers that came due fire late. */
   stall(by: number): void {
     this.elapsed += by;
   }
@@ -83,7 +83,7 @@ export class VirtualClock implements Clock {
     await this.settle();
   }
 
-  /** Until nothing of what the library does goes on any more, which is known and not waited for. */
+  /** Resolves once the library does nothing more without time. It counts the callbacks of `soon`, and need not guess. */
   async quiet(): Promise<void> {
     for (let calm = 0; calm < 2; calm = this.underWay > 0 ? 0 : calm + 1) await turn();
   }

@@ -61,7 +61,7 @@ function callOf(value: unknown, name: string): unknown {
   return typeof method === 'function' ? method.call(value) : undefined;
 }
 
-/** As people read it; one that is too far for a Date as it is. */
+/** For people: an ISO date, or the number if it is too far for a Date. */
 export function showInstant(instant: number): string {
   const date = new Date(instant);
   return Number.isNaN(date.getTime()) ? `${instant} ms since 1970` : date.toISOString();

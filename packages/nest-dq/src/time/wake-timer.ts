@@ -1,8 +1,8 @@
 import type { Clock, Timer } from './clock.js';
 
 /**
- * One timer for the earliest of many times: it is set again only where that comes nearer, so it may wake too soon where
- * that has moved away. Far cheaper than a timer for each.
+ * One timer for the earliest of many times, which is far cheaper than a timer for each. It is set again only for an earlier
+ * time, so it wakes too soon if the earliest time has moved away.
  */
 export class WakeTimer {
   private timer: Timer | undefined;
