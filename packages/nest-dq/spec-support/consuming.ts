@@ -15,6 +15,7 @@ import { SwitchableLedger } from './switchable-ledger.js';
 import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 
 export const BACKUP_DELAY = 2_000;
+const SETTINGS = { prefix: '', backupDelay: BACKUP_DELAY };
 
 /** How many copies there are of each kind. */
 export type CopyCounts = Record<'ready' | 'reserved' | 'delayed' | 'buried', number>;
@@ -121,45 +122,27 @@ export class ConsumingProcess {
   /** What was reported, a text each. */
   readonly reports: string[] = [];
   consumer: TubeConsumer | undefined;
+  /** The same for the producer and the consumer, as in `DqRuntime`. */
+  private readonly parts;
 
   constructor(private readonly world: Consuming) {
-    const { servers, clock, ledger } = world;
+    const { servers, clock } = world;
     const nodes = servers.map((server, i) => new ClusterNode(`n${i}`, () => server.dial(), clock));
     const cluster = (this.cluster = new Cluster(nodes, { replicas: 3, minWritten: 2 }));
-    this.ledger = new SwitchableLedger(ledger);
-    const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock));
-    const settings = { prefix: '', backupDelay: BACKUP_DELAY, patience: 0 };
-    this.producer = new ClusterProducer({
-      cluster,
-      ledger,
-      settleQueue,
-      clock,
-      settings,
-      events: this.events,
-    });
+    const ledger = (this.ledger = new SwitchableLedger(world.ledger));
+    const settleQueue = (this.settleQueue = new SettleQueue(world.ledger, clock));
+    this.parts = { cluster, ledger, settleQueue, clock, events: this.events };
+    this.producer = new ClusterProducer({ ...this.parts, settings: { ...SETTINGS, patience: 0 } });
     cluster.start();
   }
 
   /** A consumer that is not started. */
   prepare(handler: HandlerMethod, options: HandlerOptions = {}): TubeConsumer {
-    const report = textReport(this.reports);
-    const { cluster, ledger, settleQueue, events } = this;
     const { clock, lease } = this.world;
-    this.consumer = new TubeConsumer(
-      'tube',
-      handler,
-      resolveHandlerOptions(options),
-      { prefix: '', backupDelay: BACKUP_DELAY, lease },
-      {
-        cluster,
-        ledger,
-        settleQueue,
-        clock,
-        report,
-        events,
-        sharedLanes: new SharedLanesOfNodes(clock, report),
-      },
-    );
+    const report = textReport(this.reports);
+    const parts = { ...this.parts, report, sharedLanes: new SharedLanesOfNodes(clock, report) };
+    const handling = resolveHandlerOptions(options);
+    this.consumer = new TubeConsumer('tube', handler, handling, { ...SETTINGS, lease }, parts);
     return this.consumer;
   }
 
