@@ -28,7 +28,7 @@ const MAY_IMPORT = {
   'copies/location': ['errors'],
   cluster: [...BASICS, 'copies/location', 'beanstalk', 'beanstalk/codec'],
   ledger: [...BASICS, 'api', 'copies/location'],
-  'ledger/rules': [...BASICS, 'copies/location', 'ledger', 'ledger/memory'],
+  'ledger/rules': [...BASICS, 'copies/location', 'ledger'],
   'ledger/memory': [...BASICS, 'disk', 'ledger', 'ledger/rules'],
   'ledger/redis': [...BASICS, 'copies/location', 'ledger', 'ledger/rules', 'ledger/lease-thread'],
   'ledger/lease-thread': [...BASICS, 'ledger', 'ledger/redis'],

@@ -6,8 +6,8 @@ const TRIES = 3;
 const REST = 2_000;
 
 /**
- * Begins again where too few nodes answered an add in time: here all of them share a disk, and one that stands still for
- * more than their 500 ms holds up all at once. Says so on stderr; whatever else fails is a result, and stays one.
+ * Begins again if too few nodes answered an add in time. Here all nodes share a disk, and a disk that stands still for more
+ * than 500 ms holds up all of them. It says so on stderr. Every other failure is a result.
  */
 export async function patiently<T>(task: () => Promise<T>, rest = REST): Promise<T> {
   for (let tried = 1; ; tried++) {

@@ -23,7 +23,7 @@ export class RunCount {
       this.finish = resolve;
       this.fail = reject;
     });
-    this.done.catch(() => undefined); // whoever awaits it hears of it, maybe later
+    this.done.catch(() => undefined); // who awaits it gets the error, maybe later
     this.watch = setInterval(() => this.look(), PATIENCE);
   }
 

@@ -19,7 +19,7 @@ export interface Findings {
   readonly strays: readonly Run[];
   /** Had the fence of another run of the job. */
   readonly sameFence: readonly Run[];
-  /** Started after a run of the job with a greater fence: whoever stores the fence refuses it. */
+  /** Started after a run of the job with a greater fence: a store that keeps the fence refuses it. */
   readonly staleStarts: readonly Run[];
   /** Milliseconds from when a schedule was due, or stored if that came later, to its first start. NaN: none started. */
   readonly worstLateness: number;

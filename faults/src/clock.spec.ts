@@ -9,7 +9,7 @@ afterEach(() => {
 });
 
 describe('setClockAhead', () => {
-  it.each([HOUR, -HOUR])('makes whoever asks for the time believe another one (%s ms)', (ahead) => {
+  it.each([HOUR, -HOUR])('tells another time to everybody who asks (%s ms)', (ahead) => {
     const before = RightDate.now();
     setClockAhead(ahead);
     const told = [Date.now(), new Date().getTime()];

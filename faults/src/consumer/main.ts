@@ -24,7 +24,7 @@ const { name, log, options, ahead } = JSON.parse(process.argv[2]!) as ConsumerAr
 })
 class ConsumerModule {}
 
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL')); // whoever started it is gone
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL')); // the process that started it is gone
 setClockAhead(ahead);
 const app = await NestFactory.createApplicationContext(ConsumerModule, { logger: ['warn', 'error'] });
 app.enableShutdownHooks();

@@ -78,8 +78,8 @@ export const clocks: Experiment = {
         ),
         atMost('how wrong a due time is', Math.max(...badWeather.map(wrongDue)), SAME_CLOCK, ' ms'),
         atMost("how far the ledger's clock is from the logs'", Math.abs(offset), SAME_CLOCK, ' ms'),
-        // About half of the copies of that node sleep when it jumps, and have to be let go, as they are early.
-        ...(jumping ? [atLeast('copies let go after a node jumped', early, half / 10)] : []),
+        // About half of the copies of that node sleep when it jumps, and have to be released, as they are early.
+        ...(jumping ? [atLeast('copies released after a node jumped', early, half / 10)] : []),
         atMost('p99 lateness', bad!, Math.max(2 * good!, good! + lab.pick(SMALL_NOISE, NOISE)), ' ms'),
       ],
       notes: [

@@ -5,17 +5,17 @@ import { Proxy } from 'test-servers';
 
 /** Milliseconds. */
 const LATEST = 3_000;
-/** Of the cut-off one: so many that it could reserve all copies of many a job, and keep them from the others. */
+/** Slots of the consumer that is cut off: enough to reserve all copies of many jobs, and so to keep them from the others. */
 const MANY_SLOTS = 500;
 /** Milliseconds. A run that ended so shortly before may not have been finished in the ledger. */
 const JUST_ENDED = 1_000;
 
 /**
- * Three consumers, of which one has a way of its own to Redis. It is cut, and later it swallows all bytes; each time for
- * longer than a lease, while the nodes are as near as ever. What the cut-off one holds, or is given by the nodes, it
- * cannot claim, so it has to leave it to the others; what it was running is run again when its lease is over. So is what it
- * had just claimed, if the answer was lost on its way: the ledger has given it the job, and nobody knows. The log tells
- * these few from all others, as their first start is their second attempt.
+ * Three consumers. One of them reaches Redis through a proxy. The proxy is cut, and later it swallows all bytes; each time
+ * for longer than a lease. The nodes stay in reach. The consumer that is cut off cannot claim the jobs that it holds or gets
+ * from the nodes, so it has to leave them to the others. The jobs that it was running are run again when their leases end.
+ * So are the jobs that it had just claimed, if the answer was lost: the ledger has granted it the job, and nobody knows.
+ * The log shows which jobs these are: their first start is their second attempt.
  */
 export const consumerCutOff: Experiment = {
   number: 9,

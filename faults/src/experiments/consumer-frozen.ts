@@ -26,7 +26,7 @@ export const consumerFrozen: Experiment = {
   name: 'consumer-frozen',
   what: 'a consumer SIGSTOPped for longer than its lease, then continued',
   passes:
-    'every stale finish refused; fences strictly increase; handlers hear of the lost lease; duplicates only of stale runs',
+    'every stale outcome refused; fences strictly increase; handlers hear of the lost lease; duplicates only of stale runs',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {

@@ -11,11 +11,11 @@ const COPIES = 1 + BACKUPS.length;
 const LONGEST_PAUSE = 60;
 
 /**
- * All handlers at once, each for ten times the 60 s for which a node leaves a copy to its reserver: touches must keep the
- * primaries, and extended leases the jobs. Their backups surface meanwhile, and are let go again and again.
+ * All handlers run at once, each for ten times the 60 s of a node's TTR. Touches must hold the primaries, and renewed leases
+ * the jobs. The backups surface meanwhile, and are released again and again.
  *
- * The small version has handlers of 7 s with leases of 3 s. It shows that leases are extended and backups answered BUSY, but
- * not that copies are touched: no TTR goes by.
+ * The small version has handlers of 7 s with leases of 3 s. It shows that leases are renewed and claims of backups are
+ * answered with BUSY. It does not show the touches, because no TTR ends.
  */
 export const longHandlers: Experiment = {
   number: 11,

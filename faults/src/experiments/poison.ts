@@ -7,7 +7,7 @@ import { atPace } from '../waiting.js';
 
 /** Runs of a job that kills its process. */
 const ATTEMPTS = 2;
-/** Milliseconds. What is later by less than this is no harm that poison did: a busy machine does as much. */
+/** Milliseconds. A smaller difference is not the poison's fault: a busy machine does as much. */
 const NOISE = 100;
 /** Milliseconds. The small version runs beside other tests, on whatever machine. */
 const SMALL_NOISE = 1_000;
@@ -15,11 +15,10 @@ const SMALL_NOISE = 1_000;
 const JUST_ENDED = 500;
 
 /**
- * Two equal windows of jobs, the second with poison: bodies that no program of ours wrote, put straight into the tube;
- * an envelope whose payload is broken; and jobs that kill the process that runs them, each time. Whoever is killed is
- * started again, as in production. In the first window as many processes are ended in order and replaced, since starting
- * one makes a small machine busy.
- * The p95, not the p99: the jobs that come due while another process takes over from a killed one are some in a hundred.
+ * Two equal windows of jobs. The second one has poison: bodies that are not ours, put into the tube directly; an envelope
+ * with a broken payload; and jobs that kill their process at each run. A process that is killed is started again, as in
+ * production. In the first window as many processes are stopped and replaced, because the start of a process makes a small
+ * machine busy. The p95 is compared, not the p99: some jobs in a hundred come due during a takeover from a killed process.
  */
 export const poison: Experiment = {
   number: 10,

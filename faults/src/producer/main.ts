@@ -30,7 +30,7 @@ export interface Answer {
 
 const { options, ahead } = JSON.parse(process.argv[2]!) as ProducerArguments;
 
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL')); // whoever started it is gone
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL')); // the process that started it is gone
 setClockAhead(ahead);
 const producer = await TaskProducerApp.start(options, new ConsoleLogger({ logLevels: ['warn', 'error'] }));
 process.on('message', (question: Question) => void answer(question));

@@ -57,7 +57,7 @@ async function install(): Promise<string | undefined> {
   try {
     await installWithApt([PACKAGE]);
   } catch {
-    return undefined; // no network, or no such package: whoever asked goes on without
+    return undefined; // no network, or no such package: the caller goes on without
   }
   return findLibrary();
 }

@@ -22,8 +22,8 @@ export interface Place {
 
 /**
  * Places whose port nobody of this package holds, from a random port on, each port once.
- * A dead server's port would look free to others, and its clients would then talk to a stranger. So whoever holds
- * a port listens on the odd one above it; the system takes that back even from a process that was killed.
+ * A dead server's port would look free to others, and its clients would then talk to a stranger. So the owner
+ * of a port listens on the odd one above it; the system takes that back even from a process that was killed.
  */
 export async function* places(name: string, { first, last }: PortRange): AsyncGenerator<Place, void, void> {
   const count = Math.floor((last - first) / 2) + 1;
