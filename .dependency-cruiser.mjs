@@ -31,7 +31,7 @@ const MAY_IMPORT = {
   'ledger/rules': [...BASICS, 'copies/location', 'ledger'],
   'ledger/memory': [...BASICS, 'disk', 'ledger', 'ledger/rules'],
   'ledger/redis': [...BASICS, 'copies/location', 'ledger', 'ledger/rules', 'ledger/lease-thread'],
-  'ledger/lease-thread': [...BASICS, 'ledger', 'ledger/redis'],
+  'ledger/lease-thread': [...BASICS, 'api', 'ledger', 'ledger/redis'],
   copies: [...BASICS, 'api', 'copies/location', 'beanstalk', 'cluster', 'ledger'],
   events: [...BASICS, 'api'],
   producer: LOWER,

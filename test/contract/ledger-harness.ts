@@ -1,5 +1,6 @@
 // The ledgers behind one face, for their contract suite.
 import { mkdtemp, rm } from 'node:fs/promises';
+import { stored } from 'nest-dq/spec-support/stored.js';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
@@ -184,7 +185,7 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
     close: async () => {
       await Promise.all(opened.map((ledger) => ledger.close()));
     },
-    tube: (name) => opened[0]!.tube(name),
+    tube: (name) => opened[0]!.tube(stored(name)),
     withLease: async (name, lease) => {
       const tube = open({ ...SETTINGS, lease }).tube(name);
       await tube.readTime();

@@ -1,5 +1,6 @@
 // What the ledger in Redis does beyond the contract: its connection, its time, and a server that is not there.
 import { readFileSync } from 'node:fs';
+import { stored } from 'nest-dq/spec-support/stored.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import type { TubeLedger } from 'nest-dq/src/ledger/ledger.js';
@@ -253,7 +254,7 @@ describe.each([
   it('gives what one process left to one other, once it is certain', async () => {
     const handovers = [1, 2, 3].map(() => open(client, { prefix: 'shop.' }).handover);
     const deletions = (id: string, certainIn: number) => ({
-      tube: 'shop.t',
+      tube: stored('shop.t'),
       ids: [id],
       generations: [0],
       copies: [{ index: 0, instance: 'i1' }],

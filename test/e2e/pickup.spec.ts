@@ -1,4 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { stored } from 'nest-dq/spec-support/stored.js';
 import type { Stats } from 'nest-dq/src/beanstalk/connection.js';
 import type { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { eventually } from 'test-servers';
@@ -27,7 +28,7 @@ describe('a consumer most of whose slots are taken by long handlers', () => {
     const starts: Start[] = [];
     const ends: (() => void)[] = [];
     const one = suite.start({ backupDelay: 60_000 });
-    const claim = jest.spyOn(one.ledger.tube(tube), 'claim');
+    const claim = jest.spyOn(one.ledger.tube(stored(tube)), 'claim');
     await one.consumer.consume(
       tube,
       (payload: { i: number; long?: boolean }, job) => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { stored } from 'nest-dq/spec-support/stored.js';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -145,7 +146,7 @@ describe('a process whose event loop is blocked for longer than its lease', () =
 describe('a call to the ledger that is under way while the event loop is blocked', () => {
   it.each([1_500, 4_000])('is answered after %d ms, and Redis is not taken for away', async (duration) => {
     const one = suite.start();
-    const ledger = one.ledger.tube('in-flight');
+    const ledger = one.ledger.tube(stored('in-flight'));
     await ledger.readTime();
     const call = ledger.find(['01ARZ3NDEKTSV4RRFFQ69G5FAV']);
     await Promise.resolve(); // it is sent

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { stored } from 'nest-dq/spec-support/stored.js';
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +14,7 @@ const JOBS = 300;
 const suite = clusterSuite();
 let tubes = 0;
 
-const isAway = ({ ledger }: System, tube: string) => ledger.tube(tube).away;
+const isAway = ({ ledger }: System, tube: string) => ledger.tube(stored(tube)).away;
 
 describe.each([
   ['killed and started again', () => suite.servers.redis.kill(), () => suite.servers.redis.restart()],

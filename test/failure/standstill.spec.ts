@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { stored } from 'nest-dq/spec-support/stored.js';
 import { eventually } from 'test-servers';
 import { expectOnceEach, record, type Start } from '../support/jobs.js';
 import { clusterSuite } from '../support/suite.js';
@@ -46,7 +47,7 @@ describe('while Redis is away', () => {
       producer.find(moved).then((view) => view?.state),
     ];
     try {
-      await eventually('Redis is known to be away', () => ledger.tube('away').away);
+      await eventually('Redis is known to be away', () => ledger.tube(stored('away')).away);
       const error = await producer.find(moved, { patience: 0 }).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ code: 'DQ_LEDGER_DOWN', indeterminate: false });
     } finally {

@@ -1,4 +1,5 @@
 import { DqError } from '../src/errors.js';
+import { stored } from './stored.js';
 import {
   TubeLedger,
   type AnswerOf,
@@ -22,7 +23,7 @@ export class SwitchableLedger implements Ledger {
 
   tube(name: string): TubeLedger {
     let tube = this.tubes.get(name);
-    if (!tube) this.tubes.set(name, (tube = new SwitchableTube(this, this.ledger.tube(name))));
+    if (!tube) this.tubes.set(name, (tube = new SwitchableTube(this, this.ledger.tube(stored(name)))));
     return tube;
   }
 

@@ -1,3 +1,4 @@
+import type { StoredTube } from '../api/tube.js';
 /** A server whose restart would bring a deleted copy back. */
 export interface Witness {
   readonly instance: string | undefined;
@@ -14,7 +15,7 @@ export interface DeletedCopy {
 
 /** The copies of one job that one process deleted. */
 export interface Deletion {
-  readonly tube: string;
+  readonly tube: StoredTube;
   readonly id: string;
   readonly generation: number;
   readonly copies: readonly DeletedCopy[];

@@ -1,6 +1,7 @@
+import type { StoredTube } from '../api/tube.js';
 /** Copies of jobs that were deleted alike, by a process that ended before that was certain. */
 export interface LeftDeletions {
-  readonly tube: string;
+  readonly tube: StoredTube;
   readonly ids: readonly string[];
   /** In the order of the ids. */
   readonly generations: readonly number[];

@@ -1,3 +1,4 @@
+import type { StoredTube } from '../api/tube.js';
 import type { Handover } from './handover.js';
 import type * as Asked from './requests.js';
 
@@ -6,8 +7,8 @@ import type * as Asked from './requests.js';
  * Implementations: Redis (many processes) and memory (the embedded node). One contract suite holds both.
  */
 export interface Ledger {
-  /** The part of one tube, named as the nodes know it, with its prefix. One call acts on one tube, which is one Redis Cluster slot. */
-  tube(name: string): TubeLedger;
+  /** The part of one tube. One call acts on one tube, which is one Redis Cluster slot. */
+  tube(name: StoredTube): TubeLedger;
   /** Shared by all processes with the same prefix; absent where there is no other process. */
   readonly handover?: Handover;
   /** Connects in the background and checks the server. Idempotent. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { stored } from '../../spec-support/stored.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import type { SettledCopies } from './requests.js';
 import { MemoryLedger } from './memory/memory-ledger.js';
@@ -54,7 +55,7 @@ const witness = (instance = 'i1') => ({ instance: instance as string | undefined
 const node = witness();
 const copy = (index: number, of = node): DeletedCopy => ({ index, node: of, instance: 'i1' });
 const deletion = (id: string, copies: readonly DeletedCopy[] = [copy(0)], tube = 't'): Deletion => ({
-  tube,
+  tube: stored(tube),
   id,
   generation: 0,
   copies,
@@ -66,10 +67,10 @@ describe('SettleQueue', () => {
     const { clock, queue } = setup();
     queue.add({ ...deletion('a', [copy(0), copy(2)]), generation: 7, unknown: true });
     await clock.advance(59_999);
-    expect(queue.take('t')).toEqual([]);
+    expect(queue.take(stored('t'))).toEqual([]);
     await clock.advance(1);
-    expect(queue.take('t')).toEqual([{ id: 'a', generation: 7, mask: 0b101, unknown: true }]);
-    expect(queue.take('t')).toEqual([]);
+    expect(queue.take(stored('t'))).toEqual([{ id: 'a', generation: 7, mask: 0b101, unknown: true }]);
+    expect(queue.take(stored('t'))).toEqual([]);
   });
 
   it('leaves out a copy whose node restarted, or is away, by then', async () => {
@@ -81,7 +82,7 @@ describe('SettleQueue', () => {
     restarted.instance = 'i2';
     away.instance = undefined;
     await clock.advance(60_000);
-    expect(queue.take('t')).toEqual([{ id: 'a', generation: 0, mask: 0b001, unknown: false }]);
+    expect(queue.take(stored('t'))).toEqual([{ id: 'a', generation: 0, mask: 0b001, unknown: false }]);
   });
 
   it('leaves out a copy whose node has stopped its log by then: a restart would bring it back', async () => {
@@ -91,7 +92,7 @@ describe('SettleQueue', () => {
     queue.add(deletion('b', [copy(1, forgetful)]));
     forgetful.logStopped = true;
     await clock.advance(60_000);
-    expect(queue.take('t')).toEqual([{ id: 'a', generation: 0, mask: 0b001, unknown: false }]);
+    expect(queue.take(stored('t'))).toEqual([{ id: 'a', generation: 0, mask: 0b001, unknown: false }]);
   });
 
   it('gives each tube its own', async () => {
@@ -99,9 +100,9 @@ describe('SettleQueue', () => {
     queue.add(deletion('a', [copy(0)], 'one'));
     queue.add(deletion('b', [copy(0)], 'two'));
     await clock.advance(60_000);
-    expect(queue.take('two').map(({ id }) => id)).toEqual(['b']);
-    expect(queue.take('three')).toEqual([]);
-    expect(queue.take('one').map(({ id }) => id)).toEqual(['a']);
+    expect(queue.take(stored('two')).map(({ id }) => id)).toEqual(['b']);
+    expect(queue.take(stored('three'))).toEqual([]);
+    expect(queue.take(stored('one')).map(({ id }) => id)).toEqual(['a']);
   });
 
   it('holds what was deleted alike within a second together, and none for less than its minute', async () => {
@@ -115,15 +116,15 @@ describe('SettleQueue', () => {
     await clock.advance(500);
     queue.add(deletion('e', copies));
     await clock.advance(59_499);
-    expect(queue.take('t')).toEqual([]);
+    expect(queue.take(stored('t'))).toEqual([]);
     await clock.advance(501);
-    expect(queue.take('t')).toEqual([
+    expect(queue.take(stored('t'))).toEqual([
       { id: 'a', generation: 0, mask: 3, unknown: false },
       { id: 'b', generation: 7, mask: 3, unknown: false },
       { id: 'c', generation: 0, mask: 3, unknown: true },
       { id: 'e', generation: 0, mask: 3, unknown: false },
     ]);
-    expect(queue.take('two').map(({ id }) => id)).toEqual(['d']);
+    expect(queue.take(stored('two')).map(({ id }) => id)).toEqual(['d']);
   });
 
   it('sends alone after 5 s what no call took along', async () => {
@@ -131,7 +132,7 @@ describe('SettleQueue', () => {
     queue.add(deletion('a'));
     queue.add(deletion('b', [copy(1)], 'two'));
     await clock.advance(60_000);
-    expect(queue.take('two')).toHaveLength(1);
+    expect(queue.take(stored('two'))).toHaveLength(1);
     await clock.advance(4_999);
     expect(sent).toEqual([]);
     await clock.advance(1);
@@ -146,11 +147,11 @@ describe('SettleQueue', () => {
     await clock.advance(30_000);
     queue.add(deletion('b'));
     await clock.advance(30_000);
-    expect(queue.take('t').map(({ id }) => id)).toEqual(['a']);
+    expect(queue.take(stored('t')).map(({ id }) => id)).toEqual(['a']);
     await clock.advance(29_999);
-    expect(queue.take('t')).toEqual([]);
+    expect(queue.take(stored('t'))).toEqual([]);
     await clock.advance(1);
-    expect(queue.take('t').map(({ id }) => id)).toEqual(['b']);
+    expect(queue.take(stored('t')).map(({ id }) => id)).toEqual(['b']);
     await clock.advance(100_000);
     queue.add(deletion('c'));
     await clock.advance(65_000);
@@ -173,7 +174,7 @@ describe('SettleQueue', () => {
     queue.add(deletion('c', copies.toReversed()));
     queue.add(deletion('d', copies, 'two'));
     await clock.advance(60_000);
-    expect(queue.take('t').map(({ id, mask }) => [id, mask])).toEqual([
+    expect(queue.take(stored('t')).map(({ id, mask }) => [id, mask])).toEqual([
       ['a', 3],
       ['c', 3],
       ['b', 1],
@@ -184,9 +185,9 @@ describe('SettleQueue', () => {
     const { clock, queue } = setup();
     for (let i = 0; i < 1_500; i++) queue.add(deletion(`${i}`));
     await clock.advance(60_000);
-    expect(queue.take('t')).toHaveLength(1_000);
-    expect(queue.take('t')).toHaveLength(500);
-    expect(queue.take('t')).toHaveLength(0);
+    expect(queue.take(stored('t'))).toHaveLength(1_000);
+    expect(queue.take(stored('t'))).toHaveLength(500);
+    expect(queue.take(stored('t'))).toHaveLength(0);
   });
 
   it('drops what the ledger does not answer: the record stays longer', async () => {
@@ -195,7 +196,7 @@ describe('SettleQueue', () => {
     queue.add(deletion('a'));
     await clock.advance(120_000);
     expect(sent).toHaveLength(1);
-    expect(queue.take('t')).toEqual([]);
+    expect(queue.take(stored('t'))).toEqual([]);
   });
 
   it('takes nothing of a job of which nothing was deleted', async () => {
@@ -210,14 +211,15 @@ describe('SettleQueue', () => {
     const copies = [copy(0)];
     for (let i = 0; i < 500_010; i++) queue.add(deletion(`${i}`, copies));
     await clock.advance(60_000);
-    const first = queue.take('t');
+    const first = queue.take(stored('t'));
     expect(first[0]!.id).toBe('0');
     queue.add(deletion('room again'));
     let count = first.length;
-    for (let more = queue.take('t'); more.length > 0; more = queue.take('t')) count += more.length;
+    for (let more = queue.take(stored('t')); more.length > 0; more = queue.take(stored('t')))
+      count += more.length;
     expect(count).toBe(500_000);
     await clock.advance(60_000);
-    expect(queue.take('t').map(({ id }) => id)).toEqual(['room again']);
+    expect(queue.take(stored('t')).map(({ id }) => id)).toEqual(['room again']);
   });
 
   it('does nothing any more once it is closed', async () => {
@@ -228,7 +230,7 @@ describe('SettleQueue', () => {
     queue.add(deletion('b'));
     await clock.advance(200_000);
     expect(sent).toEqual([]);
-    expect(queue.take('t')).toEqual([]);
+    expect(queue.take(stored('t'))).toEqual([]);
   });
 });
 
@@ -285,7 +287,7 @@ describe('SettleQueue, when its process ends,', () => {
     await clock.advance(59_000);
     expect([second.size, handover.left]).toEqual([0, [expect.anything()]]);
     await clock.advance(60_000);
-    expect(second.take('t')).toEqual([settled('a')]);
+    expect(second.take(stored('t'))).toEqual([settled('a')]);
   });
 
   it('leaves many in parts, together with those that were deleted alike', async () => {
@@ -302,7 +304,7 @@ describe('SettleQueue, when its process ends,', () => {
     await first.close();
     expect(handover.left.map(([, { ids }]) => ids.length)).toEqual([500, 500, 200]);
     await clock.advance(60_000);
-    expect([...second.take('t'), ...second.take('t')].map(({ id }) => id)).toEqual(
+    expect([...second.take(stored('t')), ...second.take(stored('t'))].map(({ id }) => id)).toEqual(
       Array.from({ length: 1_200 }, (_, i) => `${i}`),
     );
   });
@@ -315,13 +317,13 @@ describe('SettleQueue, when its process ends,', () => {
     const second = start();
     nodes[0].instance = 'i3';
     await clock.advance(60_000);
-    expect(second.take('t')).toEqual([settled('a', 0b10)]);
+    expect(second.take(stored('t'))).toEqual([settled('a', 0b10)]);
     second.add(deletion('b', copies.slice(1)));
     await second.close();
     const third = start();
     nodes[1].logStopped = true;
     await clock.advance(60_000);
-    expect([third.take('t'), third.size]).toEqual([[], 0]);
+    expect([third.take(stored('t')), third.size]).toEqual([[], 0]);
   });
 
   it('leaves it where it is while a node does not answer', async () => {
@@ -335,7 +337,7 @@ describe('SettleQueue, when its process ends,', () => {
     expect(handover.left).toHaveLength(1);
     nodes[0].instance = 'i1';
     await clock.advance(60_000);
-    expect(second.take('t')).toEqual([settled('a')]);
+    expect(second.take(stored('t'))).toEqual([settled('a')]);
   });
 
   it('does not wait for long where nobody answers', async () => {

@@ -1,3 +1,4 @@
+import type { StoredTube } from '../api/tube.js';
 import { maskOf } from '../copies/location.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { withinLimit } from './call-limit.js';
@@ -34,13 +35,13 @@ export class SettleQueue {
   /** Oldest first. */
   private waiting: GrowingGroup[] = [];
   /** Of each tube, while groups grow. */
-  private readonly none = new Map<string, DeletedCopies>();
+  private readonly none = new Map<StoredTube, DeletedCopies>();
   /** Those of `waiting` that still grow. */
   private readonly growing = new Map<readonly DeletedCopy[], GrowingGroup>();
   private growUntil = 0;
   /** Waiting and certain ones. */
   private held = 0;
-  private readonly certain = new Map<string, SettledCopies[]>();
+  private readonly certain = new Map<StoredTube, SettledCopies[]>();
   private certainTimer: Timer | undefined;
   private sendTimer: Timer | undefined;
   private lookTimer: Timer | undefined;
@@ -77,7 +78,7 @@ export class SettleQueue {
   }
 
   /** What is certain by now for a tube: it rides on a call that goes there anyway. */
-  take(tube: string): SettledCopies[] {
+  take(tube: StoredTube): SettledCopies[] {
     const certain = this.certain.get(tube);
     if (!certain) return [];
     const taken = certain.splice(0, BATCH);
@@ -105,7 +106,7 @@ export class SettleQueue {
   }
 
   /** Where what was deleted alike is held, in whatever order its copies were. */
-  private groupOf(tube: string, deleted: readonly DeletedCopy[], unknown: boolean): GrowingGroup {
+  private groupOf(tube: StoredTube, deleted: readonly DeletedCopy[], unknown: boolean): GrowingGroup {
     let same = this.none.get(tube);
     if (!same) this.none.set(tube, (same = new DeletedCopies()));
     for (const copy of deleted.toSorted((a, b) => a.index - b.index)) same = same.with(copy);
@@ -164,7 +165,7 @@ export class SettleQueue {
   }
 
   /** One call after the other, so that none is long for others; while the ledger is away, it waits. */
-  private async tell(tube: string): Promise<void> {
+  private async tell(tube: StoredTube): Promise<void> {
     const ledger = this.ledger.tube(tube);
     while (!ledger.away) {
       const settled = this.take(tube);

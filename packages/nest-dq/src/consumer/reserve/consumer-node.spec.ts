@@ -14,7 +14,7 @@ import type { ConsumerReport } from '../report.js';
 import type { SharedLanes, SharedLanesOfNodes } from './shared-lanes.js';
 import type { Delivery, Taker } from './delivery.js';
 
-const TUBE = 'tube';
+const TUBE = stored('tube');
 
 /** One of the node's connections, as its wire shows it. */
 class Wire {

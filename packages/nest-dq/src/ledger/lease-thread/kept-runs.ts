@@ -1,3 +1,4 @@
+import type { StoredTube } from '../../api/tube.js';
 import { DqError } from '../../errors.js';
 import type { Clock } from '../../time/clock.js';
 import { unpackIds, unpackRuns, type KeeperMessage, type KeptRun } from './kept-run.js';
@@ -88,7 +89,8 @@ export class KeptRuns {
 
   private async renew(name: string, runs: Map<string, Kept>, batch: readonly Kept[]): Promise<void> {
     this.ledger ??= this.open();
-    const tube = this.ledger.tube(name);
+    // The messages between threads have plain texts.
+    const tube = this.ledger.tube(name as StoredTube);
     for (const kept of batch) kept.asked = true;
     try {
       await this.extend(tube, runs, batch);
