@@ -83,6 +83,11 @@ export function wrongValue(code: DqErrorCode, what: string, value: unknown, expe
   return new DqError(code, `${what} is ${show(value)}: expected ${expected}`);
 }
 
+/** The error of a name that does not exist, such as an option's, with the names that do. */
+export function unknownName(code: DqErrorCode, what: string, known: Iterable<string>): DqError {
+  return new DqError(code, `there is no ${what}: expected one of ${[...known].join(', ')}`);
+}
+
 /** A value as an error message shows it: short, quoted, never throwing. */
 export function show(value: unknown): string {
   if (typeof value === 'string')

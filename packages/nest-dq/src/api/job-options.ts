@@ -1,5 +1,5 @@
 import { resolveBackoff, type ResolvedBackoff } from '../time/backoff.js';
-import { DqError, show, wrongValue } from '../errors.js';
+import { DqError, show, unknownName, wrongValue } from '../errors.js';
 import type { JobOptions, OnDuplicate } from './job.js';
 import { parseDuration } from '../time/duration.js';
 
@@ -102,10 +102,7 @@ export function checkCount(name: string, value: unknown): number {
 export function refuseUnknown(options: object, known: ReadonlySet<string>, what: string): void {
   for (const [name, value] of Object.entries(options)) {
     if (known.has(name) || value === undefined) continue;
-    throw new DqError(
-      'DQ_BAD_OPTION',
-      `there is no ${what} option \`${name}\` (given ${show(value)}): expected one of ${[...known].join(', ')}`,
-    );
+    throw unknownName('DQ_BAD_OPTION', `${what} option \`${name}\` (given ${show(value)})`, known);
   }
 }
 

@@ -82,7 +82,7 @@ export class Disk {
 
   /** Reads all entries whose key begins so, in the order of the keys. The value begins at `VALUE`. `DQ_DISK`: damaged. */
   async read(prefix: string, each: (rest: string, value: Buffer) => void): Promise<void> {
-    const iterator = this.opened.iterator({
+    const iterator = this.checkOpen().iterator({
       gte: prefix,
       lt: `${prefix}\uffff`,
       fillCache: false,
@@ -158,19 +158,15 @@ export class Disk {
   }
 
   /** `DQ_DISK`: it is not open yet. */
-  checkOpen(): void {
+  checkOpen(): Database {
     if (!this.database) throw this.notYet();
+    return this.database;
   }
 
   /** The error of a use before it is open. */
   notYet(): DqError {
     const when = 'it is opened before the first onModuleInit, so add jobs there or later';
     return new DqError('DQ_DISK', `the folder ${this.dir} is not open yet: ${when}`);
-  }
-
-  private get opened(): Database {
-    if (!this.database) throw this.notYet();
-    return this.database;
   }
 
   private async begin(): Promise<void> {
@@ -211,7 +207,7 @@ export class Disk {
 
   private async writeBatch(): Promise<void> {
     // Chained: an array of operations costs ten times as much.
-    const operations = this.opened.batch();
+    const operations = this.checkOpen().batch();
     try {
       const batch = new DiskBatch(operations);
       for (const part of this.parts) part.collect(batch);

@@ -6,7 +6,7 @@ import { resolve as resolvePath } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { Disk } from '../disk/disk.js';
-import { DqError, wrongValue } from '../errors.js';
+import { DqError, unknownName, wrongValue } from '../errors.js';
 import { systemClock } from '../time/clock.js';
 import { parseDuration, type Duration } from '../time/duration.js';
 import { InProcessNode } from './in-process-node.js';
@@ -141,12 +141,7 @@ export class EmbeddedNode {
 
 function resolve(options: EmbeddedNodeOptions) {
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
-  if (unknown !== undefined) {
-    throw new DqError(
-      'DQ_CONFIG',
-      `there is no option \`${unknown}\`: expected one of ${OPTIONS.join(', ')}`,
-    );
-  }
+  if (unknown !== undefined) throw unknownName('DQ_CONFIG', `option \`${unknown}\``, OPTIONS);
   const { dir, patience = DEFAULT_PATIENCE, maxJobSize = MAX_JOB_SIZE, warn = () => undefined } = options;
   if ('dir' in options && (typeof dir !== 'string' || dir === ''))
     throw wrongValue('DQ_CONFIG', '`dir`', dir, 'the path of a folder');

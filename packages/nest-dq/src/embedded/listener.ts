@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, isIPv6, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { DqError, wrongValue } from '../errors.js';
+import { DqError, unknownName, wrongValue } from '../errors.js';
 
 /** What `EmbeddedNode.listen` takes. */
 export interface ListenOptions {
@@ -122,12 +122,7 @@ export function textOf({ host, port }: ListenAddress): string {
 
 function resolve(options: ListenOptions): Required<ListenOptions> {
   const unknown = Object.keys(options).find((name) => !(name in DEFAULTS));
-  if (unknown !== undefined) {
-    throw new DqError(
-      'DQ_CONFIG',
-      `there is no option \`${unknown}\`: expected one of ${Object.keys(DEFAULTS).join(', ')}`,
-    );
-  }
+  if (unknown !== undefined) throw unknownName('DQ_CONFIG', `option \`${unknown}\``, Object.keys(DEFAULTS));
   const { port = DEFAULTS.port, host = DEFAULTS.host, maxConnections = DEFAULTS.maxConnections } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw wrongValue('DQ_CONFIG', '`port`', port, 'a whole number from 0 (any free port) to 65535');

@@ -1,5 +1,5 @@
 import { Subject, type Observable } from 'rxjs';
-import { DqError, show } from '../errors.js';
+import { show, unknownName } from '../errors.js';
 import type { DelayedJob } from '../api/job.js';
 import { DqEvents, type DqEventMap, type DqEventName } from './events.js';
 import { GuardedObservable, guarded } from './guarded-observable.js';
@@ -64,7 +64,6 @@ export class EventHub extends DqEvents {
 
   private check<N extends DqEventName>(name: N): N {
     if (Object.hasOwn(this.subjects, name)) return name;
-    const known = Object.keys(this.subjects).join(', ');
-    throw new DqError('DQ_BAD_OPTION', `there is no event ${show(name)}: expected one of ${known}`);
+    throw unknownName('DQ_BAD_OPTION', `event ${show(name)}`, Object.keys(this.subjects));
   }
 }

@@ -1,5 +1,5 @@
 import type { LogLevel, LoggerService } from '@nestjs/common';
-import { DqError, show } from '../errors.js';
+import { show, unknownName } from '../errors.js';
 import { wrong } from './option-checks.js';
 
 /** One of Nest's levels; `off`: no line. */
@@ -34,11 +34,7 @@ export function resolveLogLevels(given: DqLogLevels = {}, logger: LoggerService)
   for (const [name, level] of Object.entries(given) as [keyof DqLogLevels, DqLogLevel | undefined][]) {
     if (level === undefined) continue;
     if (!Object.hasOwn(levels, name)) {
-      const names = Object.keys(levels).join(', ');
-      throw new DqError(
-        'DQ_CONFIG',
-        `there is no \`logLevels.${name}\` (given ${show(level)}): expected one of ${names}`,
-      );
+      throw unknownName('DQ_CONFIG', `\`logLevels.${name}\` (given ${show(level)})`, Object.keys(levels));
     }
     if (level !== 'off' && !LEVELS.includes(level))
       throw wrong(`\`logLevels.${name}\``, level, `one of ${LEVELS.join(', ')}, off`);

@@ -1,4 +1,4 @@
-import { DqError, show } from '../errors.js';
+import { DqError, show, unknownName } from '../errors.js';
 
 /** The options of a call. `DQ_BAD_OPTION`: one has a name that the call does not know. */
 export function checkObject<T extends object>(
@@ -12,10 +12,7 @@ export function checkObject<T extends object>(
   }
   const unknown = Object.keys(options).find((name) => !(known as readonly string[]).includes(name));
   if (unknown === undefined) return options;
-  throw new DqError(
-    'DQ_BAD_OPTION',
-    `there is no ${JSON.stringify(unknown)} in ${what}: expected one of ${known.join(', ')}`,
-  );
+  throw unknownName('DQ_BAD_OPTION', `${JSON.stringify(unknown)} in ${what}`, known);
 }
 
 export function checkBoolean(name: string, value: unknown): void {
