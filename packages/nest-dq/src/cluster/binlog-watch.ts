@@ -10,9 +10,9 @@ interface Counters {
 }
 
 /**
- * Tells from the counters of one server process whether its log works. beanstalkd switches its log off when it cannot
- * be written, until it is restarted, and goes on to answer INSERTED and DELETED. A working log gets a record for each
- * put and each deletion at least, so fewer records than those mean that it stopped. A server without a log never stops.
+ * Tells from the counters of one server process whether its log works. When beanstalkd cannot write its log, it switches it
+ * off until a restart, and goes on to answer INSERTED and DELETED. A working log gets at least one record for each put and
+ * each deletion, so fewer records mean that it stopped. A server without a log never stops.
  */
 export class BinlogWatch {
   private last: Counters | undefined;
@@ -28,7 +28,7 @@ export class BinlogWatch {
     return this.isStopped;
   }
 
-  /** To be called with the answers of the one process, in their order. */
+  /** Call it with the answers of one process, in their order. */
   learn(stats: Stats): void {
     const { last } = this;
     const now = countersOf(stats);
@@ -40,14 +40,14 @@ export class BinlogWatch {
     // A job whose put was answered BURIED is counted in two states.
     const deletions = Math.max(0, puts - (now.jobs - last.jobs));
     if (records < puts + deletions) this.isStopped = true;
-    else if (records > 0) this.isStopped = false; // so it was thought to have stopped, and did not
+    else if (records > 0) this.isStopped = false; // it was only suspected to have stopped
   }
 
-  /** The server gave an answer that it gives when it cannot write its log, which must now be seen to advance. */
+  /** The server gave an answer that tells of a log that cannot be written. From now on the log must be seen to advance. */
   doubt(): void {
     if (!this.isThere) return;
     this.isStopped = true;
-    this.last = undefined; // the record that failed is counted too
+    this.last = undefined; // the server counts the failed record too
   }
 }
 

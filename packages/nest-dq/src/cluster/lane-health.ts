@@ -1,7 +1,7 @@
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 import type { Clock } from '../time/clock.js';
 
-/** Tries in a row. With one that fails, the node may have gone away a moment ago. */
+/** Tries in a row. After one failure the node may just have gone away. */
 const CERTAIN = 2;
 /** Milliseconds. */
 const TELL_EVERY = 60_000;
@@ -9,11 +9,11 @@ const MOST_NAMES = 5;
 const OWN_LIMIT = /\bE[MN]FILE\b/;
 
 /**
- * Whether a node takes the connections that reserve. At its limit of open files beanstalkd accepts none, so that those
- * it has go on, and a new one stands at the system's door without an answer.
+ * Whether a node takes connections that reserve. At its limit of open files beanstalkd accepts no more: open connections go
+ * on, and a new one gets no answer.
  */
 export class LaneHealth {
-  /** By tube: tries in a row that failed. */
+  /** Failed tries in a row, by tube. */
   private readonly failures = new Map<string, number>();
   private error: BeanstalkError | undefined;
   private toldAt = -Infinity;
@@ -31,7 +31,7 @@ export class LaneHealth {
       : `no connection for reserving can be opened for ${named(tubes)} (${this.error?.message})`;
   }
 
-  /** A tube's connection was lost, or the node refused something, before it could reserve. */
+  /** A tube's connection was lost, or got a refusal, before it could reserve. */
   refused(tube: string, error: BeanstalkError): void {
     const failures = (this.failures.get(tube) ?? 0) + 1;
     this.failures.set(tube, failures);
@@ -42,12 +42,12 @@ export class LaneHealth {
     this.trouble(`${this.problem}, so jobs run late, from other nodes, or not at all; ${adviceOn(error)}`);
   }
 
-  /** The tube's connection reserves, or the tube wants none any more. */
+  /** The tube's connection reserves, or the tube needs none any more. */
   done(tube: string): void {
     this.failures.delete(tube);
   }
 
-  /** The node is away, which is said by others. */
+  /** The node is away. That is told elsewhere. */
   forget(): void {
     this.failures.clear();
   }

@@ -1,17 +1,17 @@
 import type { ClusterNode } from './cluster-node.js';
 
 export interface Placement {
-  /** How many copies to store: the first takes the primary. */
+  /** How many copies to store. The first node takes the primary. */
   readonly copies: number;
-  /** The nodes in the order in which they are tried; those past `copies` replace one that fails. */
+  /** The nodes in the order in which they are tried. Nodes after the first `copies` replace one that fails. */
   readonly nodes: readonly ClusterNode[];
   /** How many of them, from the front, are healthy. */
   readonly healthy: number;
 }
 
 /**
- * Chooses the nodes of one job: healthy ones, each in turn the primary's. A node that is down is a last resort: it is
- * tried only when the healthy ones cannot make `minWritten`. Of two nodes that are one server only the first is tried.
+ * Chooses the nodes of one job: healthy ones, and each takes the primary in turn. A node that is down is a last resort: it
+ * is tried only if the healthy ones cannot make `minWritten`. If two nodes are one server, only the first is tried.
  */
 export function place(
   nodes: readonly ClusterNode[],
@@ -19,7 +19,7 @@ export function place(
   replicas: number,
   minWritten: number,
 ): Placement {
-  // The way of nearly all.
+  // Nearly always.
   if (nodes.every((node) => node.writable)) {
     return { copies: Math.min(replicas, nodes.length), nodes: rotated(nodes, turn), healthy: nodes.length };
   }

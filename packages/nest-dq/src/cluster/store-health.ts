@@ -2,12 +2,12 @@ import type { Stats } from '../beanstalk/codec/yaml.js';
 import type { Clock } from '../time/clock.js';
 import { BinlogWatch } from './binlog-watch.js';
 
-/** Milliseconds. How long a node that refused to store is left alone. */
+/** Milliseconds. After a refusal to store, a node gets no copies for so long. */
 const REFUSAL_PAUSE = 5_000;
-/** Why a copy was not stored, or a node is no good: for people. */
+/** Why a copy was not stored, or a node is unfit: for people. */
 export const LOG_STOPPED = 'its binlog has stopped';
 
-/** Whether what a node stores is stored: it did not refuse lately, and its log, if it has one, works. */
+/** Whether a node stores for sure: it did not refuse lately, and its log works, if it has one. */
 export class StoreHealth {
   private binlog = new BinlogWatch();
   private instance: string | undefined;
@@ -15,12 +15,12 @@ export class StoreHealth {
   private refusal = '';
   private twin: string | undefined;
   private noRoom = false;
-  /** Jobs that were ever put, as the first answer after the refusal told. */
+  /** How many jobs were ever put, as of the first answer after the refusal. */
   private putsThen: number | undefined;
 
   constructor(
     private readonly clock: Clock,
-    /** Called once for each time it begins. */
+    /** Called once each time that a problem begins. */
     private readonly trouble: (message: string) => void,
   ) {}
 
@@ -28,7 +28,7 @@ export class StoreHealth {
     return this.problem === undefined;
   }
 
-  /** Why it is not good, in a few words. */
+  /** Why it is unfit, in a few words. */
   get problem(): string | undefined {
     if (this.unfit !== undefined) return this.unfit;
     return this.clock.now() < this.refusedUntil ? `it refuses to store (${this.refusal})` : undefined;
@@ -39,7 +39,7 @@ export class StoreHealth {
     return this.noRoom;
   }
 
-  /** Why nothing that is put there counts as a copy. */
+  /** Why no put there counts as a copy. */
   get unfit(): string | undefined {
     if (this.twin !== undefined) return `it is the same server as ${this.twin}`;
     return this.logStopped ? LOG_STOPPED : undefined;
@@ -54,12 +54,12 @@ export class StoreHealth {
     return this.binlog.there;
   }
 
-  /** Nothing that the server stored or deleted since then survives its restart. */
+  /** The server's restart undoes everything that it stored or deleted since then. */
   get logStopped(): boolean {
     return this.binlog.stopped;
   }
 
-  /** The first answer on a new connection: a process that was restarted begins anew. */
+  /** The first answer of a new connection. After a restart of the server everything begins anew. */
   greeted(instance: string, stats: Stats): void {
     if (instance !== this.instance) {
       this.instance = instance;
@@ -75,7 +75,7 @@ export class StoreHealth {
     if (this.noRoom) this.lookForRoom(Number(stats['total-jobs'] ?? 0));
   }
 
-  /** A put, or what is to be noted in the log, was answered with this word, so the next puts go elsewhere for a while. */
+  /** A command that the log must note was answered with this word, so the next puts go elsewhere for a while. */
   refused(word: string): void {
     if (this.hasLog && (word === 'OUT_OF_MEMORY' || word === 'INTERNAL_ERROR')) {
       this.noRoom = true;

@@ -1,16 +1,16 @@
 /**
- * When each copy of a job surfaces on its node, and in which order: pure rules that the producer and the consumer share.
+ * When each copy of a job surfaces on its node, and in which order. Pure rules for the producer and the consumer.
  * The primary surfaces up to a second early and is held until the millisecond; a backup surfaces later and is never held.
  */
 
-/** Milliseconds. A primary that surfaces this much too early by a node's clock costs less than one that surfaces too late. */
+/** Milliseconds. A primary surfaces so much earlier by the node's clock: too early costs less than too late. */
 const EARLY = 25;
 /**
- * Milliseconds. The same of a backup, which its stagger keeps from being early at all: so a put that takes long, and a
- * pick-up on a busy machine, are within the promised second.
+ * Milliseconds. The same for a backup, which its stagger keeps from being early at all. So it surfaces within the promised
+ * second even after a slow put or a slow pick-up on a busy machine.
  */
 const EARLY_BACKUP = 250;
-/** Between the priorities of a backup and of a primary that are due at once, in seconds. */
+/** Seconds between the priorities of a backup and of a primary that are due at the same time. */
 const BACKUP_HANDICAP = 60;
 const SECONDS_BITS = 30;
 const EPOCH_2020 = Date.UTC(2020, 0, 1) / 1000;

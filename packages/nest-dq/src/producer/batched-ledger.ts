@@ -18,12 +18,12 @@ import type { Clock } from '../time/clock.js';
 
 /** A script blocks Redis while it runs. */
 const LARGEST_BATCH = 256;
-/** Script calls under way. What comes meanwhile waits here, where no deadline runs, and goes as one when the next may. */
+/** Script calls under way. Later requests wait here, where no deadline runs, and go together with the next call. */
 const MOST_UNDER_WAY = 2;
 
 /**
- * What many calls ask the ledger about one job each, as few script calls: one for all that is asked of a tube in a tick,
- * and for all that comes while others are under way.
+ * Sends the requests of many calls, of one job each, with few script calls: one for all requests of a tube in a tick, and for
+ * all that come while other calls are under way.
  */
 export class BatchedLedger {
   private readonly tubes = new Map<StoredTube, BatchedTube>();
@@ -54,7 +54,7 @@ export class BatchedTube {
   readonly letter: (ref: LetterRef) => Promise<Letter | undefined>;
   readonly discard: (ref: LetterRef) => Promise<Letter | undefined>;
 
-  /** `idle`: nothing is asked any more. */
+  /** `idle`: all requests are answered. */
   constructor(ledger: TubeLedger, clock: Clock, idle: () => void) {
     const batchers: { readonly size: number }[] = [];
     const ended = () => {

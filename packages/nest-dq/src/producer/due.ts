@@ -4,7 +4,7 @@ import { parseDuration, type Duration } from '../time/duration.js';
 import { parseWhen, showInstant, type When } from '../time/instant.js';
 import { checkObject } from './call-options.js';
 
-/** When something is due, given ledger time at the call; both in whole ms. `DQ_PAST_TIME`, `DQ_TOO_FAR`. */
+/** Makes the due time from ledger time at the call; both in whole ms. `DQ_PAST_TIME`, `DQ_TOO_FAR`. */
 export type Due = (now: number) => number;
 
 /** Milliseconds. `at(…, new Date())` would otherwise always be in the past. */
@@ -37,7 +37,7 @@ export function dueAt(when: When, allowPast: boolean): Due {
   };
 }
 
-/** Of a reschedule. `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
+/** For a reschedule. `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
 export function dueAgain(when: When | { readonly delay: Duration }, allowPast: boolean): Due {
   if (typeof when === 'string') {
     throw new DqError(

@@ -5,8 +5,8 @@ import { checkPayload, type Checked } from '../api/schema.js';
 import { isThenable } from '../structures/thenable.js';
 
 /**
- * Throws `DQ_BAD_PAYLOAD` where the tube's schema refuses what a handler would read, or fails itself; a promise of that
- * only for a schema that answers later. What the schema returns is not stored.
+ * Throws `DQ_BAD_PAYLOAD` if the tube's schema refuses the payload as a handler would read it, or fails itself. Returns a
+ * promise only for a schema that answers later. The value that the schema returns is not stored.
  */
 export function refuseInvalid(
   schema: StandardSchemaV1,

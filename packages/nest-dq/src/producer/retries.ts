@@ -1,7 +1,7 @@
 import { DqError, factOf, type DqErrorCode } from '../errors.js';
 import type { Clock, Timer } from '../time/clock.js';
 
-/** So many calls wait for their next try at most, with so many bytes of payloads; what comes then fails. */
+/** At most so many calls wait for their next try, with so many bytes of payloads. Any more fail. */
 const MOST_CALLS = 50_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 /** Milliseconds from the end of a try to the next of the same call, at least. */
@@ -11,18 +11,18 @@ const LOOK_EVERY = 50;
 /** Tries under way: few while they fail, twice as many with each that succeeds. */
 const FEWEST_UNDER_WAY = 16;
 const MOST_UNDER_WAY = 512;
-/** What servers may mend; with `indeterminate: false` nothing came of the call. */
+/** Failures that pass when servers come back. With `indeterminate: false` the call had no effect. */
 const PASSING: ReadonlySet<DqErrorCode> = new Set(['DQ_TOO_FEW_COPIES', 'DQ_LEDGER_DOWN', 'DQ_NO_COPY']);
 
-/** A call as far as it matters to its next try. */
+/** What the next try of a call depends on. */
 export interface PatientCall {
   /** Milliseconds, counted from the first failure. */
   readonly patience: number;
-  /** Of calls that belong together: their patience counts from the first failure since one of them went well. */
+  /** For calls that belong together: their patience counts from the first failure since one of them succeeded. */
   readonly together?: Together;
-  /** Of the payload that waits. @default 0 */
+  /** Bytes of the payload that waits. @default 0 */
   readonly bytes?: number;
-  /** It comes to the same however often it is asked, so that an unknown outcome is no reason to stop. @default false */
+  /** It may be repeated without harm, so that an unknown outcome is no reason to stop. @default false */
   readonly repeatable?: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface Together {
 }
 
 interface Waiting {
-  /** By the clock: when its patience is over, unless others get on. */
+  /** By the clock: when its patience is over, unless other calls succeed. */
   readonly until: number;
   readonly patience: number;
   readonly notBefore: number;
@@ -40,9 +40,9 @@ interface Waiting {
 }
 
 /**
- * Calls of which nothing came because servers were away: each is tried again until its patience is over. They go on in
- * their order, some at a time; for as long as that gets on, patience is over only for those whose own try fails, so that a
- * burst of any length is worked off. Nothing of this costs a call that succeeds at once.
+ * Tries calls again that had no effect because servers were away, each until its patience is over. They go on in their order,
+ * some at a time. While some of them succeed, a call fails for its patience only after its own try has failed: so a burst of
+ * any length is worked off. A call that succeeds at once costs nothing here.
  */
 export class Retries {
   private readonly waiting = new Set<Waiting>();
@@ -65,8 +65,8 @@ export class Retries {
   }
 
   /**
-   * What comes of a call whose first try ended with `failure`. The error says how often it was tried, and for how long.
-   * `DQ_OVERLOADED`: too much waits already.
+   * The result of a call whose first try ended with `failure`. The error says how often it was tried, and for how long.
+   * `DQ_OVERLOADED`: too many calls wait already.
    */
   async again<T>(failure: unknown, call: PatientCall, attempt: () => Promise<T>): Promise<T> {
     if (!isPassing(failure, call)) throw failure;
@@ -82,7 +82,7 @@ export class Retries {
     }
   }
 
-  /** What waits fails. Idempotent. */
+  /** All calls that wait fail. Idempotent. */
   close(): void {
     this.closed = true;
     this.timer?.cancel();

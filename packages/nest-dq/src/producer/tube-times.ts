@@ -4,10 +4,10 @@ import type { Clock } from '../time/clock.js';
 
 /** Milliseconds. How long a first add waits for ledger time. */
 const TIME_LIMIT = 500;
-/** Tubes. Beyond that all are asked for once more, which is answered at once. */
+/** Tubes. With more, all are asked for once more, and are answered at once. */
 const MOST_KNOWN = 1_000;
 
-/** Of which tubes ledger time was read: the first call of each waits for that a little. */
+/** Remembers for which tubes ledger time was read. The first call of each tube waits a little for that. */
 export class TubeTimes {
   private readonly known = new Set<StoredTube>();
   private readonly asked = new Map<StoredTube, Promise<void>>();
@@ -17,7 +17,7 @@ export class TubeTimes {
     private readonly clock: Clock,
   ) {}
 
-  /** Undefined: there is nothing to wait for. */
+  /** Undefined: no wait is needed. */
   learning(tube: StoredTube): Promise<void> | undefined {
     return this.known.has(tube) ? undefined : (this.asked.get(tube) ?? this.learn(tube));
   }
@@ -31,7 +31,7 @@ export class TubeTimes {
         this.asked.delete(tube);
         resolve();
       };
-      // After that the machine's clock has to do.
+      // After that the machine's clock must serve.
       const limit = this.clock.after(TIME_LIMIT, go);
       this.ledger.tube(tube).readTime().then(go, go);
     });

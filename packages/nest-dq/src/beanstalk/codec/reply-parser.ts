@@ -43,7 +43,7 @@ export interface Reply {
 interface Word {
   readonly bytes: Buffer;
   readonly shape: Shape;
-  /** The reply of the word alone, shared by all that need no more. */
+  /** The reply of the word alone, shared by all replies without arguments. */
   readonly bare: Reply;
 }
 
@@ -70,7 +70,7 @@ const WORDS_BY_FIRST: readonly (readonly Word[])[] = Array.from({ length: 256 },
 
 /**
  * Bytes to replies, however they are split: `feed` a chunk, then ask for `next` until it has none.
- * A body that came in one chunk is a view of that chunk, which must not be changed afterwards; any other has its own memory.
+ * A body that came in one chunk is a view of that chunk, which must not be changed afterwards. Any other has its own memory.
  */
 export class ReplyParser {
   private chunk: Buffer = NOTHING;
@@ -78,7 +78,7 @@ export class ReplyParser {
   /** A line that began in an earlier chunk. */
   private readonly line = Buffer.allocUnsafeSlow(LONGEST_LINE);
   private lineLength = 0;
-  /** The word and value of the line just read, when a body follows, and the body's length. */
+  /** If a body follows: the word and the value of its line, and the body's length. */
   private word: Word | undefined;
   private value = '';
   private size = 0;
@@ -101,7 +101,7 @@ export class ReplyParser {
     return this.readBody(this.word);
   }
 
-  /** The reply of a line that is all of it. Otherwise undefined, and `word` is set if the line was complete. */
+  /** The reply, if the line is all of it. Otherwise undefined, and `word` is set if the line was complete. */
   private readLine(): Reply | undefined {
     const chunk = this.chunk;
     const start = this.at;
@@ -201,7 +201,7 @@ export class ReplyParser {
     return body;
   }
 
-  /** A chunk that was read to its end must not be kept alive by an idle connection. */
+  /** An idle connection must not keep a chunk in memory that was read to its end. */
   private letGo(): void {
     this.chunk = NOTHING;
     this.at = 0;
