@@ -56,13 +56,13 @@ export class RecordingConnection {
 type Done = (error: BeanstalkError | undefined, value: never) => void;
 
 /** An open lane over a connection that records; what was said to open it is forgotten. */
-export function recordingLane(events: Partial<LaneEvents> = {}): {
+export function recordingLane(events: Partial<LaneEvents> & { readonly full?: boolean } = {}): {
   lane: Lane;
   connection: RecordingConnection;
   said: string[];
 } {
   const connection = new RecordingConnection();
-  const all: LaneEvents = {
+  const all: LaneEvents & { full: boolean } = {
     opened: () => undefined,
     refused: () => undefined,
     freed: () => undefined,

@@ -143,23 +143,24 @@ export class TubeConsumer {
 
   /** All that can follow a claim. */
   private claimed(delivery: Delivery, answer: ClaimAnswer, sent: Sent): void {
-    const { ledger, lease, handling } = this.context;
-    const { header } = delivery;
+    const { context } = this;
+    const { ledger, lease, handling } = context;
+    const { index, due, attempts = handling.attempts } = delivery.header;
     switch (answer.kind) {
       case 'run':
         return this.starts.add(new Run(delivery, answer, sent.ledgerTime, sent.at + lease - LEASE_RESERVE));
       case 'wait':
         return this.keepUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
-        return delivery.release(busyPause(header.index, answer, this.context));
+        return delivery.release(busyPause(index, answer, context));
       case 'gone':
         return this.deleter.delete(delivery, false); // who ended the job could not delete it
       case 'dead':
-        if (answer.fresh) this.reportDead(delivery, 'attempts', header.attempts ?? handling.attempts);
-        return this.bury(delivery);
       case 'stale':
-        this.reportDead(delivery, 'stale', 0);
-        return this.bury(delivery);
+        if (answer.kind === 'stale') reportDeath(context, delivery, { why: 'stale', due, attempt: 0 });
+        else if (answer.fresh) reportDeath(context, delivery, { why: 'attempts', due, attempt: attempts });
+        delivery.bury();
+        return this.burials.add(delivery);
     }
   }
 
@@ -195,7 +196,7 @@ export class TubeConsumer {
       this.deleter.deleteVoid({ id: run.id, generation }, places);
     }
     if (answer === 'refused') return this.lose(run);
-    this.forget(run);
+    this.executor.forget(run);
     reportRun(this.context, run, answer);
     switch (answer === 'over' ? 'over' : completion.kind) {
       case 'done':
@@ -218,7 +219,7 @@ export class TubeConsumer {
 
   /** Another run has taken over: the lease was lost. */
   private lose(run: Run): void {
-    this.forget(run);
+    this.executor.forget(run);
     loseLease(this.context, run); // told here too, as nobody may have asked before the handler ended
     run.delivery.release(leasePause(run.delivery.header.index, this.context));
     this.changed();
@@ -232,20 +233,6 @@ export class TubeConsumer {
     if (delay > 0 || this.reserver.releasesAll) return delivery.release(delay);
     delivery.due = due;
     if (delivery.held) this.claims.hold(delivery);
-  }
-
-  private reportDead(delivery: Delivery, why: 'attempts' | 'stale', attempt: number): void {
-    reportDeath(this.context, delivery, { why, due: delivery.header.due, attempt });
-  }
-
-  private bury(delivery: Delivery): void {
-    delivery.bury();
-    this.burials.add(delivery);
-  }
-
-  private forget(run: Run): void {
-    const { runs } = this.context;
-    if (runs.get(run.id) === run) runs.delete(run.id);
   }
 
   // ── what happens around deliveries ──

@@ -20,8 +20,6 @@ export interface LaneEvents {
   lost(deliveries: Delivery[]): void;
   /** A release ended as BURIED: the copy is out of everybody's reach until it is kicked. */
   strayed(copyId: string): void;
-  /** The server has no room to note a release or a burial in its log. */
-  readonly full: boolean;
   /** A copy that it could not note, which stays held for so many seconds. */
   keep(delivery: Delivery, seconds: number): void;
   /** It refused one all the same: the copy is out of everybody's reach until its restart. */
@@ -62,6 +60,11 @@ export class Lane {
 
   get idle(): boolean {
     return !this.opening && !this.waiting && !this.closed && this.deliveries.size === 0 && this.unknown === 0;
+  }
+
+  /** It can wait, or soon will. */
+  get free(): boolean {
+    return this.idle || this.opening;
   }
 
   /** It answers no more, although it may not have been forgotten yet. */
@@ -140,7 +143,7 @@ export class Lane {
 
   /** Lets a copy go that was never held. `delay` in whole seconds. */
   putBack(copyId: string, priority: number, delay: number, done: (released: boolean) => void): void {
-    this.connection.release(copyId, priority, this.events.full ? 0 : delay, (error, reply) => {
+    this.connection.release(copyId, priority, this.logWrites.full ? 0 : delay, (error, reply) => {
       if (reply === 'BURIED') this.events.strayed(copyId);
       if (error) this.failed(error);
       done(!error && reply === 'RELEASED');

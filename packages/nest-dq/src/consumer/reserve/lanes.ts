@@ -52,8 +52,8 @@ export class Lanes implements LaneEvents {
   /** Copies under way from one lane to another. */
   private handing = 0;
   private stopListening: (() => void) | undefined;
-  /** A lane was lost a moment ago: the control connection may not have noticed yet that the node is gone. */
-  private reopening = false;
+  /** One was lost, or could not be opened, a moment ago: the control connection may not know yet that the node is gone. */
+  paused = false;
   private reopenAfter = FIRST_REOPEN;
   private readonly timers = new Set<Timer>();
 
@@ -79,11 +79,6 @@ export class Lanes implements LaneEvents {
     return this.lanes.some(({ opening }) => opening);
   }
 
-  /** One was lost, or could not be opened, a moment ago. */
-  get paused(): boolean {
-    return this.reopening;
-  }
-
   get none(): boolean {
     return this.lanes.length === 0;
   }
@@ -94,7 +89,12 @@ export class Lanes implements LaneEvents {
 
   /** Idempotent. */
   start(): void {
-    this.stopListening ??= this.node.listen({ up: () => this.cameUp() });
+    this.stopListening ??= this.node.listen({
+      up: () => {
+        this.endWaits();
+        this.reopen();
+      },
+    });
     this.node.start();
   }
 
@@ -104,7 +104,7 @@ export class Lanes implements LaneEvents {
     this.stopListening = undefined;
     for (const timer of this.timers) timer.cancel();
     this.timers.clear();
-    this.reopening = false;
+    this.paused = false;
     for (const tube of this.user.tubes) this.node.lanes.done(tube);
     this.endWaits();
   }
@@ -163,7 +163,7 @@ export class Lanes implements LaneEvents {
 
   /** The lane that holds least, but not the last one that could still wait while another can take more. */
   refillLane(): Lane | undefined {
-    const free = this.lanes.filter(isFree).length;
+    const free = this.lanes.filter(({ free }) => free).length;
     const spare = this.mayOpen || free > 1;
     const holder = this.leastHolding((lane) => lane.held < MOST_HELD && (spare || !lane.idle));
     if (holder) return holder;
@@ -174,8 +174,6 @@ export class Lanes implements LaneEvents {
   endWaits(): void {
     for (const lane of Array.from(this.lanes)) if (lane.waiting) lane.close();
   }
-
-  // ── what the lanes bring ──
 
   opened(): void {
     this.reopenAfter = FIRST_REOPEN;
@@ -197,61 +195,50 @@ export class Lanes implements LaneEvents {
   }
 
   strayed(copyId: string): void {
-    this.report.nodeTrouble(
-      this.node.endpoint,
-      `a release was answered BURIED (out of memory, or the log cannot be written)`,
-    );
+    this.tellTrouble(`a release was answered BURIED (out of memory, or the log cannot be written)`);
     this.later(KICK_AFTER, () => this.node.kickJob(copyId));
-  }
-
-  get full(): boolean {
-    return this.node.full;
   }
 
   keep(delivery: Delivery, seconds: number): void {
     const wait = Math.min(KEEP_FOR, seconds);
     this.later(wait * 1_000, () => {
-      if (this.full && seconds > wait) this.keep(delivery, seconds - wait);
+      if (this.node.full && seconds > wait) this.keep(delivery, seconds - wait);
       else delivery.release(0);
     });
   }
 
   stranded({ code }: BeanstalkError): void {
     this.node.refused(code);
-    this.report.nodeTrouble(
-      this.node.endpoint,
-
+    this.tellTrouble(
       `it refused to take a copy back (${code}), which is out of reach until it is restarted: make room on its disk, then restart it`,
     );
   }
 
   /** Rules 3 and 4. */
   private awaited(lane: Lane, reserved: Reserved): void {
-    const another = this.mayOpen || this.lanes.some((other) => other !== lane && isFree(other));
+    const another = this.mayOpen || this.lanes.some((other) => other !== lane && other.free);
     const holder = another
       ? undefined
       : this.leastHolding((other) => other !== lane && other.held < MOST_HELD);
-    if (!holder) return this.user.awaited(lane, reserved);
-    const envelope = unwrap(reserved.body);
-    if (typeof envelope === 'string') return this.user.awaited(lane, reserved);
+    const envelope = holder && unwrap(reserved.body);
+    if (!envelope || typeof envelope === 'string') return this.user.awaited(lane, reserved);
     const { priority, due, index } = envelope.header;
     this.handing++;
+    const handed = () => {
+      this.handing--;
+      this.user.handed();
+    };
     lane.putBack(reserved.id, copyPriority(priority, due, index), 1, (released) => {
-      if (!released) return this.handed();
+      if (!released) return handed();
       holder.take(reserved.id, (taken) => {
         if (taken) this.user.awaited(holder, taken);
-        this.handed();
+        handed();
       });
     });
   }
 
-  private handed(): void {
-    this.handing--;
-    this.user.handed();
-  }
-
   private get mayOpen(): boolean {
-    return this.lanes.length < this.most && !this.reopening;
+    return this.lanes.length < this.most && !this.paused;
   }
 
   private leastHolding(fits: (lane: Lane) => boolean): Lane | undefined {
@@ -279,9 +266,9 @@ export class Lanes implements LaneEvents {
   private gone(lane: Lane, reason: BeanstalkError): void {
     this.lanes = this.lanes.filter((other) => other !== lane);
     const meant = reason.code === 'CLOSED' && !lane.opening;
-    this.reopening ||= !meant && this.stopListening !== undefined;
+    this.paused ||= !meant && this.stopListening !== undefined;
     lane.forget();
-    if (!this.reopening || meant) return;
+    if (!this.paused || meant) return;
     this.later(this.reopenAfter, () => this.reopen());
     if (!lane.opening) return;
     // A node at its limit of open files spends its time on refusing: it is not to be asked more and more.
@@ -290,13 +277,12 @@ export class Lanes implements LaneEvents {
     this.user.notOpened();
   }
 
-  private cameUp(): void {
-    this.endWaits();
-    this.reopen();
+  private tellTrouble(message: string): void {
+    this.report.nodeTrouble(this.node.endpoint, message);
   }
 
   private reopen(): void {
-    this.reopening = false;
+    this.paused = false;
     this.user.reopen();
   }
 
@@ -308,9 +294,4 @@ export class Lanes implements LaneEvents {
     });
     this.timers.add(timer);
   }
-}
-
-/** It can wait, or soon will. */
-function isFree({ idle, opening }: Lane): boolean {
-  return idle || opening;
 }

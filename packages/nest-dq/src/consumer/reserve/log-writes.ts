@@ -27,6 +27,11 @@ export class LogWrites {
     private readonly node: { readonly full: boolean },
   ) {}
 
+  /** The server has no room to note a release or a burial. */
+  get full(): boolean {
+    return this.node.full;
+  }
+
   add(write: LogWrite): void {
     this.queue.push(write);
     if (this.open === 0) this.next();

@@ -57,6 +57,12 @@ export class Executor {
     this.end(run, this.outcomeOf(run, error));
   }
 
+  /** The ledger has answered to the run's completion. */
+  forget(run: Run): void {
+    const { runs } = this.context;
+    if (runs.get(run.id) === run) runs.delete(run.id);
+  }
+
   /** Raises the signal of every handler that still runs: the drain limit is over. */
   abortAll(reason: DqError): void {
     this.shuttingDown = true;
