@@ -108,6 +108,14 @@ everyLedger((jobs) => {
     expectAbout(await forgottenIn(), SETTINGS.doneTtl);
   });
 
+  it('stays asked to stop when a later revoke does not ask', async () => {
+    ref = await run({ generation: await add() });
+    await revokeKey({ abort: true });
+    next = await add();
+    await revokeKey();
+    await expect(extend(ref)).resolves.toBe('abort');
+  });
+
   it('is asked to stop by a revoke, before the replacement or after; its successor is not', async () => {
     ref = await run({ generation: await add() });
     await revokeKey({ abort: true });

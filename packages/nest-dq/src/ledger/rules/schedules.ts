@@ -130,10 +130,11 @@ export function revoke(records: Records, request: RevokeRequest, time: Moment): 
   else if (!known) record.unknownEnd = due + doneTtl <= now;
   const running = state === 'running' && record.leaseEnd > now;
   const held = record.holdEnd > now;
+  const wasAsked = record.abortAsked;
   const revoked = running ? undefined : scheduleOf(record, now);
   if (running) record.noFurtherStart = true;
   else endRun(record, 'revoked');
-  record.abortAsked = (running || held) && (record.abortAsked || request.abort);
+  record.abortAsked = (running || held) && (wasAsked || request.abort);
   if (committed === born) owe(record, due, owed);
   record.places = running ? record.places : [];
   records.write(id, record, time);

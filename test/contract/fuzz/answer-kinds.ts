@@ -1,0 +1,66 @@
+import type { RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
+
+/** What was asked and answered, as far as it makes a difference. */
+export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): string {
+  const { kind, why, fresh, replaced, already, result, state } = (answer ?? {}) as Readonly<
+    Record<string, unknown>
+  >;
+  switch (verb) {
+    case 'claim':
+      return `claim: ${kind as string}${fresh === true ? ', now' : ''}`;
+    case 'complete':
+      return `complete ${(request as RequestOf<'complete'>).outcome.kind}: ${answer as string}`;
+    case 'open':
+    case 'commit': {
+      const { by } = (request as RequestOf<'open'>).opening;
+      const more = already ? ', already' : replaced ? ', replaced' : '';
+      return `${verb} ${by}: ${(why ?? kind) as string}${more}`;
+    }
+    case 'extend':
+    case 'abort':
+      return `${verb}: ${answer as string}`;
+    case 'revoke':
+      return `revoke: ${result as string}`;
+    case 'find':
+      return `find: ${(state ?? 'none') as string}`;
+    case 'letters': {
+      const { letters, more } = answer as { letters: unknown[]; more: boolean };
+      return `letters: ${more ? 'more' : letters.length > 0 ? 'some' : 'none'}`;
+    }
+    default:
+      return `${verb}: ${answer === undefined ? 'nothing' : 'a letter'}`;
+  }
+}
+
+function kinds(what: string, answers: string): string[] {
+  return answers.split(' | ').map((answer) => `${what}: ${answer}`);
+}
+
+/** All that must be reached. */
+export const KINDS: readonly string[] = [
+  ...kinds('claim', 'run | wait | busy | gone | dead | dead, now | stale'),
+  ...kinds('extend', 'ok | refused | abort'),
+  ...['done', 'retry', 'back', 'dead', 'again', 'later'].flatMap((kind) =>
+    kinds(`complete ${kind}`, 'ok | over | refused'),
+  ),
+  ...kinds('open add', 'opened | taken'),
+  ...kinds('open move', 'opened | unknown | changed | running | done | revoked | dead'),
+  ...kinds('open revive', 'opened | unknown | changed | running | done | revoked'),
+  ...kinds('open again', 'opened | unknown | lost | revoked'),
+  ...kinds(
+    'commit add',
+    'committed | committed, replaced | committed, already | taken | changed | overtaken | revoked',
+  ),
+  ...kinds(
+    'commit move',
+    'committed, replaced | committed, already | changed | overtaken | revoked | running | done | dead',
+  ),
+  ...kinds('commit revive', 'committed | committed, already | changed | revoked'),
+  ...kinds('abort', 'aborted | started | full'),
+  ...kinds('revoke', 'unknown | revoked | running | done | dead'),
+  ...kinds('find', 'none | waiting | running | done | revoked | dead'),
+  ...kinds('letters', 'none | some | more'),
+  ...['letter', 'discard'].flatMap((verb) => kinds(verb, 'nothing | a letter')),
+  ...kinds('settle', 'nothing'),
+  ...kinds('buried', 'nothing'),
+];
