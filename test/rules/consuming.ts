@@ -128,19 +128,15 @@ export const CONSUMING: readonly Rule[] = [
         'is shut at once when the ledger is away, and suspends after a second',
         ['consumer/ledger-gate.ts', "this.changed('suspended');", ''],
       ),
-      ...unit(
-        'consumer/tube-consumer-ledger.spec.ts',
+      ...[
         'runs nothing, and gives everything to others after a second, at once',
-        ['consumer/tube-consumer.ts', 'return this.claims.releaseAll();', 'return;'],
-      ),
-      ...unit(
-        'consumer/tube-consumer-ledger.spec.ts',
         'reserves no more, and lets go at once of what an open wait still brings',
-        [
-          'consumer/tube-consumer.ts',
-          'if (this.reserver.releasesAll) delivery.release(0);\n    else if (early',
-          'if (early',
-        ],
+      ].flatMap((title) =>
+        unit('consumer/tube-consumer-ledger.spec.ts', title, [
+          'consumer/reserve/reserver.ts',
+          'return this.isStopped || this.context.gate.suspended;',
+          'return this.isStopped;',
+        ]),
       ),
     ],
   },

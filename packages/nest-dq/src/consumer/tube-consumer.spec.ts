@@ -91,6 +91,7 @@ describe('TubeConsumer', () => {
       await world.settle();
       expect(runs).toHaveLength(2);
       expect(runs.toSorted()).toEqual(receipts.map(({ id }) => `${id} 1`).toSorted());
+      expect(worker.ledger.asked).toContain(`complete ${runs[1]!.split(' ')[0]} back`);
       await clock.advance(2 * LEASE); // a backup that surfaced meanwhile was let go for so long
       expect(await world.copies()).toEqual(NONE);
       expect(worker.reports).toEqual([]);

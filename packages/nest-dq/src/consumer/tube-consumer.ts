@@ -244,7 +244,7 @@ export class TubeConsumer {
         return this.reserver.start();
       case 'suspended':
         this.reserver.pause();
-        return this.claims.releaseAll();
+        return this.changed();
       case 'back':
         this.flush();
         return this.heartbeat.beat(); // what this process still runs
@@ -257,7 +257,7 @@ export class TubeConsumer {
   }
 
   private changed(): void {
-    // What got no answer is not kept from others that may reach the ledger.
+    // Others may reach the ledger, or run what this process does not begin any more.
     if (this.reserver.releasesAll) this.claims.releaseAll();
     this.reserver.schedule();
     this.wait.tell();
