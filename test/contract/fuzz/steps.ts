@@ -122,20 +122,16 @@ const PLAIN: Step = {
   run: 0,
   due: -1e3,
   token: 'x',
-  ...{
-    attempts: 5,
-    mask: 7,
-    announced: 7,
-    unknown: false,
-    by: 'add',
-    onDuplicate: 'replace',
-    outcome: 'done',
-  },
-  ...{
-    plain: false,
-    flag: false,
-    odd: false,
-  },
+  attempts: 5,
+  mask: 7,
+  announced: 7,
+  unknown: false,
+  by: 'add',
+  onDuplicate: 'replace',
+  outcome: 'done',
+  plain: false,
+  flag: false,
+  odd: false,
 };
 /** What is drawn too rarely: a move whose job begins to run, and one that comes late and after another. */
 export const RARE: readonly Step[][] = [
