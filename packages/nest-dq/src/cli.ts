@@ -88,7 +88,7 @@ function parse() {
   }
 }
 
-/** `--port -1` as `--port=-1`, as a value that begins with a dash has to be written: so it is refused for what it is. */
+/** Writes `--port -1` as `--port=-1`. Otherwise the parser takes -1 for a flag, and the message would not name the value. */
 function joinNumbers(args: readonly string[]): string[] {
   return args.reduce<string[]>((joined, arg) => {
     const last = joined.at(-1);
@@ -127,7 +127,7 @@ async function serve({ node: settings, listen }: Arguments): Promise<void> {
   const signals = new Signals();
   const opening = EmbeddedNode.open({ ...settings, warn: tell });
   await Promise.race([opening, signals.asked]);
-  if (signals.isAsked) process.exit(); // whatever an open folder has under way may be cut off at any instant
+  if (signals.isAsked) process.exit(); // a folder bears a process that ends at any instant
   const node = await opening;
   try {
     signals.onDrain(() => node.drain());
@@ -142,7 +142,7 @@ async function serve({ node: settings, listen }: Arguments): Promise<void> {
   }
 }
 
-/** What an operator asks for, from the first instant: without a listener SIGUSR1 would open Node's debugger. */
+/** What an operator asks for. It listens from the start, because SIGUSR1 without a listener opens Node's debugger. */
 class Signals {
   isAsked = false;
   /** Resolves when the process is asked to end. */
@@ -166,7 +166,7 @@ class Signals {
     });
   }
 
-  /** At once, if that was asked for before. */
+  /** Calls it at once if the operator has asked before. */
   onDrain(drain: () => void): void {
     this.drain = drain;
     if (this.isDraining) drain();
@@ -186,7 +186,7 @@ async function main(): Promise<void> {
   else await serve(given);
 }
 
-// A server goes on where nobody reads what it prints: a pipe whose reader has gone, a full disk.
+// The server goes on when its output cannot be written: the reader of a pipe has gone, or a disk is full.
 process.stdout.on('error', ({ message }) => tell(`standard output cannot be written: ${message}`));
 process.stderr.on('error', () => undefined); // there is nowhere left to tell it
 

@@ -1,10 +1,10 @@
 import type { JobRefText } from './job.js';
 
-/** A job that will not run any more, until it is revived. */
+/** A job that does not run again unless it is revived. */
 export interface DeadLetter<P = unknown> {
   /** A ULID, or made from tube and key. */
   readonly id: string;
-  /** Finds this very letter, also when its key has a newer job. */
+  /** Finds this letter, even if its key has a newer job. */
   readonly ref: JobRefText;
   /** Without the prefix. */
   readonly tube: string;
@@ -19,10 +19,11 @@ export interface DeadLetter<P = unknown> {
   /** Runs begun. */
   readonly attempt: number;
   /**
-   * `attempts`: used up. `discarded`: by its handler. `invalid`: the payload cannot be read. `stale`: nothing is known of
-   * it, and it is overdue by more than `staleAfter`: a copy from a node that was away, done long ago or never run.
+   * `attempts`: they are used up. `discarded`: by its handler. `invalid`: the payload cannot be read. `stale`: the ledger
+   * knows nothing of it, and it is overdue by more than `staleAfter`. Such a copy comes from a node that was away; the job
+   * was done long ago, or never ran.
    */
   readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale';
-  /** What the last run threw, with the first lines of its stack; absent when a crash used up the last attempt. */
+  /** The error of the last run, with the first lines of its stack; absent if a crash used up the last attempt. */
   readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
 }

@@ -32,14 +32,14 @@ const KNOWN = new Set([
 ]);
 const DEFAULTS: ResolvedJobOptions = { onDuplicate: 'replace', priority: 1, allowPast: false };
 
-/** Checks what a producer says of one job; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` of `patience` or inside `backoff`. */
+/** Checks the options of one job. `DQ_BAD_OPTION`; `DQ_BAD_DURATION` for `patience` and inside `backoff`. */
 export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobOptions {
   if (options === undefined) return DEFAULTS;
   if (typeof options !== 'object' || options === null)
     throw wrongValue('DQ_BAD_OPTION', 'the job options', options, 'an object');
   refuseUnknown(options, KNOWN, 'job');
   const { key, onDuplicate, priority, attempts, backoff, headers, allowPast, patience } = options;
-  // A key that is there and undefined is an id that was forgotten: without it the job could never be found by its key.
+  // An undefined key is usually an id that somebody forgot. Without it the job could never be found by its key.
   if ('key' in options) checkKey(key, '`key`', 'DQ_BAD_OPTION');
   if (onDuplicate !== undefined) {
     if (!ON_DUPLICATE.includes(onDuplicate))
@@ -59,14 +59,14 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
     priority: priority === undefined ? 1 : PRIORITIES.indexOf(priority),
     attempts: attempts === undefined ? undefined : checkAttempts(attempts),
     backoff: backoff === undefined ? undefined : resolveBackoff(backoff),
-    // A copy: the caller may go on writing into its own.
+    // A copy, because the caller may change its own object later.
     headers: headers && { ...headers },
     allowPast: allowPast ?? false,
     patience: patience === undefined ? undefined : parseDuration(patience, '`patience`'),
   };
 }
 
-/** The same options with other headers, which somebody else made; `DQ_BAD_OPTION`. */
+/** The same options with the headers that a hook made. `DQ_BAD_OPTION`. */
 export function withHeaders(
   options: ResolvedJobOptions,
   headers: Record<string, string>,
@@ -85,7 +85,7 @@ export function checkKey(key: unknown, what: string, code: 'DQ_BAD_OPTION' | 'DQ
   );
 }
 
-/** Runs at most: a whole number of 1 or more. */
+/** The most runs: a whole number of 1 or more. */
 export function checkAttempts(attempts: unknown): number {
   return checkCount('attempts', attempts);
 }
@@ -98,7 +98,7 @@ export function checkCount(name: string, value: unknown): number {
   return value as number;
 }
 
-/** Refuses what is misspelt. */
+/** Refuses a misspelt name. */
 export function refuseUnknown(options: object, known: ReadonlySet<string>, what: string): void {
   for (const [name, value] of Object.entries(options)) {
     if (known.has(name) || value === undefined) continue;
@@ -107,7 +107,7 @@ export function refuseUnknown(options: object, known: ReadonlySet<string>, what:
 }
 
 function checkHeaders(headers: Record<string, string>): void {
-  // A Map, or fetch's Headers, has its entries elsewhere: it would be stored as nothing.
+  // A Map or fetch's Headers has no own properties, so all its entries would be lost.
   if (Object.prototype.toString.call(headers) !== '[object Object]') {
     throw wrongValue('DQ_BAD_OPTION', '`headers`', headers, 'an object of texts');
   }

@@ -4,19 +4,19 @@ import type { Duration } from '../time/duration.js';
 import type { When } from '../time/instant.js';
 import type { Tube } from './tube.js';
 
-/** What a producer may say of one job. */
+/** The options of one job. */
 export interface JobOptions {
   /**
    * Your own name for the job, 1 to 500 characters: at most one job of a tube waits under it. It is free again when the
-   * job is done, revoked or dead. An add with a key needs Redis. One that is given and undefined is `DQ_BAD_OPTION`.
+   * job is done, revoked or dead. An add with a key needs Redis. `key: undefined` is `DQ_BAD_OPTION`.
    * @default none
    */
   key?: string;
-  /** When a job of this key waits or runs. @default 'replace' */
+  /** What to do if a job of this key waits or runs. @default 'replace' */
   onDuplicate?: OnDuplicate;
-  /** Order among due jobs of this tube under a backlog; strict. @default 'normal' */
+  /** The strict order among the due jobs of this tube, if there is a backlog. @default 'normal' */
   priority?: Priority;
-  /** Runs at most, the first and crashed ones included. @default the handler's */
+  /** The most runs, with the first one and those that crashed. @default the handler's */
   attempts?: number;
   /** How long to wait after a failed run. @default the handler's */
   backoff?: BackoffPlan;
@@ -25,15 +25,15 @@ export interface JobOptions {
   /** An instant in the past runs now. @default false */
   allowPast?: boolean;
   /**
-   * How long the add goes on trying while servers are away and nothing of it is stored for certain; 0: it fails at once. Its
-   * delay counts from the call in any case. @default the module's `patience`, 5 s
+   * How long the add is tried again while servers are away and it is certain that nothing is stored. 0: it fails at once.
+   * The delay of the job always counts from the call. @default the module's `patience`, 5 s
    */
   patience?: Duration;
 }
 
 /** How long a call waits for servers. */
 export interface PatienceOptions {
-  /** How long it goes on trying while servers are away; 0: it fails at once. @default the module's `patience`, 5 s */
+  /** How long it is tried again while servers are away; 0: it fails at once. @default the module's `patience`, 5 s */
   patience?: Duration;
 }
 
@@ -56,62 +56,62 @@ export interface JobReceipt {
   readonly tube: string;
   /** As it was given. */
   readonly key?: string;
-  /** When it runs; that of a `kept` receipt is the present job's. */
+  /** When it runs. If `status` is `kept`, when the present job runs. */
   readonly dueAt: Date;
   /** How many nodes have confirmed their copy: from `minWritten` to `replicas`. */
   readonly copies: number;
   /**
-   * `replaced`: a job of this key waited or ran, and gave way. `kept`: one did, and this is its receipt: with
-   * `onDuplicate: 'keep'`, or when another add of the key came in between.
+   * `replaced`: a job of this key waited or ran, and was replaced. `kept`: such a job was left as it is, and this is its
+   * receipt, because of `onDuplicate: 'keep'` or because another add of the key came in between.
    */
   readonly status: 'added' | 'replaced' | 'kept';
 }
 
-/** What became of one job of many. */
+/** The result of one job of many. */
 export type AddResult =
   | { readonly receipt: JobReceipt; readonly error?: undefined }
   | { readonly receipt?: undefined; readonly error: DqError };
 
 /**
  * The opaque text of a receipt, view, job or letter that finds the job again: some 300 characters that begin with `dq1.`.
- * A text of its own type, so that a job's `id`, which finds nothing, does not pass for it. One that comes back from your
- * database is given as `{ ref: row.timer }`.
+ * It has its own type, so that a job's `id`, which finds nothing, cannot be given instead. Give a text from your database
+ * as `{ ref: row.timer }`.
  */
 export type JobRefText = string & { readonly '~finds': 'job' };
 
-/** A receipt (also after JSON), its `ref`, or your key, which means the job that is scheduled under it now. */
+/** A receipt (also after JSON), its `ref`, or your key. A key means the job that is scheduled under it now. */
 export type JobRef<In = any> =
   JobRefText | { readonly ref: string } | { readonly tube: string | Tube<In>; readonly key: string };
 
-/** The same within one tube, as `producer.tube` knows it: of a job of that tube. */
+/** The same for the jobs of one tube, as `producer.tube` takes it. */
 export type TubeJobRef = JobRefText | { readonly ref: string } | { readonly key: string };
 
 /**
- * What became of a revoke. `revoked`: no later start happens. `running`: that run goes on, and nothing follows it.
- * `done`, `dead`: too late. `unknown`: its end is longer ago than is remembered, so it is too late to say.
+ * The result of a revoke. `revoked`: the job does not start any more. `running`: its run goes on, and nothing follows it.
+ * `done`, `dead`: too late. `unknown`: its end was so long ago that the ledger has forgotten it.
  */
 export type RevokeResult = 'revoked' | 'running' | 'done' | 'dead' | 'unknown';
 
-/** `rescheduled`, or why not: what the job is. `unknown`: no copy of it is left, or no job has that key. */
+/** `rescheduled`, or the state of the job that prevents it. `unknown`: it has no copy left, or no job has that key. */
 export type RescheduleResult = 'rescheduled' | 'running' | 'done' | 'revoked' | 'dead' | 'unknown';
 
 /**
- * `revived`, or why not. `replaced`: its key has had a newer job, so the letter stays. The others are what the job is:
- * `revoked` also when it was discarded; `unknown` when no job is known, or its end is longer ago than is remembered.
+ * `revived`, or why not. `replaced`: its key has had a newer job, so the letter stays. The others are the state of the job.
+ * `revoked` also means that the letter was discarded. `unknown`: there is no such job, or its end is forgotten.
  */
 export type ReviveResult =
   'revived' | 'replaced' | 'waiting' | 'retrying' | 'running' | 'done' | 'revoked' | 'unknown';
 
-/** `discarded`, or what the job is, as in a `ReviveResult`. */
+/** `discarded`, or the state of the job, as in a `ReviveResult`. */
 export type DiscardResult = 'discarded' | 'waiting' | 'retrying' | 'running' | 'done' | 'revoked' | 'unknown';
 
 /** What is known of a job. */
 export interface JobView {
-  /** `retrying`: it waits, after a run that failed or was cut short. */
+  /** `retrying`: it waits after a run that failed or was cut short. */
   readonly state: 'waiting' | 'running' | 'retrying' | 'done' | 'revoked' | 'dead';
   /** A ULID, or made from tube and key. */
   readonly id: string;
-  /** Finds this very job, also where it was looked for by its key. */
+  /** Finds this job, even if it was looked up by its key. */
   readonly ref: JobRefText;
   /** Without the prefix of this module. */
   readonly tube: string;
@@ -130,15 +130,15 @@ export interface JobView {
 export abstract class DelayedJob<P = unknown> {
   /** A ULID, or made from tube and key; the same in all runs. */
   abstract readonly id: string;
-  /** What the receipt's `ref` finds, too. */
+  /** Finds the same job as the receipt's `ref`. */
   abstract readonly ref: JobRefText;
   /** Without the prefix. */
   abstract readonly tube: string;
   /** Absent for a plain job. */
   abstract readonly key?: string;
-  /** What the handler gets first, before pipes: as JSON left it, or what the tube's schema made of that. */
+  /** The first argument of the handler, before pipes: the payload after JSON, or the output of the tube's schema. */
   abstract readonly payload: P;
-  /** Those of the add, with what hooks wrote; {} if there are none. */
+  /** The headers of the add and those that hooks wrote; {} if there are none. */
   abstract readonly headers: Readonly<Record<string, string>>;
   /** When this run was due: a retry's own time. */
   abstract readonly dueAt: Date;
@@ -146,7 +146,7 @@ export abstract class DelayedJob<P = unknown> {
   abstract readonly lateness: number;
   /** 1 on the first run. */
   abstract readonly attempt: number;
-  /** The most there will be. */
+  /** The most runs that there can be. */
   abstract readonly attempts: number;
   /** Grows with each run of the job: store it with what you write, and refuse a smaller one. */
   abstract readonly fence: number;
@@ -154,23 +154,23 @@ export abstract class DelayedJob<P = unknown> {
   abstract readonly signal: AbortSignal;
 }
 
-/** An `Outcome`, or a promise of one: that. Throwing: a failure. Anything else: done. */
+/** An `Outcome`, or a promise of one, says what follows. Any other result means done. To throw is a failure. */
 export type HandlerResult = unknown;
 
-/** What runs a tube's jobs: a decorated method, or a function given to `DqConsumer.consume`. */
+/** The function that runs a tube's jobs: a decorated method, or one given to `DqConsumer.consume`. */
 export type HandlerMethod<Out = any> = (payload: Out, job: DelayedJob<Out>) => HandlerResult;
 
 /** How the jobs of one handler are run in this process. */
 export interface HandlerOptions {
-  /** The name of the cluster whose jobs it runs, as given to `DqModule.forRoot`. @default the one without a name */
+  /** The cluster whose jobs it runs, by its name in `DqModule.forRoot`. @default the one without a name */
   cluster?: string;
-  /** Runs at once in this process. @default 10 */
+  /** How many runs this process has at the same time. @default 10 */
   concurrency?: number;
-  /** Runs at most, the first and crashed ones included; then a dead letter. A run ended by shutdown does not count. @default 10 */
+  /** The most runs, with the first one and those that crashed; then a dead letter. A run that a shutdown ends does not count. @default 10 */
   attempts?: number;
   /** How long to wait after a failed run. @default exponential, from 2 s to 1 h, jitter 0.2 */
   backoff?: Backoff;
-  /** A run that takes longer is a failure: its signal aborts, and a retry or a dead letter follows. @default none */
+  /** A longer run is a failure: its signal aborts, and a retry or a dead letter follows. @default none */
   timeout?: Duration;
 }
 
@@ -180,7 +180,7 @@ export abstract class Outcome extends Error {
   abstract readonly '~outcome': 'retry' | 'again' | 'discard';
 }
 
-/** It failed: once more after this delay instead of the backoff's. Counts as an attempt. */
+/** The run failed, and the next one comes after this delay instead of the backoff's. It counts as an attempt. */
 export class Retry extends Outcome {
   /** Which of the three. */
   readonly '~outcome' = 'retry';
@@ -195,7 +195,7 @@ export class Retry extends Outcome {
   }
 
   /**
-   * Where no attempt is left, a dead letter. A wrong delay is a failure like any other, `DQ_BAD_DURATION`.
+   * If no attempt is left, the job becomes a dead letter. A wrong delay is a failure like any other, `DQ_BAD_DURATION`.
    * @param cause Why, for events and the dead letter.
    */
   static after(delay: Duration, cause?: unknown): Retry {
@@ -204,8 +204,8 @@ export class Retry extends Outcome {
 }
 
 /**
- * It went well but is not over: the same job, key and payload run then, and attempts begin anew. For polling, stages, and
- * what recurs.
+ * The run went well, but the job is not over: it runs again at that time, with the same key and payload, and its attempts
+ * begin anew. For polling, stages, and jobs that recur.
  */
 export class Again extends Outcome {
   /** Which of the three. */
@@ -224,13 +224,13 @@ export class Again extends Outcome {
     return new Again({ delay });
   }
 
-  /** An instant that is over runs a second after this run was due, or at once where that is over, too. What is no instant is a failure, `DQ_BAD_TIME`. */
+  /** If the instant is over, the job runs a second after this run was due, or at once if that is over too. A value that is no instant is a failure, `DQ_BAD_TIME`. */
   static at(when: When): Again {
     return new Again({ at: when });
   }
 }
 
-/** It never will: a dead letter at once, with this reason. */
+/** The job can never succeed: it becomes a dead letter at once, with this reason. */
 export class Discard extends Outcome {
   /** Which of the three. */
   readonly '~outcome' = 'discard';

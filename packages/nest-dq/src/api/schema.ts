@@ -1,24 +1,22 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { DqError, show, type PayloadIssue } from '../errors.js';
+import { DqError, show, wrongValue, type PayloadIssue } from '../errors.js';
 import { isThenable } from '../structures/thenable.js';
 
-/** A payload that its schema accepted, as the schema gives it; or `DQ_BAD_PAYLOAD` with its issues. */
+/** The schema's output for a payload that it accepted; or `DQ_BAD_PAYLOAD` with the issues. */
 export type Checked = { readonly payload: unknown } | DqError;
 
-/** Issues that a message tells; `issues` of the error has all. */
+/** How many issues a message names; `issues` of the error has all. */
 const SHOWN = 5;
 
-/** `DQ_BAD_OPTION`: it has no `~standard.validate`. A schema may be a function, as those of ArkType are. */
+/** `DQ_BAD_OPTION`: it has no `~standard.validate`. A schema may be a function, such as ArkType's. */
 export function checkSchema(schema: unknown, tube: string): StandardSchemaV1 {
   const standard = (schema as Partial<StandardSchemaV1> | null | undefined)?.['~standard'];
   if (typeof standard?.validate === 'function') return schema as StandardSchemaV1;
-  throw new DqError(
-    'DQ_BAD_OPTION',
-    `the schema of ${show(tube)} is ${show(schema)}: expected a Standard Schema, as of Zod, Valibot or ArkType`,
-  );
+  const expected = 'a Standard Schema, as of Zod, Valibot or ArkType';
+  throw wrongValue('DQ_BAD_OPTION', `the schema of ${show(tube)}`, schema, expected);
 }
 
-/** Throws, or rejects with, what the schema itself throws. Only a schema that answers later makes a promise. */
+/** Throws or rejects with what the schema throws. It returns a promise only if the schema does. */
 export function checkPayload(
   schema: StandardSchemaV1,
   payload: unknown,
@@ -39,7 +37,7 @@ function checkedOf(result: StandardSchemaV1.Result<unknown>, tube: string): Chec
 }
 
 function issueOf({ message, path = [] }: StandardSchemaV1.Issue): PayloadIssue {
-  // A plain array: that of ArkType joins itself in its own way.
+  // A plain array, because ArkType's array has a `join` of its own.
   return { message, path: Array.from(path, (part) => (typeof part === 'object' ? part.key : part)) };
 }
 

@@ -7,7 +7,7 @@ import { checkSchema } from './schema.js';
 export interface Tube<In = any, Out = any> {
   /** Without the prefix. */
   readonly name: string;
-  /** What a payload is checked with, on adding and on running. */
+  /** Checks a payload when it is added and when it runs. */
   readonly schema?: StandardSchemaV1<unknown, Out>;
   /** Carries the types only; absent at run time. */
   readonly '~in'?: (payload: In) => void;
@@ -16,10 +16,10 @@ export interface Tube<In = any, Out = any> {
 }
 
 /**
- * Names a tube whose payloads a schema checks: any Standard Schema, as of Zod, Valibot or ArkType, also an asynchronous
- * one. It is asked about the payload as the handler will read it, after JSON: on adding, where what it refuses is
- * `DQ_BAD_PAYLOAD` with its issues, and what it returns is not stored; and on running, where its output is the payload,
- * and what it refuses is a dead letter at once. A handler of the tube's plain name gets what is stored, unchecked.
+ * Names a tube whose payloads a schema checks: any Standard Schema, such as Zod's, Valibot's or ArkType's, also an
+ * asynchronous one. It gets the payload as the handler will read it, after JSON. An add that it refuses is
+ * `DQ_BAD_PAYLOAD` with its issues; its output is not stored. Before a run its output becomes the payload, and a payload
+ * that it refuses is a dead letter at once. A handler of the tube's plain name gets the stored payload, unchecked.
  * `DQ_BAD_OPTION`: it is no such schema. `DQ_BAD_TUBE`: see below.
  */
 export function defineTube<S extends StandardSchemaV1>(
@@ -29,13 +29,13 @@ export function defineTube<S extends StandardSchemaV1>(
 /**
  * Names a tube and says what its payloads are, for producer and handler alike:
  * `const OrderCancel = defineTube<{ id: string }>('order.cancel')`.
- * The name is 1 to 200 bytes of `A-Z a-z 0-9 - + / ; . $ _ ( )`, otherwise `DQ_BAD_TUBE`; where it is too long only with the
- * configured prefix, or begins with - and there is none, the first use throws that. A handler gets the payload as JSON leaves it (a Date arrives as a string);
- * give `Out` to say otherwise.
+ * The name is 1 to 200 bytes of `A-Z a-z 0-9 - + / ; . $ _ ( )`, otherwise `DQ_BAD_TUBE`. If it is too long only with the
+ * configured prefix, or begins with - and there is no prefix, the first use throws that. A handler gets the payload after
+ * JSON (a Date arrives as a string); give `Out` to say otherwise.
  */
 export function defineTube<In = unknown, Out = AsJson<In>>(name: string): Tube<In, Out>;
 export function defineTube(name: string, options?: { schema: StandardSchemaV1 }): Tube {
-  // Behind a prefix, which is known later, a name may begin with -.
+  // A name may begin with - if a prefix stands before it, and the prefix is known later.
   if (typeof name !== 'string' || !isTubeName(name.replace(/^-/, 'x'))) throw badTube(show(name));
   if (options === undefined) return { name };
   const fields: unknown =
@@ -83,7 +83,7 @@ export function schemaOf(tube: string | Tube): StandardSchemaV1 | undefined {
 /** What a handler of the tube gets. */
 export type PayloadOf<T extends Tube> = T extends Tube<any, infer Out> ? Out : never;
 
-/** A value after JSON: Date is string, methods are gone, a top-level Uint8Array is a Buffer. */
+/** The type of a value after JSON: a Date is a string, methods are gone, a top-level Uint8Array is a Buffer. */
 export type AsJson<T> = unknown extends T ? T : T extends Uint8Array ? Buffer : JsonOf<T>;
 
 type JsonOf<T> = unknown extends T

@@ -1,4 +1,4 @@
-import { DqError, show } from '../errors.js';
+import { DqError, show, wrongValue } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../api/job.js';
 import { schemaOf, tubeName, type Tube } from '../api/tube.js';
 import type { ConsumerParts, ConsumerSettings } from './tube-context.js';
@@ -79,10 +79,7 @@ export class ClusterConsumer extends DqConsumer {
       );
     }
     if (typeof handler !== 'function') {
-      throw new DqError(
-        'DQ_BAD_OPTION',
-        `the handler of ${show(name)} is ${show(handler)}: expected a function`,
-      );
+      throw wrongValue('DQ_BAD_OPTION', `the handler of ${show(name)}`, handler, 'a function');
     }
     if (this.tubes.has(name)) {
       throw new DqError(

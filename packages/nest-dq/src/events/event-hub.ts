@@ -11,7 +11,7 @@ export interface EventHubOptions {
   readonly listenerFailed: (who: string, error: Error) => void;
 }
 
-/** Brings events to their listeners. Ask `heard` before you make an event: most have no listener. */
+/** Brings events to their listeners. Most have none, so ask `heard` before you make an event. */
 export class EventHub extends DqEvents {
   private readonly subjects: { readonly [N in DqEventName]: Subject<DqEventMap[N]> } = {
     scheduled: new Subject(),
@@ -36,7 +36,7 @@ export class EventHub extends DqEvents {
     return new GuardedObservable((subscriber) => subject.subscribe(subscriber), failed);
   }
 
-  /** A listener that has a name. `DQ_BAD_OPTION`: no such event. */
+  /** Adds a listener that has a name. `DQ_BAD_OPTION`: there is no such event. */
   listen<N extends DqEventName>(name: N, listener: (event: DqEventMap[N]) => unknown, who: string): void {
     const failed = (error: Error) => this.options.listenerFailed(`${who} at \`${name}\``, error);
     this.subjects[this.check(name)].subscribe((event) => guarded(() => listener(event), failed));
@@ -57,7 +57,7 @@ export class EventHub extends DqEvents {
     if (job.lateness > this.options.lateAfter && this.heard('late')) this.tell('late', { job });
   }
 
-  /** Nothing is told from now on, and all observables complete. Idempotent. */
+  /** Tells nothing any more, and completes all observables. Idempotent. */
   close(): void {
     for (const subject of Object.values(this.subjects)) subject.complete();
   }

@@ -2,20 +2,20 @@ import type { Observable } from 'rxjs';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { DelayedJob, JobReceipt, JobRefText } from '../api/job.js';
 
-/** What each event carries. All are of this process: what it scheduled, revoked and ran, and the nodes as it sees them. */
+/** What each event carries. All come from this process: the jobs that it scheduled, revoked and ran, and its nodes. */
 export interface DqEventMap {
-  /** An add stored a job, or replaced one. Not of an add that kept the key's present job. */
+  /** An add stored a job, or replaced one. An add whose status is `kept` makes no event. */
   scheduled: { readonly receipt: JobReceipt };
   /** A handler is about to be called. */
   started: { readonly job: DelayedJob };
   /**
-   * A run went well, and the ledger has taken it; one that returned `Again` too. `took`: ms that the handler took.
+   * A run went well, and the ledger has taken it; also a run that returned `Again`. `took`: ms that the handler took.
    * `result`: what it returned.
    */
   completed: { readonly job: DelayedJob; readonly took: number; readonly result: unknown };
   /**
-   * A run failed, and the ledger has taken it. `took`: ms until it failed. Without `retryAt` no other run follows: it is
-   * dead, which `dead` tells after this, or was revoked or replaced meanwhile.
+   * A run failed, and the ledger has taken it. `took`: ms until it failed. Without `retryAt` no other run follows: the
+   * job is dead (the event `dead` follows), or was revoked or replaced meanwhile.
    */
   failed: {
     readonly job: DelayedJob;
@@ -26,21 +26,21 @@ export interface DqEventMap {
   /** A job became a dead letter here. No node is asked: the letter is made of the copy in hand. */
   dead: { readonly letter: DeadLetter };
   /**
-   * A revoke by this process ended as `revoked`. `ref` is the text of the receipt it was given; of a revoke by key what
-   * the ledger knew, and absent where that only stopped an add on its way.
+   * A revoke by this process ended as `revoked`. `ref` is the text of the receipt that it was given. After a revoke by key
+   * it comes from the ledger, and is absent if the revoke only stopped an add on its way.
    */
   revoked: { readonly id: string; readonly ref?: JobRefText; readonly tube: string; readonly key?: string };
   /** A run starts more than `lateAfter` after it was due; told after `started`. */
   late: { readonly job: DelayedJob };
-  /** A node does not answer: once for each time that begins, and once if the first connection fails. */
+  /** A node does not answer any more: once each time. Also once if the first connection fails. */
   nodeDown: { readonly node: string; readonly error: Error };
-  /** A node answers: the first time, and whenever it is back. */
+  /** A node answers for the first time, or again. */
   nodeUp: { readonly node: string };
-  /** A node answers, but refuses to store, or takes no connection that reserves: what it is, and what to do. */
+  /** A node answers, but refuses to store, or takes no connection that reserves. The text says what it is, and what to do. */
   nodeTrouble: { readonly node: string; readonly message: string };
 }
 
-/** Names of events, as `@OnDq` and `DqEvents.on` take them. */
+/** The names of events. */
 export type DqEventName = keyof DqEventMap;
 
 /**
@@ -49,6 +49,6 @@ export type DqEventName = keyof DqEventMap;
  * and changes nothing.
  */
 export abstract class DqEvents {
-  /** Hot: tells what happens from the subscription on, and completes when the module is closed. `DQ_BAD_OPTION`: no such event. */
+  /** Hot: tells what happens after the subscription, and completes when the module is closed. `DQ_BAD_OPTION`: there is no such event. */
   abstract on<N extends DqEventName>(name: N): Observable<DqEventMap[N]>;
 }

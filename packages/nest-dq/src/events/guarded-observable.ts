@@ -9,12 +9,12 @@ import {
 import { toError } from '../errors.js';
 import { isThenable } from '../structures/thenable.js';
 
-/** Gets the error that a listener threw, or rejected with. */
+/** Gets the error that a listener threw or rejected with. */
 export type ListenerFailed = (error: Error) => void;
 
 /**
- * rxjs rethrows the error of a subscriber where nobody can catch it, which ends the process. Here the error is reported
- * instead, and so are rejections, and errors that no subscriber takes; behind operators, too.
+ * rxjs rethrows the error of a subscriber where nobody can catch it, and that ends the process. Here such errors are
+ * reported, and so are rejections and errors that no subscriber takes, also behind operators.
  */
 export class GuardedObservable<T> extends Observable<T> {
   constructor(
@@ -24,7 +24,7 @@ export class GuardedObservable<T> extends Observable<T> {
     super(begin);
   }
 
-  /** What operators make of this is guarded, as this is. */
+  /** What operators make of this is guarded too. */
   override lift<R>(operator: Operator<T, R>): Observable<R> {
     return new GuardedObservable<R>(
       (subscriber) => operator.call(subscriber, this) as TeardownLogic,

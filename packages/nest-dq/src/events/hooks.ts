@@ -12,22 +12,22 @@ export interface ScheduledTo {
 
 /**
  * Carries what surrounds a call (a trace, a tenant, a logger's context) from where a job is scheduled to where it runs.
- * Given as the module's option `hooks`. `nest-dq/opentelemetry` is made of nothing else.
+ * Given as the module's option `hooks`. `nest-dq/opentelemetry` uses nothing but this.
  */
 export interface DqHooks {
   /**
-   * At each add, in the caller's context, before anything is stored: what it writes into the headers travels with the job,
-   * beside those it has. What it throws fails that add. A reschedule, a retry and `Again` keep the headers of the add.
+   * Called at each add, in the caller's context, before anything is stored. The headers that it writes travel with the
+   * job, beside those of the add. If it throws, the add fails. A reschedule, a retry and `Again` keep all these headers.
    */
   onSchedule?(headers: Record<string, string>, job: ScheduledTo): void;
   /**
-   * Around each run of a handler, with its guards, pipes and filters: calls `next` once, in whatever context it likes, and
-   * returns what that returned. What it throws or returns instead counts as the handler's.
+   * Called around each run of a handler, with its guards, pipes and filters. It calls `next` once, in any context, and
+   * returns what that returned. If it throws or returns something else, that counts as the handler's.
    */
   aroundHandler?(job: DelayedJob, next: () => unknown): unknown;
   /**
-   * Once, before anything of the cluster starts. What it returns is called when the module is closed. What it throws fails
-   * the start of the application.
+   * Called once, before anything of the cluster starts. The function that it returns is called when the module is closed.
+   * If it throws, the start of the application fails.
    */
   onStart?(cluster: DqClusterView): (() => void) | void;
 }
@@ -38,7 +38,7 @@ export interface DqClusterView {
   readonly name: string | undefined;
   /** Those of this process. */
   readonly events: DqEvents;
-  /** What is known at this moment without asking anybody. */
+  /** What this process knows now, without asking anybody. */
   readonly load: () => DqLoad;
 }
 
@@ -55,14 +55,14 @@ export interface DqLoad {
     /** Copies in hand that are early, or due without a slot. */
     readonly held: number;
   }[];
-  /** Jobs whose copies were deleted by this process so lately that the ledger still remembers the jobs for that. */
+  /** Jobs whose copies this process deleted a moment ago, so that the ledger still has to remember them. */
   readonly owed: number;
 }
 
 type OnSchedule = NonNullable<DqHooks['onSchedule']>;
 type Around = (handler: HandlerMethod) => HandlerMethod;
 
-/** All that is called at an add; undefined where nothing is. */
+/** Calls all `onSchedule`; undefined if there are none. */
 export function scheduleHook(hooks: readonly DqHooks[]): OnSchedule | undefined {
   const asked = hooks.filter((hook) => hook.onSchedule !== undefined);
   if (asked.length === 0) return undefined;
@@ -71,7 +71,7 @@ export function scheduleHook(hooks: readonly DqHooks[]): OnSchedule | undefined 
   };
 }
 
-/** Puts all that surrounds handlers around one, the first hook outermost; undefined where nothing does. */
+/** Puts all hooks of handlers around one, the first outermost; undefined if there are none. */
 export function handlerHook(hooks: readonly DqHooks[]): Around | undefined {
   const around = hooks.filter((hook) => hook.aroundHandler !== undefined);
   if (around.length === 0) return undefined;
@@ -82,7 +82,7 @@ export function handlerHook(hooks: readonly DqHooks[]): Around | undefined {
     );
 }
 
-/** `DQ_CONFIG`: not hooks, or one that is misspelt. */
+/** `DQ_CONFIG`: these are no hooks, or a name is misspelt. */
 export function checkHooks(hooks: unknown): readonly DqHooks[] {
   const names = ['onSchedule', 'aroundHandler', 'onStart'] as const;
   const expected = `a list of objects with the methods ${names.join(', ')}, or some of them`;

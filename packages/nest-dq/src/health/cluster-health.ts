@@ -4,7 +4,7 @@ import { DqHealth, type DqHealthState } from './health.js';
 export class ClusterHealth extends DqHealth {
   constructor(
     private readonly cluster: Cluster,
-    /** Whether Redis answers now; absent where there is none. */
+    /** Whether Redis answers now; absent if there is no Redis. */
     private readonly askRedis: (() => Promise<boolean>) | undefined,
   ) {
     super();

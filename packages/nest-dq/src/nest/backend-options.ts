@@ -21,7 +21,7 @@ export interface Servers {
   readonly redis: RedisSource;
 }
 
-/** Where the embedded node and ledger keep everything. */
+/** Where the embedded node and ledger store everything. */
 export interface Folder {
   /** An absolute path. */
   readonly dir: string;
@@ -29,7 +29,7 @@ export interface Folder {
   readonly patience: number;
 }
 
-/** The options that say what keeps the jobs, as the user gave them. */
+/** The options that say where the jobs are stored, as the user gave them. */
 export interface BackendOptions {
   readonly beanstalks?: unknown;
   readonly redis?: unknown;
@@ -122,7 +122,7 @@ function checkRedis(redis: unknown): RedisSource {
 
 const ENDPOINT = /^(?:\[(?<v6>[0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|(?<name>[\w.-]+)):(?<port>\d{1,5})$/;
 
-/** `host:port`, an IPv6 address in brackets; undefined when the text is neither. */
+/** `host:port`, or an IPv6 address in brackets; undefined if the text is neither. */
 export function parseEndpoint(text: string): Endpoint | undefined {
   const { v6, name, port } = ENDPOINT.exec(text)?.groups ?? {};
   const host = v6 ?? name;
@@ -134,7 +134,7 @@ export function dialTcp({ host, port }: Endpoint): Dial {
   return () => connect({ host, port, noDelay: true });
 }
 
-/** What is wrong with the text `redis`, as the error says it; undefined when it is a URL that leads to a Redis. */
+/** What is wrong with the text `redis`, as the error says it; undefined if it is the URL of a Redis. */
 function redisUrlFault(text: string): string | undefined {
   const expected = 'expected redis://… or rediss://…';
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1];
@@ -153,7 +153,7 @@ function leadsToRedis(text: string): boolean {
   }
 }
 
-/** As it may be logged. In a text that is no URL nobody knows where the password stands, so little of it is shown. */
+/** The text for a log. If it is no URL, the password may be anywhere in it, so little of it is shown. */
 function withoutSecrets(text: string): string {
   const [scheme = ''] = /^rediss?:(\/\/)?/i.exec(text) ?? [];
   return JSON.stringify(/[@?]/.test(text) ? `${scheme}…` : text.slice(0, 100));

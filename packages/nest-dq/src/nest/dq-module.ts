@@ -75,7 +75,10 @@ const withoutOptions = forwardRef(() => {
 /** Delayed jobs: import it once for each cluster, then inject `DqProducer` and decorate methods with `@DelayedHandler`. */
 @Module({ imports: [withoutOptions] })
 export class DqModule extends ConfigurableModuleClass {
-  /** With nothing: an embedded node and ledger in memory, with a warning at each start, and not in production; `embedded: { dir }` keeps them. `DQ_CONFIG`: see `DqOptions`. */
+  /**
+   * Without options: an embedded node and ledger in memory, with a warning at each start, and not in production. With
+   * `embedded: { dir }` they are stored. `DQ_CONFIG`: see `DqOptions`.
+   */
   static override forRoot(options: DqOptions & DqExtras = {}): DynamicModule {
     if (typeof options !== 'object' || options === null) {
       throw new DqError(
@@ -102,7 +105,7 @@ export class DqModule extends ConfigurableModuleClass {
   }
 }
 
-/** All that stands behind one cluster. */
+/** All providers of one cluster. */
 function clusterProviders(cluster: string | undefined): Provider[] {
   const provide = (
     what: DqInjectable | DqPart,

@@ -7,7 +7,7 @@ const REFUSED = 'Forbidden resource';
 
 /**
  * Guards, interceptors and filters that are made for requests fail at jobs, and their errors do not say why. This logs
- * which one it was and what to do, once for each of them and each handler.
+ * the one that failed and what to do, once for each of them and each handler.
  */
 export class EnhancerAdvice {
   private readonly told = new Set<string>();

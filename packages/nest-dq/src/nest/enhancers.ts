@@ -4,7 +4,7 @@ import type { ApplicationConfig, DiscoveryService } from '@nestjs/core';
 /** A provider or controller as Nest's container holds it. */
 export type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
-/** The names of what applies to a handler, outermost first. */
+/** The names of the enhancers of a handler, outermost first. */
 export interface Enhancers {
   readonly guards: readonly string[];
   readonly interceptors: readonly string[];
@@ -18,7 +18,7 @@ const INTERCEPTORS = keyOf(UseInterceptors());
 const PIPES = keyOf(UsePipes());
 const FILTERS = keyOf(UseFilters());
 
-/** What applies to a method: what is global so far, on its class, and on the method. */
+/** The enhancers of a method: those that are global so far, those of its class, and its own. */
 export function enhancersOf(type: Function, method: Function, config: ApplicationConfig): Enhancers {
   const named = (key: unknown, everywhere: readonly object[], scoped: readonly Wrapper[]) => [
     ...everywhere.map(nameOf),
@@ -34,7 +34,7 @@ export function enhancersOf(type: Function, method: Function, config: Applicatio
   };
 }
 
-/** Global enhancers of which Nest makes more than one instance: request-scoped and transient ones. */
+/** Global enhancers with more than one instance: request-scoped and transient ones. */
 export function scopedGlobals(config: ApplicationConfig): readonly Wrapper[] {
   return [
     ...config.getGlobalRequestGuards(),

@@ -10,11 +10,11 @@ import { systemClock, type Clock } from '../time/clock.js';
 import { dialTcp, type Servers } from './backend-options.js';
 import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.js';
 
-/** What keeps a cluster's jobs and decides who runs them, as one application reaches it. */
+/** The nodes and the ledger of a cluster, as one application reaches them. */
 export interface Backend {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
-  /** Whether Redis answers now; absent where there is none. */
+  /** Whether Redis answers now; absent if there is no Redis. */
   readonly askRedis?: () => Promise<boolean>;
   /** Comes first, before anything is asked of it. `DQ_DISK`, `DQ_CONFIG`. */
   open(): Promise<void>;
@@ -24,7 +24,7 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-/** What every cluster of an application stands on. The test kit puts another one in its place. */
+/** Makes the clock and the backend of every cluster of an application. The test kit puts another one in its place. */
 export interface Environment {
   readonly clock: Clock;
   /** `DQ_CONFIG`. `name`: of the cluster. */
@@ -59,7 +59,7 @@ function onServers({ beanstalks, redis }: Servers, settings: ResolvedOptions, cl
   };
 }
 
-/** In memory; with a folder, a disk keeps what the node and the ledger have there. */
+/** In memory. With a folder, a disk stores what the node and the ledger have in memory. */
 function inProcess(settings: ResolvedOptions, clock: Clock): Backend {
   const { folder, logger } = settings;
   const warn = (message: string) => void logger.warn(message);

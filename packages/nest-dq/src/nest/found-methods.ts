@@ -40,7 +40,7 @@ export class MarkedMethods<Mark extends MarkOfCluster> {
     private readonly cluster: string | undefined,
   ) {}
 
-  /** `modules`: of these only. `DQ_CONFIG`: a mark was lost, see `method-marks.ts`, or names none of the clusters. */
+  /** `modules`: only of these. `DQ_CONFIG`: a mark was lost, see `method-marks.ts`, or names none of the clusters. */
   *find(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): Iterable<[FoundMethod, Mark]> {
     const { discovery, seen } = this;
     for (const wrapper of [...discovery.getProviders(), ...discovery.getControllers()]) {

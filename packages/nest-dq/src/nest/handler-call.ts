@@ -3,9 +3,9 @@ import { isObservable, tap } from 'rxjs';
 import { isOutcome } from '../consumer/run/outcome.js';
 import type { Outcome } from '../api/job.js';
 
-/** One call of a handler: what it returned itself, before interceptors changed it, and whether it still runs. */
+/** One call of a handler: its own result, before interceptors changed it, and whether it still runs. */
 export class HandlerCall {
-  /** The handler has returned; where it returned an Observable, that has given a value. */
+  /** The handler has returned. If it returned an Observable, that has given a value. */
   returned = false;
   private outcome: Outcome | undefined;
   private readonly running = new Set<Promise<unknown>>();

@@ -136,7 +136,7 @@ function creatorFor({ host }: Wrapper, config: ApplicationConfig, calls: Calls):
   return creator;
 }
 
-/** Only between the interceptors and the pipes one can see what the handler itself returns, and for which job. */
+/** Stands between the interceptors and the pipes: only there can one see the handler's own result, and its job. */
 function watchCalls(creator: ExternalContextCreator, calls: Calls): void {
   const { interceptorsConsumer } = creator as unknown as Creator;
   const intercept = interceptorsConsumer.intercept.bind(interceptorsConsumer);
@@ -146,7 +146,7 @@ function watchCalls(creator: ExternalContextCreator, calls: Calls): void {
   };
 }
 
-/** No pipe sees the job: global pipes are made for payloads, and might copy or refuse it. */
+/** Hides the job from pipes: global pipes are made for payloads, and might copy or refuse it. */
 function keepJobs(creator: ExternalContextCreator): void {
   const getParamValue = creator.getParamValue.bind(creator);
   creator.getParamValue = async (value, metadata, pipes) =>

@@ -37,7 +37,7 @@ export class HandlerExplorer {
   }
 
   /**
-   * The handlers of all modules, or of these, that were not found before.
+   * The handlers that were not found before, of all modules or of these.
    * `DQ_CONFIG`: wrong options, two handlers of one tube, a cluster that no module registers, a transient class, or
    * decorators that would not work.
    */

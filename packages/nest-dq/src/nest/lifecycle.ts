@@ -14,7 +14,7 @@ import type { RunPhase, RunPhaseMember } from './run-phase.js';
 import type { DqRuntime } from './runtime.js';
 import { getDqToken, showCluster } from './tokens.js';
 
-/** Milliseconds after bootstrap, as an application may enable its shutdown hooks only after that. */
+/** Milliseconds after bootstrap. An application may enable its shutdown hooks only then. */
 const HOOKS_WITHIN = 1_000;
 
 /**
@@ -61,7 +61,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     if (servers && servers.beanstalks.length > 1) await this.runtime.refuseTwins();
   }
 
-  /** Takes the handlers and listeners of all modules, or of these, that were not found before. */
+  /** Takes the handlers and listeners that were not found before, of all modules or of these. */
   private async take(modules?: ReadonlySet<NestModule>): Promise<void> {
     const { consume } = this.options;
     const clusters = this.clusters();
@@ -121,7 +121,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     return this.close();
   }
 
-  /** The handler itself; that of a `@Recurring` within its series. `DQ_CONFIG`: the plan is wrong. */
+  /** The handler itself. For a `@Recurring`, its series, which calls the handler. `DQ_CONFIG`: the plan is wrong. */
   private async recurring({ name, token, handler, recurrence }: FoundHandler): Promise<HandlerMethod> {
     if (!recurrence) return handler;
     const { producer } = this.runtime;
@@ -155,7 +155,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     );
   }
 
-  /** `DQ_CONFIG` in production: somebody who forgot an option would lose jobs. */
+  /** `DQ_CONFIG` in production, because a forgotten option would lose jobs. */
   private warnOfMemory(): void {
     const fate = 'lost when this process ends, and no other process sees them';
     const instead =

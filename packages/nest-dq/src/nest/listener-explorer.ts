@@ -21,8 +21,8 @@ export class ListenerExplorer {
   }
 
   /**
-   * Of all modules, or of these; none twice.
-   * `DQ_CONFIG`: no such event, a cluster that no module registers, or a listener without a single instance to call.
+   * Attaches the listeners of all modules or of these, each once.
+   * `DQ_CONFIG`: an unknown event, a cluster that no module registers, or a listener without a single instance to call.
    */
   attach(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): void {
     for (const [found, { event }] of this.methods.find(clusters, modules)) this.listen(event, found);
@@ -38,7 +38,7 @@ export class ListenerExplorer {
     }
     const methods = instance as Listeners;
     asConfigError(`${name}: `, () => {
-      // Looked up at each event, so that one replaced later, as by a spy, is called.
+      // Looked up at each event, so that a method that is replaced later, such as by a spy, is called.
       this.events.listen(event, (told) => methods[key]!(told), name);
     });
   }

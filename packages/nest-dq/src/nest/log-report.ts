@@ -19,7 +19,7 @@ const WHY: Readonly<Record<Death['why'], string>> = {
   stale: 'it is long overdue, and nothing is known of it (see `staleAfter`)',
 };
 
-/** Turns reports of the lower layers into log lines: each event once, and what concerns all tubes once for all. */
+/** Turns reports of the lower layers into log lines: one for each event, and only one if it concerns all tubes. */
 export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   private readonly nodesDown = new Set<string>();
   private readonly twins = new Set<string>();

@@ -43,7 +43,7 @@ export class MethodMarks<Mark> {
         `${shown} stands on \`${String(method)}\`: expected a method that is not static`,
       );
     }
-    // The mark on the function is found where that is copied to another class; the one by place, where it is replaced.
+    // The mark on the function is found if the function is copied to another class. The one by place is found if it is replaced.
     this.decorate([mark, ...this.onFunction(value)])(target, method, descriptor);
     const notes = [{ mark, method: value, shown }, ...this.notes(target, method)];
     Reflect.defineMetadata(this.key, notes, target, method);

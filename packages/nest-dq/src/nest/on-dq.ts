@@ -2,7 +2,7 @@ import { show } from '../errors.js';
 import type { DqEventMap, DqEventName } from '../events/events.js';
 import { MethodMarks } from './method-marks.js';
 
-/** What an `@OnDq` says; checked at the start of the application. */
+/** The arguments of an `@OnDq`; checked at the start of the application. */
 export interface ListenerMark {
   readonly event: DqEventName;
   readonly options?: { readonly cluster?: string };

@@ -44,7 +44,7 @@ export function checkBoolean(name: string, value: unknown): boolean {
 }
 
 export function checkPrefix(prefix: unknown): string {
-  // Something has to fit behind it.
+  // A name has to fit behind it.
   if (prefix === '' || (typeof prefix === 'string' && isTubeName(`${prefix}x`))) return prefix;
   throw wrong('`prefix`', prefix, 'up to 199 of A-Z a-z 0-9 - + / ; . $ _ ( ), not beginning with -');
 }

@@ -1,7 +1,7 @@
 import { Logger, type LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
 import { resolveHandlerOptions, type HandlerSettings } from '../consumer/run/handler-settings.js';
-import { DqError, show } from '../errors.js';
+import { DqError, show, unknownName } from '../errors.js';
 import { checkHooks, type DqHooks } from '../events/hooks.js';
 import type { HandlerOptions } from '../api/job.js';
 import type { Duration } from '../time/duration.js';
@@ -85,7 +85,7 @@ export interface DqOptions {
    * @default '10m'
    */
   doneTtl?: Duration;
-  /** A copy of which nothing is known and that is overdue by more than this becomes a dead letter; at least a minute. @default '7d' */
+  /** If a copy is overdue by more than this, and the ledger knows nothing of its job, it becomes a dead letter; at least a minute. @default '7d' */
   staleAfter?: Duration;
   /**
    * A run that starts this much later than due makes the event `late`. An idle cluster takes some milliseconds, or two seconds
@@ -105,7 +105,7 @@ export interface DqOptions {
 export interface ResolvedOptions extends Milliseconds, Required<Pick<DqOptions, 'prefix' | 'consume'>> {
   /** Undefined: an embedded node and ledger. */
   readonly servers?: Servers;
-  /** Where the embedded node and ledger keep everything. Undefined: in memory. */
+  /** Where the embedded node and ledger store everything. Undefined: in memory. */
   readonly folder?: Folder;
   /** Memory was asked for by name. */
   readonly memory: boolean;
@@ -148,7 +148,7 @@ export const OPTION_NAMES: readonly string[] = [
   'logLevels',
 ];
 
-/** Refused with a reason of their own. */
+/** Names that are refused with their own reason. */
 const REFUSED: Readonly<Record<string, string>> = {
   name: '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
 };
@@ -203,11 +203,9 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
 function refuseUnknown(options: object): void {
   for (const [name, value] of Object.entries(options)) {
     if (OPTION_NAMES.includes(name) || value === undefined) continue;
-    throw new DqError(
-      'DQ_CONFIG',
-      REFUSED[name] ??
-        `there is no option \`${name}\` (given ${show(value)}): expected one of ${OPTION_NAMES.join(', ')}`,
-    );
+    const why = REFUSED[name];
+    if (why) throw new DqError('DQ_CONFIG', why);
+    throw unknownName('DQ_CONFIG', `option \`${name}\` (given ${show(value)})`, OPTION_NAMES);
   }
 }
 

@@ -33,7 +33,7 @@ export class DqRuntime {
     readonly options: ResolvedOptions,
     readonly clock: Clock,
     private readonly backend: Backend,
-    /** Of the cluster. */
+    /** The name of the cluster. */
     readonly name?: string,
   ) {
     const report = new LogReport(options.logger, options.logLevels, clock);

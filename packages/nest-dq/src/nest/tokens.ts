@@ -1,18 +1,18 @@
 import { Inject, type InjectionToken } from '@nestjs/common';
 import { DqConsumer } from '../consumer/consumer.js';
-import { DqError, show } from '../errors.js';
+import { DqError, show, wrongValue } from '../errors.js';
 import { DqEvents } from '../events/events.js';
 import { DqHealth } from '../health/health.js';
 import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
 
-/** What an application injects of each cluster. */
+/** The parts of each cluster that an application injects. */
 export const INJECTABLES = [DqProducer, DqConsumer, DqDeadLetters, DqEvents, DqHealth] as const;
 
 /** What an application injects. For the cluster without a name the class itself is the token. */
 export type DqInjectable = (typeof INJECTABLES)[number];
 
-/** What only the module itself injects. */
+/** The parts that only the module itself injects. */
 export type DqPart = 'options' | 'runtime' | 'lifecycle';
 
 /** The token of one part of one cluster. Two clusters in an application share none. */
@@ -23,7 +23,7 @@ export function dqToken(what: DqInjectable | DqPart, cluster?: string): Injectio
 
 /**
  * The injection token of a part of a cluster, for `app.get` and for providers made by a factory. Without a name it is the
- * class itself. `DQ_CONFIG`: the name is empty or no text, or `type` is nothing that is injected.
+ * class itself. `DQ_CONFIG`: the name is empty or no text, or `type` cannot be injected.
  * @param type The class. Default: `DqProducer`.
  */
 export function getDqToken(cluster?: string, type: DqInjectable = DqProducer): InjectionToken {
@@ -46,7 +46,7 @@ export function InjectDq(cluster: string, type?: DqInjectable): ParameterDecorat
 /** `DQ_CONFIG` unless it is a text that is not empty. */
 export function checkClusterName(name: unknown): string {
   if (typeof name === 'string' && name.trim() !== '') return name;
-  throw new DqError('DQ_CONFIG', `the name of a cluster is ${show(name)}: expected a text that is not empty`);
+  throw wrongValue('DQ_CONFIG', 'the name of a cluster', name, 'a text that is not empty');
 }
 
 /** A cluster as messages call it. */

@@ -1,4 +1,4 @@
-import { DqError, show } from '../errors.js';
+import { DqError, show, wrongValue } from '../errors.js';
 import type { AddResult } from '../api/job.js';
 import type { Clock } from '../time/clock.js';
 import type { AddDone } from './job-adder.js';
@@ -50,5 +50,5 @@ export function listOf<Job>(jobs: Iterable<Job>): Job[] {
   const list = Array.from(jobs);
   const wrong = list.findIndex((job) => typeof job !== 'object' || job === null);
   if (wrong < 0) return list;
-  throw new DqError('DQ_BAD_OPTION', `job ${wrong} of the list is ${show(list[wrong])}: expected an object`);
+  throw wrongValue('DQ_BAD_OPTION', `job ${wrong} of the list`, list[wrong], 'an object');
 }

@@ -1,4 +1,4 @@
-import { DqError, show, unknownName } from '../errors.js';
+import { unknownName, wrongValue } from '../errors.js';
 
 /** The options of a call. `DQ_BAD_OPTION`: one has a name that the call does not know. */
 export function checkObject<T extends object>(
@@ -8,7 +8,7 @@ export function checkObject<T extends object>(
 ): T {
   if (options === undefined) return {} as T;
   if (typeof options !== 'object' || options === null) {
-    throw new DqError('DQ_BAD_OPTION', `${what} is ${show(options)}: expected an object`);
+    throw wrongValue('DQ_BAD_OPTION', what, options, 'an object');
   }
   const unknown = Object.keys(options).find((name) => !(known as readonly string[]).includes(name));
   if (unknown === undefined) return options;
@@ -17,10 +17,10 @@ export function checkObject<T extends object>(
 
 export function checkBoolean(name: string, value: unknown): void {
   if (typeof value === 'boolean') return;
-  throw new DqError('DQ_BAD_OPTION', `\`${name}\` is ${show(value)}: expected true or false`);
+  throw wrongValue('DQ_BAD_OPTION', `\`${name}\``, value, 'true or false');
 }
 
 export function checkBetween(name: string, value: unknown, least: number, most: number): void {
   if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) return;
-  throw new DqError('DQ_BAD_OPTION', `\`${name}\` is ${show(value)}: expected ${least} to ${most}`);
+  throw wrongValue('DQ_BAD_OPTION', `\`${name}\``, value, `${least} to ${most}`);
 }

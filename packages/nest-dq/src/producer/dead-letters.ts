@@ -2,7 +2,7 @@ import { deleteCopies } from '../copies/deletion.js';
 import { readCopy } from '../copies/reading.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { makeDeadLetter } from '../copies/make-dead-letter.js';
-import { DqError, show } from '../errors.js';
+import { wrongValue } from '../errors.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import type { DiscardResult, JobRef, PatienceOptions, ReviveResult } from '../api/job.js';
 import type { Letter, LetterPage } from '../ledger/requests.js';
@@ -167,8 +167,5 @@ function parseCursor(cursor: string): LetterPage['after'] {
   } catch {
     // said below
   }
-  throw new DqError(
-    'DQ_BAD_OPTION',
-    `\`cursor\` is ${show(cursor)}: expected the \`cursor\` of the page before`,
-  );
+  throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, 'the `cursor` of the page before');
 }

@@ -1,5 +1,5 @@
 import { LONGEST_DELAY } from '../copies/timing.js';
-import { DqError, show } from '../errors.js';
+import { DqError, wrongValue } from '../errors.js';
 import { parseDuration, type Duration } from '../time/duration.js';
 import { parseWhen, showInstant, type When } from '../time/instant.js';
 import { checkObject } from './call-options.js';
@@ -40,10 +40,7 @@ export function dueAt(when: When, allowPast: boolean): Due {
 /** For a reschedule. `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
 export function dueAgain(when: When | { readonly delay: Duration }, allowPast: boolean): Due {
   if (typeof when === 'string') {
-    throw new DqError(
-      'DQ_BAD_TIME',
-      `the new time is ${show(when)}: expected an instant, or { delay: '15m' }`,
-    );
+    throw wrongValue('DQ_BAD_TIME', 'the new time', when, "an instant, or { delay: '15m' }");
   }
   return isDelay(when)
     ? dueAfter(checkObject('the new time', when, ['delay']).delay)

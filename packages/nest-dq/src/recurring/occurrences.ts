@@ -1,14 +1,14 @@
 import { DqError, show, toError, wrongValue } from '../errors.js';
 import { parseWhen, type When } from '../time/instant.js';
 
-/** When a series occurs: a cron expression, or a calendar of your own. */
+/** When a series occurs: a cron expression, or your own calendar. */
 export type RecurrencePlan = string | RecurrenceCalendar;
 
-/** A plan that a function tells. */
+/** A plan as a function. */
 export interface RecurrenceCalendar {
-  /** By which all processes know the plan: under another name it is another plan, under the same one the same. */
+  /** All processes know the plan by it: another name is another plan, the same name is the same plan. */
   readonly name: string;
-  /** The first occurrence after an instant; undefined when there is none any more. */
+  /** The first occurrence after an instant; undefined if there is none any more. */
   readonly next: (after: Date) => When | undefined;
 }
 
@@ -20,9 +20,9 @@ export interface Occurrences {
   readonly after: (instant: number) => number | undefined;
 }
 
-/** All machines agree on it, whatever their own time zone is. */
+/** The same on all machines, in any time zone. */
 const DEFAULT_ZONE = 'UTC';
-/** Characters of a calendar's name: each of its jobs carries it. */
+/** The most characters of a calendar's name, which each of its jobs carries. */
 const LONGEST_NAME = 200;
 
 /** `DQ_CONFIG`: no plan, one that never occurs, no such time zone, or no package to read cron expressions with. */
@@ -47,14 +47,14 @@ function checkCalendar(plan: unknown): RecurrenceCalendar {
 async function cron(expression: string, timezone: string): Promise<Occurrences> {
   const { Cron } = await loadCroner();
   const is = `the cron expression is ${show(expression)}`;
-  // croner takes more: a seventh field of years, and a single instant.
+  // croner would also take a seventh field of years, or a single instant.
   const fields = expression.trim().split(/\s+/).length;
   if (fields !== 5 && fields !== 6) {
     throw new DqError('DQ_CONFIG', `${is}: expected 5 fields, or 6 with seconds first`);
   }
   try {
     const parsed = new Cron(expression, { timezone });
-    // Without years it is for ever, or never.
+    // An expression without years occurs for ever, or never.
     if (parsed.nextRun(new Date(0)) === null) throw new Error('it never occurs');
     const after = (instant: number) => parsed.nextRun(new Date(instant))?.getTime();
     return { plan: `${expression} ${timezone}`, after };
@@ -64,7 +64,7 @@ async function cron(expression: string, timezone: string): Promise<Occurrences> 
   }
 }
 
-/** An optional peer: only cron expressions need it. */
+/** An optional peer that only cron expressions need. */
 async function loadCroner(): Promise<typeof import('croner')> {
   try {
     return await import('croner');

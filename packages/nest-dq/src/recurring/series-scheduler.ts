@@ -4,7 +4,7 @@ import type { DqEvents } from '../events/events.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { SERIES_KEY, type Series } from './series.js';
 
-/** Milliseconds. The longest a series waits after the process died that ran its occurrence. */
+/** Milliseconds. The longest that a series waits if the process that ran its occurrence has died. */
 const EVERY = 60_000;
 
 export interface SeriesSchedulerParts {
@@ -13,7 +13,7 @@ export interface SeriesSchedulerParts {
   readonly trouble: (message: string) => void;
 }
 
-/** Sees that each series of one cluster has a job: at bootstrap, when the job of one ended here, and every minute. */
+/** Looks that each series of one cluster has a job: at bootstrap, when a series' job ended here, and every minute. */
 export class SeriesScheduler {
   private readonly series = new Map<string, Series>();
   /** Series that could not be scheduled the last time. */
@@ -24,12 +24,12 @@ export class SeriesScheduler {
 
   constructor(private readonly parts: SeriesSchedulerParts) {}
 
-  /** A tube has one. Those that are added after a start are scheduled by the next start. */
+  /** A tube has one series. A series that is added after a start is scheduled by the next start. */
   add(series: Series): void {
     this.series.set(series.tube, series);
   }
 
-  /** Resolves once each was looked at; a failure is reported, and tried again. */
+  /** Resolves when it has looked at each. A failure is reported, and tried again. */
   async start(): Promise<void> {
     if (this.series.size === 0 || this.stopped) return;
     if (this.timer) this.scheduleAll();
@@ -62,7 +62,7 @@ export class SeriesScheduler {
     for (const series of this.series.values()) this.schedule(series);
   }
 
-  /** A job ended here, perhaps that of a series. */
+  /** A job ended here; perhaps it is that of a series. */
   private ended({ tube, key }: { readonly tube: string; readonly key?: string }): void {
     const series = key === SERIES_KEY ? this.series.get(tube) : undefined;
     if (series) this.schedule(series);

@@ -4,10 +4,10 @@ import { Again, type DelayedJob, type HandlerMethod, type HandlerResult, type Jo
 import type { ClusterProducer } from '../producer/cluster-producer.js';
 import type { Occurrences } from './occurrences.js';
 
-/** Of the one job of a series, in its tube. */
+/** The key of a series' one job, in its tube. */
 export const SERIES_KEY = 'recurring';
 
-/** The header in which that job says by which plan it is scheduled. */
+/** The header with the plan by which that job is scheduled. */
 export const PLAN_HEADER = 'dq-plan';
 
 /** What a series needs of the producer. */
@@ -20,8 +20,8 @@ export interface SeriesParts {
 }
 
 /**
- * One job under one key, which comes again at each occurrence: so it is once however many processes have it, and none
- * runs while the one before still does, or waits for a retry.
+ * One job under one key, which comes again at each occurrence. So an occurrence runs once, no matter how many processes
+ * have the series, and none runs while the one before still runs or waits for a retry.
  */
 export class Series {
   constructor(
@@ -36,7 +36,7 @@ export class Series {
   async run(payload: unknown, job: DelayedJob): Promise<HandlerResult> {
     const { handler, occurrences } = this.parts;
     if (job.key !== SERIES_KEY) return handler(payload, job);
-    // The ledger's time, as due times are: a machine whose clock is ahead would skip an occurrence.
+    // Ledger time, as due times are. With the machine's clock, a clock that is ahead would skip an occurrence.
     const started = job.dueAt.getTime() + job.lateness;
     // Before the run, so that a plan that fails leaves no effect to be repeated.
     const next = occurrences.after(started);
@@ -52,8 +52,8 @@ export class Series {
   }
 
   /**
-   * Sees that an occurrence is scheduled, and by this plan: the job ends when it dies or is revoked, and a new version of
-   * the application may have another plan. Under the same plan the job stays where it is: a calendar may answer
+   * Looks that an occurrence is scheduled, and by this plan: a job that died or was revoked is over, and a new version of
+   * the application may have another plan. Under the same plan the job is not moved, because a calendar may answer
    * differently at each instant, and people may have skipped or moved an occurrence.
    * @param now Milliseconds since 1970.
    */
@@ -61,7 +61,7 @@ export class Series {
     const { producer, occurrences } = this.parts;
     const job = await producer.find({ tube: this.tube, key: SERIES_KEY });
     if (!job || isOver(job)) return this.begin(Math.max(now, job?.dueAt.getTime() ?? 0));
-    // A job that is overdue still runs, whatever its plan was.
+    // An overdue job still runs, even if its plan was another.
     if (job.state !== 'waiting' || job.dueAt.getTime() <= now) return;
     const headers = await producer.headersOf(job);
     if (!headers || this.isPlanned(headers)) return;
@@ -87,7 +87,7 @@ export class Series {
   }
 }
 
-/** What it returned, or the Outcome that it threw. */
+/** What the handler returned, or the Outcome that it threw. */
 async function outcomeOf(handler: HandlerMethod, payload: unknown, job: DelayedJob): Promise<unknown> {
   try {
     return await handler(payload, job);

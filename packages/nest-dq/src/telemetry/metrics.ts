@@ -5,12 +5,12 @@ import { SCOPE, tubeAttributes } from './names.js';
 
 /** Seconds. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-/** Seconds: from what an idle cluster takes to a day of downtime. */
+/** Seconds. From the lateness of an idle cluster to a day of downtime. */
 const LATENESSES = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 86_400,
 ];
 
-/** Counts what happens in this process, and tells what it has at hand whenever a reader asks. Returns how to stop. */
+/** Counts the events of this process. When a reader asks, it also tells the load. Returns a function that stops it. */
 export function recordMetrics({ name, events, load }: DqClusterView): () => void {
   const meter = metrics.getMeter(SCOPE);
   const ofCluster: Attributes = name === undefined ? {} : { 'dq.cluster': name };

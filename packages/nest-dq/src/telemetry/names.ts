@@ -1,4 +1,4 @@
-/** What tracers and meters are asked by. */
+/** The name of our tracer and our meter. */
 export const SCOPE = 'nest-dq';
 
 /** The conventions' attributes of a tube: https://opentelemetry.io/docs/specs/semconv/messaging/ */

@@ -1,5 +1,5 @@
 /**
- * Metrics and traces. It needs the package `@opentelemetry/api`, which nothing else here does.
+ * Metrics and traces. Only this entry needs the package `@opentelemetry/api`.
  * @module nest-dq/opentelemetry
  */
 import type { DqHooks } from '../events/hooks.js';
@@ -7,8 +7,8 @@ import { recordMetrics } from './metrics.js';
 import { carryTrace, spanAround } from './tracing.js';
 
 /**
- * Metrics, spans and the context of traces, by whatever providers and propagator are registered with OpenTelemetry before
- * the application starts: `DqModule.forRoot({ hooks: [openTelemetry()] })`. Where none is registered, it does nothing.
+ * Metrics, spans and the context of traces: `DqModule.forRoot({ hooks: [openTelemetry()] })`. It uses the providers and the
+ * propagator that are registered with OpenTelemetry before the application starts. If none is registered, it does nothing.
  * docs/observability.md lists all names.
  */
 export function openTelemetry(): DqHooks {

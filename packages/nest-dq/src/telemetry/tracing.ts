@@ -19,8 +19,8 @@ export function carryTrace(headers: Record<string, string>): void {
 }
 
 /**
- * Runs a handler inside a span. It begins a trace of its own, as it may run days later, and links to the span that
- * scheduled the job; the baggage of then is there again.
+ * Runs a handler inside a span. The span begins a trace of its own, because the job may run days later, and links to the
+ * span that scheduled the job. The handler gets the baggage of the add.
  */
 export function spanAround(job: DelayedJob, next: () => unknown): unknown {
   const carried = propagation.extract(ROOT_CONTEXT, job.headers);
@@ -43,14 +43,14 @@ export function spanAround(job: DelayedJob, next: () => unknown): unknown {
   return context.with(trace.setSpan(carried, span), () => ending(span, next));
 }
 
-/** What `next` comes to, which also ends the span. */
+/** Returns or throws what `next` does, and ends the span. */
 function ending(span: Span, next: () => unknown): unknown {
   const returned = (value: unknown) => {
     end(span, isOutcome(value) ? value['~outcome'] : 'done');
     return value;
   };
   const threw = (thrown: unknown): never => {
-    // What a handler chose to say is no error.
+    // An outcome that the handler chose is no error.
     end(span, isOutcome(thrown) ? thrown['~outcome'] : toError(thrown));
     throw thrown;
   };

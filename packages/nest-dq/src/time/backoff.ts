@@ -1,4 +1,4 @@
-import { DqError, show, wrongValue } from '../errors.js';
+import { DqError, show, unknownName, wrongValue } from '../errors.js';
 import { parseDuration, type Duration } from './duration.js';
 
 /** How long to wait before the next attempt. */
@@ -42,10 +42,7 @@ export function resolveBackoff(plan: BackoffPlan): ResolvedBackoff {
   }
   const unknown = Object.keys(plan).find((field) => !(field in DEFAULT_BACKOFF));
   if (unknown !== undefined) {
-    throw new DqError(
-      'DQ_BAD_OPTION',
-      `there is no \`backoff.${unknown}\`: expected type, delay, max or jitter`,
-    );
+    throw unknownName('DQ_BAD_OPTION', `\`backoff.${unknown}\``, Object.keys(DEFAULT_BACKOFF));
   }
   const { type } = plan;
   const jitter = plan.jitter ?? (type === 'fixed' ? 0 : DEFAULT_BACKOFF.jitter);

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { DEFAULT_BACKOFF, resolveBackoff, type ResolvedBackoff } from '../../time/backoff.js';
-import { DqError, show } from '../../errors.js';
+import { DqError, show, wrongValue } from '../../errors.js';
 import { checkAttempts, checkCount, refuseUnknown } from '../../api/job-options.js';
 import type { HandlerOptions } from '../../api/job.js';
 import { parseDuration, type Duration } from '../../time/duration.js';
@@ -54,5 +54,5 @@ export function resolveHandlerOptions(
 function checkTimeout(timeout: Duration): number {
   const limit = parseDuration(timeout, '`timeout`');
   if (limit > 0) return limit;
-  throw new DqError('DQ_BAD_OPTION', `\`timeout\` is ${show(timeout)}: expected longer than 0`);
+  throw wrongValue('DQ_BAD_OPTION', '`timeout`', timeout, 'longer than 0');
 }
