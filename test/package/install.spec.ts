@@ -78,7 +78,7 @@ it('says what to install where a folder is asked for, and makes none', async () 
     code: 1,
     stdout: '',
     stderr: expect.stringMatching(
-      /^nest-dq: DQ_CONFIG: .* needs the package classic-level, which cannot be loaded \(.*\): npm install classic-level@3\n$/,
+      /^nest-dq: DQ_CONFIG: .* need the package classic-level, which cannot be loaded \(.*\): npm install classic-level@3\n$/,
     ),
   });
   expect(existsSync(dir)).toBe(false);
