@@ -1,4 +1,4 @@
-// What a consumer takes, runs and lets go.
+// What a consumer reserves, runs and releases.
 import { contract, server, unit, type Rule } from './rule.js';
 
 export const CONSUMING: readonly Rule[] = [
@@ -26,7 +26,7 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A connection does not wait while it has a copy of which it asks whose it is.',
+    rule: 'A connection does not wait while it asks for the tube of a copy that it has reserved.',
     mutants: unit(
       'consumer/reserve/shared-lanes.spec.ts',
       'does not wait on the lane that has the copy, so that what is said of it is heard at once',
@@ -34,13 +34,13 @@ export const CONSUMING: readonly Rule[] = [
     ),
   },
   {
-    rule: 'A copy that comes for a tube that has stopped is given back at once.',
+    rule: 'A copy that comes for a tube that has stopped is released at once.',
     mutants: unit(
       'consumer/reserve/shared-lanes.spec.ts',
-      'lets go the copy of a tube that has stopped, for others to take, and asks for no more',
+      'releases the copy of a tube that has stopped, for others to take, and asks for no more',
       [
         'consumer/reserve/shared-lanes.ts',
-        "else if (stats) lane.putBack(reserved.id, Number(stats['pri']), 0, () => undefined);",
+        "else if (stats) lane.releaseReserved(reserved.id, Number(stats['pri']), 0, () => undefined);",
         '',
       ],
     ),
@@ -98,10 +98,10 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A copy of a job that runs is let go for a second at least.',
+    rule: 'A copy of a job that runs is released with a delay of a second at least.',
     mutants: unit(
       'consumer/claim/pauses.spec.ts',
-      'a primary goes for the rest of the lease, %i ms, and at least a second',
+      'a primary is released for the rest of the lease, %i ms, and at least a second',
       ['consumer/claim/pauses.ts', 'Math.max(1, Math.ceil(ms / 1000))', 'Math.ceil(ms / 1000)'],
     ),
   },
@@ -121,7 +121,7 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A process that cannot reach the ledger for a second reserves nothing more, and lets go at once of what it has not claimed.',
+    rule: 'A process that cannot reach the ledger for a second reserves nothing more, and releases at once what it has not claimed.',
     mutants: [
       ...unit(
         'consumer/ledger-gate.spec.ts',
@@ -130,7 +130,7 @@ export const CONSUMING: readonly Rule[] = [
       ),
       ...[
         'runs nothing, and gives everything to others after a second, at once',
-        'reserves no more, and lets go at once of what an open wait still brings',
+        'reserves no more, and releases at once what an open wait still brings',
       ].flatMap((title) =>
         unit('consumer/tube-consumer-ledger.spec.ts', title, [
           'consumer/reserve/reserver.ts',
@@ -188,7 +188,7 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A run that a shutdown gives back does not count as an attempt.',
+    rule: 'A run that a shutdown hands back does not count as an attempt.',
     mutants: [
       ...contract(
         'ledger.spec.ts',
@@ -202,7 +202,7 @@ export const CONSUMING: readonly Rule[] = [
       ),
       ...unit(
         'consumer/tube-consumer-stop.spec.ts',
-        'aborts at the limit what still runs, and gives the attempt back',
+        'aborts at the limit what still runs, and hands the attempt back',
         [
           'consumer/run/executor.ts',
           'this.end(run, BACK);',

@@ -188,17 +188,17 @@ export const COPIES: readonly Rule[] = [
     ),
   },
   {
-    rule: 'A server without room for its log is given no copy back that it had to note: it would be out of reach.',
+    rule: 'No copy is released to a server without room for its log if the server had to log it: nobody could reach it.',
     mutants: [
       ...unit(
         'consumer/reserve/lane.spec.ts',
-        'loses one by a %s at most, and keeps the others',
+        'loses one by a %s at most, and holds the others',
         ['consumer/reserve/log-writes.ts', 'if (this.open === 0) this.next();', 'this.next();'],
         ['consumer/reserve/log-writes.ts', '} else if (this.node.full) {', '} else if (!this.node) {'],
       ),
       ...unit(
         'consumer/reserve/lane.spec.ts',
-        'lets copies go in batches that double, each once the one before was taken',
+        'releases copies in batches that double, each once the one before was taken',
         [
           'consumer/reserve/log-writes.ts',
           'this.batch = Math.min(LARGEST_BATCH, this.batch * 2);',

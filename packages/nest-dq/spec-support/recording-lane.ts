@@ -24,8 +24,8 @@ export class RecordingConnection {
   reserveWithTimeout = (seconds: number, done: Done): void => this.say(`reserve ${seconds}`, done);
   reserveJob = (id: string, done: Done): void => this.say(`reserve-job ${id}`, done);
   release = (id: string, _priority: number, delay: number, done: Done): void =>
-    this.letGo(`release ${id} pri ${delay}`, 'RELEASED', done);
-  bury = (id: string, _priority: number, done: Done): void => this.letGo(`bury ${id}`, 'BURIED', done);
+    this.end(`release ${id} pri ${delay}`, 'RELEASED', done);
+  bury = (id: string, _priority: number, done: Done): void => this.end(`bury ${id}`, 'BURIED', done);
   delete = (id: string, done: Done): void => this.say(`delete ${id}`, done);
   touch = (id: string, done: Done): void => this.say(`touch ${id}`, done);
   close = (): void => void (this.closed = true);
@@ -40,7 +40,7 @@ export class RecordingConnection {
     this.waiting.shift()!(reply);
   }
 
-  private letGo(command: string, reply: string, done: Done): void {
+  private end(command: string, reply: string, done: Done): void {
     this.say(command, done);
     if (this.prompt) this.waiting.pop()!(reply);
   }
@@ -67,10 +67,10 @@ export function recordingLane(events: Partial<LaneEvents> & { readonly full?: bo
     refused: () => undefined,
     freed: () => undefined,
     lost: () => undefined,
-    strayed: () => undefined,
+    releaseBuried: () => undefined,
     full: false,
-    keep: () => undefined,
-    stranded: () => undefined,
+    postponed: () => undefined,
+    writeRefused: () => undefined,
   };
   Object.defineProperties(all, Object.getOwnPropertyDescriptors(events));
   const lane = new Lane(connection as unknown as Connection, 'instance', new LogWrites(all), all);

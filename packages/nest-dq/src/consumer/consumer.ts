@@ -27,8 +27,8 @@ export abstract class DqConsumer {
 
   /**
    * Ends the running of jobs in this process, those of decorated handlers too, for good: nothing more is reserved, what
-   * has not begun is given back, and handlers have `drainLimit` to end. Then their signals abort, and the jobs of those
-   * that still run 250 ms later are given back without their attempt. Resolves when no handler is waited for any more
+   * has not begun is released, and handlers have `drainLimit` to end. Then their signals abort, and the runs that still
+   * go on 250 ms later are handed back without their attempt. Resolves when no handler is waited for any more
    * and the nodes and Redis were told, which takes some seconds at most where they do not answer. Never rejects.
    * Producers go on working, and a shutdown calls this itself. Idempotent, also before the bootstrap.
    */

@@ -8,12 +8,12 @@ import type { TubeContext } from './tube-context.js';
 const LARGEST_BATCH = 1_000;
 /** Milliseconds. A third of the copies' time to run. */
 const TOUCH_EVERY = 20_000;
-/** Milliseconds. The answer tells of a revoke too, which a handler hears of within 5 s. */
+/** Milliseconds. The answer also tells of a revoke, and a handler must hear of it within 5 s. */
 const LONGEST_PAUSE = 4_500;
 
 /**
- * Keeps what this process runs: the leases in the ledger, every third of a lease or sooner, and the copies on their nodes. A
- * refusal ends the run's right to go on; silence does not ◆.
+ * Renews what this process runs: the leases in the ledger, every third of a lease or sooner, and the reserved copies on
+ * their nodes. A refused renewal ends the run's right to go on; a ledger that is silent does not ◆.
  */
 export class Heartbeat {
   private readonly batcher: Batcher<Run, ExtendAnswer>;
@@ -22,7 +22,7 @@ export class Heartbeat {
 
   constructor(
     private readonly context: Pick<TubeContext, 'tube' | 'ledger' | 'clock' | 'lease' | 'runs' | 'report'>,
-    /** Touches the copies in hand. */
+    /** Touches the held copies. */
     private readonly touch: () => void,
   ) {
     const { tube, ledger, clock, report } = context;
@@ -42,7 +42,7 @@ export class Heartbeat {
     this.touchTimer ??= this.everyTouch();
   }
 
-  /** For good. Idempotent. */
+  /** Stops for good. Idempotent. */
   stop(): void {
     this.batcher.close();
     this.leaseTimer?.cancel();
@@ -58,7 +58,7 @@ export class Heartbeat {
 
   private answered(run: Run, answer: ExtendAnswer, sentAt: number): void {
     if (answer !== 'refused') run.lastOk = sentAt;
-    if (answer === 'ok' || !run.handling) return; // its completion will be answered too
+    if (answer === 'ok' || !run.handling) return; // the answer to its completion decides
     if (answer === 'refused') loseLease(this.context, run);
     else revokeRun(this.context, run);
   }

@@ -1,22 +1,22 @@
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Clock, Timer } from '../time/clock.js';
 
-/** Milliseconds. A ledger that is away for longer stops the reserving, so that others get what this process cannot claim ◆. */
+/** Milliseconds. A ledger that is away for longer stops reserving: other processes get what this one cannot claim ◆. */
 const AWAY_LIMIT = 1_000;
-/** Milliseconds. So long after the ledger is back, others have certainly told what they still run ◆. */
+/** Milliseconds. By then after the ledger is back, all other processes have told it what they still run ◆. */
 const BACK_PAUSE = 2_000;
 
 /**
- * `open`: claims have answers, and may begin or go on. `suspended`: the ledger is away for longer than a moment. `back`: it
- * answers again, so it is time to tell it what this process still runs.
+ * `open`: the ledger answers, and claims may begin or go on. `suspended`: the ledger is away for longer than a moment.
+ * `back`: it answers again, so this process tells it at once what it still runs.
  */
 export type GateChange = 'open' | 'suspended' | 'back';
 
-/** Whether this process may reserve and claim, as the ledger answers, is away, or is just back. */
+/** Decides whether this process may reserve and claim: the ledger may answer, be away, or be just back. */
 export class LedgerGate {
   private begun = false;
   private isSuspended = false;
-  /** The ledger may have forgotten runs that go on: nothing is claimed until they were told again. */
+  /** The ledger may have forgotten runs that go on: nothing is claimed until it was told of them again. */
   private recovering = false;
   private troubledFrom: number | undefined;
   private awayTimer: Timer | undefined;
@@ -29,19 +29,20 @@ export class LedgerGate {
     private readonly changed: (change: GateChange) => void,
   ) {}
 
-  /** Reserve and claim. */
+  /** This process may reserve and claim. */
   get open(): boolean {
     return this.begun && !this.isSuspended && !this.recovering && !this.ledger.away;
   }
 
-  /** Hold nothing that is not claimed. */
+  /** This process must hold nothing that is not claimed. */
   get suspended(): boolean {
     return this.isSuspended;
   }
 
   /**
-   * Until others have told what they still run: the ledger time from which on their leases may have ended only because they
-   * were cut off. However often the ledger comes and goes meanwhile, what nobody ever ran can be claimed.
+   * Set until all other processes have told what they still run. Leases that ended since this ledger time may have ended
+   * only because their processes were cut off. Jobs that nobody ever ran can be claimed all the time, however often the
+   * ledger comes and goes.
    */
   get sparedFrom(): number | undefined {
     return this.troubledFrom;
@@ -59,7 +60,7 @@ export class LedgerGate {
     );
   }
 
-  /** No more events. Idempotent, also before `start`. */
+  /** Sends no more events. Idempotent, also before `start`. */
   close(): void {
     this.begun = true;
     this.isSuspended = true;

@@ -29,8 +29,8 @@ export interface ConsumerReport {
   ledgerTrouble(tube: string, id: string, error: Error): void;
   /** The process did nothing for so many ms while jobs of the tube ran: more than a third of their lease (ms). */
   stoodStill(tube: string, ms: number, lease: number): void;
-  /** A shutdown waited for its limit (ms), and so many handlers still run: their jobs are given back. */
+  /** A shutdown waited for its limit (ms), and so many handlers still run: their runs are handed back. */
   cutOff(tube: string, handlers: number, limit: number): void;
-  /** The node gave an answer that a healthy one does not give. */
+  /** The node gave an answer that a healthy node does not give. */
   nodeTrouble(node: string, message: string): void;
 }

@@ -40,7 +40,7 @@ describe('while the ledger is away', () => {
     expect(await world.copies()).toEqual(NONE);
   });
 
-  it('reserves no more, and lets go at once of what an open wait still brings', async () => {
+  it('reserves no more, and releases at once what an open wait still brings', async () => {
     const worker = world.process();
     await worker.consume(forEver);
     worker.ledger.cut();

@@ -26,7 +26,7 @@ describe('TubeConsumer, when it is stopped', () => {
     expect(await world.copies()).toEqual(NONE);
   });
 
-  it('gives back at once what it has not begun', async () => {
+  it('releases at once what it has not begun', async () => {
     const consumer = await world.process().consume(forEver, { concurrency: 1 });
     await world.add(0);
     await world.addMany(5, 900);
@@ -53,7 +53,7 @@ describe('TubeConsumer, when it is stopped', () => {
     await stopping;
   });
 
-  it('aborts at the limit what still runs, and gives the attempt back', async () => {
+  it('aborts at the limit what still runs, and hands the attempt back', async () => {
     const jobs: DelayedJob[] = [];
     const one = await world.process().consume(
       (_payload, job) => {
@@ -91,7 +91,7 @@ describe('TubeConsumer, when it is stopped', () => {
     expect((await world.copies()).buried).toBe(0);
   });
 
-  it('tells nothing of a handler that has outlived its timeout: its job is not given back', async () => {
+  it('tells nothing of a handler that has outlived its timeout: its run is not handed back', async () => {
     const worker = world.process();
     const consumer = await worker.consume(forEver, { timeout: 100, attempts: 1 });
     await world.add(0);
@@ -100,7 +100,7 @@ describe('TubeConsumer, when it is stopped', () => {
     expect(worker.reports).toEqual([expect.stringMatching(/^failed 1/), 'dead attempts']);
   });
 
-  it('gives back what a claim brings afterwards, without running it', async () => {
+  it('hands back what a claim brings afterwards, without running it', async () => {
     const worker = world.process();
     let starts = 0;
     const consumer = await worker.consume(() => void starts++);

@@ -92,7 +92,7 @@ describe('TubeConsumer', () => {
       expect(runs).toHaveLength(2);
       expect(runs.toSorted()).toEqual(receipts.map(({ id }) => `${id} 1`).toSorted());
       expect(worker.ledger.asked).toContain(`complete ${runs[1]!.split(' ')[0]} back`);
-      await clock.advance(2 * LEASE); // a backup that surfaced meanwhile was let go for so long
+      await clock.advance(2 * LEASE); // a backup that surfaced meanwhile was released for so long
       expect(await world.copies()).toEqual(NONE);
       expect(worker.reports).toEqual([]);
     });
@@ -155,7 +155,7 @@ describe('TubeConsumer', () => {
   describe('retries', () => {
     it.each([
       ['that is held', 700],
-      ['that goes back to its node meanwhile', 3_300],
+      ['that is released meanwhile', 3_300],
     ])('after the backoff, to the millisecond, a job %s', async (_how, delay) => {
       const starts: [time: number, attempt: number][] = [];
       await world.process().consume(

@@ -26,7 +26,7 @@ import { loseLease } from './run/signals.js';
 import { StartScheduler } from './run/start-scheduler.js';
 import type { ConsumerParts, ConsumerSettings, TubeContext } from './tube-context.js';
 
-/** Milliseconds. A copy that surfaces earlier than this goes back: its node's clock runs ahead. */
+/** Milliseconds. A copy that surfaces earlier than this is released: its node's clock runs ahead. */
 const EARLIEST = 1_100;
 /** Milliseconds. After a copy that is early by more than this, those behind it may rest. */
 const UNHURRIED = 10;
@@ -120,8 +120,8 @@ export class TubeConsumer {
   }
 
   /**
-   * Drains: reserves nothing more, gives back what has not begun, lets handlers end for `limit` ms, then raises their
-   * signals and hands their jobs back too, without counting the attempt. Idempotent; also before `start`.
+   * Drains: reserves nothing more, releases what has not begun, waits `limit` ms for handlers, then raises their signals
+   * and hands their runs back, without counting the attempt. Idempotent; also before `start`.
    */
   stop(limit: number): Promise<void> {
     return (this.stopping ??= this.drain(limit));

@@ -102,7 +102,7 @@ describe('ClaimQueue', () => {
       expect(asked()).toEqual(['high,sooner,later,backup,low']);
     });
 
-    it('not about a job that this process runs: its copy goes for a lease and its own stagger', () => {
+    it('not about a job that this process runs: its copy is released for a lease and its own stagger', () => {
       context.runs.set('mine', runOf(heldDelivery(lane, { id: 'mine' })));
       waiting({ id: 'mine', copyId: '1' });
       waiting({ id: 'mine', copyId: '2', index: 2 });
@@ -137,7 +137,7 @@ describe('ClaimQueue', () => {
     expect(ledger.claims[1]!.requests.map(({ token }) => token)).toEqual([first.token, second.token]);
   });
 
-  it('finds the job that the ledger fails at, which goes for a while, and claims the others', async () => {
+  it('finds the job that the ledger fails at, releases it for a while, and claims the others', async () => {
     for (const copyId of ['1', '2', '3', '4'])
       waiting({ copyId, index: copyId === '2' ? 2 : 0, due: T + Number(copyId) * 1_000 });
     queue.claim();
@@ -162,7 +162,7 @@ describe('ClaimQueue', () => {
       context.budget.handling = 2;
     });
 
-    it('goes to others after 250 ms, beyond those that will soon have one, and is not claimed', async () => {
+    it('is released after 250 ms, beyond those that will soon have one, and is not claimed', async () => {
       for (const copyId of ['1', '2', '3', '4']) waiting({ copyId, due: T + Number(copyId) * 1_000 });
       await clock.advance(200);
       waiting({ copyId: '5', due: T + 9_000 });

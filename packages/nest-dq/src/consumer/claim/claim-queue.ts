@@ -8,22 +8,22 @@ import type { TubeContext } from '../tube-context.js';
 import { DueBuffer } from './due-buffer.js';
 import { leasePause } from './pauses.js';
 
-/** Milliseconds. A copy that is due and waits for longer than this without a slot may go to another process. */
+/** Milliseconds. A due copy that waits longer than this without a slot may be released to other processes. */
 const PATIENCE = 250;
 /** Milliseconds. */
 const SURPLUS_EVERY = 100;
-/** Milliseconds between a call without an answer and the next. */
+/** Milliseconds between a call without an answer and the next call. */
 const ASK_AGAIN_AFTER = 500;
-/** Seconds. The pause of a copy whose claim the ledger fails at. */
+/** Seconds. The release delay of a copy whose claim makes the ledger fail. */
 const TROUBLE_PAUSE = 10;
 const NOTHING_SETTLED: readonly SettledCopies[] = [];
 /**
- * Claims of one call. With several calls under way the ledger works on one while we run what another granted; and no call
- * keeps the ledger from others for long.
+ * Claims per call. With several calls under way, the ledger works on one while this process runs what another granted. And
+ * no call blocks the ledger for long.
  */
 const MOST_CLAIMED = 128;
 
-/** The copies in hand that are not claimed yet: early ones, and due ones that wait for a slot. Claims those that have one. */
+/** The held copies that are not claimed yet: early ones, and due ones without a slot. Claims due ones while slots are free. */
 export class ClaimQueue {
   private readonly waiting = new Heap<Delivery>((a, b) => a.priority < b.priority);
   private readonly early: DueBuffer;
@@ -96,19 +96,19 @@ export class ClaimQueue {
     this.changed();
   }
 
-  /** Does nothing with a copy that is not here. */
+  /** Does nothing when the copy is not in it. */
   remove(delivery: Delivery): void {
     this.early.remove(delivery);
     this.waiting.remove(delivery);
   }
 
-  /** Gives all to others. */
+  /** Releases all copies at once. */
   releaseAll(): void {
     for (const delivery of this.early.takeAll()) delivery.release(0);
     for (const delivery of this.waiting.takeAll()) delivery.release(0);
   }
 
-  /** Claims as many as there are free slots. */
+  /** Claims as many copies as there are free slots. */
   claim(): void {
     const { budget } = this.context;
     while (!this.pause && budget.free > 0 && this.waiting.size > 0) {
@@ -119,14 +119,14 @@ export class ClaimQueue {
     }
   }
 
-  /** No more questions. */
+  /** Claims no more. */
   close(): void {
     this.batcher.close();
     this.pause?.cancel();
     this.surplusTimer?.cancel();
   }
 
-  /** Takes the first ones, but for copies of jobs that this process runs. */
+  /** Takes the first copies. Releases those whose job this process runs. */
   private next(most: number): Delivery[] {
     const { runs } = this.context;
     const batch: Delivery[] = [];
@@ -154,7 +154,7 @@ export class ClaimQueue {
     };
   }
 
-  /** Unknown, not failed: asked again with the same token once the ledger answers, unless they are released before. */
+  /** The outcome is unknown: the copies are claimed again with the same token, unless they are released before. */
   private askLater(batch: readonly Delivery[]): void {
     for (const delivery of batch) if (delivery.held) this.waiting.add(delivery);
     this.pause ??= this.context.clock.after(ASK_AGAIN_AFTER, () => {
@@ -172,12 +172,12 @@ export class ClaimQueue {
     });
   }
 
-  /** Gives to others what has waited too long beyond the first `keep`. */
-  private releaseSurplus(keep: number): void {
-    if (this.waiting.size <= keep) return;
+  /** Releases the copies behind the first `most` that have waited too long. */
+  private releaseSurplus(most: number): void {
+    if (this.waiting.size <= most) return;
     const before = this.context.clock.now() - PATIENCE;
     this.waiting.takeAll().forEach((delivery, position) => {
-      if (position < keep || delivery.waitingSince >= before) this.waiting.add(delivery);
+      if (position < most || delivery.waitingSince >= before) this.waiting.add(delivery);
       else delivery.release(0);
     });
   }

@@ -4,23 +4,23 @@ import type { Clock } from '../../time/clock.js';
 import { WakeTimer } from '../../time/wake-timer.js';
 import type { Delivery } from '../reserve/delivery.js';
 
-/** Milliseconds. Ledger time moves against the timer's, so no timer is trusted for longer. */
+/** Milliseconds. Ledger time and the timer's time drift apart, so no timer runs for longer. */
 const LONGEST_WAIT = 1_000;
 
 /**
- * Holds what is early until it is to be claimed: as long before its time as the ledger grants it, where slots are to spare,
- * so that the claim is answered by then and one call takes several; else at its time. One timer for the earliest; an
- * interval would cost 5 % of a core.
+ * Holds early copies until they are claimed. While slots are free, a copy is claimed as long before its due time as the
+ * ledger allows (`ahead`): then the answer is there in time, and one call claims several. Else it is claimed at its due
+ * time. One timer waits for the earliest copy; an interval would cost 5 % of a core.
  */
 export class DueBuffer {
   private readonly heap = new Heap<Delivery>((a, b) => a.due < b.due);
   private readonly timer: WakeTimer;
 
-  /** `onDue` gets at once all that is to be claimed. */
+  /** `onDue` gets all copies to claim in one call. */
   constructor(
     clock: Clock,
     private readonly ledger: Pick<TubeLedger, 'now' | 'ahead'>,
-    /** Slots that nothing due waits for. */
+    /** Free slots that no due copy waits for. */
     private readonly spare: () => number,
     private readonly onDue: (due: Delivery[]) => void,
   ) {
@@ -37,7 +37,7 @@ export class DueBuffer {
     if (this.heap.peek() === delivery) this.arm();
   }
 
-  /** Does nothing with what it does not hold. */
+  /** Does nothing when it does not hold the copy. */
   remove(delivery: Delivery): void {
     this.heap.remove(delivery);
   }
@@ -67,6 +67,6 @@ export class DueBuffer {
       due.push(next);
     }
     if (due.length > 0) this.onDue(due);
-    this.arm(); // also when it woke too soon
+    this.arm(); // also after a timer that fired too soon
   }
 }

@@ -9,9 +9,12 @@ describe('busyPause', () => {
     [-5, 0, 1],
     [1_001, 0, 2],
     [14_999, 600_000, 15],
-  ])('a primary goes for the rest of the lease, %i ms, and at least a second', (ms, ranFor, seconds) => {
-    expect(busyPause(0, { kind: 'busy', ms, ranFor }, SETTINGS)).toBe(seconds);
-  });
+  ])(
+    'a primary is released for the rest of the lease, %i ms, and at least a second',
+    (ms, ranFor, seconds) => {
+      expect(busyPause(0, { kind: 'busy', ms, ranFor }, SETTINGS)).toBe(seconds);
+    },
+  );
 
   it.each([
     [5_000, 1_000, 1, 7],
@@ -19,7 +22,7 @@ describe('busyPause', () => {
     [5_000, 30_001, 1, 31],
     [5_000, 600_000, 1, 60],
     [90_000, 0, 1, 60],
-  ])('with %i ms left after %i ms, backup %i goes for %i s', (ms, ranFor, index, seconds) => {
+  ])('with %i ms left after %i ms, backup %i is released for %i s', (ms, ranFor, index, seconds) => {
     expect(busyPause(index, { kind: 'busy', ms, ranFor }, SETTINGS)).toBe(seconds);
   });
 });

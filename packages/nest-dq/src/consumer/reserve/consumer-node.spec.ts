@@ -276,7 +276,7 @@ describe('ConsumerNode, while its tube is busy', () => {
       expect(held().length).toBe(6);
     });
 
-    it('rests where the copy was handed over, too', async () => {
+    it('rests where the copy was moved to another lane, too', async () => {
       await clock.advance(5);
       await put();
       await clock.advance(5);
@@ -383,7 +383,7 @@ describe('ConsumerNode, while its tube is busy', () => {
     expect(lanes().length).toBe(3);
   });
 
-  it('hands over what the last lane that can wait got: a second’s delay, taken by its id elsewhere', async () => {
+  it('moves what the last lane that can wait got: a second’s delay, reserved by its id on another lane', async () => {
     await start();
     const first = await put();
     const second = await put();
@@ -412,7 +412,7 @@ describe('ConsumerNode, while its tube is busy', () => {
     expect(await waiting()).toBe(1);
   });
 
-  it('puts a copy that it hands over back in its place of the order', async () => {
+  it('releases a copy that it moves with its place in the order', async () => {
     await start();
     await put();
     await put();
@@ -492,7 +492,7 @@ describe('ConsumerNode, while its tube is busy', () => {
   it('makes a copy ready again that a release left buried', async () => {
     await start();
     const id = await putBody(Buffer.from('nonsense'));
-    consumer['own'].strayed(id);
+    consumer['own'].releaseBuried(id);
     expect(troubles).toEqual([expect.stringContaining('BURIED')]);
     expect(await stats()).toMatchObject({ 'current-jobs-buried': '1' });
     poisons.length = 0;
@@ -534,7 +534,7 @@ describe('ConsumerNode, while its tube is busy', () => {
       expect(held()).toHaveLength(3);
     });
 
-    it('tells of the copy that it lost from its reach, and lets the others go without a delay when they are due', async () => {
+    it('tells of the copy that nobody can reach, and releases the others without a delay when they are due', async () => {
       for (const delivery of held()) delivery.release(12);
       await clock.advance(0);
       expect(released).toEqual(['release 1 12']);
@@ -547,7 +547,7 @@ describe('ConsumerNode, while its tube is busy', () => {
       expect(held()).toEqual([]);
     });
 
-    it('lets them go as soon as it has room again, and dead ones only then', async () => {
+    it('releases them as soon as it has room again, and dead ones only then', async () => {
       for (const delivery of held()) delivery.release(3_600);
       await clock.advance(60_000);
       held()[1]!.bury();
@@ -684,7 +684,7 @@ describe('ConsumerNode, while its tube is busy', () => {
     expect(await waiting()).toBe(1);
   });
 
-  it('stops waiting at once, keeps what it holds, and gives it back when it closes', async () => {
+  it('stops waiting at once, holds what it has, and releases it when it closes', async () => {
     await start();
     await put();
     consumer.stop();

@@ -11,31 +11,31 @@ import type { SharedLanes, SharedTube } from './shared-lanes.js';
 const MOST_LANES = 3;
 const SMALLEST_BATCH = 4;
 const LARGEST_BATCH = 256;
-/** Milliseconds. Two copies within that time make a tube a busy one. */
+/** Milliseconds. Two copies within this time make a tube busy. */
 const OFTEN = 1_000;
-/** Waits of five seconds that bring nothing make it a quiet one. */
+/** So many waits of five seconds without a copy make a tube quiet. */
 const QUIET_WAITS = 2;
 /** Milliseconds. */
 const POLL_WITHOUT_WAIT = 50;
-/** Well below the time by which every primary surfaces early, so that nothing comes late by it. */
+/** Milliseconds. Well below the time by which every primary surfaces early, so that no copy becomes late. */
 const REST = 5;
 
 /**
- * One beanstalkd and one tube. While it is quiet, the tube has no connection of its own: its copies are waited for on the
- * lanes that all quiet tubes of the process share (`shared-lanes.ts`). A busy one has up to three lanes (`lanes.ts`), of
- * which one waits whenever the node is empty, so that a new copy is seen at once while the others hold what is running:
+ * Reserves the copies of one tube on one beanstalkd. A quiet tube has no connection of its own: it waits on the lanes that
+ * all quiet tubes of the process share (`shared-lanes.ts`). A busy tube has up to three lanes (`lanes.ts`). One of them
+ * waits whenever the node is empty, so that it sees a new copy at once, while the others hold the copies of running jobs:
  *
- * 1. Quiet: it shares. A second copy within a second, or one for which there is no room, makes it busy.
- * 2. Busy: it shares until a lane of its own is open. Where none can be opened it is quiet again, and then shares only
- *    while there is room.
- * 3. It asks for a batch of what is ready now; a full one is followed by a larger one, else the node is empty.
- * 4. Empty, room left, nobody waits: a lane waits. If what it brings is early, so are those behind it: the node rests for
- *    some milliseconds, and 3 then brings several for one question.
- * 5. When room opens, or a lane holds nothing any more: 3 or 4.
- * 6. Ten seconds without a copy, and nothing held: it shares, and once it is waited for there, it is quiet.
+ * 1. Quiet: the tube uses the shared lanes. A second copy within a second, or a copy without room, makes it busy.
+ * 2. Busy: it uses the shared lanes until a lane of its own is open. If none can be opened, it is quiet again, and then
+ *    uses the shared lanes only while there is room.
+ * 3. It asks for a batch of ready copies. After a full batch it asks for a larger one; else the node is empty.
+ * 4. The node is empty, there is room, and no lane waits: a lane waits. If the copy is early, those behind it are early
+ *    too: the tube rests for some milliseconds, and then 3 brings several copies for one question.
+ * 5. There is room again, or a lane holds nothing any more: 3 or 4.
+ * 6. Ten seconds without a copy, and nothing held: it joins the shared wait. Once that wait covers it, it is quiet.
  */
 export class ConsumerNode implements LanesUser, SharedTube {
-  /** As the node knows it. */
+  /** The stored tube. */
   readonly tube: string;
   readonly tubes: ReadonlySet<string>;
   private readonly own: Lanes;
@@ -45,10 +45,10 @@ export class ConsumerNode implements LanesUser, SharedTube {
   /** When a copy came over a shared lane. */
   private cameAt = -Infinity;
   private quietWaits = 0;
-  /** The last question said that nothing is ready, and nobody stopped asking since. */
+  /** The last reply said that nothing is ready, and asking has not stopped since. */
   private empty = false;
   private batch = SMALLEST_BATCH;
-  /** Reserves of a batch that are not answered. */
+  /** Reserves of a batch without a reply. */
   private outstanding = 0;
   private polling = false;
   private resting = false;
@@ -79,13 +79,13 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.reopen();
   }
 
-  /** No more questions; what an open wait still brings arrives all the same. */
+  /** Asks for no more. What an open wait still brings arrives all the same. */
   pause(): void {
     this.active = false;
     this.shared.leave(this);
   }
 
-  /** No more questions and no open wait; what is held stays held. */
+  /** Asks for no more and ends the waits. What is held stays held. */
   stop(): void {
     this.active = false;
     for (const timer of this.timers) timer.cancel();
@@ -96,7 +96,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.shared.detach(this);
   }
 
-  /** Ends the lanes once the server has answered all that was said; resolves when they are gone. */
+  /** Closes the lanes once the server has answered all commands. Resolves when they are closed. */
   async close(): Promise<void> {
     this.stop();
     await Promise.all([this.own.close(), this.shared.close(this)]);
@@ -126,7 +126,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     if (this.own.wait() === 'none') this.poll();
   }
 
-  /** It has so many copies that it needs lanes of its own. */
+  /** The tube gets so many copies that it needs lanes of its own. */
   becomeBusy(): void {
     this.busy = true;
     this.empty = false;
@@ -163,7 +163,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.advance();
   }
 
-  handed(): void {
+  moved(): void {
     this.answered();
   }
 
@@ -179,18 +179,18 @@ export class ConsumerNode implements LanesUser, SharedTube {
 
   reopen(): void {
     if (!this.busy && this.context.clock.now() - this.cameAt < OFTEN) this.busy = true;
-    if (!this.busy) this.node.lanes.done(this.tube); // it wants none any more
-    if (!this.own.waiting) this.empty = false; // an open wait is the question
+    if (!this.busy) this.node.lanes.done(this.tube); // no lane is wanted any more
+    if (!this.own.waiting) this.empty = false; // an open wait asks already
     this.advance();
   }
 
-  /** It wants no lane of its own any more. */
+  /** The tube needs no lane of its own any more. */
   private get quiet(): boolean {
     return this.quietWaits >= QUIET_WAITS && this.own.held === 0 && this.asked === 0;
   }
 
   private refill(room: number): void {
-    if (this.asked > 0) return; // its answers call again
+    if (this.asked > 0) return; // the replies call `advance` again
     const lane = this.own.refillLane();
     if (!lane) return this.poll();
     const count = Math.min(this.batch, room, MOST_HELD - lane.held);
@@ -220,7 +220,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.taker.roomLeft();
   }
 
-  /** True when those behind it are in no hurry. */
+  /** True when the copies behind it are in no hurry. */
   private accept(lane: Lane, { id, body }: Reserved): boolean {
     const envelope = unwrap(body);
     if (typeof envelope === 'string') {
@@ -242,7 +242,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     });
   }
 
-  /** Every lane holds something or is full, so none can wait. Where one is to be opened, that asks again. */
+  /** Every lane holds something, so none can wait: asks again soon. A lane that opens does that by itself. */
   private poll(): void {
     if (this.polling || this.own.opening || this.own.none) return;
     this.polling = true;

@@ -9,7 +9,7 @@ import { formatLocation, hasUnknown, isUnknown, maskOf, type Place } from '../..
 let made = 0;
 const PROCESS = `${process.pid.toString(36)}-${Math.floor(Math.random() * 2 ** 40).toString(36)}`;
 
-/** The lane on which a delivery was reserved, as the delivery needs it. */
+/** What a delivery needs of the lane that reserved it. */
 export interface Holder {
   /** The server's `id` when the lane was opened. */
   readonly instance: string;
@@ -21,29 +21,29 @@ export interface Holder {
   delete(delivery: Delivery, done: (deleted: boolean) => void): void;
 }
 
-/** For whom the nodes reserve: one tube's consumer. */
+/** The consumer of one tube, for which the nodes reserve. */
 export interface Taker {
   /** How many more copies one node may reserve now. */
   room(): number;
-  /** True when it is so early that those behind it are in no hurry. */
+  /** True when it is so early that the copies behind it are in no hurry. */
   arrived(delivery: Delivery): boolean;
-  /** All that was asked of a node is answered: the others may use what it left of the room. */
+  /** A node has answered all questions: the other nodes may use the room that is left. */
   roomLeft(): void;
-  /** The server no longer counts these as ours. */
+  /** The server no longer has these reserved for this process. */
   lost(deliveries: readonly Delivery[]): void;
 }
 
 /** A copy in our hand: reserved on a lane, and held until it is released, buried or deleted there. */
 export class Delivery {
-  /** Its place in beanstalkd's order: the user's priority, then the due time, backups after the primaries of their time. */
+  /** Its place in beanstalkd's order: by the user's priority, then the due time. Backups follow the primaries of their time. */
   readonly priority: number;
-  /** As far as this copy knows, a put got no answer, so that one more copy may be somewhere. */
+  /** As far as this copy knows, a put got no answer, so one more copy may exist. */
   readonly unknown: boolean;
   /** Ledger time, ms: not before this. */
   due: number;
-  /** Since when it has been due without a slot, by the clock. */
+  /** By the clock: since when it is due without a slot. */
   waitingSince = 0;
-  /** Where the due buffer and the waiting list keep it. */
+  /** Its index in the heap of the due buffer or of the waiting copies. */
   heapIndex = -1;
   private readonly number = made++;
 
@@ -52,7 +52,7 @@ export class Delivery {
     readonly lane: Holder,
     readonly copyId: string,
     private readonly body: Buffer,
-    /** Of the body; undefined while it is folded. */
+    /** The read body; undefined while it is folded. */
     private envelope: Envelope | undefined,
     /** For whom it is held: a lane may hold copies of several tubes. */
     readonly taker: Taker,
@@ -71,7 +71,7 @@ export class Delivery {
     return this.unfolded.content;
   }
 
-  /** The claim's, the same over repeats of the call, so that the ledger knows that it is the same question. */
+  /** The token of its claim. Repeats of the call have the same token, so that the ledger knows them as one claim. */
   get token(): string {
     return `${PROCESS}-${this.number.toString(36)}`;
   }
@@ -85,19 +85,19 @@ export class Delivery {
     return formatLocation(this.node.endpoint, this.lane.instance, this.copyId);
   }
 
-  /** False once the lane is closed or the copy was let go: then the server may give it to anybody. */
+  /** False once the lane is closed, or the copy was released, buried or deleted: another process may reserve it then. */
   get held(): boolean {
     return this.lane.holds(this);
   }
 
-  /** The copies that may exist, as this one knows: a primary knows all, a backup only how many were meant. */
+  /** The copies that may exist, as far as this one knows: a primary knows all, a backup only how many there should be. */
   get owed(): OwedCopies {
     const { copies, siblings } = this.header;
     if (!this.primary) return { mask: 2 ** copies - 1, unknown: false };
     return { mask: maskOf(siblings) | 1, unknown: this.unknown };
   }
 
-  /** Where copies of the job are, as this one knows: itself, and in a primary the others that were confirmed. */
+  /** Where copies of the job are, as far as this one knows: itself, and for a primary the other confirmed copies. */
   get places(): Place[] {
     const { index, siblings } = this.header;
     return [
@@ -107,20 +107,20 @@ export class Delivery {
   }
 
   /**
-   * Forgets what was read of the body until it is asked for again, in 3 µs. What is held for a second is old for the garbage
-   * collector, which moves all of it, and keeps alive what it points to after its end: with this, it copies a fifth less a
-   * job, at 2,000 jobs a second, and its pauses take three quarters of the time.
+   * Forgets the read body. The next use reads it again, which takes 3 µs. The garbage collector treats what lives for a
+   * second as old: it moves all of it, and keeps alive what it points to. At 2,000 jobs a second, folding lets it copy a
+   * fifth less per job, and its pauses take three quarters of the time.
    */
   fold(): void {
     this.envelope = undefined;
   }
 
-  /** Lets the copy go for anybody, after whole seconds. Does nothing when it is not held. */
+  /** Releases the copy for any process, after so many whole seconds. Does nothing when it is not held. */
   release(delay: number): void {
     this.lane.release(this, this.priority, delay);
   }
 
-  /** Puts the copy out of everybody's reach, for a person to look at. Does nothing when it is not held. */
+  /** Buries the copy: nobody reserves it until a person has looked at it. Does nothing when it is not held. */
   bury(): void {
     this.lane.bury(this, this.priority);
   }

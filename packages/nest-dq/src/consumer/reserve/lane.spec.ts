@@ -137,7 +137,7 @@ describe('Lane', () => {
     expect([old.held, again.held]).toEqual([false, true]);
   });
 
-  it('tells when the last delivery is let go, however it is', () => {
+  it('tells when it holds nothing any more, whatever became of the last delivery', () => {
     let freed = 0;
     const { lane } = recordingLane({ freed: () => freed++ });
     const [a, b, c] = [heldDelivery(lane), heldDelivery(lane), heldDelivery(lane)];
@@ -159,34 +159,34 @@ describe('Lane', () => {
   });
 
   it('tells of a release that the server could only bury', () => {
-    const strayed: string[] = [];
-    const { lane, connection } = recordingLane({ strayed: (copyId) => strayed.push(copyId) });
+    const buried: string[] = [];
+    const { lane, connection } = recordingLane({ releaseBuried: (copyId) => buried.push(copyId) });
     lane.release(heldDelivery(lane, { copyId: '9' }), 0, 5);
     connection.answer('BURIED');
-    expect(strayed).toEqual(['9']);
+    expect(buried).toEqual(['9']);
   });
 
   describe('where the server has to write its log', () => {
     const refusal = new BeanstalkError('OUT_OF_MEMORY', 'no');
     const setup = (full = { yet: false }) => {
-      const [stranded, kept]: [string[], [string, number][]] = [[], []];
+      const [refusals, postponed]: [string[], [string, number][]] = [[], []];
       const events = {
         get full() {
           return full.yet;
         },
-        stranded: ({ code }: BeanstalkError) => {
-          stranded.push(code);
+        writeRefused: ({ code }: BeanstalkError) => {
+          refusals.push(code);
           full.yet = true;
         },
-        keep: ({ copyId }: Delivery, seconds: number) => kept.push([copyId, seconds]),
+        postponed: ({ copyId }: Delivery, seconds: number) => postponed.push([copyId, seconds]),
       };
       const world = recordingLane(events);
       const hold = (count: number) =>
         Array.from({ length: count }, (_, i) => heldDelivery(world.lane, { copyId: String(i) }));
-      return { ...world, stranded, kept, hold };
+      return { ...world, refusals, postponed, hold };
     };
 
-    it('lets copies go in batches that double, each once the one before was taken', () => {
+    it('releases copies in batches that double, each once the one before was taken', () => {
       const { lane, connection, said, hold } = setup();
       for (const delivery of hold(12)) lane.release(delivery, 0, 3);
       const batches = [said.length];
@@ -199,7 +199,7 @@ describe('Lane', () => {
       expect([lane.held, lane.idle]).toEqual([0, true]);
     });
 
-    it('begins with one again when it has let go of all', () => {
+    it('begins with one again when it holds nothing any more', () => {
       const { lane, connection, said, hold } = setup();
       const copies = hold(5);
       for (const delivery of copies.splice(0, 3)) lane.release(delivery, 0, 3);
@@ -208,29 +208,29 @@ describe('Lane', () => {
       expect(said).toHaveLength(4);
     });
 
-    it.each(['release', 'bury'] as const)('loses one by a %s at most, and keeps the others', (verb) => {
-      const { lane, connection, said, hold, stranded, kept } = setup();
+    it.each(['release', 'bury'] as const)('loses one by a %s at most, and holds the others', (verb) => {
+      const { lane, connection, said, hold, refusals, postponed } = setup();
       for (const delivery of hold(3)) {
         if (verb === 'bury') lane.bury(delivery, 0);
         else lane.release(delivery, 0, 3);
       }
       connection.answer(refusal);
       expect(said).toHaveLength(1);
-      expect(stranded).toEqual(['OUT_OF_MEMORY']);
+      expect(refusals).toEqual(['OUT_OF_MEMORY']);
       const seconds = verb === 'bury' ? Infinity : 3;
-      expect(kept).toEqual([
+      expect(postponed).toEqual([
         ['1', seconds],
         ['2', seconds],
       ]);
       expect(lane.held).toBe(2);
     });
 
-    it('lets go at once without a delay, which it need not note', () => {
-      const { lane, said, hold, kept } = setup({ yet: true });
+    it('releases at once without a delay, which needs no log', () => {
+      const { lane, said, hold, postponed } = setup({ yet: true });
       for (const delivery of hold(2)) lane.release(delivery, 0, 0);
-      lane.putBack('9', 0, 1, () => undefined);
+      lane.releaseReserved('9', 0, 1, () => undefined);
       expect(said).toEqual(['release 0 pri 0', 'release 1 pri 0', 'release 9 pri 0']);
-      expect(kept).toEqual([]);
+      expect(postponed).toEqual([]);
     });
 
     it('says nothing of a copy that was deleted meanwhile', () => {
@@ -250,11 +250,11 @@ describe('Lane', () => {
     });
 
     it('tells of the refused burial of what is no envelope, too', () => {
-      const { lane, connection, stranded } = setup();
+      const { lane, connection, refusals } = setup();
       let done = 0;
       lane.buryBody('7', () => done++);
       connection.answer(refusal);
-      expect([stranded, done]).toEqual([['OUT_OF_MEMORY'], 1]);
+      expect([refusals, done]).toEqual([['OUT_OF_MEMORY'], 1]);
     });
   });
 

@@ -3,35 +3,36 @@ import type { Connection, Reserved, Stats } from '../../beanstalk/connection.js'
 import type { Delivery, Taker } from './delivery.js';
 import type { LogWrites } from './log-writes.js';
 
-/** A connection costs the server O(held) for each delete and touch. */
+/** Copies that one connection may hold: each delete and touch costs the server O(held). */
 export const MOST_HELD = 1_024;
 
-/** Seconds. A blocking reserve cannot be cancelled, and an idle connection should say something now and then. */
+/** Seconds. A blocking reserve cannot be cancelled, and an idle connection should send something now and then. */
 const WAIT_SECONDS = 5;
 
 export interface LaneEvents {
-  /** It reserves from the tubes that it was told to watch, and from no other. */
+  /** The lane now watches the tubes that it was told to watch, and no other. */
   opened(): void;
-  /** The server refused to, so the lane is closed. */
+  /** The server refused a `watch` or an `ignore`, so the lane is closed. */
   refused(error: BeanstalkError): void;
-  /** Whatever was held is let go: the lane can wait again. */
+  /** The lane holds nothing any more, so it can wait again. */
   freed(): void;
-  /** The server no longer counts these as ours. */
+  /** The server no longer has these reserved for this lane. */
   lost(deliveries: Delivery[]): void;
-  /** A release ended as BURIED: the copy is out of everybody's reach until it is kicked. */
-  strayed(copyId: string): void;
-  /** A copy that it could not note, which stays held for so many seconds. */
-  keep(delivery: Delivery, seconds: number): void;
-  /** It refused one all the same: the copy is out of everybody's reach until its restart. */
-  stranded(error: BeanstalkError): void;
+  /** A release was answered BURIED: nobody can reach the copy until it is kicked. */
+  releaseBuried(copyId: string): void;
+  /** The server has no room to log the command, so the copy stays held for so many seconds. */
+  postponed(delivery: Delivery, seconds: number): void;
+  /** The server refused a release or a burial: nobody can reach the copy until the server restarts. */
+  writeRefused(error: BeanstalkError): void;
 }
 
 /**
  * One connection that reserves. While it waits in a blocking reserve it can do nothing else, so a lane that holds
- * deliveries never waits. What becomes of its deliveries is said here too, because only the reserver may say it.
+ * deliveries never waits. It also sends the commands for its deliveries: the server takes them only from the connection
+ * that has reserved the copy.
  */
 export class Lane {
-  /** It does not reserve yet: a new connection watches `default`, where other programs' jobs are. */
+  /** It does not reserve yet: a new connection watches `default`, which may have jobs of other programs. */
   opening = true;
   /** It is in a blocking reserve. */
   waiting = false;
@@ -39,7 +40,7 @@ export class Lane {
   readonly gone: Promise<void>;
   private readonly deliveries = new Map<string, Delivery>();
   private readonly watched = new Set(['default']);
-  /** Copies that were reserved, and that nobody holds before it is known whose they are. */
+  /** Reserved copies that nobody holds yet, because their tube is not known. */
   private unknown = 0;
   private tellGone!: () => void;
 
@@ -62,12 +63,12 @@ export class Lane {
     return !this.opening && !this.waiting && !this.closed && this.deliveries.size === 0 && this.unknown === 0;
   }
 
-  /** It can wait, or soon will. */
+  /** It can wait now or soon. */
   get free(): boolean {
     return this.idle || this.opening;
   }
 
-  /** It answers no more, although it may not have been forgotten yet. */
+  /** It answers no more. Its deliveries may not be forgotten yet. */
   get closed(): boolean {
     return this.connection.closed;
   }
@@ -76,13 +77,13 @@ export class Lane {
     return this.watched.has(tube);
   }
 
-  /** True: it reserves from these tubes, and from no other. Else it will, and `opened` tells when. */
+  /** True: it watches these tubes and no other. False: it soon does, and `opened` tells when. */
   watch(tubes: ReadonlySet<string>): boolean {
     const more = Array.from(tubes).filter((tube) => !this.watched.has(tube));
     const less = Array.from(this.watched).filter((tube) => !tubes.has(tube));
     if (more.length + less.length === 0) {
       if (!this.opening) return true;
-      more.push('default'); // a new connection that is to watch nothing else: it has to answer all the same
+      more.push('default'); // a new connection that watches nothing else: its answer is needed all the same
     }
     let left = more.length + less.length;
     this.opening = true;
@@ -114,7 +115,7 @@ export class Lane {
     });
   }
 
-  /** Asks for `count` copies that are ready now; calls back for each, with nothing when there are no more. */
+  /** Asks for `count` copies that are ready now. Calls `each` for every reply; undefined: there are no more. */
   refill(count: number, each: (reserved: Reserved | undefined) => void): void {
     for (let i = 0; i < count; i++) {
       this.connection.reserveWithTimeout(0, (error, reply) => {
@@ -141,27 +142,27 @@ export class Lane {
     );
   }
 
-  /** Lets a copy go that was never held. `delay` in whole seconds. */
-  putBack(copyId: string, priority: number, delay: number, done: (released: boolean) => void): void {
+  /** Releases a reserved copy that was never held. `delay` in whole seconds. */
+  releaseReserved(copyId: string, priority: number, delay: number, done: (released: boolean) => void): void {
     this.connection.release(copyId, priority, this.logWrites.full ? 0 : delay, (error, reply) => {
-      if (reply === 'BURIED') this.events.strayed(copyId);
+      if (reply === 'BURIED') this.events.releaseBuried(copyId);
       if (error) this.failed(error);
       done(!error && reply === 'RELEASED');
     });
   }
 
-  /** Lets a copy go, for anybody, after `delay` whole seconds. */
+  /** Releases a copy for any process. `delay` in whole seconds. */
   release(delivery: Delivery, priority: number, delay: number): void {
     if (!this.holds(delivery)) return;
     const send = (done: (taken: boolean) => void) => {
-      this.putBack(delivery.copyId, priority, delay, done);
-      this.letGo(delivery);
+      this.releaseReserved(delivery.copyId, priority, delay, done);
+      this.unhold(delivery);
     };
     if (delay === 0) send(noReply);
-    else this.logWrites.add({ delivery, seconds: delay, send, keep: this.keep });
+    else this.logWrites.add({ delivery, seconds: delay, send, postponed: this.postponed });
   }
 
-  /** Puts a copy out of everybody's reach, for a person to look at. */
+  /** Buries a copy: nobody reserves it until a person has looked at it. */
   bury(delivery: Delivery, priority: number): void {
     if (!this.holds(delivery)) return;
     const send = (done: (taken: boolean) => void) => {
@@ -169,12 +170,12 @@ export class Lane {
         if (error) this.failed(error);
         done(!error);
       });
-      this.letGo(delivery);
+      this.unhold(delivery);
     };
-    this.logWrites.add({ delivery, seconds: Infinity, send, keep: this.keep });
+    this.logWrites.add({ delivery, seconds: Infinity, send, postponed: this.postponed });
   }
 
-  /** The same for a body that is no envelope. */
+  /** Buries a reserved copy whose body is no envelope. */
   buryBody(copyId: string, done: () => void): void {
     this.connection.bury(copyId, 0, (error) => {
       if (error) this.failed(error);
@@ -182,42 +183,42 @@ export class Lane {
     });
   }
 
-  /** True when the server said DELETED. */
+  /** Deletes a copy. True when the server said DELETED. */
   delete(delivery: Delivery, done: (deleted: boolean) => void): void {
     this.connection.delete(delivery.copyId, (error, reply) => done(!error && reply === 'DELETED'));
-    this.letGo(delivery);
+    this.unhold(delivery);
   }
 
-  /** Lets go, for anybody, what is held for one taker. */
+  /** Releases at once what is held for one taker. */
   releaseAll(of: Taker): void {
     for (const delivery of Array.from(this.deliveries.values()))
       if (delivery.taker === of) delivery.release(0);
   }
 
-  /** Keeps what is held for another time to run: all, or that of one taker. */
+  /** Renews the time to run of what is held: of all, or of one taker. */
   touchAll(of?: Taker): void {
     for (const delivery of this.deliveries.values()) {
       if (of && delivery.taker !== of) continue;
       this.connection.touch(delivery.copyId, (error, reply) => {
         if (error || reply === 'TOUCHED' || !this.holds(delivery)) return;
-        this.letGo(delivery);
+        this.unhold(delivery);
         this.events.lost([delivery]);
       });
     }
   }
 
-  /** At once. The server makes ready what was held. */
+  /** Closes at once. The server makes ready what was held. */
   close(): void {
     this.connection.close();
   }
 
-  /** Once all that was said before is answered. */
+  /** Closes once the server has answered all commands. */
   quit(): void {
     this.logWrites.flush(this);
     this.connection.quit();
   }
 
-  /** To be called when the connection closed: what was held is held no longer. */
+  /** To be called when the connection has closed: the lane then holds nothing. */
   forget(): void {
     this.tellGone();
     const lost = [...this.deliveries.values()];
@@ -225,7 +226,8 @@ export class Lane {
     if (lost.length > 0) this.events.lost(lost);
   }
 
-  private readonly keep = (delivery: Delivery, seconds: number): void => this.events.keep(delivery, seconds);
+  private readonly postponed = (delivery: Delivery, seconds: number): void =>
+    this.events.postponed(delivery, seconds);
 
   private opened(): void {
     this.opening = false;
@@ -233,21 +235,21 @@ export class Lane {
   }
 
   private refused(error: BeanstalkError): void {
-    if (this.closed) return; // lost, and nobody refused anything
+    if (this.closed) return; // the connection was lost: the server refused nothing
     this.connection.close();
     this.events.refused(error);
   }
 
   private failed(error: BeanstalkError): void {
-    if (error.code === 'OUT_OF_MEMORY' || error.code === 'INTERNAL_ERROR') this.events.stranded(error);
+    if (error.code === 'OUT_OF_MEMORY' || error.code === 'INTERNAL_ERROR') this.events.writeRefused(error);
   }
 
-  private letGo(delivery: Delivery): void {
+  private unhold(delivery: Delivery): void {
     this.deliveries.delete(delivery.copyId);
     delivery.fold();
     if (this.deliveries.size === 0) this.events.freed();
   }
 }
 
-/** A failed command closes the connection, and the close is what is acted on. */
+/** A failed command closes the connection, and `forget` handles that. */
 function noReply(): void {}

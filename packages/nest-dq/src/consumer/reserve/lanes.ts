@@ -9,50 +9,52 @@ import type { Delivery, Taker } from './delivery.js';
 import { Lane, MOST_HELD, type LaneEvents } from './lane.js';
 import type { LogWrites } from './log-writes.js';
 
-/** Milliseconds. The pause doubles from the first to the longest. */
+/** Milliseconds. The pause before a lane is opened again: it doubles from the first to the longest. */
 const FIRST_REOPEN = 250;
 const LONGEST_REOPEN = 5_000;
+/** Milliseconds. After this a copy is kicked whose release was answered BURIED. */
 const KICK_AFTER = 5_000;
-/** Seconds. How often it is looked at whether a node has room again for the copies that are kept for it. */
-const KEEP_FOR = 5;
+/** Seconds. How often postponed releases check whether the node has room again. */
+const CHECK_ROOM_EVERY = 5;
 
-/** For whom lanes reserve. */
+/** The user of lanes: one busy tube on a node (`ConsumerNode`), or all quiet ones (`SharedLanes`). */
 export interface LanesUser {
-  /** What the lanes reserve from; looked at whenever one begins to wait. */
+  /** The tubes to reserve from. Read whenever a wait begins. */
   readonly tubes: ReadonlySet<string>;
-  /** A wait is over; `brought` is told of in `awaited`, before this. */
+  /** A wait is over. If it brought a copy, `awaited` came before. */
   waited(brought: boolean): void;
-  /** A wait brought a copy, and it is this lane that has it reserved now. */
+  /** A wait brought a copy, and this lane has it reserved now. */
   awaited(lane: Lane, reserved: Reserved): void;
-  /** A copy that a wait brought has been handed over to another lane, or somebody else has it. */
-  handed(): void;
-  /** A lane can reserve, or let go of all it held. */
+  /** The move of a copy to another lane is over: that lane has it, or another process took it. */
+  moved(): void;
+  /** A lane is open, or holds nothing any more. */
   laneFree(): void;
-  /** One could not be opened; it may be tried again once `reopen` comes. */
+  /** A lane could not be opened. `reopen` tells when to try again. */
   notOpened(): void;
   /** Lanes were lost, and may be opened again. */
   reopen(): void;
 }
 
 /**
- * Up to so many lanes to one node, of which one waits, holding nothing, whenever the user wants it:
+ * Up to `most` lanes to one node. One of them waits and holds nothing, whenever the user wants to wait:
  *
- * 1. A wait begins on an idle lane that watches the user's tubes, or is made to; else on a new one, if there may be one.
- * 2. It brings nothing: the user decides.
- * 3. It brings a copy, and another lane is free or can be opened: the lane keeps it.
- * 4. Otherwise it gives the copy back with a delay of a second, so that nobody else takes it, and the lane that holds
- *    least takes it by its id.
- * 5. A lane whose connection is lost forgets its deliveries; one is opened again once the node's control connection is
- *    up. What the node never answered on is told of, and the pauses between the tries grow.
+ * 1. A wait begins on an idle lane, which first watches the user's tubes. If no lane is idle, a new one is opened, up to
+ *    `most`.
+ * 2. The wait brings nothing: the user decides what follows.
+ * 3. The wait brings a copy, and another lane is free or can be opened: this lane holds the copy.
+ * 4. Else this lane releases the copy with a delay of a second, so that no other process takes it, and the lane that holds
+ *    least reserves it by its id.
+ * 5. A lane that loses its connection forgets its deliveries. A lane is opened again once the node's control connection is
+ *    up. If the node never answered on a new connection, that is reported, and the pauses between the tries grow.
  */
 export class Lanes implements LaneEvents {
   private lanes: Lane[] = [];
-  /** That waits since the last `wait`: another one may still wait for what the user wanted before. */
+  /** The lane of the last `wait`. Another lane may still wait for the tubes of before. */
   private waiter: Lane | undefined;
-  /** Copies under way from one lane to another. */
-  private handing = 0;
+  /** Copies that are moved from one lane to another now. */
+  private moving = 0;
   private stopListening: (() => void) | undefined;
-  /** One was lost, or could not be opened, a moment ago: the control connection may not know yet that the node is gone. */
+  /** A lane was just lost or could not be opened: the control connection may not know yet that the node is away. */
   paused = false;
   private reopenAfter = FIRST_REOPEN;
   private readonly timers = new Set<Timer>();
@@ -66,9 +68,9 @@ export class Lanes implements LaneEvents {
     private readonly user: LanesUser,
   ) {}
 
-  /** Reserves without a reply, but for those that wait. */
+  /** Reserves without a reply, except those of waits. */
   get asked(): number {
-    return this.handing;
+    return this.moving;
   }
 
   get waiting(): boolean {
@@ -98,7 +100,7 @@ export class Lanes implements LaneEvents {
     this.node.start();
   }
 
-  /** No open wait; what is held stays held. Idempotent. */
+  /** Ends all waits. What is held stays held. Idempotent. */
   stop(): void {
     this.stopListening?.();
     this.stopListening = undefined;
@@ -109,14 +111,14 @@ export class Lanes implements LaneEvents {
     this.endWaits();
   }
 
-  /** Ends them once the server has answered all that was said; resolves when they are gone. */
+  /** Closes the lanes once the server has answered all commands. Resolves when they are closed. */
   async close(): Promise<void> {
     this.stop();
     for (const lane of this.lanes) lane.quit();
     await Promise.all(this.lanes.map((lane) => lane.gone));
   }
 
-  /** Ends those that hold nothing. */
+  /** Closes the lanes that hold nothing. */
   drop(): void {
     this.endWaits();
     for (const lane of this.lanes) if (lane.idle) lane.quit();
@@ -131,12 +133,12 @@ export class Lanes implements LaneEvents {
     for (const lane of this.lanes) lane.releaseAll(of);
   }
 
-  /** The present wait would bring copies of the tube. */
+  /** The current wait also brings copies of this tube. */
   waitsFor(tube: string): boolean {
     return this.waiter?.watches(tube) === true;
   }
 
-  /** Rule 1. `later`: a lane is made ready for it. */
+  /** Rule 1. `later`: a lane is being prepared, and `laneFree` tells when it is ready. */
   wait(): 'waits' | 'later' | 'none' {
     const lane = this.lanes.find(({ idle }) => idle);
     if (!lane) return this.open() ? 'later' : 'none';
@@ -150,7 +152,7 @@ export class Lanes implements LaneEvents {
     return 'waits';
   }
 
-  /** Instead of a wait, where no lane can: asks for one copy that is ready now. False: no lane can do that either. */
+  /** Asks for one copy that is ready now, where no lane can wait. False: no lane can ask either. */
   poll(): boolean {
     const lane = this.leastHolding(({ held }) => held < MOST_HELD);
     if (!lane?.watch(this.user.tubes)) return false;
@@ -161,7 +163,7 @@ export class Lanes implements LaneEvents {
     return true;
   }
 
-  /** The lane that holds least, but not the last one that could still wait while another can take more. */
+  /** The lane that holds least. The last lane that can wait stays free while another lane can hold more. */
   refillLane(): Lane | undefined {
     const free = this.lanes.filter(({ free }) => free).length;
     const spare = this.mayOpen || free > 1;
@@ -170,7 +172,7 @@ export class Lanes implements LaneEvents {
     return this.open() ? undefined : this.leastHolding((lane) => lane.held < MOST_HELD);
   }
 
-  /** A wait from before the node was away may hang on a connection that is dead, and holds nothing. */
+  /** Closes the lanes that wait: a wait from before the node was away may be on a dead connection. They hold nothing. */
   endWaits(): void {
     for (const lane of Array.from(this.lanes)) if (lane.waiting) lane.close();
   }
@@ -182,7 +184,7 @@ export class Lanes implements LaneEvents {
   }
 
   refused(error: BeanstalkError): void {
-    if (!this.stopListening) return; // nobody misses the lane any more
+    if (!this.stopListening) return; // nobody needs the lane any more
     for (const tube of this.user.tubes) this.node.lanes.refused(tube, error);
   }
 
@@ -194,20 +196,20 @@ export class Lanes implements LaneEvents {
     for (const delivery of deliveries) delivery.taker.lost([delivery]);
   }
 
-  strayed(copyId: string): void {
+  releaseBuried(copyId: string): void {
     this.tellTrouble(`a release was answered BURIED (out of memory, or the log cannot be written)`);
     this.later(KICK_AFTER, () => this.node.kickJob(copyId));
   }
 
-  keep(delivery: Delivery, seconds: number): void {
-    const wait = Math.min(KEEP_FOR, seconds);
+  postponed(delivery: Delivery, seconds: number): void {
+    const wait = Math.min(CHECK_ROOM_EVERY, seconds);
     this.later(wait * 1_000, () => {
-      if (this.node.full && seconds > wait) this.keep(delivery, seconds - wait);
+      if (this.node.full && seconds > wait) this.postponed(delivery, seconds - wait);
       else delivery.release(0);
     });
   }
 
-  stranded({ code }: BeanstalkError): void {
+  writeRefused({ code }: BeanstalkError): void {
     this.node.refused(code);
     this.tellTrouble(
       `it refused to take a copy back (${code}), which is out of reach until it is restarted: make room on its disk, then restart it`,
@@ -223,16 +225,16 @@ export class Lanes implements LaneEvents {
     const envelope = holder && unwrap(reserved.body);
     if (!envelope || typeof envelope === 'string') return this.user.awaited(lane, reserved);
     const { priority, due, index } = envelope.header;
-    this.handing++;
-    const handed = () => {
-      this.handing--;
-      this.user.handed();
+    this.moving++;
+    const moved = () => {
+      this.moving--;
+      this.user.moved();
     };
-    lane.putBack(reserved.id, copyPriority(priority, due, index), 1, (released) => {
-      if (!released) return handed();
+    lane.releaseReserved(reserved.id, copyPriority(priority, due, index), 1, (released) => {
+      if (!released) return moved();
       holder.take(reserved.id, (taken) => {
         if (taken) this.user.awaited(holder, taken);
-        handed();
+        moved();
       });
     });
   }
@@ -250,7 +252,7 @@ export class Lanes implements LaneEvents {
     return least;
   }
 
-  /** True: one is being opened; `laneFree` tells. */
+  /** True: a lane is being opened, and `laneFree` tells when it is ready. */
   private open(): boolean {
     if (this.opening) return true;
     if (!this.mayOpen || this.lanes.some(({ closed }) => closed)) return false;
@@ -271,7 +273,7 @@ export class Lanes implements LaneEvents {
     if (!this.paused || meant) return;
     this.later(this.reopenAfter, () => this.reopen());
     if (!lane.opening) return;
-    // A node at its limit of open files spends its time on refusing: it is not to be asked more and more.
+    // A node at its limit of open files spends its time on refusals, so it is asked less often.
     this.reopenAfter = Math.min(LONGEST_REOPEN, 2 * this.reopenAfter);
     if (reason.code !== 'CLOSED' && this.node.up) this.refused(reason);
     this.user.notOpened();

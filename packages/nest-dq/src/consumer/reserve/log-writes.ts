@@ -2,20 +2,21 @@ import type { Delivery, Holder } from './delivery.js';
 
 const LARGEST_BATCH = 64;
 
-/** A command that the server notes in its log. */
+/** A command that the server writes to its log. */
 interface LogWrite {
   readonly delivery: Delivery;
-  /** How long the copy stays in hand where the server has no room. */
+  /** For how long the copy stays held when the server has no room. */
   readonly seconds: number;
   /** `taken`: the server did it. */
   readonly send: (done: (taken: boolean) => void) => void;
-  readonly keep: (delivery: Delivery, seconds: number) => void;
+  /** Called instead of `send` when the server has no room. */
+  readonly postponed: (delivery: Delivery, seconds: number) => void;
 }
 
 /**
- * Releases with a delay, and burials: a server without room for its log refuses them, and by then nobody can reach the
- * copy until it is restarted ◆. So they go in batches that begin with one, and double while all are taken; and where it
- * is known that there is no room, the copies stay in hand. One for all lanes to a node.
+ * Sends releases with a delay, and burials. A server without room for its log refuses them, and then nobody can reach the
+ * copy until the server restarts ◆. So the first batch has one command, and the batches double while the server takes all.
+ * When a node is known to have no room, the copies stay held. All lanes to a node share one.
  */
 export class LogWrites {
   private queue: LogWrite[] = [];
@@ -27,7 +28,7 @@ export class LogWrites {
     private readonly node: { readonly full: boolean },
   ) {}
 
-  /** The server has no room to note a release or a burial. */
+  /** The server has no room to log a release or a burial. */
   get full(): boolean {
     return this.node.full;
   }
@@ -37,11 +38,11 @@ export class LogWrites {
     if (this.open === 0) this.next();
   }
 
-  /** Sends all that waits for a lane, at once. */
+  /** Sends at once what waits for a lane. */
   flush(lane: Holder): void {
     const own = this.queue.filter(({ delivery }) => delivery.lane === lane);
     this.queue = this.queue.filter(({ delivery }) => delivery.lane !== lane);
-    if (this.node.full) keepAll(own);
+    if (this.node.full) postponeAll(own);
     else this.sendAll(own);
   }
 
@@ -51,7 +52,7 @@ export class LogWrites {
       this.batch = 1;
     } else if (this.node.full) {
       this.queue = [];
-      keepAll(queue);
+      postponeAll(queue);
     } else {
       const batch = queue.splice(0, this.batch);
       this.batch = Math.min(LARGEST_BATCH, this.batch * 2);
@@ -63,7 +64,7 @@ export class LogWrites {
     this.open += writes.length;
     for (const { delivery, send } of writes) {
       if (delivery.held) send((taken) => this.answered(taken));
-      else this.answered(true); // let go meanwhile
+      else this.answered(true); // no longer held
     }
   }
 
@@ -73,6 +74,6 @@ export class LogWrites {
   }
 }
 
-function keepAll(writes: readonly LogWrite[]): void {
-  for (const { delivery, seconds, keep } of writes) keep(delivery, seconds);
+function postponeAll(writes: readonly LogWrite[]): void {
+  for (const { delivery, seconds, postponed } of writes) postponed(delivery, seconds);
 }

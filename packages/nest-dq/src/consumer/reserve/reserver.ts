@@ -3,7 +3,7 @@ import type { TubeContext } from '../tube-context.js';
 import { ConsumerNode } from './consumer-node.js';
 import type { Delivery, Taker } from './delivery.js';
 
-/** Reserves the copies of a tube on all nodes, as far as there is room, and gives each node its share. */
+/** Reserves the copies of a tube on all nodes, as far as there is room. Each node gets its share of the room. */
 export class Reserver implements Taker {
   private readonly nodes: readonly ConsumerNode[];
   private turn = 0;
@@ -24,7 +24,7 @@ export class Reserver implements Taker {
     return this.isStopped;
   }
 
-  /** What is not claimed is released at once. */
+  /** Releases at once what is not claimed. */
   get releasesAll(): boolean {
     return this.isStopped || this.context.gate.suspended;
   }
@@ -47,7 +47,7 @@ export class Reserver implements Taker {
     for (const node of this.nodes) node.stop();
   }
 
-  /** Ends all lanes once the nodes have answered; resolves when they are gone. */
+  /** Closes all lanes once the nodes have answered. Resolves when they are closed. */
   async close(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.close()));
   }
@@ -67,7 +67,7 @@ export class Reserver implements Taker {
     if (this.turnScheduled) return;
     this.turnScheduled = true;
     const { clock, budget } = this.context;
-    // Where nothing runs, there is nothing to wait for: a job that comes alone starts a tenth of a millisecond sooner.
+    // While nothing runs, nothing can join this turn: a single job starts a tenth of a millisecond sooner.
     if (budget.taken === 0) clock.next(this.takeTurn);
     else clock.soon(this.takeTurn);
   }
@@ -78,7 +78,7 @@ export class Reserver implements Taker {
     if (!this.open) return 0;
     let asked = 0;
     for (const node of this.nodes) asked += node.asked;
-    // Each node has its share, or the first would be drained while the others' backups surface.
+    // Each node has its share: else the first would be drained while backups surface on the others.
     return Math.ceil(this.context.budget.left(this.claims.due, asked) / this.nodes.length);
   }
 

@@ -185,7 +185,7 @@ describe('SharedLanes', () => {
     expect(started.every(({ arrived }) => arrived[0]!.held)).toBe(true);
   });
 
-  it('lets go the copy of a tube that has stopped, for others to take, and asks for no more', async () => {
+  it('releases the copy of a tube that has stopped, for others to take, and asks for no more', async () => {
     const [, gone] = await start('a', 'gone');
     gone!.consumer.stop();
     await put('gone');
@@ -197,7 +197,7 @@ describe('SharedLanes', () => {
     expect(await waiting()).toBe(1);
   });
 
-  it('gives back what a tube holds that closes, and keeps what others hold', async () => {
+  it('releases what a tube holds that closes, and not what others hold', async () => {
     const [a, b] = await start('a', 'b');
     await put('a');
     await put('b');
@@ -261,7 +261,7 @@ describe('SharedLanes', () => {
       expect(lines.flat()).toContain('ignore a');
     });
 
-    it('keeps them for ten seconds without a copy, and gives them back without a gap', async () => {
+    it('keeps them for ten seconds without a copy, and closes them without a gap', async () => {
       a.arrived.forEach(end);
       await clock.advance(9_000);
       expect(await waiting()).toBe(2);

@@ -7,43 +7,43 @@ import { LogWrites } from './log-writes.js';
 import type { ConsumerReport } from '../report.js';
 import type { Taker } from './delivery.js';
 
-/** One waits, one takes over from it, and two hold what rare jobs have running. */
+/** One waits, one takes over the wait, and two hold the copies of running jobs. */
 const MOST_LANES = 4;
 /** Milliseconds. */
 const LOOK_AGAIN_AFTER = 50;
 
-/** A tube of the process, as the shared lanes of a node know it. */
+/** One tube of the process, as the shared lanes of a node see it. */
 export interface SharedTube {
   readonly tube: string;
   readonly taker: Taker;
-  /** A shared lane has reserved this for it. */
+  /** A shared lane has reserved a copy of the tube. */
   came(lane: Lane, reserved: Reserved): void;
   /** A shared lane waits for its copies from now on. */
   covered(): void;
 }
 
 /**
- * The lanes to one node on which all tubes of the process wait that have none of their own. One of them is in a blocking
- * reserve from all these tubes together. Such a reserve takes the server a time that grows with their number, and does not
- * say whose the copy is, which is asked then: so this is for rare jobs.
+ * The lanes to one node on which all quiet tubes of the process wait. One lane waits in a blocking reserve from all these
+ * tubes together. Such a reserve costs the server a time that grows with the number of tubes, and its reply does not name
+ * the tube, so the server is asked for it. That is good enough for rare jobs.
  *
- * A wait cannot be told of one more tube. A tube that has no other lane is waited for at once, by another lane, and the
- * older wait goes on beside it for the rest of its seconds; where no lane is left for that, the waits are ended, and one
- * begins anew. A tube that still has a lane of its own is waited for when the present wait is over. Until then, too, copies
- * come of a tube that has left: it takes them all the same, and those of one that is gone are let go.
+ * A tube cannot be added to a wait that has begun. For a tube without a lane of its own, another lane waits at once, and
+ * the older wait goes on beside it for the rest of its seconds. If no lane is left for that, all waits end, and a new one
+ * begins. A tube that still has a lane of its own joins when the current wait is over. A wait may still bring a copy of a
+ * tube that has left: the tube takes it all the same. A copy of a tube that has stopped is released.
  */
 export class SharedLanes implements LanesUser {
-  /** Waited for, or to be waited for. */
+  /** The tubes of the next wait. */
   readonly tubes = new Set<string>();
-  /** Of all lanes to the node, those of busy tubes too. */
+  /** Of all lanes to the node, also those of busy tubes. */
   readonly logWrites: LogWrites;
-  /** That take copies. */
+  /** The tubes that take copies. */
   private readonly attached = new Map<string, SharedTube>();
-  /** That may hold copies. */
+  /** The tubes that may hold copies. */
   private readonly users = new Set<SharedTube>();
-  /** Not waited for yet. */
+  /** The tubes that no wait covers yet. */
   private readonly joining = new Set<SharedTube>();
-  /** One of those has no other lane. */
+  /** One of these has no lane of its own. */
   private urgent = false;
   private readonly lanes: Lanes;
   private scheduled = false;
@@ -58,18 +58,18 @@ export class SharedLanes implements LanesUser {
     this.lanes = new Lanes(node, this.logWrites, clock, report, MOST_LANES, this);
   }
 
-  /** A tube that may join from now on. Idempotent. */
+  /** The tube may join from now on. Idempotent. */
   attach(tube: SharedTube): void {
     this.attached.set(tube.tube, tube);
     this.users.add(tube);
     this.lanes.start();
   }
 
-  /** The tube's copies are to be waited for: at once, or where it waits by itself so far, when a wait begins. Idempotent. */
+  /** Waits for the tube's copies: at once, or from the next wait on if the tube has a wait of its own. Idempotent. */
   join(tube: SharedTube, atOnce: boolean): void {
     if (!this.tubes.has(tube.tube)) {
       this.tubes.add(tube.tube);
-      if (this.lanes.waitsFor(tube.tube)) return tube.covered(); // it had left, and the wait goes on
+      if (this.lanes.waitsFor(tube.tube)) return tube.covered(); // it had left, and that wait still covers it
       this.joining.add(tube);
     }
     if (!atOnce || this.urgent || !this.joining.has(tube)) return;
@@ -77,13 +77,13 @@ export class SharedLanes implements LanesUser {
     this.schedule();
   }
 
-  /** No more, once the present wait is over. Idempotent. */
+  /** Waits for the tube's copies no more, once the current wait is over. Idempotent. */
   leave(tube: SharedTube): void {
     this.tubes.delete(tube.tube);
     this.joining.delete(tube);
   }
 
-  /** No copy of the tube is taken any more; what is held of it stays held. Idempotent. */
+  /** Takes no copy of the tube any more. What is held of it stays held. Idempotent. */
   detach(tube: SharedTube): void {
     this.leave(tube);
     this.attached.delete(tube.tube);
@@ -93,7 +93,7 @@ export class SharedLanes implements LanesUser {
     this.lanes.stop();
   }
 
-  /** After `detach`: gives back what is held of the tube. With the last one the lanes end; resolves when they are gone. */
+  /** After `detach`: releases what is held of the tube. With the last tube the lanes close; resolves when they are closed. */
   async close(tube: SharedTube): Promise<void> {
     this.lanes.releaseAll(tube.taker);
     this.users.delete(tube);
@@ -110,7 +110,7 @@ export class SharedLanes implements LanesUser {
     lane.whose(reserved.id, (stats) => {
       const tube = stats && this.attached.get(stats['tube']!);
       if (tube) tube.came(lane, reserved);
-      else if (stats) lane.putBack(reserved.id, Number(stats['pri']), 0, () => undefined);
+      else if (stats) lane.releaseReserved(reserved.id, Number(stats['pri']), 0, () => undefined);
       this.schedule();
     });
   }
@@ -119,7 +119,7 @@ export class SharedLanes implements LanesUser {
     this.schedule();
   }
 
-  handed(): void {
+  moved(): void {
     this.schedule();
   }
 
@@ -135,7 +135,7 @@ export class SharedLanes implements LanesUser {
     this.schedule();
   }
 
-  /** One look for all that join in a turn of the event loop. */
+  /** Calls `look` once for all that happens in a turn of the event loop. */
   private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
@@ -158,7 +158,7 @@ export class SharedLanes implements LanesUser {
     for (const tube of joined) tube.covered();
   }
 
-  /** All lanes wait or hold something, and no other can be opened. */
+  /** All lanes wait or hold something, and no more can be opened. */
   private lookAgain(): void {
     this.timer ??= this.clock.after(LOOK_AGAIN_AFTER, () => {
       this.timer = undefined;
@@ -169,7 +169,7 @@ export class SharedLanes implements LanesUser {
   }
 }
 
-/** The shared lanes of a process: of each node its own. */
+/** The shared lanes of a process, by node. */
 export class SharedLanesOfNodes {
   private readonly byNode = new Map<ClusterNode, SharedLanes>();
 

@@ -284,7 +284,7 @@ describe('Executor', () => {
       start({ id }, attempt);
     }
 
-    it('gives back what ignores its signal, and what its handler comes to later does not count', async () => {
+    it('hands back what ignores its signal, and what its handler comes to later does not count', async () => {
       let end: (() => void) | undefined;
       handler = (_payload, given) => {
         job = given;
@@ -442,7 +442,7 @@ describe('Executor', () => {
       expect(kinds()).toEqual(['dead', 'retry', 'retry']);
     });
 
-    it('is no failure while a drain gives back, and leaves no timer', async () => {
+    it('is no failure while a drain hands back, and leaves no timer', async () => {
       start({ id: 'a' });
       await clock.advance(1_900);
       start({ id: 'b' });

@@ -6,14 +6,14 @@ import type { HandlerOptions } from '../../api/job.js';
 import { parseDuration, type Duration } from '../../time/duration.js';
 import type { BackoffFunction } from './outcome.js';
 
-/** Handler options after they were checked and filled from their defaults. */
+/** The handler options, checked and completed with their defaults. */
 export interface HandlerSettings {
   readonly concurrency: number;
   readonly attempts: number;
   readonly backoff: ResolvedBackoff | BackoffFunction;
   /** Milliseconds. */
   readonly timeout?: number;
-  /** The tube's, with which payloads are checked before the handler gets them. */
+  /** The tube's schema, which checks payloads before the handler gets them. */
   readonly schema?: StandardSchemaV1;
 }
 
@@ -25,8 +25,8 @@ export const DEFAULT_HANDLER_SETTINGS: HandlerSettings = {
 };
 
 /**
- * Checks what a handler says of itself; `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for its durations.
- * @param others Options that the caller has taken away, which are named beside ours when there is no such one.
+ * Checks the options of a handler. Throws `DQ_BAD_OPTION`, or `DQ_BAD_DURATION` for a duration.
+ * @param others Options that the caller handles itself. The error for an unknown option names them too.
  */
 export function resolveHandlerOptions(
   options: Omit<HandlerOptions, 'cluster'> = {},

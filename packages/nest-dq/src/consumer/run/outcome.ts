@@ -5,18 +5,18 @@ import type { AnnouncedGeneration, Death } from '../../ledger/requests.js';
 import { parseDuration, type Duration } from '../../time/duration.js';
 import { parseWhen } from '../../time/instant.js';
 
-/** What a run came to. */
+/** The outcome of a run: what its handler said, or what its failure means. */
 export type RunOutcome =
   | { readonly kind: 'done' }
   /** Once more after `delay` ms. */
   | { readonly kind: 'retry'; readonly delay: number; readonly error: Error }
   | { readonly kind: 'dead'; readonly death: Death; readonly error: Error }
-  /** It went well and goes on: after `delay` ms, and not before the instant `at`. */
+  /** The run went well, and the job runs again: after `delay` ms, and not before the instant `at`. */
   | { readonly kind: 'again'; readonly delay: number; readonly at: number }
   /** Handed back by a shutdown: its attempt does not count. */
   | { readonly kind: 'back' };
 
-/** An outcome as the ledger takes it: of a job that goes on, the new copies are stored (`again`), or too few of them (`later`). */
+/** An outcome as the ledger takes it. After an `Again` the new copies are stored (`again`), or too few of them are (`later`). */
 export type Completion =
   | Exclude<RunOutcome, { kind: 'again' }>
   | { readonly kind: 'again' | 'later'; readonly next: AnnouncedGeneration };
@@ -32,7 +32,7 @@ export interface Limits {
   readonly backoff: ResolvedBackoff | BackoffFunction;
 }
 
-/** A handler failed, or gave an Outcome. */
+/** The outcome of a handler that failed, or that returned or threw an `Outcome`. */
 export function outcomeOf(thrown: unknown, limits: Limits): RunOutcome {
   return isOutcome(thrown) ? outcomeSaid(thrown, limits) : failed(toError(thrown), limits);
 }
@@ -45,7 +45,7 @@ export function deathOf(why: Death['why'], error: Error): Death {
   };
 }
 
-/** Its message, or those of the errors that it gathers; and what an HttpException has in its response only, such as all that a ValidationPipe found. */
+/** The messages of an error and of the errors inside it. An HttpException has some only in its response, such as a ValidationPipe's. */
 export function textOf(error: Error): string {
   const { message } = inWords(error);
   const found = responseOf(error)
@@ -61,11 +61,11 @@ function responseOf(error: Error & { getResponse?: unknown }): unknown[] {
     const found = response?.message ?? [];
     return Array.isArray(found) ? found : [found];
   } catch {
-    return []; // a method of that name that is for something else
+    return []; // another method of that name
   }
 }
 
-/** By its mark, not by its class: an application may have this library twice. */
+/** Checks its mark, not its class: an application may load this library twice. */
 export function isOutcome(value: unknown): value is Outcome {
   try {
     return typeof value === 'object' && value !== null && '~outcome' in value;
@@ -90,7 +90,7 @@ function outcomeSaid(outcome: Outcome, limits: Limits): RunOutcome {
       }
     }
   } catch (slip) {
-    return failed(toError(slip), limits); // the job is kept, and the log shows the handler's slip
+    return failed(toError(slip), limits); // the job fails but is not lost, and the log shows the handler's mistake
   }
 }
 
@@ -106,7 +106,7 @@ function failed(error: Error, { attempt, attempts, backoff }: Limits, delay?: nu
   if (typeof backoff !== 'function') return { kind: 'retry', delay: delayOf(backoff, attempt), error };
   try {
     const asked: unknown = backoff(attempt, error);
-    // No duration, as is said below; its rejection must not end the process besides.
+    // A promise is no duration, which is reported below. Its rejection must not end the process as well.
     if (asked instanceof Promise) asked.catch(() => undefined);
     return { kind: 'retry', delay: parseDuration(asked as Duration, 'what it returned'), error };
   } catch (thrown) {
