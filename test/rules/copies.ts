@@ -98,7 +98,7 @@ export const COPIES: readonly Rule[] = [
     mutants: [
       ...unit('cluster/cluster.spec.ts', 'gets one copy of a job, and says why it gets no other', [
         'cluster/cluster-node.ts',
-        'this.health.sameAs(this.twin?.endpoint);',
+        'this.health.twin = this.twin?.endpoint;',
         '',
       ]),
       ...unit(
@@ -111,8 +111,8 @@ export const COPIES: readonly Rule[] = [
         ],
         [
           'cluster/cluster-node.ts',
-          'this.health.sameAs(this.twin?.endpoint);',
-          'queueMicrotask(() => this.health.sameAs(this.twin?.endpoint));',
+          'this.health.twin = this.twin?.endpoint;',
+          'queueMicrotask(() => (this.health.twin = this.twin?.endpoint));',
         ],
       ),
     ],
@@ -208,8 +208,8 @@ export const COPIES: readonly Rule[] = [
       ...unit(
         'cluster/cluster-node.spec.ts',
         'has no room for it after %s, until somebody has put a job',
-        ['cluster/store-health.ts', 'this.noRoom = true;', ''],
-        ['cluster/store-health.ts', 'if (puts > this.putsThen) this.noRoom', 'this.noRoom'],
+        ['cluster/store-health.ts', 'this.full = true;', ''],
+        ['cluster/store-health.ts', 'if (puts > this.putsThen) this.full', 'this.full'],
       ),
     ],
   },

@@ -107,9 +107,26 @@ export class Pipeline {
     this.quitting = true;
   }
 
-  /** Idempotent. When it returns, all waiting commands have failed and `onClose` was called. */
-  close(reason: BeanstalkError): void {
-    this.end(reason);
+  /**
+   * Idempotent. When it returns, all waiting commands have failed and `onClose` was called. The culprit fails with the reason
+   * itself, the others like commands of a closed connection.
+   */
+  close(reason: BeanstalkError, culprit?: Awaited): void {
+    if (this.reason !== undefined) return;
+    this.reason = reason;
+    this.timer.cancel();
+    this.stream.destroy();
+    const first = this.head;
+    this.head = this.tail = undefined; // a late answer finds no command
+    const transmitted = this.connecting ? 0 : this.sent;
+    const maybe = closedBy(reason, true);
+    const never = closedBy(reason, false);
+    let place = 0;
+    for (let awaited = first; awaited !== undefined; awaited = awaited.next, place++) {
+      this.call(awaited.done, awaited === culprit ? reason : place < transmitted ? maybe : never);
+    }
+    const { onClose } = this.options;
+    if (onClose !== undefined) this.call(onClose, reason);
   }
 
   private readonly flush = (): void => {
@@ -173,34 +190,15 @@ export class Pipeline {
 
   private onEnd(message: string, cause?: Error): void {
     if (this.quitting && this.head === this.tail && cause === undefined) {
-      this.end(new BeanstalkError('CLOSED', 'quit'));
+      this.close(new BeanstalkError('CLOSED', 'quit'));
     } else {
-      this.end(new BeanstalkError('CONNECTION_LOST', message, { cause }));
+      this.close(new BeanstalkError('CONNECTION_LOST', message, { cause }));
     }
   }
 
   /** Closes, and the oldest command is at fault. */
   private giveUp(reason: BeanstalkError): void {
-    this.end(reason, this.sent > 0 ? this.head : undefined);
-  }
-
-  /** The culprit fails with the reason itself, the others like commands of a closed connection. */
-  private end(reason: BeanstalkError, culprit?: Awaited): void {
-    if (this.reason !== undefined) return;
-    this.reason = reason;
-    this.timer.cancel();
-    this.stream.destroy();
-    const first = this.head;
-    this.head = this.tail = undefined; // a late answer finds no command
-    const transmitted = this.connecting ? 0 : this.sent;
-    const maybe = closedBy(reason, true);
-    const never = closedBy(reason, false);
-    let place = 0;
-    for (let awaited = first; awaited !== undefined; awaited = awaited.next, place++) {
-      this.call(awaited.done, awaited === culprit ? reason : place < transmitted ? maybe : never);
-    }
-    const { onClose } = this.options;
-    if (onClose !== undefined) this.call(onClose, reason);
+    this.close(reason, this.sent > 0 ? this.head : undefined);
   }
 
   private failLater<T>(done: Done<T>, error: BeanstalkError): void {

@@ -15,38 +15,30 @@ interface Counters {
  * each deletion, so fewer records mean that it stopped. A server without a log never stops.
  */
 export class BinlogWatch {
-  private last: Counters | undefined;
-  private isStopped = false;
-  private isThere = false;
-
   /** The server has a log. */
-  get there(): boolean {
-    return this.isThere;
-  }
-
-  get stopped(): boolean {
-    return this.isStopped;
-  }
+  there = false;
+  stopped = false;
+  private last: Counters | undefined;
 
   /** Call it with the answers of one process, in their order. */
   learn(stats: Stats): void {
     const { last } = this;
     const now = countersOf(stats);
     this.last = now;
-    this.isThere = now.records > 0 || count(stats, 'binlog-current-index') > 0;
-    if (!this.isThere || !last) return;
+    this.there = now.records > 0 || count(stats, 'binlog-current-index') > 0;
+    if (!this.there || !last) return;
     const records = now.records - last.records;
     const puts = now.puts - last.puts;
     // A job whose put was answered BURIED is counted in two states.
     const deletions = Math.max(0, puts - (now.jobs - last.jobs));
-    if (records < puts + deletions) this.isStopped = true;
-    else if (records > 0) this.isStopped = false; // it was only suspected to have stopped
+    if (records < puts + deletions) this.stopped = true;
+    else if (records > 0) this.stopped = false; // it was only suspected to have stopped
   }
 
   /** The server gave an answer that tells of a log that cannot be written. From now on the log must be seen to advance. */
   doubt(): void {
-    if (!this.isThere) return;
-    this.isStopped = true;
+    if (!this.there) return;
+    this.stopped = true;
     this.last = undefined; // the server counts the failed record too
   }
 }

@@ -103,7 +103,7 @@ export class ClusterNode {
 
   /** Worth a put: it answers or was never tried, did not refuse lately, and its binlog works, if it has one. */
   get writable(): boolean {
-    return (this.up || !this.link.tried) && this.health.good;
+    return (this.up || !this.link.tried) && this.health.problem === undefined;
   }
 
   /** A restart would bring back the copies that are deleted now. */
@@ -204,7 +204,7 @@ export class ClusterNode {
   /** Called before any put that waits: two copies of a job on one server are lost together ◆. */
   private lookForTwin(instance: string): void {
     this.twin = this.siblings.find((other) => other !== this && !other.twin && other.instance === instance);
-    this.health.sameAs(this.twin?.endpoint);
+    this.health.twin = this.twin?.endpoint;
   }
 
   private cannotAsk(copyId: string): boolean {

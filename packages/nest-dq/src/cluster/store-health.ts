@@ -9,12 +9,14 @@ export const LOG_STOPPED = 'its binlog has stopped';
 
 /** Whether a node stores for sure: it did not refuse lately, and its log works, if it has one. */
 export class StoreHealth {
+  /** Another node of the cluster, by its endpoint, that is the same server. */
+  twin: string | undefined;
+  /** It refused to write its log, and nobody has put a job since. */
+  full = false;
   private binlog = new BinlogWatch();
   private instance: string | undefined;
   private refusedUntil = -Infinity;
   private refusal = '';
-  private twin: string | undefined;
-  private noRoom = false;
   /** How many jobs were ever put, as of the first answer after the refusal. */
   private putsThen: number | undefined;
 
@@ -24,30 +26,16 @@ export class StoreHealth {
     private readonly trouble: (message: string) => void,
   ) {}
 
-  get good(): boolean {
-    return this.problem === undefined;
-  }
-
   /** Why it is unfit, in a few words. */
   get problem(): string | undefined {
     if (this.unfit !== undefined) return this.unfit;
     return this.clock.now() < this.refusedUntil ? `it refuses to store (${this.refusal})` : undefined;
   }
 
-  /** It refused to write its log, and nobody has put a job since. */
-  get full(): boolean {
-    return this.noRoom;
-  }
-
   /** Why no put there counts as a copy. */
   get unfit(): string | undefined {
     if (this.twin !== undefined) return `it is the same server as ${this.twin}`;
     return this.logStopped ? LOG_STOPPED : undefined;
-  }
-
-  /** Another node of the cluster, by its endpoint, is the same server; undefined: none is. */
-  sameAs(endpoint: string | undefined): void {
-    this.twin = endpoint;
   }
 
   get hasLog(): boolean {
@@ -65,20 +53,20 @@ export class StoreHealth {
       this.instance = instance;
       this.binlog = new BinlogWatch();
       this.refusedUntil = -Infinity;
-      this.noRoom = false;
+      this.full = false;
     }
     this.learn(stats);
   }
 
   learn(stats: Stats): void {
     this.watch(() => this.binlog.learn(stats));
-    if (this.noRoom) this.lookForRoom(Number(stats['total-jobs'] ?? 0));
+    if (this.full) this.lookForRoom(Number(stats['total-jobs'] ?? 0));
   }
 
   /** A command that the log must note was answered with this word, so the next puts go elsewhere for a while. */
   refused(word: string): void {
     if (this.hasLog && (word === 'OUT_OF_MEMORY' || word === 'INTERNAL_ERROR')) {
-      this.noRoom = true;
+      this.full = true;
       this.putsThen = undefined;
     }
     const now = this.clock.now();
@@ -97,7 +85,7 @@ export class StoreHealth {
 
   private lookForRoom(puts: number): void {
     this.putsThen ??= puts;
-    if (puts > this.putsThen) this.noRoom = false;
+    if (puts > this.putsThen) this.full = false;
   }
 
   private watch(step: () => void): void {

@@ -4,7 +4,7 @@ import type { DeletedCopy } from '../ledger/deleted-copies.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import { unwrap } from './formats/unwrap.js';
 import { isCopyOf } from './header.js';
-import { hasUnknown, isUnknown, type Place } from './location.js';
+import { isUnknown, type Place } from './location.js';
 
 /** One generation of a job. */
 export interface JobGeneration {
@@ -40,18 +40,15 @@ export async function deleteCopies(
   { id, generation }: JobGeneration,
   places: readonly Place[],
 ): Promise<boolean> {
-  const unknown = hasUnknown(places);
-  const answers = await Promise.all(
-    places
-      .filter(({ location }) => !isUnknown(location))
-      .map(
-        (place) =>
-          new Promise<DeletedCopy | undefined>((resolve) =>
-            deleteCopy(cluster, { id, generation }, place, resolve),
-          ),
+  const known = places.filter(({ location }) => !isUnknown(location));
+  const unknown = known.length < places.length;
+  const asked = known.map(
+    (place) =>
+      new Promise<DeletedCopy | undefined>((resolve) =>
+        deleteCopy(cluster, { id, generation }, place, resolve),
       ),
   );
-  const copies = answers.filter((copy) => copy !== undefined);
+  const copies = (await Promise.all(asked)).filter((copy) => copy !== undefined);
   settleQueue.add({ tube, id, generation, copies, unknown });
   return !unknown && copies.length === places.length && copies.length > 0;
 }

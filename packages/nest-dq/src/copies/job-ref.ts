@@ -4,7 +4,7 @@ import { isJobId } from './header.js';
 import { DqError, show } from '../errors.js';
 import { checkKey } from '../api/job-options.js';
 import type { JobRef, JobRefText } from '../api/job.js';
-import type { Place } from './location.js';
+import { placesJson, readPlaces, type Place } from './location.js';
 import { storedTube, type StoredTube } from '../api/tube.js';
 
 /** The content of a receipt's `ref`, which finds the job again. */
@@ -44,10 +44,7 @@ let scratch = Buffer.allocUnsafeSlow(4_096);
 /** One line of text that fits a column, a URL and a header. */
 export function formatRef({ tube, id, born, due, copies, places, key }: RefContent): JobRefText {
   // By hand, because each receipt has one: it takes a quarter of the time. All of it is ASCII.
-  let wire = `["${tube}","${id}",${born},${due},${copies},[`;
-  places.forEach(({ index, location }, i) => {
-    wire += `${i > 0 ? ',' : ''}[${index},${asciiJson(location)}]`;
-  });
+  let wire = `["${tube}","${id}",${born},${due},${copies},[${placesJson(places)}`;
   wire += key === undefined ? ']]' : `],${asciiJson(key)}]`;
   if (wire.length > scratch.length) scratch = Buffer.allocUnsafeSlow(2 * wire.length);
   return (MARK + scratch.toString('base64url', 0, scratch.write(wire, 'latin1'))) as JobRefText;
@@ -89,31 +86,15 @@ function parse(text: string): RefContent | undefined {
   } catch {
     return undefined; // the caller says what was expected
   }
+  const places = Array.isArray(wire) && readPlaces(wire[5]);
   const right =
-    Array.isArray(wire) &&
+    places &&
     typeof wire[0] === 'string' &&
     isJobId(wire[1]) &&
     [wire[2], wire[3], wire[4]].every((number) => Number.isSafeInteger(number) && number >= 0) &&
     wire[4] <= 31 &&
-    Array.isArray(wire[5]) &&
-    wire[5].every(
-      (place) =>
-        Array.isArray(place) &&
-        Number.isInteger(place[0]) &&
-        place[0] >= 0 &&
-        place[0] <= 30 &&
-        typeof place[1] === 'string',
-    ) &&
     (wire[6] === undefined || typeof wire[6] === 'string');
   if (!right) return undefined;
-  const [tube, id, born, due, copies, places, key] = wire;
-  return {
-    tube,
-    id,
-    key,
-    born,
-    due,
-    copies,
-    places: places.map(([index, location]) => ({ index, location })),
-  };
+  const [tube, id, born, due, copies, , key] = wire;
+  return { tube, id, key, born, due, copies, places };
 }

@@ -1,3 +1,5 @@
+import { asciiJson } from '../structures/ascii-json.js';
+
 /**
  * Where a copy is: `endpoint#instance:copyId`. A copy whose put got no answer has the id `?`.
  * A later format may put several copies into one beanstalkd job, and name one of them as `…:copyId/entry`. A place that
@@ -55,6 +57,27 @@ export function maskOf(places: Iterable<{ readonly index: number }>): number {
 /** True: a put got no answer, so one more copy may be somewhere. */
 export function hasUnknown(places: readonly Place[]): boolean {
   return places.some(({ location }) => isUnknown(location));
+}
+
+/** As copies and references name them: `[0,"host:11300#instance:7"],[1,…`, in ASCII. */
+export function placesJson(places: readonly Place[]): string {
+  let json = '';
+  for (const { index, location } of places) json += `${json && ','}[${index},${asciiJson(location)}]`;
+  return json;
+}
+
+/** The same, read. Undefined: it is no list of places. */
+export function readPlaces(wire: unknown): Place[] | undefined {
+  if (!Array.isArray(wire)) return undefined;
+  const places: Place[] = [];
+  for (const pair of wire as unknown[]) {
+    if (!Array.isArray(pair)) return undefined;
+    const [index, location] = pair as unknown[];
+    const isIndex = Number.isInteger(index) && (index as number) >= 0 && (index as number) <= 30;
+    if (!isIndex || typeof location !== 'string') return undefined;
+    places.push({ index: index as number, location });
+  }
+  return places;
 }
 
 /** As the ledger stores them: ` 0=host:11300#instance:7 1=…`, a blank before each. */

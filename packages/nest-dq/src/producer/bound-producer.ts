@@ -1,10 +1,8 @@
 import type {
   AddResult,
-  JobOptions,
   JobReceipt,
   JobRef,
   JobView,
-  PatienceOptions,
   RescheduleResult,
   RevokeResult,
   TubeJobRef,
@@ -12,10 +10,13 @@ import type {
 import type { StoredTube, Tube } from '../api/tube.js';
 import { parseRef } from '../copies/job-ref.js';
 import { DqError, show } from '../errors.js';
-import type { Duration } from '../time/duration.js';
-import type { When } from '../time/instant.js';
 import type { DqProducer } from './producer.js';
 import { TubeProducer } from './tube-producer.js';
+
+/** What a call of a TubeProducer is given. */
+type Given<Call extends keyof TubeProducer> = Parameters<TubeProducer[Call]>;
+/** The same behind the reference. */
+type Rest<Call extends keyof TubeProducer> = Given<Call> extends [unknown, ...infer More] ? More : never;
 
 /** Gives each call to the producer of all tubes, with its tube. */
 export class BoundProducer extends TubeProducer {
@@ -27,45 +28,36 @@ export class BoundProducer extends TubeProducer {
     super();
   }
 
-  override now(payload: unknown, options?: JobOptions): Promise<JobReceipt> {
-    return this.producer.now(this.tube, payload, options);
+  override now(...given: Given<'now'>): Promise<JobReceipt> {
+    return this.producer.now(this.tube, ...given);
   }
 
-  override delay(payload: unknown, delay: Duration, options?: JobOptions): Promise<JobReceipt> {
-    return this.producer.delay(this.tube, payload, delay, options);
+  override delay(...given: Given<'delay'>): Promise<JobReceipt> {
+    return this.producer.delay(this.tube, ...given);
   }
 
-  override at(payload: unknown, when: When, options?: JobOptions): Promise<JobReceipt> {
-    return this.producer.at(this.tube, payload, when, options);
+  override at(...given: Given<'at'>): Promise<JobReceipt> {
+    return this.producer.at(this.tube, ...given);
   }
 
-  override delayMany(
-    jobs: Iterable<JobOptions & { payload: unknown; delay: Duration }>,
-  ): Promise<AddResult[]> {
-    return this.producer.delayMany(this.tube, jobs);
+  override delayMany(...given: Given<'delayMany'>): Promise<AddResult[]> {
+    return this.producer.delayMany(this.tube, ...given);
   }
 
-  override atMany(jobs: Iterable<JobOptions & { payload: unknown; at: When }>): Promise<AddResult[]> {
-    return this.producer.atMany(this.tube, jobs);
+  override atMany(...given: Given<'atMany'>): Promise<AddResult[]> {
+    return this.producer.atMany(this.tube, ...given);
   }
 
-  override async revoke(
-    ref: TubeJobRef,
-    options?: PatienceOptions & { abort?: boolean },
-  ): Promise<RevokeResult> {
-    return this.producer.revoke(this.within(ref), options);
+  override async revoke(ref: TubeJobRef, ...given: Rest<'revoke'>): Promise<RevokeResult> {
+    return this.producer.revoke(this.within(ref), ...given);
   }
 
-  override async reschedule(
-    ref: TubeJobRef,
-    when: When | { readonly delay: Duration },
-    options?: PatienceOptions & { payload?: unknown; allowPast?: boolean },
-  ): Promise<RescheduleResult> {
-    return this.producer.reschedule(this.within(ref), when, options);
+  override async reschedule(ref: TubeJobRef, ...given: Rest<'reschedule'>): Promise<RescheduleResult> {
+    return this.producer.reschedule(this.within(ref), ...given);
   }
 
-  override async find(ref: TubeJobRef, options?: PatienceOptions): Promise<JobView | undefined> {
-    return this.producer.find(this.within(ref), options);
+  override async find(ref: TubeJobRef, ...given: Rest<'find'>): Promise<JobView | undefined> {
+    return this.producer.find(this.within(ref), ...given);
   }
 
   /** The tube beside a text, too: its schema checks another payload. */

@@ -1,9 +1,10 @@
 import { deleteCopies } from '../copies/deletion.js';
-import type { Stored } from '../copies/storing.js';
+import type { JobEnvelope } from '../copies/formats/dq1.js';
+import { announcedBy, refuseTooLarge, tooFewCopies, type Stored } from '../copies/storing.js';
 import type { StoredTube } from '../api/tube.js';
 import { DqError, factOf } from '../errors.js';
 import { YOUNG } from '../ledger/ledger.js';
-import type { CommitAnswer, CommitRequest } from '../ledger/requests.js';
+import type { CommitAnswer, CommitRequest, OpenAnswer, OpenRequest } from '../ledger/requests.js';
 import type { Clock } from '../time/clock.js';
 import type { BatchedTube } from './batched-ledger.js';
 import type { ProducerContext } from './producer-context.js';
@@ -28,11 +29,59 @@ export function look<T>(call: Promise<T>): Promise<T> {
   return ask(call, 'nothing is known');
 }
 
+type Opened = Extract<OpenAnswer, { kind: 'opened' }>;
+type Refused = Extract<OpenAnswer, { kind: 'refused' }>;
+
+/** The next generation of a job that the ledger knows. */
+export interface NextGeneration {
+  readonly tube: StoredTube;
+  readonly id: string;
+  readonly opening: CommitRequest['opening'];
+  /** The generation that gives way; undefined for an add. */
+  readonly known?: OpenRequest['known'];
+  /** Ledger time, ms. */
+  readonly due: number;
+  readonly envelopeOf: (generation: number) => JobEnvelope;
+  /** By the clock: until then a call to the ledger is repeated. */
+  readonly until: number;
+  /** How the error for too few copies ends: when all is as it was before, and when it may not be. */
+  readonly undone: string;
+  readonly doubtful: string;
+}
+
+/**
+ * Opens a generation, stores its copies, and commits it. `stored` is missing when the opening was refused.
+ * `DQ_TOO_FEW_COPIES`: it was taken back, or, with `indeterminate`, it may still count. `DQ_BAD_PAYLOAD`.
+ */
+export async function storeGeneration(
+  context: ProducerContext,
+  { tube, id, opening, known, due, envelopeOf, until, undone, doubtful }: NextGeneration,
+): Promise<
+  | { readonly opened: Refused }
+  | { readonly opened: Opened; readonly stored: Stored; readonly answer: CommitAnswer }
+> {
+  const { cluster, clock } = context;
+  const ledger = context.tube(tube);
+  // The number of a generation has as many digits as the due time.
+  refuseTooLarge(cluster, envelopeOf(due));
+  const opened = await ask(ledger.open({ id, opening, due, announced: announcedBy(cluster), known }));
+  if (opened.kind === 'refused') return { opened };
+  const { generation } = opened;
+  const envelope = envelopeOf(generation);
+  const stored = await new Promise<Stored>((resolve) => context.store(tube, envelope, resolve));
+  if (!stored.enough) {
+    const isUndone = await abortAndDelete(context, tube, id, stored, until);
+    throw tooFewCopies(cluster, stored, isUndone ? undone : doubtful, !isUndone);
+  }
+  const request = { ...stored, id, born: known?.born ?? generation, opening };
+  return { opened, stored, answer: await commit(ledger, clock, request, until) };
+}
+
 /**
  * Commits a stored generation. It asks `until` then, by the clock, and three times at least. `DQ_LEDGER_DOWN` or
  * `DQ_CLOSED`, with `indeterminate`: no copy may be deleted, because a claim decides.
  */
-export async function commit(
+async function commit(
   ledger: BatchedTube,
   clock: Clock,
   request: CommitRequest,
@@ -61,7 +110,7 @@ function ofRepeat(answer: CommitAnswer, { generation }: CommitRequest): CommitAn
 }
 
 /** Takes an opened generation back, and deletes its copies. True: nothing of it ran, nor can run. */
-export async function abortAndDelete(
+async function abortAndDelete(
   context: ProducerContext,
   tube: StoredTube,
   id: string,

@@ -8,18 +8,11 @@ import type { JobEnvelope } from '../copies/formats/dq1.js';
 import { formatRef, keyedId } from '../copies/job-ref.js';
 import { isUnknown, type Place } from '../copies/location.js';
 import type { Content } from '../copies/payload.js';
-import {
-  announcedBy,
-  envelopeFor,
-  owedAt,
-  refuseTooLarge,
-  tooFewCopies,
-  type Stored,
-} from '../copies/storing.js';
+import { envelopeFor, owedAt, refuseTooLarge, tooFewCopies, type Stored } from '../copies/storing.js';
 import { stagger } from '../copies/timing.js';
 import { DqError, show } from '../errors.js';
 import type { Schedule } from '../ledger/requests.js';
-import { abortAndDelete, answered, ask, commit, conflict, isEnough } from './generations.js';
+import { answered, conflict, isEnough, storeGeneration } from './generations.js';
 import type { ProducerContext } from './producer-context.js';
 import type { PatientCall, Together } from './retries.js';
 
@@ -109,18 +102,19 @@ export class JobAdder {
   private async addKeyed(job: KeyedJob, tries = 1): Promise<JobReceipt> {
     const { id, storedAs, due } = job;
     const { cluster, settleQueue, clock } = this.context;
-    // The number of a generation has as many digits as the due time.
-    refuseTooLarge(cluster, this.envelopeOf(job, id, due));
-    const opening = { by: 'add', onDuplicate: job.options.onDuplicate } as const;
-    const ledger = this.context.tube(storedAs);
-    const opened = await ask(ledger.open({ id, opening, due, announced: announcedBy(cluster) }));
-    if (opened.kind === 'refused') return taken(job, opened.present);
-    const { generation } = opened;
-    const envelope = this.envelopeOf(job, id, generation);
-    const stored = await new Promise<Stored>((resolve) => this.context.store(storedAs, envelope, resolve));
-    if (!stored.enough) throw await this.undoKeyed(job, stored);
-    const request = { ...stored, id, born: generation, opening };
-    const answer = await commit(ledger, clock, request, this.until(job));
+    const done = await storeGeneration(this.context, {
+      tube: storedAs,
+      id,
+      opening: { by: 'add', onDuplicate: job.options.onDuplicate },
+      due,
+      envelopeOf: (generation) => this.envelopeOf(job, id, generation),
+      until: this.until(job),
+      undone: NOTHING_RUNS,
+      doubtful: MAY_RUN,
+    });
+    if (!('stored' in done)) return taken(job, done.opened.present);
+    const { opened, stored, answer } = done;
+    const { generation } = stored;
     if (answer.kind === 'refused') {
       void deleteCopies(cluster, settleQueue, storedAs, { id, generation }, stored.places);
       const { why, present } = answer;
@@ -173,12 +167,6 @@ export class JobAdder {
     const firstSurfaces = begunAt + stagger(1, settings.backupDelay) * 1_000;
     return places.every(({ index }) => index > 0) && clock.now() < firstSurfaces;
   }
-
-  private async undoKeyed(job: KeyedJob, stored: Stored): Promise<DqError> {
-    const { id, storedAs } = job;
-    const undone = await abortAndDelete(this.context, storedAs, id, stored, this.until(job));
-    return tooFewCopies(this.context.cluster, stored, undone ? NOTHING_RUNS : MAY_RUN, !undone);
-  }
 }
 
 /** From a stock of random bytes: to ask for each byte takes longer than all the rest of an id. */
@@ -196,7 +184,7 @@ function randomFractions(): () => number {
 
 /** The key's present job stays: its receipt, or an error if the caller asked for that. */
 function taken(job: KeyedJob, present: Schedule | undefined): JobReceipt {
-  const { tube, storedAs, id, key } = job;
+  const { tube, id, key } = job;
   if (job.options.onDuplicate === 'reject' || !present) {
     throw new DqError(
       'DQ_DUPLICATE',
@@ -205,9 +193,8 @@ function taken(job: KeyedJob, present: Schedule | undefined): JobReceipt {
     );
   }
   const { born, due, places } = present;
-  const ref = formatRef({ tube: storedAs, id, key, born, due, copies: places.length, places });
   const copies = places.filter(({ location }) => !isUnknown(location)).length;
-  return { id, ref, tube, key, dueAt: new Date(due), copies, status: 'kept' };
+  return receipt(job, id, { generation: born, due, planned: places.length, places, copies }, 'kept');
 }
 
 /**
@@ -233,7 +220,12 @@ function overtaken(
   );
 }
 
-function receipt(job: NewJob, id: string, stored: Stored, status: JobReceipt['status']): JobReceipt {
+function receipt(
+  job: NewJob,
+  id: string,
+  stored: Pick<Stored, 'generation' | 'due' | 'planned' | 'places' | 'copies'>,
+  status: JobReceipt['status'],
+): JobReceipt {
   const { generation, due, planned, places, copies } = stored;
   const { key } = job.options;
   const ref = formatRef({ tube: job.storedAs, id, key, born: generation, due, copies: planned, places });

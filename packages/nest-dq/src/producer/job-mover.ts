@@ -6,17 +6,10 @@ import type { JobTarget } from '../copies/job-ref.js';
 import type { Place } from '../copies/location.js';
 import type { Content } from '../copies/payload.js';
 import { readCopy } from '../copies/reading.js';
-import {
-  announcedBy,
-  envelopeFor,
-  owedAt,
-  refuseTooLarge,
-  tooFewCopies,
-  type Stored,
-} from '../copies/storing.js';
+import { envelopeFor, owedAt } from '../copies/storing.js';
 import { DqError, show } from '../errors.js';
 import type { Letter, Opening, Refusal, Schedule, StoredGeneration } from '../ledger/requests.js';
-import { abortAndDelete, ask, commit, conflict, isEnough } from './generations.js';
+import { ask, conflict, isEnough, storeGeneration } from './generations.js';
 import type { ProducerContext } from './producer-context.js';
 
 type MoveOpening = Extract<Opening, { by: 'move' | 'revive' }>;
@@ -125,37 +118,27 @@ export class JobMover {
   }
 
   /** Undefined: it is moved. */
-  private async move({
-    tube,
-    id,
-    opening,
-    present,
-    envelope,
-    due,
-    change,
-    until,
-  }: Move): Promise<Refused | undefined> {
-    const { cluster, settleQueue, clock } = this.context;
-    const ledger = this.context.tube(tube);
+  private async move(move: Move): Promise<Refused | undefined> {
+    const { tube, id, opening, present, envelope, due, change, until } = move;
+    const { cluster, settleQueue } = this.context;
     const { header } = envelope;
     const { born } = present;
     const headers = change.headers ? { ...header.headers, ...change.headers } : header.headers;
-    const envelopeOf = (generation: number) =>
-      envelopeFor(cluster, { ...header, due, generation, born, headers }, change.content ?? envelope.content);
-    // The number of a generation has as many digits as the due time.
-    refuseTooLarge(cluster, envelopeOf(due));
-    const request = { id, opening, due, announced: announcedBy(cluster), known: present };
-    const opened = await ask(ledger.open(request));
-    if (opened.kind === 'refused') return opened;
-    const { generation } = opened;
-    const stored = await new Promise<Stored>((resolve) =>
-      this.context.store(tube, envelopeOf(generation), resolve),
-    );
-    if (!stored.enough) {
-      const undone = await abortAndDelete(this.context, tube, id, stored, until);
-      throw tooFewCopies(cluster, stored, undone ? 'it stays as it was' : 'it may be moved', !undone);
-    }
-    const answer = await commit(ledger, clock, { ...stored, id, born, opening }, until);
+    const content = change.content ?? envelope.content;
+    const done = await storeGeneration(this.context, {
+      tube,
+      id,
+      opening,
+      known: present,
+      due,
+      envelopeOf: (generation) =>
+        envelopeFor(cluster, { ...header, due, generation, born, headers }, content),
+      until,
+      undone: 'it stays as it was',
+      doubtful: 'it may be moved',
+    });
+    if (!('stored' in done)) return done.opened;
+    const { stored, answer } = done;
     const gone = answer.kind === 'committed' ? present : stored;
     void deleteCopies(cluster, settleQueue, tube, { id, generation: gone.generation }, gone.places);
     // Overtaken: it was moved, and then replaced or moved again. If that came first, this counts as right before it.

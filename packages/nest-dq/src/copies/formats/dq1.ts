@@ -14,7 +14,7 @@ import { asciiJson } from '../../structures/ascii-json.js';
 import type { ResolvedBackoff } from '../../time/backoff.js';
 import { FIRST_TIMESTAMP } from '../../time/duration.js';
 import { isJobId, type Envelope, type JobHeader } from '../header.js';
-import type { Place } from '../location.js';
+import { placesJson, readPlaces, type Place } from '../location.js';
 import type { Content } from '../payload.js';
 
 const MARK = 'dq1 ';
@@ -78,11 +78,7 @@ export class JobEnvelope {
   body(index: number, siblings: readonly Place[] = NO_SIBLINGS): Body {
     const { common, content } = this;
     if (siblings.length === 0) return [`${common},"i":${index}}\n`, content.bytes];
-    let places = '';
-    for (const { index: of, location } of siblings) {
-      places += `${places === '' ? '' : ','}[${of},${asciiJson(location)}]`;
-    }
-    return [`${common},"i":${index},"l":[${places}]}\n`, content.bytes];
+    return [`${common},"i":${index},"l":[${placesJson(siblings)}]}\n`, content.bytes];
   }
 
   /** Bytes. No copy is larger that names at most so many siblings, at places of at most this length. */
@@ -107,7 +103,8 @@ export function unwrapDq1(body: Buffer): Envelope | string {
     return `its header is no JSON: ${String(error)}`;
   }
   if (typeof wire !== 'object' || wire === null) return 'its header is no object';
-  const bad = badField(wire);
+  const siblings = wire.l === undefined ? NO_SIBLINGS : readPlaces(wire.l);
+  const bad = badField(wire) ?? (siblings ? undefined : 'l');
   if (bad) return `its header's field "${bad}" is ${show(wire[bad])}`;
   return {
     header: {
@@ -127,7 +124,7 @@ export function unwrapDq1(body: Buffer): Envelope | string {
       },
       headers: wire.h,
       index: wire.i,
-      siblings: wire.l ? wire.l.map(([index, location]) => ({ index, location })) : NO_SIBLINGS,
+      siblings: siblings!,
     },
     content: { type: wire.t ?? 'json', bytes: body.subarray(end + 1) },
   };
@@ -138,7 +135,7 @@ function wireBackoff(plan: ResolvedBackoff): WireHeader['b'] {
 }
 
 /** Another program may write into our tubes, so every field is checked. */
-function badField({ id, due, n, i, g, o, k, p, a, b, h, t, l }: WireHeader): keyof WireHeader | undefined {
+function badField({ id, due, n, i, g, o, k, p, a, b, h, t }: WireHeader): keyof WireHeader | undefined {
   if (!isJobId(id)) return 'id';
   if (!isTime(due)) return 'due';
   if (!isCount(n, 1, 31)) return 'n';
@@ -151,7 +148,6 @@ function badField({ id, due, n, i, g, o, k, p, a, b, h, t, l }: WireHeader): key
   if (b !== undefined && !isBackoff(b)) return 'b';
   if (h !== undefined && !isTexts(h)) return 'h';
   if (t !== undefined && t !== 'bytes' && t !== 'text' && t !== 'void') return 't';
-  if (l !== undefined && !isSiblings(l)) return 'l';
   return undefined;
 }
 
@@ -179,12 +175,5 @@ function isTexts(value: unknown): boolean {
     value !== null &&
     !Array.isArray(value) &&
     Object.values(value).every((text) => typeof text === 'string')
-  );
-}
-
-function isSiblings(value: unknown): boolean {
-  return (
-    Array.isArray(value) &&
-    value.every((pair) => Array.isArray(pair) && isCount(pair[0], 0, 30) && typeof pair[1] === 'string')
   );
 }
