@@ -1,65 +1,61 @@
-import type { EventEmitter } from 'node:events';
-import type { Redis } from 'ioredis';
-import { DqError, toError } from '../../errors.js';
 import type { Clock, Timer } from '../../time/clock.js';
-import { withinLimit } from '../call-limit.js';
 import { LeaseKeeper, type StartKeeperThread } from '../lease-thread/lease-keeper.js';
 import type { Ledger, LedgerListener, LedgerSettings } from '../ledger.js';
-import { unchecked, unfitness } from './server-check.js';
-import {
-  CALL_LIMIT,
-  isAboutDatabase,
-  isCluster,
-  isRefusal,
-  ledgerConnection,
-  SILENCE_LIMIT,
-  type LedgerConnection,
-  type RedisSource,
-} from './connection.js';
+import { isCluster, ledgerConnection, type LedgerConnection, type RedisSource } from './connection.js';
+import { Connector } from './connector.js';
 import { RedisHandover } from './redis-handover.js';
 import { RedisMaster } from './master.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
+import { ServerCheck } from './server-check.js';
 import { threadSource } from '../lease-thread/thread-source.js';
 
-/** Milliseconds until the next attempt where ioredis makes none. */
-const RECONNECT = 500;
-
-/** Milliseconds. A tube that nobody asked for within this time is forgotten, until it is asked for again. */
+/** Milliseconds. A tube that nobody asked for within this time is forgotten until somebody asks for it again. */
 const FORGET_EVERY = 60_000;
 
 export interface RedisLedgerOptions {
   readonly redis: RedisSource;
   readonly settings: LedgerSettings;
-  /** What every tube's name begins with. @default '' */
+  /** The beginning of every tube's name. @default '' */
   readonly prefix?: string;
   readonly clock: Clock;
-  /** Is told, once each, what is wrong with the server's settings, and why leases are not kept. */
+  /** Is told once of each wrong setting of the server, and why leases are not renewed. */
   readonly warn: (message: string) => void;
-  /** Keeps the leases of claimed jobs while the event loop is blocked; without it nobody does. */
+  /** Starts the thread that renews the leases while the event loop is blocked. Without it nobody does. */
   readonly startKeeper?: StartKeeperThread;
 }
 
 /** The ledger of many processes, in one Redis or a Redis Cluster. */
 export class RedisLedger implements Ledger {
   private readonly connection: LedgerConnection;
+  private readonly connector: Connector;
   private readonly keeper: LeaseKeeper | undefined;
   private readonly tubes = new Map<string, RedisTubeLedger>();
-  /** One for all tubes; in a cluster one for each, as any two may be on different masters, and move. */
+  /** One for all tubes. In a cluster each tube has its own, because any two may be on different masters, and move. */
   private readonly masters = new Map<string, RedisMaster>();
   private readonly awayMasters = new Set<RedisMaster>();
   private readonly listeners = new Set<LedgerListener>();
   private state: 'new' | 'started' | 'closed' = 'new';
-  private checked = false;
   private forgetting: Timer | undefined;
-  private reconnecting: Timer | undefined;
-  private greeting: Timer | undefined;
-  /** The server has refused the database of the options. */
-  private noDatabase: DqError | undefined;
   private closing: Promise<void> | undefined;
 
   constructor(private readonly options: RedisLedgerOptions) {
-    this.connection = ledgerConnection(options.redis);
-    const { startKeeper: start, settings, prefix = '', warn } = options;
+    const { redis, clock, startKeeper: start, settings, prefix = '', warn } = options;
+    this.connection = ledgerConnection(redis);
+    const check = new ServerCheck(this.connection, clock, (problem) => {
+      if (this.state === 'started') warn(problem);
+    });
+    this.connector = new Connector(this.connection, clock, {
+      connected: () => {
+        for (const master of this.masters.values()) master.connected();
+        void check.run();
+      },
+      lost: (error) => {
+        for (const master of this.masters.values()) master.lost(error);
+      },
+      nodeAdded: () => {
+        for (const master of this.masters.values()) master.time.renew();
+      },
+    });
     const source = () => threadSource(this.connection);
     this.keeper = start && new LeaseKeeper({ start, source, settings, prefix, warn });
   }
@@ -82,7 +78,7 @@ export class RedisLedger implements Ledger {
     return new RedisHandover((script, json) => master.call(script, keys, json));
   }
 
-  /** As of any tube: a user of Redis may have rights for these keys only. */
+  /** Like that of a tube: the Redis user may have rights for such keys only. */
   private get anyBase(): string {
     return baseOf(this.options.prefix ?? '');
   }
@@ -90,30 +86,19 @@ export class RedisLedger implements Ledger {
   start(): void {
     if (this.state !== 'new') return;
     this.state = 'started';
-    if (!isCluster(this.connection)) this.master(this.anyBase); // so that it is asked although no tube is used yet
+    if (!isCluster(this.connection)) this.master(this.anyBase); // so that it is probed although no tube is used yet
     for (const master of this.masters.values()) master.start();
-    this.watch();
-    this.connect();
+    this.connector.start();
   }
 
   /**
-   * Starts, and looks whether the server has the database of the options: `DQ_CONFIG` if not, as ioredis would go on with
-   * database 0. With a server that cannot be reached now, it is away until somebody gives it one.
+   * Starts, and rejects with `DQ_CONFIG` if the server does not have the database of the options, because ioredis would
+   * go on with database 0. A server that cannot be reached now stays away until it has that database.
    */
   open(): Promise<void> {
-    const { connection } = this;
-    const entered =
-      isCluster(connection) || !connection.options.db
-        ? Promise.resolve()
-        : new Promise<void>((resolve, reject) => {
-            connection.once('ready', () => this.noDatabase || resolve());
-            connection.once('close', () => (this.noDatabase ? reject(this.noDatabase) : resolve()));
-          });
+    const accepted = this.connector.databaseAccepted();
     this.start();
-    return this.limited(entered).catch((error: unknown) => {
-      if (error !== this.noDatabase) return; // no answer yet
-      throw error;
-    });
+    return accepted;
   }
 
   listen(listener: LedgerListener): () => void {
@@ -121,7 +106,7 @@ export class RedisLedger implements Ledger {
     return () => void this.listeners.delete(listener);
   }
 
-  /** Asks now whether all servers answer: of a cluster those that were used. Takes as long as a call at most. */
+  /** Asks all servers now whether they answer; in a cluster only those that were used. Takes at most as long as a call. */
   async ping(): Promise<boolean> {
     if (this.connection.status !== 'ready') return false;
     const answers = await Promise.all(Array.from(this.masters.values(), (master) => master.ping()));
@@ -134,92 +119,10 @@ export class RedisLedger implements Ledger {
   }
 
   private async end(): Promise<void> {
-    const { connection } = this;
     this.state = 'closed';
-    this.reconnecting?.cancel();
-    this.greeting?.cancel();
     this.forgetting?.cancel();
     for (const master of this.masters.values()) master.close();
-    await this.keeper?.close();
-    // Quitting lets what is under way arrive; a server that is away needs no farewell.
-    if (connection.status === 'ready') await this.limited(connection.quit()).catch(() => undefined);
-    if (connection.status !== 'end') connection.disconnect();
-  }
-
-  private connect(): void {
-    // A failure is told by `close`, and followed by the next attempt.
-    this.connection.connect().catch(() => undefined);
-  }
-
-  /** A server may take a connection, and then say nothing. */
-  private awaitReady(): void {
-    const { clock } = this.options;
-    this.greeting = clock.after(SILENCE_LIMIT, () =>
-      clock.soon(() => {
-        if (this.state === 'started' && this.connection.status === 'connect') this.reconnect();
-      }),
-    );
-  }
-
-  /** Of one server: those of a cluster's connections are ioredis' own matter. */
-  private reconnect(): void {
-    if (!isCluster(this.connection)) this.connection.disconnect(true);
-  }
-
-  private limited<T>(call: Promise<T>): Promise<T> {
-    return withinLimit(this.options.clock, CALL_LIMIT, call);
-  }
-
-  private watch(): void {
-    const events: EventEmitter = this.connection;
-    let problem: Error | undefined;
-    events.on('error', (error: Error) => {
-      problem = error;
-      if (isCluster(this.connection) || !isAboutDatabase(error)) return;
-      problem = this.noDatabase = noDatabase(this.connection, error);
-      this.connection.disconnect(true);
-    });
-    events.on('node error', (error: Error) => (problem = error));
-    events.on('connect', () => this.awaitReady());
-    events.on('ready', () => {
-      this.greeting?.cancel();
-      if (problem && problem === this.noDatabase) return; // the connection is closed already, and says so next
-      problem = this.noDatabase = undefined;
-      for (const master of this.masters.values()) master.connected();
-      void this.check();
-    });
-    events.on('close', () => {
-      this.greeting?.cancel();
-      for (const master of this.masters.values())
-        master.lost(problem ?? new Error('the connection was closed'));
-    });
-    events.on('+node', () => {
-      for (const master of this.masters.values()) master.time.renew();
-    });
-    events.on('end', () => {
-      // ioredis gives up on some errors, such as those of a resolver; we never do.
-      if (this.state === 'started')
-        this.reconnecting = this.options.clock.after(RECONNECT, () => this.connect());
-    });
-  }
-
-  /** Warns of unfit settings, once in the life of this ledger, as soon as the server tells them. */
-  private async check(): Promise<void> {
-    if (this.checked) return;
-    this.checked = true;
-    const { connection } = this;
-    const servers = isCluster(connection) ? connection.nodes('master') : [connection as Redis];
-    const problems = new Set<string>();
-    for (const server of servers) {
-      try {
-        for (const problem of unfitness(await this.limited(server.info()))) problems.add(problem);
-      } catch (thrown) {
-        const error = toError(thrown);
-        if (isRefusal(error)) problems.add(unchecked(error));
-        else this.checked = false; // it went away: asked again when it comes back
-      }
-    }
-    if (this.state === 'started') for (const problem of problems) this.options.warn(problem);
+    await Promise.all([this.connector.close(), this.keeper?.close()]);
   }
 
   private master(base: string): RedisMaster {
@@ -232,7 +135,7 @@ export class RedisLedger implements Ledger {
         settings: this.options.settings,
         clock: this.options.clock,
         start: () => this.start(),
-        reconnect: () => this.reconnect(),
+        reconnect: () => this.connector.reconnect(),
       });
       this.masters.set(place, master);
       this.tellOf(master);
@@ -243,7 +146,7 @@ export class RedisLedger implements Ledger {
     return master;
   }
 
-  /** Tubes may come and go. What is consumed is not forgotten, as it is listened to; others keep what they hold. */
+  /** Tubes may come and go. A consumed tube stays, because somebody listens to it. Others may go on using a forgotten one. */
   private forgetUnused(): void {
     this.forgetting = undefined;
     for (const [name, tube] of this.tubes) {
@@ -251,7 +154,7 @@ export class RedisLedger implements Ledger {
       tube.used = false;
       if (used) continue;
       const master = isCluster(this.connection) ? this.masters.get(baseOf(name)) : undefined;
-      // This ledger listens to all of them.
+      // The ledger itself is one listener of each.
       if (master && master.audience > 1) continue;
       this.tubes.delete(name);
       if (master) this.drop(baseOf(name), master);
@@ -286,18 +189,7 @@ export class RedisLedger implements Ledger {
   }
 }
 
-/** What the keys of a tube begin with, in one hash tag: all of a tube is in one slot. */
+/** The beginning of a tube's keys. It is a hash tag, so all keys of a tube are in one slot. */
 function baseOf(tube: string): string {
   return `{${tube}}:`;
-}
-
-function noDatabase({ options }: Redis, cause: Error): DqError {
-  const fact = `the database ${options.db} of \`redis\` cannot be used`;
-  return new DqError(
-    'DQ_CONFIG',
-    `${fact}: expected one that the server has and the user may select (${cause.message})`,
-    {
-      cause,
-    },
-  );
 }

@@ -1,6 +1,42 @@
+import type { Redis } from 'ioredis';
+import { toError } from '../../errors.js';
+import type { Clock } from '../../time/clock.js';
+import { withinLimit } from '../call-limit.js';
+import { CALL_LIMIT, isCluster, isRefusal, type LedgerConnection } from './connection.js';
+
 const OLDEST = [7, 0] as const;
 
-/** What makes this server unfit to keep decisions, one sentence each, from its INFO. */
+/** Warns of unfit settings once, as soon as the servers tell them. */
+export class ServerCheck {
+  private done = false;
+
+  constructor(
+    private readonly connection: LedgerConnection,
+    private readonly clock: Clock,
+    private readonly warn: (problem: string) => void,
+  ) {}
+
+  async run(): Promise<void> {
+    if (this.done) return;
+    this.done = true;
+    const { connection } = this;
+    const servers = isCluster(connection) ? connection.nodes('master') : [connection as Redis];
+    const problems = new Set<string>();
+    for (const server of servers) {
+      try {
+        const info = await withinLimit(this.clock, CALL_LIMIT, server.info());
+        for (const problem of unfitness(info)) problems.add(problem);
+      } catch (thrown) {
+        const error = toError(thrown);
+        if (isRefusal(error)) problems.add(unchecked(error));
+        else this.done = false; // the server went away: the check runs again with the next connection
+      }
+    }
+    for (const problem of problems) this.warn(problem);
+  }
+}
+
+/** Says from the INFO of a server why it is unfit for the ledger, in one sentence for each reason. */
 export function unfitness(info: string): string[] {
   const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
   const problems: string[] = [];
@@ -24,7 +60,7 @@ export function unfitness(info: string): string[] {
   return problems;
 }
 
-/** For servers that do not let us ask. */
+/** For a server whose settings this user may not read. */
 export function unchecked(error: Error): string {
   return `Redis could not be asked for its settings (${error.message}): make sure that maxmemory-policy is noeviction and appendonly is yes.`;
 }

@@ -1,0 +1,132 @@
+import type { EventEmitter } from 'node:events';
+import type { Redis } from 'ioredis';
+import { DqError } from '../../errors.js';
+import type { Clock, Timer } from '../../time/clock.js';
+import { withinLimit } from '../call-limit.js';
+import {
+  CALL_LIMIT,
+  isAboutDatabase,
+  isCluster,
+  SILENCE_LIMIT,
+  type LedgerConnection,
+} from './connection.js';
+
+/** Milliseconds until the next attempt where ioredis makes none. */
+const RECONNECT = 500;
+
+export interface ConnectorListener {
+  connected(): void;
+  lost(error: Error): void;
+  /** A Redis Cluster has one node more. */
+  nodeAdded(): void;
+}
+
+/** Makes the ledger's connection, and makes it again until it is closed. */
+export class Connector {
+  private state: 'new' | 'started' | 'closed' = 'new';
+  private reconnecting: Timer | undefined;
+  private greeting: Timer | undefined;
+  /** Why there is no connection, as far as the connection told. */
+  private problem: Error | undefined;
+  /** The server refused the database of the options. */
+  private noDatabase: DqError | undefined;
+
+  constructor(
+    private readonly connection: LedgerConnection,
+    private readonly clock: Clock,
+    private readonly listener: ConnectorListener,
+  ) {}
+
+  start(): void {
+    this.state = 'started';
+    this.listen();
+    this.connect();
+  }
+
+  /**
+   * Resolves once the server accepted the database of the options, or cannot be reached now. Rejects with `DQ_CONFIG` if
+   * the server refused the database, because ioredis would go on with database 0.
+   */
+  async databaseAccepted(): Promise<void> {
+    const { connection } = this;
+    if (isCluster(connection) || !connection.options.db) return;
+    const accepted = new Promise<void>((resolve, reject) => {
+      connection.once('ready', () => this.noDatabase || resolve());
+      connection.once('close', () => (this.noDatabase ? reject(this.noDatabase) : resolve()));
+    });
+    await withinLimit(this.clock, CALL_LIMIT, accepted).catch((error: unknown) => {
+      if (error === this.noDatabase) throw error;
+    });
+  }
+
+  /** Gives up a silent connection and makes a new one. ioredis does this itself for the nodes of a Redis Cluster. */
+  reconnect(): void {
+    if (!isCluster(this.connection)) this.connection.disconnect(true);
+  }
+
+  async close(): Promise<void> {
+    const { connection } = this;
+    this.state = 'closed';
+    this.reconnecting?.cancel();
+    this.greeting?.cancel();
+    // `quit` lets the calls that were sent arrive. A server that is away is not told.
+    if (connection.status === 'ready') {
+      await withinLimit(this.clock, CALL_LIMIT, connection.quit()).catch(() => undefined);
+    }
+    if (connection.status !== 'end') connection.disconnect();
+  }
+
+  private connect(): void {
+    // After a failure, `close` tells of it and the next attempt follows.
+    this.connection.connect().catch(() => undefined);
+  }
+
+  private listen(): void {
+    const events: EventEmitter = this.connection;
+    events.on('error', (error: Error) => this.failed(error));
+    events.on('node error', (error: Error) => (this.problem = error));
+    events.on('connect', () => this.awaitReady());
+    events.on('ready', () => this.ready());
+    events.on('close', () => {
+      this.greeting?.cancel();
+      this.listener.lost(this.problem ?? new Error('the connection was closed'));
+    });
+    events.on('+node', () => this.listener.nodeAdded());
+    events.on('end', () => {
+      // ioredis gives up after some errors, such as those of a resolver; the ledger never does.
+      if (this.state === 'started') this.reconnecting = this.clock.after(RECONNECT, () => this.connect());
+    });
+  }
+
+  private failed(error: Error): void {
+    this.problem = error;
+    if (isCluster(this.connection) || !isAboutDatabase(error)) return;
+    this.problem = this.noDatabase = noDatabase(this.connection, error);
+    this.connection.disconnect(true);
+  }
+
+  private ready(): void {
+    this.greeting?.cancel();
+    if (this.problem && this.problem === this.noDatabase) return; // already disconnected: `close` comes next
+    this.problem = this.noDatabase = undefined;
+    this.listener.connected();
+  }
+
+  /** A server can accept a connection and then say nothing. */
+  private awaitReady(): void {
+    this.greeting = this.clock.after(SILENCE_LIMIT, () =>
+      this.clock.soon(() => {
+        if (this.state === 'started' && this.connection.status === 'connect') this.reconnect();
+      }),
+    );
+  }
+}
+
+function noDatabase({ options }: Redis, cause: Error): DqError {
+  const fact = `the database ${options.db} of \`redis\` cannot be used`;
+  return new DqError(
+    'DQ_CONFIG',
+    `${fact}: expected one that the server has and the user may select (${cause.message})`,
+    { cause },
+  );
+}
