@@ -68,7 +68,7 @@ export class RedisLedger implements Ledger {
       this.tubes.set(name, tube);
     }
     tube.used = true;
-    this.forgetting ??= this.options.clock.after(FORGET_EVERY, () => this.forgetUnused());
+    this.forgetSoon();
     return tube;
   }
 
@@ -159,8 +159,12 @@ export class RedisLedger implements Ledger {
       this.tubes.delete(name);
       if (master) this.drop(baseOf(name), master);
     }
-    if (this.state !== 'closed' && this.tubes.size > 0)
-      this.forgetting = this.options.clock.after(FORGET_EVERY, () => this.forgetUnused());
+    if (this.tubes.size > 0) this.forgetSoon();
+  }
+
+  private forgetSoon(): void {
+    if (this.state === 'closed') return;
+    this.forgetting ??= this.options.clock.after(FORGET_EVERY, () => this.forgetUnused());
   }
 
   private drop(place: string, master: RedisMaster): void {
