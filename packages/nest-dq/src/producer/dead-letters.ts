@@ -17,29 +17,32 @@ import { ProducerContext, type ProducerParts } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 
 /**
- * The dead letters of a tube: their copies stay buried on the nodes, and Redis has the list. They never expire. Inject it.
- * Every call may throw `DQ_LEDGER_DOWN`, `DQ_CLOSED`, and `DQ_BAD_REF` or `DQ_BAD_TUBE`.
+ * Lists, revives and discards dead letters. Inject it. Their copies stay buried on the nodes, and Redis has the list. They
+ * never expire. Every call may throw `DQ_LEDGER_DOWN`, `DQ_CLOSED`, and `DQ_BAD_REF` or `DQ_BAD_TUBE`.
  */
 export abstract class DqDeadLetters {
   /**
-   * Newest first, `limit` of them: 50 unless given, 1000 at most. A page that is not the last has a `cursor`, which asks for
-   * the next. `DQ_BAD_OPTION`.
+   * Returns a page of the dead letters of a tube, the newest first. A page has at most `limit` letters: 50 by default, 1000 at
+   * most. If more letters follow, it has a `cursor`: pass it to get the next page. `DQ_BAD_OPTION`.
    */
   abstract list<In = unknown>(
     tube: string | Tube<In>,
     page?: PatienceOptions & { limit?: number; cursor?: string },
   ): Promise<{ letters: DeadLetter<AsJson<In>>[]; cursor?: string }>;
 
-  /** Undefined: it is no dead letter. A reference by key means the job that is scheduled under it now. */
+  /** Undefined: the job is no dead letter. A key means the job that is scheduled under it now. */
   abstract get(ref: JobRef, options?: PatienceOptions): Promise<DeadLetter | undefined>;
 
   /**
-   * Runs it again, now or after a delay; attempts begin anew. Where it is no dead letter (any more), tells what the job
-   * is. `DQ_NO_COPY`: every node that has a copy is away; it stays dead. `DQ_TOO_FEW_COPIES`.
+   * Runs the job again, now or after a delay, and its attempts begin anew. If it is no dead letter (any more), the result is
+   * the state of the job. `DQ_NO_COPY`: every node that has a copy is away, and the job stays dead. `DQ_TOO_FEW_COPIES`.
    */
   abstract revive(ref: JobRef, options?: PatienceOptions & { delay?: Duration }): Promise<ReviveResult>;
 
-  /** Gives it up for good, and deletes its copies. Where it is no dead letter (any more), tells what the job is. */
+  /**
+   * Gives the job up for good, and deletes its copies. If it is no dead letter (any more), the result is the state of the
+   * job.
+   */
   abstract discard(ref: JobRef, options?: PatienceOptions): Promise<DiscardResult>;
 }
 

@@ -12,35 +12,36 @@ import type { Duration } from '../time/duration.js';
 import type { When } from '../time/instant.js';
 
 /**
- * A producer bound to one tube, as `producer.tube(OrderCancel)` makes it: all of its calls, without the tube, and a key is
- * one of this tube. Errors are those of `DqProducer`; a reference to a job of another tube is `DQ_BAD_REF`.
+ * The producer of one tube: `producer.tube(OrderCancel)` makes it. It has the calls of `DqProducer` without the parameter
+ * `tube`, and takes a key alone as a key of this tube. It throws what `DqProducer` throws. `DQ_BAD_REF`: the reference is of a
+ * job of another tube.
  */
 export abstract class TubeProducer<In = unknown> {
-  /** Runs as soon as a consumer is free. */
+  /** The job runs as soon as a consumer is free. */
   abstract now(payload: In, options?: JobOptions): Promise<JobReceipt>;
 
-  /** Runs once the delay is over. */
+  /** The job runs when the delay is over. */
   abstract delay(payload: In, delay: Duration, options?: JobOptions): Promise<JobReceipt>;
 
-  /** Runs at an instant. */
+  /** The job runs at an instant. */
   abstract at(payload: In, when: When, options?: JobOptions): Promise<JobReceipt>;
 
-  /** Many at once: one result a job, in the order given, as of `delay`. */
+  /** Adds many jobs, each as `delay` does. Returns one result for each job, in the order of `jobs`. */
   abstract delayMany(jobs: Iterable<JobOptions & { payload: In; delay: Duration }>): Promise<AddResult[]>;
 
-  /** The same as of `at`. */
+  /** Like `delayMany`, but adds each job as `at` does. */
   abstract atMany(jobs: Iterable<JobOptions & { payload: In; at: When }>): Promise<AddResult[]>;
 
-  /** `revoked` means that no later start happens. */
+  /** Stops a job. `revoked`: it will not start any more. */
   abstract revoke(ref: TubeJobRef, options?: PatienceOptions & { abort?: boolean }): Promise<RevokeResult>;
 
-  /** Gives a job that does not run another time, and another payload if one is given, which the tube's schema checks. */
+  /** Gives a job that does not run a new time, and a new payload if you pass one. The tube's schema checks the payload. */
   abstract reschedule(
     ref: TubeJobRef,
     when: When | { readonly delay: Duration },
     options?: PatienceOptions & { payload?: In; allowPast?: boolean },
   ): Promise<RescheduleResult>;
 
-  /** What is known of a job. */
+  /** Tells what is known of a job. Undefined: no job has that key, or the job is not remembered any more. */
   abstract find(ref: TubeJobRef, options?: PatienceOptions): Promise<JobView | undefined>;
 }
