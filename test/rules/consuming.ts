@@ -26,6 +26,14 @@ export const CONSUMING: readonly Rule[] = [
     ],
   },
   {
+    rule: 'A copy goes to the handler of its own tube, whichever tubes the connection waits for.',
+    mutants: unit(
+      'consumer/reserve/shared-lanes.spec.ts',
+      'gives each copy to its tube at once, and waits on',
+      ['consumer/reserve/lane.ts', 'this.watched.size === 1', 'this.watched.size > 0'],
+    ),
+  },
+  {
     rule: 'A connection does not wait while it asks for the tube of a copy that it has reserved.',
     mutants: unit(
       'consumer/reserve/shared-lanes.spec.ts',

@@ -73,6 +73,14 @@ export class Lane {
     return this.connection.closed;
   }
 
+  /**
+   * The tube of every copy that a reserve sent now can bring; undefined: it watches several. A tube that is watched later
+   * does not change that, because the server takes the commands of a connection in their order.
+   */
+  get onlyTube(): string | undefined {
+    return this.watched.size === 1 ? Array.from(this.watched)[0] : undefined;
+  }
+
   watches(tube: string): boolean {
     return this.watched.has(tube);
   }
@@ -126,8 +134,8 @@ export class Lane {
     }
   }
 
-  /** Whose a copy is that a wait brought; until the answer the lane is not idle. Undefined: the lane is closed. */
-  whose(copyId: string, done: (stats: Stats | undefined) => void): void {
+  /** Asks for the tube of a copy that it has reserved. Until the answer the lane is not idle. Undefined: the lane is closed. */
+  statsOf(copyId: string, done: (stats: Stats | undefined) => void): void {
     this.unknown++;
     this.connection.statsJob(copyId, (error, reply) => {
       this.unknown--;

@@ -23,8 +23,8 @@ export interface LanesUser {
   readonly tubes: ReadonlySet<string>;
   /** A wait is over. If it brought a copy, `awaited` came before. */
   waited(brought: boolean): void;
-  /** A wait brought a copy, and this lane has it reserved now. */
-  awaited(lane: Lane, reserved: Reserved): void;
+  /** A wait brought a copy, and this lane has it reserved now. `tube`: the copy's; undefined if the wait watched several. */
+  awaited(lane: Lane, reserved: Reserved, tube: string | undefined): void;
   /** The move of a copy to another lane is over: that lane has it, or another process took it. */
   moved(): void;
   /** A lane is open, or holds nothing any more. */
@@ -144,9 +144,10 @@ export class Lanes implements LaneEvents {
     if (!lane) return this.open() ? 'later' : 'none';
     if (!lane.watch(this.user.tubes)) return 'later';
     this.waiter = lane;
+    const tube = lane.onlyTube;
     lane.wait((reserved) => {
       if (this.waiter === lane) this.waiter = undefined;
-      if (reserved) this.awaited(lane, reserved);
+      if (reserved) this.awaited(lane, reserved, tube);
       this.user.waited(reserved !== undefined);
     });
     return 'waits';
@@ -156,8 +157,9 @@ export class Lanes implements LaneEvents {
   poll(): boolean {
     const lane = this.leastHolding(({ held }) => held < MOST_HELD);
     if (!lane?.watch(this.user.tubes)) return false;
+    const tube = lane.onlyTube;
     lane.refill(1, (reserved) => {
-      if (reserved) this.user.awaited(lane, reserved);
+      if (reserved) this.user.awaited(lane, reserved, tube);
       this.user.waited(reserved !== undefined);
     });
     return true;
@@ -217,13 +219,13 @@ export class Lanes implements LaneEvents {
   }
 
   /** Rules 3 and 4. */
-  private awaited(lane: Lane, reserved: Reserved): void {
+  private awaited(lane: Lane, reserved: Reserved, tube: string | undefined): void {
     const another = this.mayOpen || this.lanes.some((other) => other !== lane && other.free);
     const holder = another
       ? undefined
       : this.leastHolding((other) => other !== lane && other.held < MOST_HELD);
     const envelope = holder && unwrap(reserved.body);
-    if (!envelope || typeof envelope === 'string') return this.user.awaited(lane, reserved);
+    if (!envelope || typeof envelope === 'string') return this.user.awaited(lane, reserved, tube);
     const { priority, due, index } = envelope.header;
     this.moving++;
     const moved = () => {
@@ -233,7 +235,7 @@ export class Lanes implements LaneEvents {
     lane.releaseReserved(reserved.id, copyPriority(priority, due, index), 1, (released) => {
       if (!released) return moved();
       holder.take(reserved.id, (taken) => {
-        if (taken) this.user.awaited(holder, taken);
+        if (taken) this.user.awaited(holder, taken, tube);
         moved();
       });
     });

@@ -138,6 +138,31 @@ describe('SharedLanes', () => {
     expect(await lanes()).toBeLessThanOrEqual(4);
   });
 
+  it('asks for the tube of a copy only where the wait watched several', async () => {
+    const asked = () => lines.flat().filter((line) => line.startsWith('stats-job'));
+    const [a] = await start('a');
+    await put('a');
+    expect([a!.arrived.length, asked()]).toEqual([1, []]);
+    await clock.advance(2_000);
+    const [b] = await start('b'); // on another lane: the wait for `a` goes on
+    expect(await waiting()).toBe(2);
+    await put('b');
+    expect([a!.arrived.length, b!.arrived.length, asked()]).toEqual([1, 1, ['stats-job 2']]);
+    await put('a');
+    expect([a!.arrived.length, b!.arrived.length]).toEqual([2, 1]);
+  });
+
+  it('knows the tube of a copy that it moves to another lane', async () => {
+    const [a] = await start('a');
+    for (let i = 0; i < 4; i++) {
+      await put('a');
+      await clock.advance(2_000);
+    }
+    expect(lines.flat().filter((line) => line.startsWith('reserve-job'))).toEqual(['reserve-job 4']);
+    expect(lines.flat().filter((line) => line.startsWith('stats-job'))).toEqual([]);
+    expect(a!.arrived.map(({ held }) => held)).toEqual([true, true, true, true]);
+  });
+
   it('does not wait on the lane that has the copy, so that what is said of it is heard at once', async () => {
     const [a] = await start('a', 'b');
     await put('a');

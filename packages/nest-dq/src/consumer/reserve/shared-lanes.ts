@@ -25,7 +25,7 @@ export interface SharedTube {
 /**
  * The lanes to one node on which all quiet tubes of the process wait. One lane waits in a blocking reserve from all these
  * tubes together. Such a reserve costs the server a time that grows with the number of tubes, and its reply does not name
- * the tube, so the server is asked for it. That is good enough for rare jobs.
+ * the tube, so the server is asked for it if the wait watched several. That is good enough for rare jobs.
  *
  * A tube cannot be added to a wait that has begun. For a tube without a lane of its own, another lane waits at once, and
  * the older wait goes on beside it for the rest of its seconds. If no lane is left for that, all waits end, and a new one
@@ -106,8 +106,13 @@ export class SharedLanes implements LanesUser {
 
   // ── what the lanes bring ──
 
-  awaited(lane: Lane, reserved: Reserved): void {
-    lane.whose(reserved.id, (stats) => {
+  awaited(lane: Lane, reserved: Reserved, onlyTube: string | undefined): void {
+    const only = onlyTube !== undefined && this.attached.get(onlyTube);
+    if (only) {
+      only.came(lane, reserved);
+      return this.schedule();
+    }
+    lane.statsOf(reserved.id, (stats) => {
       const tube = stats && this.attached.get(stats['tube']!);
       if (tube) tube.came(lane, reserved);
       else if (stats) lane.releaseReserved(reserved.id, Number(stats['pri']), 0, () => undefined);
