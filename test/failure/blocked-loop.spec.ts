@@ -42,7 +42,7 @@ class BlockingProcess {
     });
   }
 
-  static async start(tube: string, keeperless = false): Promise<BlockingProcess> {
+  static async start(tube: string, withoutLeaseThread = false): Promise<BlockingProcess> {
     const { host, port } = suite.servers.redis;
     const options = {
       beanstalks: suite.servers.beanstalkds.map(({ endpoint }) => endpoint),
@@ -51,7 +51,7 @@ class BlockingProcess {
     };
     const folder = await mkdtemp(join(tmpdir(), 'blocking-'));
     const until = join(folder, 'go-on');
-    const child = spawn(process.execPath, [PROGRAM, JSON.stringify({ tube, options, until, keeperless })], {
+    const child = spawn(process.execPath, [PROGRAM, JSON.stringify({ tube, options, until, withoutLeaseThread })], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     cleanups.push(async () => {
@@ -90,13 +90,13 @@ interface Blocked {
 
 /** A job that runs in a blocked process, while all of its copies come to another one. */
 async function blockedInAJob({
-  keeperless,
+  withoutLeaseThread,
   freeze,
-}: { keeperless?: boolean; freeze?: boolean } = {}): Promise<Blocked> {
+}: { withoutLeaseThread?: boolean; freeze?: boolean } = {}): Promise<Blocked> {
   const tube = `blocked-${tubes++}`;
   const others: Start[] = [];
   const other = suite.start({ lease: LEASE });
-  const blocked = await BlockingProcess.start(tube, keeperless);
+  const blocked = await BlockingProcess.start(tube, withoutLeaseThread);
   const [receipt] = await schedule(other, tube, 1, () => Date.now());
   await eventually('it runs', () => blocked.starts.length === 1);
   if (freeze) blocked.freeze();
@@ -133,7 +133,7 @@ describe('a process whose event loop is blocked for longer than its lease', () =
   }, 120_000);
 
   it('loses its job where no thread can be told of it, which it says', async () => {
-    const job = await blockedInAJob({ keeperless: true });
+    const job = await blockedInAJob({ withoutLeaseThread: true });
     await expectTakeover(job);
     expect(job.blocked.warnings).toContainEqual(expect.stringContaining('`natMap` is a function'));
   }, 120_000);

@@ -185,7 +185,7 @@ describe.each(LINES)('Nest $nest, TypeScript $typescript', (line) => {
       await writeApp(folder, shape);
       await compileApp(folder, join(installed, 'node_modules'));
       await check(folder, shape);
-      // With Redis, and so with the thread that keeps leases. Nest itself has no CommonJS from 12 on.
+      // With Redis, and so with the thread that renews leases. Nest itself has no CommonJS from 12 on.
       if (shape.format === 'commonjs' && line.nest.startsWith('11')) {
         await check(folder, shape, { nodeArgs: [COMMONJS_ONLY], servers });
       }

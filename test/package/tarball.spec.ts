@@ -103,10 +103,10 @@ it('the first code of the README runs as it stands, with nothing but the package
   expect(await app.ended).toBe('SIGTERM');
 }, 120_000);
 
-it('a bundle of an application has the thread that keeps leases where its file stands beside it, and else says so', async () => {
+it('a bundle of an application has the thread that renews leases where its file stands beside it, and else says so', async () => {
   const bundle = await mkdtemp(join(tmpdir(), 'nest-dq-bundle-'));
   try {
-    const thread = 'lease-keeper-thread.js';
+    const thread = 'lease-worker.js';
     const entries = [join(folder, 'context.js'), join(installed, 'dist', 'ledger', 'lease-thread', thread)];
     const left = OPTIONAL.flatMap((name) => ['--external', name]);
     await run(ROLLDOWN, [...entries, '--platform', 'node', '--dir', bundle, ...left]);

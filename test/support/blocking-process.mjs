@@ -5,13 +5,13 @@ import { existsSync } from 'node:fs';
 import { NestFactory } from '@nestjs/core';
 import { DqConsumer, DqModule } from 'nest-dq';
 
-const { tube, options, until, keeperless } = JSON.parse(process.argv[2]);
+const { tube, options, until, withoutLeaseThread } = JSON.parse(process.argv[2]);
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 const ignored = () => undefined;
 const logger = { log: ignored, error: ignored, warn: (warning) => say({ warning }) };
 // A function, which a thread cannot be given; for one server it means nothing.
-if (keeperless) options.redis = { ...options.redis, natMap: ignored };
+if (withoutLeaseThread) options.redis = { ...options.redis, natMap: ignored };
 
 const app = await NestFactory.createApplicationContext(DqModule.forRoot({ ...options, logger }), {
   logger: false,

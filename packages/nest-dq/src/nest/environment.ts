@@ -2,7 +2,7 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { Disk } from '../disk/disk.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import { startKeeperThread } from '../ledger/lease-thread/lease-keeper.js';
+import { startLeaseWorker } from '../ledger/lease-thread/lease-thread.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import { RedisLedger } from '../ledger/redis/redis-ledger.js';
@@ -49,7 +49,7 @@ function onServers({ beanstalks, redis }: Servers, settings: ResolvedOptions, cl
   const nodes = beanstalks.map((endpoint) => new ClusterNode(endpoint.text, dialTcp(endpoint), clock));
   const { prefix } = settings;
   const warn = (message: string) => void settings.logger.warn(message);
-  const ledger = new RedisLedger({ redis, settings, prefix, clock, warn, startKeeper: startKeeperThread });
+  const ledger = new RedisLedger({ redis, settings, prefix, clock, warn, startLeaseWorker });
   return {
     cluster: new Cluster(nodes, settings),
     ledger,

@@ -2,14 +2,14 @@ import { lookup, resolveSrv } from 'node:dns';
 import { Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { isCluster, type LedgerConnection, type RedisSource } from '../redis/connection.js';
 
-/** Where the ledger's Redis is, as a thread can be told. */
+/** Where the ledger's Redis is, in a form that can be sent to a thread. */
 export interface ThreadSource {
   /** Of a Redis Cluster: nodes to ask for the others. */
   readonly nodes?: readonly ClusterNode[];
   readonly options: RedisOptions | ClusterOptions;
 }
 
-/** They say when to try again, which the ledger says for itself. */
+/** Say when to try again. The ledger has its own rules for that. */
 const RETRIES = new Set([
   'retryStrategy',
   'reconnectOnError',
@@ -19,14 +19,14 @@ const RETRIES = new Set([
   'sentinelReconnectStrategy',
 ]);
 
-/** Of a connection that stands or stood. Throws a TypeError that names what only this thread can have, such as a function. */
+/** The connection must have been made once. Throws a TypeError that names what cannot be sent to a thread, such as a function. */
 export function threadSource(connection: LedgerConnection): ThreadSource {
   const options = copyOptions(connection.options, '');
   if (!isCluster(connection)) return { options };
   return { nodes: connection.nodes().map(({ options: { host, port } }) => ({ host, port })), options };
 }
 
-/** In the thread. */
+/** Called in the thread. */
 export function redisOf({ nodes, options }: ThreadSource): RedisSource {
   return nodes ? new Cluster([...nodes], { ...(options as ClusterOptions), lazyConnect: true }) : options;
 }

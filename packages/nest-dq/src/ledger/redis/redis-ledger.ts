@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../time/clock.js';
-import { LeaseKeeper, type StartKeeperThread } from '../lease-thread/lease-keeper.js';
+import { LeaseThread, type StartLeaseWorker } from '../lease-thread/lease-thread.js';
 import type { Ledger, LedgerListener, LedgerSettings } from '../ledger.js';
 import { isCluster, ledgerConnection, type LedgerConnection, type RedisSource } from './connection.js';
 import { Connector } from './connector.js';
@@ -21,14 +21,14 @@ export interface RedisLedgerOptions {
   /** Is told once of each wrong setting of the server, and why leases are not renewed. */
   readonly warn: (message: string) => void;
   /** Starts the thread that renews the leases while the event loop is blocked. Without it nobody does. */
-  readonly startKeeper?: StartKeeperThread;
+  readonly startLeaseWorker?: StartLeaseWorker;
 }
 
 /** The ledger of many processes, in one Redis or a Redis Cluster. */
 export class RedisLedger implements Ledger {
   private readonly connection: LedgerConnection;
   private readonly connector: Connector;
-  private readonly keeper: LeaseKeeper | undefined;
+  private readonly leaseThread: LeaseThread | undefined;
   private readonly tubes = new Map<string, RedisTubeLedger>();
   /** One for all tubes. In a cluster each tube has its own, because any two may be on different masters, and move. */
   private readonly masters = new Map<string, RedisMaster>();
@@ -39,7 +39,7 @@ export class RedisLedger implements Ledger {
   private closing: Promise<void> | undefined;
 
   constructor(private readonly options: RedisLedgerOptions) {
-    const { redis, clock, startKeeper: start, settings, prefix = '', warn } = options;
+    const { redis, clock, startLeaseWorker: start, settings, prefix = '', warn } = options;
     this.connection = ledgerConnection(redis);
     const check = new ServerCheck(this.connection, clock, (problem) => {
       if (this.state === 'started') warn(problem);
@@ -57,14 +57,14 @@ export class RedisLedger implements Ledger {
       },
     });
     const source = () => threadSource(this.connection);
-    this.keeper = start && new LeaseKeeper({ start, source, settings, prefix, warn });
+    this.leaseThread = start && new LeaseThread({ start, source, settings, prefix, warn });
   }
 
   tube(name: string): RedisTubeLedger {
     let tube = this.tubes.get(name);
     if (!tube) {
       const base = baseOf(name);
-      tube = new RedisTubeLedger(this.master(base), base, this.keeper?.tube(name));
+      tube = new RedisTubeLedger(this.master(base), base, this.leaseThread?.tube(name));
       this.tubes.set(name, tube);
     }
     tube.used = true;
@@ -122,7 +122,7 @@ export class RedisLedger implements Ledger {
     this.state = 'closed';
     this.forgetting?.cancel();
     for (const master of this.masters.values()) master.close();
-    await Promise.all([this.connector.close(), this.keeper?.close()]);
+    await Promise.all([this.connector.close(), this.leaseThread?.close()]);
   }
 
   private master(base: string): RedisMaster {

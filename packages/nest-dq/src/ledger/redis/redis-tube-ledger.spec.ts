@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { packIds, packRuns, type KeeperMessage } from '../lease-thread/kept-run.js';
-import { TubeKeeper } from '../lease-thread/lease-keeper.js';
+import { packIds, packRuns, type LeaseMessage } from '../lease-thread/run-lease.js';
+import { TubeLeases } from '../lease-thread/lease-thread.js';
 import type { RunRef } from '../requests.js';
 import type { RedisMaster } from './master.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
@@ -16,9 +16,9 @@ const run = (id: string): RunRef => ({
   lastOk: NOW,
 });
 
-describe('RedisTubeLedger with a keeper of leases', () => {
+describe('RedisTubeLedger with a lease thread', () => {
   let ledger: RedisTubeLedger;
-  let told: KeeperMessage[];
+  let told: LeaseMessage[];
   /** The answers in the next reply. */
   let answers: number[];
   /** What was told before the ledger was asked. */
@@ -33,7 +33,7 @@ describe('RedisTubeLedger with a keeper of leases', () => {
         return [1, NOW * 1_000, ...answers];
       },
     } as unknown as RedisMaster;
-    ledger = new RedisTubeLedger(master, '{t}:', new TubeKeeper('t', (message) => told.push(message)));
+    ledger = new RedisTubeLedger(master, '{t}:', new TubeLeases('t', (message) => told.push(message)));
   });
 
   const claim = (ids: readonly string[]) =>
@@ -45,7 +45,7 @@ describe('RedisTubeLedger with a keeper of leases', () => {
     owed: { mask: 1, unknown: false },
     outcome: { kind: 'done' as const },
   });
-  const message = (of: Partial<KeeperMessage>): KeeperMessage => ({
+  const message = (of: Partial<LeaseMessage>): LeaseMessage => ({
     tube: 't',
     over: '',
     granted: packRuns([]),

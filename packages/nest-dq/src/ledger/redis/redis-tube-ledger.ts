@@ -18,26 +18,26 @@ import type {
 } from '../requests.js';
 import { DqError, toError } from '../../errors.js';
 import { isAboutMoving } from './connection.js';
-import type { KeptRun } from '../lease-thread/kept-run.js';
-import type { TubeKeeper } from '../lease-thread/lease-keeper.js';
+import type { RunLease } from '../lease-thread/run-lease.js';
+import type { TubeLeases } from '../lease-thread/lease-thread.js';
 import type { RedisMaster } from './master.js';
 import { ScriptReply, type Fields } from './script.js';
 import { REDIS_VERBS } from './verbs.js';
 import { SETTLED } from './verbs/settle.js';
 
-/** One tube's part of the ledger in Redis: requests to script arguments, replies to answers. No decisions. */
+/** One tube in the ledger of Redis: turns requests into script arguments, and replies into answers. It decides nothing. */
 export class RedisTubeLedger extends TubeLedger {
   readonly ahead = AHEAD;
-  /** Somebody asked for it since the ledger last looked. */
+  /** Somebody asked for this tube since the ledger last looked. */
   used = true;
-  /** Grows as runs are abandoned, those of claims that are still under way among them. */
+  /** How often the runs were abandoned. The runs of claims without an answer yet are abandoned too. */
   private abandonments = 0;
 
   constructor(
     private readonly master: RedisMaster,
-    /** What the tube's keys begin with. */
+    /** The beginning of the tube's keys. */
     private readonly base: string,
-    private readonly keeper?: TubeKeeper,
+    private readonly leases?: TubeLeases,
   ) {
     super();
   }
@@ -70,27 +70,27 @@ export class RedisTubeLedger extends TubeLedger {
     const lastOk = this.now();
     const { abandonments } = this;
     const answers = await super.claim(requests, settled, sparedFrom);
-    if (this.keeper && abandonments === this.abandonments)
-      this.keeper.granted(grantedRuns(requests, answers, lastOk));
+    if (this.leases && abandonments === this.abandonments)
+      this.leases.granted(grantedLeases(requests, answers, lastOk));
     return answers;
   }
 
   override async complete(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
     const answers = await super.complete(requests);
-    this.keeper?.over(requests);
+    this.leases?.over(requests);
     return answers;
   }
 
   override async extend(runs: readonly RunRef[]): Promise<ExtendAnswer[]> {
-    if (runs.length > 0) this.keeper?.beat();
+    if (runs.length > 0) this.leases?.beat();
     const answers = await super.extend(runs);
-    this.keeper?.over(runs.filter((_, i) => answers[i] === 'refused'));
+    this.leases?.over(runs.filter((_, i) => answers[i] === 'refused'));
     return answers;
   }
 
   override abandonRuns(): void {
     this.abandonments++;
-    this.keeper?.abandoned();
+    this.leases?.abandoned();
   }
 
   async ask<V extends Verb>(
@@ -103,7 +103,7 @@ export class RedisTubeLedger extends TubeLedger {
       return await this.call(verb, requests, context);
     } catch (error) {
       if (REDIS_VERBS[verb].ofLetters || !isMoving(error)) throw error;
-      // Job by job while the tube's slot moves. Unanswered is as good as never sent: the record stays longer.
+      // While the tube's slot moves, each job has a call of its own. If `settle` fails, records only stay longer.
       if (context) this.settle(context.settled).catch(() => undefined);
       const alone = context && { ...context, settled: [] };
       const answers = await Promise.all(requests.map((request) => this.call(verb, [request], alone, true)));
@@ -111,7 +111,7 @@ export class RedisTubeLedger extends TubeLedger {
     }
   }
 
-  /** `alone`: about one job, with no key but that of its record, which stands in the place of the others. */
+  /** `alone`: the call is about one job and names only the key of its record, in the place of the other keys too. */
   private async call<V extends Verb>(
     verb: V,
     requests: readonly RequestOf<V>[],
@@ -138,7 +138,7 @@ export class RedisTubeLedger extends TubeLedger {
   }
 }
 
-/** Adds what a script is told of a request. */
+/** Gives a function that adds the script arguments of a request. */
 function adderOf<Request>(fields: Fields<Request>): (to: unknown[], request: Request) => void {
   const valueOf = Object.values(fields);
   return (to, request) => {
@@ -152,12 +152,12 @@ function isMoving(error: unknown): boolean {
   return error instanceof DqError && isAboutMoving(toError(error.cause));
 }
 
-function grantedRuns(
+function grantedLeases(
   requests: readonly ClaimRequest[],
   answers: readonly ClaimAnswer[],
   lastOk: number,
-): KeptRun[] {
-  const runs: KeptRun[] = [];
+): RunLease[] {
+  const runs: RunLease[] = [];
   answers.forEach((answer, i) => {
     if (answer.kind !== 'run') return;
     const { id, generation, born, timeout = Infinity } = requests[i]!;

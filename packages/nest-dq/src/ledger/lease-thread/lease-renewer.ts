@@ -1,45 +1,45 @@
 import type { StoredTube } from '../../api/tube.js';
 import { DqError } from '../../errors.js';
 import type { Clock } from '../../time/clock.js';
-import { unpackIds, unpackRuns, type KeeperMessage, type KeptRun } from './kept-run.js';
+import { unpackIds, unpackRuns, type LeaseMessage, type RunLease } from './run-lease.js';
 import type { Ledger, TubeLedger } from '../ledger.js';
 import type { RunRef } from '../requests.js';
 
 const BATCH = 1_000;
 /**
- * Parts of a lease. The main thread renews within a third of one; half of it is left when this thread begins to, which may
- * have slept for a look's time before it heard of the run, and again before it looked.
+ * Parts of a lease. The main thread renews within a third of it. When this thread begins to renew, half of it is left: the
+ * thread may have slept between two looks before it heard of the run, and again before its next look.
  */
 const NEGLECTED = 5 / 12;
 const BETWEEN_LOOKS = 1 / 24;
 /**
- * Milliseconds. A process that says nothing for longer is taken for hung, and others may have its jobs; a handler that
- * may hang for good has a `timeout` to make that sooner.
+ * Milliseconds. If a process is silent for longer, we assume that it hangs, and others may take its jobs. With a `timeout`
+ * they may take the job of a handler sooner.
  */
 const LONGEST_SILENCE = 600_000;
 
-interface Kept {
-  readonly run: KeptRun;
+interface RenewedRun {
+  readonly run: RunLease;
   readonly grantedAt: number;
-  /** When its renewal by this thread was last asked for, and answered OK. */
+  /** When this thread asked for the last renewal that was answered OK. */
   renewedAt: number;
-  /** Ledger time of the ledger's last OK that is known here. */
+  /** Ledger time of the last OK that this thread knows. */
   lastOk: number;
   asked: boolean;
 }
 
-interface KeptTube {
-  readonly runs: Map<string, Kept>;
-  /** When the main thread last renewed them all. */
+interface TubeRuns {
+  readonly runs: Map<string, RenewedRun>;
+  /** When the main thread last renewed all of them. */
   beatAt: number;
 }
 
 /**
- * The thread's side of the LeaseKeeper: renews what nobody renewed for well over a third of its lease, as happens where
- * the main thread is blocked. The ledger is opened for that, and closed when the main thread speaks again.
+ * Runs in the lease thread. It renews a lease that nobody renewed for much more than a third of its length, because then
+ * the main thread is blocked. For that it opens a ledger, and closes it when the next message comes.
  */
-export class KeptRuns {
-  private readonly tubes = new Map<string, KeptTube>();
+export class LeaseRenewer {
+  private readonly tubes = new Map<string, TubeRuns>();
   private ledger: Ledger | undefined;
   private looking = false;
 
@@ -48,12 +48,12 @@ export class KeptRuns {
     private readonly lease: number,
     private readonly clock: Clock,
     private readonly open: () => Ledger,
-    /** Calls back after so many ms, in which nothing else need happen here. */
+    /** Calls back after this time, ms. The thread may block meanwhile. */
     private readonly pause: (ms: number, done: () => void) => void,
   ) {}
 
-  /** The main thread speaks. */
-  take({ tube: name, over, granted, beat }: KeeperMessage): void {
+  /** Takes a message of the main thread. */
+  take({ tube: name, over, granted, beat }: LeaseMessage): void {
     const now = this.clock.now();
     let tube = this.tubes.get(name);
     if (!tube) this.tubes.set(name, (tube = { runs: new Map(), beatAt: now }));
@@ -87,38 +87,46 @@ export class KeptRuns {
     if (this.looking) this.lookLater();
   }
 
-  private async renew(name: string, runs: Map<string, Kept>, batch: readonly Kept[]): Promise<void> {
+  private async renew(
+    name: string,
+    runs: Map<string, RenewedRun>,
+    batch: readonly RenewedRun[],
+  ): Promise<void> {
     this.ledger ??= this.open();
-    // The messages between threads have plain texts.
+    // Messages between threads contain plain strings, without the brand of StoredTube.
     const tube = this.ledger.tube(name as StoredTube);
-    for (const kept of batch) kept.asked = true;
+    for (const each of batch) each.asked = true;
     try {
       await this.extend(tube, runs, batch);
     } catch (error) {
       if (!(error instanceof DqError)) throw error;
-      // No answer: asked again at the next look.
+      // No answer: the next look asks again.
     }
-    for (const kept of batch) kept.asked = false;
+    for (const each of batch) each.asked = false;
   }
 
-  private async extend(tube: TubeLedger, runs: Map<string, Kept>, batch: readonly Kept[]): Promise<void> {
+  private async extend(
+    tube: TubeLedger,
+    runs: Map<string, RenewedRun>,
+    batch: readonly RenewedRun[],
+  ): Promise<void> {
     await tube.readTime();
     const askedAt = this.clock.now();
     const lastOk = tube.now();
     const answers = await tube.extend(batch.map(refOf));
     answers.forEach((answer, i) => {
-      const kept = batch[i]!;
+      const each = batch[i]!;
       if (answer === 'refused') {
-        if (runs.get(kept.run.id) === kept) runs.delete(kept.run.id);
+        if (runs.get(each.run.id) === each) runs.delete(each.run.id);
       } else {
-        kept.renewedAt = askedAt;
-        kept.lastOk = lastOk;
+        each.renewedAt = askedAt;
+        each.lastOk = lastOk;
       }
     });
   }
 
   private closeLedger(): void {
-    // What is still asked may end as it likes.
+    // The outcome of calls without an answer does not matter any more.
     void this.ledger?.close();
     this.ledger = undefined;
   }
@@ -135,7 +143,7 @@ export class KeptRuns {
   }
 }
 
-function refOf({ run, lastOk }: Kept): RunRef {
+function refOf({ run, lastOk }: RenewedRun): RunRef {
   const { id, generation, born, due, fence, attempt } = run;
   return { id, generation, born, due, fence, attempt, lastOk };
 }

@@ -1,29 +1,29 @@
 import { Worker } from 'node:worker_threads';
 import { toError } from '../../errors.js';
-import { packIds, packRuns, type KeeperMessage, type KeeperThreadData, type KeptRun } from './kept-run.js';
+import { packIds, packRuns, type LeaseMessage, type LeaseWorkerData, type RunLease } from './run-lease.js';
 import type { LedgerSettings } from '../ledger.js';
 import type { RunRef } from '../requests.js';
 import type { ThreadSource } from './thread-source.js';
 
-/** A worker thread as the keeper uses it. */
-export interface KeeperThread {
-  postMessage(message: KeeperMessage): void;
+/** What the LeaseThread needs of a worker thread. */
+export interface LeaseWorker {
+  postMessage(message: LeaseMessage): void;
   unref(): void;
   terminate(): Promise<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'exit', listener: () => void): unknown;
 }
 
-export type StartKeeperThread = (data: KeeperThreadData) => KeeperThread;
+export type StartLeaseWorker = (data: LeaseWorkerData) => LeaseWorker;
 
 /**
- * Starts the thread of this library. It gets neither the process's `--import` and `--require` nor NODE_OPTIONS: what
- * they start, such as telemetry, runs once in a process.
+ * Starts the thread of this library without the process's `--import`, `--require` and NODE_OPTIONS, because what they
+ * start, such as telemetry, must run only once in a process.
  */
-function startThread(workerData: KeeperThreadData): KeeperThread {
+function startThread(workerData: LeaseWorkerData): LeaseWorker {
   const { NODE_OPTIONS: _options, ...env } = process.env;
-  // A bundler finds the file by these very words.
-  return new Worker(new URL('./lease-keeper-thread.js', import.meta.url), {
+  // Bundlers look for exactly this expression.
+  return new Worker(new URL('./lease-worker.js', import.meta.url), {
     name: 'nest-dq leases',
     workerData,
     execArgv: [],
@@ -31,34 +31,34 @@ function startThread(workerData: KeeperThreadData): KeeperThread {
   });
 }
 
-/** Undefined where specs run the sources: only the built library has a file for the thread. */
-export const startKeeperThread: StartKeeperThread | undefined = import.meta.url.endsWith('.ts')
+/** Undefined when specs run the sources: only the built library has a file for the thread. */
+export const startLeaseWorker: StartLeaseWorker | undefined = import.meta.url.endsWith('.ts')
   ? undefined
   : startThread;
 
-export interface LeaseKeeperOptions {
-  readonly start: StartKeeperThread;
-  /** Asked once, with the first run. */
+export interface LeaseThreadOptions {
+  readonly start: StartLeaseWorker;
+  /** Called once, at the first run. */
   readonly source: () => ThreadSource;
   readonly settings: LedgerSettings;
   readonly prefix: string;
-  /** Is told, once, why leases are not kept. */
+  /** Is told once why leases are not renewed. */
   readonly warn: (message: string) => void;
 }
 
 /**
- * Keeps the leases of this process's runs while its event loop is blocked, by a thread which is told of each run before
- * its handler is called, and which acts only when nobody renews. The thread begins with the first run, keeps no process
- * alive, and is missed by nobody: without it, a blocked process loses its leases.
+ * The main thread's side of the thread that renews leases while the event loop is blocked. It tells the thread of each run
+ * before its handler is called. The thread starts with the first run and does not keep the process alive. Without the
+ * thread everything works, but a blocked process loses its leases.
  */
-export class LeaseKeeper {
-  private thread: KeeperThread | undefined;
+export class LeaseThread {
+  private thread: LeaseWorker | undefined;
   private state: 'new' | 'on' | 'off' = 'new';
 
-  constructor(private readonly options: LeaseKeeperOptions) {}
+  constructor(private readonly options: LeaseThreadOptions) {}
 
-  tube(name: string): TubeKeeper {
-    return new TubeKeeper(name, (message) => this.tell(message));
+  tube(name: string): TubeLeases {
+    return new TubeLeases(name, (message) => this.tell(message));
   }
 
   /** Idempotent. */
@@ -69,7 +69,7 @@ export class LeaseKeeper {
     await thread?.terminate();
   }
 
-  private tell(message: KeeperMessage): void {
+  private tell(message: LeaseMessage): void {
     if (this.state === 'new') this.start();
     this.thread?.postMessage(message);
   }
@@ -100,25 +100,25 @@ export class LeaseKeeper {
   }
 }
 
-/** One tube's runs, as the thread is told of them. */
-export class TubeKeeper {
-  /** The fences of the runs that the thread knows, by job. */
+/** Tells the thread of one tube's runs. */
+export class TubeLeases {
+  /** By job: the fence of the run that the thread knows. */
   private readonly running = new Map<string, number>();
   private ended: string[] = [];
 
   constructor(
     private readonly tube: string,
-    private readonly tell: (message: KeeperMessage) => void,
+    private readonly tell: (message: LeaseMessage) => void,
   ) {}
 
-  /** To be called before anything can run. */
-  granted(runs: readonly KeptRun[]): void {
+  /** Must be called before the handlers. */
+  granted(runs: readonly RunLease[]): void {
     if (runs.length === 0) return;
     for (const { id, fence } of runs) this.running.set(id, fence);
     this.send(runs, false);
   }
 
-  /** Their end is told with the next message, but at once where nothing runs any more. */
+  /** The end of a run waits for the next message. The end of the last run is told at once. */
   over(runs: readonly Pick<RunRef, 'id' | 'fence'>[]): void {
     for (const { id, fence } of runs) {
       if (this.running.get(id) !== fence) continue; // the job was granted again meanwhile
@@ -128,17 +128,17 @@ export class TubeKeeper {
     if (this.running.size === 0 && this.ended.length > 0) this.send([], false);
   }
 
-  /** Nobody speaks of its runs any more. */
+  /** Nobody will renew or complete the runs of this tube. */
   abandoned(): void {
     this.over(Array.from(this.running, ([id, fence]) => ({ id, fence })));
   }
 
-  /** The leases are about to be renewed. */
+  /** The main thread is about to renew the leases. */
   beat(): void {
     if (this.running.size > 0) this.send([], true);
   }
 
-  private send(granted: readonly KeptRun[], beat: boolean): void {
+  private send(granted: readonly RunLease[], beat: boolean): void {
     const over = packIds(this.ended);
     this.ended = [];
     this.tell({ tube: this.tube, over, granted: packRuns(granted), beat });

@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
-import { packIds, packRuns, type KeeperMessage, type KeeperThreadData, type KeptRun } from './kept-run.js';
-import { type KeeperThread, LeaseKeeper } from './lease-keeper.js';
+import { packIds, packRuns, type LeaseMessage, type LeaseWorkerData, type RunLease } from './run-lease.js';
+import { type LeaseWorker, LeaseThread } from './lease-thread.js';
 
 const settings = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };
 const source = { options: { host: 'redis' } };
 
-class ScriptedThread extends EventEmitter implements KeeperThread {
-  readonly told: KeeperMessage[] = [];
+class ScriptedThread extends EventEmitter implements LeaseWorker {
+  readonly told: LeaseMessage[] = [];
   refs = 1;
   terminated = 0;
 
-  constructor(readonly data: KeeperThreadData) {
+  constructor(readonly data: LeaseWorkerData) {
     super();
   }
 
-  postMessage(message: KeeperMessage): void {
+  postMessage(message: LeaseMessage): void {
     this.told.push(message);
   }
 
@@ -29,7 +29,7 @@ class ScriptedThread extends EventEmitter implements KeeperThread {
   }
 }
 
-const run = (id: string, fence = 9): KeptRun => ({
+const run = (id: string, fence = 9): RunLease => ({
   id,
   generation: 0,
   born: 0,
@@ -39,8 +39,8 @@ const run = (id: string, fence = 9): KeptRun => ({
   lastOk: 800,
   timeout: Infinity,
 });
-type Told = { tube?: string; over?: string[]; granted?: KeptRun[]; beat?: boolean };
-const message = ({ granted = [], over = [], ...of }: Told): KeeperMessage => ({
+type Told = { tube?: string; over?: string[]; granted?: RunLease[]; beat?: boolean };
+const message = ({ granted = [], over = [], ...of }: Told): LeaseMessage => ({
   tube: 't',
   over: packIds(over),
   granted: packRuns(granted),
@@ -48,23 +48,23 @@ const message = ({ granted = [], over = [], ...of }: Told): KeeperMessage => ({
   ...of,
 });
 
-describe('LeaseKeeper', () => {
+describe('LeaseThread', () => {
   let threads: ScriptedThread[];
   let warnings: string[];
-  let keeper: LeaseKeeper;
+  let leaseThread: LeaseThread;
 
   beforeEach(() => {
     threads = [];
     warnings = [];
-    keeper = keeperOf((data) => {
+    leaseThread = leaseThreadOf((data) => {
       const thread = new ScriptedThread(data);
       threads.push(thread);
       return thread;
     });
   });
 
-  const keeperOf = (start: (data: KeeperThreadData) => KeeperThread, from = () => source) =>
-    new LeaseKeeper({
+  const leaseThreadOf = (start: (data: LeaseWorkerData) => LeaseWorker, from = () => source) =>
+    new LeaseThread({
       start,
       source: from,
       settings,
@@ -73,7 +73,7 @@ describe('LeaseKeeper', () => {
     });
 
   it('starts one thread, with the first run of any tube, and lets the process end before it', () => {
-    const [t, u] = [keeper.tube('t'), keeper.tube('u')];
+    const [t, u] = [leaseThread.tube('t'), leaseThread.tube('u')];
     t.granted([]);
     t.beat();
     t.over([run('a')]);
@@ -90,7 +90,7 @@ describe('LeaseKeeper', () => {
   });
 
   it('tells of renewals while there is something to renew', () => {
-    const tube = keeper.tube('t');
+    const tube = leaseThread.tube('t');
     tube.granted([run('a')]);
     tube.beat();
     tube.over([run('a')]);
@@ -99,7 +99,7 @@ describe('LeaseKeeper', () => {
   });
 
   it('tells of ends with what it tells next', () => {
-    const tube = keeper.tube('t');
+    const tube = leaseThread.tube('t');
     tube.granted([run('a'), run('b'), run('c')]);
     tube.over([run('a')]);
     tube.over([run('b')]);
@@ -114,7 +114,7 @@ describe('LeaseKeeper', () => {
   });
 
   it('tells of the last end at once, so that the thread has nothing left to look at', () => {
-    const tube = keeper.tube('t');
+    const tube = leaseThread.tube('t');
     tube.granted([run('a'), run('b')]);
     tube.over([run('b')]);
     tube.over([run('a')]);
@@ -122,7 +122,7 @@ describe('LeaseKeeper', () => {
   });
 
   it('tells of an end once, and of none that is not of a run it told of', () => {
-    const tube = keeper.tube('t');
+    const tube = leaseThread.tube('t');
     tube.granted([run('a', 5)]);
     tube.over([run('a', 4)]);
     expect(threads[0]!.told).toHaveLength(1);
@@ -135,7 +135,7 @@ describe('LeaseKeeper', () => {
     ['fails', (thread: ScriptedThread) => thread.emit('error', new Error('no such file')), 'no such file'],
     ['ends', (thread: ScriptedThread) => thread.emit('exit', 1), 'its thread ended'],
   ])('does without a thread that %s, and warns once', (_how, end, reason) => {
-    const tube = keeper.tube('t');
+    const tube = leaseThread.tube('t');
     tube.granted([run('a')]);
     end(threads[0]!);
     threads[0]!.emit('exit', 1);
@@ -158,22 +158,22 @@ describe('LeaseKeeper', () => {
       'a thread cannot be told where Redis is',
       () => ({
         from: refuse('`natMap` is a function'),
-        start: (data: KeeperThreadData) => new ScriptedThread(data),
+        start: (data: LeaseWorkerData) => new ScriptedThread(data),
       }),
       '`natMap` is a function',
     ],
   ])('goes on where %s, and warns once', (_why, make, reason) => {
     const { start, from } = make();
-    const tube = keeperOf(start, from).tube('t');
+    const tube = leaseThreadOf(start, from).tube('t');
     tube.granted([run('a')]);
     tube.granted([run('b')]);
     expect(warnings).toEqual([expect.stringContaining(reason)]);
   });
 
   it('ends the thread when it is closed, once, and says nothing more', async () => {
-    const tube = keeper.tube('t');
+    const tube = leaseThread.tube('t');
     tube.granted([run('a')]);
-    await Promise.all([keeper.close(), keeper.close()]);
+    await Promise.all([leaseThread.close(), leaseThread.close()]);
     tube.granted([run('b')]);
     expect(threads[0]!.terminated).toBe(1);
     expect(threads[0]!.told).toHaveLength(1);
@@ -181,8 +181,8 @@ describe('LeaseKeeper', () => {
   });
 
   it('starts nothing once it is closed', async () => {
-    await keeper.close();
-    keeper.tube('t').granted([run('a')]);
+    await leaseThread.close();
+    leaseThread.tube('t').granted([run('a')]);
     expect(threads).toEqual([]);
   });
 });

@@ -2,13 +2,13 @@ import type { LedgerSettings } from '../ledger.js';
 import type { RunRef } from '../requests.js';
 import type { ThreadSource } from './thread-source.js';
 
-/** A run whose lease the thread is to keep. */
-export interface KeptRun extends RunRef {
-  /** Milliseconds. After so long nobody wants the run any more; Infinity for no limit. */
+/** A run whose lease the thread may have to renew. */
+export interface RunLease extends RunRef {
+  /** Milliseconds. After this time the lease is not renewed any more; Infinity for no limit. */
   readonly timeout: number;
 }
 
-/** Runs as they go between threads: two values for any number of them cost half of what a list of all values does. */
+/** Runs in a message between threads. Two values for all runs cost half as much as a list of all values. */
 export interface PackedRuns {
   /** As `packIds` writes them. */
   readonly ids: string;
@@ -17,7 +17,7 @@ export interface PackedRuns {
 }
 
 const NUMBERS = 7;
-/** Is in no id: see `isJobId`. */
+/** No id contains it: see `isJobId`. */
 const SEPARATOR = ' ';
 const NOTHING: PackedRuns = { ids: '', numbers: new Float64Array() };
 
@@ -29,7 +29,7 @@ export function unpackIds(text: string): string[] {
   return text === '' ? [] : text.split(SEPARATOR);
 }
 
-export function packRuns(runs: readonly KeptRun[]): PackedRuns {
+export function packRuns(runs: readonly RunLease[]): PackedRuns {
   if (runs.length === 0) return NOTHING;
   const numbers = new Float64Array(NUMBERS * runs.length);
   let at = 0;
@@ -45,7 +45,7 @@ export function packRuns(runs: readonly KeptRun[]): PackedRuns {
   return { ids: packIds(runs.map(({ id }) => id)), numbers };
 }
 
-export function unpackRuns({ ids, numbers }: PackedRuns): KeptRun[] {
+export function unpackRuns({ ids, numbers }: PackedRuns): RunLease[] {
   let at = 0;
   const next = () => numbers[at++]!;
   return unpackIds(ids).map((id) => ({
@@ -60,21 +60,21 @@ export function unpackRuns({ ids, numbers }: PackedRuns): KeptRun[] {
   }));
 }
 
-/** What the main thread tells of one tube. It is taken in this order. */
-export interface KeeperMessage {
+/** What the main thread tells of one tube. The thread takes the parts in this order. */
+export interface LeaseMessage {
   readonly tube: string;
-  /** Jobs whose run came to its end, or lost its lease, as `packIds` writes them. */
+  /** Jobs whose run ended or lost its lease, as `packIds` writes them. */
   readonly over: string;
-  /** They take the place of earlier runs of the same jobs. */
+  /** Replace earlier runs of the same jobs. */
   readonly granted: PackedRuns;
   /** The main thread is renewing all runs of the tube at this moment. */
   readonly beat: boolean;
 }
 
-/** What the thread begins with. */
-export interface KeeperThreadData {
+/** What the thread gets at its start. */
+export interface LeaseWorkerData {
   readonly source: ThreadSource;
   readonly settings: LedgerSettings;
-  /** What every tube's name begins with. */
+  /** The beginning of every tube's name. */
   readonly prefix: string;
 }

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DqError } from '../../errors.js';
 import { type Call, ScriptedLedger } from '../../../spec-support/scripted-ledger.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
-import { packIds, packRuns, type KeptRun } from './kept-run.js';
-import { KeptRuns } from './kept-runs.js';
+import { packIds, packRuns, type RunLease } from './run-lease.js';
+import { LeaseRenewer } from './lease-renewer.js';
 import type { Ledger } from '../ledger.js';
 import type { ExtendAnswer, RunRef } from '../requests.js';
 
@@ -45,7 +45,7 @@ class OpenedLedger implements Ledger {
   }
 }
 
-const run = (id: string, of: Partial<KeptRun> = {}): KeptRun => ({
+const run = (id: string, of: Partial<RunLease> = {}): RunLease => ({
   id,
   generation: 3,
   born: 2,
@@ -57,12 +57,12 @@ const run = (id: string, of: Partial<KeptRun> = {}): KeptRun => ({
   ...of,
 });
 
-describe('KeptRuns', () => {
+describe('LeaseRenewer', () => {
   let clock: VirtualClock;
   let opened: OpenedLedger[];
   /** What was opened when the thread went to sleep. */
   let asleep: OpenedLedger[][];
-  let kept: KeptRuns;
+  let renewer: LeaseRenewer;
 
   beforeEach(() => {
     clock = new VirtualClock();
@@ -73,15 +73,15 @@ describe('KeptRuns', () => {
       opened.push(ledger);
       return ledger;
     };
-    kept = new KeptRuns(LEASE, clock, open, (ms, done) => {
+    renewer = new LeaseRenewer(LEASE, clock, open, (ms, done) => {
       asleep.push([...opened]);
       clock.after(ms, done);
     });
   });
 
-  type Told = { tube?: string; over?: string[]; granted?: KeptRun[]; beat?: boolean };
+  type Told = { tube?: string; over?: string[]; granted?: RunLease[]; beat?: boolean };
   const tell = ({ granted = [], over = [], ...message }: Told) =>
-    kept.take({ tube: 't', over: packIds(over), granted: packRuns(granted), beat: false, ...message });
+    renewer.take({ tube: 't', over: packIds(over), granted: packRuns(granted), beat: false, ...message });
   const asked = (tube = 't'): Call<RunRef, ExtendAnswer>[] =>
     opened.flatMap((ledger) => ledger.tube(tube).extends);
   const askedFor = (tube = 't') => asked(tube).map(({ requests }) => requests.map(({ id }) => id));
@@ -144,7 +144,7 @@ describe('KeptRuns', () => {
     expect(askedFor()).toEqual([['a']]);
   });
 
-  it('lets go of what is over', async () => {
+  it('renews no run that is over', async () => {
     tell({ granted: [run('a'), run('b')] });
     tell({ over: ['a'] });
     await clock.advance(LEASE / 2);
@@ -208,7 +208,7 @@ describe('KeptRuns', () => {
     expect(last).toBeGreaterThanOrEqual(LONGEST_SILENCE - NEGLECTED);
   });
 
-  it('keeps no run for longer than its timeout, however often the main thread renewed it', async () => {
+  it('renews no run for longer than its timeout, however often the main thread renewed it', async () => {
     tell({ granted: [run('a', { timeout: LEASE }), run('b')] });
     await clock.advance(LEASE / 3);
     tell({ beat: true });
