@@ -1,0 +1,175 @@
+import type { Duplex } from 'node:stream';
+import { Connection, type PutReply, type Stats } from '../src/beanstalk/connection.js';
+import { ClusterNode } from '../src/cluster/cluster-node.js';
+import { ConsumerNode } from '../src/consumer/reserve/consumer-node.js';
+import type { Delivery, Taker } from '../src/consumer/reserve/delivery.js';
+import { LogWrites } from '../src/consumer/reserve/log-writes.js';
+import type { SharedLanes, SharedLanesOfNodes } from '../src/consumer/reserve/shared-lanes.js';
+import type { ConsumerReport } from '../src/consumer/report.js';
+import { JobEnvelope } from '../src/copies/formats/dq1.js';
+import { InProcessNode } from '../src/embedded/in-process-node.js';
+import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { copyBody } from './copy-body.js';
+import { stored } from './stored.js';
+
+const TUBE = stored('tube');
+
+/** One of the node's connections, as its wire shows it. */
+export class Wire {
+  readonly lines: string[] = [];
+  readonly held = new Set<string>();
+
+  constructor(
+    readonly stream: Duplex,
+    broken: string[],
+  ) {
+    const write = stream.write.bind(stream) as (chunk: unknown, encoding: BufferEncoding) => boolean;
+    stream.write = ((chunk: Buffer | string, encoding: BufferEncoding) => {
+      for (const line of chunk.toString('latin1').split('\r\n').slice(0, -1)) {
+        const [verb, id] = line.split(' ') as [string, string];
+        if (['release', 'delete', 'bury'].includes(verb)) this.held.delete(id);
+        if (line === 'reserve-with-timeout 5' && this.held.size > 0)
+          broken.push(`waits with ${this.held.size}`);
+        this.lines.push(line);
+      }
+      return write(chunk, encoding);
+    }) as Duplex['write'];
+    stream.on('data', (chunk: Buffer) => {
+      for (const [, id] of chunk.toString('latin1').matchAll(/^RESERVED (\d+) /gm)) this.held.add(id!);
+    });
+  }
+
+  get isLane(): boolean {
+    return this.lines[0] === `watch ${TUBE}`;
+  }
+
+  count(line: string): number {
+    return this.lines.filter((each) => each === line).length;
+  }
+}
+
+/** A node and a tube that is busy there, which so uses lanes of its own only. */
+export class BusyTube {
+  readonly clock = new VirtualClock();
+  server = new InProcessNode(this.clock);
+  node: ClusterNode;
+  consumer: ConsumerNode;
+  readonly wires: Wire[] = [];
+  /** Lanes that waited while they held something. */
+  readonly broken: string[] = [];
+  limit = 100;
+  /** The copies that come are in no hurry. */
+  early = false;
+  readonly arrived: Delivery[] = [];
+  readonly lost: Delivery[] = [];
+  readonly poisons: string[] = [];
+  readonly troubles: string[] = [];
+  /** This process has no open file left. */
+  full = false;
+  roomsLeft = 0;
+  private others: Connection[] = [];
+  private made = 0;
+  private readonly taker: Taker = {
+    room: () => this.limit - this.held().length - this.consumer.asked,
+    arrived: (delivery) => {
+      this.arrived.push(delivery);
+      return this.early;
+    },
+    roomLeft: () => void this.roomsLeft++,
+    lost: (deliveries) => this.lost.push(...deliveries),
+  };
+
+  constructor() {
+    const dial = () => {
+      const wire = new Wire(this.server.dial(), this.broken);
+      this.wires.push(wire);
+      if (this.full) wire.stream.destroy(new Error('connect EMFILE'));
+      return wire.stream;
+    };
+    this.node = new ClusterNode('node', dial, this.clock);
+    this.consumer = this.consumerOf(this.node);
+  }
+
+  async close(): Promise<void> {
+    this.node.close();
+    this.server.close();
+    await this.settle();
+  }
+
+  consumerOf(on: ClusterNode): ConsumerNode {
+    const { clock, poisons, troubles } = this;
+    const report = {
+      poison: (_tube: string, _node: string, copyId: string, reason: string) =>
+        poisons.push(`${copyId}: ${reason}`),
+      nodeTrouble: (_node: string, message: string) => troubles.push(message),
+    } as unknown as ConsumerReport;
+    const nothingShared = {
+      logWrites: new LogWrites(on),
+      attach: () => undefined,
+      join: () => this.consumer.becomeBusy(),
+      leave: () => undefined,
+      detach: () => undefined,
+      close: () => Promise.resolve(),
+      touchAll: () => undefined,
+    } as unknown as SharedLanes;
+    const sharedLanes = { of: () => nothingShared } as unknown as SharedLanesOfNodes;
+    return new ConsumerNode({ tube: TUBE, storedAs: TUBE, clock, report, sharedLanes }, on, this.taker);
+  }
+
+  held = () => this.arrived.filter((delivery) => delivery.held);
+  lanes = () => this.wires.filter(({ isLane }) => isLane);
+  waits = () => this.lanes().reduce((sum, wire) => sum + wire.count('reserve-with-timeout 5'), 0);
+
+  /** Lets all happen that takes no time. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 4; i++) await this.clock.advance(0);
+  }
+
+  async start(): Promise<void> {
+    this.consumer.start();
+    await this.settle();
+  }
+
+  other(): Connection {
+    if (this.others[0]?.closed !== false)
+      this.others = [new Connection(this.server.dial(), { clock: this.clock, deadline: 1e9 })];
+    return this.others[0]!;
+  }
+
+  newJob(): Buffer {
+    const job = { id: `job-${this.made++}`, due: 0, generation: 0, copies: 1, priority: 1 };
+    return copyBody(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }), 0);
+  }
+
+  /** Puts a body and lets all happen that takes no time; its copy id. */
+  async putBody(body: Buffer, ttr = 60): Promise<string> {
+    const sent = this.send(body, ttr);
+    await this.settle();
+    return (await sent).id;
+  }
+
+  put(ttr?: number): Promise<string> {
+    return this.putBody(this.newJob(), ttr);
+  }
+
+  async putMany(count: number): Promise<void> {
+    const sent = Array.from({ length: count }, () => this.send(this.newJob(), 60));
+    await this.settle();
+    await Promise.all(sent);
+  }
+
+  async stats(): Promise<Stats> {
+    const asked = this.other().ask<Stats>((done) => this.other().stats(done));
+    await this.settle();
+    return asked;
+  }
+
+  /** Reserves that wait on the server now. */
+  async waiting(): Promise<number> {
+    return Number((await this.stats())['current-waiting']);
+  }
+
+  private send(body: Buffer, ttr: number): Promise<PutReply> {
+    return this.other().ask((done) => this.other().put(TUBE, [body], { priority: 1, delay: 0, ttr }, done));
+  }
+}

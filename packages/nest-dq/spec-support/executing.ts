@@ -1,0 +1,46 @@
+import type { HandlerMethod } from '../src/api/job.js';
+import { Executor } from '../src/consumer/run/executor.js';
+import { DEFAULT_HANDLER_SETTINGS, type HandlerSettings } from '../src/consumer/run/handler-settings.js';
+import type { RunOutcome } from '../src/consumer/run/outcome.js';
+import type { Run } from '../src/consumer/run/run.js';
+import type { CopyHeader } from '../src/copies/header.js';
+import type { Content } from '../src/copies/payload.js';
+import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { heldDelivery, recordingLane } from './recording-lane.js';
+import { runOf, tubeContext } from './tube-context.js';
+
+/** An executor, and what became of the runs that it was given. */
+export class Executing {
+  readonly clock = new VirtualClock();
+  handler: HandlerMethod = () => undefined;
+  ended: [run: Run, outcome: RunOutcome][] = [];
+  freed = 0;
+  context!: ReturnType<typeof tubeContext>;
+  executor = this.make();
+  private readonly lane = recordingLane().lane;
+
+  make(settings: Partial<HandlerSettings> = {}): Executor {
+    const backoff = { type: 'fixed', delay: 400, max: 400, jitter: 0 } as const;
+    const handling = { ...DEFAULT_HANDLER_SETTINGS, attempts: 3, backoff, ...settings };
+    this.context = tubeContext(this.clock, { handling });
+    return new Executor(
+      this.context,
+      (payload, job) => this.handler(payload, job),
+      (run, outcome) => this.ended.push([run, outcome]),
+      () => this.freed++,
+    );
+  }
+
+  start(header: Partial<CopyHeader> & { copyId?: string } = {}, attempt = 1, content?: Content): void {
+    const delivery = heldDelivery(this.lane, { id: 'a', ...header }, content);
+    this.executor.start(runOf(delivery, { fence: 77, attempt, due: 1_000 }));
+  }
+
+  handling(): number {
+    return this.context.budget.handling;
+  }
+
+  kinds(): RunOutcome['kind'][] {
+    return this.ended.map(([, { kind }]) => kind);
+  }
+}

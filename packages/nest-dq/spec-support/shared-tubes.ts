@@ -1,0 +1,116 @@
+import type { Duplex } from 'node:stream';
+import { Connection, type Stats } from '../src/beanstalk/connection.js';
+import { ClusterNode } from '../src/cluster/cluster-node.js';
+import { ConsumerNode } from '../src/consumer/reserve/consumer-node.js';
+import type { Delivery } from '../src/consumer/reserve/delivery.js';
+import { SharedLanesOfNodes } from '../src/consumer/reserve/shared-lanes.js';
+import type { ConsumerReport } from '../src/consumer/report.js';
+import { JobEnvelope } from '../src/copies/formats/dq1.js';
+import { InProcessNode } from '../src/embedded/in-process-node.js';
+import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { copyBody } from './copy-body.js';
+import { stored } from './stored.js';
+
+/** One tube of the process, and its copies that arrived. */
+export interface TubeOnNode {
+  readonly consumer: ConsumerNode;
+  readonly arrived: Delivery[];
+  limit: number;
+}
+
+/** A node and several tubes of one process, which share lanes to it. */
+export class SharedTubes {
+  readonly clock = new VirtualClock();
+  readonly streams: Duplex[] = [];
+  /** The commands on each connection but the first, which is for control. */
+  readonly lines: string[][] = [];
+  /** The process can open so many connections more. */
+  openable = Infinity;
+  private readonly server = new InProcessNode(this.clock);
+  private readonly node = new ClusterNode('node', () => this.dial(), this.clock);
+  private readonly report = { nodeTrouble: () => undefined } as unknown as ConsumerReport;
+  private readonly sharedLanes = new SharedLanesOfNodes(this.clock, this.report);
+  private readonly other = new Connection(this.server.dial(), { clock: this.clock, deadline: 1e12 });
+  private readonly tubes = new Map<string, TubeOnNode>();
+  private made = 0;
+
+  async close(): Promise<void> {
+    const closed = Promise.all(Array.from(this.tubes.values(), ({ consumer }) => consumer.close()));
+    await this.clock.advance(1_000);
+    await closed;
+    this.node.close();
+    this.server.close();
+    await this.settle();
+  }
+
+  /** Lets all happen that takes no time. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 6; i++) await this.clock.advance(0);
+  }
+
+  async start(...names: string[]): Promise<TubeOnNode[]> {
+    const started = names.map((name) => this.prepare(name));
+    for (const { consumer } of started) consumer.start();
+    await this.settle();
+    return started;
+  }
+
+  async put(tube: string): Promise<void> {
+    const job = { id: `job-${this.made++}`, due: 0, generation: 0, copies: 1, priority: 1 };
+    const body = copyBody(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }), 0);
+    this.other.put(tube, [body], { priority: 1, delay: 0, ttr: 600 }, () => undefined);
+    await this.settle();
+  }
+
+  async stats(): Promise<Stats> {
+    const asked = this.other.ask<Stats>((done) => this.other.stats(done));
+    await this.settle();
+    return asked;
+  }
+
+  /** Connections to the node, without those for control and of this world. */
+  async lanes(): Promise<number> {
+    return Number((await this.stats())['current-connections']) - 2;
+  }
+
+  async waiting(): Promise<number> {
+    return Number((await this.stats())['current-waiting']);
+  }
+
+  private dial(): Duplex {
+    const stream = this.server.dial();
+    if (this.openable-- <= 0) return stream.destroy(new Error('connect EMFILE'));
+    if (this.streams.push(stream) === 1) return stream;
+    const said: string[] = [];
+    this.lines.push(said);
+    const write = stream.write.bind(stream) as (chunk: unknown, encoding: BufferEncoding) => boolean;
+    stream.write = ((chunk: Buffer | string, encoding: BufferEncoding) => {
+      said.push(...chunk.toString('latin1').split('\r\n').slice(0, -1));
+      return write(chunk, encoding);
+    }) as Duplex['write'];
+    return stream;
+  }
+
+  private prepare(name: string): TubeOnNode {
+    const { clock, report, sharedLanes } = this;
+    const arrived: Delivery[] = [];
+    const context = { tube: name, storedAs: stored(name), clock, report, sharedLanes };
+    const tube: TubeOnNode = {
+      arrived,
+      limit: 10,
+      consumer: new ConsumerNode(context, this.node, {
+        room: () => tube.limit - arrived.filter(({ held }) => held).length,
+        arrived: (delivery) => {
+          arrived.push(delivery);
+          return false;
+        },
+        roomLeft: () => undefined,
+        lost: () => undefined,
+      }),
+    };
+    this.tubes.set(name, tube);
+    return tube;
+  }
+}
+
+export const end = (delivery: Delivery): void => delivery.lane.delete(delivery, () => undefined);

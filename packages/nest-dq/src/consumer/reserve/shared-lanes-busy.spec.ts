@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SharedTubes, end, type TubeOnNode } from '../../../spec-support/shared-tubes.js';
+
+describe('SharedLanes, when a tube becomes busy', () => {
+  let world: SharedTubes;
+
+  beforeEach(() => {
+    world = new SharedTubes();
+  });
+
+  afterEach(() => world.close());
+
+  describe('a tube that gets two copies within a second', () => {
+    let a: TubeOnNode;
+
+    beforeEach(async () => {
+      [a] = (await world.start('a', 'b')) as [TubeOnNode, TubeOnNode];
+      await world.put('a');
+      await world.put('a');
+    });
+
+    const ownWaits = () =>
+      world.lines.filter((said) => said[0] === 'watch a' && !said.includes('watch b')).length;
+
+    it('has lanes of its own, and leaves the shared wait', async () => {
+      expect(ownWaits()).toBe(1);
+      await world.clock.advance(5_000);
+      await world.put('a');
+      await world.put('a');
+      expect(a.arrived).toHaveLength(4);
+      expect(new Set(a.arrived.map(({ lane }) => lane)).size).toBeGreaterThan(2);
+      expect(world.lines.flat()).toContain('ignore a');
+    });
+
+    it('keeps them for ten seconds without a copy, and closes them without a gap', async () => {
+      a.arrived.forEach(end);
+      await world.clock.advance(9_000);
+      expect(await world.waiting()).toBe(2);
+      await world.clock.advance(10_000);
+      await world.settle();
+      expect(await world.waiting()).toBe(1);
+      expect(await world.lanes()).toBeLessThanOrEqual(4);
+      await world.put('a');
+      expect(a.arrived).toHaveLength(3);
+    });
+
+    it('keeps them while something is held there', async () => {
+      await world.clock.advance(6_000); // the shared wait that began before is over
+      await world.put('a');
+      a.arrived.slice(0, 2).forEach(end);
+      await world.clock.advance(60_000);
+      expect(await world.waiting()).toBe(2);
+      expect(a.arrived[2]!.held).toBe(true);
+    });
+  });
+
+  it('makes a tube busy that gets a copy without room for it', async () => {
+    const [a] = await world.start('a', 'b');
+    a!.limit = 1;
+    await world.put('a');
+    await world.clock.advance(2_000);
+    await world.put('a');
+    await world.clock.advance(6_000);
+    await world.put('a');
+    await world.clock.advance(60_000);
+    expect(a!.arrived).toHaveLength(2);
+    a!.arrived.forEach(end);
+    await world.settle();
+    a!.consumer.advance();
+    await world.settle();
+    expect(a!.arrived).toHaveLength(3);
+  });
+
+  it('goes on for a tube that can open no lane, as long as there is room', async () => {
+    const [a, b] = await world.start('a', 'b');
+    await world.put('b');
+    world.openable = 0;
+    a!.limit = 5;
+    for (let i = 0; i < 8; i++) {
+      await world.put('a');
+      a!.consumer.advance();
+      await world.clock.advance(300);
+    }
+    await world.clock.advance(20_000);
+    expect(a!.arrived.length).toBeGreaterThanOrEqual(5);
+    expect(a!.arrived.length).toBeLessThan(8);
+    expect(b!.arrived[0]!.held).toBe(true);
+    a!.arrived.forEach(end);
+    a!.consumer.advance();
+    await world.clock.advance(20_000);
+    expect(a!.arrived).toHaveLength(8);
+  });
+});
