@@ -1,23 +1,17 @@
-// Dead letters: what is kept of them, the pages of a tube's list, and what ends them.
+// Dead letters: what is stored of them, and the pages of a tube's list.
 import { describe, expect, it } from '@jest/globals';
 import type { Death, Letter, LetterPage } from 'nest-dq/src/ledger/requests.js';
-import { SETTINGS } from './ledger-harness.js';
-import { adding, everyLedger, expectAbout, KEPT, MINUTE, placesOf, runOf, THREE } from './ledger-jobs.js';
+import { everyLedger, expectAbout, placesOf, runOf, THREE } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { add, claim, commit, copy, done, find, complete, forgottenIn, letter } = jobs;
-  const { nowMs, open, opened, pass, revoke, revokeKey, run, settle } = jobs;
+  const { add, claim, commit, copy, done, complete, forgottenIn, letter } = jobs;
+  const { nowMs, opened, pass, run } = jobs;
 
   const ERROR = { name: 'PaymentError', message: 'no card “42”\n\\', stack: `at ${'x'.repeat(5_000)}` };
-  const reviving = (expected: number) => ({ by: 'revive', expected }) as const;
   const dead = (death: Death = { why: 'discarded' }, places = placesOf('n')) =>
     ({ kind: 'dead', death, places }) as const;
   const list = (over: Partial<LetterPage> = {}) =>
     jobs.tube.letters({ limit: 100, after: undefined, ...over });
-  const discard = async (ref: { id?: string; born?: number } = {}) => {
-    const [answer] = await jobs.tube.discard([{ id: 'job', born: 0, ...ref }]);
-    return answer;
-  };
 
   /** So many jobs die in one call, and so in one millisecond. */
   async function die(ids: readonly string[]): Promise<void> {
@@ -206,142 +200,6 @@ everyLedger((jobs) => {
       await expect(letter()).resolves.toMatchObject({ places: [first, second, third] });
       await expect(letter({ id: 'none' })).resolves.toBeUndefined();
       await expect(list()).resolves.toMatchObject({ letters: [{ places: [first, second, third] }] });
-    });
-  });
-
-  describe('discard', () => {
-    it('takes the letter, tells it, and makes the job revoked', async () => {
-      await die(['job']);
-      await expect(discard()).resolves.toMatchObject({ why: 'discarded', places: placesOf('n') });
-      await expect(discard()).resolves.toBeUndefined();
-      await expect(list()).resolves.toEqual({ letters: [], more: false });
-      await expect(find()).resolves.toMatchObject({ state: 'revoked' });
-      await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
-      expectAbout(await forgottenIn(), KEPT);
-      await settle(0b111);
-      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
-    });
-
-    it('keeps the record while a copy may be left that a claim had found dead', async () => {
-      const due = nowMs() - SETTINGS.staleAfter - 1_000;
-      await expect(claim({ due })).resolves.toEqual({ kind: 'stale' });
-      await jobs.tube.buried([{ id: 'job', born: 0, places: placesOf('n') }]);
-      await expect(discard()).resolves.toMatchObject({ why: 'stale' });
-      expectAbout(await forgottenIn(), KEPT);
-      await settle(0b111);
-      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
-    });
-
-    it('does not forget a copy of unknown fate', async () => {
-      await claim({ due: nowMs() - SETTINGS.staleAfter - 1_000 });
-      await jobs.tube.buried([{ id: 'job', born: 0, places: [{ index: 1, location: 'n:11300#x:?' }] }]);
-      await discard();
-      await settle(0b111);
-      expectAbout(await forgottenIn(), KEPT);
-    });
-
-    it('leaves the newer job of the key alone', async () => {
-      const first = await add();
-      await complete(await run({ generation: first }), dead());
-      const second = await add();
-      await expect(discard({ born: first })).resolves.toMatchObject({ generation: first });
-      await expect(claim({ generation: second })).resolves.toMatchObject({ kind: 'run' });
-    });
-
-    it('leaves a newer dead job of the key alone', async () => {
-      const first = await add();
-      await complete(await run({ generation: first }), dead());
-      const second = await add();
-      await complete(await run({ generation: second }), dead());
-      await discard({ born: first });
-      await expect(find()).resolves.toMatchObject({ state: 'dead' });
-      await expect(list()).resolves.toMatchObject({ letters: [{ born: second }] });
-    });
-
-    it('refuses a revival that was opened before', async () => {
-      await die(['job']);
-      const generation = await opened({ opening: reviving(0) });
-      await discard();
-      await expect(commit(generation, { opening: reviving(0), born: 0 })).resolves.toMatchObject({
-        kind: 'refused',
-        why: 'revoked',
-      });
-      await expect(claim({ generation, born: 0 })).resolves.toEqual({ kind: 'gone' });
-    });
-  });
-
-  describe('revive', () => {
-    it('brings a dead job back, with attempts anew, and takes its letter away', async () => {
-      const ref = await run();
-      await complete(ref, dead());
-      const generation = await opened({ opening: reviving(0) });
-      await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: false });
-      await expect(letter()).resolves.toBeDefined();
-      const answer = await commit(generation, { opening: reviving(0), born: 0, places: placesOf('new') });
-      expect(answer).toEqual({ kind: 'committed' });
-      await expect(letter()).resolves.toBeUndefined();
-      await expect(list()).resolves.toEqual({ letters: [], more: false });
-      await expect(find()).resolves.toMatchObject({ state: 'waiting', born: 0, places: placesOf('new') });
-      await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
-      const second = await run({ generation, born: 0 });
-      expect(second.attempt).toBe(1);
-      expect(second.fence).toBeGreaterThan(ref.fence);
-      await done(second);
-      await settle(0b111, { generation });
-      expectAbout(await forgottenIn(), KEPT);
-      await settle(0b111);
-      expectAbout(await forgottenIn(), SETTINGS.doneTtl);
-    });
-
-    it('is for dead jobs only, and not under a newer schedule', async () => {
-      await expect(open({ opening: reviving(0) })).resolves.toEqual({ kind: 'refused', why: 'unknown' });
-      const first = await add();
-      await expect(open({ opening: reviving(first) })).resolves.toMatchObject({ kind: 'refused' });
-      const ref = await run({ generation: first });
-      await expect(open({ opening: reviving(first) })).resolves.toMatchObject({ why: 'running' });
-      await complete(ref, dead());
-      const generation = await opened({ opening: reviving(first) });
-      const second = await add();
-      await expect(commit(generation, { opening: reviving(first), born: first })).resolves.toMatchObject({
-        kind: 'refused',
-        why: 'changed',
-      });
-      await expect(open({ opening: reviving(first) })).resolves.toMatchObject({
-        why: 'changed',
-        present: { generation: second },
-      });
-      await expect(letter({ born: first })).resolves.toBeDefined();
-    });
-
-    it('that was given up leaves the job dead', async () => {
-      await die(['job']);
-      const generation = nowMs() - 11_000;
-      await jobs.abort(generation);
-      await expect(claim({ generation, born: 0, token: 'b' })).resolves.toEqual({ kind: 'gone' });
-      await expect(commit(generation, { opening: reviving(0), born: 0 })).resolves.toMatchObject({
-        kind: 'refused',
-      });
-      await expect(find()).resolves.toMatchObject({ state: 'dead' });
-    });
-  });
-
-  describe('a revoke', () => {
-    it('leaves a dead job dead, and its copies to be buried', async () => {
-      const generation = await add();
-      await complete(await run({ generation }), dead());
-      await expect(revoke({ born: generation })).resolves.toBe('dead');
-      await expect(revokeKey()).resolves.toBe('dead');
-      await expect(claim({ generation, token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: false });
-      await expect(letter({ born: generation })).resolves.toBeDefined();
-      await expect(forgottenIn()).resolves.toBe(Infinity);
-    });
-
-    it('of its key stops the add that is on its way', async () => {
-      await complete(await run({ generation: await add() }), dead());
-      const generation = await opened({ opening: adding(), due: nowMs() + MINUTE, announced: 0 });
-      await expect(revokeKey()).resolves.toBe('revoked');
-      await expect(commit(generation)).resolves.toMatchObject({ kind: 'refused', why: 'revoked' });
-      await expect(find()).resolves.toMatchObject({ state: 'dead' });
     });
   });
 });

@@ -74,7 +74,7 @@ export const CONSUMING: readonly Rule[] = [
     rule: 'A claim that is asked again with its token gets the same run again, with the lease renewed.',
     mutants: [
       ...contract(
-        'ledger.spec.ts',
+        'ledger-claims.spec.ts',
         'gives the same fence and attempt to the same token, with a renewed lease',
         [
           'rules/runs.ts',
@@ -88,7 +88,7 @@ export const CONSUMING: readonly Rule[] = [
         ],
       ),
       ...contract(
-        'ledger.spec.ts',
+        'ledger-claims.spec.ts',
         'gives the same fence and attempt to the same token, with a renewed lease',
         ['rules/runs.ts', 'record.leaseEnd = now + lease;', ''],
         ['verbs/claim.ts', 'record.leaseEnd = now + LEASE', ''],
@@ -188,7 +188,7 @@ export const CONSUMING: readonly Rule[] = [
         ['consumer/ledger-gate.ts', 'this.troubledFrom ??= heardAt;', 'this.troubledFrom = heardAt;'],
       ),
       ...contract(
-        'ledger.spec.ts',
+        'ledger-claims.spec.ts',
         'spares a run whose lease ended since a given time, and no other',
         ['rules/runs.ts', 'leased >= sparedFrom', 'false'],
         ['verbs/claim.ts', 'leased >= sparedFrom', 'false'],
@@ -199,7 +199,7 @@ export const CONSUMING: readonly Rule[] = [
     rule: 'A run that a shutdown hands back does not count as an attempt.',
     mutants: [
       ...contract(
-        'ledger.spec.ts',
+        'ledger-runs.spec.ts',
         'gives an attempt back, and the job is due at once',
         [
           'rules/runs.ts',

@@ -25,16 +25,16 @@ export const COPIES: readonly Rule[] = [
         'return due(this.parts.clock.wall() - (this.parts.clock.now() - calledAt));',
       ]),
       ...contract(
-        'ledger.spec.ts',
+        'ledger-claims.spec.ts',
         'grants no run sooner, and remembers nothing of one that waits',
         ['rules/runs.ts', `if (due > now + records.ahead) return { kind: 'wait', ms: due - now };`, ''],
         ['verbs/claim.ts', 'if runDue > now + AHEAD then return WAIT, runDue - now end', ''],
       ),
-      ...inRedisOnly('ledger.spec.ts', 'grants no run sooner, and remembers nothing of one that waits', [
-        'verbs/claim.ts',
-        'due <= now + AHEAD and ',
-        '',
-      ]),
+      ...inRedisOnly(
+        'ledger-claims.spec.ts',
+        'grants no run sooner, and remembers nothing of one that waits',
+        ['verbs/claim.ts', 'due <= now + AHEAD and ', ''],
+      ),
     ],
   },
   {

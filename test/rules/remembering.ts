@@ -6,18 +6,18 @@ export const REMEMBERING: readonly Rule[] = [
     rule: 'An outcome is taken for a record that was lost only while no later end of the job can be forgotten.',
     mutants: [
       ...contract(
-        'ledger.spec.ts',
+        'ledger-runs.spec.ts',
         'is refused without a record once the last OK is older than an end is remembered',
         ['rules/records.ts', 'if (now - run.lastOk >= this.settings.doneTtl) return undefined;', ''],
         ['verbs/complete.ts', 'if now - lastOk >= DONE_TTL then return refuse(key, record, next) end', ''],
       ),
       ...inRedisOnly(
-        'ledger.spec.ts',
+        'ledger-runs.spec.ts',
         'is refused without a record once the last OK is older than an end is remembered',
         ['verbs/extend.ts', 'if now - lastOk >= DONE_TTL then return REFUSED end', ''],
       ),
       ...contract(
-        'ledger.spec.ts',
+        'ledger-runs.spec.ts',
         'is accepted without a record while the last OK is young, and remembered',
         [
           'rules/runs.ts',
@@ -77,7 +77,7 @@ export const REMEMBERING: readonly Rule[] = [
         ['consumer/reserve/delivery.ts', 'mask: 2 ** copies - 1', 'mask: 1 << this.header.index'],
       ),
       ...contract(
-        'ledger-schedules.spec.ts',
+        'ledger-commits.spec.ts',
         'goes on owing the copies of the generation that it replaced',
         ['rules/job-record.ts', 'countOwed(record);', 'record.sum = 0;'],
         ['parts/record.ts', 'countOwed(record)', 'record.sum = nil'],
@@ -130,7 +130,7 @@ export const REMEMBERING: readonly Rule[] = [
         ],
       ),
       ...contract(
-        'ledger-schedules.spec.ts',
+        'ledger-commits.spec.ts',
         'does not forget a copy of unknown fate',
         [
           'rules/owed-copies.ts',

@@ -23,12 +23,12 @@ export const RUNS: readonly Rule[] = [
     rule: 'One of those who claim a due job runs it, as long as the lease lasts.',
     mutants: [
       ...contract(
-        'ledger.spec.ts',
+        'ledger-claims.spec.ts',
         'gives the run of a due job to one of many copies',
         ['rules/runs.ts', 'if ((left > 0 || spared) &&', 'if (spared &&'],
         ['verbs/claim.ts', 'if (left > 0 or spared) and', 'if spared and'],
       ),
-      ...inRedisOnly('ledger.spec.ts', 'gives the run of a due job to one of many copies', [
+      ...inRedisOnly('ledger-claims.spec.ts', 'gives the run of a due job to one of many copies', [
         'verbs/claim.ts',
         `cmsgpack.pack(record), 'NX', 'PX'`,
         `cmsgpack.pack(record), 'PX'`,
@@ -39,13 +39,13 @@ export const RUNS: readonly Rule[] = [
     rule: 'A job that is overdue by more than `staleAfter`, and has no record, is not run: its end may be forgotten.',
     mutants: [
       ...contract(
-        'ledger.spec.ts',
+        'ledger-claims.spec.ts',
         'does not run a job that is overdue by more than staleAfter, once nothing is known of it',
         ['rules/runs.ts', 'if (!record && due + staleAfter < now) {', 'if (false) {'],
         ['verbs/claim.ts', 'if not record and due + STALE_AFTER < now then', 'if false then'],
       ),
       ...inRedisOnly(
-        'ledger.spec.ts',
+        'ledger-claims.spec.ts',
         'does not run a job that is overdue by more than staleAfter, once nothing is known of it',
         ['verbs/claim.ts', 'and due + STALE_AFTER >= now and', 'and'],
       ),
@@ -55,7 +55,7 @@ export const RUNS: readonly Rule[] = [
     rule: 'Fences and generations only grow, with a clock that went back and with a Redis that lost everything.',
     mutants: [
       ...contract(
-        'ledger.spec.ts',
+        'ledger-claims.spec.ts',
         'makes a greater fence after everything was wiped',
         ['rules/runs.ts', 'return Math.max(record.fence + 1, time.us);', 'return record.fence + 1;'],
         [
@@ -65,7 +65,7 @@ export const RUNS: readonly Rule[] = [
         ],
       ),
       ...contract(
-        'ledger.spec.ts',
+        'ledger-claims.spec.ts',
         'makes a greater fence although the clock went back',
         ['rules/runs.ts', 'return Math.max(record.fence + 1, time.us);', 'return time.us;'],
         ['parts/record.ts', 'return record and max(record.fence + 1, us) or us', 'return us'],
@@ -100,7 +100,7 @@ export const RUNS: readonly Rule[] = [
     rule: 'What a run says under a fence that is not the last one is refused.',
     mutants: [
       ...contract(
-        'ledger.spec.ts',
+        'ledger-runs.spec.ts',
         'is refused once another run has taken over',
         [
           'rules/runs.ts',
@@ -110,7 +110,7 @@ export const RUNS: readonly Rule[] = [
         ['verbs/complete.ts', 'elseif record.fence ~= fence then', 'elseif false then'],
       ),
       ...contract(
-        'ledger.spec.ts',
+        'ledger-runs.spec.ts',
         'is refused once another run has taken over',
         [
           'rules/runs.ts',
@@ -124,7 +124,7 @@ export const RUNS: readonly Rule[] = [
   {
     rule: 'The first run of a generation whose commit never came makes it the job.',
     mutants: contract(
-      'ledger.spec.ts',
+      'ledger-claims.spec.ts',
       'commits it by running it, so that a lost commit loses no job',
       ['rules/runs.ts', 'swap(next, born, { generation, due, places: [] });', ''],
       [

@@ -9,7 +9,7 @@ export const SCHEDULES: readonly Rule[] = [
     rule: 'A commit decides: it is refused where a newer generation, a revoke, an abort or onDuplicate came before, and then no claim may adopt it.',
     mutants: [
       ...contract(
-        'ledger-schedules.spec.ts',
+        'ledger-commits.spec.ts',
         'is refused once a newer generation was committed, and tells of it',
         [
           'rules/job-record.ts',
@@ -23,7 +23,7 @@ export const SCHEDULES: readonly Rule[] = [
         ],
       ),
       ...contract(
-        'ledger-schedules.spec.ts',
+        'ledger-commits.spec.ts',
         'is refused by a revoke that came after the opening',
         ['rules/job-record.ts', `if (generation <= record.floor) return 'revoked';`, ''],
         ['parts/generations.ts', `if generation <= record.floor then return 'revoked' end`, ''],
@@ -57,7 +57,7 @@ export const SCHEDULES: readonly Rule[] = [
         ],
       ),
       ...contract(
-        'ledger-schedules.spec.ts',
+        'ledger-commits.spec.ts',
         'is refused once a newer generation was committed, and tells of it',
         [
           'rules/runs.ts',
@@ -71,25 +71,25 @@ export const SCHEDULES: readonly Rule[] = [
         ],
       ),
       ...contract(
-        'ledger-schedules.spec.ts',
+        'ledger-commits.spec.ts',
         'is refused by %s if another came before, and gives up',
         ['rules/schedules.ts', '(lost ? undefined : refusal(record, opening, now))', 'undefined'],
         ['verbs/commit.ts', 'or not lost and refusal(record, opening) or nil', 'or nil'],
       ),
       ...contract(
-        'ledger-schedules.spec.ts',
+        'ledger-commits.spec.ts',
         'is refused by %s if another came before, and gives up',
         ['rules/schedules.ts', 'now);\n    giveUp(record, request);', 'now);'],
         ['verbs/commit.ts', 'giveUp(record, generation, due, announced, mask, unknown)', ''],
       ),
       ...contract(
-        'ledger-schedules.spec.ts',
+        'ledger-commits.spec.ts',
         'finds it committed by a claim, and says where the copies are',
         ['rules/schedules.ts', 'if (record.committed === generation) {', 'if (false) {'],
         ['verbs/commit.ts', 'if record.committed == generation then', 'if false then'],
       ),
       ...contract(
-        'ledger.spec.ts',
+        'ledger-claims.spec.ts',
         'waits while its commit may still come, and asks again soon',
         ['rules/runs.ts', 'if (generation > committed && age < YOUNG) {', 'if (false) {'],
         ['verbs/claim.ts', 'if generation > committed and age < YOUNG then', 'if false then'],
@@ -100,7 +100,7 @@ export const SCHEDULES: readonly Rule[] = [
     rule: 'A generation that a claim may have run is told apart from one that certainly gave way, or was taken back.',
     mutants: [
       ...contract(
-        'ledger-schedules.spec.ts',
+        'ledger-commits.spec.ts',
         'that comes late, and after a newer one, knows that a claim may have been faster',
         ['rules/schedules.ts', "counted ? 'overtaken' : why", 'why'],
         ['verbs/commit.ts', "then why = 'overtaken' end", 'then end'],
@@ -203,7 +203,7 @@ export const SCHEDULES: readonly Rule[] = [
         ['verbs/revoke.ts', FLOOR_IN_REDIS, 'max(committed, opened, record.floor, now)'],
       ),
       ...contract(
-        'ledger.spec.ts',
+        'ledger-claims.spec.ts',
         'refuses it if a revoke came after it was opened',
         [
           'rules/runs.ts',

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
 import { MemoryLedger } from './memory-ledger.js';
 
-// What every ledger does is stated in test/contract/ledger.spec.ts; here is what only memory must care for.
+// What every ledger does is stated in test/contract/ledger-*.spec.ts; here is what only memory must care for.
 describe('MemoryLedger', () => {
   const settings = { lease: 15_000, doneTtl: 60_000, staleAfter: 3_600_000 };
   const NOTHING_OWED = { mask: 0, unknown: false };
