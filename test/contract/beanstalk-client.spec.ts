@@ -1,75 +1,12 @@
-// The client against a real beanstalkd: the commands that we send, and what is left when the server fails.
-import { once } from 'node:events';
-import net from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+// The client against a real beanstalkd: the commands that we send, bodies and pipelines.
+import { describe, expect, it } from '@jest/globals';
 import type { BeanstalkError } from 'nest-dq/src/beanstalk/codec/beanstalk-error.js';
-import {
-  Connection,
-  type ConnectionOptions,
-  type Done,
-  type Reserved,
-  type Stats,
-} from 'nest-dq/src/beanstalk/connection.js';
-import { systemClock } from 'nest-dq/src/time/clock.js';
-import { type BeanstalkdServer, startBeanstalkd } from 'test-servers';
+import type { Reserved } from 'nest-dq/src/beanstalk/connection.js';
+import { LATER, NOW, put, realBeanstalkd, reserve, stateOf } from './real-beanstalkd.js';
 
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-const NOW = { priority: 10, delay: 0, ttr: 60 };
-const LATER = { ...NOW, delay: 3_600 };
-/** A safety net against a slow machine; no test waits for it. */
-const PATIENCE = 10_000;
 
-let server: BeanstalkdServer;
-const open: Connection[] = [];
-let tubes = 0;
-
-function connect(options: Partial<ConnectionOptions> = {}): Connection {
-  const stream = net.connect(server.port, server.host);
-  const connection = new Connection(stream, { clock: systemClock, deadline: PATIENCE, ...options });
-  open.push(connection);
-  return connection;
-}
-
-/** A connection that watches one new tube alone. */
-async function worker(): Promise<{ connection: Connection; tube: string }> {
-  const connection = connect();
-  const tube = `tube-${++tubes}`;
-  await connection.ask<number>((done) => connection.watch(tube, done));
-  await connection.ask<number>((done) => connection.ignore('default', done));
-  return { connection, tube };
-}
-
-function put(
-  connection: Connection,
-  tube: string,
-  body: Buffer | string = 'x',
-  options = NOW,
-): Promise<string> {
-  return connection
-    .ask<{ id: string }>((done) => connection.put(tube, [Buffer.from(body)], options, done))
-    .then(({ id }) => id);
-}
-
-async function reserve(connection: Connection): Promise<Reserved> {
-  const reserved = await connection.ask<Reserved | string>((done) => connection.reserveWithTimeout(0, done));
-  if (typeof reserved === 'string') throw new Error(`nothing to reserve: ${reserved}`);
-  return reserved;
-}
-
-async function stateOf(connection: Connection, id: string): Promise<string | undefined> {
-  const stats = await connection.ask<Stats | 'NOT_FOUND'>((done) => connection.statsJob(id, done));
-  return stats === 'NOT_FOUND' ? undefined : stats['state'];
-}
-
-beforeAll(async () => {
-  server = await startBeanstalkd();
-}, 60_000);
-
-afterEach(() => {
-  for (const connection of open.splice(0)) connection.close();
-});
-
-afterAll(() => server.stop());
+const { server, connect, worker } = realBeanstalkd();
 
 describe('a real beanstalkd: commands', () => {
   it('stores, shows, reserves and deletes a job', async () => {
@@ -141,7 +78,7 @@ describe('a real beanstalkd: commands', () => {
     const id = await put(connection, tube);
     expect(await connection.ask((done) => connection.stats(done))).toMatchObject({
       'max-job-size': '65535',
-      pid: String(server.pid),
+      pid: String(server().pid),
       id: expect.stringMatching(/^[0-9a-f]{16}$/),
       version: expect.stringMatching(/^[^"]+$/),
     });
@@ -256,81 +193,4 @@ describe('a real beanstalkd: pipelines', () => {
     await Promise.all([reserved, behind]);
     expect(order).toEqual(['reserve', 'stats']);
   });
-});
-
-describe('a real beanstalkd that fails', () => {
-  /** Sends five puts and a reserve; resolves when the connection closed, with what each got. */
-  async function inFlight(deadline: number, fail: () => Promise<void>): Promise<string[]> {
-    const results: string[] = [];
-    let closed = () => {};
-    const whenClosed = new Promise<void>((resolve) => (closed = resolve));
-    const connection = connect({
-      deadline,
-      onClose: (reason) => {
-        results.push(`closed: ${reason.code}`);
-        closed();
-      },
-    });
-    await connection.ask((done) => connection.stats(done, PATIENCE));
-    const note: Done<unknown> = (error, value) =>
-      results.push(error ? `${error.code}${error.unknown ? '?' : ''}` : JSON.stringify(value));
-    await fail();
-    for (let i = 0; i < 5; i++) connection.put('default', ['x'], LATER, note);
-    connection.reserveWithTimeout(60, note);
-    await whenClosed;
-    connection.touch('1', note);
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    return results;
-  }
-
-  const lost = Array<string>(5).fill('CONNECTION_LOST?');
-
-  it('misses its deadline when it is frozen', async () => {
-    try {
-      const results = await inFlight(50, async () => server.freeze());
-      expect(results).toEqual(['DEADLINE?', ...lost, 'closed: DEADLINE', 'CONNECTION_LOST']);
-    } finally {
-      server.thaw();
-    }
-  });
-
-  it('fails everything that waits, once, when it is killed', async () => {
-    const other = connect();
-    const reserved = other.ask<Reserved | string>((done) => other.reserveWithTimeout(60, done));
-    const results = await inFlight(PATIENCE, async () => {
-      server.freeze();
-      queueMicrotask(() => setImmediate(() => void server.kill()));
-    });
-    await expect(reserved).rejects.toMatchObject({ code: 'CONNECTION_LOST', unknown: true });
-    expect(results).toEqual([...lost, 'CONNECTION_LOST?', 'closed: CONNECTION_LOST', 'CONNECTION_LOST']);
-    await server.restart();
-  }, 60_000);
-
-  it('answers DRAINING to puts while it drains', async () => {
-    const { connection, tube } = await worker();
-    const id = await put(connection, tube, 'before');
-    process.kill(server.pid, 'SIGUSR1');
-    const drained = async (): Promise<unknown> => {
-      for (;;) {
-        const error: unknown = await put(connection, tube).then(
-          () => undefined,
-          (reason: unknown) => reason,
-        );
-        if (error) return error; // the signal is on its way until then
-      }
-    };
-    expect(await drained()).toMatchObject({ code: 'DRAINING', unknown: false });
-    expect(await connection.ask((done) => connection.delete(id, done))).toBe('DELETED');
-    await server.restart();
-  }, 60_000);
-
-  it('knows that a put to a server that is away was not executed', async () => {
-    await server.kill();
-    const stream = net.connect(server.port, server.host);
-    const connection = new Connection(stream, { clock: systemClock, deadline: PATIENCE });
-    const failed = put(connection, 'default');
-    await expect(failed).rejects.toMatchObject({ code: 'CONNECTION_LOST', unknown: false });
-    if (!stream.closed) await once(stream, 'close');
-    await server.restart();
-  }, 60_000);
 });

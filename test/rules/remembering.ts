@@ -214,7 +214,7 @@ export const REMEMBERING: readonly Rule[] = [
         ],
       ),
       ...unit(
-        'ledger/settle-queue.spec.ts',
+        'ledger/succession.spec.ts',
         'leaves it to one that is there for long already, and not before it is certain',
         ['ledger/succession.ts', 'group.certainAt - now', '0'],
       ),
