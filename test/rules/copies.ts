@@ -140,7 +140,7 @@ export const COPIES: readonly Rule[] = [
     rule: 'A copy on a server that restarted is deleted only once it was seen to be that very copy.',
     mutants: [
       ...unit(
-        'cluster/cluster-node.spec.ts',
+        'cluster/cluster-node-delete.spec.ts',
         'never deletes the innocent job that has the id now',
         ['cluster/cluster-node.ts', 'if (present?.instance === instance) return', 'if (present) return'],
         [
@@ -170,7 +170,7 @@ export const COPIES: readonly Rule[] = [
   {
     rule: 'A put that a server with a binlog answers with BURIED is not deleted: beanstalkd would crash.',
     mutants: unit(
-      'cluster/cluster-node.spec.ts',
+      'cluster/cluster-node-binlog.spec.ts',
       'is assumed after BURIED: no INSERTED behind it is a copy, until the log advances',
       [
         'cluster/cluster-node.ts',
@@ -182,7 +182,7 @@ export const COPIES: readonly Rule[] = [
   {
     rule: 'A copy that a release left buried is not kicked on a server with a binlog: its log would be corrupted.',
     mutants: unit(
-      'cluster/cluster-node.spec.ts',
+      'cluster/cluster-node-binlog.spec.ts',
       'leaves it to a server with a log, which kept its delay and would be corrupted',
       ['cluster/cluster-node.ts', 'if (!this.health.hasLog) this.link', 'this.link'],
     ),
@@ -206,7 +206,7 @@ export const COPIES: readonly Rule[] = [
         ],
       ),
       ...unit(
-        'cluster/cluster-node.spec.ts',
+        'cluster/cluster-node-put.spec.ts',
         'has no room for it after %s, until somebody has put a job',
         ['cluster/store-health.ts', 'this.full = true;', ''],
         ['cluster/store-health.ts', 'if (puts > this.putsThen) this.full', 'this.full'],

@@ -55,7 +55,7 @@ export const REMEMBERING: readonly Rule[] = [
         ['verbs/open.ts', 'count(record, generation, due, announced)', ''],
       ),
       ...unit(
-        'producer/job-adder.spec.ts',
+        'producer/add-with-key.spec.ts',
         'owes every copy from its opening on, for its process may die before the commit',
         ['copies/storing.ts', 'return 2 ** cluster.settings.replicas - 1;', 'return 0;'],
       ),
@@ -223,7 +223,7 @@ export const REMEMBERING: readonly Rule[] = [
         'if tonumber(found[i + 1]) <= now then',
         'if true then',
       ]),
-      ...unit('cluster/cluster-node.spec.ts', 'makes no deletion certain', [
+      ...unit('cluster/cluster-node-binlog.spec.ts', 'makes no deletion certain', [
         'cluster/cluster-node.ts',
         `done(error || this.logStopped ? 'away'`,
         `done(error ? 'away'`,

@@ -118,22 +118,22 @@ export const SCHEDULES: readonly Rule[] = [
         ['verbs/revoke.ts', 'local begun = record.fence > 0', 'local begun = record.attempt > 0'],
       ),
       ...unit(
-        'producer/producer.spec.ts',
+        'producer/add-on-too-few-nodes.spec.ts',
         'says so too when a run of it has failed, and it waits for a retry',
         ['producer/job-adder.ts', 'if (answer?.begun) return', 'if (!answer) return'],
       ),
       ...unit(
-        'producer/producer.spec.ts',
+        'producer/add-on-too-few-nodes.spec.ts',
         'says so too when every copy could be deleted, but had the time to run before',
         ['producer/job-adder.ts', 'if (deleted && this.noneSurfaced(places, begunAt)) {', 'if (deleted) {'],
       ),
       ...unit(
-        'producer/job-adder.spec.ts',
+        'producer/add-with-key-failing.spec.ts',
         'does not say that another job was kept when its own ran, adopted by a claim: %s, %s',
         ['producer/job-adder.ts', "return why === 'overtaken' ? overtaken(", 'return !why ? overtaken('],
       ),
       ...unit(
-        'producer/job-adder.spec.ts',
+        'producer/add-with-key-failing.spec.ts',
         'has its own receipt when its commit got no answer, and another add came before it was asked again',
         [
           'producer/generations.ts',
@@ -142,7 +142,7 @@ export const SCHEDULES: readonly Rule[] = [
         ],
       ),
       ...unit(
-        'producer/job-mover.spec.ts',
+        'producer/reschedule-at-once.spec.ts',
         'and has run what was moved, and added the key: it was moved all the same: %s',
         [
           'producer/job-mover.ts',

@@ -228,17 +228,6 @@ describe('revoke by key', () => {
     expect((await run((await copies())[0]!)).attempt).toBe(1);
   });
 
-  it('holds although a node is away', async () => {
-    const { producer, cut, restore, copies, claim, after } = await embedded();
-    await producer.delay('t', 1, '1m', { key: 'k' });
-    await cut(1);
-    expect(await after(1_000, producer.revoke(KEY))).toBe('revoked');
-    await restore();
-    const [left, ...others] = await copies();
-    expect([left!.node, others]).toEqual([1, []]);
-    expect(await claim(left!)).toEqual({ kind: 'gone' });
-  });
-
   it('means this tube, and this prefix', async () => {
     const { producer, copies } = await embedded(3, 'app.');
     await producer.delay('t', 1, '1m', { key: 'k' });

@@ -1,0 +1,75 @@
+import { ScriptedNode } from './scripted-node.js';
+import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { Cluster, type StoreResult } from '../src/cluster/cluster.js';
+import { ClusterNode } from '../src/cluster/cluster-node.js';
+import type { Place } from '../src/copies/location.js';
+
+interface Put {
+  readonly node: number;
+  readonly index: number;
+  /** In the order of their indexes, and by the number of their nodes. */
+  readonly siblings: readonly string[];
+  readonly line: string;
+  readonly at: number;
+}
+
+interface Options {
+  readonly replicas?: number;
+  readonly minWritten?: number;
+}
+
+export async function setup(
+  count: number,
+  { replicas = 3, minWritten = 2 }: Options = {},
+  prepare: (servers: readonly ScriptedNode[]) => void = () => undefined,
+) {
+  const clock = new VirtualClock();
+  const servers = Array.from({ length: count }, (_, i) => {
+    const server = new ScriptedNode(clock);
+    server.instance = `instance${i}`;
+    return server;
+  });
+  prepare(servers);
+  const nodes = servers.map((server, i) => new ClusterNode(`n${i}:1`, server.dial, clock));
+  const cluster = new Cluster(nodes, { replicas, minWritten });
+  cluster.start();
+  await clock.advance(0);
+  /** A job whose bodies say what they are: the copy's index and its siblings. */
+  const start = (): Promise<StoreResult> =>
+    new Promise((resolve) => {
+      cluster.put(
+        {
+          tube: 't',
+          body: (copies, index, siblings) => [JSON.stringify({ copies, index, siblings })],
+          delay: (index) => 10 + index,
+          priority: (index) => 100 + index,
+        },
+        resolve,
+      );
+    });
+  const put = async (): Promise<StoreResult> => {
+    const result = start();
+    await clock.advance(3_000);
+    return result;
+  };
+  const puts = (): Put[] =>
+    servers
+      .flatMap((server, node) =>
+        server.arrived
+          .filter(({ line }) => line.startsWith('put '))
+          .map(({ line, body, at }) => {
+            const { index, siblings } = JSON.parse(body.toString()) as Pick<Put, 'index'> & {
+              siblings: Place[];
+            };
+            const places = siblings.map(({ index: of, location }) => `${of} at ${location}`).sort();
+            return { node, index, siblings: places, line, at };
+          }),
+      )
+      .sort((a, b) => a.at - b.at || b.index - a.index);
+  /** The cluster will begin with this node. */
+  const beginWith = (node: number) => Object.assign(cluster, { turn: node });
+  return { clock, servers, nodes, cluster, start, put, puts, beginWith };
+}
+
+export const where = (copies: readonly Place[]): string[] =>
+  copies.map(({ index, location }) => `${index} at ${location}`).sort();

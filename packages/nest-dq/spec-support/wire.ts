@@ -1,0 +1,44 @@
+import { Duplex } from 'node:stream';
+import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import type { BeanstalkError } from '../src/beanstalk/codec/beanstalk-error.js';
+import { Connection, type Done } from '../src/beanstalk/connection.js';
+
+/** The server's end: it records each write and says what the spec tells it to. */
+export class Wire extends Duplex {
+  readonly writes: string[] = [];
+  connecting?: boolean;
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, written: (error?: Error) => void): void {
+    this.writes.push(chunk.toString('latin1'));
+    written();
+  }
+
+  override _read(): void {
+    // What arrives is pushed by `say`.
+  }
+
+  async say(text: string): Promise<void> {
+    this.push(Buffer.from(text, 'latin1'));
+    await turn();
+  }
+}
+
+/** All that follows from what was done so far has happened. */
+export async function turn(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+export const OPTIONS = { priority: 1, delay: 0, ttr: 60 };
+
+export function setup(wire = new Wire()) {
+  const clock = new VirtualClock();
+  const closes: BeanstalkError[] = [];
+  /** In the order in which they came: a value, or a code with `?` where the outcome is unknown. */
+  const results: unknown[] = [];
+  const connection = new Connection(wire, { clock, onClose: (reason) => closes.push(reason) });
+  const note =
+    (name: string): Done<unknown> =>
+    (error, value) =>
+      results.push([name, error ? `${error.code}${error.unknown ? '?' : ''}` : value]);
+  return { wire, clock, connection, closes, results, note };
+}

@@ -1,0 +1,163 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JobOptions, JobReceipt } from '../api/job.js';
+import { embedded } from '../../spec-support/producing.js';
+import { orders, Turns } from '../../spec-support/turns.js';
+import { ID, KEY, born, waiting } from '../../spec-support/keyed-job.js';
+
+describe('adds of one key at once', () => {
+  /** Lets several processes add, and checks what is left. */
+  async function race(order: readonly number[], options: readonly JobOptions[]) {
+    const world = await embedded();
+    const turns = new Turns();
+    const results = await turns.play(
+      order,
+      options.map((each, actor) => {
+        const { producer, ledger } = world.process();
+        ledger.gate = () => turns.gate(actor);
+        return () =>
+          producer.now('t', actor, { key: 'k', ...each }).catch((error: unknown) => error as Error);
+      }),
+    );
+    await world.clock.advance(0);
+    const [schedule] = await world.memory.tube('t').find([ID]);
+    return Object.assign(world, { results, schedule: schedule!, left: await world.copies() });
+  }
+
+  it.each(orders(2, 2).map((order) => ({ order })))(
+    'leave one job, with both orders of opening and commit: $order',
+    async ({ order }) => {
+      const { results, schedule, left, run } = await race(order, [{}, {}]);
+      const receipts = results as JobReceipt[];
+      expect(schedule.state).toBe('waiting');
+      expect(left.map(({ header }) => header.generation)).toEqual(Array(3).fill(schedule.generation));
+      const winner = Number(left[0]!.payload);
+      expect(born(receipts[winner]!)).toBe(schedule.born);
+      const statuses = receipts.map(({ status }) => status);
+      // The loser either had its time, or was told whose job it is.
+      if (statuses[1 - winner] === 'kept') expect(statuses[winner]).toBe('added');
+      else expect([statuses[winner], statuses[1 - winner]]).toEqual(['replaced', 'added']);
+      if (statuses[1 - winner] === 'kept') expect(receipts[1 - winner]!.ref).toBe(receipts[winner]!.ref);
+      await run(left[0]!);
+    },
+  );
+
+  it('leave one job when there are three, in each of the 90 orders', async () => {
+    for (const order of orders(2, 2, 2)) {
+      const { results, schedule, left } = await race(order, [{}, {}, {}]);
+      const receipts = results as JobReceipt[];
+      const generations = left.map(({ header }) => header.generation);
+      const winner = Number(left[0]?.payload);
+      const statuses = receipts.map(({ status }) => status);
+      const own = receipts.filter(({ status }) => status !== 'kept').map(born);
+      expect({
+        order,
+        generations,
+        winner: born(receipts[winner]!),
+        added: statuses.filter((status) => status === 'added').length,
+        once: new Set(own).size,
+        lies: receipts.filter(({ status }) => status === 'kept').filter((kept) => !own.includes(born(kept))),
+      }).toEqual({
+        order,
+        generations: Array(3).fill(schedule.generation),
+        winner: schedule.born,
+        added: 1,
+        once: own.length,
+        lies: [],
+      });
+    }
+  }, 60_000);
+
+  it.each(orders(2, 2).map((order) => ({ order })))(
+    'with keep leave the one that commits first: $order',
+    async ({ order }) => {
+      const keep = { onDuplicate: 'keep' } as const;
+      const { results, schedule, left } = await race(order, [keep, keep]);
+      const receipts = results as JobReceipt[];
+      expect(receipts.map(({ status }) => status).toSorted()).toEqual(['added', 'kept']);
+      expect(receipts.map(born)).toEqual([schedule.born, schedule.born]);
+      expect(left.map(({ header }) => header.generation)).toEqual(Array(3).fill(schedule.generation));
+    },
+  );
+
+  it.each(orders(2, 2).map((order) => ({ order })))(
+    'with reject fail but for the one that commits first: $order',
+    async ({ order }) => {
+      const reject = { onDuplicate: 'reject' } as const;
+      const { results, schedule, left } = await race(order, [reject, reject]);
+      const winner = Number(left[0]!.payload);
+      expect(results[winner]).toMatchObject({ status: 'added' });
+      expect(results[1 - winner]).toMatchObject({ code: 'DQ_DUPLICATE', indeterminate: false });
+      expect(left.map(({ header }) => header.generation)).toEqual(Array(3).fill(schedule.generation));
+    },
+  );
+});
+
+describe('an add of a key while somebody else acts', () => {
+  it.each(orders(2, 1).map((order) => ({ order })))(
+    'and revokes: nothing of what was opened before starts: $order',
+    async ({ order }) => {
+      const world = await waiting();
+      const turns = new Turns();
+      const [adds, revokes] = [world.process(), world.process()];
+      adds.ledger.gate = () => turns.gate(0);
+      revokes.ledger.gate = () => turns.gate(1);
+      const [receipt, revoked] = await turns.play<JobReceipt | string>(order, [
+        () => adds.producer.now('t', 'new', { key: 'k' }),
+        () => revokes.producer.revoke(KEY),
+      ]);
+      await world.clock.advance(10_000);
+      const left = await world.copies();
+      const kinds = await Promise.all(left.map(async (copy) => (await world.claim(copy)).kind));
+      expect(revoked).toBe('revoked');
+      const openedAfter = order[0] === 1;
+      expect(kinds[0]).toBe(openedAfter ? 'run' : undefined);
+      expect(left.map(({ payload }) => payload)).toEqual(openedAfter ? ['new', 'new', 'new'] : []);
+      expect((receipt as JobReceipt).status).toBe(order[1] === 0 && !openedAfter ? 'replaced' : 'added');
+    },
+  );
+
+  it.each(orders(2, 2).map((order) => ({ order })))(
+    'and runs the job: the two never run at once: $order',
+    async ({ order }) => {
+      const world = await waiting();
+      const turns = new Turns();
+      const adds = world.process();
+      adds.ledger.gate = () => turns.gate(0);
+      let ran = false;
+      await turns.play<unknown>(order, [
+        () => adds.producer.now('t', 'new', { key: 'k' }),
+        async () => {
+          await turns.gate(1);
+          const answer = await world.run(world.primary).catch(() => undefined);
+          ran = answer !== undefined;
+          await world.clock.advance(0);
+          const fresh = (await world.copies()).find(({ payload }) => payload === 'new');
+          if (ran && fresh) expect((await world.claim(fresh)).kind).not.toBe('run');
+          await turns.gate(1);
+          await answer?.finish('retry');
+        },
+      ]);
+      await world.clock.advance(0);
+      // The old one runs only if it was claimed before it was replaced; the new one runs in any case, and only it.
+      expect(ran).toBe(order.indexOf(1) < order.lastIndexOf(0));
+      expect(await world.payloads()).toEqual(expect.arrayContaining(['new', 'new', 'new']));
+      const kinds: string[] = [];
+      for (const copy of await world.copies())
+        kinds.push(`${copy.payload} ${(await world.claim(copy)).kind}`);
+      expect(kinds.filter((kind) => kind.endsWith('run'))).toEqual(['new run']);
+      expect(kinds).not.toContain('old run');
+    },
+  );
+});
+
+describe('an add of a key whose job ends in between', () => {
+  it.each(['done', 'dead'] as const)('replaces nothing: %s', async (end) => {
+    const { producer, ledger, primary, run, copies } = await waiting();
+    ledger.gate = async (call) => {
+      if (call === 'commit') await (await run(primary)).finish(end);
+    };
+    expect((await producer.now('t', 'new', { key: 'k' })).status).toBe('added');
+    // Whoever ran the old one deletes or buries it.
+    expect(await copies()).toHaveLength(6);
+  });
+});
