@@ -1,7 +1,7 @@
 import type { BeanstalkError } from '../../beanstalk/codec/beanstalk-error.js';
 import type { Connection, Reserved, Stats } from '../../beanstalk/connection.js';
 import type { Delivery, Taker } from './delivery.js';
-import type { LogWrites } from './log-writes.js';
+import type { LogWrite, LogWrites } from './log-writes.js';
 
 /** Copies that one connection may hold: each delete and touch costs the server O(held). */
 export const MOST_HELD = 1_024;
@@ -167,7 +167,7 @@ export class Lane {
       this.unhold(delivery);
     };
     if (delay === 0) send(noReply);
-    else this.logWrites.add({ delivery, seconds: delay, send, postponed: this.postponed });
+    else this.write(delivery, delay, send);
   }
 
   /** Buries a copy: nobody reserves it until a person has looked at it. */
@@ -180,7 +180,7 @@ export class Lane {
       });
       this.unhold(delivery);
     };
-    this.logWrites.add({ delivery, seconds: Infinity, send, postponed: this.postponed });
+    this.write(delivery, Infinity, send);
   }
 
   /** Buries a reserved copy whose body is no envelope. */
@@ -234,8 +234,10 @@ export class Lane {
     if (lost.length > 0) this.events.lost(lost);
   }
 
-  private readonly postponed = (delivery: Delivery, seconds: number): void =>
-    this.events.postponed(delivery, seconds);
+  /** A command that the server writes to its log. Without room for that, the copy stays held for so many seconds. */
+  private write(delivery: Delivery, seconds: number, send: LogWrite['send']): void {
+    this.logWrites.add({ delivery, send, postpone: () => this.events.postponed(delivery, seconds) });
+  }
 
   private opened(): void {
     this.opening = false;

@@ -3,14 +3,12 @@ import type { Delivery, Holder } from './delivery.js';
 const LARGEST_BATCH = 64;
 
 /** A command that the server writes to its log. */
-interface LogWrite {
+export interface LogWrite {
   readonly delivery: Delivery;
-  /** For how long the copy stays held when the server has no room. */
-  readonly seconds: number;
   /** `taken`: the server did it. */
   readonly send: (done: (taken: boolean) => void) => void;
   /** Called instead of `send` when the server has no room. */
-  readonly postponed: (delivery: Delivery, seconds: number) => void;
+  readonly postpone: () => void;
 }
 
 /**
@@ -75,5 +73,5 @@ export class LogWrites {
 }
 
 function postponeAll(writes: readonly LogWrite[]): void {
-  for (const { delivery, seconds, postponed } of writes) postponed(delivery, seconds);
+  for (const { postpone } of writes) postpone();
 }
