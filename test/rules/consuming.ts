@@ -157,11 +157,15 @@ export const CONSUMING: readonly Rule[] = [
         ['consumer/ledger-gate.ts', 'const BACK_PAUSE = 2_000;', 'const BACK_PAUSE = 0;'],
         ['consumer/ledger-gate.ts', 'this.recovering ||= !sameServer;', ''],
       ),
-      ...server('tells whether a server that is back is the same, or was started again', [
-        'ledger/redis/master.ts',
-        "const isSame = runId !== '' && runId === this.runId;",
-        'const isSame = true;',
-      ]),
+      ...server(
+        'redis-connection.spec.ts',
+        'tells whether a server that is back is the same, or was started again',
+        [
+          'ledger/redis/master.ts',
+          "const isSame = runId !== '' && runId === this.runId;",
+          'const isSame = true;',
+        ],
+      ),
       ...unit(
         'consumer/tube-consumer-ledger.spec.ts',
         'tells what it runs first when it is back, claims nothing for two seconds, then goes on',

@@ -14,7 +14,7 @@ export const COPIES: readonly Rule[] = [
           'const taken = this.clock.wall();',
         ],
       ),
-      ...server('repeats a call that came too late, with the right time', [
+      ...server('redis-ledger.spec.ts', 'repeats a call that came too late, with the right time', [
         'ledger/redis/master.ts',
         'this.time.observe(sent, received, reply[1] / 1_000);',
         'if (!this.time.known) this.time.observe(sent, received, reply[1] / 1_000);',

@@ -218,7 +218,7 @@ export const REMEMBERING: readonly Rule[] = [
         'leaves it to one that is there for long already, and not before it is certain',
         ['ledger/succession.ts', 'group.certainAt - now', '0'],
       ),
-      ...server('gives what one process left to one other, once it is certain', [
+      ...server('redis-ledger.spec.ts', 'gives what one process left to one other, once it is certain', [
         'ledger/redis/redis-handover.ts',
         'if tonumber(found[i + 1]) <= now then',
         'if true then',

@@ -51,8 +51,8 @@ export function inRedisOnly(spec: string, title: string, [file, from, to]: Chang
 }
 
 /** What only a connection to a server shows. */
-export function server(title: string, ...changes: readonly Change[]): Mutant[] {
-  return changes.map((change) => mutant(change, { spec: 'test/contract/redis-ledger.spec.ts', title }));
+export function server(spec: string, title: string, ...changes: readonly Change[]): Mutant[] {
+  return changes.map((change) => mutant(change, { spec: `test/contract/${spec}`, title }));
 }
 
 function mutant([file, from, to]: Change, test: NamedTest): Mutant {

@@ -9,10 +9,11 @@ export const RUNS: readonly Rule[] = [
     rule: 'A script that reaches Redis too late does nothing, and the call is repeated with a new time.',
     mutants: [
       ...server(
+        'redis-away.spec.ts',
         'rejects calls of a frozen server, which is away until it goes on, and acts on none of them late',
         ['ledger/redis/parts/record.ts', 'if now > tonumber(ARGV[1]) then return { 0, us } end', ''],
       ),
-      ...server('repeats a call that came too late, with the right time', [
+      ...server('redis-ledger.spec.ts', 'repeats a call that came too late, with the right time', [
         'ledger/redis/master.ts',
         '} while (clock.now() - began < GIVE_UP_LATE);',
         '} while (false);',
