@@ -1,5 +1,5 @@
 import type { StoredTube } from '../api/tube.js';
-import type { Handover } from './handover.js';
+import type { Handover } from './succession.js';
 import type * as Asked from './requests.js';
 
 /**

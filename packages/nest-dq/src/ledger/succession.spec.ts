@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { deletion, notingLedger, witness } from '../../spec-support/settling.js';
 import { stored } from '../../spec-support/stored.js';
 import type { VirtualClock } from '../test-kit/virtual-clock.js';
-import type { Handover, LeftDeletions } from './handover.js';
 import { SettleQueue } from './settle-queue.js';
-import { Succession } from './succession.js';
+import { type Handover, type LeftDeletions, Succession } from './succession.js';
 
 /** The handover of two processes on one clock. */
 class HeldHandover implements Handover {

@@ -1,10 +1,10 @@
-import type { Handover, LeftDeletions } from '../handover.js';
+import type { Handover, LeftDeletions } from '../succession.js';
 import { RECORD } from './parts/record.js';
 import { ScriptReply, type RawReply } from './script.js';
 
 /**
- * Leaves deletions to other processes. KEYS: a sorted set, which expires where nobody comes within a day.
- * Arguments, two each: in how many ms they are certain, the deletions as JSON.
+ * Leaves deletions to other processes. KEYS: a sorted set, which expires if nobody comes within a day.
+ * Arguments, two for each LeftDeletions: in how many ms it is certain, and its JSON.
  */
 export const LEAVE: string = `${RECORD}
 for i = 1, #args, 2 do call('ZADD', KEYS[1], now + args[i], args[i + 1]) end
@@ -12,11 +12,11 @@ call('PEXPIRE', KEYS[1], 86400000)
 return { 1, us }
 `;
 
-/** Takes some that are certain. KEYS: the sorted set. Reply: the deletions as JSON. */
+/** Takes some deletions that are certain. KEYS: the sorted set. Reply: each as JSON. */
 export const TAKE: string = `${RECORD}
 local MOST = 10
 local reply = { 1, us }
--- The earliest ones, with their times: those of the highest rank from behind.
+-- The earliest ones with their times: the last ranks of the reversed order.
 local found = call('ZREVRANGE', KEYS[1], -MOST, -1, 'WITHSCORES')
 for i = 1, #found, 2 do
   if tonumber(found[i + 1]) <= now then
