@@ -150,7 +150,7 @@ export class TubeConsumer {
       case 'run':
         return this.starts.add(new Run(delivery, answer, sent.ledgerTime, sent.at + lease - LEASE_RESERVE));
       case 'wait':
-        return this.keepUntil(delivery, ledger.now() + answer.ms);
+        return this.waitUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
         return delivery.release(busyPause(index, answer, context));
       case 'gone':
@@ -206,7 +206,7 @@ export class TubeConsumer {
         break;
       case 'retry':
       case 'later':
-        this.keepUntil(delivery, nextDue);
+        this.waitUntil(delivery, nextDue);
         break;
       case 'back':
         delivery.release(0);
@@ -220,13 +220,13 @@ export class TubeConsumer {
   /** Another run has taken over: the lease was lost. */
   private lose(run: Run): void {
     this.executor.forget(run);
-    loseLease(this.context, run); // told here too, as nobody may have asked before the handler ended
+    loseLease(this.context, run); // reported here too: the handler may have ended before a renewal was refused
     run.delivery.release(leasePause(run.delivery.header.index, this.context));
     this.changed();
   }
 
-  /** Keeps a copy until a later time, `due` by the ledger: in hand if it is a primary and that is soon, else on its node. */
-  private keepUntil(delivery: Delivery, due: number): void {
+  /** Lets a copy wait until `due`, ledger time: held here if it is a primary and that is soon, else on its node. */
+  private waitUntil(delivery: Delivery, due: number): void {
     const { ledger, backupDelay } = this.context;
     const delay = copyDelay(delivery.header.index, due - ledger.now(), backupDelay);
     // A copy that is released for no time would be back at once, and again, until its time has come.
@@ -263,7 +263,7 @@ export class TubeConsumer {
     this.wait.tell();
   }
 
-  /** Says at once what waits to be said to the ledger. */
+  /** Sends to the ledger at once what waits to be sent. */
   private flush(): void {
     this.completion.flush();
     this.again.flush();

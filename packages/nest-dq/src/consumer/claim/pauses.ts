@@ -7,7 +7,7 @@ const LONGEST_BACKUP_PAUSE = 60;
 
 type Timing = Pick<TubeContext, 'backupDelay' | 'lease'>;
 
-/** Seconds for which copy `index` is released while a run of its job has the lease, whoever has it. */
+/** Seconds for which copy `index` is released while a run of its job has the lease, in any process. */
 export function leasePause(index: number, { lease, backupDelay }: Timing): number {
   return Math.ceil(lease / 1000) + stagger(index, backupDelay);
 }

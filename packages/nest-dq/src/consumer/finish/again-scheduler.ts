@@ -10,7 +10,7 @@ import type { Run } from '../run/run.js';
 import type { TubeContext } from '../tube-context.js';
 import type { CopyDeleter } from './copy-deleter.js';
 
-/** What an `Again` leads to: a completion, a failure of the run, or nothing, as another run has taken over. */
+/** What follows an `Again`: a completion, a failure of the run, or nothing if another run has taken over. */
 export type AfterAgain =
   Completion | { readonly kind: 'failed'; readonly error: Error } | { readonly kind: 'lost' };
 
@@ -19,7 +19,7 @@ interface Opening {
   readonly due: number;
 }
 
-/** Milliseconds. Between a run and one that it asked for with an instant that is over, or they would make a hot loop. */
+/** Milliseconds. The pause before a run that was asked for at a past instant: without it such runs would make a hot loop. */
 const LEAST_STEP = 1_000;
 /** No generation was opened. */
 const NOT_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: false }, places: [] } as const;
@@ -56,7 +56,7 @@ export class AgainScheduler {
     });
   }
 
-  /** Runs about which nothing is decided yet. */
+  /** Runs without a decision yet. */
   get size(): number {
     return this.openings.size + this.storing.size;
   }
@@ -81,18 +81,18 @@ export class AgainScheduler {
     this.openings.flush();
   }
 
-  /** Asks no more. No claim starts what is not committed by then, while the run's record says otherwise. */
+  /** Asks no more. No claim starts an uncommitted generation while the run's record says otherwise. */
   close(): void {
     this.openings.close();
   }
 
-  /** Waits no longer for the nodes: the jobs wait as the generations that they are. */
+  /** Waits no longer for the nodes: the jobs wait as their old generations. */
   stopStoring(): void {
     for (const [run, next] of this.storing) this.decided(run, { kind: 'later', next });
     this.storing.clear();
   }
 
-  /** Why it is not even tried: for people. */
+  /** Why storing is not even tried, in words for people. */
   private whyNot(run: Run, due: number): string | undefined {
     const { cluster } = this.context;
     const { minWritten } = cluster.settings;
@@ -119,7 +119,7 @@ export class AgainScheduler {
     const { cluster, ledger, storedAs: tube, backupDelay } = this.context;
     const envelope = this.envelopeOf(run, due, generation);
     const announced = announcedBy(cluster);
-    // As far as is known, all of them may be stored.
+    // All of them may be stored.
     const owed = { mask: announced, unknown: false };
     this.storing.set(run, { generation, due, announced, owed, places: [] });
     storeCopies(

@@ -4,7 +4,7 @@ import { DeletedCopies, type DeletedCopy } from '../../ledger/deleted-copies.js'
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 
-/** Milliseconds. While many jobs end, a question for the copies of several costs a node and us little more than for one. */
+/** Milliseconds. While many jobs end, deleting the copies of several together costs little more than those of one. */
 const INTERVAL = 10;
 
 interface Deletion {
@@ -13,8 +13,8 @@ interface Deletion {
 }
 
 /**
- * Deletes the copies of a job that is over: the one in hand on its lane, its sleeping siblings wherever they are. The
- * deletions of a first turn are sent at once; and then, while jobs end, those of each interval together.
+ * Deletes the copies of a job that is over: the held one on its lane, and its siblings, which still sleep on their nodes.
+ * The first deletions are sent in the same turn. While more jobs end, those of each interval are sent together.
  */
 export class CopyDeleter {
   private open = 0;
@@ -34,7 +34,7 @@ export class CopyDeleter {
     return this.open;
   }
 
-  /** `siblings` false: only the copy in hand, as when the others were dealt with by whoever ended the job. */
+  /** `siblings` false: only the copy in hand, as when the process that ended the job dealt with the others. */
   delete(delivery: Delivery, siblings: boolean): void {
     this.open++;
     const deletion = { delivery, siblings };

@@ -1,10 +1,10 @@
 import type { Clock, Timer } from '../../time/clock.js';
 import type { Run } from './run.js';
 
-/** Milliseconds. How long a handler keeps its slot after its time was over. */
+/** Milliseconds. For so long a handler has its slot after its time was over. */
 const GRACE = 5_000;
 
-/** Watches runs that may take only so long: one timer for each, at most. */
+/** Ends runs that take longer than their timeout. Each run has one timer at most. */
 export class HandlerTimeouts {
   private readonly timers = new Map<Run, Timer>();
 
@@ -12,9 +12,9 @@ export class HandlerTimeouts {
     private readonly clock: Clock,
     /** Milliseconds; undefined: none. */
     private readonly limit: number | undefined,
-    /** The handler has had its time. */
+    /** The handler's time is over. */
     private readonly timedOut: (run: Run) => void,
-    /** It has not returned since. */
+    /** The handler has not returned in the grace period either. */
     private readonly overran: (run: Run) => void,
   ) {}
 
@@ -35,7 +35,7 @@ export class HandlerTimeouts {
     });
   }
 
-  /** The handler returned. Does nothing with a run that is not watched. */
+  /** The handler returned. Does nothing when the run is not watched. */
   end(run: Run): void {
     this.timers.get(run)?.cancel();
     this.timers.delete(run);

@@ -4,7 +4,7 @@ import type { Run } from './run.js';
 
 type Reporting = Pick<TubeContext, 'tube' | 'report'>;
 
-/** Raises a run's signal and tells of it, once: somebody else may run the job now. */
+/** Raises a run's signal and reports it, once: another process may run the job now. */
 export function loseLease({ tube, report }: Reporting, run: Run): void {
   if (run.lost) return;
   run.lost = true;
@@ -13,7 +13,7 @@ export function loseLease({ tube, report }: Reporting, run: Run): void {
   report.leaseLost(tube, run.id, run.grant.attempt);
 }
 
-/** Raises a run's signal and tells of it, once: somebody revoked the job and wants its handler to stop. */
+/** Raises a run's signal and reports it, once: the job was revoked, and its handler is asked to stop. */
 export function revokeRun({ tube, report }: Reporting, run: Run): void {
   if (run.revoked) return;
   run.revoked = true;

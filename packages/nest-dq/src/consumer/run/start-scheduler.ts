@@ -3,7 +3,7 @@ import { WakeTimer } from '../../time/wake-timer.js';
 import type { TubeContext } from '../tube-context.js';
 import type { Run } from './run.js';
 
-/** Begins runs that were granted ahead of their time, and never before ledger time has certainly come to it. */
+/** Begins runs that were granted ahead of their due time, and never before ledger time has certainly reached it. */
 export class StartScheduler {
   private readonly heap = new Heap<Run>((a, b) => a.grant.due < b.grant.due);
   private readonly timer: WakeTimer;
@@ -15,7 +15,7 @@ export class StartScheduler {
     this.timer = new WakeTimer(context.clock, () => this.wake());
   }
 
-  /** Begins it at once if its time has come. */
+  /** Begins the run at once if it is due. */
   add(run: Run): void {
     const { ledger, budget } = this.context;
     if (run.grant.due <= ledger.nowAtLeast()) return this.begin(run);
@@ -41,6 +41,6 @@ export class StartScheduler {
       budget.starting--;
       this.begin(next);
     }
-    this.arm(); // also when it woke too soon
+    this.arm(); // also after a timer that fired too soon
   }
 }
