@@ -38,8 +38,7 @@ export interface LanesUser {
 /**
  * Up to `most` lanes to one node. One of them waits and holds nothing, whenever the user wants to wait:
  *
- * 1. A wait begins on an idle lane, which first watches the user's tubes. If no lane is idle, a new one is opened, up to
- *    `most`.
+ * 1. A wait begins on an idle lane, which first watches the user's tubes. If none is idle, a new one is opened.
  * 2. The wait brings nothing: the user decides what follows.
  * 3. The wait brings a copy, and another lane is free or can be opened: this lane holds the copy.
  * 4. Else this lane releases the copy with a delay of a second, so that no other process takes it, and the lane that holds
