@@ -42,6 +42,14 @@ export const CONSUMING: readonly Rule[] = [
     ),
   },
   {
+    rule: 'A tube that reserves is waited for, also if it stopped and went on before.',
+    mutants: unit(
+      'consumer/reserve/shared-lanes.spec.ts',
+      'waits again for a tube that left before a wait began for it',
+      ['consumer/reserve/shared-lanes.ts', 'if (this.tubes.size === 0) this.urgent = false;', ''],
+    ),
+  },
+  {
     rule: 'A copy that comes for a tube that has stopped is released at once.',
     mutants: unit(
       'consumer/reserve/shared-lanes.spec.ts',

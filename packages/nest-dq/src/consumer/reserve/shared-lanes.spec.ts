@@ -89,6 +89,21 @@ describe('SharedLanes', () => {
     expect(a!.arrived).toHaveLength(1);
   });
 
+  it('waits again for a tube that left before a wait began for it', async () => {
+    const [a] = await world.start('a');
+    a!.consumer.pause();
+    await world.clock.advance(6_000);
+    expect(await world.waiting()).toBe(0);
+    a!.consumer.start();
+    a!.consumer.pause();
+    await world.settle();
+    a!.consumer.start();
+    await world.settle();
+    expect(await world.waiting()).toBe(1);
+    await world.put('a');
+    expect(a!.arrived).toHaveLength(1);
+  });
+
   it('waits at once for a tube that comes later, also where all lanes hold something or wait', async () => {
     const started = await world.start(...names(3));
     for (let i = 0; i < 3; i++) await world.put(`t${i}`);

@@ -81,6 +81,7 @@ export class SharedLanes implements LanesUser {
   leave(tube: SharedTube): void {
     this.tubes.delete(tube.tube);
     this.joining.delete(tube);
+    if (this.tubes.size === 0) this.urgent = false; // or no wait would begin for the next tube that joins
   }
 
   /** Takes no copy of the tube any more. What is held of it stays held. Idempotent. */
