@@ -51,9 +51,13 @@ class BlockingProcess {
     };
     const folder = await mkdtemp(join(tmpdir(), 'blocking-'));
     const until = join(folder, 'go-on');
-    const child = spawn(process.execPath, [PROGRAM, JSON.stringify({ tube, options, until, withoutLeaseThread })], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [PROGRAM, JSON.stringify({ tube, options, until, withoutLeaseThread })],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     cleanups.push(async () => {
       child.kill('SIGKILL');
       await rm(folder, { recursive: true });
