@@ -25,7 +25,7 @@ const MAY_IMPORT = {
   beanstalk: ['errors', 'time', 'beanstalk/codec'],
   disk: ['errors', 'time'],
   embedded: [...BASICS, 'beanstalk/codec', 'disk'],
-  'copies/location': ['errors'],
+  'copies/location': ['errors', 'structures'],
   cluster: [...BASICS, 'copies/location', 'beanstalk', 'beanstalk/codec'],
   ledger: [...BASICS, 'api', 'copies/location'],
   'ledger/rules': [...BASICS, 'copies/location', 'ledger'],
