@@ -46,7 +46,7 @@ export const CONSUMING: readonly Rule[] = [
     mutants: unit(
       'consumer/reserve/shared-lanes.spec.ts',
       'waits again for a tube that left before a wait began for it',
-      ['consumer/reserve/shared-lanes.ts', 'if (this.tubes.size === 0) this.urgent = false;', ''],
+      ['consumer/reserve/shared-lanes.ts', 'this.urgent.delete(tube);', ''],
     ),
   },
   {

@@ -43,8 +43,8 @@ export class SharedLanes implements LanesUser {
   private readonly users = new Set<SharedTube>();
   /** The tubes that no wait covers yet. */
   private readonly joining = new Set<SharedTube>();
-  /** One of these has no lane of its own. */
-  private urgent = false;
+  /** Those of them that have no lane of their own. */
+  private readonly urgent = new Set<SharedTube>();
   private readonly lanes: Lanes;
   private scheduled = false;
   private timer: Timer | undefined;
@@ -72,8 +72,8 @@ export class SharedLanes implements LanesUser {
       if (this.lanes.waitsFor(tube.tube)) return tube.covered(); // it had left, and that wait still covers it
       this.joining.add(tube);
     }
-    if (!atOnce || this.urgent || !this.joining.has(tube)) return;
-    this.urgent = true;
+    if (!atOnce || this.urgent.has(tube) || !this.joining.has(tube)) return;
+    this.urgent.add(tube);
     this.schedule();
   }
 
@@ -81,7 +81,7 @@ export class SharedLanes implements LanesUser {
   leave(tube: SharedTube): void {
     this.tubes.delete(tube.tube);
     this.joining.delete(tube);
-    if (this.tubes.size === 0) this.urgent = false; // or no wait would begin for the next tube that joins
+    this.urgent.delete(tube); // or no wait would begin for it when it joins again
   }
 
   /** Takes no copy of the tube any more. What is held of it stays held. Idempotent. */
@@ -153,12 +153,12 @@ export class SharedLanes implements LanesUser {
 
   private look(): void {
     if (!this.node.up || this.lanes.opening) return;
-    if (this.lanes.waiting && !this.urgent) return;
+    if (this.lanes.waiting && this.urgent.size === 0) return;
     if (this.tubes.size === 0) return this.lanes.drop();
     const begun = this.lanes.wait();
     if (begun === 'none') return this.lookAgain();
     if (begun === 'later') return;
-    this.urgent = false;
+    this.urgent.clear();
     const joined = Array.from(this.joining);
     this.joining.clear();
     for (const tube of joined) tube.covered();
@@ -169,7 +169,7 @@ export class SharedLanes implements LanesUser {
     this.timer ??= this.clock.after(LOOK_AGAIN_AFTER, () => {
       this.timer = undefined;
       if (this.tubes.size === 0) return;
-      if (this.urgent && !this.lanes.paused) this.lanes.endWaits();
+      if (this.urgent.size > 0 && !this.lanes.paused) this.lanes.endWaits();
       if (this.lanes.waiting || !this.lanes.poll()) this.schedule();
     });
   }
