@@ -4,7 +4,14 @@ import type { Parameters } from 'fast-check';
 const { WIRE_RUNS: runs, WIRE_SEED: seed = '1', WIRE_PATH: path } = process.env;
 
 export function runsOf<T>(usual: number): Parameters<T> {
-  return { numRuns: Number(runs ?? usual), seed: Number(seed), ...(path !== undefined && { path }) };
+  return {
+    numRuns: Number(runs ?? usual),
+    seed: Number(seed),
+    // or else Jest ends a long search for the smallest failure without a word
+    interruptAfterTimeLimit: LIMIT - 60_000,
+    markInterruptAsFailure: true,
+    ...(path !== undefined && { path }),
+  };
 }
 
 /** Milliseconds: a safety net, and time for fast-check to find the smallest failure. */
