@@ -15,13 +15,12 @@ return { 1, us }
 /** Takes some deletions that are certain. KEYS: the sorted set. Reply: each as JSON. */
 export const TAKE: string = `${RECORD}
 local MOST = 10
-local reply = { 1, us }
 -- The earliest ones with their times: the last ranks of the reversed order.
 local found = call('ZREVRANGE', KEYS[1], -MOST, -1, 'WITHSCORES')
 for i = 1, #found, 2 do
   if tonumber(found[i + 1]) <= now then
     call('ZREM', KEYS[1], found[i])
-    reply[#reply + 1] = found[i]
+    push(found[i])
   end
 end
 return reply

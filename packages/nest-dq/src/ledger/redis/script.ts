@@ -28,10 +28,18 @@ export function namesOf<Request>(fields: Fields<Request>): string {
 }
 
 /**
- * Lua that runs `body` for each request, with its key and its fields as locals. `args` begins with the number of requests and
- * `sparedFrom`; then come the fields of each request, one after the other.
+ * Lua: calls the function `name` with the key and the fields of each request, and replies the values that it returns. `args`
+ * begins with the number of requests and `sparedFrom`; then come the fields of each request, one after the other.
  */
-export function forEachRequest<Request>(fields: Fields<Request>, body: string): string {
+export function replyEach<Request>(fields: Fields<Request>, name: string): string {
+  return forEachRequest(fields, `push(${callOf(name, fields)})`);
+}
+
+function callOf<Request>(name: string, fields: Fields<Request>): string {
+  return `${name}(${['key', ...Object.keys(fields)].join(', ')})`;
+}
+
+function forEachRequest<Request>(fields: Fields<Request>, body: string): string {
   return `
 local at = 2
 for i = 3, args[1] + 2 do
@@ -57,23 +65,23 @@ export function codes(names: readonly string[]): string {
 }
 
 /**
- * Lua: replies what `call` returns for each request, one of `codes(answers)`; or nothing where all are the second one, the
- * usual one.
+ * Lua: like `replyEach`, for a function that returns one of `codes(answers)`. If it returns the second one, the usual one, for
+ * all requests, the reply has no answers.
  */
-export function replyEach<Request>(fields: Fields<Request>, call: string): string {
+export function replyCodes<Request>(fields: Fields<Request>, name: string): string {
   return `
-local answers, usual = { 1, us }, true
+local usual = true
 ${forEachRequest(
   fields,
-  `local answer = ${call}(key, ${namesOf(fields)})
-  answers[i], usual = answer, usual and answer == 1`,
+  `local answer = ${callOf(name, fields)}
+  reply[i], usual = answer, usual and answer == 1`,
 )}
-return usual and { 1, us } or answers
+return usual and { 1, us } or reply
 `;
 }
 
-/** How the answers of `replyEach` are read. */
-export function readEach<Answer extends string>(
+/** How the answers of `replyCodes` are read. */
+export function readCodes<Answer extends string>(
   answers: readonly Answer[],
 ): Pick<RedisVerb<unknown, Answer>, 'read' | 'usual'> {
   return { read: (from) => from.entry(answers), usual: answers[1]! };

@@ -46,7 +46,7 @@ import { OWED_COPIES } from './owed-copies.js';
  * A fence has 16 digits, and tostring, `..` and cjson.encode keep 14: it is written by cmsgpack only, which keeps all.
  * Generations and times have 13.
  * Scripts touch KEYS only: the first two are the tube's dead letters, then come the records. ARGV: the latest acting time,
- * the three settings, and one JSON list with all that is said of the jobs, `args`: see `forEachRequest` in ../script.ts. As
+ * the three settings, and one JSON list with all that is said of the jobs, `args`: see `replyEach` in ../script.ts. As
  * one argument it costs a third of what it costs as many. Every reply is a flat list of integers and texts; the first is 1 if
  * the script acted and 0 if it came too late, the second the server's time in microseconds.
  */
@@ -59,6 +59,14 @@ if now > tonumber(ARGV[1]) then return { 0, us } end
 local LEASE, DONE_TTL, STALE_AFTER = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local KEPT_AFTER = STALE_AFTER + 60000
 local args = cjson.decode(ARGV[5])
+
+local reply = { 1, us }
+
+local function push(first, ...)
+  local r = #reply + 1
+  reply[r] = first
+  for i = 1, select('#', ...) do reply[r + i] = (select(i, ...)) end
+end
 
 local ABSENT = {
   __index = {
@@ -195,5 +203,28 @@ local function dropLetter(name)
   needLetters()
   call('ZREM', KEYS[1], name)
   call('HDEL', KEYS[2], name, name .. ':l')
+end
+`;
+
+/** For scripts whose requests often concern one record: each record is read once, and written once, by `writeAll`. */
+export const RECORDS_ONCE: string = `
+local readStored, writeStored = readRecord, writeRecord
+local records, changed = {}, {}
+
+local function readRecord(key)
+  local record = records[key]
+  if record == nil then
+    record = readStored(key) or false
+    records[key] = record
+  end
+  return record or nil
+end
+
+local function writeRecord(key, record)
+  records[key], changed[key] = record, record
+end
+
+local function writeAll()
+  for key, record in pairs(changed) do writeStored(key, record) end
 end
 `;

@@ -2,32 +2,10 @@ import { parsePlaces } from '../../../copies/location.js';
 import type { Schedule } from '../../requests.js';
 import type { ScriptReply } from '../script.js';
 import { GENERATIONS } from './generations.js';
+import { RECORDS_ONCE } from './record.js';
 
-/**
- * For the scripts that tell what a job is. Many requests of a call may concern one record: it is read once, and written once,
- * by `writeAll`.
- */
-export const SCHEDULES: string = `${GENERATIONS}
-local readStored, writeStored = readRecord, writeRecord
-local records, changed = {}, {}
-
-local function readRecord(key)
-  local record = records[key]
-  if record == nil then
-    record = readStored(key) or false
-    records[key] = record
-  end
-  return record or nil
-end
-
-local function writeRecord(key, record)
-  records[key], changed[key] = record, record
-end
-
-local function writeAll()
-  for key, record in pairs(changed) do writeStored(key, record) end
-end
-
+/** For the scripts that tell what a job is, and why a generation may not come about. */
+export const SCHEDULES: string = `${GENERATIONS}${RECORDS_ONCE}
 -- The committed generation as others see it now; nil if there is none.
 local function scheduleOf(record)
   if not record or record.committed == -1 then return nil end
@@ -45,18 +23,10 @@ local function scheduleOf(record)
   }
 end
 
-local reply = { 1, us }
-
-local function push(value)
-  reply[#reply + 1] = value
-end
-
--- Six: state (w r d v x), born, generation, due, attempt, places. One, an empty text, where there is no schedule.
-local function pushSchedule(schedule)
-  if not schedule then return push('') end
-  local r = #reply
-  reply[r + 1], reply[r + 2], reply[r + 3] = schedule.state, schedule.born, schedule.committed
-  reply[r + 4], reply[r + 5], reply[r + 6] = schedule.due, schedule.attempt, schedule.places
+-- A schedule in a reply: state (w r d v x), born, generation, due, attempt, places; or an empty text if there is none.
+local function valuesOf(schedule)
+  if not schedule then return '' end
+  return schedule.state, schedule.born, schedule.committed, schedule.due, schedule.attempt, schedule.places
 end
 
 -- Why a generation may not come about, as the record is now.
@@ -85,7 +55,7 @@ const STATES: Readonly<Record<string, Schedule['state']>> = {
   x: 'dead',
 };
 
-/** What `pushSchedule` has pushed. */
+/** Reads what `valuesOf` returned. */
 export function readSchedule(from: ScriptReply): Schedule | undefined {
   const text = from.text();
   if (text === '') return undefined;

@@ -1,7 +1,7 @@
 import type { AbortAnswer, AbortRequest } from '../../requests.js';
 import { ANNOUNCED } from '../parts/fields.js';
 import { SCHEDULES } from '../parts/schedules.js';
-import { codes, forEachRequest, idOf, namesOf, type RedisVerb } from '../script.js';
+import { codes, idOf, namesOf, replyEach, type RedisVerb } from '../script.js';
 
 const ANSWERS: readonly AbortAnswer[] = ['aborted', 'started', 'full'];
 
@@ -26,7 +26,7 @@ local function abort(key, ${namesOf(ANNOUNCED)})
   writeRecord(key, record)
   return ABORTED
 end
-${forEachRequest(ANNOUNCED, `push(abort(key, ${namesOf(ANNOUNCED)}))`)}
+${replyEach(ANNOUNCED, 'abort')}
 writeAll()
 return reply
 `,

@@ -1,7 +1,7 @@
 import { AHEAD, YOUNG } from '../../ledger.js';
 import type { ClaimAnswer, ClaimRequest } from '../../requests.js';
 import { RECORD } from '../parts/record.js';
-import { codes, forEachRequest, idOf, namesOf, type Fields, type RedisVerb } from '../script.js';
+import { codes, idOf, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 import { settleFrom } from './settle.js';
 
 const FIELDS: Fields<ClaimRequest> = {
@@ -121,14 +121,7 @@ local function claim(key, ${namesOf(FIELDS)})
   writeRecord(key, record)
   return RUN, fence, attempt, runDue
 end
-
-local reply = { 1, us }
-
-local function push(kind, first, second, third)
-  local r = #reply
-  reply[r + 1], reply[r + 2], reply[r + 3], reply[r + 4] = kind, first, second, third
-end
-${forEachRequest(FIELDS, `push(claim(key, ${namesOf(FIELDS)}))`)}
+${replyEach(FIELDS, 'claim')}
 ${settleFrom('args[1] + 3')}
 return reply
 `;

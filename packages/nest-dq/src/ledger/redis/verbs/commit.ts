@@ -1,7 +1,7 @@
 import type { CommitAnswer, CommitRequest, Refusal } from '../../requests.js';
 import { ANNOUNCED, openingOf, PLACES } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
-import { forEachRequest, idOf, namesOf, type Fields, type RedisVerb } from '../script.js';
+import { idOf, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<CommitRequest> = {
   opening: ({ opening }) => openingOf(opening),
@@ -21,7 +21,7 @@ local function commit(key, ${namesOf(FIELDS)})
     -- A repeat, or a claim has adopted it.
     confirm(record, due, mask, unknown, places)
     writeRecord(key, record)
-    return 'already', nil
+    return 'already', ''
   end
   local present = scheduleOf(record)
   local lost = record.committed == -1 -- Redis has lost the record, and what the opening was to replace
@@ -30,7 +30,7 @@ local function commit(key, ${namesOf(FIELDS)})
     if why == 'changed' and mayHaveCounted(record, generation) then why = 'overtaken' end
     giveUp(record, generation, due, announced, mask, unknown)
     writeRecord(key, record)
-    return why, present
+    return why, valuesOf(present)
   end
   local replaced = isLive(record) and present or nil
   if isRunning(record) and record.leaseEnd > now then record.holdEnd = max(record.holdEnd, record.leaseEnd) end
@@ -39,19 +39,14 @@ local function commit(key, ${namesOf(FIELDS)})
   take(record, born, generation, due, announced, mask, unknown, places)
   record.abort = record.holdEnd > now and abort or nil
   writeRecord(key, record)
-  return '', replaced
+  return '', valuesOf(replaced)
 end
-
-local usual = true
-${forEachRequest(
-  FIELDS,
-  `local why, schedule = commit(key, ${namesOf(FIELDS)})
-  usual = usual and why == '' and not schedule
-  push(why)
-  pushSchedule(schedule)`,
-)}
+${replyEach(FIELDS, 'commit')}
 writeAll()
-return usual and { 1, us } or reply
+for i = 3, #reply do
+  if reply[i] ~= '' then return reply end
+end
+return { 1, us }
 `;
 
 export const commit: RedisVerb<CommitRequest, CommitAnswer> = {

@@ -2,7 +2,7 @@ import { formatPlaces } from '../../../copies/location.js';
 import type { CompleteAnswer, CompleteRequest } from '../../requests.js';
 import { ANNOUNCED, OWED, PLACES, RUN, tableOf } from '../parts/fields.js';
 import { GENERATIONS } from '../parts/generations.js';
-import { codes, idOf, namesOf, readEach, replyEach, type Fields, type RedisVerb } from '../script.js';
+import { codes, idOf, namesOf, readCodes, replyCodes, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<CompleteRequest> = {
   ...RUN,
@@ -107,12 +107,12 @@ local function complete(key, ${namesOf(FIELDS)})
   writeRecord(key, record, leaseUntil)
   return record.state == 'v' and OVER or OK
 end
-${replyEach(FIELDS, 'complete')}
+${replyCodes(FIELDS, 'complete')}
 `;
 
 export const complete: RedisVerb<CompleteRequest, CompleteAnswer> = {
   fields: FIELDS,
   script: SCRIPT,
   id: idOf,
-  ...readEach(ANSWERS),
+  ...readCodes(ANSWERS),
 };

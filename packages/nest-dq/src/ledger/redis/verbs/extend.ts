@@ -1,7 +1,7 @@
 import type { ExtendAnswer, RunRef } from '../../requests.js';
 import { RUN } from '../parts/fields.js';
 import { RECORD } from '../parts/record.js';
-import { codes, idOf, namesOf, readEach, replyEach, type RedisVerb } from '../script.js';
+import { codes, idOf, namesOf, readCodes, replyCodes, type RedisVerb } from '../script.js';
 
 const ANSWERS: readonly ExtendAnswer[] = ['refused', 'ok', 'abort'];
 
@@ -29,8 +29,8 @@ local function extend(key, ${namesOf(RUN)})
   writeRecord(key, record)
   return record.abort and ABORT or OK
 end
-${replyEach(RUN, 'extend')}
+${replyCodes(RUN, 'extend')}
 `,
   id: idOf,
-  ...readEach(ANSWERS),
+  ...readCodes(ANSWERS),
 };

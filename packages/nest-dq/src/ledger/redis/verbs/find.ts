@@ -1,12 +1,15 @@
 import type { Schedule } from '../../requests.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
-import { forEachRequest, type RedisVerb } from '../script.js';
+import { replyEach, type RedisVerb } from '../script.js';
 
 /** What jobs are. */
 export const find: RedisVerb<string, Schedule | undefined> = {
   fields: {},
   script: `${SCHEDULES}
-${forEachRequest({}, 'pushSchedule(scheduleOf(readRecord(key)))')}
+local function find(key)
+  return valuesOf(scheduleOf(readRecord(key)))
+end
+${replyEach({}, 'find')}
 return reply
 `,
   id: (id) => id,

@@ -3,24 +3,22 @@ import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from '.
 import { letterName } from '../../rules/letter-name.js';
 import { GENERATIONS } from '../parts/generations.js';
 import { RECORD } from '../parts/record.js';
-import { forEachRequest, idOf, type Fields, type RedisVerb, type ScriptReply } from '../script.js';
+import { idOf, namesOf, replyEach, type Fields, type RedisVerb, type ScriptReply } from '../script.js';
 
 const READ = `
-local reply = { 1, us }
-
--- A letter as three: its name, its JSON text, its places; the texts are empty where there is none.
-local function push(name)
-  local found = name and call('HMGET', KEYS[2], name, name .. ':l') or { false }
-  local r = #reply
-  reply[r + 1], reply[r + 2], reply[r + 3] = name or '', found[1] or '', found[2] or ''
-  return found[1], found[2]
+-- A letter in a reply: its JSON text, its name, its places; or an empty text if there is none.
+local function valuesOf(name)
+  local found = name and call('HMGET', KEYS[2], name, name .. ':l') or {}
+  if not found[1] then return '' end
+  return found[1], name, found[2] or ''
 end
 `;
 
-/** What `push` has pushed. */
+/** Reads what `valuesOf` returned. */
 function readLetter(from: ScriptReply): Letter | undefined {
-  const [name, json, places] = [from.text(), from.text(), from.text()];
+  const json = from.text();
   if (json === '') return undefined;
+  const [name, places] = [from.text(), from.text()];
   const colon = name.lastIndexOf(':');
   // As `addLetter` in ../parts/record.ts writes it.
   const letter = JSON.parse(json) as Omit<Letter, 'id' | 'born' | 'places'>;
@@ -61,13 +59,14 @@ local function ranksBefore(died, name)
   end
   return low
 end
-${forEachRequest(
-  PAGE,
-  `local first = died and ranksBefore(died, name) or 0
+
+local function letters(key, ${namesOf(PAGE)})
+  local first = died and ranksBefore(died, name) or 0
   local names = call('ZREVRANGE', KEYS[1], first, first + limit)
-  reply[3] = #names > limit and 1 or 0
-  for n = 1, math.min(limit, #names) do push(names[n]) end`,
-)}
+  push(#names > limit and 1 or 0)
+  for n = 1, math.min(limit, #names) do push(valuesOf(names[n])) end
+end
+${replyEach(PAGE, 'letters')}
 return reply
 `,
   id: () => ':dead',
@@ -101,7 +100,10 @@ end
 export const letter: RedisVerb<LetterRef, Letter | undefined> = {
   fields: REF,
   script: `${RECORD}${NAMED}
-${forEachRequest(REF, 'push(nameOf(key, born))')}
+local function letter(key, born)
+  return valuesOf(nameOf(key, born))
+end
+${replyEach(REF, 'letter')}
 return reply
 `,
   id: idOf,
@@ -121,20 +123,20 @@ local function oweAll(record, places)
   end
   owe(record, record.due, mask, unknown)
 end
-${forEachRequest(
-  REF,
-  `local name = nameOf(key, born)
-  local letter, places = push(name)
-  if letter then
-    dropLetter(name)
-    local record = readRecord(key)
-    if record and record.state == 'x' and letterName(key, record.born) == name then
-      endRun(record, 'v')
-      oweAll(record, places)
-      writeRecord(key, record)
-    end
-  end`,
-)}
+
+local function discard(key, born)
+  local letter, name, places = valuesOf(nameOf(key, born))
+  if letter == '' then return '' end
+  dropLetter(name)
+  local record = readRecord(key)
+  if record and record.state == 'x' and letterName(key, record.born) == name then
+    endRun(record, 'v')
+    oweAll(record, places)
+    writeRecord(key, record)
+  end
+  return letter, name, places
+end
+${replyEach(REF, 'discard')}
 return reply
 `,
   id: idOf,
@@ -151,20 +153,17 @@ const BURIED: Fields<BuriedRequest> = {
 export const buried: RedisVerb<BuriedRequest, void> = {
   fields: BURIED,
   script: `${RECORD}
-${forEachRequest(
-  BURIED,
-  `local name = letterName(key, born)
-  if call('HEXISTS', KEYS[2], name) == 1 then
-    local known = call('HGET', KEYS[2], name .. ':l') or ''
-    for index, location in string.gmatch(places, ' (%d+)=(%S+)') do
-      if not string.find(known, ' ' .. index .. '=', 1, true) then
-        known = known .. ' ' .. index .. '=' .. location
-      end
-    end
-    call('HSET', KEYS[2], name .. ':l', known)
-  end`,
-)}
-return { 1, us }
+local function buried(key, ${namesOf(BURIED)})
+  local name = letterName(key, born)
+  if call('HEXISTS', KEYS[2], name) == 0 then return end
+  local known = call('HGET', KEYS[2], name .. ':l') or ''
+  for index, location in string.gmatch(places, ' (%d+)=(%S+)') do
+    if not string.find(known, ' ' .. index .. '=', 1, true) then known = known .. ' ' .. index .. '=' .. location end
+  end
+  call('HSET', KEYS[2], name .. ':l', known)
+end
+${replyEach(BURIED, 'buried')}
+return reply
 `,
   id: idOf,
   read: () => undefined,

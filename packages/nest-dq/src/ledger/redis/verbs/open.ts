@@ -1,7 +1,7 @@
 import type { OpenAnswer, OpenRequest, Refusal } from '../../requests.js';
 import { openingOf, OWED, PLACES, tableOf } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
-import { forEachRequest, idOf, namesOf, type Fields, type RedisVerb } from '../script.js';
+import { idOf, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const KNOWN: Fields<NonNullable<OpenRequest['known']>> = {
   generation: ({ generation }) => generation,
@@ -18,7 +18,7 @@ const FIELDS: Fields<OpenRequest> = {
   known: ({ known }) => known !== undefined && tableOf(KNOWN, known),
 };
 
-/** Asks for next generations. Replies for each: why it is refused, or an empty text; the present schedule; the generation, or 0. */
+/** Asks for next generations. Replies for each: why it is refused, or an empty text; the generation, or 0; the present schedule. */
 const SCRIPT = `${SCHEDULES}
 local function open(key, ${namesOf(FIELDS)})
   local by = opening.by
@@ -31,10 +31,10 @@ local function open(key, ${namesOf(FIELDS)})
   if not record and by == 'again' and now - opening.lastOk < DONE_TTL then
     record = madeAnew(opening.generation, opening.born, opening.due, opening.fence, opening.attempt)
   end
-  if not record then return 'unknown', nil, 0 end
+  if not record then return 'unknown', 0, '' end
   local present = scheduleOf(record)
   local why = refusal(record, opening)
-  if why then return why, present, 0 end
+  if why then return why, 0, valuesOf(present) end
   local generation = max(record.committed + 1, record.opened + 1, record.floor + 1, now)
   record.opened = generation
   -- A sign of life: the copies are about to be stored, and meanwhile nobody else may start.
@@ -43,15 +43,9 @@ local function open(key, ${namesOf(FIELDS)})
   count(record, generation, due, announced)
   local live = isLive(record)
   writeRecord(key, record)
-  return '', live and present or nil, generation
+  return '', generation, valuesOf(live and present)
 end
-${forEachRequest(
-  FIELDS,
-  `local why, present, generation = open(key, ${namesOf(FIELDS)})
-  push(why)
-  pushSchedule(present)
-  push(generation)`,
-)}
+${replyEach(FIELDS, 'open')}
 writeAll()
 return reply
 `;
@@ -62,8 +56,8 @@ export const open: RedisVerb<OpenRequest, OpenAnswer> = {
   id: idOf,
   read(from) {
     const why = from.text();
-    const present = readSchedule(from);
     const generation = from.number();
+    const present = readSchedule(from);
     return why === ''
       ? { kind: 'opened', generation, present }
       : { kind: 'refused', why: why as Refusal, present };

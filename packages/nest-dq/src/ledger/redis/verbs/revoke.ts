@@ -1,7 +1,7 @@
 import type { RevokeAnswer, RevokeRequest } from '../../requests.js';
 import { OWED } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
-import { codes, forEachRequest, idOf, namesOf, type Fields, type RedisVerb } from '../script.js';
+import { codes, idOf, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<RevokeRequest> = {
   born: ({ born = false }: { readonly born?: number | false }) => born,
@@ -20,7 +20,7 @@ local function revoke(key, ${namesOf(FIELDS)})
   local known = readRecord(key)
   local record = known or born and newRecord(born, born, due) or emptyRecord()
   local begun = record.fence > 0 and 1 or 0
-  if born and record.born ~= born then return UNKNOWN, begun, nil end
+  if born and record.born ~= born then return UNKNOWN, begun, '' end
   local state, committed, opened = record.state, record.committed, record.opened
   local isPending = not born and opened > committed and not voided(record, opened)
   -- A revoke by key covers every add that was opened before now; one by a reference none but its own, of which nothing that
@@ -29,7 +29,7 @@ local function revoke(key, ${namesOf(FIELDS)})
   keepAbortedAbove(record, record.floor)
   if state == 'd' or state == 'x' then
     writeRecord(key, record)
-    return isPending and REVOKED or state == 'd' and DONE or DEAD, begun, nil
+    return isPending and REVOKED or state == 'd' and DONE or DEAD, begun, ''
   end
   -- An end is remembered for DONE_TTL at least, so without a record this job was never claimed, unless it was due before
   -- that: then it may be done and forgotten, or wait in a backlog. No start from now on, in any case.
@@ -53,16 +53,10 @@ local function revoke(key, ${namesOf(FIELDS)})
   record.abort = (running or held) and (wasAsked or abort) or nil
   if committed == born then owe(record, due, mask, unknown) end
   writeRecord(key, record)
-  if running or held then return RUNNING, begun, revoked end
-  return ended == 'u' and UNKNOWN or REVOKED, begun, revoked
+  if running or held then return RUNNING, begun, valuesOf(revoked) end
+  return ended == 'u' and UNKNOWN or REVOKED, begun, valuesOf(revoked)
 end
-${forEachRequest(
-  FIELDS,
-  `local result, begun, schedule = revoke(key, ${namesOf(FIELDS)})
-  push(result)
-  push(begun)
-  pushSchedule(schedule)`,
-)}
+${replyEach(FIELDS, 'revoke')}
 writeAll()
 return reply
 `;

@@ -1,5 +1,5 @@
 import type { SettledCopies } from '../../requests.js';
-import { RECORD } from '../parts/record.js';
+import { RECORD, RECORDS_ONCE } from '../parts/record.js';
 import { idOf, localsOf, namesOf, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<SettledCopies> = {
@@ -13,18 +13,13 @@ const FIELDS: Fields<SettledCopies> = {
  * generations are settled. Claims take them along, behind their requests.
  */
 export function settleFrom(firstKey: string): string {
-  return `
-local records, changed = {}, {}
+  return `${RECORDS_ONCE}
 for i = ${firstKey}, #KEYS do
   local key = KEYS[i]${localsOf(FIELDS)}
-  local record = records[key]
-  if record == nil then
-    record = readRecord(key) or false
-    records[key] = record
-  end
-  if record and settle(record, ${namesOf(FIELDS)}) then changed[key] = record end
+  local record = readRecord(key)
+  if record and settle(record, ${namesOf(FIELDS)}) then writeRecord(key, record) end
 end
-for key, record in pairs(changed) do writeRecord(key, record) end
+writeAll()
 `;
 }
 
