@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
 import { startRedis, type RedisServer } from 'test-servers';
+import { inTimeFor } from '../support/fast-check.js';
 import { kindOf, KINDS } from './fuzz/answer-kinds.js';
 import { Asking, RARE, step, type Step } from './fuzz/steps.js';
 import { TwinLedgers } from './fuzz/twin-ledgers.js';
@@ -11,6 +12,8 @@ import { TwinLedgers } from './fuzz/twin-ledgers.js';
 const { LEDGER_FUZZ_SEEDS: seeds = '3', LEDGER_FUZZ_SEED: only, LEDGER_FUZZ_PATH: path } = process.env;
 const SEEDS = only === undefined ? Array.from({ length: Number(seeds) }, (_, i) => i + 1) : [Number(only)];
 const RUNS = 40;
+/** Milliseconds. */
+const LIMIT = 300_000;
 const STEPS = { minLength: 1, maxLength: 50, size: 'max' } as const;
 
 let server: RedisServer;
@@ -55,9 +58,14 @@ it.each(SEEDS)(
   'the rules and the scripts agree: seed %i',
   async (seed) => {
     const more = path === undefined ? { examples: RARE.map((steps) => [steps] as [Step[]]) } : { path };
-    await fc.assert(fc.asyncProperty(fc.array(step, STEPS), play), { seed, numRuns: RUNS, ...more });
+    await fc.assert(fc.asyncProperty(fc.array(step, STEPS), play), {
+      seed,
+      numRuns: RUNS,
+      ...inTimeFor(LIMIT),
+      ...more,
+    });
   },
-  300_000,
+  LIMIT,
 );
 
 it('every kind of answer was reached', () => {

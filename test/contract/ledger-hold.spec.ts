@@ -59,9 +59,9 @@ everyLedger((jobs) => {
 
   it('is spared where its lease ended while its process was cut off', async () => {
     await replace();
-    await jobs.harness.overwrite(jobs.tubeName, 'job', { holdEnd: nowMs() - 100 });
-    const successor = copy({ generation: next, token: 'b' });
     const since = nowMs() - 1_000;
+    await jobs.harness.overwrite(jobs.tubeName, 'job', { holdEnd: since + 900 });
+    const successor = copy({ generation: next, token: 'b' });
     await expect(jobs.tube.claim([successor], [], since)).resolves.toMatchObject([
       { kind: 'busy', ms: 1_000 },
     ]);

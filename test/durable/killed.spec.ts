@@ -29,16 +29,16 @@ describe('what is killed at any instant', () => {
     'has lost nothing that it acknowledged, and brings nothing back: a node',
     async () => {
       const expected = new ExpectedJobs();
-      for (let round = 0; round < KILLS; round++) {
+      const { acknowledged } = expected;
+      // Enough to have been killed in the midst of something: on a slow machine this takes more rounds.
+      const isEnough = () => acknowledged.puts > KILLS && acknowledged.changes > KILLS;
+      for (let round = 0; round < KILLS || !isEnough(); round++) {
         const args = [join(dir, 'data'), String(expected.lastId), `r${round}`];
         const killedAfter = Math.random() * LONGEST;
         await run(program('node-process.mjs'), args, output(), { killedAfter }, (line) =>
           expected.take(line),
         );
       }
-      // Enough to have been killed in the midst of something.
-      expect(expected.acknowledged.puts).toBeGreaterThan(KILLS);
-      expect(expected.acknowledged.changes).toBeGreaterThan(KILLS);
     },
     KILLS * 10_000,
   );
@@ -47,16 +47,16 @@ describe('what is killed at any instant', () => {
     'has lost nothing that it acknowledged, and brings nothing back: an application',
     async () => {
       const expected = new ExpectedAppJobs();
-      for (let round = 0; round < APP_KILLS; round++) {
+      const { acknowledged } = expected;
+      const isEnough = () =>
+        acknowledged.adds > APP_KILLS && acknowledged.revokes > 0 && acknowledged.ends > 0;
+      for (let round = 0; round < APP_KILLS || !isEnough(); round++) {
         const receipts = join(dir, 'receipts.json');
         await writeFile(receipts, JSON.stringify(expected.receipts));
         const args = [join(dir, 'data'), receipts];
         const killedAfter = Math.random() * 2 * LONGEST;
         await run(program('app-process.mjs'), args, output(), { killedAfter }, (line) => expected.take(line));
       }
-      expect(expected.acknowledged.adds).toBeGreaterThan(APP_KILLS);
-      expect(expected.acknowledged.revokes).toBeGreaterThan(0);
-      expect(expected.acknowledged.ends).toBeGreaterThan(0);
     },
     APP_KILLS * 20_000,
   );

@@ -1,4 +1,5 @@
 import type { Parameters } from 'fast-check';
+import { inTimeFor } from '../../support/fast-check.js';
 
 /** More of them, others, or one again: WIRE_RUNS=1000 WIRE_SEED=5 WIRE_PATH=0:2:1 npm test, as the failure says. */
 const { WIRE_RUNS: runs, WIRE_SEED: seed = '1', WIRE_PATH: path } = process.env;
@@ -7,9 +8,7 @@ export function runsOf<T>(usual: number): Parameters<T> {
   return {
     numRuns: Number(runs ?? usual),
     seed: Number(seed),
-    // or else Jest ends a long search for the smallest failure without a word
-    interruptAfterTimeLimit: LIMIT - 60_000,
-    markInterruptAsFailure: true,
+    ...inTimeFor(LIMIT),
     ...(path !== undefined && { path }),
   };
 }

@@ -38,7 +38,7 @@ export class Side {
     await eventually(line, async () => (await this.ask('stats')).includes(`\n${line}\n`));
   }
 
-  /** The text that a command is answered by; whatever clients sent before was read before. */
+  /** The text that a command is answered by. What clients sent before was read before, if it was answered. */
   ask(command: string): Promise<string> {
     return this.observer.ask(command);
   }
