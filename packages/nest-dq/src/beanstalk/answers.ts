@@ -57,7 +57,4 @@ export const answers = {
 
   stats,
   statsOrNotFound,
-
-  /** None comes: the server closes the connection. */
-  quit: (() => undefined) satisfies Answer<never>,
 };

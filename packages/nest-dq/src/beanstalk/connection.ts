@@ -31,13 +31,11 @@ export class Connection {
   maxJobSize = 65_535;
 
   private readonly pipeline: Pipeline;
-  private readonly deadline: number;
   private used = 'default';
 
   /** From now on the stream belongs to the connection. It may still be connecting. */
-  constructor(stream: Duplex, options: ConnectionOptions) {
-    this.deadline = options.deadline ?? 500;
-    this.pipeline = new Pipeline(stream, { ...options, deadline: this.deadline });
+  constructor(stream: Duplex, { clock, deadline = 500, onClose }: ConnectionOptions) {
+    this.pipeline = new Pipeline(stream, clock, deadline, onClose);
   }
 
   get closed(): boolean {
@@ -73,11 +71,11 @@ export class Connection {
       if (typeof use !== 'string') return this.pipeline.send(use, answers.put, done);
       this.use(tube, use);
     }
-    this.pipeline.send(command, answers.put, done, this.deadline, body);
+    this.pipeline.send(command, answers.put, done, undefined, body);
   }
 
   reserveWithTimeout(seconds: number, done: Done<Reserved | 'TIMED_OUT' | 'DEADLINE_SOON'>): void {
-    const allowance = this.deadline + seconds * 1_000;
+    const allowance = this.pipeline.deadline + seconds * 1_000;
     this.pipeline.send(commands.reserveWithTimeout(seconds), answers.reserveWithTimeout, done, allowance);
   }
 

@@ -1,22 +1,15 @@
 import type { Duplex } from 'node:stream';
 import { inWords } from '../errors.js';
 import type { Clock } from '../time/clock.js';
-import { type Answer, answers } from './answers.js';
+import { WakeTimer } from '../time/wake-timer.js';
+import type { Answer } from './answers.js';
 import { BeanstalkError, type BeanstalkErrorCode } from './codec/beanstalk-error.js';
 import { type Command, commands } from './codec/commands.js';
-import { DeadlineTimer } from './deadline-timer.js';
 import { type Body, Outbox } from './outbox.js';
 import { type Reply, ReplyParser, type ReplyWord } from './codec/reply-parser.js';
 
 /** Called exactly once, and never before the method that took it has returned. There is a `value` unless there is an `error`. */
 export type Done<T> = (error: BeanstalkError | undefined, value: T) => void;
-
-export interface PipelineOptions {
-  readonly clock: Clock;
-  /** Milliseconds. */
-  readonly deadline: number;
-  readonly onClose?: (reason: BeanstalkError) => void;
-}
 
 type Refusal = ReplyWord & BeanstalkErrorCode;
 
@@ -63,13 +56,16 @@ export class Pipeline {
 
   /** Since when the oldest command is the oldest, and sent. */
   private since = 0;
-  private readonly timer: DeadlineTimer;
+  private readonly timer: WakeTimer;
 
   constructor(
     private readonly stream: Duplex,
-    private readonly options: PipelineOptions,
+    private readonly clock: Clock,
+    /** Milliseconds until the reply must be there, unless a command has its own. */
+    readonly deadline: number,
+    private readonly onClose?: (reason: BeanstalkError) => void,
   ) {
-    this.timer = new DeadlineTimer(options.clock, this.deadline, this.missed);
+    this.timer = new WakeTimer(clock, () => this.checkDeadline());
     this.connecting = (stream as { connecting?: boolean }).connecting === true;
     if (this.connecting) stream.once('connect', () => (this.connecting = false));
     (stream as { setNoDelay?: () => void }).setNoDelay?.();
@@ -81,14 +77,8 @@ export class Pipeline {
     stream.on('close', () => this.onEnd('the connection was closed'));
   }
 
-  /** `allowance`: milliseconds until the reply must be there. */
-  send<T>(
-    command: Command,
-    answer: Answer<T>,
-    done: Done<T>,
-    allowance = this.options.deadline,
-    body?: Body,
-  ): void {
+  /** `allowance`: the command's own deadline. */
+  send<T>(command: Command, answer: Answer<T>, done: Done<T>, allowance = this.deadline, body?: Body): void {
     if (typeof command !== 'string') return this.failLater(done, command);
     if (this.reason !== undefined || this.quitting) {
       return this.failLater(done, closedBy(this.reason ?? new BeanstalkError('CLOSED', 'quit'), false));
@@ -97,13 +87,13 @@ export class Pipeline {
     if (this.tail === undefined) this.head = awaited;
     else this.tail.next = awaited;
     this.tail = awaited;
-    if (this.unsent++ === 0) this.options.clock.next(this.flush);
+    if (this.unsent++ === 0) this.clock.next(this.flush);
     this.outbox.add(command, body);
   }
 
   /** The server answers by closing. Earlier commands are still answered, later ones are refused. */
   quit(): void {
-    this.send(commands.quit(), answers.quit, ignored);
+    this.send(commands.quit(), noAnswer, noAnswer);
     this.quitting = true;
   }
 
@@ -125,17 +115,16 @@ export class Pipeline {
     for (let awaited = first; awaited !== undefined; awaited = awaited.next, place++) {
       this.call(awaited.done, awaited === culprit ? reason : place < transmitted ? maybe : never);
     }
-    const { onClose } = this.options;
-    if (onClose !== undefined) this.call(onClose, reason);
+    if (this.onClose !== undefined) this.call(this.onClose, reason);
   }
 
   private readonly flush = (): void => {
     if (this.reason !== undefined) return;
-    if (this.sent === 0) this.since = this.options.clock.now();
+    if (this.sent === 0) this.since = this.clock.now();
     this.sent += this.unsent;
     this.unsent = 0;
     this.outbox.sendTo(this.stream);
-    this.timer.watch();
+    this.timer.at(this.dueAt);
   };
 
   private readonly onData = (chunk: Buffer): void => {
@@ -147,8 +136,8 @@ export class Pipeline {
       this.take(reply);
     }
     if (this.reason !== undefined || this.head === before) return;
-    this.since = this.options.clock.now();
-    this.timer.watch();
+    this.since = this.clock.now();
+    this.timer.at(this.dueAt);
   };
 
   private nextReply(): Reply | undefined {
@@ -202,7 +191,7 @@ export class Pipeline {
   }
 
   private failLater<T>(done: Done<T>, error: BeanstalkError): void {
-    this.options.clock.next(() => (done as (error: BeanstalkError) => void)(error));
+    this.clock.next(() => (done as (error: BeanstalkError) => void)(error));
   }
 
   /** An error that a callback throws becomes an uncaught exception. The callbacks behind it are still called. */
@@ -214,16 +203,26 @@ export class Pipeline {
     try {
       done(error, value as never);
     } catch (thrown) {
-      this.options.clock.next(() => {
+      this.clock.next(() => {
         throw thrown;
       });
     }
   }
 
-  private readonly deadline = (): number =>
-    this.sent === 0 || this.head === undefined ? Infinity : this.since + this.head.allowance;
+  /** When the next reply must be there, by `clock.now()`; Infinity if none is awaited. */
+  private get dueAt(): number {
+    return this.sent === 0 || this.head === undefined ? Infinity : this.since + this.head.allowance;
+  }
 
-  private readonly missed = (): void => {
+  /** Each reply moves the deadline on, and the timer stays: where it wakes too early, it is set again for the rest. */
+  private checkDeadline(): void {
+    const { clock } = this;
+    if (clock.now() < this.dueAt) return this.timer.at(this.dueAt);
+    // The reply may be waiting in the socket behind a blocked event loop: read it first.
+    clock.soon(() => (clock.now() < this.dueAt ? this.timer.at(this.dueAt) : this.missed()));
+  }
+
+  private missed(): void {
     const { line, allowance } = this.head ?? { line: '', allowance: 0 };
     const what = this.connecting ? 'no connection for' : 'no reply to';
     this.giveUp(
@@ -231,7 +230,7 @@ export class Pipeline {
         unknown: !this.connecting,
       }),
     );
-  };
+  }
 }
 
 function refused(code: Refusal, command: string): BeanstalkError {
@@ -248,5 +247,5 @@ function closedBy(reason: BeanstalkError, unknown: boolean): BeanstalkError {
   });
 }
 
-/** Nobody waits for a quit: `onClose` tells how it ended. */
-function ignored(): void {}
+/** To a quit the server closes the connection, and `onClose` tells it. */
+function noAnswer(): undefined {}
