@@ -3,7 +3,7 @@ import type { Alarms, Sleeper } from './alarms.js';
 import type { Command } from './command-parser.js';
 import { Heap } from '../structures/heap.js';
 import { jobStats, nodeStats, tubeList, tubeStats, type NodeFacts } from './stats.js';
-import { dueBefore, removeTube, type Job, type Reserver, type Tube } from './tubes.js';
+import { dueBefore, type Job, type Reserver, type Tube } from './tubes.js';
 
 /** Milliseconds. So long before the time to run of a held job is over, a reserve is answered DEADLINE_SOON. */
 const SAFETY_MARGIN = 1000;
@@ -28,6 +28,7 @@ export class Client implements Reserver, Sleeper {
   isWorker = false;
 
   private used: Tube;
+  /** In beanstalkd's order of listing, as `Tubes.all`. */
   readonly watched: Tube[] = [];
   /** Until when a reserve waits, by Clock.now; undefined: none does. */
   private waitsUntil: number | undefined;
@@ -232,7 +233,8 @@ export class Client implements Reserver, Sleeper {
   }
 
   private unwatch(tube: Tube): void {
-    removeTube(this.watched, tube);
+    const last = this.watched.pop()!;
+    if (last !== tube) this.watched[this.watched.indexOf(tube)] = last;
     tube.watching--;
     this.node.store.dropTubeIfUnused(tube);
   }

@@ -6,7 +6,7 @@ import { InProcessNode } from './in-process-node.js';
 let node: InProcessNode;
 
 const folder = restartsOnDisk(async (disk, clock) => {
-  node = new InProcessNode(clock, {}, disk);
+  node = new InProcessNode(clock, disk);
   await node.load();
   return () => node.close();
 });

@@ -9,7 +9,7 @@ import { Disk } from '../disk/disk.js';
 import { DqError, unknownName, wrongValue } from '../errors.js';
 import { systemClock } from '../time/clock.js';
 import { parseDuration, type Duration } from '../time/duration.js';
-import { InProcessNode } from './in-process-node.js';
+import { DEFAULT_MAX_JOB_SIZE, InProcessNode } from './in-process-node.js';
 import { Listener, type ListenAddress, type ListenOptions } from './listener.js';
 
 export type { ListenAddress, ListenOptions };
@@ -31,7 +31,6 @@ export interface EmbeddedNodeOptions {
 }
 
 const OPTIONS = ['dir', 'patience', 'maxJobSize', 'warn'];
-const MAX_JOB_SIZE = 65_535;
 /** beanstalkd's own limit of -z. */
 const LARGEST_JOB_SIZE = 2 ** 30;
 
@@ -43,7 +42,8 @@ export class EmbeddedNode {
   private readonly listeners = new Set<Listener>();
   private closing: Promise<void> | undefined;
 
-  private readonly ends: Promise<void>;
+  /** Resolves when the node was closed; rejects with `DQ_DISK` when it closed by itself, as its folder cannot be written. */
+  readonly closed: Promise<void>;
   private hasEnded: () => void = () => undefined;
 
   private constructor(
@@ -51,10 +51,10 @@ export class EmbeddedNode {
     private readonly disk: Disk | undefined,
     private readonly warn: (message: string) => void,
   ) {
-    this.ends = new Promise((resolve, reject) => {
+    this.closed = new Promise((resolve, reject) => {
       this.hasEnded = () => (disk?.failure ? reject(disk.failure) : resolve());
     });
-    this.ends.catch(() => undefined); // only callers of `closed` see it
+    this.closed.catch(() => undefined); // only those who ask for it see it
     disk?.onFailure(() => void this.close());
   }
 
@@ -64,16 +64,14 @@ export class EmbeddedNode {
    */
   static async open(options: EmbeddedNodeOptions = {}): Promise<EmbeddedNode> {
     const { dir, patience, maxJobSize, warn } = resolve(options);
-    const settings = { maxJobSize };
-    if (dir === undefined) return new EmbeddedNode(new InProcessNode(systemClock, settings), undefined, warn);
-    const disk = await Disk.open(dir, systemClock, { patience, warn });
-    if (disk.warning !== undefined) warn(disk.warning);
+    const disk = dir === undefined ? undefined : await Disk.open(dir, systemClock, { patience, warn });
+    if (disk?.warning !== undefined) warn(disk.warning);
     try {
-      const node = new InProcessNode(systemClock, settings, disk);
+      const node = new InProcessNode(systemClock, disk, maxJobSize);
       await node.load();
       return new EmbeddedNode(node, disk, warn);
     } catch (error) {
-      await disk.close();
+      await disk?.close();
       throw error;
     }
   }
@@ -81,11 +79,6 @@ export class EmbeddedNode {
   /** The folder that keeps the jobs, as a full path; undefined: they are in memory. */
   get dir(): string | undefined {
     return this.disk?.dir;
-  }
-
-  /** Resolves when the node was closed; rejects with `DQ_DISK` when it closed by itself, as its folder cannot be written. */
-  get closed(): Promise<void> {
-    return this.ends;
   }
 
   /** A new connection, as a connected socket would be. From a closed node it fails with the error `DQ_CLOSED`. */
@@ -100,10 +93,7 @@ export class EmbeddedNode {
   async listen(options: ListenOptions = {}): Promise<ListenAddress> {
     this.refuseClosed();
     const { node, warn } = this;
-    const listener = await Listener.open(options, {
-      warn,
-      serve: (stream) => node.serve(stream),
-    });
+    const listener = await Listener.open(options, (stream) => node.serve(stream), warn);
     this.listeners.add(listener);
     if (this.closing) await listener.close();
     this.refuseClosed();
@@ -142,7 +132,12 @@ export class EmbeddedNode {
 function resolve(options: EmbeddedNodeOptions) {
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
   if (unknown !== undefined) throw unknownName('DQ_CONFIG', `option \`${unknown}\``, OPTIONS);
-  const { dir, patience = DEFAULT_PATIENCE, maxJobSize = MAX_JOB_SIZE, warn = () => undefined } = options;
+  const {
+    dir,
+    patience = DEFAULT_PATIENCE,
+    maxJobSize = DEFAULT_MAX_JOB_SIZE,
+    warn = () => undefined,
+  } = options;
   if ('dir' in options && (typeof dir !== 'string' || dir === ''))
     throw wrongValue('DQ_CONFIG', '`dir`', dir, 'the path of a folder');
   if (!Number.isInteger(maxJobSize) || maxJobSize < 1 || maxJobSize > LARGEST_JOB_SIZE) {

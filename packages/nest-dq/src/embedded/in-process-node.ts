@@ -11,15 +11,10 @@ import { duplexPair } from './duplex-pair.js';
 import { DurableJobs } from './durable-jobs.js';
 import { JobStore } from './job-store.js';
 import { Session, type SessionNode } from './session.js';
-import { Usage } from './stats.js';
 import { TimeShares } from './time-shares.js';
 
-export interface NodeSettings {
-  /** Bytes of the largest body, without its CRLF. @default 65535 */
-  maxJobSize?: number;
-}
-
-const MAX_JOB_SIZE = 65_535;
+/** Bytes. */
+export const DEFAULT_MAX_JOB_SIZE = 65_535;
 
 /**
  * A node that speaks beanstalkd 1.12's protocol and lives in this process. Its jobs are in memory, and gone with the
@@ -31,8 +26,6 @@ export class InProcessNode implements SessionNode {
   /** Hex, new for each node; `id` in `stats`. A job's id is unique within one instance only. */
   readonly instance = randomBytes(8).toString('hex');
   readonly startedAt: number;
-  readonly usage: Usage;
-  readonly maxJobSize: number;
   readonly store: JobStore;
   readonly alarms = new Alarms<Client>();
   readonly shares: TimeShares;
@@ -52,14 +45,13 @@ export class InProcessNode implements SessionNode {
 
   constructor(
     readonly clock: Clock,
-    { maxJobSize = MAX_JOB_SIZE }: NodeSettings = {},
     /** To be opened, and then the node loaded, before anybody connects; to be closed after the node. */
     readonly disk?: Disk,
+    /** Bytes of the largest body, without its CRLF. */
+    readonly maxJobSize = DEFAULT_MAX_JOB_SIZE,
   ) {
     this.isLoaded = !disk;
     this.startedAt = clock.now();
-    this.usage = new Usage(clock);
-    this.maxJobSize = maxJobSize;
     this.durable = disk && new DurableJobs(disk, clock);
     this.store = new JobStore(clock, this.durable);
     this.shares = new TimeShares(clock);

@@ -24,12 +24,8 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** What a listener needs of its node. */
-export interface ListenerHost {
-  readonly warn: (message: string) => void;
-  /** Serves a connection, and gives how to end it: with the replies so far, and within a second. */
-  serve(stream: Duplex): { close(): void };
-}
+/** Serves a connection, and gives how to end it: with the replies so far, and within a second. */
+type Serve = (stream: Duplex) => { close(): void };
 
 const DEFAULTS = { port: 11_300, host: '127.0.0.1', maxConnections: 1_024 };
 /** Bytes that a socket holds before a session waits with further replies. */
@@ -50,7 +46,8 @@ export class Listener {
 
   private constructor(
     private readonly server: Server,
-    private readonly host: ListenerHost,
+    private readonly serve: Serve,
+    private readonly warn: (message: string) => void,
   ) {
     server.on('connection', (socket) => this.accept(socket));
     server.on('drop', () =>
@@ -59,7 +56,11 @@ export class Listener {
   }
 
   /** `DQ_CONFIG` for a wrong value, `DQ_LISTEN` where it cannot listen. */
-  static async open(options: ListenOptions, host: ListenerHost): Promise<Listener> {
+  static async open(
+    options: ListenOptions,
+    serve: Serve,
+    warn: (message: string) => void,
+  ): Promise<Listener> {
     const { maxConnections, ...where } = resolve(options);
     const server = createServer({
       allowHalfOpen: true, // a client that has ended its input still gets the replies
@@ -68,7 +69,7 @@ export class Listener {
       highWaterMark: HIGH_WATER_MARK,
     });
     server.maxConnections = maxConnections;
-    const listener = new Listener(server, host);
+    const listener = new Listener(server, serve, warn);
     try {
       await once(server.listen(where), 'listening');
     } catch (error) {
@@ -100,7 +101,7 @@ export class Listener {
 
   private accept(socket: Socket): void {
     socket.on('error', () => undefined); // its 'close' follows, and says as much: the client is gone
-    const session = this.host.serve(socket);
+    const session = this.serve(socket);
     this.sessions.add(session);
     socket.on('close', () => {
       this.sessions.delete(session);
@@ -110,7 +111,7 @@ export class Listener {
 
   /** Warns once until a connection ends, as clients that are refused mostly try again at once. */
   private refuse(why: string): void {
-    if (!this.isFull) this.host.warn(`a connection to ${textOf(this.address)} was refused: ${why}`);
+    if (!this.isFull) this.warn(`a connection to ${textOf(this.address)} was refused: ${why}`);
     this.isFull = true;
   }
 }

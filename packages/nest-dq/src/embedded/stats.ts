@@ -9,15 +9,12 @@ const VERSION = '1.12';
 
 /** None of it changes while a process lives, and each costs a system call. */
 const MACHINE = { hostname: hostname(), os: osVersion(), platform: machine() };
-/** Milliseconds for which the processor time is not asked again. */
-const USAGE_LASTS = 10;
 
 /** What `stats` tells of a node. Times are by `Clock.now`. */
 export interface NodeFacts {
   readonly instance: string;
   readonly clock: Clock;
   readonly startedAt: number;
-  readonly usage: Usage;
   readonly maxJobSize: number;
   readonly isDraining: boolean;
   readonly store: JobStore;
@@ -33,31 +30,12 @@ interface ClientFacts {
   readonly isWaiting: boolean;
 }
 
-/** The processor time of this process, cached: a client may ask for `stats` without end. */
-export class Usage {
-  private usage = process.cpuUsage();
-  private askedAt: number;
-
-  constructor(private readonly clock: Clock) {
-    this.askedAt = clock.now();
-  }
-
-  get(): NodeJS.CpuUsage {
-    const now = this.clock.now();
-    if (now >= this.askedAt + USAGE_LASTS) {
-      this.usage = process.cpuUsage();
-      this.askedAt = now;
-    }
-    return this.usage;
-  }
-}
-
 type Entries = readonly (readonly [key: string, value: string | number])[];
 
 export function nodeStats(facts: NodeFacts): string {
   const { store, commands, clients } = facts;
   const { all: tubes } = store.tubes;
-  const { user, system } = facts.usage.get();
+  const { user, system } = process.cpuUsage();
   const count = (verb: Verb) => [`cmd-${verb}`, commands[verb] ?? 0] as const;
   const sum = (of: (tube: Tube) => number) => tubes.reduce((total, tube) => total + of(tube), 0);
   const clientsThat = (is: keyof ClientFacts) => clients.filter((client) => client[is]).length;

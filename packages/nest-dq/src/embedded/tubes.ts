@@ -53,6 +53,8 @@ const URGENT_BELOW = 1024;
 export class Tube implements Sleeper {
   heapIndex = -1;
   wakeAt = Infinity;
+  /** Its index among all tubes. */
+  place = 0;
 
   readonly ready = new Heap<Job>(readyBefore);
   readonly delayed = new Heap<Job>(dueBefore);
@@ -110,7 +112,7 @@ export function dueBefore(a: Job, b: Job): boolean {
 
 /** All tubes that exist: `default`, and those that are used, watched or hold a job. */
 export class Tubes {
-  /** In beanstalkd's order of listing. */
+  /** In beanstalkd's order of listing: the last takes the place of one that leaves. */
   readonly all: Tube[] = [];
   private readonly byName = new Map<string, Tube>();
   readonly default = this.findOrMake('default');
@@ -124,7 +126,7 @@ export class Tubes {
     if (found) return found;
     const tube = new Tube(name);
     this.byName.set(name, tube);
-    this.all.push(tube);
+    tube.place = this.all.push(tube) - 1;
     return tube;
   }
 
@@ -132,13 +134,11 @@ export class Tubes {
   dropIfUnused(tube: Tube): boolean {
     if (tube.using > 0 || tube.watching > 0 || tube.jobs > 0 || tube === this.default) return false;
     this.byName.delete(tube.name);
-    removeTube(this.all, tube);
+    const last = this.all.pop()!;
+    if (last !== tube) {
+      this.all[tube.place] = last;
+      last.place = tube.place;
+    }
     return true;
   }
-}
-
-/** As beanstalkd does: the last takes the place of one that leaves. */
-export function removeTube(tubes: Tube[], tube: Tube): void {
-  const last = tubes.pop()!;
-  if (last !== tube) tubes[tubes.indexOf(tube)] = last;
 }

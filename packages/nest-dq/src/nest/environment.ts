@@ -64,7 +64,7 @@ function inProcess(settings: ResolvedOptions, clock: Clock): Backend {
   const { folder, logger } = settings;
   const warn = (message: string) => void logger.warn(message);
   const disk = folder && new Disk(folder.dir, clock, { patience: folder.patience, warn });
-  const node = new InProcessNode(clock, {}, disk);
+  const node = new InProcessNode(clock, disk);
   const ledger = new MemoryLedger({ settings, clock }, disk);
   return {
     cluster: new Cluster([new ClusterNode('embedded', () => node.dial(), clock)], settings),
