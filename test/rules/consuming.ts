@@ -150,8 +150,8 @@ export const CONSUMING: readonly Rule[] = [
       ].flatMap((title) =>
         unit('consumer/tube-consumer-ledger.spec.ts', title, [
           'consumer/reserve/reserver.ts',
-          'return this.isStopped || this.context.gate.suspended;',
-          'return this.isStopped;',
+          'return this.stopped || this.context.gate.suspended;',
+          'return this.stopped;',
         ]),
       ),
     ],

@@ -4,7 +4,7 @@ import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { ConsumerNode } from '../src/consumer/reserve/consumer-node.js';
 import type { Delivery, Taker } from '../src/consumer/reserve/delivery.js';
 import { LogWrites } from '../src/consumer/reserve/log-writes.js';
-import type { SharedLanes, SharedLanesOfNodes } from '../src/consumer/reserve/shared-lanes.js';
+import type { SharedLanes } from '../src/consumer/reserve/shared-lanes.js';
 import type { ConsumerReport } from '../src/consumer/report.js';
 import { JobEnvelope } from '../src/copies/formats/dq1.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
@@ -76,7 +76,7 @@ export class BusyTube {
       return this.early;
     },
     roomLeft: () => void this.roomsLeft++,
-    lost: (deliveries) => this.lost.push(...deliveries),
+    lost: (delivery) => this.lost.push(delivery),
   };
 
   constructor() {
@@ -112,7 +112,7 @@ export class BusyTube {
       close: () => Promise.resolve(),
       touchAll: () => undefined,
     } as unknown as SharedLanes;
-    const sharedLanes = { of: () => nothingShared } as unknown as SharedLanesOfNodes;
+    const sharedLanes = new Map([[on, nothingShared]]);
     return new ConsumerNode({ tube: TUBE, storedAs: TUBE, clock, report, sharedLanes }, on, this.taker);
   }
 

@@ -2,7 +2,7 @@ import { Connection, type Stats } from '../src/beanstalk/connection.js';
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { Cluster } from '../src/cluster/cluster.js';
 import { resolveHandlerOptions } from '../src/consumer/run/handler-settings.js';
-import { SharedLanesOfNodes } from '../src/consumer/reserve/shared-lanes.js';
+import { sharedLanesTo } from '../src/consumer/reserve/shared-lanes.js';
 import { TubeConsumer } from '../src/consumer/tube-consumer.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
 import type { HandlerMethod, HandlerOptions, JobOptions, JobReceipt } from '../src/api/job.js';
@@ -140,7 +140,8 @@ export class ConsumingProcess {
   prepare(handler: HandlerMethod, options: HandlerOptions = {}): TubeConsumer {
     const { clock, lease } = this.world;
     const report = textReport(this.reports);
-    const parts = { ...this.parts, report, sharedLanes: new SharedLanesOfNodes(clock, report) };
+    const sharedLanes = sharedLanesTo(this.cluster.nodes, clock, report);
+    const parts = { ...this.parts, report, sharedLanes };
     const handling = resolveHandlerOptions(options);
     this.consumer = new TubeConsumer('tube', handler, handling, { ...SETTINGS, lease }, parts);
     return this.consumer;

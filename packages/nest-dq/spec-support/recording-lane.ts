@@ -1,7 +1,7 @@
 import { BeanstalkError } from '../src/beanstalk/codec/beanstalk-error.js';
 import type { Connection, Reserved } from '../src/beanstalk/connection.js';
 import type { ClusterNode } from '../src/cluster/cluster-node.js';
-import { Delivery } from '../src/consumer/reserve/delivery.js';
+import { Delivery, type Taker } from '../src/consumer/reserve/delivery.js';
 import { Lane, type LaneEvents } from '../src/consumer/reserve/lane.js';
 import { LogWrites } from '../src/consumer/reserve/log-writes.js';
 import { JobEnvelope } from '../src/copies/formats/dq1.js';
@@ -66,7 +66,6 @@ export function recordingLane(events: Partial<LaneEvents> & { readonly full?: bo
     opened: () => undefined,
     refused: () => undefined,
     freed: () => undefined,
-    lost: () => undefined,
     releaseBuried: () => undefined,
     full: false,
     postponed: () => undefined,
@@ -86,16 +85,22 @@ let made = 0;
 /** A delivery that its lane holds; due at 1,000, primary and without a payload unless told otherwise. */
 export function heldDelivery(
   lane: Lane,
-  header: Partial<CopyHeader> & { copyId?: string } = {},
+  header: Partial<CopyHeader> & { copyId?: string; taker?: Partial<Taker> } = {},
   content: Content = { type: 'void', bytes: Buffer.alloc(0) },
 ): Delivery {
-  const { copyId = String(++made), index = 0, siblings = [], ...rest } = header;
+  const {
+    copyId = String(++made),
+    index = 0,
+    siblings = [],
+    taker = { lost: () => undefined },
+    ...rest
+  } = header;
   const job = { id: `job-${copyId}`, due: 1_000, generation: 0, copies: 3, priority: 1, ...rest };
   const body = copyBody(new JobEnvelope(job, content), index, siblings);
   const node = { endpoint: 'node' } as ClusterNode;
   const envelope = unwrap(body);
   if (typeof envelope === 'string') throw new Error(`the header given is none: ${envelope}`);
-  const delivery = new Delivery(node, lane, copyId, body, envelope, undefined as never);
+  const delivery = new Delivery(node, lane, copyId, body, envelope, taker as Taker);
   lane.hold(delivery);
   return delivery;
 }

@@ -3,7 +3,7 @@ import { Connection, type Stats } from '../src/beanstalk/connection.js';
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { ConsumerNode } from '../src/consumer/reserve/consumer-node.js';
 import type { Delivery } from '../src/consumer/reserve/delivery.js';
-import { SharedLanesOfNodes } from '../src/consumer/reserve/shared-lanes.js';
+import { sharedLanesTo } from '../src/consumer/reserve/shared-lanes.js';
 import type { ConsumerReport } from '../src/consumer/report.js';
 import { JobEnvelope } from '../src/copies/formats/dq1.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
@@ -29,7 +29,7 @@ export class SharedTubes {
   private readonly server = new InProcessNode(this.clock);
   private readonly node = new ClusterNode('node', () => this.dial(), this.clock);
   private readonly report = { nodeTrouble: () => undefined } as unknown as ConsumerReport;
-  private readonly sharedLanes = new SharedLanesOfNodes(this.clock, this.report);
+  private readonly sharedLanes = sharedLanesTo([this.node], this.clock, this.report);
   private readonly other = new Connection(this.server.dial(), { clock: this.clock, deadline: 1e12 });
   private readonly tubes = new Map<string, TubeOnNode>();
   private made = 0;

@@ -3,7 +3,6 @@ import { LedgerGate } from '../src/consumer/ledger-gate.js';
 import type { ConsumerReport } from '../src/consumer/report.js';
 import { ReserveBudget } from '../src/consumer/reserve/reserve-budget.js';
 import type { Delivery } from '../src/consumer/reserve/delivery.js';
-import type { SharedLanesOfNodes } from '../src/consumer/reserve/shared-lanes.js';
 import { DEFAULT_HANDLER_SETTINGS } from '../src/consumer/run/handler-settings.js';
 import { Run, type Grant } from '../src/consumer/run/run.js';
 import type { TubeContext } from '../src/consumer/tube-context.js';
@@ -45,7 +44,7 @@ export function tubeContext(
     storedAs: stored('app.tube'),
     cluster: undefined as unknown as Cluster,
     settleQueue: { take: () => [] } as unknown as SettleQueue,
-    sharedLanes: undefined as unknown as SharedLanesOfNodes,
+    sharedLanes: new Map(),
     clock,
     report: textReport(reports),
     events: new CollectingHub(),

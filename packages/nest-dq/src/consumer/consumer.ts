@@ -3,7 +3,7 @@ import type { HandlerMethod, HandlerOptions } from '../api/job.js';
 import { schemaOf, tubeName, type Tube } from '../api/tube.js';
 import type { ConsumerParts, ConsumerSettings } from './tube-context.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
-import { SharedLanesOfNodes } from './reserve/shared-lanes.js';
+import { sharedLanesTo, type SharedLanesByNode } from './reserve/shared-lanes.js';
 import { TubeConsumer } from './tube-consumer.js';
 
 /** What `consume` returns: the way to end it. */
@@ -52,7 +52,7 @@ export interface ClusterConsumerParts extends ConsumerParts {
 /** All tubes that this process consumes: one handler each. */
 export class ClusterConsumer extends DqConsumer {
   private readonly tubes = new Map<string, TubeConsumer>();
-  private readonly sharedLanes: SharedLanesOfNodes;
+  private readonly sharedLanes: SharedLanesByNode;
   private started = false;
   private stopping: Promise<void> | undefined;
 
@@ -61,7 +61,7 @@ export class ClusterConsumer extends DqConsumer {
     private readonly parts: ClusterConsumerParts,
   ) {
     super();
-    this.sharedLanes = new SharedLanesOfNodes(parts.clock, parts.report);
+    this.sharedLanes = sharedLanesTo(parts.cluster.nodes, parts.clock, parts.report);
   }
 
   override async consume(

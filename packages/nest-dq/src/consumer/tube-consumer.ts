@@ -17,7 +17,7 @@ import { LedgerGate, type GateChange } from './ledger-gate.js';
 import type { Delivery } from './reserve/delivery.js';
 import { ReserveBudget } from './reserve/reserve-budget.js';
 import { Reserver } from './reserve/reserver.js';
-import type { SharedLanesOfNodes } from './reserve/shared-lanes.js';
+import type { SharedLanesByNode } from './reserve/shared-lanes.js';
 import { Executor } from './run/executor.js';
 import type { HandlerSettings } from './run/handler-settings.js';
 import type { RunOutcome } from './run/outcome.js';
@@ -63,7 +63,7 @@ export class TubeConsumer {
     handler: HandlerMethod,
     handling: HandlerSettings,
     { prefix, backupDelay, lease }: ConsumerSettings,
-    parts: ConsumerParts & { readonly sharedLanes: SharedLanesOfNodes },
+    parts: ConsumerParts & { readonly sharedLanes: SharedLanesByNode },
   ) {
     const { clock } = parts;
     const storedAs = storedTube(tube, prefix);
@@ -93,7 +93,7 @@ export class TubeConsumer {
       context,
       handler,
       (run, outcome) => this.ended(run, outcome),
-      () => this.freed(),
+      () => this.changed(),
     );
     this.deleter = new CopyDeleter(context, answered);
     this.again = new AgainScheduler(context, this.deleter, (run, next) => this.ended(run, next));
@@ -249,11 +249,6 @@ export class TubeConsumer {
         this.flush();
         return this.heartbeat.beat(); // what this process still runs
     }
-  }
-
-  private freed(): void {
-    this.reserver.completed();
-    this.changed();
   }
 
   private changed(): void {

@@ -7,7 +7,7 @@ import type { Clock } from '../time/clock.js';
 import type { LedgerGate } from './ledger-gate.js';
 import type { ConsumerReport } from './report.js';
 import type { ReserveBudget } from './reserve/reserve-budget.js';
-import type { SharedLanesOfNodes } from './reserve/shared-lanes.js';
+import type { SharedLanesByNode } from './reserve/shared-lanes.js';
 import type { HandlerSettings } from './run/handler-settings.js';
 import type { Run, TubeNames } from './run/run.js';
 
@@ -37,7 +37,7 @@ export interface ConsumerSettings {
 export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around'>, TubeNames {
   /** The tube's part of the ledger. */
   readonly ledger: TubeLedger;
-  readonly sharedLanes: SharedLanesOfNodes;
+  readonly sharedLanes: SharedLanesByNode;
   readonly handling: HandlerSettings;
   /** Milliseconds. */
   readonly backupDelay: number;

@@ -5,7 +5,7 @@ import type { Timer } from '../../time/clock.js';
 import type { TubeContext } from '../tube-context.js';
 import { Delivery, type Taker } from './delivery.js';
 import { MOST_HELD, type Lane } from './lane.js';
-import { Lanes, type LanesUser } from './lanes.js';
+import { Lanes, type LanesChange, type LanesUser } from './lanes.js';
 import type { SharedLanes, SharedTube } from './shared-lanes.js';
 
 const MOST_LANES = 3;
@@ -50,9 +50,8 @@ export class ConsumerNode implements LanesUser, SharedTube {
   private batch = SMALLEST_BATCH;
   /** Reserves of a batch without a reply. */
   private outstanding = 0;
-  private polling = false;
-  private resting = false;
-  private readonly timers = new Set<Timer>();
+  private polling: Timer | undefined;
+  private resting: Timer | undefined;
 
   constructor(
     private readonly context: Pick<TubeContext, 'tube' | 'storedAs' | 'clock' | 'report' | 'sharedLanes'>,
@@ -62,7 +61,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     const { clock, report, sharedLanes } = context;
     this.tube = context.storedAs;
     this.tubes = new Set([this.tube]);
-    this.shared = sharedLanes.of(node);
+    this.shared = sharedLanes.get(node)!;
     this.own = new Lanes(node, this.shared.logWrites, clock, report, MOST_LANES, this);
   }
 
@@ -88,10 +87,9 @@ export class ConsumerNode implements LanesUser, SharedTube {
   /** Asks for no more and ends the waits. What is held stays held. */
   stop(): void {
     this.active = false;
-    for (const timer of this.timers) timer.cancel();
-    this.timers.clear();
-    this.polling = false;
-    this.resting = false;
+    this.polling?.cancel();
+    this.resting?.cancel();
+    this.polling = this.resting = undefined;
     this.own.stop();
     this.shared.detach(this);
   }
@@ -156,28 +154,31 @@ export class ConsumerNode implements LanesUser, SharedTube {
     if (this.accept(lane, reserved)) this.rest();
   }
 
-  waited(brought: boolean): void {
-    if (brought) this.empty = false;
-    this.quietWaits = brought ? 0 : this.quietWaits + 1;
-    if (this.active && this.quiet) this.shared.join(this, false);
+  changed(change: LanesChange): void {
+    switch (change) {
+      case 'brought':
+        this.empty = false;
+        this.quietWaits = 0;
+        break;
+      case 'nothing':
+        this.quietWaits++;
+        if (this.active && this.quiet) this.shared.join(this, false);
+        break;
+      case 'moved':
+        return this.answered();
+      case 'free':
+        if (this.busy && !this.quiet) this.shared.leave(this);
+        break;
+      case 'notOpened':
+        if (this.own.none) this.busy = false;
+        break;
+      case 'reopen':
+        return this.reopen();
+    }
     this.advance();
   }
 
-  moved(): void {
-    this.answered();
-  }
-
-  laneFree(): void {
-    if (this.busy && !this.quiet) this.shared.leave(this);
-    this.advance();
-  }
-
-  notOpened(): void {
-    if (this.own.none) this.busy = false;
-    this.advance();
-  }
-
-  reopen(): void {
+  private reopen(): void {
     if (!this.busy && this.context.clock.now() - this.cameAt < OFTEN) this.busy = true;
     if (!this.busy) this.node.lanes.done(this.tube); // no lane is wanted any more
     if (!this.own.waiting) this.empty = false; // an open wait asks already
@@ -234,29 +235,18 @@ export class ConsumerNode implements LanesUser, SharedTube {
   }
 
   private rest(): void {
-    if (this.resting) return;
-    this.resting = true;
-    this.later(REST, () => {
-      this.resting = false;
+    this.resting ??= this.context.clock.after(REST, () => {
+      this.resting = undefined;
       this.advance();
     });
   }
 
   /** Every lane holds something, so none can wait: asks again soon. A lane that opens does that by itself. */
   private poll(): void {
-    if (this.polling || this.own.opening || this.own.none) return;
-    this.polling = true;
-    this.later(POLL_WITHOUT_WAIT, () => {
-      this.polling = false;
+    if (this.own.opening || this.own.none) return;
+    this.polling ??= this.context.clock.after(POLL_WITHOUT_WAIT, () => {
+      this.polling = undefined;
       this.reopen();
     });
-  }
-
-  private later(ms: number, callback: () => void): void {
-    const timer = this.context.clock.after(ms, () => {
-      this.timers.delete(timer);
-      callback();
-    });
-    this.timers.add(timer);
   }
 }

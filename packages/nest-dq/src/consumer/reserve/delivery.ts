@@ -29,8 +29,8 @@ export interface Taker {
   arrived(delivery: Delivery): boolean;
   /** A node has answered all questions: the other nodes may use the room that is left. */
   roomLeft(): void;
-  /** The server no longer has these reserved for this process. */
-  lost(deliveries: readonly Delivery[]): void;
+  /** The server no longer has it reserved for this process. */
+  lost(delivery: Delivery): void;
 }
 
 /** A copy in our hand: reserved on a lane, and held until it is released, buried or deleted there. */

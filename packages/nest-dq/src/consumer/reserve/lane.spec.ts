@@ -105,11 +105,10 @@ describe('Lane', () => {
 
   it('loses what the server says is not its own any more, when it touches it', () => {
     const lost: string[] = [];
-    const { lane, connection } = recordingLane({
-      lost: (deliveries) => lost.push(...deliveries.map(({ copyId }) => copyId)),
-    });
-    heldDelivery(lane, { copyId: '1' });
-    heldDelivery(lane, { copyId: '2' });
+    const taker = { lost: ({ copyId }: Delivery) => lost.push(copyId) };
+    const { lane, connection } = recordingLane();
+    heldDelivery(lane, { copyId: '1', taker });
+    heldDelivery(lane, { copyId: '2', taker });
     lane.touchAll();
     connection.answer('TOUCHED');
     connection.answer('NOT_FOUND');
@@ -260,10 +259,9 @@ describe('Lane', () => {
 
   it('forgets all it held when its connection is gone', async () => {
     const lost: string[] = [];
-    const { lane } = recordingLane({
-      lost: (deliveries) => lost.push(...deliveries.map(({ copyId }) => copyId)),
-    });
-    const delivery = heldDelivery(lane, { copyId: '1' });
+    const { lane } = recordingLane();
+    const taker = { lost: ({ copyId }: Delivery) => lost.push(copyId) };
+    const delivery = heldDelivery(lane, { copyId: '1', taker });
     lane.forget();
     lane.forget();
     await lane.gone;

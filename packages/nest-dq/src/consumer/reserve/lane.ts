@@ -16,8 +16,6 @@ export interface LaneEvents {
   refused(error: BeanstalkError): void;
   /** The lane holds nothing any more, so it can wait again. */
   freed(): void;
-  /** The server no longer has these reserved for this lane. */
-  lost(deliveries: Delivery[]): void;
   /** A release was answered BURIED: nobody can reach the copy until it is kicked. */
   releaseBuried(copyId: string): void;
   /** The server has no room to log the command, so the copy stays held for so many seconds. */
@@ -210,7 +208,7 @@ export class Lane {
       this.connection.touch(delivery.copyId, (error, reply) => {
         if (error || reply === 'TOUCHED' || !this.holds(delivery)) return;
         this.unhold(delivery);
-        this.events.lost([delivery]);
+        delivery.taker.lost(delivery);
       });
     }
   }
@@ -231,7 +229,7 @@ export class Lane {
     this.tellGone();
     const lost = [...this.deliveries.values()];
     this.deliveries.clear();
-    if (lost.length > 0) this.events.lost(lost);
+    for (const delivery of lost) delivery.taker.lost(delivery);
   }
 
   /** A command that the server writes to its log. Without room for that, the copy stays held for so many seconds. */

@@ -21,19 +21,18 @@ const CHECK_ROOM_EVERY = 5;
 export interface LanesUser {
   /** The tubes to reserve from. Read whenever a wait begins. */
   readonly tubes: ReadonlySet<string>;
-  /** A wait is over. If it brought a copy, `awaited` came before. */
-  waited(brought: boolean): void;
   /** A wait brought a copy, and this lane has it reserved now. `tube`: the copy's; undefined if the wait watched several. */
   awaited(lane: Lane, reserved: Reserved, tube: string | undefined): void;
-  /** The move of a copy to another lane is over: that lane has it, or another process took it. */
-  moved(): void;
-  /** A lane is open, or holds nothing any more. */
-  laneFree(): void;
-  /** A lane could not be opened. `reopen` tells when to try again. */
-  notOpened(): void;
-  /** Lanes were lost, and may be opened again. */
-  reopen(): void;
+  changed(change: LanesChange): void;
 }
+
+/**
+ * `brought`: a wait is over and brought a copy; `awaited` came before. `nothing`: a wait is over and brought none.
+ * `moved`: the move of a copy to another lane is over; that lane has it, or another process took it. `free`: a lane is
+ * open, or holds nothing any more. `notOpened`: a lane could not be opened; `reopen` tells when to try again. `reopen`: lanes
+ * were lost, and may be opened again.
+ */
+export type LanesChange = 'brought' | 'nothing' | 'moved' | 'free' | 'notOpened' | 'reopen';
 
 /**
  * Up to `most` lanes to one node. One of them waits and holds nothing, whenever the user wants to wait:
@@ -137,7 +136,7 @@ export class Lanes implements LaneEvents {
     return this.waiter?.watches(tube) === true;
   }
 
-  /** Rule 1. `later`: a lane is being prepared, and `laneFree` tells when it is ready. */
+  /** Rule 1. `later`: a lane is being prepared, and `free` tells when it is ready. */
   wait(): 'waits' | 'later' | 'none' {
     const lane = this.lanes.find(({ idle }) => idle);
     if (!lane) return this.open() ? 'later' : 'none';
@@ -147,7 +146,7 @@ export class Lanes implements LaneEvents {
     lane.wait((reserved) => {
       if (this.waiter === lane) this.waiter = undefined;
       if (reserved) this.awaited(lane, reserved, tube);
-      this.user.waited(reserved !== undefined);
+      this.user.changed(reserved ? 'brought' : 'nothing');
     });
     return 'waits';
   }
@@ -159,7 +158,7 @@ export class Lanes implements LaneEvents {
     const tube = lane.onlyTube;
     lane.refill(1, (reserved) => {
       if (reserved) this.user.awaited(lane, reserved, tube);
-      this.user.waited(reserved !== undefined);
+      this.user.changed(reserved ? 'brought' : 'nothing');
     });
     return true;
   }
@@ -181,7 +180,7 @@ export class Lanes implements LaneEvents {
   opened(): void {
     this.reopenAfter = FIRST_REOPEN;
     for (const tube of this.user.tubes) this.node.lanes.done(tube);
-    this.user.laneFree();
+    this.user.changed('free');
   }
 
   refused(error: BeanstalkError): void {
@@ -190,11 +189,7 @@ export class Lanes implements LaneEvents {
   }
 
   freed(): void {
-    this.user.laneFree();
-  }
-
-  lost(deliveries: Delivery[]): void {
-    for (const delivery of deliveries) delivery.taker.lost([delivery]);
+    this.user.changed('free');
   }
 
   releaseBuried(copyId: string): void {
@@ -229,7 +224,7 @@ export class Lanes implements LaneEvents {
     this.moving++;
     const moved = () => {
       this.moving--;
-      this.user.moved();
+      this.user.changed('moved');
     };
     lane.releaseReserved(reserved.id, copyPriority(priority, due, index), 1, (released) => {
       if (!released) return moved();
@@ -253,7 +248,7 @@ export class Lanes implements LaneEvents {
     return least;
   }
 
-  /** True: a lane is being opened, and `laneFree` tells when it is ready. */
+  /** True: a lane is being opened, and `free` tells when it is ready. */
   private open(): boolean {
     if (this.opening) return true;
     if (!this.mayOpen || this.lanes.some(({ closed }) => closed)) return false;
@@ -277,7 +272,7 @@ export class Lanes implements LaneEvents {
     // A node at its limit of open files spends its time on refusals, so it is asked less often.
     this.reopenAfter = Math.min(LONGEST_REOPEN, 2 * this.reopenAfter);
     if (reason.code !== 'CLOSED' && this.node.up) this.refused(reason);
-    this.user.notOpened();
+    this.user.changed('notOpened');
   }
 
   private tellTrouble(message: string): void {
@@ -286,7 +281,7 @@ export class Lanes implements LaneEvents {
 
   private reopen(): void {
     this.paused = false;
-    this.user.reopen();
+    this.user.changed('reopen');
   }
 
   private later(ms: number, callback: () => void): void {

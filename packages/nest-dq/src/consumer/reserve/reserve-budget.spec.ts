@@ -15,6 +15,9 @@ describe('ReserveBudget', () => {
     budget.handling = 10 - freeSlots;
     return budget.within(ms);
   };
+  const end = (count: number) => {
+    for (let i = 0; i < count; i++) budget.ended();
+  };
   const window = (freeSlots: number) => within(40, freeSlots);
   const left = (freeSlots: number, waiting: number, asked: number) => {
     budget.handling = 10 - freeSlots;
@@ -27,9 +30,9 @@ describe('ReserveBudget', () => {
   });
 
   it('grows by what 40 ms need, as fast as the last 100 ms were, and shrinks again as those pass', async () => {
-    budget.completed(5);
+    end(5);
     await clock.advance(50);
-    budget.completed(10);
+    end(10);
     expect(window(1)).toBe(16);
     await clock.advance(40);
     expect(window(1)).toBe(16);
@@ -42,7 +45,7 @@ describe('ReserveBudget', () => {
   });
 
   it('asks for many at once where there is enough for all slots', () => {
-    budget.completed(75);
+    end(75);
     expect(window(0)).toBe(40);
     expect(left(0, 9, 0)).toBe(31);
     expect(left(0, 5, 15)).toBe(20);
@@ -52,15 +55,15 @@ describe('ReserveBudget', () => {
   });
 
   it('forgets everything in a pause of any length', async () => {
-    budget.completed(5);
+    end(5);
     await clock.advance(123_456);
     expect(window(1)).toBe(10);
-    budget.completed(1);
+    end(1);
     expect(window(1)).toBe(11);
   });
 
   it('lets as many stay as will have a slot in a while, as fast as the last ones had theirs', async () => {
-    budget.completed(12);
+    end(12);
     expect(within(250, 1)).toBe(10 + 30);
     await clock.advance(1_000);
     expect(within(250, 0)).toBe(0);
@@ -89,7 +92,7 @@ describe('ReserveBudget', () => {
     window(1);
     await clock.advance(60_000);
     expect(window(0)).toBe(0);
-    budget.completed(1);
+    end(1);
     expect(window(0)).toBe(11);
     await clock.advance(1_000);
     expect(window(0)).toBe(0);

@@ -44,11 +44,12 @@ export class ReserveBudget {
     return this.concurrency - this.taken;
   }
 
-  /** So many handlers ended. */
-  completed(count: number): void {
+  /** A handler returned, or is no longer waited for. */
+  ended(): void {
+    this.handling--;
     this.roll();
-    this.counts[this.slice % SLICES]! += count;
-    this.recent += count;
+    this.counts[this.slice % SLICES]!++;
+    this.recent++;
     this.movedAt = this.clock.now();
   }
 

@@ -8,9 +8,7 @@ export class Reserver implements Taker {
   private readonly nodes: readonly ConsumerNode[];
   private turn = 0;
   private turnScheduled = false;
-  /** Handlers that ended in this turn. */
-  private ended = 0;
-  private isStopped = false;
+  stopped = false;
 
   constructor(
     private readonly context: TubeContext,
@@ -20,18 +18,14 @@ export class Reserver implements Taker {
     this.nodes = context.cluster.nodes.map((node) => new ConsumerNode(context, node, this));
   }
 
-  get stopped(): boolean {
-    return this.isStopped;
-  }
-
   /** Releases at once what is not claimed. */
   get releasesAll(): boolean {
-    return this.isStopped || this.context.gate.suspended;
+    return this.stopped || this.context.gate.suspended;
   }
 
   /** Begins, or goes on. Nothing after `stop`: a ledger that comes back while the tube drains changes nothing. */
   start(): void {
-    if (this.isStopped) return;
+    if (this.stopped) return;
     for (const node of this.nodes) node.start();
     this.schedule();
   }
@@ -43,7 +37,7 @@ export class Reserver implements Taker {
 
   /** Reserves no more for good. What is held stays held. */
   stop(): void {
-    this.isStopped = true;
+    this.stopped = true;
     for (const node of this.nodes) node.stop();
   }
 
@@ -55,11 +49,6 @@ export class Reserver implements Taker {
   /** Renews the time to run of all copies in hand. */
   touchAll(): void {
     for (const node of this.nodes) node.touchAll();
-  }
-
-  /** A handler ended, which makes room. */
-  completed(): void {
-    this.ended++;
   }
 
   /** One round of claims and one look at the nodes for all that happens in a turn of the event loop. */
@@ -86,20 +75,18 @@ export class Reserver implements Taker {
     this.schedule();
   }
 
-  lost(deliveries: readonly Delivery[]): void {
-    for (const delivery of deliveries) this.claims.remove(delivery);
+  lost(delivery: Delivery): void {
+    this.claims.remove(delivery);
     this.schedule();
   }
 
   /** Copies may be reserved and claimed now. */
   private get open(): boolean {
-    return this.context.gate.open && !this.isStopped;
+    return this.context.gate.open && !this.stopped;
   }
 
   private readonly takeTurn = (): void => {
     this.turnScheduled = false;
-    if (this.ended > 0) this.context.budget.completed(this.ended);
-    this.ended = 0;
     if (!this.open) return;
     this.claims.claim();
     this.turn++;

@@ -2,7 +2,7 @@ import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import type { Clock, Timer } from '../../time/clock.js';
 import type { Lane } from './lane.js';
-import { Lanes, type LanesUser } from './lanes.js';
+import { Lanes, type LanesChange, type LanesUser } from './lanes.js';
 import { LogWrites } from './log-writes.js';
 import type { ConsumerReport } from '../report.js';
 import type { Taker } from './delivery.js';
@@ -121,24 +121,8 @@ export class SharedLanes implements LanesUser {
     });
   }
 
-  waited(): void {
-    this.schedule();
-  }
-
-  moved(): void {
-    this.schedule();
-  }
-
-  laneFree(): void {
-    this.schedule();
-  }
-
-  notOpened(): void {
-    // `reopen` comes
-  }
-
-  reopen(): void {
-    this.schedule();
+  changed(change: LanesChange): void {
+    if (change !== 'notOpened') this.schedule(); // after that, `reopen` comes
   }
 
   /** Calls `look` once for all that happens in a turn of the event loop. */
@@ -175,18 +159,13 @@ export class SharedLanes implements LanesUser {
   }
 }
 
-/** The shared lanes of a process, by node. */
-export class SharedLanesOfNodes {
-  private readonly byNode = new Map<ClusterNode, SharedLanes>();
+export type SharedLanesByNode = ReadonlyMap<ClusterNode, SharedLanes>;
 
-  constructor(
-    private readonly clock: Clock,
-    private readonly report: ConsumerReport,
-  ) {}
-
-  of(node: ClusterNode): SharedLanes {
-    let lanes = this.byNode.get(node);
-    if (!lanes) this.byNode.set(node, (lanes = new SharedLanes(node, this.clock, this.report)));
-    return lanes;
-  }
+/** The shared lanes of a process. */
+export function sharedLanesTo(
+  nodes: readonly ClusterNode[],
+  clock: Clock,
+  report: Pick<ConsumerReport, 'nodeTrouble'>,
+): SharedLanesByNode {
+  return new Map(nodes.map((node) => [node, new SharedLanes(node, clock, report)]));
 }

@@ -4,17 +4,20 @@ import { DqError, toError } from '../../errors.js';
 import type { HandlerMethod } from '../../api/job.js';
 import { checkPayload, type Checked } from '../../api/schema.js';
 import { isThenable } from '../../structures/thenable.js';
+import type { Timer } from '../../time/clock.js';
 import type { TubeContext } from '../tube-context.js';
-import { HandlerTimeouts } from './handler-timeouts.js';
 import { deathOf, isOutcome, outcomeOf, type RunOutcome } from './outcome.js';
 import { RunningJob, type Run } from './run.js';
 
+/** Milliseconds. For so long a handler has its slot after its run has ended. */
+const GRACE = 5_000;
 const DONE: RunOutcome = { kind: 'done' };
 const BACK: RunOutcome = { kind: 'back' };
 
 /** Calls the handler of one tube, and finds out what each run came to. It knows nothing of nodes. */
 export class Executor {
-  private readonly timeouts: HandlerTimeouts;
+  /** Of runs that have a timeout, or whose handler did not return by then: one each. */
+  private readonly timers = new Map<Run, Timer>();
   private shuttingDown = false;
 
   constructor(
@@ -24,16 +27,7 @@ export class Executor {
     private readonly ended: (run: Run, outcome: RunOutcome) => void,
     /** A handler returned, or is no longer waited for. */
     private readonly freed: () => void,
-  ) {
-    const { clock, tube, handling } = context;
-    const { timeout } = handling;
-    this.timeouts = new HandlerTimeouts(
-      clock,
-      timeout,
-      (run) => this.timeOut(run, `the handler of ${tube} took longer than its timeout of ${timeout} ms`),
-      (run) => this.overrun(run),
-    );
-  }
+  ) {}
 
   start(run: Run): void {
     const { context } = this;
@@ -46,8 +40,8 @@ export class Executor {
       return this.refuse(run, toError(unreadable));
     }
     run.startedAt = context.clock.now();
-    this.timeouts.begin(run);
-    const { schema } = context.handling;
+    const { timeout, schema } = context.handling;
+    if (timeout !== undefined) this.arm(run, timeout, () => this.timeOut(run, timeout));
     if (schema) this.check(run, schema, payload);
     else this.handle(run, payload);
   }
@@ -71,7 +65,8 @@ export class Executor {
 
   /** Hands back what still runs, without its attempt; what the handlers come to no longer counts. */
   giveUp(): void {
-    this.timeouts.close();
+    for (const timer of this.timers.values()) timer.cancel();
+    this.timers.clear();
     for (const run of this.context.runs.values()) {
       if (!run.handling) continue;
       this.end(run, BACK);
@@ -148,22 +143,38 @@ export class Executor {
     }
     if (!abandoned) return this.free(run);
     if (handling) {
-      this.timeouts.outlive(run);
+      this.grace(run);
       const fact = `an interceptor ended the run before the handler of ${this.context.tube} returned`;
       run.abort.abort(new DqError('DQ_TIMEOUT', fact));
     }
     void abandoned.then(() => this.free(run));
   }
 
-  private timeOut(run: Run, fact: string): void {
+  private timeOut(run: Run, timeout: number): void {
+    this.grace(run);
+    const fact = `the handler of ${this.context.tube} took longer than its timeout of ${timeout} ms`;
     const error = new DqError('DQ_TIMEOUT', fact);
     this.fail(run, error); // before the signal: what the handler says to that is too late
     run.abort.abort(error);
   }
 
-  private overrun(run: Run): void {
-    this.context.report.overran(this.context.tube, run.id, run.grant.attempt);
-    this.free(run);
+  /** The run ends before its handler has returned. */
+  private grace(run: Run): void {
+    const { tube, report } = this.context;
+    this.arm(run, GRACE, () => {
+      report.overran(tube, run.id, run.grant.attempt);
+      this.free(run);
+    });
+  }
+
+  private arm(run: Run, ms: number, callback: () => void): void {
+    this.disarm(run);
+    this.timers.set(run, this.context.clock.after(ms, callback));
+  }
+
+  private disarm(run: Run): void {
+    this.timers.get(run)?.cancel();
+    this.timers.delete(run);
   }
 
   private end(run: Run, outcome: RunOutcome): void {
@@ -175,8 +186,8 @@ export class Executor {
   private free(run: Run): void {
     if (!run.hasSlot) return; // its return was not waited for
     run.hasSlot = false;
-    this.context.budget.handling--;
-    this.timeouts.end(run);
+    this.disarm(run);
+    this.context.budget.ended();
     this.freed();
   }
 
