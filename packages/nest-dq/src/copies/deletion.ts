@@ -34,8 +34,7 @@ export function deleteCopy(
  * and is deleted, so that none can surface.
  */
 export async function deleteCopies(
-  cluster: Cluster,
-  settleQueue: SettleQueue,
+  { cluster, settleQueue }: { readonly cluster: Cluster; readonly settleQueue: SettleQueue },
   tube: StoredTube,
   { id, generation }: JobGeneration,
   places: readonly Place[],

@@ -1,7 +1,7 @@
-import type { Body } from '../beanstalk/connection.js';
-import type { Cluster, NewCopies, StoreResult } from '../cluster/cluster.js';
+import type { Cluster, StoreResult } from '../cluster/cluster.js';
 import type { StoredTube } from '../api/tube.js';
 import { DqError } from '../errors.js';
+import type { TubeLedger } from '../ledger/ledger.js';
 import type { AnnouncedGeneration, OwedCopies } from '../ledger/requests.js';
 import { JobEnvelope } from './formats/dq1.js';
 import type { JobHeader } from './header.js';
@@ -15,6 +15,8 @@ export interface NewGeneration {
   readonly envelope: JobEnvelope;
   /** Milliseconds by which a backup surfaces later than the copy before it. */
   readonly backupDelay: number;
+  /** Whose time it is. */
+  readonly ledger: Pick<TubeLedger, 'now'>;
 }
 
 /** What became of the copies of one generation of a job. */
@@ -56,13 +58,23 @@ export function refuseTooLarge(cluster: Cluster, envelope: JobEnvelope): void {
 /** Stores the copies of one generation. It never fails: the result tells what is stored where. */
 export function storeCopies(
   cluster: Cluster,
-  job: NewGeneration,
-  /** Ledger time. */
-  now: () => number,
+  { tube, envelope, backupDelay, ledger }: NewGeneration,
   done: (stored: Stored) => void,
 ): void {
-  const { generation, due } = job.envelope.job;
-  cluster.put(new EnvelopeCopies(job, now), ({ planned, stored, doubtful, reasons }: StoreResult) => {
+  const { job, content } = envelope;
+  const { generation, due, priority } = job;
+  let written = envelope;
+  const copies = {
+    tube,
+    body: (planned: number, index: number, siblings: readonly Place[]) => {
+      // There are fewer nodes than there should be copies.
+      if (planned !== written.job.copies) written = new JobEnvelope({ ...job, copies: planned }, content);
+      return written.body(index, siblings);
+    },
+    delay: (index: number) => copyDelay(index, due - ledger.now(), backupDelay),
+    priority: (index: number) => copyPriority(priority, due, index),
+  };
+  cluster.put(copies, ({ planned, stored, doubtful, reasons }: StoreResult) => {
     const enough = stored.length >= cluster.settings.minWritten;
     const places = doubtful.length === 0 ? stored : [...stored, ...doubtful];
     done({
@@ -77,35 +89,6 @@ export function storeCopies(
       reasons: enough ? reasons : { ...whyTwins(cluster), ...reasons },
     });
   });
-}
-
-class EnvelopeCopies implements NewCopies {
-  readonly tube: string;
-  private envelope: JobEnvelope;
-
-  constructor(
-    private readonly given: NewGeneration,
-    private readonly now: () => number,
-  ) {
-    this.tube = given.tube;
-    this.envelope = given.envelope;
-  }
-
-  body(planned: number, index: number, siblings: readonly Place[]): Body {
-    const { job, content } = this.envelope;
-    // There are fewer nodes than there should be copies.
-    if (planned !== job.copies) this.envelope = new JobEnvelope({ ...job, copies: planned }, content);
-    return this.envelope.body(index, siblings);
-  }
-
-  delay(index: number): number {
-    return copyDelay(index, this.envelope.job.due - this.now(), this.given.backupDelay);
-  }
-
-  priority(index: number): number {
-    const { priority, due } = this.envelope.job;
-    return copyPriority(priority, due, index);
-  }
 }
 
 /** Why nodes that are the server of another node were not asked. */

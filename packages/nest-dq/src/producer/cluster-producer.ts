@@ -24,8 +24,8 @@ import { BoundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';
 import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
 import { JobAdder, type AddDone } from './job-adder.js';
-import { JobFinder } from './job-finder.js';
-import { JobMover, type Change } from './job-mover.js';
+import { findJob, headersOf } from './job-finder.js';
+import { reschedule, type Change } from './job-mover.js';
 import { refuseInvalid } from './payload-check.js';
 import { ProducerContext, type ProducerParts } from './producer-context.js';
 import { DqProducer } from './producer.js';
@@ -37,16 +37,12 @@ import { TubeTimes } from './tube-times.js';
 export class ClusterProducer extends DqProducer {
   private readonly context: ProducerContext;
   private readonly adder: JobAdder;
-  private readonly mover: JobMover;
-  private readonly finder: JobFinder;
   private readonly times: TubeTimes;
 
   constructor(private readonly parts: ProducerParts) {
     super();
-    const context = (this.context = new ProducerContext(parts, 'nothing can be scheduled or revoked'));
-    this.adder = new JobAdder(context);
-    this.mover = new JobMover(context);
-    this.finder = new JobFinder(context);
+    this.context = new ProducerContext(parts, 'nothing can be scheduled or revoked');
+    this.adder = new JobAdder(this.context);
     this.times = new TubeTimes(parts.ledger, parts.clock);
   }
 
@@ -92,15 +88,13 @@ export class ClusterProducer extends DqProducer {
     const call = this.context.patientCall(patience, { repeatable: true });
     const target = this.context.parse(ref);
     const { tube, id, born, due, places } = target;
-    const { cluster, settleQueue } = this.parts;
     const request = { id, born, due, owed: owedAt(places), abort };
-    const ledger = this.context.tube(tube);
-    const { result, revoked } = await this.context.retries.run(call, () => ledger.revoke(request));
+    const { retries, batched } = this.context;
+    const { result, revoked } = await retries.run(call, () => batched.ask(tube, 'revoke', request));
     if (!revoked) return this.ended(target, result);
     // The record's places are newer than the reference's: the job may have been moved since.
     const known = revoked.places.length > 0 ? revoked.places : revoked.generation === born ? places : [];
-    const job = { id, generation: revoked.generation };
-    const everywhere = await deleteCopies(cluster, settleQueue, tube, job, known);
+    const everywhere = await deleteCopies(this.parts, tube, { id, ...revoked }, known);
     // Nobody had a copy reserved, and the tombstone came first: an overdue job in a backlog is revoked in time.
     return this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
   }
@@ -132,14 +126,14 @@ export class ClusterProducer extends DqProducer {
     const { patience } = checkObject('the find options', options, ['patience']);
     const call = this.context.patientCall(patience);
     const target = this.context.parse(ref);
-    return this.context.retries.run(call, () => this.finder.find(target));
+    return this.context.retries.run(call, () => findJob(this.context, target));
   }
 
   /** The headers in a copy of a job that the ledger knows. Undefined: no copy is in reach. For series. */
   async headersOf(ref: JobRef): Promise<Readonly<Record<string, string>> | undefined> {
     this.context.refuseIfClosed();
     const target = this.context.parse(ref);
-    return this.context.retries.run(this.context.patientCall(), () => this.finder.headersOf(target));
+    return this.context.retries.run(this.context.patientCall(), () => headersOf(this.context, target));
   }
 
   /** Reschedules a job, and replaces its headers of the same names. For series. */
@@ -166,7 +160,7 @@ export class ClusterProducer extends DqProducer {
 
   private move(target: JobTarget, due: number, change: Change, call: PatientCall): Promise<RescheduleResult> {
     const until = this.parts.clock.now() + call.patience;
-    return this.context.retries.run(call, () => this.mover.reschedule(target, due, change, until));
+    return this.context.retries.run(call, () => reschedule(this.context, target, due, change, until));
   }
 
   private add(

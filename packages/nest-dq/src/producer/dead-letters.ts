@@ -11,8 +11,8 @@ import { storedTube, withoutPrefix, type AsJson, type StoredTube, type Tube } fr
 import { checkBetween, checkObject } from './call-options.js';
 import { dueAfter, dueNow } from './due.js';
 import { look } from './generations.js';
-import { JobFinder } from './job-finder.js';
-import { JobMover } from './job-mover.js';
+import { findJob } from './job-finder.js';
+import { revive } from './job-mover.js';
 import { ProducerContext, type ProducerParts } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 
@@ -50,14 +50,10 @@ const LARGEST_PAGE = 1_000;
 
 export class ClusterDeadLetters extends DqDeadLetters {
   private readonly context: ProducerContext;
-  private readonly mover: JobMover;
-  private readonly finder: JobFinder;
 
   constructor(parts: ProducerParts) {
     super();
     this.context = new ProducerContext(parts, 'dead letters cannot be reached');
-    this.mover = new JobMover(this.context);
-    this.finder = new JobFinder(this.context);
   }
 
   override async list<In>(
@@ -68,9 +64,9 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const { limit = 50, cursor, patience } = checkObject('the page', page, ['limit', 'cursor', 'patience']);
     checkBetween('limit', limit, 1, LARGEST_PAGE);
     const call = this.context.patientCall(patience);
-    const storedAs = storedTube(tube, this.context.settings.prefix);
+    const storedAs = storedTube(tube, this.context.parts.settings.prefix);
     const after = cursor === undefined ? undefined : parseCursor(cursor);
-    const ledger = this.context.ledger.tube(storedAs);
+    const ledger = this.context.parts.ledger.tube(storedAs);
     const found = await this.context.retries.run(call, () => look(ledger.letters({ limit, after })));
     const letters = await Promise.all(found.letters.map((letter) => this.opened(storedAs, letter)));
     const last = found.letters.at(-1);
@@ -96,14 +92,14 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const call = this.context.patientCall(patience);
     const target = this.context.parse(ref);
     const due = dueIn(this.context.now(target.tube));
-    const until = this.context.clock.now() + call.patience;
+    const until = this.context.parts.clock.now() + call.patience;
     return this.context.retries.run(call, () => this.tryRevive(target, due, until));
   }
 
   private async tryRevive(target: JobTarget, due: number, until: number): Promise<ReviveResult> {
     let letter = await this.letter(target);
     while (letter) {
-      if (await this.mover.revive(target.tube, letter, due, until)) return 'revived';
+      if (await revive(this.context, target.tube, letter, due, until)) return 'revived';
       const still = await this.letter(target);
       if (still?.generation === letter.generation) return 'replaced';
       // Somebody else revived it in between; where it is dead again, this is another letter.
@@ -116,17 +112,17 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const call = { ...this.callOf('the discard options', options), repeatable: true };
     const target = this.context.parse(ref);
     const { tube, id } = target;
-    const { cluster, settleQueue } = this.context;
-    const letter = await this.context.retries.run(call, () => this.letter(target));
+    const { retries, batched, parts } = this.context;
+    const letter = await retries.run(call, () => this.letter(target));
     if (!letter) return this.stateOf(target);
     let tries = 0;
-    const taken = await this.context.retries.run(call, () => {
+    const taken = await retries.run(call, () => {
       tries++;
-      return this.context.tube(tube).discard({ id, born: letter.born });
+      return batched.ask(tube, 'discard', { id, born: letter.born });
     });
     // Asked once more, it finds nothing where it took the letter away before and its answer was lost.
     if (!taken && tries === 1) return this.stateOf(target);
-    await deleteCopies(cluster, settleQueue, tube, letter, letter.places);
+    await deleteCopies(parts, tube, letter, letter.places);
     return 'discarded';
   }
 
@@ -136,7 +132,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
   }
 
   private letter({ tube, id, born }: JobTarget): Promise<Letter | undefined> {
-    return look(this.context.tube(tube).letter({ id, born }));
+    return look(this.context.batched.ask(tube, 'letter', { id, born }));
   }
 
   private callOf(what: string, options: PatienceOptions | undefined): PatientCall {
@@ -145,15 +141,15 @@ export class ClusterDeadLetters extends DqDeadLetters {
 
   /** Of a job that has no letter. */
   private async stateOf(target: JobTarget): Promise<Exclude<DiscardResult, 'discarded'>> {
-    const state = (await this.finder.find(target))?.state;
+    const state = (await findJob(this.context, target))?.state;
     // Dead, it died since it was asked for.
     return state === undefined || state === 'dead' ? 'unknown' : state;
   }
 
   /** The payload, and the key, are in the copies only. */
   private async opened(storedAs: StoredTube, letter: Letter): Promise<DeadLetter> {
-    const copy = await readCopy(this.context.cluster, letter, letter.places);
-    const tube = withoutPrefix(storedAs, this.context.settings.prefix);
+    const copy = await readCopy(this.context.parts.cluster, letter, letter.places);
+    const tube = withoutPrefix(storedAs, this.context.parts.settings.prefix);
     return makeDeadLetter({ tube, storedAs, letter, copy });
   }
 }

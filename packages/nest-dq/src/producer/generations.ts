@@ -4,9 +4,8 @@ import { announcedBy, refuseTooLarge, tooFewCopies, type Stored } from '../copie
 import type { StoredTube } from '../api/tube.js';
 import { DqError, factOf } from '../errors.js';
 import { YOUNG } from '../ledger/ledger.js';
-import type { CommitAnswer, CommitRequest, OpenAnswer, OpenRequest } from '../ledger/requests.js';
+import type { CommitAnswer, CommitRequest, OpenAnswer, OpenRequest, Schedule } from '../ledger/requests.js';
 import type { Clock } from '../time/clock.js';
-import type { BatchedTube } from './batched-ledger.js';
 import type { ProducerContext } from './producer-context.js';
 
 /** A commit, and a call that others come in between of, is tried so often at least before it is given up. */
@@ -14,8 +13,12 @@ const LEAST_TRIES = 3;
 /** Milliseconds. A lost connection may come back in this time: without one, calls fail at once. */
 const ASKED_EVERY = 500;
 
+/** How the error for too few copies ends: when all is as it was before, and when it may not be. */
+export const NOTHING_RUNS = 'nothing of it will run';
+export const MAY_RUN = 'it may still run';
+
 /** The answer to a call that comes before anything is stored. Without an answer, nothing is stored and nothing will be. */
-export async function ask<T>(call: Promise<T>, outcome = 'nothing was stored'): Promise<T> {
+export async function beforeStoring<T>(call: Promise<T>, outcome = 'nothing was stored'): Promise<T> {
   try {
     return await call;
   } catch (cause) {
@@ -26,11 +29,8 @@ export async function ask<T>(call: Promise<T>, outcome = 'nothing was stored'): 
 
 /** The same for a question that changes nothing. */
 export function look<T>(call: Promise<T>): Promise<T> {
-  return ask(call, 'nothing is known');
+  return beforeStoring(call, 'nothing is known');
 }
-
-type Opened = Extract<OpenAnswer, { kind: 'opened' }>;
-type Refused = Extract<OpenAnswer, { kind: 'refused' }>;
 
 /** The next generation of a job that the ledger knows. */
 export interface NextGeneration {
@@ -44,62 +44,69 @@ export interface NextGeneration {
   readonly envelopeOf: (generation: number) => JobEnvelope;
   /** By the clock: until then a call to the ledger is repeated. */
   readonly until: number;
-  /** How the error for too few copies ends: when all is as it was before, and when it may not be. */
-  readonly undone: string;
-  readonly doubtful: string;
 }
 
+/** What became of it. */
+export type Ended =
+  | { readonly stored?: undefined; readonly answer: Extract<OpenAnswer, { kind: 'refused' }> }
+  | {
+      readonly stored: Stored;
+      readonly answer: CommitAnswer;
+      /** The job that waited or ran when it was opened. */
+      readonly before: Schedule | undefined;
+    };
+
 /**
- * Opens a generation, stores its copies, and commits it. `stored` is missing when the opening was refused.
- * `DQ_TOO_FEW_COPIES`: it was taken back, or, with `indeterminate`, it may still count. `DQ_BAD_PAYLOAD`.
+ * Opens a generation, stores its copies, and commits it. The copies of one that the commit refuses are deleted. `stored` is
+ * missing when the opening was refused. `DQ_TOO_FEW_COPIES`: it was taken back, or, with `indeterminate`, it may still count.
+ * `DQ_BAD_PAYLOAD`.
  */
 export async function storeGeneration(
   context: ProducerContext,
-  { tube, id, opening, known, due, envelopeOf, until, undone, doubtful }: NextGeneration,
-): Promise<
-  | { readonly opened: Refused }
-  | { readonly opened: Opened; readonly stored: Stored; readonly answer: CommitAnswer }
-> {
-  const { cluster, clock } = context;
-  const ledger = context.tube(tube);
+  { tube, id, opening, known, due, envelopeOf, until }: NextGeneration,
+): Promise<Ended> {
+  const { batched, parts } = context;
+  const { cluster } = parts;
   // The number of a generation has as many digits as the due time.
   refuseTooLarge(cluster, envelopeOf(due));
-  const opened = await ask(ledger.open({ id, opening, due, announced: announcedBy(cluster), known }));
-  if (opened.kind === 'refused') return { opened };
-  const { generation } = opened;
+  const announced = announcedBy(cluster);
+  const opened = await beforeStoring(batched.ask(tube, 'open', { id, opening, due, announced, known }));
+  if (opened.kind === 'refused') return { answer: opened };
+  const { generation, present } = opened;
   const envelope = envelopeOf(generation);
   const stored = await new Promise<Stored>((resolve) => context.store(tube, envelope, resolve));
   if (!stored.enough) {
     const isUndone = await abortAndDelete(context, tube, id, stored, until);
+    const [undone, doubtful] = known ? ['it stays as it was', 'it may be moved'] : [NOTHING_RUNS, MAY_RUN];
     throw tooFewCopies(cluster, stored, isUndone ? undone : doubtful, !isUndone);
   }
   const request = { ...stored, id, born: known?.born ?? generation, opening };
-  return { opened, stored, answer: await commit(ledger, clock, request, until) };
+  const answer = await commit(context, tube, request, until);
+  if (answer.kind === 'refused') void deleteCopies(parts, tube, { id, generation }, stored.places);
+  return { stored, answer, before: present };
 }
 
 /**
- * Commits a stored generation. It asks `until` then, by the clock, and three times at least. `DQ_LEDGER_DOWN` or
- * `DQ_CLOSED`, with `indeterminate`: no copy may be deleted, because a claim decides.
+ * Commits a stored generation. `DQ_LEDGER_DOWN` or `DQ_CLOSED`, with `indeterminate`: no copy may be deleted, because a
+ * claim decides.
  */
 async function commit(
-  ledger: BatchedTube,
-  clock: Clock,
+  { batched, parts }: ProducerContext,
+  tube: StoredTube,
   request: CommitRequest,
   until: number,
 ): Promise<CommitAnswer> {
-  for (let tries = 1; ; tries++) {
-    try {
-      const answer = await ledger.commit(request);
-      return tries > 1 ? ofRepeat(answer, request) : answer;
-    } catch (cause) {
-      if (!(cause instanceof DqError)) throw cause;
-      if (!isDown(cause) || isEnough(tries, clock, until)) {
-        const message = `its copies are stored, but it is unknown whether they count: ${factOf(cause)}`;
-        throw new DqError(cause.code, message, { cause, indeterminate: true });
-      }
-    }
-    await pause(clock);
+  let tries = 0;
+  const ask = () => {
+    tries++;
+    return batched.ask(tube, 'commit', request);
+  };
+  const answer = await insist(parts.clock, until, ask, LEAST_TRIES);
+  if (answer instanceof DqError) {
+    const message = `its copies are stored, but it is unknown whether they count: ${factOf(answer)}`;
+    throw new DqError(answer.code, message, { cause: answer, indeterminate: true });
   }
+  return tries > 1 ? ofRepeat(answer, request) : answer;
 }
 
 /** An earlier call may have committed it, before a newer generation was committed. */
@@ -117,33 +124,34 @@ async function abortAndDelete(
   stored: Stored,
   until: number,
 ): Promise<boolean> {
-  const { cluster, settleQueue, clock } = context;
-  const answer = await answered(clock, until, () => context.tube(tube).abort({ ...stored, id }));
+  const { batched, parts } = context;
+  const answer = await insist(parts.clock, until, () => batched.ask(tube, 'abort', { ...stored, id }));
   if (answer === 'started') return false;
   const { generation, places } = stored;
-  const deleted = await deleteCopies(cluster, settleQueue, tube, { id, generation }, places);
+  const deleted = await deleteCopies(parts, tube, { id, generation }, places);
   // A deleted copy may have run before, if a claim adopted the generation.
   const young = context.now(tube) - generation < YOUNG;
   return answer === 'aborted' || (deleted && young) || places.length === 0;
 }
 
 /**
- * The answer to a call that may be repeated without harm. Undefined: the ledger was down `until` then, by the clock, or it
- * is closed. The caller's own error tells that.
+ * The answer to a call that may be repeated without harm. While the ledger is down, it asks `until` then, by the clock, and
+ * so often at least. A DqError: it got no answer, or the ledger is closed.
  */
-export async function answered<T>(
+export async function insist<T>(
   clock: Clock,
   until: number,
   call: () => Promise<T>,
-): Promise<T | undefined> {
-  for (;;) {
+  leastTries = 1,
+): Promise<T | DqError> {
+  for (let tries = 1; ; tries++) {
     try {
       return await call();
     } catch (error) {
       if (!(error instanceof DqError)) throw error;
-      if (!isDown(error) || clock.now() >= until) return undefined;
+      if (!isDown(error) || (tries >= leastTries && clock.now() >= until)) return error;
     }
-    await pause(clock);
+    await new Promise<void>((resolve) => clock.after(ASKED_EVERY, resolve));
   }
 }
 
@@ -157,10 +165,6 @@ export function conflict(what: string, tries: number): DqError {
     'DQ_CONFLICT',
     `others moved or replaced the job of ${what} in each of ${tries} tries, so nothing came of this call`,
   );
-}
-
-function pause(clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.after(ASKED_EVERY, resolve));
 }
 
 function isDown(error: unknown): error is DqError {

@@ -12,7 +12,7 @@ import { envelopeFor, owedAt, refuseTooLarge, tooFewCopies, type Stored } from '
 import { stagger } from '../copies/timing.js';
 import { DqError, show } from '../errors.js';
 import type { Schedule } from '../ledger/requests.js';
-import { answered, conflict, isEnough, storeGeneration } from './generations.js';
+import { conflict, insist, isEnough, MAY_RUN, NOTHING_RUNS, storeGeneration } from './generations.js';
 import type { ProducerContext } from './producer-context.js';
 import type { PatientCall, Together } from './retries.js';
 
@@ -32,9 +32,6 @@ export interface NewJob {
 
 type KeyedJob = NewJob & { readonly key: string; readonly id: string };
 
-const NOTHING_RUNS = 'nothing of it will run';
-const MAY_RUN = 'it may still run';
-
 /** Called with an error or a receipt. */
 export type AddDone = (error: unknown, receipt?: JobReceipt) => void;
 
@@ -49,18 +46,15 @@ export class JobAdder {
     const { key } = job.options;
     if (key !== undefined) {
       const keyed = { ...job, key, id: keyedId(job.storedAs, key) };
-      const added = (result: JobReceipt) => done(undefined, result);
-      this.addKeyed(keyed).then(added, (error: unknown) => {
-        this.context.retries
-          .again(error, this.patientCall(job), () => this.addKeyed(keyed))
-          .then(added, done);
-      });
+      this.context.retries
+        .run(this.patientCall(job), () => this.addKeyed(keyed))
+        .then((added) => done(undefined, added), done);
       return;
     }
     const id = this.newId(job);
     this.storePlain(job, id, (stored) => {
       if (stored.enough) done(undefined, receipt(job, id, stored, 'added'));
-      else this.insist(job, id, stored, done);
+      else this.addAgain(job, id, stored, done);
     });
   }
 
@@ -70,14 +64,14 @@ export class JobAdder {
 
   private storePlain(job: NewJob, id: string, done: (stored: Stored) => void): void {
     const envelope = this.envelopeOf(job, id, 0);
-    refuseTooLarge(this.context.cluster, envelope);
+    refuseTooLarge(this.context.parts.cluster, envelope);
     this.context.store(job.storedAs, envelope, done);
   }
 
   /** Undoes a plain job that was stored on too few nodes, and tries again. */
-  private insist(job: NewJob, firstId: string, firstStored: Stored, done: AddDone): void {
+  private addAgain(job: NewJob, firstId: string, firstStored: Stored, done: AddDone): void {
     const again = async () => {
-      const begunAt = this.context.clock.now();
+      const begunAt = this.context.parts.clock.now();
       // A new one: the ledger may have a tombstone for the last.
       const id = this.newId(job);
       const stored = await new Promise<Stored>((resolve) => this.storePlain(job, id, resolve));
@@ -90,80 +84,75 @@ export class JobAdder {
   }
 
   private patientCall({ content, options, together }: NewJob): PatientCall {
-    const { patience = this.context.settings.patience } = options;
+    const { patience = this.context.parts.settings.patience } = options;
     return { patience, together, bytes: content.bytes.length };
   }
 
   /** By the clock: until then a call to the ledger is repeated. */
   private until({ options, calledAt }: NewJob): number {
-    return calledAt + (options.patience ?? this.context.settings.patience);
+    return calledAt + (options.patience ?? this.context.parts.settings.patience);
   }
 
   private async addKeyed(job: KeyedJob, tries = 1): Promise<JobReceipt> {
     const { id, storedAs, due } = job;
-    const { cluster, settleQueue, clock } = this.context;
-    const done = await storeGeneration(this.context, {
+    const { parts } = this.context;
+    const ended = await storeGeneration(this.context, {
       tube: storedAs,
       id,
       opening: { by: 'add', onDuplicate: job.options.onDuplicate },
       due,
       envelopeOf: (generation) => this.envelopeOf(job, id, generation),
       until: this.until(job),
-      undone: NOTHING_RUNS,
-      doubtful: MAY_RUN,
     });
-    if (!('stored' in done)) return taken(job, done.opened.present);
-    const { opened, stored, answer } = done;
-    const { generation } = stored;
+    if (!ended.stored) return taken(job, ended.answer.present);
+    const { stored, answer, before } = ended;
     if (answer.kind === 'refused') {
-      void deleteCopies(cluster, settleQueue, storedAs, { id, generation }, stored.places);
       const { why, present } = answer;
       // It was scheduled, and then revoked before this call had ended.
       if (why === 'revoked') return receipt(job, id, stored, 'added');
       // The job that it should replace was only moved in between.
-      if (why !== 'taken' && present && present.born === opened.present?.born) {
-        if (isEnough(tries, clock, this.until(job))) throw conflict(`the key ${show(job.key)}`, tries);
+      if (why !== 'taken' && present && present.born === before?.born) {
+        if (isEnough(tries, parts.clock, this.until(job))) throw conflict(`the key ${show(job.key)}`, tries);
         return this.addKeyed(job, tries + 1);
       }
-      return why === 'overtaken' ? overtaken(job, stored, opened.present, present) : taken(job, present);
+      return why === 'overtaken' ? overtaken(job, stored, before, present) : taken(job, present);
     }
     // If an earlier call or a claim has committed it, the opening saw the replaced job, unless another came in between.
-    const replaced = answer.replaced ?? (answer.already ? opened.present : undefined);
-    if (replaced) {
-      const old = { id, generation: replaced.generation };
-      void deleteCopies(cluster, settleQueue, storedAs, old, replaced.places);
-    }
+    const replaced = answer.replaced ?? (answer.already ? before : undefined);
+    if (replaced) void deleteCopies(parts, storedAs, { id, ...replaced }, replaced.places);
     return receipt(job, id, stored, replaced ? 'replaced' : 'added');
   }
 
   private envelopeOf({ due, options, content }: NewJob, id: string, generation: number): JobEnvelope {
     const { key, priority, attempts, backoff, headers } = options;
     const header = { id, due, generation, key, priority, attempts, backoff, headers };
-    return envelopeFor(this.context.cluster, header, content);
+    return envelopeFor(this.context.parts.cluster, header, content);
   }
 
   /** Takes back a plain job that was stored on too few nodes. The error tells whether that is certain. */
   private async undo(job: NewJob, id: string, stored: Stored, begunAt: number): Promise<DqError> {
-    const { cluster, settleQueue, clock } = this.context;
+    const { batched, parts } = this.context;
+    const { cluster, clock } = parts;
     const { storedAs } = job;
     const { places, due } = stored;
     if (places.length === 0) return tooFewCopies(cluster, stored, NOTHING_RUNS, false);
-    const deleted = await deleteCopies(cluster, settleQueue, storedAs, { id, generation: 0 }, places);
+    const deleted = await deleteCopies(parts, storedAs, { id, generation: 0 }, places);
     if (deleted && this.noneSurfaced(places, begunAt)) {
       return tooFewCopies(cluster, stored, NOTHING_RUNS, false);
     }
     const revoke = { id, born: 0, due, owed: owedAt(places), abort: false };
-    const ledger = this.context.tube(storedAs);
-    const answer = await answered(clock, this.until(job), () => ledger.revoke(revoke));
-    if (answer?.begun) return tooFewCopies(cluster, stored, 'a run of it was begun already', true);
+    const ask = () => batched.ask(storedAs, 'revoke', revoke);
+    const answer = await insist(clock, this.until(job), ask);
+    if (answer instanceof DqError) return tooFewCopies(cluster, stored, MAY_RUN, true);
+    if (answer.begun) return tooFewCopies(cluster, stored, 'a run of it was begun already', true);
     // A copy of a claim that failed can be deleted, too: only the record knows.
-    const undone = answer?.result === 'revoked';
+    const undone = answer.result === 'revoked';
     return tooFewCopies(cluster, stored, undone ? NOTHING_RUNS : MAY_RUN, !undone);
   }
 
   /** A backup surfaces a second after its put at the earliest. If it was deleted by then, it has never run. */
   private noneSurfaced(places: readonly Place[], begunAt: number): boolean {
-    const { clock, settings } = this.context;
+    const { clock, settings } = this.context.parts;
     const firstSurfaces = begunAt + stagger(1, settings.backupDelay) * 1_000;
     return places.every(({ index }) => index > 0) && clock.now() < firstSurfaces;
   }

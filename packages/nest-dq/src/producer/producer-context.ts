@@ -11,7 +11,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from '../time/clock.js';
 import { parseDuration, type Duration } from '../time/duration.js';
-import { BatchedLedger, type BatchedTube } from './batched-ledger.js';
+import { BatchedLedger } from './batched-ledger.js';
 import { Retries, type PatientCall } from './retries.js';
 
 export interface ProducerSettings {
@@ -37,27 +37,18 @@ export interface ProducerParts {
 
 /** The parts, and what every call of a producer needs of them. */
 export class ProducerContext {
-  readonly cluster: Cluster;
-  readonly ledger: Ledger;
-  readonly settleQueue: SettleQueue;
-  readonly clock: Clock;
-  readonly settings: ProducerSettings;
   readonly retries: Retries;
-  private readonly batched: BatchedLedger;
+  /** For requests about one job. */
+  readonly batched: BatchedLedger;
   private closed = false;
 
   constructor(
-    { cluster, ledger, settleQueue, clock, settings }: ProducerParts,
+    readonly parts: ProducerParts,
     /** What a call fails with after the close. */
     private readonly closedFact: string,
   ) {
-    this.cluster = cluster;
-    this.ledger = ledger;
-    this.settleQueue = settleQueue;
-    this.clock = clock;
-    this.settings = settings;
-    this.retries = new Retries(clock);
-    this.batched = new BatchedLedger(ledger, clock);
+    this.retries = new Retries(parts.clock);
+    this.batched = new BatchedLedger(parts.ledger, parts.clock);
   }
 
   /** Everything fails from now on. Idempotent. */
@@ -74,29 +65,24 @@ export class ProducerContext {
   /** `DQ_CLOSED`, `DQ_BAD_REF`, `DQ_BAD_TUBE`. */
   parse(ref: JobRef): JobTarget {
     this.refuseIfClosed();
-    return parseRef(ref, this.settings.prefix);
+    return parseRef(ref, this.parts.settings.prefix);
   }
 
   /** `DQ_BAD_DURATION`. */
   patientCall(patience?: Duration, more?: Pick<PatientCall, 'repeatable'>): PatientCall {
-    const ms = patience === undefined ? this.settings.patience : parseDuration(patience, '`patience`');
+    const ms = patience === undefined ? this.parts.settings.patience : parseDuration(patience, '`patience`');
     return { patience: ms, ...more };
   }
 
   /** Ledger time of a tube, ms. */
   now(tube: StoredTube): number {
-    return this.ledger.tube(tube).now();
-  }
-
-  /** The ledger of a tube, which takes one request a call and sends many together. */
-  tube(tube: StoredTube): BatchedTube {
-    return this.batched.tube(tube);
+    return this.parts.ledger.tube(tube).now();
   }
 
   /** Stores the copies of one generation. It never fails: the result tells what is stored where. */
   store(tube: StoredTube, envelope: JobEnvelope, done: (stored: Stored) => void): void {
-    const { backupDelay } = this.settings;
-    const ledger = this.ledger.tube(tube);
-    storeCopies(this.cluster, { tube, envelope, backupDelay }, () => ledger.now(), done);
+    const { cluster, ledger, settings } = this.parts;
+    const { backupDelay } = settings;
+    storeCopies(cluster, { tube, envelope, backupDelay, ledger: ledger.tube(tube) }, done);
   }
 }

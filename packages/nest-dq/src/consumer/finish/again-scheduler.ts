@@ -122,17 +122,12 @@ export class AgainScheduler {
     // All of them may be stored.
     const owed = { mask: announced, unknown: false };
     this.storing.set(run, { generation, due, announced, owed, places: [] });
-    storeCopies(
-      cluster,
-      { tube, envelope, backupDelay },
-      () => ledger.now(),
-      (stored) => {
-        if (!this.storing.delete(run))
-          this.deleter.deleteVoid({ id: run.id, generation }, stored.places); // aborted
-        else if (stored.enough) this.decided(run, { kind: 'again', next: stored });
-        else this.notStored(run, stored, tooFewOf(cluster, stored));
-      },
-    );
+    storeCopies(cluster, { tube, envelope, backupDelay, ledger }, (stored) => {
+      if (!this.storing.delete(run))
+        this.deleter.deleteVoid({ id: run.id, generation }, stored.places); // aborted
+      else if (stored.enough) this.decided(run, { kind: 'again', next: stored });
+      else this.notStored(run, stored, tooFewOf(cluster, stored));
+    });
   }
 
   private notStored(run: Run, next: AnnouncedGeneration, why: string): void {

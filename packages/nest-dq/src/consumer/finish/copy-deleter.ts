@@ -53,9 +53,8 @@ export class CopyDeleter {
 
   /** The same for a generation that was stored and does not count. */
   deleteVoid(job: JobGeneration, places: readonly Place[]): void {
-    const { cluster, settleQueue, storedAs } = this.context;
     this.open++;
-    void deleteCopies(cluster, settleQueue, storedAs, job, places).then(() => {
+    void deleteCopies(this.context, this.context.storedAs, job, places).then(() => {
       this.open--;
       this.answered();
     });
