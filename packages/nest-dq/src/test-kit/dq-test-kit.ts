@@ -16,7 +16,6 @@ import { parseWhen, type When } from '../time/instant.js';
 import { tubeName, type AsJson, type Tube } from '../api/tube.js';
 import { KitCluster, type ScheduledJob } from './kit-cluster.js';
 import { KitLedger } from './kit-ledger.js';
-import { Polls } from './polls.js';
 import { present } from './real-time.js';
 import { RunTally, type RunCounts } from './run-tally.js';
 import { TimeTravel } from './time-travel.js';
@@ -54,8 +53,7 @@ const KNOWN = new Set(['now', 'nodes', 'patience', 'polls']);
 export class DqTestKit {
   private readonly clock: VirtualClock;
   private readonly nodes: number;
-  private readonly polls = new Polls();
-  private readonly tally = new RunTally(this.polls);
+  private readonly tally = new RunTally();
   /** Without a prefix. */
   private readonly polled: readonly string[];
   /** Of each application that was not stopped. */
@@ -86,7 +84,6 @@ export class DqTestKit {
     this.travel = new TimeTravel({
       clock: this.clock,
       tally: this.tally,
-      polls: this.polls,
       patience: parseDuration(patience, '`patience`'),
       nextChange: (ofTube) =>
         Math.min(...[...this.clusters.values()].map((cluster) => cluster.nextChange(ofTube))),
@@ -213,7 +210,7 @@ export class DqTestKit {
     if (!shared) {
       shared = new KitCluster(this.nodes, settings, this.clock);
       this.clusters.set(name, shared);
-      for (const tube of this.polled) this.polls.add(settings.prefix + tube);
+      for (const tube of this.polled) this.tally.addPoll(settings.prefix + tube);
       for (const index of this.asleep) shared.nodes[index]!.sleep();
     }
     const ledger = new KitLedger(shared.ledger, this.tally);
@@ -247,7 +244,7 @@ export class DqTestKit {
     }
     return this.next(async () => {
       const to = end();
-      this.polls.journey();
+      this.tally.journey();
       for (const ledger of this.ledgers) ledger.letClaimsPass();
       try {
         await this.travel.to(to);

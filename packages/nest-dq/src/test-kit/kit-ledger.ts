@@ -11,7 +11,6 @@ export class KitLedger implements Ledger {
   isIdle = true;
   private isOpen = false;
   private waiting: (() => void)[] = [];
-  private readonly tubes = new Map<string, TubeLedger>();
 
   constructor(
     private readonly ledger: MemoryLedger,
@@ -28,25 +27,6 @@ export class KitLedger implements Ledger {
   }
 
   tube(name: string): TubeLedger {
-    let tube = this.tubes.get(name);
-    if (!tube) this.tubes.set(name, (tube = this.watched(name)));
-    return tube;
-  }
-
-  start(): void {
-    this.ledger.start();
-  }
-
-  listen(_listener: LedgerListener): () => void {
-    return this.ledger.listen();
-  }
-
-  /** The others' ledger stays open. */
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  private watched(name: string): TubeLedger {
     const tube = this.ledger.tube(name);
     const claim: TubeLedger['claim'] = async (requests, settled, sparedFrom) => {
       if (!this.isOpen) await new Promise<void>((pass) => this.waiting.push(pass));
@@ -60,5 +40,18 @@ export class KitLedger implements Ledger {
       return answers;
     };
     return Object.assign(Object.create(tube) as TubeLedger, { claim, complete });
+  }
+
+  start(): void {
+    this.ledger.start();
+  }
+
+  listen(_listener: LedgerListener): () => void {
+    return this.ledger.listen();
+  }
+
+  /** The others' ledger stays open. */
+  close(): Promise<void> {
+    return Promise.resolve();
   }
 }

@@ -1,5 +1,4 @@
 import type { ClaimAnswer, CompleteAnswer, CompleteRequest } from '../ledger/requests.js';
-import type { Polls } from './polls.js';
 
 /** The outcomes of the runs in a stretch of time. */
 export interface RunCounts {
@@ -16,28 +15,54 @@ export interface RunCounts {
 const WENT_WELL: readonly CompleteRequest['outcome']['kind'][] = ['done', 'again', 'later'];
 const NONE: RunCounts = { started: 0, completed: 0, failed: 0, dead: 0 };
 
-/** Counts runs as the ledger hears of them, and knows which go on. */
+interface Run {
+  readonly isPoll: boolean;
+  /** The kit does not wait for it any more. */
+  givenUp: boolean;
+}
+
+/**
+ * Counts runs as the ledger hears of them, and knows which go on. It also knows which polls rest: tubes whose jobs only look
+ * whether there is something to do. A poll rests once it has looked since anything else happened: its next looks would find
+ * the same, so the time need not stop for them.
+ */
 export class RunTally {
   private counts = NONE;
-  /** By tube, job and fence. True: the kit does not wait for it any more. */
-  private readonly running = new Map<string, boolean>();
+  /** By tube, job and fence. */
+  private readonly running = new Map<string, Run>();
   private ended: () => void = () => undefined;
+  /** Tubes, by their names on the nodes. */
+  private readonly polls = new Set<string>();
+  /** Counts what happened: runs of other tubes that began or ended, and journeys. */
+  private happened = 0;
+  /** By poll: how much had happened at the last look. */
+  private readonly looked = new Map<string, number>();
 
-  constructor(private readonly polls: Polls) {}
+  /** By its name on the nodes. Idempotent. */
+  addPoll(tube: string): void {
+    this.polls.add(tube);
+  }
+
+  /** A journey begins: the test may have done anything before. */
+  journey(): void {
+    this.happened++;
+  }
 
   claimed(tube: string, id: string, answer: ClaimAnswer): void {
     if (answer.kind === 'stale' || (answer.kind === 'dead' && answer.fresh)) this.count('dead');
     if (answer.kind !== 'run') return;
-    const run = nameOf(tube, id, answer.fence);
-    if (this.running.has(run)) return; // the same claim, asked again
-    this.running.set(run, false);
-    this.polls.began(tube);
+    const name = nameOf(tube, id, answer.fence);
+    if (this.running.has(name)) return; // the same claim, asked again
+    const isPoll = this.polls.has(tube);
+    this.running.set(name, { isPoll, givenUp: false });
+    if (isPoll) this.looked.set(tube, this.happened);
+    else this.happened++;
     this.count('started');
   }
 
   finished(tube: string, { id, fence, outcome }: CompleteRequest, answer: CompleteAnswer): void {
     if (!this.running.delete(nameOf(tube, id, fence))) return;
-    this.polls.ended(tube);
+    if (!this.polls.has(tube)) this.happened++;
     if (answer !== 'refused') {
       if (WENT_WELL.includes(outcome.kind)) this.count('completed');
       if (outcome.kind === 'retry' || outcome.kind === 'dead') this.count('failed');
@@ -51,10 +76,14 @@ export class RunTally {
     return this.running.size > 0;
   }
 
+  /** Whether a run goes on that is no poll's. */
+  get works(): boolean {
+    return this.runs.some(({ isPoll }) => !isPoll);
+  }
+
   /** Whether a run goes on that is still waited for. */
   get awaited(): boolean {
-    for (const givenUp of this.running.values()) if (!givenUp) return true;
-    return false;
+    return this.runs.some(({ givenUp }) => !givenUp);
   }
 
   /** Resolves when the next run ends. */
@@ -64,7 +93,15 @@ export class RunTally {
 
   /** The kit does not wait any more for the runs that go on now. */
   giveUp(): void {
-    for (const run of this.running.keys()) this.running.set(run, true);
+    for (const run of this.running.values()) run.givenUp = true;
+  }
+
+  rests(tube: string): boolean {
+    return this.looked.get(tube) === this.happened;
+  }
+
+  get anyRests(): boolean {
+    return Array.from(this.looked.keys()).some((tube) => this.rests(tube));
   }
 
   /** The counts since they were taken last. */
@@ -72,6 +109,10 @@ export class RunTally {
     const { counts } = this;
     this.counts = NONE;
     return counts;
+  }
+
+  private get runs(): Run[] {
+    return [...this.running.values()];
   }
 
   private count(what: keyof RunCounts): void {

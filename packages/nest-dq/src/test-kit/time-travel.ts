@@ -1,4 +1,3 @@
-import type { Polls } from './polls.js';
 import { fakeTimers, within } from './real-time.js';
 import type { RunTally } from './run-tally.js';
 import type { VirtualClock } from './virtual-clock.js';
@@ -13,7 +12,6 @@ const GLANCES = 10;
 export interface TravelParts {
   readonly clock: VirtualClock;
   readonly tally: RunTally;
-  readonly polls: Polls;
   /** Real milliseconds. How long a run is waited for before time goes on without it. */
   readonly patience: number;
   /** When the next job of these tubes changes its state by itself, by `clock.now`; -Infinity while one is held. */
@@ -66,12 +64,12 @@ export class TimeTravel {
   }
 
   private async leap(end: number): Promise<void> {
-    const { clock, tally, polls, nextChange } = this.parts;
+    const { clock, tally, nextChange } = this.parts;
     const now = clock.now();
-    const target = Math.min(end, nextChange((tube) => !polls.rests(tube)) - AROUND);
-    if (polls.otherRuns > 0 || target <= now) this.stirred = now;
+    const target = Math.min(end, nextChange((tube) => !tally.rests(tube)) - AROUND);
+    if (tally.works || target <= now) this.stirred = now;
     else if (now - this.stirred > AROUND && !tally.busy && nextChange(() => true) > now) {
-      await this.pass(Math.min(target - now, polls.anyRests ? LONGEST_REST : Infinity));
+      await this.pass(Math.min(target - now, tally.anyRests ? LONGEST_REST : Infinity));
     }
   }
 
