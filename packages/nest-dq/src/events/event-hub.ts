@@ -2,7 +2,7 @@ import { Subject, type Observable } from 'rxjs';
 import { show, unknownName } from '../errors.js';
 import type { DelayedJob } from '../api/job.js';
 import { DqEvents, type DqEventMap, type DqEventName } from './events.js';
-import { GuardedObservable, guarded } from './guarded-observable.js';
+import { GuardedObservable } from './guarded-observable.js';
 
 export interface EventHubOptions {
   /** Milliseconds. A run that starts later than this is a `late` event. */
@@ -11,7 +11,7 @@ export interface EventHubOptions {
   readonly listenerFailed: (who: string, error: Error) => void;
 }
 
-/** Brings events to their listeners. Most have none, so ask `heard` before you make an event. */
+/** Brings events to their listeners. Most have none, so ask `heard` before you make an event of a job. */
 export class EventHub extends DqEvents {
   private readonly subjects: { readonly [N in DqEventName]: Subject<DqEventMap[N]> } = {
     scheduled: new Subject(),
@@ -31,15 +31,12 @@ export class EventHub extends DqEvents {
   }
 
   override on<N extends DqEventName>(name: N): Observable<DqEventMap[N]> {
-    const subject = this.subjects[this.check(name)];
-    const failed = (error: Error) => this.options.listenerFailed(`a subscriber of \`${name}\``, error);
-    return new GuardedObservable((subscriber) => subject.subscribe(subscriber), failed);
+    return this.guarded(name, `a subscriber of \`${name}\``);
   }
 
   /** Adds a listener that has a name. `DQ_BAD_OPTION`: there is no such event. */
   listen<N extends DqEventName>(name: N, listener: (event: DqEventMap[N]) => unknown, who: string): void {
-    const failed = (error: Error) => this.options.listenerFailed(`${who} at \`${name}\``, error);
-    this.subjects[this.check(name)].subscribe((event) => guarded(() => listener(event), failed));
+    this.guarded(name, `${who} at \`${name}\``).subscribe(listener);
   }
 
   /** Whether anybody listens. */
@@ -62,8 +59,12 @@ export class EventHub extends DqEvents {
     for (const subject of Object.values(this.subjects)) subject.complete();
   }
 
-  private check<N extends DqEventName>(name: N): N {
-    if (Object.hasOwn(this.subjects, name)) return name;
-    throw unknownName('DQ_BAD_OPTION', `event ${show(name)}`, Object.keys(this.subjects));
+  private guarded<N extends DqEventName>(name: N, who: string): Observable<DqEventMap[N]> {
+    if (!Object.hasOwn(this.subjects, name)) {
+      throw unknownName('DQ_BAD_OPTION', `event ${show(name)}`, Object.keys(this.subjects));
+    }
+    const subject = this.subjects[name];
+    const failed = (error: Error) => this.options.listenerFailed(who, error);
+    return new GuardedObservable((subscriber) => subject.subscribe(subscriber), failed);
   }
 }

@@ -10,7 +10,7 @@ import { toError } from '../errors.js';
 import { isThenable } from '../structures/thenable.js';
 
 /** Gets the error that a listener threw or rejected with. */
-export type ListenerFailed = (error: Error) => void;
+type ListenerFailed = (error: Error) => void;
 
 /**
  * rxjs rethrows the error of a subscriber where nobody can catch it, and that ends the process. Here such errors are
@@ -54,7 +54,7 @@ export class GuardedObservable<T> extends Observable<T> {
 }
 
 /** Calls a listener, and reports what it throws or rejects with. */
-export function guarded(listener: () => unknown, failed: ListenerFailed): void {
+function guarded(listener: () => unknown, failed: ListenerFailed): void {
   const tell = (thrown: unknown) => failed(toError(thrown));
   try {
     const result = listener();

@@ -127,10 +127,8 @@ export class DqRuntime {
 
 function nodeEvents(events: EventHub): NodeListener {
   return {
-    up: ({ endpoint }) => events.heard('nodeUp') && events.tell('nodeUp', { node: endpoint }),
-    down: ({ endpoint }, error) =>
-      events.heard('nodeDown') && events.tell('nodeDown', { node: endpoint, error }),
-    trouble: ({ endpoint }, message) =>
-      events.heard('nodeTrouble') && events.tell('nodeTrouble', { node: endpoint, message }),
+    up: ({ endpoint }) => events.tell('nodeUp', { node: endpoint }),
+    down: ({ endpoint }, error) => events.tell('nodeDown', { node: endpoint, error }),
+    trouble: ({ endpoint }, message) => events.tell('nodeTrouble', { node: endpoint, message }),
   };
 }
