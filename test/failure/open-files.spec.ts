@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ClusterHealth } from 'nest-dq/src/health/cluster-health.js';
+import { ClusterHealth } from 'nest-dq/src/health/health.js';
 import { eventually } from 'test-servers';
 import { expectOnceEach, schedule, startOf, type Start } from '../support/jobs.js';
 import { startServers, startSystem, type Servers, type System } from '../support/system.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { checkAttempts, resolveJobOptions } from './job-options.js';
+import { resolveJobOptions } from './job-options.js';
 import type { JobOptions } from './job.js';
 
 describe('resolveJobOptions', () => {
@@ -48,6 +48,7 @@ describe('resolveJobOptions', () => {
     [{ priority: 'urgent' }, '`priority` is "urgent"'],
     [{ priority: 1 }, '`priority` is 1'],
     [{ attempts: 0 }, '`attempts` is 0'],
+    [{ attempts: -1 }, 'expected a whole number of 1 or more'],
     [{ attempts: 1.5 }, '`attempts` is 1.5'],
     [{ attempts: Infinity }, '`attempts` is Infinity'],
     [{ attempts: '3' }, '`attempts` is "3"'],
@@ -76,6 +77,10 @@ describe('resolveJobOptions', () => {
     expect(resolve).toThrow(text);
   });
 
+  it.each([1, 10, Number.MAX_SAFE_INTEGER])('takes %p attempts', (attempts) => {
+    expect(resolveJobOptions({ attempts })).toMatchObject({ attempts });
+  });
+
   it('takes a key of any characters, and what happens to the job that has it', () => {
     for (const key of [' ', 'x'.repeat(500), '🐇\ud800\0'])
       expect(resolveJobOptions({ key })).toMatchObject({ key, onDuplicate: 'replace' });
@@ -87,12 +92,5 @@ describe('resolveJobOptions', () => {
     expect(() => resolveJobOptions({ backoff: { type: 'fixed', delay: '900' as '900s' } })).toThrow(
       expect.objectContaining({ code: 'DQ_BAD_DURATION' }),
     );
-  });
-});
-
-describe('checkAttempts', () => {
-  it('takes whole numbers of 1 or more', () => {
-    expect([1, 10, Number.MAX_SAFE_INTEGER].map(checkAttempts)).toEqual([1, 10, Number.MAX_SAFE_INTEGER]);
-    expect(() => checkAttempts(-1)).toThrow('expected a whole number of 1 or more');
   });
 });

@@ -1,6 +1,6 @@
 import { resolveBackoff, type ResolvedBackoff } from '../time/backoff.js';
 import { DqError, show, unknownName, wrongValue } from '../errors.js';
-import type { JobOptions, OnDuplicate } from './job.js';
+import type { JobOptions, OnDuplicate, Priority } from './job.js';
 import { parseDuration } from '../time/duration.js';
 
 /** Job options after they were checked. */
@@ -17,7 +17,8 @@ export interface ResolvedJobOptions {
   readonly patience?: number;
 }
 
-const PRIORITIES = ['high', 'normal', 'low'];
+/** As a copy has them: by their index. */
+export const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 const ON_DUPLICATE = ['replace', 'keep', 'reject'];
 const LONGEST_KEY = 500;
 const KNOWN = new Set([
@@ -57,7 +58,7 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
     key,
     onDuplicate: onDuplicate ?? 'replace',
     priority: priority === undefined ? 1 : PRIORITIES.indexOf(priority),
-    attempts: attempts === undefined ? undefined : checkAttempts(attempts),
+    attempts: attempts === undefined ? undefined : checkCount('attempts', attempts),
     backoff: backoff === undefined ? undefined : resolveBackoff(backoff),
     // A copy, because the caller may change its own object later.
     headers: headers && { ...headers },
@@ -83,11 +84,6 @@ export function checkKey(key: unknown, what: string, code: 'DQ_BAD_OPTION' | 'DQ
     code,
     `${what} is ${show(key)}${long}: expected a text of 1 to ${LONGEST_KEY} characters`,
   );
-}
-
-/** The most runs: a whole number of 1 or more. */
-export function checkAttempts(attempts: unknown): number {
-  return checkCount('attempts', attempts);
 }
 
 /** A whole number of 1 or more, else `DQ_BAD_OPTION`. */

@@ -1,3 +1,5 @@
+import type { Cluster } from '../cluster/cluster.js';
+
 /** How a cluster is, as this process sees it. */
 export interface DqHealthState {
   /**
@@ -18,4 +20,24 @@ export abstract class DqHealth {
    * @param key The name in the result. Default: `dq`.
    */
   abstract check<Key extends string = 'dq'>(key?: Key): Promise<Record<Key, DqHealthState>>;
+}
+
+export class ClusterHealth extends DqHealth {
+  constructor(
+    private readonly cluster: Cluster,
+    /** Whether Redis answers now; absent if there is no Redis. */
+    private readonly askRedis: (() => Promise<boolean>) | undefined,
+  ) {
+    super();
+  }
+
+  override async check<Key extends string = 'dq'>(key?: Key): Promise<Record<Key, DqHealthState>> {
+    const { askRedis, cluster } = this;
+    const redis = askRedis ? ((await askRedis()) ? 'up' : 'down') : 'none';
+    const { nodes, settings } = cluster;
+    const usable = nodes.filter(({ reason }) => reason === 'up').length;
+    const status = redis === 'down' || usable < settings.minWritten ? 'down' : 'up';
+    const reasons = Object.fromEntries(nodes.map(({ endpoint, reason }) => [endpoint, reason]));
+    return { [key ?? 'dq']: { status, nodes: reasons, redis } } as Record<Key, DqHealthState>;
+  }
 }

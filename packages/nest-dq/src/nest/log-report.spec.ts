@@ -175,7 +175,6 @@ describe('the log', () => {
         'warn: 7 handlers of mail are still running after the drain limit of 0 ms; their runs are handed back, and their jobs run again',
       ],
     ],
-    ['something about the servers', () => report.warn('Redis may evict.'), ['warn: Redis may evict.']],
     [
       'a node that is away and comes back, and nothing of its first connection',
       () => (report.up(node), report.down(node, failure), report.up(node), report.up(node)),

@@ -33,11 +33,6 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     private readonly clock: Clock,
   ) {}
 
-  /** A warning about the servers' settings. */
-  warn(message: string): void {
-    this.logger.warn(message);
-  }
-
   /** A listener of events failed. Nothing else stops. */
   listenerFailed(who: string, error: Error): void {
     this.tell('error', `${who} failed: ${shorten(error.message)}`, error);

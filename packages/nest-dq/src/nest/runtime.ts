@@ -2,7 +2,7 @@ import type { NodeListener } from '../cluster/cluster-node.js';
 import { ClusterConsumer } from '../consumer/consumer.js';
 import { DqError, show, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
-import { ClusterHealth } from '../health/cluster-health.js';
+import { ClusterHealth } from '../health/health.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { Succession } from '../ledger/succession.js';
 import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/hooks.js';

@@ -3,7 +3,8 @@ import { Cluster, type ClusterSettings } from '../cluster/cluster.js';
 import { unwrap } from '../copies/formats/unwrap.js';
 import type { CopyHeader, Envelope } from '../copies/header.js';
 import { decodePayload } from '../copies/payload.js';
-import type { JobOptions, Priority } from '../api/job.js';
+import type { JobOptions } from '../api/job.js';
+import { PRIORITIES } from '../api/job-options.js';
 import { storedTube, type StoredTube } from '../api/tube.js';
 import type { LedgerSettings } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
@@ -29,8 +30,6 @@ export interface ScheduledJob<P = unknown> {
 export interface KitClusterSettings extends LedgerSettings {
   readonly prefix: string;
 }
-
-const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 
 /** Stands for the servers of one cluster. All applications under the kit share it, as far as their cluster has its name. */
 export class KitCluster {

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { DEFAULT_BACKOFF, resolveBackoff, type ResolvedBackoff } from '../../time/backoff.js';
 import { DqError, show, wrongValue } from '../../errors.js';
-import { checkAttempts, checkCount, refuseUnknown } from '../../api/job-options.js';
+import { checkCount, refuseUnknown } from '../../api/job-options.js';
 import type { HandlerOptions } from '../../api/job.js';
 import { parseDuration, type Duration } from '../../time/duration.js';
 import type { BackoffFunction } from './outcome.js';
@@ -40,7 +40,7 @@ export function resolveHandlerOptions(
   const { concurrency, attempts, backoff, timeout } = options;
   return {
     concurrency: concurrency === undefined ? defaults.concurrency : checkCount('concurrency', concurrency),
-    attempts: attempts === undefined ? defaults.attempts : checkAttempts(attempts),
+    attempts: attempts === undefined ? defaults.attempts : checkCount('attempts', attempts),
     backoff:
       backoff === undefined
         ? defaults.backoff

@@ -4,7 +4,7 @@ import { Cluster } from '../cluster/cluster.js';
 import { scripted } from '../../spec-support/producing.js';
 import type { ScriptedNode } from '../../spec-support/scripted-node.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
-import { ClusterHealth } from './cluster-health.js';
+import { ClusterHealth } from './health.js';
 
 const yes = () => Promise.resolve(true);
 const no = () => Promise.resolve(false);
