@@ -14,6 +14,7 @@ import {
   type DqProducer,
 } from 'nest-dq';
 import type { ResolvedOptions } from 'nest-dq/src/nest/options.js';
+import type { DqRuntime } from 'nest-dq/src/nest/runtime.js';
 import { dqToken } from 'nest-dq/src/nest/tokens.js';
 
 const SERVERS = { BEANSTALKS: '10.0.0.1:11300,10.0.0.2:11300,10.0.0.3:11300', REDIS_URL: 'redis://10.0.0.9' };
@@ -26,7 +27,7 @@ afterEach(async () => {
 async function compile(imports: unknown[], cluster?: string): Promise<ResolvedOptions> {
   const app = await Test.createTestingModule({ imports: imports as DynamicModule[] }).compile();
   apps.push(app);
-  return app.get<ResolvedOptions>(dqToken('options', cluster));
+  return app.get<DqRuntime>(dqToken('runtime', cluster)).options;
 }
 
 async function refusal(imports: unknown[]): Promise<DqError> {
@@ -169,7 +170,7 @@ describe('forRootAsync', () => {
     const module = { module: class Shop {}, providers: [Mails] };
     const options = await compile([environment(SERVERS), plain, mails, module], 'mails');
     expect([options.prefix, options.servers?.beanstalks.length]).toEqual(['mails.', 3]);
-    expect(apps[0]!.get<ResolvedOptions>(dqToken('options')).prefix).toBe('');
+    expect(apps[0]!.get<DqRuntime>(dqToken('runtime')).options.prefix).toBe('');
   });
 });
 

@@ -34,7 +34,7 @@ export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js
 export { Recurring, type RecurringOptions } from './nest/recurring.js';
 export type { RecurrenceCalendar, RecurrencePlan } from './recurring/occurrences.js';
 export { CurrentJob, DelayedPayload } from './nest/parameters.js';
-export { isDqContext } from './nest/dq-context.js';
+export { isDqContext } from './nest/handler-context.js';
 export { InjectDq, getDqToken, type DqInjectable } from './nest/tokens.js';
 export {
   Again,

@@ -15,11 +15,8 @@ import { DqHealth } from '../health/health.js';
 import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
 import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
-import { HandlerExplorer } from './handler-explorer.js';
-import { HandlerInvoker } from './handler-invoker.js';
 import { DqLifecycle } from './lifecycle.js';
-import { ListenerExplorer } from './listener-explorer.js';
-import { OPTION_NAMES, type DqOptions, type ResolvedOptions } from './options.js';
+import { OPTION_NAMES, type DqOptions } from './options.js';
 import { DqRunPhaseModule, RunPhase } from './run-phase.js';
 import { DqRuntime } from './runtime.js';
 import { INJECTABLES, checkClusterName, dqToken, type DqInjectable, type DqPart } from './tokens.js';
@@ -112,36 +109,24 @@ function clusterProviders(cluster: string | undefined): Provider[] {
     inject: InjectionToken[],
     useFactory: (...injected: any[]) => unknown,
   ): Provider => ({ provide: dqToken(what, cluster), inject, useFactory });
-  const options = dqToken('options', cluster);
   const runtime = dqToken('runtime', cluster);
   return [
     { provide: ENVIRONMENT, useValue: realEnvironment },
-    provide('options', [MODULE_OPTIONS_TOKEN, ENVIRONMENT], (given: DqOptions, environment: Environment) =>
-      environment.resolve(given, cluster),
-    ),
-    provide('runtime', [options, ENVIRONMENT], (resolved: ResolvedOptions, environment: Environment) => {
-      const backend = environment.backend(resolved, cluster);
-      return new DqRuntime(resolved, environment.clock, backend, cluster);
+    provide('runtime', [MODULE_OPTIONS_TOKEN, ENVIRONMENT], (given: DqOptions, environment: Environment) => {
+      const options = environment.resolve(given, cluster);
+      return new DqRuntime(options, environment.clock, environment.backend(options, cluster), cluster);
     }),
     provide(DqProducer, [runtime], ({ producer }: DqRuntime) => producer),
     provide(DqConsumer, [runtime], ({ consumer }: DqRuntime) => consumer),
     provide(DqDeadLetters, [runtime], ({ deadLetters }: DqRuntime) => deadLetters),
     provide(DqEvents, [runtime], ({ events }: DqRuntime) => events),
     provide(DqHealth, [runtime], ({ health }: DqRuntime) => health),
-    provide('lifecycle', [runtime, RunPhase, DiscoveryService, ApplicationConfig], lifecycleOf),
+    provide(
+      'lifecycle',
+      [runtime, RunPhase, DiscoveryService, ApplicationConfig],
+      (...parts: ConstructorParameters<typeof DqLifecycle>) => new DqLifecycle(...parts),
+    ),
   ];
-}
-
-function lifecycleOf(
-  runtime: DqRuntime,
-  phase: RunPhase,
-  discovery: DiscoveryService,
-  config: ApplicationConfig,
-): DqLifecycle {
-  const { options, events, name } = runtime;
-  const invoker = new HandlerInvoker(config, options.logger);
-  const handlers = new HandlerExplorer(discovery, invoker, options, name);
-  return new DqLifecycle(runtime, handlers, new ListenerExplorer(discovery, events, name), phase);
 }
 
 function checkName({ name }: DqExtras): void {

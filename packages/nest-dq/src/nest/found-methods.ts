@@ -1,7 +1,7 @@
 import type { DiscoveryService, ModulesContainer } from '@nestjs/core';
 import { DqError } from '../errors.js';
 import type { Wrapper } from './enhancers.js';
-import type { MethodMarks } from './method-marks.js';
+import type { MethodMarks, Place } from './method-marks.js';
 import { asConfigError } from './option-checks.js';
 import { checkClusterName, showCluster } from './tokens.js';
 
@@ -49,10 +49,11 @@ export class MarkedMethods<Mark extends MarkOfCluster> {
       // A factory may return the instance of another provider.
       if (typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
       seen.add(instance);
-      for (const { prototype, key, value } of methodsOf(instance)) {
+      for (const place of placesOf(instance)) {
+        const { key, value } = place;
         const className = instance.constructor?.name || String(wrapper.name);
         const name = `${className}.${String(key)} (in ${wrapper.host?.name ?? 'no module'})`;
-        for (const mark of this.marks.of({ prototype, key, value }, name)) {
+        for (const mark of this.marks.of(place, name)) {
           if (clusterOf(mark, name, clusters) !== this.cluster) continue;
           yield [{ wrapper, instance, key, method: value as Function, name }, mark];
         }
@@ -76,9 +77,7 @@ function clusterOf({ options }: MarkOfCluster, where: string, clusters: ClusterN
 }
 
 /** Own and inherited properties, each name once: a method that is overridden without the decorator is no handler. */
-function* methodsOf(
-  instance: object,
-): Iterable<{ readonly prototype: object; readonly key: string | symbol; readonly value: unknown }> {
+function* placesOf(instance: object): Iterable<Place> {
   const seen = new Set<string | symbol>();
   let prototype: object | null = Object.getPrototypeOf(instance);
   for (; prototype && prototype !== Object.prototype; prototype = Object.getPrototypeOf(prototype)) {

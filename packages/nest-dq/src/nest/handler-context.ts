@@ -1,3 +1,4 @@
+import type { ArgumentsHost } from '@nestjs/common';
 import {
   ExternalContextCreator,
   type ApplicationConfig,
@@ -7,16 +8,20 @@ import {
 import { isOutcome } from '../consumer/run/outcome.js';
 import { RunningJob } from '../consumer/run/run.js';
 import type { DelayedJob, HandlerMethod } from '../api/job.js';
-import { DQ_CONTEXT } from './dq-context.js';
 import type { Wrapper } from './enhancers.js';
 import { HandlerCall } from './handler-call.js';
 import type { EnhancerAdvice } from './enhancer-advice.js';
 import { JOB, PARAMETERS, parametersFactory } from './parameters.js';
 
-/** The method that the decorators are on, and the one that runs: a spy, for example, has replaced it. */
-export interface Callback {
-  readonly decorated: Function;
-  readonly current: Function;
+/** What `getType()` says in guards, interceptors and filters while a job runs. */
+const DQ_CONTEXT = 'dq';
+
+/**
+ * Whether a guard, interceptor, filter or parameter decorator is at work for a job and not for a request. The arguments
+ * are the payload and the `DelayedJob`: `const [payload, job] = context.getArgs()`.
+ */
+export function isDqContext(host: ArgumentsHost): boolean {
+  return host.getType<string>() === DQ_CONTEXT;
 }
 
 type Run = (payload: unknown, job: DelayedJob) => Promise<unknown>;
@@ -43,7 +48,9 @@ export class HandlerContext {
 
   constructor(
     private readonly wrapper: Wrapper,
-    private readonly method: string,
+    private readonly key: string,
+    /** The method that the decorators are on. */
+    private readonly decorated: Function,
     private readonly hasFilters: boolean,
     private readonly advice: EnhancerAdvice,
     config: ApplicationConfig,
@@ -51,10 +58,15 @@ export class HandlerContext {
     this.creator = creatorFor(wrapper, config, this.calls);
   }
 
-  /** The handler of one instance; `contextId`: the instance was made for one job. */
-  around(instance: object, { decorated, current }: Callback, contextId?: ContextId): HandlerMethod {
+  /**
+   * The handler of one instance, by the method that it has now: a spy, for example, has replaced the decorated one.
+   * `contextId`: the instance was made for one job.
+   */
+  around(instance: object, contextId?: ContextId): HandlerMethod {
+    const { decorated, key } = this;
+    const current = (instance as Readonly<Record<string, Function>>)[key]!;
     const callback = current === decorated ? decorated : inheriting(decorated, current);
-    const run = this.create(instance, callback, this.method, contextId, { filters: false });
+    const run = this.create(instance, callback, key, contextId, { filters: false });
     return async (payload: unknown, job: DelayedJob) => {
       const call = new HandlerCall();
       this.calls.set(job, call);

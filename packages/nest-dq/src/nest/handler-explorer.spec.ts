@@ -9,7 +9,6 @@ import { defineTube } from '../api/tube.js';
 import { DelayedHandler } from './delayed-handler.js';
 import type { ClusterNames } from './found-methods.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
-import { HandlerInvoker } from './handler-invoker.js';
 import { resolveOptions, type DqOptions } from './options.js';
 
 @Injectable()
@@ -33,9 +32,9 @@ async function explore(
     ...metadata,
     imports: [...(metadata.imports ?? []), DiscoveryModule],
   }).compile();
-  const invoker = new HandlerInvoker(module.get(ApplicationConfig), new CollectingLogger());
-  const discovery = module.get(DiscoveryService);
-  return new HandlerExplorer(discovery, invoker, resolveOptions(options), cluster).explore(clusters);
+  const [discovery, config] = [module.get(DiscoveryService), module.get(ApplicationConfig)];
+  const resolved = resolveOptions({ logger: new CollectingLogger(), ...options });
+  return new HandlerExplorer(discovery, config, resolved, cluster).explore(clusters);
 }
 
 const tubes = (handlers: FoundHandler[]) => handlers.map(({ tube }) => tube).sort();

@@ -1,4 +1,4 @@
-import type { DiscoveryService } from '@nestjs/core';
+import type { ApplicationConfig, DiscoveryService } from '@nestjs/core';
 import { resolveHandlerOptions } from '../consumer/run/handler-settings.js';
 import { DqError, show } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../api/job.js';
@@ -6,7 +6,7 @@ import { tubeName, type Tube } from '../api/tube.js';
 import { handlerMarks, type HandlerMark } from './delayed-handler.js';
 import type { Wrapper } from './enhancers.js';
 import { MarkedMethods, type ClusterNames, type FoundMethod, type NestModule } from './found-methods.js';
-import type { HandlerInvoker } from './handler-invoker.js';
+import { HandlerInvoker } from './handler-invoker.js';
 import { asConfigError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
 
@@ -24,16 +24,18 @@ export interface FoundHandler {
 /** Finds the `@DelayedHandler` and `@Recurring` methods of a cluster, and checks them. */
 export class HandlerExplorer {
   private readonly methods: MarkedMethods<HandlerMark>;
+  private readonly invoker: HandlerInvoker;
   /** By tube. */
   private readonly found = new Map<string, FoundHandler>();
 
   constructor(
     discovery: DiscoveryService,
-    private readonly invoker: HandlerInvoker,
+    config: ApplicationConfig,
     private readonly options: ResolvedOptions,
     cluster?: string,
   ) {
     this.methods = new MarkedMethods(discovery, handlerMarks, cluster);
+    this.invoker = new HandlerInvoker(config, options.logger);
   }
 
   /**

@@ -1,16 +1,18 @@
 import type { LoggerService } from '@nestjs/common';
-import type { ApplicationConfig } from '@nestjs/core';
+import { ContextIdFactory, ModuleRef, type ApplicationConfig, type ContextId } from '@nestjs/core';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { DqError } from '../errors.js';
-import type { HandlerMethod } from '../api/job.js';
+import type { DelayedJob, HandlerMethod } from '../api/job.js';
 import { enhancersOf, isEmpty, scopedGlobals, type Wrapper } from './enhancers.js';
 import type { FoundMethod } from './found-methods.js';
 import { HandlerContext } from './handler-context.js';
-import { JobScope } from './job-scope.js';
 import { EnhancerAdvice } from './enhancer-advice.js';
 import { hasDecoratedParameters, noteParameters } from './parameters.js';
 
 type Methods = Readonly<Record<string | symbol, HandlerMethod>>;
+
+/** Makes an instance of a handler's class for each job. */
+type JobScope = (job: DelayedJob) => Promise<{ instance: object; contextId: ContextId }>;
 
 /** Makes the function that runs a job by a method: the bare method where no guard, pipe, interceptor or filter applies. */
 export class HandlerInvoker {
@@ -26,8 +28,8 @@ export class HandlerInvoker {
   bind(found: FoundMethod): HandlerMethod {
     const { wrapper, instance, key, name } = found;
     const context = this.contextOf(found);
-    if (!wrapper.isDependencyTreeStatic()) return perJob(new JobScope(wrapper, name), found, context);
-    return context ? enhanced(instance, found, context) : bare(instance as Methods, key);
+    if (!wrapper.isDependencyTreeStatic()) return perJob(scopeOf(wrapper, name), key, context);
+    return context ? enhanced(instance as Methods, key, context) : bare(instance as Methods, key);
   }
 
   private contextOf({ wrapper, instance, key, method, name }: FoundMethod): HandlerContext | undefined {
@@ -44,7 +46,7 @@ export class HandlerInvoker {
     this.refusePassedOver(wrapper, name);
     noteParameters(type, key, name);
     const advice = new EnhancerAdvice(this.logger, enhancers, type.name, key);
-    return new HandlerContext(wrapper, key, enhancers.filters.length > 0, advice, this.config);
+    return new HandlerContext(wrapper, key, method, enhancers.filters.length > 0, advice, this.config);
   }
 
   /** Nest applies a scoped global enhancer only to providers given as a class; others would run without it. */
@@ -72,28 +74,42 @@ function lastValue(result: unknown): unknown {
   return isObservable(result) ? lastValueFrom(result) : result;
 }
 
-function enhanced(instance: object, { key, method }: FoundMethod, context: HandlerContext): HandlerMethod {
-  const methods = instance as Methods;
-  let current = methods[key]!;
-  let run = context.around(instance, { decorated: method, current });
+function enhanced(methods: Methods, key: string | symbol, context: HandlerContext): HandlerMethod {
+  let current = methods[key];
+  let run = context.around(methods);
   return (payload, job) => {
     if (methods[key] !== current) {
-      current = methods[key]!;
-      run = context.around(instance, { decorated: method, current });
+      current = methods[key];
+      run = context.around(methods);
     }
     return run(payload, job);
   };
 }
 
-function perJob(
-  scope: JobScope,
-  { key, method }: FoundMethod,
-  context: HandlerContext | undefined,
-): HandlerMethod {
+function perJob(scope: JobScope, key: string | symbol, context: HandlerContext | undefined): HandlerMethod {
   return async (payload, job) => {
-    const { instance, contextId } = await scope.open(job);
-    const current = (instance as Methods)[key]!;
-    if (!context) return bare(instance as Methods, key)(payload, job);
-    return context.around(instance, { decorated: method, current }, contextId)(payload, job);
+    const { instance, contextId } = await scope(job);
+    const run = context ? context.around(instance, contextId) : bare(instance as Methods, key);
+    return run(payload, job);
+  };
+}
+
+/**
+ * Makes instances with their request-scoped dependencies. The job is the request. Nest holds an instance weakly, by the
+ * context's id, so it goes when the run is over. `DQ_CONFIG`: the class belongs to no module.
+ */
+function scopeOf(wrapper: Wrapper, name: string): JobScope {
+  // That of its own module, as another module may have a provider of the same token.
+  const moduleRef: unknown = wrapper.host?.getProviderByKey(ModuleRef)?.instance;
+  if (!(moduleRef instanceof ModuleRef)) {
+    throw new DqError('DQ_CONFIG', `${name} is request-scoped, but belongs to no module that could make it`);
+  }
+  return async (job) => {
+    const contextId = ContextIdFactory.getByRequest(job);
+    // As Nest does for requests. A durable tree outlives the job, so it gets the strategy's payload instead.
+    const isShared = contextId.getParent !== undefined && wrapper.isDependencyTreeDurable();
+    moduleRef.registerRequestByContextId(isShared ? contextId.payload : job, contextId);
+    const instance: object = await moduleRef.resolve(wrapper.token, contextId, { strict: true });
+    return { instance, contextId };
   };
 }

@@ -1,4 +1,5 @@
 import type { LoggerService, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import type { ApplicationConfig, DiscoveryService } from '@nestjs/core';
 import { DqError, toError } from '../errors.js';
 import type { HandlerMethod } from '../api/job.js';
 import { occurrencesOf } from '../recurring/occurrences.js';
@@ -6,8 +7,8 @@ import { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { Series } from '../recurring/series.js';
 import type { Timer } from '../time/clock.js';
 import type { ClusterNames, NestModule } from './found-methods.js';
-import type { FoundHandler, HandlerExplorer } from './handler-explorer.js';
-import type { ListenerExplorer } from './listener-explorer.js';
+import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
+import { ListenerExplorer } from './listener-explorer.js';
 import { configError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
 import type { RunPhase, RunPhaseMember } from './run-phase.js';
@@ -25,6 +26,8 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   readonly cluster: string | undefined;
   private readonly options: ResolvedOptions;
   private readonly logger: LoggerService;
+  private readonly handlers: HandlerExplorer;
+  private readonly listeners: ListenerExplorer;
   private readonly scheduler: SeriesScheduler;
   /** The tubes of handlers that were found, and are not logged yet. */
   private readonly tubes: string[] = [];
@@ -35,15 +38,17 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
 
   constructor(
     private readonly runtime: DqRuntime,
-    private readonly handlers: HandlerExplorer,
-    private readonly listeners: ListenerExplorer,
     private readonly phase: RunPhase,
+    discovery: DiscoveryService,
+    config: ApplicationConfig,
   ) {
     phase.members.add(this);
     const { options, clock, events, name } = runtime;
     this.options = options;
     this.logger = options.logger;
     this.cluster = name;
+    this.handlers = new HandlerExplorer(discovery, config, options, name);
+    this.listeners = new ListenerExplorer(discovery, events, name);
     this.scheduler = new SeriesScheduler({ events, clock, trouble: (message) => this.logger.warn(message) });
   }
 

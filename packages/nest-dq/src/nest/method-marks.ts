@@ -1,7 +1,4 @@
-import { Reflector } from '@nestjs/core';
 import { DqError } from '../errors.js';
-
-const reflector = new Reflector();
 
 /** A mark as a decorator set it; `method` may be replaced afterwards by a decorator above. */
 interface Note<Mark> {
@@ -11,8 +8,8 @@ interface Note<Mark> {
   readonly shown: string;
 }
 
-/** A method as it stands on a prototype. */
-interface Place {
+/** A property of a prototype: perhaps a method. */
+export interface Place {
   readonly prototype: object;
   readonly key: string | symbol;
   /** What is there now. */
@@ -21,12 +18,8 @@ interface Place {
 
 /** The marks that decorators of one kind put on methods. A method may have several. */
 export class MethodMarks<Mark> {
-  private readonly decorate;
-
   /** `key` is the same in every copy of this library that an application may have. */
-  constructor(private readonly key: string) {
-    this.decorate = Reflector.createDecorator<readonly Mark[]>({ key });
-  }
+  constructor(private readonly key: string) {}
 
   /** For decorators. `shown`: the decorator as it is written. `DQ_CONFIG`: it is not on an instance method. */
   add(
@@ -44,7 +37,7 @@ export class MethodMarks<Mark> {
       );
     }
     // The mark on the function is found if the function is copied to another class. The one by place is found if it is replaced.
-    this.decorate([mark, ...this.onFunction(value)])(target, method, descriptor);
+    Reflect.defineMetadata(this.key, [mark, ...this.onFunction(value)], value);
     const notes = [{ mark, method: value, shown }, ...this.notes(target, method)];
     Reflect.defineMetadata(this.key, notes, target, method);
   }
@@ -74,7 +67,7 @@ export class MethodMarks<Mark> {
   }
 
   private onFunction(method: Function): readonly Mark[] {
-    return reflector.get(this.decorate, method) ?? [];
+    return (Reflect.getMetadata(this.key, method) as readonly Mark[] | undefined) ?? [];
   }
 
   private notes(prototype: object, key: string | symbol): readonly Note<Mark>[] {

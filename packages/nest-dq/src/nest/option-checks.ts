@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { isTubeName } from '../beanstalk/codec/commands.js';
-import { DqError, wrongValue } from '../errors.js';
+import { DqError, factOf, wrongValue } from '../errors.js';
 import { parseDuration, type Duration } from '../time/duration.js';
 
 /** `DQ_CONFIG`: what is wrong, the value that was given, and what was expected. */
@@ -20,8 +20,7 @@ export function asConfigError<T>(where: string, check: () => T): T {
 /** The same for an error that was thrown already. */
 export function configError(where: string, thrown: unknown): unknown {
   if (!(thrown instanceof DqError)) return thrown;
-  const message = where + thrown.message.replace(`${thrown.code}: `, '');
-  return new DqError('DQ_CONFIG', message, { cause: thrown });
+  return new DqError('DQ_CONFIG', where + factOf(thrown), { cause: thrown });
 }
 
 /** A whole number of 1 to `most`. */

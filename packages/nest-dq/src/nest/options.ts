@@ -148,11 +148,6 @@ export const OPTION_NAMES: readonly string[] = [
   'logLevels',
 ];
 
-/** Names that are refused with their own reason. */
-const REFUSED: Readonly<Record<string, string>> = {
-  name: '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
-};
-
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 /** The ledger counts the copies of a job in the bits of one number. */
@@ -203,8 +198,12 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
 function refuseUnknown(options: object): void {
   for (const [name, value] of Object.entries(options)) {
     if (OPTION_NAMES.includes(name) || value === undefined) continue;
-    const why = REFUSED[name];
-    if (why) throw new DqError('DQ_CONFIG', why);
+    if (name === 'name') {
+      throw new DqError(
+        'DQ_CONFIG',
+        '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
+      );
+    }
     throw unknownName('DQ_CONFIG', `option \`${name}\` (given ${show(value)})`, OPTION_NAMES);
   }
 }

@@ -13,7 +13,7 @@ export const INJECTABLES = [DqProducer, DqConsumer, DqDeadLetters, DqEvents, DqH
 export type DqInjectable = (typeof INJECTABLES)[number];
 
 /** The parts that only the module itself injects. */
-export type DqPart = 'options' | 'runtime' | 'lifecycle';
+export type DqPart = 'runtime' | 'lifecycle';
 
 /** The token of one part of one cluster. Two clusters in an application share none. */
 export function dqToken(what: DqInjectable | DqPart, cluster?: string): InjectionToken {
