@@ -3,7 +3,7 @@ import { YOUNG, type LedgerSettings } from '../ledger.js';
 import type { AnnouncedGeneration, Refusal, Schedule, StoredGeneration } from '../requests.js';
 import { countOwed, narrow, owe, type OwedRecord } from './owed-copies.js';
 
-/** The record of a job as the memory ledger keeps it; scripts/prelude.lua.ts says what the fields mean. */
+/** The record of a job as the rules see it; redis/parts/record.ts says what the fields mean. */
 export interface JobRecord extends OwedRecord {
   state: 'waiting' | 'running' | 'done' | 'revoked' | 'dead';
   born: number;

@@ -1,4 +1,4 @@
-// Dead letters: the same rules as scripts/letters, letter, buried and discard.
+// Dead letters: the same rules as redis/verbs/letters.
 import { hasUnknown, maskOf } from '../../copies/location.js';
 import { endRun } from './job-record.js';
 import { letterName } from './letter-name.js';

@@ -1,4 +1,4 @@
-// Which copies of a job may still exist: the same rules as scripts/owed.lua.ts, which says what sum and marks are.
+// Which copies of a job may still exist: the same rules as redis/parts/owed-copies.ts, which says what sum and marks are.
 import type { AnnouncedGeneration, OwedCopies, SettledCopies } from '../requests.js';
 
 /** What a record says of its owed copies, and what that depends on. */

@@ -1,4 +1,4 @@
-// Who runs a job, and what becomes of the run: the same rules as scripts/claim, finish and extend, step by step.
+// Who runs a job, and what becomes of the run: the same rules as redis/verbs/claim, complete and extend, step by step.
 import {
   addAborted,
   confirm,

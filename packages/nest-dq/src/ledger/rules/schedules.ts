@@ -1,4 +1,4 @@
-// Which generation of a job counts: the same rules as scripts/open, commit, abort, revoke and find, step by step.
+// Which generation of a job counts: the same rules as redis/verbs/open, commit, abort, revoke and find, step by step.
 import {
   confirm,
   emptyRecord,
