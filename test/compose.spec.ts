@@ -23,6 +23,7 @@ const { services } = parse(read('docker-compose.yml'), { merge: true }) as {
 };
 const beanstalkds = Object.keys(services).filter((name) => name.startsWith('beanstalkd'));
 const app = services['sample-app']!;
+const appDockerfile = read('sample-app/Dockerfile');
 
 /** What follows an instruction of a Dockerfile, each time it stands there; continued lines are one. */
 function instructions(dockerfile: string, name: string): string[] {
@@ -35,6 +36,14 @@ describe('the compose file', () => {
     const { command = [], volumes = [] } = services[name]!;
     const folder = command[command.indexOf('-b') + 1];
     expect(volumes.map((volume) => volume.split(':')[1])).toEqual([folder]);
+  });
+
+  it('keeps what Redis and the application write on their volumes', () => {
+    const folderOf = (name: string) => services[name]!.volumes!.map((volume) => volume.split(':')[1]);
+    const [folder] = instructions(appDockerfile, 'WORKDIR').slice(-1);
+    expect(folderOf('redis')).toEqual(['/data']);
+    expect(folderOf('sample-app')).toEqual([join(folder!, 'data')]);
+    expect(instructions(appDockerfile, 'RUN').at(-1)).toBe('mkdir data && chown node data'); // it is not root
   });
 
   it('has a Redis that writes all down and evicts nothing', () => {
@@ -58,9 +67,14 @@ describe('the compose file', () => {
   });
 });
 
+it("the application's Dockerfile runs node itself, which so gets SIGTERM", () => {
+  const [command] = instructions(appDockerfile, 'CMD');
+  expect((JSON.parse(command!) as string[])[0]).toBe('node');
+});
+
 it("the application's Dockerfile copies the package.json of every workspace, and nothing that is missing", () => {
   const { workspaces } = JSON.parse(read('package.json')) as { workspaces: string[] };
-  const copied = instructions(read('sample-app/Dockerfile'), 'COPY')
+  const copied = instructions(appDockerfile, 'COPY')
     .filter((line) => !line.startsWith('--from'))
     .flatMap((line) => line.split(' ').slice(0, -1));
   for (const workspace of workspaces) expect(copied).toContain(`${workspace}/package.json`);

@@ -111,8 +111,11 @@ describe('TubeConsumer', () => {
         await new Promise<void>((resolve) => void clock.after(took, resolve));
         return answers;
       };
+      const complete = jest.spyOn(tube, 'complete');
       const { id } = await world.add(0);
+      const askedAt = clock.wall();
       await clock.advance(LEASE);
+      expect(complete.mock.calls[0]![0][0]!.lastOk).toBe(askedAt); // when the lease began at the earliest
       expect(worker.ledger.asked.find((text) => text.startsWith('complete'))).toBe(`complete ${id} ${end}`);
     });
 
