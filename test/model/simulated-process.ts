@@ -50,7 +50,7 @@ export class SimulatedProcess {
     this.ledger = ledger.connect(name, clock);
     const clusterNodes = nodes.map((node) => new ClusterNode(node.endpoint, () => node.dial(clock), clock));
     const cluster = new Cluster(clusterNodes, { replicas: 3, minWritten: 2 });
-    const settleQueue = new SettleQueue(this.ledger, clock);
+    const settleQueue = new SettleQueue(this.ledger, clock, clusterNodes);
     const { backupDelay, concurrency, lease, patience } = settings;
     const producing = { prefix: '', backupDelay, patience };
     const events = new EventHub({ lateAfter: 1_000, listenerFailed: () => undefined });

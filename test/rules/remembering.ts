@@ -192,7 +192,7 @@ export const REMEMBERING: readonly Rule[] = [
         'consumer/finish/copy-deleter.spec.ts',
         'settles nothing that was not found, or whose node was away',
         ['consumer/finish/copy-deleter.ts', 'answered(gone ? {', 'answered(true ? {'],
-        ['copies/deletion.ts', `done(result === 'deleted' && node &&`, 'done(node &&'],
+        ['copies/deletion.ts', `done(result === 'deleted' && instance`, 'done(instance'],
       ),
       ...unit('ledger/settle-queue.spec.ts', 'holds a deletion back for the 60 s a node may forget', [
         'ledger/settle-queue.ts',
@@ -214,9 +214,9 @@ export const REMEMBERING: readonly Rule[] = [
         ],
       ),
       ...unit(
-        'ledger/succession.spec.ts',
+        'ledger/settle-handover.spec.ts',
         'leaves it to one that is there for long already, and not before it is certain',
-        ['ledger/succession.ts', 'group.certainAt - now', '0'],
+        ['ledger/settle-queue.ts', 'group.certainAt - now', '0'],
       ),
       ...server('redis-ledger.spec.ts', 'gives what one process left to one other, once it is certain', [
         'ledger/redis/redis-handover.ts',

@@ -104,7 +104,7 @@ function assemble(
     away: (error) => reports.push(`ledger away ${error.message}`),
     back: () => reports.push('ledger back'),
   });
-  const settleQueue = new SettleQueue(ledger, clock);
+  const settleQueue = new SettleQueue(ledger, clock, nodes);
   const events = new EventHub({
     lateAfter: 1_000,
     listenerFailed: (who, { message }) => reports.push(`listener failed ${who} ${message}`),

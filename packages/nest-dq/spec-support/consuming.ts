@@ -130,7 +130,7 @@ export class ConsumingProcess {
     const nodes = servers.map((server, i) => new ClusterNode(`n${i}`, () => server.dial(), clock));
     const cluster = (this.cluster = new Cluster(nodes, { replicas: 3, minWritten: 2 }));
     const ledger = (this.ledger = new SwitchableLedger(world.ledger));
-    const settleQueue = (this.settleQueue = new SettleQueue(world.ledger, clock));
+    const settleQueue = (this.settleQueue = new SettleQueue(world.ledger, clock, nodes));
     this.parts = { cluster, ledger, settleQueue, clock, events: this.events };
     this.producer = new ClusterProducer({ ...this.parts, settings: { ...SETTINGS, patience: 0 } });
     cluster.start();

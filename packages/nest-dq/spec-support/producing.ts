@@ -95,7 +95,7 @@ export class Producing<S extends Server> {
     const { onSchedule, patience = 0 } = more;
     const { clock, cluster, prefix } = this;
     const ledger = new ChangedLedger(this.memory, clock);
-    const settleQueue = new SettleQueue(ledger, clock);
+    const settleQueue = new SettleQueue(ledger, clock, cluster.nodes);
     const events = new CollectingHub();
     const settings = { prefix, backupDelay: 2_000, patience };
     const parts = { cluster, ledger, settleQueue, clock, events, settings, onSchedule };

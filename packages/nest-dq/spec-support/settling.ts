@@ -1,6 +1,6 @@
-import type { DeletedCopy, Deletion } from '../src/ledger/deleted-copies.js';
 import { MemoryLedger, type MemoryTubeLedger } from '../src/ledger/memory/memory-ledger.js';
-import type { SettledCopies } from '../src/ledger/requests.js';
+import type { DeletedCopy, SettledCopies } from '../src/ledger/requests.js';
+import type { Deletion } from '../src/ledger/settle-queue.js';
 import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 import { stored } from './stored.js';
 
@@ -27,9 +27,11 @@ export function notingLedger() {
   return { clock, ledger, sent: ledger.sent };
 }
 
-export const witness = (instance = 'i1') => ({ instance: instance as string | undefined, logStopped: false });
-const node = witness();
-export const copy = (index: number, of = node): DeletedCopy => ({ index, node: of, instance: 'i1' });
+/** Servers of the instances i0, i1 and i2. */
+export const witnesses = () =>
+  [0, 1, 2].map((index) => ({ instance: `i${index}` as string | undefined, logStopped: false }));
+/** Each copy is on a server of its own. */
+export const copy = (index: number): DeletedCopy => ({ index, instance: `i${index}` });
 export const deletion = (id: string, copies: readonly DeletedCopy[] = [copy(0)], tube = 't'): Deletion => ({
   tube: stored(tube),
   id,

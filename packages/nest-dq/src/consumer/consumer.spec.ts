@@ -36,7 +36,7 @@ describe('ClusterConsumer', () => {
       settings: { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 },
       clock,
     });
-    const settleQueue = new SettleQueue(ledger, clock);
+    const settleQueue = new SettleQueue(ledger, clock, [node]);
     const events = new CollectingHub();
     producer = new ClusterProducer({
       cluster,

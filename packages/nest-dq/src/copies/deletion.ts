@@ -1,6 +1,6 @@
 import type { Cluster } from '../cluster/cluster.js';
 import type { StoredTube } from '../api/tube.js';
-import type { DeletedCopy } from '../ledger/deleted-copies.js';
+import type { DeletedCopy } from '../ledger/requests.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import { unwrap } from './formats/unwrap.js';
 import { isCopyOf } from './header.js';
@@ -25,7 +25,7 @@ export function deleteCopy(
   };
   cluster.delete(location, isSame, (result, node) => {
     const instance = node?.instance;
-    done(result === 'deleted' && node && instance !== undefined ? { index, node, instance } : undefined);
+    done(result === 'deleted' && instance !== undefined ? { index, instance } : undefined);
   });
 }
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { copy, deletion, notingLedger, witness } from '../../spec-support/settling.js';
+import { copy, deletion, notingLedger, witnesses } from '../../spec-support/settling.js';
 import { stored } from '../../spec-support/stored.js';
 import { SettleQueue } from './settle-queue.js';
 
 function setup() {
   const noting = notingLedger();
-  return { ...noting, queue: new SettleQueue(noting.ledger, noting.clock) };
+  const nodes = witnesses();
+  return { ...noting, nodes, queue: new SettleQueue(noting.ledger, noting.clock, nodes) };
 }
 
 describe('SettleQueue', () => {
@@ -20,23 +21,25 @@ describe('SettleQueue', () => {
   });
 
   it('leaves out a copy whose node restarted, or is away, by then', async () => {
-    const { clock, queue } = setup();
-    const restarted = witness();
-    const away = witness();
-    queue.add(deletion('a', [copy(0), copy(1, restarted), copy(2, away)]));
-    queue.add(deletion('b', [copy(1, restarted)]));
-    restarted.instance = 'i2';
-    away.instance = undefined;
+    const { clock, queue, nodes } = setup();
+    queue.add(deletion('a', [copy(0), copy(1), copy(2)]));
+    queue.add(deletion('b', [copy(1)]));
+    queue.add(deletion('c', [{ index: 0, instance: 'i1' }]));
+    queue.add(deletion('d', [{ index: 1, instance: 'i0' }]));
+    nodes[1]!.instance = 'another';
+    nodes[2]!.instance = undefined;
     await clock.advance(60_000);
-    expect(queue.take(stored('t'))).toEqual([{ id: 'a', generation: 0, mask: 0b001, unknown: false }]);
+    expect(queue.take(stored('t'))).toEqual([
+      { id: 'a', generation: 0, mask: 0b001, unknown: false },
+      { id: 'd', generation: 0, mask: 0b010, unknown: false },
+    ]);
   });
 
   it('leaves out a copy whose node has stopped its log by then: a restart would bring it back', async () => {
-    const { clock, queue } = setup();
-    const forgetful = witness();
-    queue.add(deletion('a', [copy(0), copy(1, forgetful)]));
-    queue.add(deletion('b', [copy(1, forgetful)]));
-    forgetful.logStopped = true;
+    const { clock, queue, nodes } = setup();
+    queue.add(deletion('a', [copy(0), copy(1)]));
+    queue.add(deletion('b', [copy(1)]));
+    nodes[1]!.logStopped = true;
     await clock.advance(60_000);
     expect(queue.take(stored('t'))).toEqual([{ id: 'a', generation: 0, mask: 0b001, unknown: false }]);
   });

@@ -2,46 +2,87 @@ import type { StoredTube } from '../api/tube.js';
 import { maskOf } from '../copies/location.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { withinLimit } from './call-limit.js';
-import { DeletedCopies, type DeletedCopy, type Deletion, type DeletionGroup } from './deleted-copies.js';
-import type { Ledger } from './ledger.js';
-import type { SettledCopies } from './requests.js';
-import type { Succession } from './succession.js';
+import type { Handover, Ledger } from './ledger.js';
+import type { DeletedCopy, LeftDeletions, SettledCopies } from './requests.js';
 
 /** Milliseconds. A node may forget its last minute, so a deletion is certain only after that. */
 const CERTAIN_AFTER = 60_000;
-/** What was deleted alike within this time is held, and ripens, together. */
+/** Milliseconds. Deletions of one kind within this time make one group. */
 const TOGETHER = 1_000;
-/** What no claim took along by then goes alone. */
+/** Milliseconds. If no claim has taken a certain deletion along by then, it is sent in a call of its own. */
 const SEND_AFTER = 5_000;
-/** Beyond this no more are taken: their records then stay for the longest time, which is safe. */
+/** Jobs. Further ones are not held: their records then stay for the longest time, which is safe. */
 const MOST_HELD = 500_000;
+/** Jobs in one call. */
 const BATCH = 1_000;
-/** How often this process looks for what others have left. */
+/** Milliseconds. How often this process looks for what others have left. */
 const LOOK_EVERY = 60_000;
+/** Jobs in one LeftDeletions, and LeftDeletions in one call. */
+const LEFT_TOGETHER = 500;
+const LEFT_IN_A_CALL = 50;
 /** Milliseconds. What a process that ends could not tell or leave by then is lost, and the ledger remembers longer. */
 const LAST_CALLS = 500;
 
-interface GrowingGroup extends DeletionGroup {
-  readonly ids: string[];
-  readonly generations: number[];
-  certainAt: number;
+/** A server whose restart would bring a deleted copy back. */
+export interface Witness {
+  readonly instance: string | undefined;
+  /** It deletes without noting it on disk. */
+  readonly logStopped: boolean;
+}
+
+/** The copies of one job that this process deleted. */
+export interface Deletion {
+  readonly tube: StoredTube;
+  readonly id: string;
+  readonly generation: number;
+  readonly copies: readonly DeletedCopy[];
+  /** Their header knows of a put of unknown outcome. */
+  readonly unknown: boolean;
 }
 
 /**
- * Holds what was deleted until that is certain, and then tells the ledger, which may forget the job sooner. Nothing is
- * lost when this is: the ledger then remembers longer.
+ * Jobs of one tube whose copies were deleted on the same servers. There are few such groups in a second, although a process
+ * that drains a backlog holds hundreds of thousands of jobs.
+ */
+interface Group extends Omit<LeftDeletions, 'certainIn'> {
+  readonly ids: string[];
+  readonly generations: number[];
+  /** Milliseconds of the clock: when the last of them is certain. */
+  certainAt: number;
+}
+
+/** Leads to a group, with a branch for each value that the deletions of a group have in common. */
+class GroupTree {
+  group: Group | undefined;
+  private readonly branches = new Map<unknown, GroupTree>();
+
+  find({ tube, unknown }: Deletion, copies: readonly DeletedCopy[]): GroupTree {
+    let found = this.branch(tube).branch(unknown);
+    for (const { index, instance } of copies) found = found.branch(index).branch(instance);
+    return found;
+  }
+
+  private branch(value: unknown): GroupTree {
+    let branch = this.branches.get(value);
+    if (!branch) this.branches.set(value, (branch = new GroupTree()));
+    return branch;
+  }
+}
+
+/**
+ * Holds what was deleted until that is certain, and then tells the ledger, which may forget the job sooner. If its process
+ * ends before, it leaves the rest to other processes. Nothing is lost when this is: the ledger then remembers longer.
  */
 export class SettleQueue {
-  /** Oldest first. */
-  private waiting: GrowingGroup[] = [];
-  /** Of each tube, while groups grow. */
-  private readonly none = new Map<StoredTube, DeletedCopies>();
+  /** Not certain yet; oldest first. */
+  private waiting: Group[] = [];
   /** Those of `waiting` that still grow. */
-  private readonly growing = new Map<readonly DeletedCopy[], GrowingGroup>();
+  private growing = new GroupTree();
   private growUntil = 0;
-  /** Waiting and certain ones. */
+  /** Jobs, waiting and certain ones. */
   private held = 0;
   private readonly certain = new Map<StoredTube, SettledCopies[]>();
+  private readonly handover: Handover | undefined;
   private certainTimer: Timer | undefined;
   private sendTimer: Timer | undefined;
   private lookTimer: Timer | undefined;
@@ -50,34 +91,32 @@ export class SettleQueue {
   constructor(
     private readonly ledger: Ledger,
     private readonly clock: Clock,
-    private readonly succession?: Succession,
-  ) {}
+    private readonly nodes: readonly Witness[],
+  ) {
+    this.handover = ledger.handover;
+  }
 
   /** Jobs whose deletions the ledger was not told of. */
   get size(): number {
     return this.held;
   }
 
-  add({ tube, id, generation, copies: deleted, unknown }: Deletion): void {
-    if (this.closed || deleted.length === 0 || this.held >= MOST_HELD) return;
+  add(deletion: Deletion): void {
+    if (this.closed || deletion.copies.length === 0 || this.held >= MOST_HELD) return;
     this.held++;
     const now = this.clock.now();
     if (now >= this.growUntil) {
-      this.endGrowth();
+      this.growing = new GroupTree();
       this.growUntil = now + TOGETHER;
     }
-    let group = this.growing.get(deleted);
-    if (!group || group.tube !== tube || group.unknown !== unknown) {
-      group = this.groupOf(tube, deleted, unknown);
-      this.growing.set(deleted, group); // most come with the same array again
-    }
-    group.ids.push(id);
-    group.generations.push(generation);
+    const group = this.groupOf(deletion);
+    group.ids.push(deletion.id);
+    group.generations.push(deletion.generation);
     group.certainAt = now + CERTAIN_AFTER;
     this.certainTimer ??= this.clock.after(CERTAIN_AFTER, () => this.ripen());
   }
 
-  /** What is certain by now for a tube: it rides on a call that goes there anyway. */
+  /** Takes what is certain by now, for a call about this tube that is made anyway. */
   take(tube: StoredTube): SettledCopies[] {
     const certain = this.certain.get(tube);
     if (!certain) return [];
@@ -89,8 +128,7 @@ export class SettleQueue {
 
   /** Looks from time to time for what processes left that have ended. Idempotent. */
   start(): void {
-    const { succession } = this;
-    if (succession) this.lookTimer ??= this.clock.after(LOOK_EVERY, () => this.look(succession));
+    if (this.handover) this.lookTimer ??= this.clock.after(LOOK_EVERY, () => void this.look());
   }
 
   /** Tells what is certain, and leaves the rest to others, as far as that takes little time. Idempotent. */
@@ -105,29 +143,23 @@ export class SettleQueue {
     await withinLimit(this.clock, LAST_CALLS, this.leave()).catch(() => undefined);
   }
 
-  /** Where what was deleted alike is held, in whatever order its copies were. */
-  private groupOf(tube: StoredTube, deleted: readonly DeletedCopy[], unknown: boolean): GrowingGroup {
-    let same = this.none.get(tube);
-    if (!same) this.none.set(tube, (same = new DeletedCopies()));
-    for (const copy of deleted.toSorted((a, b) => a.index - b.index)) same = same.with(copy);
-    const { copies } = same;
-    let group = this.growing.get(copies);
-    if (!group || group.unknown !== unknown) {
-      group = { tube, copies, unknown, ids: [], generations: [], certainAt: 0 };
-      this.growing.set(copies, group);
-      this.waiting.push(group);
+  /** One for all orders in which the copies were deleted. */
+  private groupOf(deletion: Deletion): Group {
+    const found = this.growing.find(deletion, deletion.copies);
+    if (found.group) return found.group;
+    const { tube, unknown } = deletion;
+    const copies = deletion.copies.toSorted((a, b) => a.index - b.index);
+    const sorted = this.growing.find(deletion, copies);
+    if (!sorted.group) {
+      sorted.group = { tube, copies, unknown, ids: [], generations: [], certainAt: 0 };
+      this.waiting.push(sorted.group);
     }
-    return group;
-  }
-
-  private endGrowth(): void {
-    this.growing.clear();
-    this.none.clear();
+    return (found.group = sorted.group);
   }
 
   private ripen(): void {
     const now = this.clock.now();
-    if (now >= this.growUntil) this.endGrowth();
+    if (now >= this.growUntil) this.growing = new GroupTree();
     const growing = this.waiting.findIndex(({ certainAt }) => certainAt > now);
     const ripe = this.waiting.splice(0, growing < 0 ? this.waiting.length : growing);
     for (const group of ripe) this.settle(group);
@@ -143,10 +175,11 @@ export class SettleQueue {
     }
   }
 
-  private settle({ tube, copies, unknown, ids, generations }: Omit<DeletionGroup, 'certainAt'>): void {
-    const mask = maskOf(
-      copies.filter(({ node, instance }) => node.instance === instance && !node.logStopped),
-    );
+  /** A copy is gone for good if its server is still the same, so that it has not forgotten the deletion. */
+  private settle({ tube, copies, unknown, ids, generations }: Omit<LeftDeletions, 'certainIn'>): void {
+    const isGone = ({ instance }: DeletedCopy) =>
+      this.nodes.some((node) => node.instance === instance && !node.logStopped);
+    const mask = maskOf(copies.filter(isGone));
     if (mask === 0) {
       this.held -= ids.length;
       return;
@@ -175,33 +208,43 @@ export class SettleQueue {
     }
   }
 
-  private look(succession: Succession): void {
-    const next = () => {
-      this.lookTimer = undefined;
-      if (!this.closed) this.start();
-    };
-    // What cannot be taken now waits where it is.
-    if (succession.ready)
-      this.takeOver(succession)
-        .catch(() => undefined)
-        .finally(next);
-    else next();
+  private async look(): Promise<void> {
+    await this.takeOver().catch(() => undefined); // what cannot be taken now waits where it is
+    this.lookTimer = undefined;
+    if (!this.closed) this.start();
   }
 
-  private async takeOver(succession: Succession): Promise<void> {
+  private async takeOver(): Promise<void> {
+    const { handover, nodes } = this;
+    // Only a server that answers can be compared with the one of the deletion.
+    if (!handover || nodes.some(({ instance }) => instance === undefined)) return;
     while (!this.closed && this.held < MOST_HELD) {
-      const groups = await succession.take();
-      if (groups.length === 0) return;
-      for (const group of groups) {
-        this.held += group.ids.length;
-        this.settle(group);
+      const taken = await handover.take();
+      if (taken.length === 0) return;
+      for (const each of taken) {
+        this.held += each.ids.length;
+        this.settle(each);
       }
       this.sendSoon();
     }
   }
 
   private async leave(): Promise<void> {
-    await this.succession?.leave(this.waiting, this.clock.now());
+    if (this.handover) {
+      const now = this.clock.now();
+      const left = this.waiting.flatMap((group) => partsOf(group, group.certainAt - now));
+      while (left.length > 0) await this.handover.leave(left.splice(0, LEFT_IN_A_CALL));
+    }
     for (const tube of Array.from(this.certain.keys())) await this.tell(tube);
   }
+}
+
+function partsOf({ tube, copies, unknown, ids, generations }: Group, certainIn: number): LeftDeletions[] {
+  const parts: LeftDeletions[] = [];
+  for (let from = 0; from < ids.length; from += LEFT_TOGETHER) {
+    const to = from + LEFT_TOGETHER;
+    const part = { ids: ids.slice(from, to), generations: generations.slice(from, to) };
+    parts.push({ tube, ...part, copies, unknown, certainIn });
+  }
+  return parts;
 }

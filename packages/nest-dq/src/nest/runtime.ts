@@ -4,7 +4,6 @@ import { DqError, show, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { ClusterHealth } from '../health/health.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
-import { Succession } from '../ledger/succession.js';
 import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/hooks.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
@@ -48,9 +47,7 @@ export class DqRuntime {
       node.listen(nodeEvents(events));
     }
     ledger.listen(report);
-    const { handover } = ledger;
-    const succession = handover && new Succession(handover, cluster.nodes);
-    const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock, succession));
+    const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock, cluster.nodes));
     const parts = { cluster, ledger, settleQueue, clock, events };
     const producing = { ...parts, settings: options, onSchedule: scheduleHook(hooks) };
     this.producer = new ClusterProducer(producing);

@@ -3,8 +3,7 @@ import type { Cluster } from '../../cluster/cluster.js';
 import type { ClusterNode, DeleteResult } from '../../cluster/cluster-node.js';
 import { JobEnvelope } from '../../copies/formats/dq1.js';
 import type { CopyHeader } from '../../copies/header.js';
-import type { Deletion } from '../../ledger/deleted-copies.js';
-import type { SettleQueue } from '../../ledger/settle-queue.js';
+import type { Deletion, SettleQueue } from '../../ledger/settle-queue.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
 import {
   heldDelivery,
@@ -71,8 +70,8 @@ describe('CopyDeleter', () => {
         generation: 0,
         unknown: true,
         copies: [
-          { index: 0, node: delivery.node, instance: 'instance' },
-          { index: 1, node: elsewhere, instance: 'i1' },
+          { index: 0, instance: 'instance' },
+          { index: 1, instance: 'i1' },
         ],
       },
     ]);
@@ -125,16 +124,6 @@ describe('CopyDeleter', () => {
     expect(connection.said).toHaveLength(6);
   });
 
-  it('settles jobs whose copies were deleted alike as such', () => {
-    for (const at of [0, 1]) {
-      deleter.delete(held({ id: `job-${at}` }), true);
-      asked[at]!.answer('deleted', elsewhere);
-      connection.answer('NOT_FOUND');
-    }
-    expect(settled.map(({ id }) => id)).toEqual(['job-0', 'job-1']);
-    expect(settled[1]!.copies).toBe(settled[0]!.copies);
-  });
-
   it('leaves the siblings of a job that was ended elsewhere to whoever ended it', () => {
     deleter.delete(held(), false);
     expect(asked).toEqual([]);
@@ -167,7 +156,7 @@ describe('CopyDeleter', () => {
     asked[0]!.answer('deleted', elsewhere);
     await turn();
     expect([deleter.size, answered]).toEqual([0, 1]);
-    const copies = [{ index: 1, node: elsewhere, instance: 'i1' }];
+    const copies = [{ index: 1, instance: 'i1' }];
     expect(settled).toEqual([{ tube: 'app.tube', id: 'a', generation: 9, unknown: true, copies }]);
   });
 });

@@ -1,6 +1,6 @@
 import { deleteCopies, deleteCopy, type JobGeneration } from '../../copies/deletion.js';
 import { isUnknown, type Place } from '../../copies/location.js';
-import { DeletedCopies, type DeletedCopy } from '../../ledger/deleted-copies.js';
+import type { DeletedCopy } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 
@@ -18,7 +18,6 @@ interface Deletion {
  */
 export class CopyDeleter {
   private open = 0;
-  private readonly none = new DeletedCopies();
   private gathered: Deletion[] = [];
   private gathers = false;
   private gathersSoon = false;
@@ -74,15 +73,14 @@ export class CopyDeleter {
 
   private begin({ delivery, siblings }: Deletion): void {
     const { cluster, settleQueue, storedAs: tube } = this.context;
-    const { header, node, lane } = delivery;
-    let deleted = this.none;
+    const { header, lane } = delivery;
+    const copies: DeletedCopy[] = [];
     let left = 1; // until all are asked for
     const answered = (copy: DeletedCopy | undefined) => {
-      if (copy) deleted = deleted.with(copy);
+      if (copy) copies.push(copy);
       if (--left > 0) return;
       this.open--;
       const { id, generation } = header;
-      const { copies } = deleted;
       settleQueue.add({ tube, id, generation, copies, unknown: delivery.unknown });
       this.answered();
     };
@@ -94,7 +92,7 @@ export class CopyDeleter {
     if (delivery.held) {
       left++;
       const { instance } = lane;
-      lane.delete(delivery, (gone) => answered(gone ? { index, node, instance } : undefined));
+      lane.delete(delivery, (gone) => answered(gone ? { index, instance } : undefined));
     } else {
       ask({ index, location: delivery.location });
     }

@@ -1,4 +1,5 @@
-import type { Handover, LeftDeletions } from '../succession.js';
+import type { Handover } from '../ledger.js';
+import type { LeftDeletions } from '../requests.js';
 import { RECORD } from './parts/record.js';
 import { ScriptReply, type RawReply } from './script.js';
 

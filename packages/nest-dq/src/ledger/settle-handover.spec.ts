@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { deletion, notingLedger, witness } from '../../spec-support/settling.js';
+import { copy, deletion, notingLedger, witnesses } from '../../spec-support/settling.js';
 import { stored } from '../../spec-support/stored.js';
 import type { VirtualClock } from '../test-kit/virtual-clock.js';
+import type { Handover } from './ledger.js';
+import type { LeftDeletions } from './requests.js';
 import { SettleQueue } from './settle-queue.js';
-import { type Handover, type LeftDeletions, Succession } from './succession.js';
 
 /** The handover of two processes on one clock. */
 class HeldHandover implements Handover {
@@ -27,14 +28,13 @@ describe('SettleQueue, when its process ends,', () => {
   function processes() {
     const { clock, ledger, sent } = notingLedger();
     const handover = new HeldHandover(clock);
-    const nodes = [witness(), witness('i2')] as const;
+    const nodes = witnesses();
     const start = () => {
-      const queue = new SettleQueue(ledger, clock, new Succession(handover, nodes));
+      const queue = new SettleQueue(Object.assign(ledger, { handover }), clock, nodes);
       queue.start();
       return queue;
     };
-    const copies = [0, 1].map((index) => ({ index, node: nodes[index]!, instance: nodes[index]!.instance! }));
-    return { clock, sent, handover, nodes, start, copies };
+    return { clock, sent, handover, nodes, start, copies: [copy(0), copy(1)] };
   }
   const settled = (id: string, mask = 0b11, over = {}) => ({
     id,
@@ -104,13 +104,13 @@ describe('SettleQueue, when its process ends,', () => {
     first.add(deletion('a', copies));
     await first.close();
     const second = start();
-    nodes[0].instance = 'i3';
+    nodes[0]!.instance = 'another';
     await clock.advance(60_000);
     expect(second.take(stored('t'))).toEqual([settled('a', 0b10)]);
     second.add(deletion('b', copies.slice(1)));
     await second.close();
     const third = start();
-    nodes[1].logStopped = true;
+    nodes[1]!.logStopped = true;
     await clock.advance(60_000);
     expect([third.take(stored('t')), third.size]).toEqual([[], 0]);
   });
@@ -121,10 +121,10 @@ describe('SettleQueue, when its process ends,', () => {
     first.add(deletion('a', copies));
     await first.close();
     const second = start();
-    nodes[0].instance = undefined;
+    nodes[0]!.instance = undefined;
     await clock.advance(120_000);
     expect(handover.left).toHaveLength(1);
-    nodes[0].instance = 'i1';
+    nodes[0]!.instance = 'i0';
     await clock.advance(60_000);
     expect(second.take(stored('t'))).toEqual([settled('a')]);
   });
