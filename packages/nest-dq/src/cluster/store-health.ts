@@ -1,19 +1,34 @@
 import type { Stats } from '../beanstalk/codec/yaml.js';
 import type { Clock } from '../time/clock.js';
-import { BinlogWatch } from './binlog-watch.js';
 
 /** Milliseconds. After a refusal to store, a node gets no copies for so long. */
 const REFUSAL_PAUSE = 5_000;
 /** Why a copy was not stored, or a node is unfit: for people. */
 export const LOG_STOPPED = 'its binlog has stopped';
 
-/** Whether a node stores for sure: it did not refuse lately, and its log works, if it has one. */
+interface Counters {
+  /** Jobs that were ever put. */
+  readonly puts: number;
+  /** Jobs that are there. */
+  readonly jobs: number;
+  /** Records that were written to the log. */
+  readonly records: number;
+}
+
+/**
+ * Whether a node stores for sure: it did not refuse lately, and its log works, if it has one. When beanstalkd cannot write
+ * its log, it switches it off until a restart, and goes on to answer INSERTED and DELETED. Only its counters show it.
+ */
 export class StoreHealth {
   /** Another node of the cluster, by its endpoint, that is the same server. */
   twin: string | undefined;
   /** It refused to write its log, and nobody has put a job since. */
   full = false;
-  private binlog = new BinlogWatch();
+  hasLog = false;
+  /** The server's restart undoes everything that it stored or deleted since then. */
+  logStopped = false;
+  /** As of the last answer of this instance; undefined: the next answer is the first that counts. */
+  private counters: Counters | undefined;
   private instance: string | undefined;
   private refusedUntil = -Infinity;
   private refusal = '';
@@ -38,29 +53,25 @@ export class StoreHealth {
     return this.logStopped ? LOG_STOPPED : undefined;
   }
 
-  get hasLog(): boolean {
-    return this.binlog.there;
-  }
-
-  /** The server's restart undoes everything that it stored or deleted since then. */
-  get logStopped(): boolean {
-    return this.binlog.stopped;
-  }
-
   /** The first answer of a new connection. After a restart of the server everything begins anew. */
   greeted(instance: string, stats: Stats): void {
     if (instance !== this.instance) {
       this.instance = instance;
-      this.binlog = new BinlogWatch();
+      this.counters = undefined;
+      this.logStopped = false;
       this.refusedUntil = -Infinity;
       this.full = false;
     }
     this.learn(stats);
   }
 
+  /** Call it with the answers of one instance, in their order. */
   learn(stats: Stats): void {
-    this.watch(() => this.binlog.learn(stats));
-    if (this.full) this.lookForRoom(Number(stats['total-jobs'] ?? 0));
+    const now = countersOf(stats);
+    this.hasLog = now.records > 0 || count(stats, 'binlog-current-index') > 0;
+    if (this.hasLog && this.counters) this.compare(this.counters, now);
+    this.counters = now;
+    if (this.full) this.lookForRoom(now.puts);
   }
 
   /** A command that the log must note was answered with this word, so the next puts go elsewhere for a while. */
@@ -78,24 +89,47 @@ export class StoreHealth {
     }
   }
 
-  /** The server may have failed to write its log. */
+  /** The server gave an answer that tells of a log that cannot be written. From now on the log must be seen to advance. */
   doubtLog(): void {
-    this.watch(() => this.binlog.doubt());
+    if (!this.hasLog) return;
+    this.stopLog();
+    this.counters = undefined; // the server counts the failed record too
+  }
+
+  /** A working log gets at least one record for each put and each deletion, so fewer records mean that it stopped. */
+  private compare(last: Counters, now: Counters): void {
+    const records = now.records - last.records;
+    const puts = now.puts - last.puts;
+    // A job whose put was answered BURIED is counted in two states.
+    const deletions = Math.max(0, puts - (now.jobs - last.jobs));
+    if (records < puts + deletions) this.stopLog();
+    else if (records > 0) this.logStopped = false; // it was only suspected to have stopped
+  }
+
+  private stopLog(): void {
+    if (this.logStopped) return;
+    this.logStopped = true;
+    this.trouble(
+      'its binlog has stopped: a restart will lose what it stores and bring back what it deletes from now on, ' +
+        'so copies go to other nodes; make room on its disk, then restart it',
+    );
   }
 
   private lookForRoom(puts: number): void {
     this.putsThen ??= puts;
     if (puts > this.putsThen) this.full = false;
   }
+}
 
-  private watch(step: () => void): void {
-    const before = this.logStopped;
-    step();
-    if (this.logStopped && !before) {
-      this.trouble(
-        'its binlog has stopped: a restart will lose what it stores and bring back what it deletes from now on, ' +
-          'so copies go to other nodes; make room on its disk, then restart it',
-      );
-    }
-  }
+function countersOf(stats: Stats): Counters {
+  const states = ['ready', 'reserved', 'delayed', 'buried'];
+  return {
+    puts: count(stats, 'total-jobs'),
+    jobs: states.reduce((sum, state) => sum + count(stats, `current-jobs-${state}`), 0),
+    records: count(stats, 'binlog-records-written'),
+  };
+}
+
+function count(stats: Stats, name: string): number {
+  return Number(stats[name] ?? 0);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { BinlogWatch } from './binlog-watch.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { StoreHealth } from './store-health.js';
 
 /** What a server told: jobs that were put, jobs that are there, records of its log. */
 type Told = readonly [puts: number, jobs: number, records: number];
@@ -14,13 +15,13 @@ const statsOf = ([puts, jobs, records]: Told, file = 1) => ({
   'binlog-records-written': `${records}`,
 });
 
-function watchOf(...told: Told[]): BinlogWatch {
-  const watch = new BinlogWatch();
-  for (const one of told) watch.learn(statsOf(one));
-  return watch;
+function healthOf(...told: Told[]): StoreHealth {
+  const health = new StoreHealth(new VirtualClock(), () => undefined);
+  for (const one of told) health.learn(statsOf(one));
+  return health;
 }
 
-describe('BinlogWatch', () => {
+describe('StoreHealth', () => {
   it.each<[string, Told, Told]>([
     ['nothing happened', [10, 5, 15], [10, 5, 15]],
     ['a record for each put', [10, 5, 15], [13, 8, 18]],
@@ -29,7 +30,7 @@ describe('BinlogWatch', () => {
     ['more, for releases and for moved jobs', [10, 5, 15], [11, 6, 40]],
     ['much happened before we came', [9_000, 5, 100], [9_000, 5, 100]],
   ])('trusts a log: %s', (_, ...told) => {
-    expect(watchOf(...told)).toMatchObject({ there: true, stopped: false });
+    expect(healthOf(...told)).toMatchObject({ hasLog: true, logStopped: false });
   });
 
   it.each<[string, Told, Told]>([
@@ -39,39 +40,39 @@ describe('BinlogWatch', () => {
     ['some of what was put and deleted', [10, 5, 15], [12, 5, 18]],
     ['a put behind one that was BURIED, which is counted twice', [10, 5, 15], [12, 8, 16]],
   ])('finds it stopped where %s left no record', (_, ...told) => {
-    expect(watchOf(...told)).toMatchObject({ there: true, stopped: true });
+    expect(healthOf(...told)).toMatchObject({ hasLog: true, logStopped: true });
   });
 
   it('keeps it stopped until a record is written again', () => {
-    const watch = watchOf([10, 5, 15], [11, 6, 15], [11, 6, 15]);
-    expect(watch.stopped).toBe(true);
-    watch.learn(statsOf([12, 7, 16]));
-    expect(watch.stopped).toBe(false);
+    const health = healthOf([10, 5, 15], [11, 6, 15], [11, 6, 15]);
+    expect(health.logStopped).toBe(true);
+    health.learn(statsOf([12, 7, 16]));
+    expect(health.logStopped).toBe(false);
   });
 
   it('finds no log stopped where there is none', () => {
-    const watch = new BinlogWatch();
-    for (const told of [[10, 5, 0] as const, [20, 12, 0] as const]) watch.learn(statsOf(told, 0));
-    watch.doubt();
-    expect(watch).toMatchObject({ there: false, stopped: false });
+    const health = healthOf();
+    for (const told of [[10, 5, 0] as const, [20, 12, 0] as const]) health.learn(statsOf(told, 0));
+    health.doubtLog();
+    expect(health).toMatchObject({ hasLog: false, logStopped: false });
   });
 
   it('finds none stopped of a server that tells nothing of it', () => {
-    const watch = new BinlogWatch();
-    watch.learn({ id: 'a' });
-    watch.learn({ id: 'a', 'total-jobs': '7' });
-    expect(watch).toMatchObject({ there: false, stopped: false });
+    const health = healthOf();
+    health.learn({ id: 'a' });
+    health.learn({ id: 'a', 'total-jobs': '7' });
+    expect(health).toMatchObject({ hasLog: false, logStopped: false });
   });
 
   it('takes a doubtful one for stopped until it advances from then on', () => {
-    const watch = watchOf([10, 5, 15]);
-    watch.doubt();
-    expect(watch.stopped).toBe(true);
+    const health = healthOf([10, 5, 15]);
+    health.doubtLog();
+    expect(health.logStopped).toBe(true);
     // What was written before the failure, and the record that failed, which is counted.
-    watch.learn(statsOf([12, 7, 17]));
-    watch.learn(statsOf([12, 7, 17]));
-    expect(watch.stopped).toBe(true);
-    watch.learn(statsOf([12, 6, 18]));
-    expect(watch.stopped).toBe(false);
+    health.learn(statsOf([12, 7, 17]));
+    health.learn(statsOf([12, 7, 17]));
+    expect(health.logStopped).toBe(true);
+    health.learn(statsOf([12, 6, 18]));
+    expect(health.logStopped).toBe(false);
   });
 });
