@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DqError } from '../errors.js';
-import type { DelayedJob } from '../api/job.js';
+import { Again, type DelayedJob } from '../api/job.js';
 import { Consuming, NONE, forEver } from '../../spec-support/consuming.js';
 import { noting, type Seen } from '../../spec-support/noting.js';
 import type { VirtualClock } from '../test-kit/virtual-clock.js';
@@ -158,6 +158,23 @@ describe('TubeConsumer, when it is stopped', () => {
     expect(worker.ledger.abandoned).toBe(0);
     await world.stopped(consumer, 100);
     expect(worker.ledger.abandoned).toBe(1);
+  });
+
+  it.each([
+    ['a run that ended', undefined],
+    ['an Again', Again.after('1m')],
+  ])('tells the ledger nothing any more of %s while that was away', async (_what, outcome) => {
+    const worker = world.process();
+    let end: (outcome: unknown) => void = () => undefined;
+    const consumer = await worker.consume(() => new Promise((resolve) => (end = resolve)));
+    await world.add(0);
+    worker.ledger.cut();
+    end(outcome);
+    await world.stopped(consumer, 100);
+    worker.ledger.restore();
+    worker.ledger.asked.length = 0;
+    await clock.advance(60_000);
+    expect(worker.ledger.asked).toEqual([]);
   });
 
   it('a second time, is the same stop', async () => {
