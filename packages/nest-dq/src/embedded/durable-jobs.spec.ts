@@ -48,12 +48,14 @@ describe('a node on a disk, after a restart', () => {
     expect(await ask('peek 1\r\n', '\r\n\r\n')).toBe('FOUND 1 0\r\n\r\n');
   });
 
-  it('has nothing on disk of a job that is gone', async () => {
+  it('has nothing on disk of a job that is gone, and gives its id to no other', async () => {
     await ask(put('a', { delay: 5 }) + put('b') + 'kick-job 1\r\n', 'KICKED\r\n');
     await ask('delete 1\r\ndelete 2\r\n', 'DELETED\r\nDELETED\r\n');
     const keys: string[] = [];
     await folder.disk.read('', (key) => keys.push(key));
     expect(keys).toEqual(['last id', 'time']);
+    await folder.restart();
+    expect(await ask(put('c'))).toBe('INSERTED 3\r\n');
   });
 
   it('hands out by priority and id as before', async () => {
