@@ -7,16 +7,13 @@ import type { Together } from './retries.js';
 /** Adds of one call of `delayMany` or `atMany` that are on their way at a time: more are no faster. */
 const MANY_AT_ONCE = 512;
 
-/**
- * Adds all, some at a time. The results are in the order of the jobs. `add` may throw what is wrong with a job; `together` is
- * told when one was stored.
- */
+/** Adds all, some at a time. The results are in the order of the jobs. `add` may throw what is wrong with a job. */
 export function addAll<Job>(
   jobs: readonly Job[],
   clock: Clock,
-  together: Together,
-  add: (job: Job, done: AddDone) => void,
+  add: (job: Job, together: Together, done: AddDone) => void,
 ): Promise<AddResult[]> {
+  const together: Together = { failingSince: undefined };
   const results: AddResult[] = [];
   let next = 0;
   let left = jobs.length;
@@ -30,7 +27,7 @@ export function addAll<Job>(
         else if (next < jobs.length) addNext();
       };
       try {
-        add(jobs[place]!, done);
+        add(jobs[place]!, together, done);
       } catch (error) {
         // Later, or many wrong ones would call each other until the stack is full.
         clock.next(() => done(error));

@@ -81,17 +81,14 @@ describe('an add with a key that finds too few nodes', () => {
 });
 
 describe('an add with a key while the ledger fails', () => {
-  it.each<['lost' | 'unanswered', string[]]>([
-    ['lost', ['run']],
-    ['unanswered', ['run']],
-  ])('stores nothing when its opening is %s', async (fault, kinds) => {
+  it.each(['lost', 'unanswered'] as const)('stores nothing when its opening is %s', async (fault) => {
     const { producer, ledger, primary, payloads, claim } = await waiting();
     ledger.fail('open', fault);
     const error = await failure(producer.now('t', 'new', { key: 'k' }));
     expect(error).toMatchObject({ code: 'DQ_LEDGER_DOWN', indeterminate: false });
     expect(error.message).toContain('nothing was stored');
     expect(await payloads()).toEqual(['old', 'old', 'old']);
-    expect([(await claim(primary)).kind]).toEqual(kinds);
+    expect((await claim(primary)).kind).toBe('run');
     expect((await producer.now('t', 'new', { key: 'k' })).status).toBe('replaced');
   });
 

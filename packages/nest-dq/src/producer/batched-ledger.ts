@@ -21,7 +21,8 @@ type VerbBatcher<V extends Verb> = Batcher<Call<V>, AnswerOf<V>>;
  * tick, and for all that come while other calls are under way.
  */
 export class BatchedLedger {
-  private readonly batchers = new Map<string, unknown>();
+  /** Those with requests that have no answer, by tube and verb. */
+  private readonly batchers = new Map<string, { readonly size: number }>();
 
   constructor(
     private readonly ledger: Ledger,
@@ -30,17 +31,18 @@ export class BatchedLedger {
 
   ask<V extends Verb>(tube: StoredTube, verb: V, request: RequestOf<V>): Promise<AnswerOf<V>> {
     const name = `${verb} ${tube}`;
-    const known = this.batchers.get(name) as VerbBatcher<V> | undefined;
-    const batcher = known ?? this.batcherOf(name, tube, verb);
-    return new Promise((resolve, reject) => batcher.add({ request, resolve, reject }));
+    let batcher = this.batchers.get(name) as VerbBatcher<V> | undefined;
+    if (!batcher) this.batchers.set(name, (batcher = this.batcherOf(tube, verb)));
+    return new Promise<AnswerOf<V>>((resolve, reject) => batcher.add({ request, resolve, reject })).finally(
+      () => {
+        if (this.batchers.get(name)?.size === 0) this.batchers.delete(name);
+      },
+    );
   }
 
-  private batcherOf<V extends Verb>(name: string, tube: StoredTube, verb: V): VerbBatcher<V> {
+  private batcherOf<V extends Verb>(tube: StoredTube, verb: V): VerbBatcher<V> {
     const ledger = this.ledger.tube(tube);
-    const ended = () => {
-      if (batcher.size === 0) this.batchers.delete(name);
-    };
-    const batcher: VerbBatcher<V> = new Batcher(ledger, this.clock, {
+    return new Batcher(ledger, this.clock, {
       largest: LARGEST_BATCH,
       mostCalls: MOST_UNDER_WAY,
       tick: 'next',
@@ -50,20 +52,9 @@ export class BatchedLedger {
           verb,
           calls.map(({ request }) => request),
         ),
-      answered: (calls, answers) => {
-        calls.forEach(({ resolve }, i) => resolve(answers[i]!));
-        ended();
-      },
-      unanswered: (calls, error) => {
-        for (const { reject } of calls) reject(error);
-        ended();
-      },
-      failed: ({ reject }, error) => {
-        reject(error);
-        ended();
-      },
+      answered: (calls, answers) => calls.forEach(({ resolve }, i) => resolve(answers[i]!)),
+      unanswered: (calls, error) => calls.forEach(({ reject }) => reject(error)),
+      failed: ({ reject }, error) => reject(error),
     });
-    this.batchers.set(name, batcher);
-    return batcher;
   }
 }

@@ -82,10 +82,9 @@ export class ClusterProducer extends DqProducer {
   }
 
   override async revoke(ref: JobRef, options?: PatienceOptions & { abort?: boolean }): Promise<RevokeResult> {
-    this.context.refuseIfClosed();
     const { abort = false, patience } = checkObject('the revoke options', options, ['abort', 'patience']);
     checkBoolean('abort', abort);
-    const call = this.context.patientCall(patience, { repeatable: true });
+    const call = { ...this.context.patientCall(patience), repeatable: true };
     const target = this.context.parse(ref);
     const { tube, id, born, due, places } = target;
     const request = { id, born, due, owed: owedAt(places), abort };
@@ -104,7 +103,6 @@ export class ClusterProducer extends DqProducer {
     when: When | { readonly delay: Duration },
     options?: PatienceOptions & { payload?: unknown; allowPast?: boolean },
   ): Promise<RescheduleResult> {
-    this.context.refuseIfClosed();
     const {
       payload,
       allowPast = false,
@@ -118,11 +116,10 @@ export class ClusterProducer extends DqProducer {
     const content: Content | undefined = payload === undefined ? undefined : encodePayload(payload);
     if (content) await checkFor(ref, content);
     const call = content ? { ...called, bytes: content.bytes.length } : called;
-    return this.move(target, await this.dueIn(target.tube, due, calledAt), { content }, call);
+    return this.move(target, { due: await this.dueIn(target.tube, due, calledAt), content }, call);
   }
 
   override async find(ref: JobRef, options?: PatienceOptions): Promise<JobView | undefined> {
-    this.context.refuseIfClosed();
     const { patience } = checkObject('the find options', options, ['patience']);
     const call = this.context.patientCall(patience);
     const target = this.context.parse(ref);
@@ -131,7 +128,6 @@ export class ClusterProducer extends DqProducer {
 
   /** The headers in a copy of a job that the ledger knows. Undefined: no copy is in reach. For series. */
   async headersOf(ref: JobRef): Promise<Readonly<Record<string, string>> | undefined> {
-    this.context.refuseIfClosed();
     const target = this.context.parse(ref);
     return this.context.retries.run(this.context.patientCall(), () => headersOf(this.context, target));
   }
@@ -142,11 +138,10 @@ export class ClusterProducer extends DqProducer {
     when: number,
     headers: Readonly<Record<string, string>>,
   ): Promise<RescheduleResult> {
-    this.context.refuseIfClosed();
     const calledAt = this.parts.clock.now();
     const target = this.context.parse(ref);
     const due = await this.dueIn(target.tube, dueAt(when, true), calledAt);
-    return this.move(target, due, { headers }, this.context.patientCall());
+    return this.move(target, { due, headers }, this.context.patientCall());
   }
 
   override tube(tube: string | Tube): TubeProducer<any> {
@@ -158,9 +153,13 @@ export class ClusterProducer extends DqProducer {
     this.context.close();
   }
 
-  private move(target: JobTarget, due: number, change: Change, call: PatientCall): Promise<RescheduleResult> {
+  private move(
+    target: JobTarget,
+    change: Omit<Change, 'until'>,
+    call: PatientCall,
+  ): Promise<RescheduleResult> {
     const until = this.parts.clock.now() + call.patience;
-    return this.context.retries.run(call, () => reschedule(this.context, target, due, change, until));
+    return this.context.retries.run(call, () => reschedule(this.context, target, { ...change, until }));
   }
 
   private add(
@@ -253,8 +252,7 @@ export class ClusterProducer extends DqProducer {
     const { clock, settings } = this.parts;
     const calledAt = clock.now();
     tubeName(tube, settings.prefix);
-    const together: Together = { failingSince: undefined };
-    return addAll(listOf(jobs), clock, together, (job, done) => add(job, calledAt, together, done));
+    return addAll(listOf(jobs), clock, (job, together, done) => add(job, calledAt, together, done));
   }
 
   /** Counts from the call, by ledger time. The first call of a tube waits a little for that time. */

@@ -12,7 +12,7 @@ import { checkBetween, checkObject } from './call-options.js';
 import { dueAfter, dueNow } from './due.js';
 import { look } from './generations.js';
 import { findJob } from './job-finder.js';
-import { revive } from './job-mover.js';
+import { revive, type Change } from './job-mover.js';
 import { ProducerContext, type ProducerParts } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 
@@ -93,13 +93,13 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const target = this.context.parse(ref);
     const due = dueIn(this.context.now(target.tube));
     const until = this.context.parts.clock.now() + call.patience;
-    return this.context.retries.run(call, () => this.tryRevive(target, due, until));
+    return this.context.retries.run(call, () => this.tryRevive(target, { due, until }));
   }
 
-  private async tryRevive(target: JobTarget, due: number, until: number): Promise<ReviveResult> {
+  private async tryRevive(target: JobTarget, change: Change): Promise<ReviveResult> {
     let letter = await this.letter(target);
     while (letter) {
-      if (await revive(this.context, target.tube, letter, due, until)) return 'revived';
+      if (await revive(this.context, target.tube, letter, change)) return 'revived';
       const still = await this.letter(target);
       if (still?.generation === letter.generation) return 'replaced';
       // Somebody else revived it in between; where it is dead again, this is another letter.

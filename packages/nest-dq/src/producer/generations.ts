@@ -47,7 +47,7 @@ export interface NextGeneration {
 }
 
 /** What became of it. */
-export type Ended =
+export type GenerationResult =
   | { readonly stored?: undefined; readonly answer: Extract<OpenAnswer, { kind: 'refused' }> }
   | {
       readonly stored: Stored;
@@ -64,7 +64,7 @@ export type Ended =
 export async function storeGeneration(
   context: ProducerContext,
   { tube, id, opening, known, due, envelopeOf, until }: NextGeneration,
-): Promise<Ended> {
+): Promise<GenerationResult> {
   const { batched, parts } = context;
   const { cluster } = parts;
   // The number of a generation has as many digits as the due time.

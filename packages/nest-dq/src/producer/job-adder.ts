@@ -89,30 +89,31 @@ export class JobAdder {
   }
 
   /** By the clock: until then a call to the ledger is repeated. */
-  private until({ options, calledAt }: NewJob): number {
-    return calledAt + (options.patience ?? this.context.parts.settings.patience);
+  private until(job: NewJob): number {
+    return job.calledAt + this.patientCall(job).patience;
   }
 
   private async addKeyed(job: KeyedJob, tries = 1): Promise<JobReceipt> {
     const { id, storedAs, due } = job;
     const { parts } = this.context;
-    const ended = await storeGeneration(this.context, {
+    const until = this.until(job);
+    const result = await storeGeneration(this.context, {
       tube: storedAs,
       id,
       opening: { by: 'add', onDuplicate: job.options.onDuplicate },
       due,
       envelopeOf: (generation) => this.envelopeOf(job, id, generation),
-      until: this.until(job),
+      until,
     });
-    if (!ended.stored) return taken(job, ended.answer.present);
-    const { stored, answer, before } = ended;
+    if (!result.stored) return taken(job, result.answer.present);
+    const { stored, answer, before } = result;
     if (answer.kind === 'refused') {
       const { why, present } = answer;
       // It was scheduled, and then revoked before this call had ended.
       if (why === 'revoked') return receipt(job, id, stored, 'added');
       // The job that it should replace was only moved in between.
       if (why !== 'taken' && present && present.born === before?.born) {
-        if (isEnough(tries, parts.clock, this.until(job))) throw conflict(`the key ${show(job.key)}`, tries);
+        if (isEnough(tries, parts.clock, until)) throw conflict(`the key ${show(job.key)}`, tries);
         return this.addKeyed(job, tries + 1);
       }
       return why === 'overtaken' ? overtaken(job, stored, before, present) : taken(job, present);

@@ -12,31 +12,31 @@ import type { Letter, Refusal, Schedule } from '../ledger/requests.js';
 import { beforeStoring, conflict, isEnough, storeGeneration, type NextGeneration } from './generations.js';
 import type { ProducerContext } from './producer-context.js';
 
-/** What changes besides the time. */
+/** What a job is to be from now on. */
 export interface Change {
+  /** Ledger time, ms. */
+  readonly due: number;
+  /** @default the same */
   readonly content?: Content | undefined;
   /** They replace headers of the same names. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** By the clock: until then it is tried again while others come in between, and a call to the ledger is repeated. */
+  readonly until: number;
 }
 
-/**
- * Gives a job that waits another time. The new copies are stored before the ledger decides. If others come in between, it
- * tries again `until` then, by the clock. `DQ_CONFLICT`.
- */
+/** Moves a job that waits. The new copies are stored before the ledger decides. `DQ_CONFLICT`: others came in between. */
 export async function reschedule(
   context: ProducerContext,
   target: JobTarget,
-  due: number,
   change: Change,
-  until: number,
 ): Promise<RescheduleResult> {
   const { tube, id, key } = target;
   const find = () => beforeStoring(context.batched.ask(tube, 'find', id));
   let found = await find();
   for (let tries = 1; ; tries++) {
-    const outcome = await tryReschedule(context, target, found, due, change, until);
+    const outcome = await tryReschedule(context, target, found, change);
     if (typeof outcome === 'string') return outcome;
-    if (isEnough(tries, context.parts.clock, until)) {
+    if (isEnough(tries, context.parts.clock, change.until)) {
       throw conflict(key === undefined ? id : `the key ${show(key)}`, tries);
     }
     // Somebody else moved it in between: again, from what it is now.
@@ -44,16 +44,12 @@ export async function reschedule(
   }
 }
 
-/**
- * Gives a dead job another time. False: the letter's job is not dead any more. `DQ_NO_COPY`: no copy is in reach, and it
- * stays dead.
- */
+/** False: the letter's job is not dead any more. `DQ_NO_COPY`: no copy is in reach, and it stays dead. */
 export async function revive(
   context: ProducerContext,
   tube: StoredTube,
   letter: Letter,
-  due: number,
-  until: number,
+  change: Change,
 ): Promise<boolean> {
   const { id, born, generation, places } = letter;
   const envelope = await readCopy(context.parts.cluster, letter, places);
@@ -65,7 +61,7 @@ export async function revive(
   }
   const known = { ...letter, owed: owedAt(places) };
   const opening = { by: 'revive', expected: generation } as const;
-  const refused = await move(context, { tube, id, opening, known, due, until }, envelope, {});
+  const refused = await move(context, { tube, id, opening, known }, envelope, change);
   return refused === undefined;
 }
 
@@ -74,9 +70,7 @@ async function tryReschedule(
   context: ProducerContext,
   { tube, id, born, places: given, due: dueBefore }: JobTarget,
   found: Schedule | undefined,
-  due: number,
   change: Change,
-  until: number,
 ): Promise<RescheduleResult | { readonly present: Schedule | undefined }> {
   if (found && born !== undefined && found.born !== born) return 'unknown';
   if (found && found.state !== 'waiting') return found.state;
@@ -94,7 +88,7 @@ async function tryReschedule(
   }
   const known = { ...before, places, owed: owedAt(places) };
   const opening = { by: 'move', expected: generation } as const;
-  const refused = await move(context, { tube, id, opening, known, due, until }, envelope, change);
+  const refused = await move(context, { tube, id, opening, known }, envelope, change);
   switch (refused?.why) {
     case undefined:
       return 'rescheduled';
@@ -107,24 +101,21 @@ async function tryReschedule(
   }
 }
 
-interface Move extends Omit<NextGeneration, 'envelopeOf'> {
-  readonly known: NonNullable<NextGeneration['known']>;
-}
+type Move = Required<Pick<NextGeneration, 'tube' | 'id' | 'opening' | 'known'>>;
 
 /** The envelope is of a copy of the generation that gives way, and says what the job is. Undefined: it is moved. */
 async function move(
   context: ProducerContext,
   next: Move,
-  { header, content }: Envelope,
-  change: Change,
+  { header, content: present }: Envelope,
+  { due, content = present, headers, until }: Change,
 ): Promise<{ readonly why: Refusal; readonly present?: Schedule | undefined } | undefined> {
-  const { tube, id, known, due } = next;
-  const { cluster } = context.parts;
-  const headers = change.headers ? { ...header.headers, ...change.headers } : header.headers;
-  const job = { ...header, due, born: known.born, headers };
+  const { tube, id, known } = next;
+  const { born } = known;
+  const job = { ...header, due, born, headers: headers ? { ...header.headers, ...headers } : header.headers };
   const envelopeOf = (generation: number) =>
-    envelopeFor(cluster, { ...job, generation }, change.content ?? content);
-  const { answer } = await storeGeneration(context, { ...next, envelopeOf });
+    envelopeFor(context.parts.cluster, { ...job, generation }, content);
+  const { answer } = await storeGeneration(context, { ...next, due, envelopeOf, until });
   if (answer.kind === 'committed') void deleteCopies(context.parts, tube, { id, ...known }, known.places);
   // Overtaken: it was moved, and then replaced or moved again. If that came first, this counts as right before it.
   if (answer.kind === 'committed' || answer.why === 'overtaken') return undefined;

@@ -69,9 +69,9 @@ export class ProducerContext {
   }
 
   /** `DQ_BAD_DURATION`. */
-  patientCall(patience?: Duration, more?: Pick<PatientCall, 'repeatable'>): PatientCall {
+  patientCall(patience?: Duration): PatientCall {
     const ms = patience === undefined ? this.parts.settings.patience : parseDuration(patience, '`patience`');
-    return { patience: ms, ...more };
+    return { patience: ms };
   }
 
   /** Ledger time of a tube, ms. */

@@ -70,9 +70,10 @@ export class Retries {
    */
   async again<T>(failure: unknown, call: PatientCall, attempt: () => Promise<T>): Promise<T> {
     if (!isPassing(failure, call)) throw failure;
-    const since = this.failingSince(call);
-    if (this.clock.now() >= since + call.patience) throw failure;
-    const bytes = call.bytes ?? 0;
+    const { patience, together, bytes = 0 } = call;
+    const now = this.clock.now();
+    const since = together ? (together.failingSince ??= now) : now;
+    if (now >= since + patience) throw failure;
     this.enter(bytes, failure);
     try {
       return await this.insist(failure, since, call, attempt);
@@ -88,11 +89,6 @@ export class Retries {
     this.timer?.cancel();
     for (const each of this.waiting) each.go('closed');
     this.waiting.clear();
-  }
-
-  private failingSince({ together }: PatientCall): number {
-    const now = this.clock.now();
-    return together ? (together.failingSince ??= now) : now;
   }
 
   private async insist<T>(

@@ -1,4 +1,5 @@
 import type { StoredTube } from '../api/tube.js';
+import { withinLimit } from '../ledger/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Clock } from '../time/clock.js';
 
@@ -23,18 +24,13 @@ export class TubeTimes {
   }
 
   private learn(tube: StoredTube): Promise<void> {
-    const learnt = new Promise<void>((resolve) => {
-      const go = () => {
-        limit.cancel();
-        if (this.known.size >= MOST_KNOWN) this.known.clear();
-        this.known.add(tube);
-        this.asked.delete(tube);
-        resolve();
-      };
-      // After that the machine's clock must serve.
-      const limit = this.clock.after(TIME_LIMIT, go);
-      this.ledger.tube(tube).readTime().then(go, go);
-    });
+    const go = () => {
+      if (this.known.size >= MOST_KNOWN) this.known.clear();
+      this.known.add(tube);
+      this.asked.delete(tube);
+    };
+    // If it was not read by then, the machine's clock must serve.
+    const learnt = withinLimit(this.clock, TIME_LIMIT, this.ledger.tube(tube).readTime()).then(go, go);
     this.asked.set(tube, learnt);
     return learnt;
   }
