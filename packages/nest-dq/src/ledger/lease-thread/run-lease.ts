@@ -12,11 +12,12 @@ export interface RunLease extends RunRef {
 export interface PackedRuns {
   /** As `packIds` writes them. */
   readonly ids: string;
-  /** `NUMBERS` for each. */
+  /** For each run its `NUMBERS`. */
   readonly numbers: Float64Array;
 }
 
-const NUMBERS = 7;
+/** The numbers of a run, in the order in which a message has them. */
+const NUMBERS = ['generation', 'born', 'due', 'fence', 'attempt', 'lastOk', 'timeout'] as const;
 /** No id contains it: see `isJobId`. */
 const SEPARATOR = ' ';
 const NOTHING: PackedRuns = { ids: '', numbers: new Float64Array() };
@@ -31,33 +32,18 @@ export function unpackIds(text: string): string[] {
 
 export function packRuns(runs: readonly RunLease[]): PackedRuns {
   if (runs.length === 0) return NOTHING;
-  const numbers = new Float64Array(NUMBERS * runs.length);
+  const numbers = new Float64Array(NUMBERS.length * runs.length);
   let at = 0;
-  for (const { generation, born, due, fence, attempt, lastOk, timeout } of runs) {
-    numbers[at++] = generation;
-    numbers[at++] = born;
-    numbers[at++] = due;
-    numbers[at++] = fence;
-    numbers[at++] = attempt;
-    numbers[at++] = lastOk;
-    numbers[at++] = timeout;
-  }
+  for (const run of runs) for (const name of NUMBERS) numbers[at++] = run[name];
   return { ids: packIds(runs.map(({ id }) => id)), numbers };
 }
 
 export function unpackRuns({ ids, numbers }: PackedRuns): RunLease[] {
   let at = 0;
-  const next = () => numbers[at++]!;
-  return unpackIds(ids).map((id) => ({
-    id,
-    generation: next(),
-    born: next(),
-    due: next(),
-    fence: next(),
-    attempt: next(),
-    lastOk: next(),
-    timeout: next(),
-  }));
+  return unpackIds(ids).map((id) => {
+    const ofRun = NUMBERS.map((name) => [name, numbers[at++]]);
+    return { id, ...(Object.fromEntries(ofRun) as Record<(typeof NUMBERS)[number], number>) };
+  });
 }
 
 /** What the main thread tells of one tube. The thread takes the parts in this order. */
