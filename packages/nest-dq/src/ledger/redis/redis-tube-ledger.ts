@@ -102,7 +102,7 @@ export class RedisTubeLedger extends TubeLedger {
     try {
       return await this.call(verb, requests, context);
     } catch (error) {
-      if (REDIS_VERBS[verb].ofLetters || !isMoving(error)) throw error;
+      if (!isMoving(error)) throw error;
       // While the tube's slot moves, each job has a call of its own. If `settle` fails, records only stay longer.
       if (context) this.settle(context.settled).catch(() => undefined);
       const alone = context && { ...context, settled: [] };

@@ -16,8 +16,6 @@ export interface RedisVerb<Request, Answer> {
   readonly read: (from: ScriptReply, request: Request) => Answer;
   /** The answer to all requests where the reply has none. */
   readonly usual?: Answer;
-  /** Needs the keys of the dead letters, so it cannot be asked while the tube's slot moves. */
-  readonly ofLetters?: true;
 }
 
 export const idOf = ({ id }: { readonly id: string }): string => id;

@@ -185,9 +185,9 @@ local function letterName(key, born)
   return string.sub(key, #KEYS[1] - 4) .. ':' .. born
 end
 
--- A call about one job alone has the record's key in place of theirs: see call in redis-tube-ledger.ts.
+-- While the slot of a tube moves, a call is about one job and names the key of its record only: see redis-tube-ledger.ts.
 local function needLetters()
-  if KEYS[1] == KEYS[3] then error({ err = 'TRYAGAIN dead letters are not at hand while their slot moves' }) end
+  if KEYS[1] == KEYS[2] then error({ err = 'TRYAGAIN dead letters are not at hand while their slot moves' }) end
 end
 
 local function addLetter(key, record, why, err, places)

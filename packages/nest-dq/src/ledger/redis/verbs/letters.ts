@@ -6,6 +6,8 @@ import { RECORD } from '../parts/record.js';
 import { idOf, namesOf, replyEach, type Fields, type RedisVerb, type ScriptReply } from '../script.js';
 
 const READ = `
+needLetters()
+
 -- A letter in a reply: its JSON text, its name, its places; or an empty text if there is none.
 local function valuesOf(name)
   local found = name and call('HMGET', KEYS[2], name, name .. ':l') or {}
@@ -79,7 +81,6 @@ return reply
     }
     return { letters: found, more };
   },
-  ofLetters: true,
 };
 
 const REF: Fields<LetterRef> = { born: ({ born }) => born ?? false };
@@ -108,7 +109,6 @@ return reply
 `,
   id: idOf,
   read: readLetter,
-  ofLetters: true,
 };
 
 /** Takes dead letters away. */
@@ -141,7 +141,6 @@ return reply
 `,
   id: idOf,
   read: readLetter,
-  ofLetters: true,
 };
 
 const BURIED: Fields<BuriedRequest> = {
@@ -153,6 +152,8 @@ const BURIED: Fields<BuriedRequest> = {
 export const buried: RedisVerb<BuriedRequest, void> = {
   fields: BURIED,
   script: `${RECORD}
+needLetters()
+
 local function buried(key, ${namesOf(BURIED)})
   local name = letterName(key, born)
   if call('HEXISTS', KEYS[2], name) == 0 then return end
@@ -167,5 +168,4 @@ return reply
 `,
   id: idOf,
   read: () => undefined,
-  ofLetters: true,
 };
