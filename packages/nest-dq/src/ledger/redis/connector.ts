@@ -23,7 +23,7 @@ export interface ConnectorListener {
 
 /** Makes the ledger's connection, and makes it again until it is closed. */
 export class Connector {
-  private state: 'new' | 'started' | 'closed' = 'new';
+  private closed = false;
   private reconnecting: Timer | undefined;
   private greeting: Timer | undefined;
   /** Why there is no connection, as far as the connection told. */
@@ -38,7 +38,6 @@ export class Connector {
   ) {}
 
   start(): void {
-    this.state = 'started';
     this.listen();
     this.connect();
   }
@@ -66,7 +65,7 @@ export class Connector {
 
   async close(): Promise<void> {
     const { connection } = this;
-    this.state = 'closed';
+    this.closed = true;
     this.reconnecting?.cancel();
     this.greeting?.cancel();
     // `quit` lets the calls that were sent arrive. A server that is away is not told.
@@ -94,7 +93,7 @@ export class Connector {
     events.on('+node', () => this.listener.nodeAdded());
     events.on('end', () => {
       // ioredis gives up after some errors, such as those of a resolver; the ledger never does.
-      if (this.state === 'started') this.reconnecting = this.clock.after(RECONNECT, () => this.connect());
+      if (!this.closed) this.reconnecting = this.clock.after(RECONNECT, () => this.connect());
     });
   }
 
@@ -116,7 +115,7 @@ export class Connector {
   private awaitReady(): void {
     this.greeting = this.clock.after(SILENCE_LIMIT, () =>
       this.clock.soon(() => {
-        if (this.state === 'started' && this.connection.status === 'connect') this.reconnect();
+        if (!this.closed && this.connection.status === 'connect') this.reconnect();
       }),
     );
   }

@@ -49,7 +49,8 @@ export class RedisMaster {
   /** Why it is away. */
   private reason = new Error('no connection stands yet');
   private hasConnection = false;
-  private awaited: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
+  /** Who waits until the state is known. */
+  private awaiting: ((error?: Error) => void)[] = [];
   /** When it was last found away. An answer to an earlier call does not count. */
   private failedAt = -Infinity;
   /** Of the server that last answered a probe; empty if it does not tell. */
@@ -63,7 +64,11 @@ export class RedisMaster {
   constructor(private readonly options: RedisMasterOptions) {
     const { clock, settings } = options;
     this.time = new LedgerTime(clock);
-    this.probes = new ProbeSchedule({ clock, probe: () => this.probe(), isAway: () => this.away });
+    this.probes = new ProbeSchedule(
+      clock,
+      () => this.probe(),
+      () => this.away,
+    );
     const { lease, doneTtl, staleAfter } = settings;
     this.common = [lease, doneTtl, staleAfter].map(String);
   }
@@ -94,7 +99,7 @@ export class RedisMaster {
     this.state = 'closed';
     this.probes.close();
     this.listeners.clear();
-    this.answerAwaited(closedError());
+    this.tellAwaiting(closedError());
   }
 
   /** Resolves once the time was read; `DQ_LEDGER_DOWN` as soon as the server is known to be away. */
@@ -103,7 +108,9 @@ export class RedisMaster {
     if (this.time.known) return Promise.resolve();
     if (this.away) return Promise.reject(this.downError(this.reason));
     this.options.start();
-    return new Promise((resolve, reject) => this.awaited.push({ resolve, reject }));
+    return new Promise((resolve, reject) => {
+      this.awaiting.push((error) => (error ? reject(error) : resolve()));
+    });
   }
 
   /** Asks the server now whether it answers. Takes at most as long as a call. */
@@ -170,7 +177,7 @@ export class RedisMaster {
     this.failedAt = this.options.clock.now();
     if (this.state === 'away') return true;
     this.state = 'away';
-    this.answerAwaited(this.downError(error));
+    this.tellAwaiting(this.downError(error));
     for (const listener of this.listeners) listener.away(error, this.heardAt);
     return true;
   }
@@ -227,17 +234,12 @@ export class RedisMaster {
     this.heardAt = this.time.now();
     const wasAway = this.state === 'away';
     this.state = 'answers';
-    this.answerAwaited();
+    this.tellAwaiting();
     if (wasAway) for (const listener of this.listeners) listener.back(sameServer);
   }
 
-  private answerAwaited(error?: Error): void {
-    const { awaited } = this;
-    this.awaited = [];
-    for (const { resolve, reject } of awaited) {
-      if (error) reject(error);
-      else resolve();
-    }
+  private tellAwaiting(error?: Error): void {
+    for (const tell of this.awaiting.splice(0)) tell(error);
   }
 
   private async probe(): Promise<void> {

@@ -22,13 +22,6 @@ interface Refused {
   readonly rest: number;
 }
 
-export interface ProbeScheduleOptions {
-  readonly clock: Clock;
-  /** Sends a probe. Its failure is handled there. */
-  readonly probe: () => Promise<void>;
-  readonly isAway: () => boolean;
-}
-
 /** When a master is probed, and how large the probe is. Only one probe runs at a time. */
 export class ProbeSchedule {
   private probing = false;
@@ -36,7 +29,12 @@ export class ProbeSchedule {
   private timer: Timer | undefined;
   private closed = false;
 
-  constructor(private readonly options: ProbeScheduleOptions) {}
+  constructor(
+    private readonly clock: Clock,
+    /** Sends a probe, and handles its failure. */
+    private readonly send: () => Promise<void>,
+    private readonly isAway: () => boolean,
+  ) {}
 
   /** Characters. The next probe must be this large; 0 if any will do. */
   get size(): number {
@@ -48,7 +46,7 @@ export class ProbeSchedule {
    * blocks its event loop and cannot hear of the connection, so that time does not count.
    */
   awaitConnection(left = CALL_LIMIT): void {
-    const { clock } = this.options;
+    const { clock } = this;
     const end = clock.now() + LOOK_EVERY;
     this.timer = clock.after(LOOK_EVERY, () => {
       const rest = clock.now() - end > LATE ? left : left - LOOK_EVERY;
@@ -65,10 +63,9 @@ export class ProbeSchedule {
     const next = () => {
       this.probing = false;
       if (this.closed) return;
-      const { isAway } = this.options;
-      this.probeIn(isAway() ? Math.max(PROBE_WHEN_AWAY, this.refused?.rest ?? 0) : PROBE_WHEN_IDLE);
+      this.probeIn(this.isAway() ? Math.max(PROBE_WHEN_AWAY, this.refused?.rest ?? 0) : PROBE_WHEN_IDLE);
     };
-    this.options.probe().then(next, next);
+    this.send().then(next, next);
   }
 
   /**
@@ -77,7 +74,7 @@ export class ProbeSchedule {
    */
   callRefused(size: number): void {
     const { refused } = this;
-    const now = this.options.clock.now();
+    const now = this.clock.now();
     const isRelapse = refused !== undefined && now - refused.at < FORGOTTEN;
     const rest = isRelapse ? Math.min(2 * refused.rest, LONGEST_REST) : FIRST_REST;
     this.refused = { size: Math.max(size, isRelapse ? refused.size : 0), at: now, rest };
@@ -96,6 +93,6 @@ export class ProbeSchedule {
 
   private probeIn(ms: number): void {
     this.timer?.cancel();
-    this.timer = this.options.clock.after(ms, () => this.probe());
+    this.timer = this.clock.after(ms, () => this.probe());
   }
 }

@@ -2,7 +2,7 @@ import type { SettledCopies } from '../../requests.js';
 import { RECORD, RECORDS_ONCE } from '../parts/record.js';
 import { idOf, localsOf, namesOf, type Fields, type RedisVerb } from '../script.js';
 
-const FIELDS: Fields<SettledCopies> = {
+export const SETTLED: Fields<SettledCopies> = {
   generation: ({ generation }) => generation,
   mask: ({ mask }) => mask,
   unknown: ({ unknown }) => Number(unknown),
@@ -15,9 +15,9 @@ const FIELDS: Fields<SettledCopies> = {
 export function settleFrom(firstKey: string): string {
   return `${RECORDS_ONCE}
 for i = ${firstKey}, #KEYS do
-  local key = KEYS[i]${localsOf(FIELDS)}
+  local key = KEYS[i]${localsOf(SETTLED)}
   local record = readRecord(key)
-  if record and settle(record, ${namesOf(FIELDS)}) then writeRecord(key, record) end
+  if record and settle(record, ${namesOf(SETTLED)}) then writeRecord(key, record) end
 end
 writeAll()
 `;
@@ -25,7 +25,7 @@ writeAll()
 
 /** Has no answer. */
 export const settle: RedisVerb<SettledCopies, void> = {
-  fields: FIELDS,
+  fields: SETTLED,
   script: `${RECORD}
 local at = 2
 ${settleFrom('3')}
@@ -34,6 +34,3 @@ return { 1, us }
   id: idOf,
   read: () => undefined,
 };
-
-/** How claims are told of them. */
-export const SETTLED = FIELDS;
