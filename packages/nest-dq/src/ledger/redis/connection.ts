@@ -8,7 +8,7 @@ import { REDIS_VERBS } from './verbs.js';
 /** Where the ledger's Redis is: a URL, ioredis options, or a client of the user's. */
 export type RedisSource = string | RedisOptions | Redis | Cluster;
 
-/** By the names that the connection has for them. */
+/** All scripts, by the names of the connection's methods that call them. */
 export const SCRIPTS: Readonly<Record<ScriptName, string>> = {
   ...(Object.fromEntries(
     Object.entries(REDIS_VERBS).map(([verb, { script }]) => [`dq:${verb}`, script]),
@@ -24,39 +24,39 @@ type ScriptCalls = {
 };
 export type LedgerConnection = (Redis | Cluster) & ScriptCalls;
 
-/** Milliseconds. A call without an answer for so long is given up. */
+/** Milliseconds. The ledger waits so long for an answer to a call. */
 export const CALL_LIMIT = 1_000;
-/** Milliseconds. A connection that says nothing for so long, although it was asked, is given up. */
+/** Milliseconds. If a connection answers nothing for so long although it was asked, it is replaced. */
 export const SILENCE_LIMIT = 3_000;
 /**
- * Milliseconds. ioredis counts the time in which this process was blocked, and then gives up calls whose replies wait in
- * the socket. So the ledger has limits of its own, and those of ioredis are only a net under them.
+ * Milliseconds. The time limits of ioredis include the time in which this process was blocked, so it gives up calls whose
+ * replies already wait in the socket. The ledger has time limits of its own; those of ioredis act only if these fail.
  */
 const SAFETY_NET = 30_000;
 
-/** At most 500 ms, and not the same for all processes that lost the same server. */
+/** At most 500 ms. A part of it is random, because many processes may have lost the same server. */
 const retryStrategy = (times: number) => Math.min(50 * 2 ** times, 350) + Math.random() * 150;
 
 /**
- * Nothing waits in a queue and nothing is sent twice: a late claim must not be acted upon, and every call settles.
- * Of the user's settings those stay that say where the server is and how to get in.
+ * These settings replace those of the user, who decides only where the server is and how to log in. With them ioredis queues
+ * no call and sends none twice: a claim must not act late, and every call must end.
  */
 const OURS = {
   lazyConnect: true,
-  // It asks for INFO, which a user may not be allowed; what it is to find out, our first call does.
+  // This check calls INFO, which the Redis user may have no right to. Our first probe finds out the same.
   enableReadyCheck: false,
-  // Processes with and without a prefix of this kind would not see each other's claims.
+  // Processes with different prefixes would not see each other's claims.
   keyPrefix: '',
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   enableAutoPipelining: false,
   connectTimeout: CALL_LIMIT,
-  // ioredis waits so long for the end of a stream that is closed already: the process would not end before.
+  // ioredis waits so long for the end of a stream that is closed already, and the process cannot end before.
   disconnectTimeout: 100,
   commandTimeout: SAFETY_NET,
   socketTimeout: SAFETY_NET,
-  // A replica now, after a failover: the name or the sentinels lead to the new master.
+  // After a failover the server is a replica. The host name or the sentinels lead to the new master.
   reconnectOnError: (error: Error) => error.message.includes('READONLY'),
   readOnly: false,
   monitor: false,
@@ -67,17 +67,17 @@ const OURS = {
 const OURS_FOR_CLUSTERS = {
   lazyConnect: true,
   keyPrefix: '',
-  // The connections to the nodes are opened by the first call, and what comes meanwhile would be refused.
+  // The first call opens the connection to a node. Without the queue, ioredis would refuse calls until it stands.
   enableOfflineQueue: true,
   enableAutoPipelining: false,
   scaleReads: 'master',
   retryDelayOnFailover: 0,
   retryDelayOnClusterDown: 0,
-  // Of a slot that moves we ask in another way, and soon.
+  // After TRYAGAIN the slot moves. The ledger then asks in another way, and this should be soon.
   retryDelayOnTryAgain: 1,
   maxRedirections: 5,
   clusterRetryStrategy: retryStrategy,
-  // A frozen master answers no MOVED: its successor is found by asking.
+  // A frozen master does not answer MOVED, so ioredis asks the other nodes which master took its place.
   slotsRefreshInterval: 2_000,
   slotsRefreshTimeout: CALL_LIMIT,
   shardedSubscribers: false,
@@ -90,13 +90,13 @@ export function ledgerConnection(source: RedisSource): LedgerConnection {
   return client as LedgerConnection;
 }
 
-/** By shape: a user's client may come from another version or copy of ioredis. */
+/** Looks at properties, not at classes: a user's client may come from another version or copy of ioredis. */
 function ownClient(source: RedisSource): Redis | Cluster {
-  // What a URL's query says would go before the options given with it.
+  // In ioredis, the query of a URL has precedence over options that are given with the URL. So these are given afterwards.
   if (typeof source === 'string') return new Redis(source, { lazyConnect: true }).duplicate(OURS);
   if (isCluster(source)) {
     const { retryStrategy: _nodesAreLeftToTheCluster, ...redisOptions } = OURS;
-    // Which of a cluster's connections is silent only ioredis knows.
+    // Only ioredis knows which of a cluster's connections is silent, so it replaces that connection itself.
     const silence = { socketTimeout: SILENCE_LIMIT };
     return source.duplicate([], { ...OURS_FOR_CLUSTERS, redisOptions: { ...redisOptions, ...silence } });
   }
@@ -104,7 +104,7 @@ function ownClient(source: RedisSource): Redis | Cluster {
   return new Redis({ ...source, ...OURS });
 }
 
-/** Many masters with a part of the keys each, as opposed to one server. */
+/** Whether it leads to a Redis Cluster, in which each of several masters has a part of the keys. */
 export function isCluster(client: RedisSource): client is Cluster {
   return typeof client === 'object' && 'isCluster' in client && client.isCluster;
 }
@@ -113,22 +113,23 @@ function isRedis(source: RedisOptions | Redis): source is Redis {
   return 'duplicate' in source && typeof source.duplicate === 'function';
 }
 
-/** Whether the server answered, and refused: its errors begin with a code, such as OOM or NOPERM. */
+/** Whether the server answered with an error. Such an error begins with a code, as OOM or NOPERM. */
 export function isRefusal(error: Error): boolean {
   return /^[A-Z]{2,} /.test(error.message);
 }
 
 /**
- * Whether a script failed over what is stored, such as a record that somebody else wrote: the server is fit, and other
- * jobs are not concerned. Everything that a server says of itself (OOM, READONLY, LOADING, NOPERM) has a code of its own.
+ * Whether a script failed because of stored data, such as a record that another program wrote. Then the server works, and
+ * calls about other jobs succeed. If the server itself is the reason, the error has a code of its own (OOM, READONLY, LOADING,
+ * NOPERM).
  */
 export function isAboutData(error: Error): boolean {
   return /^WRONGTYPE |^ERR .*user_script/s.test(error.message);
 }
 
 /**
- * Whether a call came to nothing as the slot of its tube moves to another master: while it does, only a call that names
- * one key finds it on either. Other tubes are not concerned.
+ * Whether a call failed because the slot of its tube moves to another master. While it moves, only a call with a single key
+ * is sent to the master that has the key. Other tubes are not concerned.
  */
 export function isAboutMoving(error: Error): boolean {
   return /^TRYAGAIN |^Too many Cluster redirections.*\b(TRYAGAIN|ASK|MOVED) /s.test(error.message);
@@ -139,7 +140,7 @@ export function isAboutDatabase(error: Error): boolean {
   return (error as { command?: { name?: unknown } }).command?.name === 'select';
 }
 
-/** Whether ioredis refused a call at once, as no connection stands that could take it: an effect of `enableOfflineQueue`. */
+/** Whether ioredis refused to send a call because there is no connection for it: an effect of `enableOfflineQueue`. */
 export function isUnsent(error: Error): boolean {
   return error.message.includes('enableOfflineQueue');
 }

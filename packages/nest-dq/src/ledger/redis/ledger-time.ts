@@ -1,39 +1,40 @@
 import type { Clock } from '../../time/clock.js';
 
 interface Reading {
-  /** What to add to the monotonic clock. */
+  /** Milliseconds to add to the monotonic clock. */
   readonly offset: number;
-  /** The true offset is no further away than this: half a round trip. */
+  /** Milliseconds. The true offset differs from `offset` by no more: half a round trip. */
   readonly error: number;
+  /** When the reply came, on the monotonic clock. */
   readonly at: number;
 }
 
-/** Milliseconds. */
+/** Milliseconds for which a reading counts. */
 const REMEMBERED = 60_000;
-/** Clocks drift apart, and are slewed back by at most 0.05 %. */
+/** How fast two clocks may drift apart: a system that corrects its clock changes its speed by at most 0.05 %. */
 const DRIFT = 0.0005;
-/** Milliseconds. */
+/** Milliseconds, for the rounding of times. */
 const ROUNDING = 1;
 
-/** What the server's clock had certainly come to, ms, at a moment of the monotonic clock. */
+/** When the monotonic clock was `at`, the server's clock had certainly reached `time`. Milliseconds. */
 interface Floor {
   readonly time: number;
   readonly at: number;
 }
 
 /**
- * Ledger time as this process knows it: its monotonic clock plus an offset taken from the server's clock.
- * The reading with the least round trip of the last 60 s counts; the last one stays when no more come.
+ * Ledger time as this process knows it: its monotonic clock plus an offset. Each reply of the server gives a reading of the
+ * offset. Of the last 60 s, the reading with the shortest round trip counts. If no more come, the last one counts.
  */
 export class LedgerTime {
-  /** Oldest first, and each with a smaller error than the next: the first is the one that counts. */
+  /** Oldest first. Each has a smaller error than the next one, so the first one counts. */
   private readonly readings: Reading[] = [];
   private floor: Floor | undefined;
   private renewing = false;
 
   constructor(private readonly clock: Clock) {}
 
-  /** False until the server's clock was read; until then `now` is the machine's clock. */
+  /** False until the server's clock was read. Until then `now` gives the time of the machine's clock. */
   get known(): boolean {
     return this.readings.length > 0;
   }
@@ -44,16 +45,16 @@ export class LedgerTime {
     if (!best) return this.clock.wall();
     const now = this.clock.now();
     const taken = now + best.offset;
-    // A slow reading may be wrong by more than what is known for certain.
+    // A slow reading may give an earlier time than the one that is certain.
     return this.floor ? Math.max(taken, floorAt(this.floor, now)) : taken;
   }
 
-  /** What the server's clock has certainly come to: no reply tells of a time that is still to come. */
+  /** A time that the server's clock has certainly reached, because no reply tells a time that is still to come. */
   nowAtLeast(): number {
     return this.floor ? floorAt(this.floor, this.clock.now()) : this.clock.wall();
   }
 
-  /** The server said `serverTime` (ms) at some moment between `sent` and `received` (of the monotonic clock). */
+  /** The server's clock showed `serverTime` (ms) at some moment between `sent` and `received` of the monotonic clock. */
   observe(sent: number, received: number, serverTime: number): void {
     const reading: Reading = {
       offset: serverTime - (sent + received) / 2,
@@ -72,12 +73,12 @@ export class LedgerTime {
     this.floor = { time: Math.max(serverTime, reached), at: received };
   }
 
-  /** A new connection, perhaps to another server: the next reading begins anew. Until then the old offset stays. */
+  /** The connection is new, perhaps to another server. The next reading replaces all others; until then the old offset stays. */
   renew(): void {
     this.renewing = true;
   }
 
-  /** Both intervals hold the true offset of one steady clock; if they are disjoint, the server's clock was set. */
+  /** Whether the server's clock was set: no offset lies within the errors of both this reading and the best one. */
   private contradicted(reading: Reading): boolean {
     const [best] = this.readings;
     if (!best) return false;

@@ -1,26 +1,27 @@
-/** What a script replies: whether it acted (1) or came too late (0), the server's time in microseconds, its answers. */
+/** The reply of a script: 1 if it acted and 0 if the call came too late, the server's time in microseconds, the answers. */
 export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];
 
 /**
- * What a script is told of each request: the name of each value in Lua, and where it comes from. The names are compiled into
- * the script, so a call sends the values alone, in this order. An absent value is `false`, a flag is 0 or 1.
+ * The values of a request that a script needs: the name of each in Lua, and the function that reads it from the request. The
+ * names are part of the script, so a call sends only the values, in this order. `false` means that a value is absent; a flag
+ * is 0 or 1.
  */
 export type Fields<Request> = Readonly<Record<string, (request: Request) => unknown>>;
 
-/** A verb of the ledger in Redis: its script, how a request becomes values of it, and how an answer is read. */
+/** A verb of the ledger in Redis: its script, what the script gets of each request, and how an answer is read. */
 export interface RedisVerb<Request, Answer> {
   readonly fields: Fields<Request>;
   readonly script: string;
-  /** What the record's key ends with. */
+  /** The end of the record's key. */
   readonly id: (request: Request) => string;
   readonly read: (from: ScriptReply, request: Request) => Answer;
-  /** The answer to all requests where the reply has none. */
+  /** The answer to each request if the reply has no answers. */
   readonly usual?: Answer;
 }
 
 export const idOf = ({ id }: { readonly id: string }): string => id;
 
-/** As parameters and arguments in Lua. */
+/** Lua: the names of the fields, as a list of parameters or of arguments. */
 export function namesOf<Request>(fields: Fields<Request>): string {
   return Object.keys(fields).join(', ');
 }
@@ -47,7 +48,7 @@ end
 `;
 }
 
-/** Lua: the next fields in `args` as locals. */
+/** Lua: locals with the next values in `args`, one for each field. */
 export function localsOf<Request>(fields: Fields<Request>): string {
   const count = Object.keys(fields).length;
   if (count === 0) return '';
@@ -57,7 +58,7 @@ export function localsOf<Request>(fields: Fields<Request>): string {
   at = at + ${count}`;
 }
 
-/** Lua: the locals `names`, each with its place in the list as its value. */
+/** Lua: a local for each name, in upper case. Its value is the place of the name in the list, counted from 0. */
 export function codes(names: readonly string[]): string {
   return `local ${names.join(', ').toUpperCase()} = ${names.map((_, i) => i).join(', ')}`;
 }
@@ -85,7 +86,7 @@ export function readCodes<Answer extends string>(
   return { read: (from) => from.entry(answers), usual: answers[1]! };
 }
 
-/** A script's reply, read from front to back, answer by answer. */
+/** Reads a script's reply from front to back, value by value. */
 export class ScriptReply {
   private at = 2;
 
@@ -95,7 +96,7 @@ export class ScriptReply {
     return this.at >= this.reply.length;
   }
 
-  /** The server's, in microseconds. */
+  /** The time of the server, in microseconds. */
   get time(): number {
     return this.reply[1];
   }
@@ -112,7 +113,7 @@ export class ScriptReply {
     return value;
   }
 
-  /** What a number stands for. */
+  /** Reads a number, and gives the meaning at this place of the list. */
   entry<T>(meanings: readonly T[]): T {
     const value = this.number();
     const meaning = meanings[value];

@@ -1,9 +1,9 @@
-// What the scripts of several verbs are told alike.
+// The fields that the requests of several verbs share.
 import { formatPlaces } from '../../../copies/location.js';
 import type { AnnouncedGeneration, Opening, OwedCopies, RunRef } from '../../requests.js';
 import type { Fields } from '../script.js';
 
-/** What a record that was lost is made anew from. Nothing is due before its time, so times are rounded up. */
+/** A run. If Redis lost its record, the script makes a new one from these. Due times are rounded up: no job may run early. */
 export const RUN = {
   generation: ({ generation }) => generation,
   born: ({ born }) => born,
@@ -30,12 +30,12 @@ export const PLACES = { places: ({ places }) => formatPlaces(places) } satisfies
   Pick<AnnouncedGeneration, 'places'>
 >;
 
-/** One value, a table in Lua: what only some requests have is no field of its own. */
+/** One value that is a table in Lua, for fields that only some requests have. */
 export function tableOf<Request>(fields: Fields<Request>, request: Request): object {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value(request)]));
 }
 
-/** A table in Lua for `refusal`, in schedules.ts: `by`, and what that needs. */
+/** A table in Lua for `refusal` in schedules.ts: `by`, and the fields of such an opening. */
 export function openingOf(opening: Opening): object {
   return opening.by === 'again' ? { by: opening.by, ...tableOf(RUN, opening.run) } : opening;
 }

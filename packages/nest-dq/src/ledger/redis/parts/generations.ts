@@ -8,18 +8,18 @@ local function isLive(record)
   return record.committed ~= -1 and (record.state == 'w' or record.state == 'r')
 end
 
--- Why a generation can no longer be committed, whatever the record is.
+-- Why a generation can never be committed any more; nil if it still may.
 local function voided(record, generation)
   if generation <= record.floor then return 'revoked' end
   return (generation < record.committed or isAborted(record, generation)) and 'changed' or nil
 end
 
--- Whether a claim may have committed it, and run it, before a newer one was committed.
+-- Whether a claim may have committed this generation, and its job may have run, before a newer one was committed.
 local function mayHaveCounted(record, generation)
   return generation < record.committed and not isAborted(record, generation) and now - generation >= ${YOUNG}
 end
 
--- Which of the copies that an opening announced really may exist. A record that was lost since knows of no opening.
+-- Of the copies that an opening announced, only those in the mask may exist. If Redis lost the record since, it has no opening.
 local function narrow(record, generation, due, announced, mask, unknown)
   if generation > record.opened then
     count(record, generation, due, mask)
@@ -40,14 +40,14 @@ local function take(record, born, generation, due, announced, mask, unknown, pla
   end
 end
 
--- It is committed already, by an earlier call or by a claim: where its copies are is new all the same.
+-- An earlier call or a claim has committed the generation. Only the places of its copies are new.
 local function confirm(record, due, mask, unknown, places)
   if isLive(record) then record.places = places end
   owe(record, due, mask, unknown)
 end
 
--- It does not come about, and no claim may adopt it from now on: its copies can be deleted. Where none may exist there is
--- nothing to remember.
+-- Aborts the generation: from now on no claim may commit it, so its copies can be deleted. If it has no copies, there is nothing
+-- to remember.
 local function giveUp(record, generation, due, announced, mask, unknown)
   if isAborted(record, generation) then return end
   if (mask ~= 0 or unknown ~= 0) and not voided(record, generation) then addAborted(record, generation) end

@@ -1,15 +1,15 @@
 /**
- * Which copies of a job may still exist: until none may, its record is kept. A part of record.ts.
+ * Which copies of a job may still exist. While one may, the record stays. A part of record.ts.
  *
- * Of a generation that was never opened, such as a plain job's first, the record has a mask, in `owed`. Of all that were
- * opened together it has one sum, however many they are: a key may be replaced thousands of times before the first of its
- * copies is settled. Each copy has a mark, a number of 52 bits that its generation and index make. An opening adds the marks
- * of the copies that it announces; what was not stored after all, and what is settled, is taken off. So a sum of 0 says that
- * no copy is left. What goes wrong leaves the sum at another number: a copy that is taken off twice, as its node came back
- * with it, does not pass for another one. The record then stays for the longest time, which is safe.
+ * For a generation that was never opened, such as a plain job's first, the record has a mask: `owed`. For all generations that
+ * were opened it has one sum, because a key may be replaced thousands of times before its first copy is settled. Each copy has
+ * a mark, a number of 52 bits that is computed from its generation and index. An opening adds the marks of the copies that it
+ * announces. The mark of a copy is subtracted when the copy was not stored after all, and when it is settled. So if the sum is
+ * 0, no copy is left. A mistake gives another sum: if a copy is subtracted twice, because its node came back with it, that does
+ * not count for another copy. The record then stays for the longest time, which is safe.
  */
 export const OWED_COPIES: string = `
--- A prime below 2 ^ 26: no product of two remainders is beyond the integers that a number holds.
+-- A prime below 2 ^ 26, so that the product of two remainders is an integer that a number in Lua can hold.
 local PRIME = 67108859
 local MARKS = PRIME * PRIME
 
@@ -28,7 +28,7 @@ local function marksOf(generation, mask)
   return sum
 end
 
--- That a copy of unknown fate may exist is never forgotten, until it would be stale.
+-- A put got no answer, so its copy may exist. The record remembers this until that copy would be stale.
 local function lose(record, due)
   record.lostDue = max(record.lostDue, due)
 end
@@ -44,16 +44,16 @@ local function discount(record, generation, mask)
   record.sum = (record.sum - marksOf(generation, mask)) % MARKS
   if record.sum > 0 then return end
   record.sum, record.sumDue = nil, nil
-  -- There is no copy left that would have to be told that it was given up.
+  -- No copy of an aborted generation is left.
   if record.lostDue == 0 then record.aborted = nil end
 end
 
--- What is neither in the mask nor unknown is dropped.
+-- Forgets the copies if the mask is empty and none is unknown.
 local function setOwed(record, due, mask, unknown)
   record.owed = (mask ~= 0 or unknown ~= 0) and { due, mask, unknown } or nil
 end
 
--- Of the committed generation. What is settled already stays settled, although a header goes on naming every copy.
+-- Notes which copies of the committed generation may exist. A settled copy stays settled, although headers still name it.
 local function owe(record, due, mask, unknown)
   if record.counted then
     if record.sum ~= 0 then record.sumDue = max(record.sumDue, due) end
@@ -65,7 +65,7 @@ local function owe(record, due, mask, unknown)
   setOwed(record, due, mask, unknown)
 end
 
--- From the mask to the sum: another generation is about to be the committed one.
+-- Moves the owed copies from the mask to the sum, before another generation is committed.
 local function countOwed(record)
   local owed = record.owed
   if not owed then return end
@@ -74,7 +74,7 @@ local function countOwed(record)
   record.owed = nil
 end
 
--- The copies of the mask are gone for good. False if that changes nothing.
+-- The copies in the mask are gone for good. Gives false if nothing changes.
 local function settle(record, generation, mask, unknown)
   if generation == record.committed and not record.counted then
     local owed = record.owed

@@ -1,54 +1,58 @@
 import { OWED_COPIES } from './owed-copies.js';
 
 /**
- * What every script of the ledger begins with: the time, the latest acting time, and the record of a job.
+ * The beginning of every script of the ledger: the time, the latest time at which the call may act, and the record of a job.
  *
- * The record is one text at `{<tube>}:<id>`, a map in MessagePack. Times are ledger milliseconds; the value in brackets is
+ * The record is one text at `{<tube>}:<id>`, a map in MessagePack. Times are ledger milliseconds. The value in brackets is
  * that of an absent field.
  *
- *  1. `state`      w waiting, r running, l running for the last time (revoked meanwhile: no further start), d done,
- *                  v revoked, u revoked when nothing was known of it (its end may be long over), x dead
+ *  1. `state`      w waiting, r running, l running for the last time (it was revoked, and no other run may begin), d done,
+ *                  v revoked, u revoked while the ledger knew nothing of it (it may have ended long ago), x dead
  *  2. `committed`  the committed generation, -1 for none [0]
  *  3. `born`       the generation of the add, -1 for none [0]
- *  4. `due`        when it is due: the retry's own time while it waits for one [0]
+ *  4. `due`        when it is due; while it waits for a retry, the time of the retry [0]
  *  5. `attempt`    how many runs were begun and count [0]
  *  6. `fence`      of the last run, in microseconds [0]
  *  7. `leaseEnd`   only while it runs [0]
- *  8. `token`      of the claim that was given the run; only while it runs, and not in a record that was made anew
- *  9. `owed`       copies of the committed generation that may exist: due, mask and unknown (0 or 1) in a list. Not where
- *                  that generation was opened, see 10
- * 10. `sum`        of the marks of all copies that may exist of generations that were opened, see owed-copies.ts [0]
- * 11. `sumDue`     when they have come due at the latest [0]
+ *  8. `token`      of the claim that was granted the run; only while it runs, and not in a record that was made anew
+ *  9. `owed`       the copies of the committed generation that may exist: due, mask and unknown (0 or 1) in a list. Absent if
+ *                  that generation was opened: then see 10
+ * 10. `sum`        of the marks of all copies that may exist of opened generations, see owed-copies.ts [0]
+ * 11. `sumDue`     by this time all these copies are due [0]
  * 12. `counted`    true if the copies of the committed generation are in the sum
- * 13. `lostDue`    when copies of unknown fate of opened generations have come due at the latest [0]
+ * 13. `lostDue`    by this time all copies of opened generations whose put got no answer are due [0]
  * 14. `floor`      this generation and all older ones are void [-1]
- * 15. `opened`     the opened generation [-1]
- * 16. `aborted`    the aborted generations above the floor that may have copies: the first and the last of each run of
- *                  consecutive ones, in one list
- * 17. `holdEnd`    until then a replaced run goes on, under the fence [0]
- * 18. `places`     of the copies, as formatPlaces writes them; of keyed and moved jobs, until they end ['']
+ * 15. `opened`     the generation that was opened last [-1]
+ * 16. `aborted`    the aborted generations above the floor that may have copies. Of generations with consecutive numbers, the
+ *                  list has only the first and the last
+ * 17. `holdEnd`    until then a run of a replaced generation may go on, with the same fence [0]
+ * 18. `places`     of the copies, as formatPlaces writes them; only for keyed and moved jobs, until they end ['']
  * 19. `abort`      true while the run of state l, or the one that holds, is asked to stop
  *
- * It is read and written as a whole: two calls of Redis are what a script costs most. To look at one:
+ * A script reads and writes a record as a whole, because calls of Redis take most of its time. To look at one:
  * `redis-cli EVAL "return cjson.encode(cmsgpack.unpack(redis.call('GET', KEYS[1])))" 1 '{<tube>}:<id>'`.
  *
- * How long it is kept is decided at each write. A dead one for good; an ended one that owes no copy for DONE_TTL; any other
- * until STALE_AFTER and a minute after the last time that it names, for by then a copy that comes is stale without it. Later
- * does no harm: a run's end leaves the expiry as it is where the run's lease has set one that is late enough.
+ * Each write decides how long the record stays:
+ *  - a dead one for good
+ *  - an ended one without owed copies for DONE_TTL
+ *  - any other until STALE_AFTER and a minute after the latest time in it. A copy that comes later is stale, also without a
+ *    record.
+ * A record may stay longer. So the end of a run does not change the expiry if that of the lease is late enough.
  *
- * Beside the records of a tube stand its dead letters, each named `<id>:<born>`:
+ * A tube also has its dead letters, each with the name `<id>:<born>`:
  *  - `{<tube>}::dead`, a sorted set: their names by time of death
  *  - `{<tube>}::letters`, a hash: under the name a JSON text, under `<name>:l` the places
  *
- * To change this: a field that is only added needs a value for its absence, and nothing else. A field that changes its
- * meaning gets a new name, and for one minor version the scripts read both: processes of two versions share the records.
+ * To change this: a new field only needs a value for its absence. A field that changes its meaning gets a new name, and for one
+ * minor version the scripts read both, because processes of two versions share the records.
  *
- * A fence has 16 digits, and tostring, `..` and cjson.encode keep 14: it is written by cmsgpack only, which keeps all.
- * Generations and times have 13.
- * Scripts touch KEYS only: the first two are the tube's dead letters, then come the records. ARGV: the latest acting time,
- * the three settings, and one JSON list with all that is said of the jobs, `args`: see `replyEach` in ../script.ts. As
- * one argument it costs a third of what it costs as many. Every reply is a flat list of integers and texts; the first is 1 if
- * the script acted and 0 if it came too late, the second the server's time in microseconds.
+ * A fence has 16 digits. tostring, `..` and cjson.encode keep only 14, so only cmsgpack writes fences. Generations and times
+ * have 13 digits.
+ *
+ * Scripts use no keys but KEYS: the first two are the tube's dead letters, then come the records. ARGV: the latest time at which
+ * the call may act, the three settings, and one JSON list, `args`, with all values of the requests: see `replyEach` in
+ * ../script.ts. One argument costs a third of what many cost. Every reply is a flat list of integers and texts: 1 if the script
+ * acted and 0 if the call came too late, then the server's time in microseconds, then the answers.
  */
 export const RECORD: string = `
 local call, max = redis.call, math.max
@@ -75,32 +79,32 @@ local ABSENT = {
   },
 }
 
--- Of a generation that was never claimed nor revoked. Of a plain job's first, 0, it is nothing to write.
+-- The record of a generation that was neither claimed nor revoked. An absent number is 0, as both are for a plain job.
 local function newRecord(generation, born, due)
   return setmetatable({
     state = 'w', due = due, committed = generation ~= 0 and generation or nil, born = born ~= 0 and born or nil,
   }, ABSENT)
 end
 
--- Of a job of which nothing is committed yet.
+-- The record of a job without a committed generation.
 local function emptyRecord()
   return newRecord(-1, -1, 0)
 end
 
--- Of a run that was lost, from what its runner knows.
+-- The record of a run that Redis has lost, made from what the run's process knows.
 local function madeAnew(generation, born, due, fence, attempt)
   local record = newRecord(generation, born, due)
   record.state, record.fence, record.attempt = 'r', fence, attempt
   return record
 end
 
--- nil if there is none
+-- Gives nil if there is no record.
 local function readRecord(key)
   local packed = call('GET', key)
   return packed and setmetatable(cmsgpack.unpack(packed), ABSENT) or nil
 end
 
--- After a run, leaseUntil is the end of its last lease: where the expiry that this lease has set is late enough, it stays.
+-- leaseUntil: the end of the lease of a run that ends now. If the expiry that this lease has set is late enough, it stays.
 local function writeRecord(key, record, leaseUntil)
   local state, packed = record.state, cmsgpack.pack(record)
   if state == 'x' then
@@ -127,7 +131,7 @@ local function isRunning(record)
   return record.state == 'r' or record.state == 'l'
 end
 
--- Ends whatever run there was. The fence stays, for it only grows.
+-- Ends the run, if there is one. The fence stays, because it may only grow.
 local function endRun(record, state)
   record.state, record.leaseEnd, record.token, record.abort = state, nil, nil, nil
 end
@@ -180,7 +184,7 @@ local function newFence(record)
   return record and max(record.fence + 1, us) or us
 end
 
--- What the keys of a letter's index and of its job's record have in common ends before ':dead'.
+-- The key of a record begins with KEYS[1] without its ':dead', and ends with the id.
 local function letterName(key, born)
   return string.sub(key, #KEYS[1] - 4) .. ':' .. born
 end

@@ -4,9 +4,9 @@ import type { ScriptReply } from '../script.js';
 import { GENERATIONS } from './generations.js';
 import { RECORDS_ONCE } from './record.js';
 
-/** For the scripts that tell what a job is, and why a generation may not come about. */
+/** For the scripts that answer what a job is, or refuse a generation. */
 export const SCHEDULES: string = `${GENERATIONS}${RECORDS_ONCE}
--- The committed generation as others see it now; nil if there is none.
+-- The committed generation as callers see it now; nil if there is none.
 local function scheduleOf(record)
   if not record or record.committed == -1 then return nil end
   local state = record.state
@@ -29,7 +29,7 @@ local function valuesOf(schedule)
   return schedule.state, schedule.born, schedule.committed, schedule.due, schedule.attempt, schedule.places
 end
 
--- Why a generation may not come about, as the record is now.
+-- Why the record, as it is now, refuses a generation; nil if it does not.
 local function refusal(record, opening)
   local by = opening.by
   if by == 'add' then return opening.onDuplicate ~= 'replace' and isLive(record) and 'taken' or nil end

@@ -5,12 +5,12 @@ import { codes, idOf, namesOf, replyEach, type RedisVerb } from '../script.js';
 
 const ANSWERS: readonly AbortAnswer[] = ['aborted', 'started', 'full'];
 
-/** Takes opened generations back. */
+/** Aborts opened generations. */
 export const abort: RedisVerb<AbortRequest, AbortAnswer> = {
   fields: ANNOUNCED,
   script: `${SCHEDULES}
 ${codes(ANSWERS)}
--- How many runs of aborted generations a record remembers: adds of one key may fail one after the other without end.
+-- How many groups of aborted generations a record remembers, because any number of adds with one key may fail.
 local MOST_ABORTED = 16
 
 local function abort(key, ${namesOf(ANNOUNCED)})

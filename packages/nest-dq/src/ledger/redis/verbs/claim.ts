@@ -12,17 +12,17 @@ const FIELDS: Fields<ClaimRequest> = {
   attempts: ({ attempts }) => attempts,
 };
 
-/** `first`: a first run, whose fence is the server's time of this reply and whose due time is the one that was asked for. */
+/** `first`: a first run. Its fence is the server's time in this reply, and it is due when the request says so. */
 const KINDS = ['gone', 'run', 'wait', 'busy', 'dead', 'stale', 'first'] as const;
 
-/** Who runs a job now. */
+/** Decides who runs jobs now. */
 const SCRIPT = `${RECORD}
 ${codes(KINDS)}
 local AHEAD, YOUNG = ${AHEAD}, ${YOUNG}
--- A replaced run that ends tells nobody, and one that is spared may have ended: whoever waits for it looks again after this.
+-- Milliseconds. Who waits for a replaced run or a spared lease asks again after this time, because nobody tells when it ends.
 local LOOK = 1000
 
--- Its new fence refuses whatever the last runner may still send.
+-- Makes the job a dead letter. Because of the new fence, calls of its last run are refused.
 local function bury(key, why, record)
   local places = record.places
   endRun(record, 'x')
@@ -31,8 +31,8 @@ local function bury(key, why, record)
   writeRecord(key, record)
 end
 
--- The first run of a plain job, as nearly all are. Of a job without a record nothing else decides, so none is read: that
--- saves a fifth of the whole. False if there is one.
+-- Grants the first run of a plain job if it has no record, as nearly all claims ask. Gives false if it has one. No record is
+-- read for that, which saves a fifth of the script's time.
 local function claimFirst(key, due, token)
   local record = { state = 'r', due = due, attempt = 1, fence = newFence(nil), leaseEnd = now + LEASE, token = token }
   return call('SET', key, cmsgpack.pack(record), 'NX', 'PX', LEASE + KEPT_AFTER)
@@ -54,17 +54,17 @@ local function claim(key, ${namesOf(FIELDS)})
       if state == 'd' or state == 'v' or state == 'u' then return GONE end
       if state == 'x' then return DEAD, 0 end
     end
-    -- A run goes on under a revoke that came after it began.
+    -- A run that began before the revoke goes on.
     if generation <= record.floor and not (current and running) then return GONE end
   end
-  -- The number of a generation is its opening time.
+  -- The number of a generation is the time at which it was opened.
   local age = now - generation
   if generation > committed and age < YOUNG then
     return WAIT, math.min(500, max(20, math.abs(age)))
   end
   local runDue, attempt = due, 0
   if record then
-    -- A job that was born after what is committed: Redis has lost its add, too, and there is nothing that it was moved from.
+    -- A job whose add is newer than the committed generation was not moved from that one: Redis has lost its add.
     local moved = not current and committed ~= -1 and born ~= generation and born <= committed
     local leased = max(record.leaseEnd, record.holdEnd)
     local left = leased - now
@@ -88,12 +88,12 @@ local function claim(key, ${namesOf(FIELDS)})
       writeRecord(key, record)
       return GONE
     end
-    -- By now no run has a lease. What a lapsed run left may be all that Redis kept of an Again, and a letter of a revival.
+    -- Here no run has a lease. Redis may have lost the Again of a run (state r) or the revival of a dead job (state x).
     local state = record.state
     local rests = state == 'w' or state == 'r' or state == 'x'
     if moved and not (rests and record.born == born) then
-      -- Whoever moved the job was lost before the commit. Its old generation is over, or it is another job by now.
-      addAborted(record, generation) -- for a commit may still come, when the copies are gone
+      -- The process that moved the job ended before the commit. The old generation is over, or the key has another job.
+      addAborted(record, generation) -- because a commit may still come, after the copies are gone
       writeRecord(key, record)
       return GONE
     end
@@ -111,7 +111,7 @@ local function claim(key, ${namesOf(FIELDS)})
     return DEAD, 1
   end
   if record.committed ~= generation then
-    -- A newer generation is committed by its first run: a commit that was lost loses no job.
+    -- The first run commits a newer generation. So if its commit was lost, the job is not.
     if record.state == 'x' and record.born == born then dropLetter(letterName(key, born)) end
     swap(record, born, generation, due, nil)
   end

@@ -11,20 +11,21 @@ const FIELDS: Fields<CommitRequest> = {
 };
 
 /**
- * Decides that opened generations are the jobs from now on. Replies for each: why it is refused and the present schedule; or an
- * empty text and the replaced one; or 'already' and no schedule. No answers where each is an empty text without a schedule.
+ * Makes opened generations the jobs from now on. Replies for each: the reason of a refusal and the present schedule; or an empty
+ * text and the replaced schedule; or 'already' and no schedule. If all are empty texts without a
+ * schedule, as in nearly all calls, the reply has no answers.
  */
 const SCRIPT = `${SCHEDULES}
 local function commit(key, ${namesOf(FIELDS)})
   local record = readRecord(key) or emptyRecord()
   if record.committed == generation then
-    -- A repeat, or a claim has adopted it.
+    -- An earlier call or a claim has committed it.
     confirm(record, due, mask, unknown, places)
     writeRecord(key, record)
     return 'already', ''
   end
   local present = scheduleOf(record)
-  local lost = record.committed == -1 -- Redis has lost the record, and what the opening was to replace
+  local lost = record.committed == -1 -- Redis has lost the record, so there is nothing to replace
   local why = voided(record, generation) or not lost and refusal(record, opening) or nil
   if why then
     if why == 'changed' and mayHaveCounted(record, generation) then why = 'overtaken' end

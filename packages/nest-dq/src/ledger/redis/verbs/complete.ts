@@ -7,7 +7,7 @@ import { codes, idOf, namesOf, readCodes, replyCodes, type Fields, type RedisVer
 const FIELDS: Fields<CompleteRequest> = {
   ...RUN,
   ...OWED,
-  /** Its kind, or a table of it and what else is said. */
+  /** The kind alone, or a table with the kind and its fields. */
   outcome: ({ outcome }) => {
     const { kind } = outcome;
     switch (kind) {
@@ -30,12 +30,12 @@ const FIELDS: Fields<CompleteRequest> = {
 
 const ANSWERS: readonly CompleteAnswer[] = ['refused', 'ok', 'over'];
 
-/** What became of runs. */
+/** Takes the outcomes of runs. */
 const SCRIPT = `${GENERATIONS}
 ${codes(ANSWERS)}
 local NOTHING_MORE = {}
 
--- What becomes of the generation as which the job is to go on, and the answer.
+-- Commits or aborts the generation with which the job is to go on, and gives the answer.
 local function goOn(key, record, next, answer)
   if answer ~= OK then
     record = record or emptyRecord()
@@ -60,9 +60,9 @@ local function complete(key, ${namesOf(FIELDS)})
   local next = (again or later) and more
   local record = readRecord(key)
   if next and record and record.committed == next.generation then
-    -- A claim came first: its lease was over.
+    -- A claim has committed it, because the lease was over.
     if later then return REFUSED end
-    -- A repeat, even if somebody else runs it by now.
+    -- The call is a repeat, even if another process runs the job by now.
     return goOn(key, record, next, OK)
   end
   if not record then
@@ -71,7 +71,7 @@ local function complete(key, ${namesOf(FIELDS)})
   elseif record.fence ~= fence then
     return refuse(key, record, next)
   elseif generation < record.committed then
-    -- It was replaced while it ran, and only held its successor back.
+    -- The job was replaced while it ran, and this run only held the new generation back.
     record.holdEnd, record.abort = nil, nil
     if next then return goOn(key, record, next, OVER) end
     writeRecord(key, record)

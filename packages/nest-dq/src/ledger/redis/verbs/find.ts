@@ -2,7 +2,7 @@ import type { Schedule } from '../../requests.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
 import { replyEach, type RedisVerb } from '../script.js';
 
-/** What jobs are. */
+/** Tells what jobs are. */
 export const find: RedisVerb<string, Schedule | undefined> = {
   fields: {},
   script: `${SCHEDULES}

@@ -42,7 +42,7 @@ const PAGE: Fields<LetterPage> = {
 export const letters: RedisVerb<LetterPage, LetterList> = {
   fields: PAGE,
   script: `${RECORD}${READ}
--- By bytes, as the index is ordered; the operator would go by the server's locale.
+-- Compares bytes, as the order of the index does. The operator < would depend on the server's locale.
 local function isLess(a, b)
   for i = 1, math.min(#a, #b) do
     local x, y = string.byte(a, i), string.byte(b, i)
@@ -51,8 +51,8 @@ local function isLess(a, b)
   return #a < #b
 end
 
--- How many stand before those behind this place. Many may have died in the same millisecond: they stand in descending
--- order of their names, so the place is found by halving.
+-- How many letters come before the page. Many jobs may have died in the same millisecond. Their letters are in descending order
+-- of their names, so a binary search finds the place.
 local function ranksBefore(died, name)
   local low, high = call('ZCOUNT', KEYS[1], '(' .. died, '+inf'), call('ZCOUNT', KEYS[1], died, '+inf')
   while low < high do
@@ -86,7 +86,7 @@ return reply
 const REF: Fields<LetterRef> = { born: ({ born }) => born ?? false };
 
 const NAMED = `${READ}
--- The letter of this generation, or of the present one if that is dead; nil if there is none.
+-- The name of the letter of this generation, or without born of the present one; nil if the present one is not dead.
 local function nameOf(key, born)
   if not born then
     local record = readRecord(key)
@@ -97,7 +97,7 @@ local function nameOf(key, born)
 end
 `;
 
-/** Dead letters. */
+/** Finds dead letters. */
 export const letter: RedisVerb<LetterRef, Letter | undefined> = {
   fields: REF,
   script: `${RECORD}${NAMED}
@@ -148,7 +148,7 @@ const BURIED: Fields<BuriedRequest> = {
   places: ({ places }) => formatPlaces(places),
 };
 
-/** Where copies of dead jobs are. Has no answer. */
+/** Notes where the copies of dead jobs are. Has no answer. */
 export const buried: RedisVerb<BuriedRequest, void> = {
   fields: BURIED,
   script: `${RECORD}

@@ -18,7 +18,7 @@ const FIELDS: Fields<OpenRequest> = {
   known: ({ known }) => known !== undefined && tableOf(KNOWN, known),
 };
 
-/** Asks for next generations. Replies for each: why it is refused, or an empty text; the generation, or 0; the present schedule. */
+/** Opens generations. Replies for each: the reason of a refusal, or an empty text; the generation, or 0; the present schedule. */
 const SCRIPT = `${SCHEDULES}
 local function open(key, ${namesOf(FIELDS)})
   local by = opening.by
@@ -37,7 +37,7 @@ local function open(key, ${namesOf(FIELDS)})
   if why then return why, 0, valuesOf(present) end
   local generation = max(record.committed + 1, record.opened + 1, record.floor + 1, now)
   record.opened = generation
-  -- A sign of life: the copies are about to be stored, and meanwhile nobody else may start.
+  -- The run is alive. While its process stores the new copies, nobody else may run the job.
   if by == 'again' then record.leaseEnd = now + LEASE end
   if known and known.generation == record.committed then owe(record, known.due, known.mask, known.unknown) end
   count(record, generation, due, announced)

@@ -12,7 +12,7 @@ const FIELDS: Fields<RevokeRequest> = {
 
 const RESULTS = ['unknown', 'revoked', 'running', 'done', 'dead'] as const;
 
-/** Forbids further starts. Replies for each: the result; 1 if a run was begun, else 0; what was revoked and has no run. */
+/** Forbids further runs. Replies for each: the result; 1 if a run was begun, else 0; the revoked schedule, if it has no run. */
 const SCRIPT = `${SCHEDULES}
 ${codes(RESULTS)}
 
@@ -23,16 +23,16 @@ local function revoke(key, ${namesOf(FIELDS)})
   if born and record.born ~= born then return UNKNOWN, begun, '' end
   local state, committed, opened = record.state, record.committed, record.opened
   local isPending = not born and opened > committed and not voided(record, opened)
-  -- A revoke by key covers every add that was opened before now; one by a reference none but its own, of which nothing that
-  -- is opened comes about once the job is revoked. A run that goes on is not asked for the floor.
+  -- A revoke by key voids every add that was opened before now. A revoke by reference voids only its own add; no other opening
+  -- of that add can be committed once the job is revoked. The floor does not stop a run that goes on.
   record.floor = born and max(record.floor, committed) or max(committed, opened, record.floor, now)
   keepAbortedAbove(record, record.floor)
   if state == 'd' or state == 'x' then
     writeRecord(key, record)
     return isPending and REVOKED or state == 'd' and DONE or DEAD, begun, ''
   end
-  -- An end is remembered for DONE_TTL at least, so without a record this job was never claimed, unless it was due before
-  -- that: then it may be done and forgotten, or wait in a backlog. No start from now on, in any case.
+  -- The record of an ended job stays for DONE_TTL at least. So a job without a record was never claimed, unless it was due
+  -- earlier than that: then it is done and forgotten, or waits in a backlog. In any case it does not run from now on.
   local ended = state == 'u' and 'u' or 'v'
   if isPending then
     ended = 'v'

@@ -9,8 +9,8 @@ export const SETTLED: Fields<SettledCopies> = {
 };
 
 /**
- * Lua: takes copies away that are gone for good, from this key on. A record is read and written once, however many of its
- * generations are settled. Claims take them along, behind their requests.
+ * Lua: settles the copies of the records whose keys begin at this place of KEYS. A call of `claim` also settles copies, behind
+ * its requests.
  */
 export function settleFrom(firstKey: string): string {
   return `${RECORDS_ONCE}
