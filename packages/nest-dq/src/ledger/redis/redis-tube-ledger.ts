@@ -115,22 +115,18 @@ export class RedisTubeLedger extends TubeLedger {
   private async call<V extends Verb>(
     verb: V,
     requests: readonly RequestOf<V>[],
-    { settled, sparedFrom = false }: { settled?: readonly SettledCopies[]; sparedFrom?: number | false } = {},
+    context?: ClaimContext,
     alone = false,
   ): Promise<AnswerOf<V>[]> {
-    const { fields, id, read, usual } = REDIS_VERBS[verb];
+    const { fields, read, usual } = REDIS_VERBS[verb];
     const { base } = this;
+    const settled = context?.settled ?? [];
     const keys = [`${base}:dead`, `${base}:letters`];
-    const values: unknown[] = [requests.length, sparedFrom];
-    const add = adderOf(fields);
-    for (const request of requests) {
-      keys.push(base + id(request));
-      add(values, request);
-    }
-    for (const each of settled ?? []) {
-      keys.push(base + each.id);
-      addSettled(values, each);
-    }
+    for (const request of requests) keys.push(base + idOf(request));
+    for (const each of settled) keys.push(base + idOf(each));
+    const values: unknown[] = [requests.length, context?.sparedFrom ?? false];
+    addFields(values, fields, requests);
+    addFields(values, SETTLED, settled);
     if (alone) keys.fill(keys[2]!, 0, 2);
     const reply = new ScriptReply(await this.master.call(`dq:${verb}`, keys, JSON.stringify(values)));
     if (usual !== undefined && reply.ended) return requests.map(() => usual);
@@ -138,15 +134,16 @@ export class RedisTubeLedger extends TubeLedger {
   }
 }
 
-/** Gives a function that adds the script arguments of a request. */
-function adderOf<Request>(fields: Fields<Request>): (to: unknown[], request: Request) => void {
-  const valueOf = Object.values(fields);
-  return (to, request) => {
-    for (const value of valueOf) to.push(value(request));
-  };
+/** What the key ends with that a request is about. A page of letters is about no job: its key is that of their index. */
+function idOf(request: RequestOf<Verb>): string {
+  if (typeof request === 'string') return request;
+  return 'id' in request ? request.id : ':dead';
 }
 
-const addSettled = adderOf(SETTLED);
+function addFields<Request>(to: unknown[], fields: Fields<Request>, requests: readonly Request[]): void {
+  const valuesOf = Object.values(fields);
+  for (const request of requests) for (const valueOf of valuesOf) to.push(valueOf(request));
+}
 
 function isMoving(error: unknown): boolean {
   return error instanceof DqError && isAboutMoving(toError(error.cause));

@@ -12,14 +12,10 @@ export type Fields<Request> = Readonly<Record<string, (request: Request) => unkn
 export interface RedisVerb<Request, Answer> {
   readonly fields: Fields<Request>;
   readonly script: string;
-  /** The end of the record's key. */
-  readonly id: (request: Request) => string;
   readonly read: (from: ScriptReply, request: Request) => Answer;
   /** The answer to each request if the reply has no answers. */
   readonly usual?: Answer;
 }
-
-export const idOf = ({ id }: { readonly id: string }): string => id;
 
 /** Lua: the names of the fields, as a list of parameters or of arguments. */
 export function namesOf<Request>(fields: Fields<Request>): string {

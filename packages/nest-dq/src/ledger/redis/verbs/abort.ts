@@ -1,7 +1,7 @@
 import type { AbortAnswer, AbortRequest } from '../../requests.js';
 import { ANNOUNCED } from '../parts/fields.js';
 import { SCHEDULES } from '../parts/schedules.js';
-import { codes, idOf, namesOf, replyEach, type RedisVerb } from '../script.js';
+import { codes, namesOf, replyEach, type RedisVerb } from '../script.js';
 
 const ANSWERS: readonly AbortAnswer[] = ['aborted', 'started', 'full'];
 
@@ -30,6 +30,5 @@ ${replyEach(ANNOUNCED, 'abort')}
 writeAll()
 return reply
 `,
-  id: idOf,
   read: (from) => from.entry(ANSWERS),
 };

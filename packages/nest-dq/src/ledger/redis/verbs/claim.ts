@@ -1,7 +1,7 @@
 import { AHEAD, YOUNG } from '../../ledger.js';
 import type { ClaimAnswer, ClaimRequest } from '../../requests.js';
 import { RECORD } from '../parts/record.js';
-import { codes, idOf, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
+import { codes, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 import { settleFrom } from './settle.js';
 
 const FIELDS: Fields<ClaimRequest> = {
@@ -129,7 +129,6 @@ return reply
 export const claim: RedisVerb<ClaimRequest, ClaimAnswer> = {
   fields: FIELDS,
   script: SCRIPT,
-  id: idOf,
   read(from, { due }) {
     const kind = from.entry(KINDS);
     switch (kind) {

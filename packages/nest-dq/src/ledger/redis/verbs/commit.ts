@@ -1,7 +1,7 @@
 import type { CommitAnswer, CommitRequest, Refusal } from '../../requests.js';
 import { ANNOUNCED, openingOf, PLACES } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
-import { idOf, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
+import { namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<CommitRequest> = {
   opening: ({ opening }) => openingOf(opening),
@@ -53,7 +53,6 @@ return { 1, us }
 export const commit: RedisVerb<CommitRequest, CommitAnswer> = {
   fields: FIELDS,
   script: SCRIPT,
-  id: idOf,
   read(from) {
     const why = from.text();
     const schedule = readSchedule(from);

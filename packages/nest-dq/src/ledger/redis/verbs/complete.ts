@@ -2,7 +2,7 @@ import { formatPlaces } from '../../../copies/location.js';
 import type { CompleteAnswer, CompleteRequest } from '../../requests.js';
 import { ANNOUNCED, OWED, PLACES, RUN, tableOf } from '../parts/fields.js';
 import { GENERATIONS } from '../parts/generations.js';
-import { codes, idOf, namesOf, readCodes, replyCodes, type Fields, type RedisVerb } from '../script.js';
+import { codes, namesOf, readCodes, replyCodes, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<CompleteRequest> = {
   ...RUN,
@@ -113,6 +113,5 @@ ${replyCodes(FIELDS, 'complete')}
 export const complete: RedisVerb<CompleteRequest, CompleteAnswer> = {
   fields: FIELDS,
   script: SCRIPT,
-  id: idOf,
   ...readCodes(ANSWERS),
 };

@@ -1,7 +1,7 @@
 import type { ExtendAnswer, RunRef } from '../../requests.js';
 import { RUN } from '../parts/fields.js';
 import { RECORD } from '../parts/record.js';
-import { codes, idOf, namesOf, readCodes, replyCodes, type RedisVerb } from '../script.js';
+import { codes, namesOf, readCodes, replyCodes, type RedisVerb } from '../script.js';
 
 const ANSWERS: readonly ExtendAnswer[] = ['refused', 'ok', 'abort'];
 
@@ -31,6 +31,5 @@ local function extend(key, ${namesOf(RUN)})
 end
 ${replyCodes(RUN, 'extend')}
 `,
-  id: idOf,
   ...readCodes(ANSWERS),
 };

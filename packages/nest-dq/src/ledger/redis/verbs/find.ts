@@ -12,6 +12,5 @@ end
 ${replyEach({}, 'find')}
 return reply
 `,
-  id: (id) => id,
   read: readSchedule,
 };

@@ -3,7 +3,7 @@ import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from '.
 import { letterName } from '../../rules/letter-name.js';
 import { GENERATIONS } from '../parts/generations.js';
 import { RECORD } from '../parts/record.js';
-import { idOf, namesOf, replyEach, type Fields, type RedisVerb, type ScriptReply } from '../script.js';
+import { namesOf, replyEach, type Fields, type RedisVerb, type ScriptReply } from '../script.js';
 
 const READ = `
 needLetters()
@@ -38,7 +38,7 @@ const PAGE: Fields<LetterPage> = {
   name: ({ after }) => after !== undefined && letterName(after.id, after.born),
 };
 
-/** A page of dead letters, newest first. Its request is about no job: its key is that of their index. */
+/** A page of dead letters, newest first. */
 export const letters: RedisVerb<LetterPage, LetterList> = {
   fields: PAGE,
   script: `${RECORD}${READ}
@@ -71,7 +71,6 @@ end
 ${replyEach(PAGE, 'letters')}
 return reply
 `,
-  id: () => ':dead',
   read(from) {
     const more = from.number() === 1;
     const found: Letter[] = [];
@@ -107,7 +106,6 @@ end
 ${replyEach(REF, 'letter')}
 return reply
 `,
-  id: idOf,
   read: readLetter,
 };
 
@@ -139,7 +137,6 @@ end
 ${replyEach(REF, 'discard')}
 return reply
 `,
-  id: idOf,
   read: readLetter,
 };
 
@@ -166,6 +163,5 @@ end
 ${replyEach(BURIED, 'buried')}
 return reply
 `,
-  id: idOf,
   read: () => undefined,
 };

@@ -1,7 +1,7 @@
 import type { OpenAnswer, OpenRequest, Refusal } from '../../requests.js';
 import { openingOf, OWED, PLACES, tableOf } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
-import { idOf, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
+import { namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const KNOWN: Fields<NonNullable<OpenRequest['known']>> = {
   generation: ({ generation }) => generation,
@@ -53,7 +53,6 @@ return reply
 export const open: RedisVerb<OpenRequest, OpenAnswer> = {
   fields: FIELDS,
   script: SCRIPT,
-  id: idOf,
   read(from) {
     const why = from.text();
     const generation = from.number();

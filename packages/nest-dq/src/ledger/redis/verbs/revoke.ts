@@ -1,7 +1,7 @@
 import type { RevokeAnswer, RevokeRequest } from '../../requests.js';
 import { OWED } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
-import { codes, idOf, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
+import { codes, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<RevokeRequest> = {
   born: ({ born = false }: { readonly born?: number | false }) => born,
@@ -64,7 +64,6 @@ return reply
 export const revoke: RedisVerb<RevokeRequest, RevokeAnswer> = {
   fields: FIELDS,
   script: SCRIPT,
-  id: idOf,
   read(from) {
     const result = from.entry(RESULTS);
     const begun = from.number() === 1;

@@ -1,6 +1,6 @@
 import type { SettledCopies } from '../../requests.js';
 import { RECORD, RECORDS_ONCE } from '../parts/record.js';
-import { idOf, localsOf, namesOf, type Fields, type RedisVerb } from '../script.js';
+import { localsOf, namesOf, type Fields, type RedisVerb } from '../script.js';
 
 export const SETTLED: Fields<SettledCopies> = {
   generation: ({ generation }) => generation,
@@ -31,6 +31,5 @@ local at = 2
 ${settleFrom('3')}
 return { 1, us }
 `,
-  id: idOf,
   read: () => undefined,
 };
