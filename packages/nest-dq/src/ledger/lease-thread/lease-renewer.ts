@@ -2,7 +2,7 @@ import type { StoredTube } from '../../api/tube.js';
 import { DqError } from '../../errors.js';
 import type { Clock } from '../../time/clock.js';
 import { unpackIds, unpackRuns, type LeaseMessage, type RunLease } from './run-lease.js';
-import type { Ledger, TubeLedger } from '../ledger.js';
+import type { Ledger } from '../ledger.js';
 import type { RunRef } from '../requests.js';
 
 const BATCH = 1_000;
@@ -63,7 +63,9 @@ export class LeaseRenewer {
     }
     if (beat) tube.beatAt = now;
     if (tube.runs.size === 0) this.tubes.delete(name);
-    this.closeLedger();
+    // The outcome of calls without an answer does not matter any more.
+    void this.ledger?.close();
+    this.ledger = undefined;
     if (this.looking) return;
     this.looking = true;
     this.lookLater();
@@ -83,7 +85,7 @@ export class LeaseRenewer {
         void this.renew(name, runs, neglected.slice(start, start + BATCH));
       }
     }
-    this.looking = !this.isEmpty();
+    this.looking = [...this.tubes.values()].some(({ runs }) => runs.size > 0);
     if (this.looking) this.lookLater();
   }
 
@@ -97,43 +99,24 @@ export class LeaseRenewer {
     const tube = this.ledger.tube(name as StoredTube);
     for (const each of batch) each.asked = true;
     try {
-      await this.extend(tube, runs, batch);
+      await tube.readTime();
+      const askedAt = this.clock.now();
+      const lastOk = tube.now();
+      const answers = await tube.extend(batch.map(refOf));
+      answers.forEach((answer, i) => {
+        const each = batch[i]!;
+        if (answer === 'refused') {
+          if (runs.get(each.run.id) === each) runs.delete(each.run.id);
+        } else {
+          each.renewedAt = askedAt;
+          each.lastOk = lastOk;
+        }
+      });
     } catch (error) {
       if (!(error instanceof DqError)) throw error;
       // No answer: the next look asks again.
     }
     for (const each of batch) each.asked = false;
-  }
-
-  private async extend(
-    tube: TubeLedger,
-    runs: Map<string, RenewedRun>,
-    batch: readonly RenewedRun[],
-  ): Promise<void> {
-    await tube.readTime();
-    const askedAt = this.clock.now();
-    const lastOk = tube.now();
-    const answers = await tube.extend(batch.map(refOf));
-    answers.forEach((answer, i) => {
-      const each = batch[i]!;
-      if (answer === 'refused') {
-        if (runs.get(each.run.id) === each) runs.delete(each.run.id);
-      } else {
-        each.renewedAt = askedAt;
-        each.lastOk = lastOk;
-      }
-    });
-  }
-
-  private closeLedger(): void {
-    // The outcome of calls without an answer does not matter any more.
-    void this.ledger?.close();
-    this.ledger = undefined;
-  }
-
-  private isEmpty(): boolean {
-    for (const { runs } of this.tubes.values()) if (runs.size > 0) return false;
-    return true;
   }
 
   private lookLater(): void {

@@ -126,19 +126,19 @@ export class RedisLedger implements Ledger {
   }
 
   private master(base: string): RedisMaster {
-    const place = this.placeOf(base);
+    const place = isCluster(this.connection) ? base : this.anyBase;
     let master = this.masters.get(place);
     if (!master) {
       master = new RedisMaster({
         connection: this.connection,
-        probeKey: isCluster(this.connection) ? base : this.anyBase,
+        probeKey: place,
         settings: this.options.settings,
         clock: this.options.clock,
         start: () => this.start(),
         reconnect: () => this.connector.reconnect(),
       });
       this.masters.set(place, master);
-      this.tellOf(master);
+      this.listenTo(master);
       if (this.state === 'started') master.start();
       if (this.state === 'closed') master.close();
       if (this.connection.status === 'ready') master.connected();
@@ -153,11 +153,15 @@ export class RedisLedger implements Ledger {
       const { used } = tube;
       tube.used = false;
       if (used) continue;
-      const master = isCluster(this.connection) ? this.masters.get(baseOf(name)) : undefined;
+      const place = baseOf(name); // only in a cluster the place of a master
+      const master = this.masters.get(place);
       // The ledger itself is one listener of each.
       if (master && master.audience > 1) continue;
       this.tubes.delete(name);
-      if (master) this.drop(baseOf(name), master);
+      if (!master) continue;
+      this.masters.delete(place);
+      master.close();
+      this.isBack(master, false);
     }
     if (this.tubes.size > 0) this.forgetSoon();
   }
@@ -167,29 +171,20 @@ export class RedisLedger implements Ledger {
     this.forgetting ??= this.options.clock.after(FORGET_EVERY, () => this.forgetUnused());
   }
 
-  private drop(place: string, master: RedisMaster): void {
-    this.masters.delete(place);
-    master.close();
-    if (this.awayMasters.delete(master) && this.awayMasters.size === 0)
-      for (const listener of this.listeners) listener.back(false);
-  }
-
-  private placeOf(base: string): string {
-    return isCluster(this.connection) ? base : '';
-  }
-
-  private tellOf(master: RedisMaster): void {
+  private listenTo(master: RedisMaster): void {
     master.listen({
       away: (error, heardAt) => {
         const first = this.awayMasters.size === 0;
         this.awayMasters.add(master);
         if (first) for (const listener of this.listeners) listener.away(error, heardAt);
       },
-      back: (sameServer) => {
-        this.awayMasters.delete(master);
-        if (this.awayMasters.size === 0) for (const listener of this.listeners) listener.back(sameServer);
-      },
+      back: (sameServer) => this.isBack(master, sameServer),
     });
+  }
+
+  private isBack(master: RedisMaster, sameServer: boolean): void {
+    if (this.awayMasters.delete(master) && this.awayMasters.size === 0)
+      for (const listener of this.listeners) listener.back(sameServer);
   }
 }
 
