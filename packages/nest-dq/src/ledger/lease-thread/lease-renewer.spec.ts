@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DqError } from '../../errors.js';
+import { leaseMessage, leaseOf, type Told } from '../../../spec-support/lease-messages.js';
 import { type Call, ScriptedLedger } from '../../../spec-support/scripted-ledger.js';
 import { VirtualClock } from '../../test-kit/virtual-clock.js';
-import { packIds, packRuns, type RunLease } from './run-lease.js';
 import { LeaseRenewer } from './lease-renewer.js';
 import type { Ledger } from '../ledger.js';
 import type { ExtendAnswer, RunRef } from '../requests.js';
@@ -45,18 +45,6 @@ class OpenedLedger implements Ledger {
   }
 }
 
-const run = (id: string, of: Partial<RunLease> = {}): RunLease => ({
-  id,
-  generation: 3,
-  born: 2,
-  due: 900,
-  fence: 9,
-  attempt: 1,
-  lastOk: 800,
-  timeout: Infinity,
-  ...of,
-});
-
 describe('LeaseRenewer', () => {
   let clock: VirtualClock;
   let opened: OpenedLedger[];
@@ -79,15 +67,13 @@ describe('LeaseRenewer', () => {
     });
   });
 
-  type Told = { tube?: string; over?: string[]; granted?: RunLease[]; beat?: boolean };
-  const tell = ({ granted = [], over = [], ...message }: Told) =>
-    renewer.take({ tube: 't', over: packIds(over), granted: packRuns(granted), beat: false, ...message });
+  const tell = (told: Told) => renewer.take(leaseMessage(told));
   const asked = (tube = 't'): Call<RunRef, ExtendAnswer>[] =>
     opened.flatMap((ledger) => ledger.tube(tube).extends);
   const askedFor = (tube = 't') => asked(tube).map(({ requests }) => requests.map(({ id }) => id));
 
   it('opens nothing while the main thread renews', async () => {
-    tell({ granted: [run('a')] });
+    tell({ granted: [leaseOf('a')] });
     for (let i = 0; i < 20; i++) {
       await clock.advance(LEASE / 3);
       tell({ beat: true });
@@ -96,7 +82,7 @@ describe('LeaseRenewer', () => {
   });
 
   it('sleeps between its looks, but not while it renews, and not once nothing runs', async () => {
-    tell({ granted: [run('a')] });
+    tell({ granted: [leaseOf('a')] });
     await clock.advance(NEGLECTED + LEASE / 24);
     expect(opened).toHaveLength(1);
     await clock.advance(LEASE);
@@ -108,16 +94,16 @@ describe('LeaseRenewer', () => {
   });
 
   it('renews a run that nobody renewed for more than a third of its lease, while half of it is left', async () => {
-    tell({ granted: [run('a', { fence: 77 })] });
+    tell({ granted: [leaseOf('a', { fence: 77 })] });
     await clock.advance(NEGLECTED - 1);
     expect(opened).toEqual([]);
     await clock.advance(LEASE / 2 - NEGLECTED + 1);
-    const { timeout: _ours, ...ref } = run('a', { fence: 77 });
+    const { timeout: _ours, ...ref } = leaseOf('a', { fence: 77 });
     expect(asked().map(({ requests }) => requests)).toEqual([[ref]]);
   });
 
   it('goes on for as long as the silence lasts, and says when the ledger last agreed', async () => {
-    tell({ granted: [run('a')] });
+    tell({ granted: [leaseOf('a')] });
     for (let i = 0; i < 5; i++) {
       await clock.advance(LEASE / 2);
       await asked()[i]!.answer('ok');
@@ -127,7 +113,7 @@ describe('LeaseRenewer', () => {
   });
 
   it('begins where the last beat was, and not with the run', async () => {
-    tell({ granted: [run('a')] });
+    tell({ granted: [leaseOf('a')] });
     await clock.advance(LEASE / 3);
     tell({ beat: true });
     await clock.advance(NEGLECTED - 1);
@@ -137,29 +123,29 @@ describe('LeaseRenewer', () => {
   });
 
   it('takes no other word for a renewal of what runs already', async () => {
-    tell({ granted: [run('a')] });
+    tell({ granted: [leaseOf('a')] });
     await clock.advance(LEASE / 3);
-    tell({ granted: [run('b')] });
+    tell({ granted: [leaseOf('b')] });
     await clock.advance(LEASE / 6);
     expect(askedFor()).toEqual([['a']]);
   });
 
   it('renews no run that is over', async () => {
-    tell({ granted: [run('a'), run('b')] });
+    tell({ granted: [leaseOf('a'), leaseOf('b')] });
     tell({ over: ['a'] });
     await clock.advance(LEASE / 2);
     expect(askedFor()).toEqual([['b']]);
   });
 
   it('takes the end of one run before the grant of the next', async () => {
-    tell({ granted: [run('a')] });
-    tell({ over: ['a'], granted: [run('a')] });
+    tell({ granted: [leaseOf('a')] });
+    tell({ over: ['a'], granted: [leaseOf('a')] });
     await clock.advance(LEASE / 2);
     expect(askedFor()).toEqual([['a']]);
   });
 
   it('closes the ledger when the main thread speaks again, and opens another one the next time', async () => {
-    tell({ granted: [run('a')] });
+    tell({ granted: [leaseOf('a')] });
     await clock.advance(LEASE / 2);
     await asked()[0]!.answer('ok');
     tell({ beat: true });
@@ -170,7 +156,7 @@ describe('LeaseRenewer', () => {
   });
 
   it('asks no more about a run that was refused', async () => {
-    tell({ granted: [run('a'), run('b')] });
+    tell({ granted: [leaseOf('a'), leaseOf('b')] });
     await clock.advance(LEASE / 2);
     await asked()[0]!.answer('refused', 'abort');
     await clock.advance(LEASE / 2);
@@ -178,16 +164,16 @@ describe('LeaseRenewer', () => {
   });
 
   it('goes on with a run that took the place of one that is refused', async () => {
-    tell({ granted: [run('a')] });
+    tell({ granted: [leaseOf('a')] });
     await clock.advance(LEASE / 2);
-    tell({ granted: [run('a', { fence: 10 })] });
+    tell({ granted: [leaseOf('a', { fence: 10 })] });
     await asked()[0]!.answer('refused');
     await clock.advance(LEASE / 2);
     expect(asked().map(({ requests }) => requests[0]!.fence)).toEqual([9, 10]);
   });
 
   it('asks again at once where it got no answer, but not while one may come', async () => {
-    tell({ granted: [run('a')] });
+    tell({ granted: [leaseOf('a')] });
     await clock.advance(LEASE);
     expect(askedFor()).toEqual([['a']]);
     await asked()[0]!.fail();
@@ -196,7 +182,7 @@ describe('LeaseRenewer', () => {
   });
 
   it('takes a process that is silent for ten minutes for hung', async () => {
-    tell({ granted: [run('a')] });
+    tell({ granted: [leaseOf('a')] });
     let answered = 0;
     while (clock.now() < LONGEST_SILENCE + 2 * LEASE) {
       await clock.advance(LEASE / 24);
@@ -209,7 +195,7 @@ describe('LeaseRenewer', () => {
   });
 
   it('renews no run for longer than its timeout, however often the main thread renewed it', async () => {
-    tell({ granted: [run('a', { timeout: LEASE }), run('b')] });
+    tell({ granted: [leaseOf('a', { timeout: LEASE }), leaseOf('b')] });
     await clock.advance(LEASE / 3);
     tell({ beat: true });
     await clock.advance(LEASE / 2);
@@ -220,8 +206,8 @@ describe('LeaseRenewer', () => {
   });
 
   it('asks about 1,000 runs at most in a call, and each tube for itself', async () => {
-    tell({ granted: Array.from({ length: 2_100 }, (_, i) => run(`job-${i}`)) });
-    tell({ tube: 'u', granted: [run('a')] });
+    tell({ granted: Array.from({ length: 2_100 }, (_, i) => leaseOf(`job-${i}`)) });
+    tell({ tube: 'u', granted: [leaseOf('a')] });
     await clock.advance(LEASE / 2);
     expect(asked().map(({ requests }) => requests.length)).toEqual([1_000, 1_000, 100]);
     expect(askedFor('u')).toEqual([['a']]);
@@ -229,7 +215,7 @@ describe('LeaseRenewer', () => {
 
   it('looks at nothing while nothing runs', async () => {
     const look = jest.spyOn(clock, 'after');
-    tell({ granted: [run('a')] });
+    tell({ granted: [leaseOf('a')] });
     tell({ over: ['a'] });
     await clock.advance(10 * LEASE);
     expect(look).toHaveBeenCalledTimes(1);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
-import { packIds, packRuns, type LeaseMessage, type LeaseWorkerData, type RunLease } from './run-lease.js';
+import { leaseMessage, leaseOf } from '../../../spec-support/lease-messages.js';
+import type { LeaseMessage, LeaseWorkerData } from './run-lease.js';
 import { type LeaseWorker, LeaseThread } from './lease-thread.js';
 
 const settings = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };
@@ -28,25 +29,6 @@ class ScriptedThread extends EventEmitter implements LeaseWorker {
     this.emit('exit', 1);
   }
 }
-
-const run = (id: string, fence = 9): RunLease => ({
-  id,
-  generation: 0,
-  born: 0,
-  due: 900,
-  fence,
-  attempt: 1,
-  lastOk: 800,
-  timeout: Infinity,
-});
-type Told = { tube?: string; over?: string[]; granted?: RunLease[]; beat?: boolean };
-const message = ({ granted = [], over = [], ...of }: Told): LeaseMessage => ({
-  tube: 't',
-  over: packIds(over),
-  granted: packRuns(granted),
-  beat: false,
-  ...of,
-});
 
 describe('LeaseThread', () => {
   let threads: ScriptedThread[];
@@ -76,59 +58,59 @@ describe('LeaseThread', () => {
     const [t, u] = [leaseThread.tube('t'), leaseThread.tube('u')];
     t.granted([]);
     t.beat();
-    t.over([run('a')]);
+    t.over([leaseOf('a')]);
     expect(threads).toEqual([]);
-    t.granted([run('a')]);
-    u.granted([run('b')]);
+    t.granted([leaseOf('a')]);
+    u.granted([leaseOf('b')]);
     expect(threads).toHaveLength(1);
     expect(threads[0]!.data).toEqual({ source, settings, prefix: 'p.' });
     expect(threads[0]!.refs).toBe(0);
     expect(threads[0]!.told).toEqual([
-      message({ granted: [run('a')] }),
-      message({ tube: 'u', granted: [run('b')] }),
+      leaseMessage({ granted: [leaseOf('a')] }),
+      leaseMessage({ tube: 'u', granted: [leaseOf('b')] }),
     ]);
   });
 
   it('tells of renewals while there is something to renew', () => {
     const tube = leaseThread.tube('t');
-    tube.granted([run('a')]);
+    tube.granted([leaseOf('a')]);
     tube.beat();
-    tube.over([run('a')]);
+    tube.over([leaseOf('a')]);
     tube.beat();
-    expect(threads[0]!.told.slice(1)).toEqual([message({ beat: true }), message({ over: ['a'] })]);
+    expect(threads[0]!.told.slice(1)).toEqual([leaseMessage({ beat: true }), leaseMessage({ over: ['a'] })]);
   });
 
   it('tells of ends with what it tells next', () => {
     const tube = leaseThread.tube('t');
-    tube.granted([run('a'), run('b'), run('c')]);
-    tube.over([run('a')]);
-    tube.over([run('b')]);
+    tube.granted([leaseOf('a'), leaseOf('b'), leaseOf('c')]);
+    tube.over([leaseOf('a')]);
+    tube.over([leaseOf('b')]);
     expect(threads[0]!.told).toHaveLength(1);
-    tube.granted([run('d')]);
-    tube.over([run('c')]);
+    tube.granted([leaseOf('d')]);
+    tube.over([leaseOf('c')]);
     tube.beat();
     expect(threads[0]!.told.slice(1)).toEqual([
-      message({ over: ['a', 'b'], granted: [run('d')] }),
-      message({ over: ['c'], beat: true }),
+      leaseMessage({ over: ['a', 'b'], granted: [leaseOf('d')] }),
+      leaseMessage({ over: ['c'], beat: true }),
     ]);
   });
 
   it('tells of the last end at once, so that the thread has nothing left to look at', () => {
     const tube = leaseThread.tube('t');
-    tube.granted([run('a'), run('b')]);
-    tube.over([run('b')]);
-    tube.over([run('a')]);
-    expect(threads[0]!.told.slice(1)).toEqual([message({ over: ['b', 'a'] })]);
+    tube.granted([leaseOf('a'), leaseOf('b')]);
+    tube.over([leaseOf('b')]);
+    tube.over([leaseOf('a')]);
+    expect(threads[0]!.told.slice(1)).toEqual([leaseMessage({ over: ['b', 'a'] })]);
   });
 
   it('tells of an end once, and of none that is not of a run it told of', () => {
     const tube = leaseThread.tube('t');
-    tube.granted([run('a', 5)]);
-    tube.over([run('a', 4)]);
+    tube.granted([leaseOf('a', { fence: 5 })]);
+    tube.over([leaseOf('a', { fence: 4 })]);
     expect(threads[0]!.told).toHaveLength(1);
-    tube.over([run('a', 5)]);
-    tube.over([run('a', 5)]);
-    expect(threads[0]!.told.slice(1)).toEqual([message({ over: ['a'] })]);
+    tube.over([leaseOf('a', { fence: 5 })]);
+    tube.over([leaseOf('a', { fence: 5 })]);
+    expect(threads[0]!.told.slice(1)).toEqual([leaseMessage({ over: ['a'] })]);
   });
 
   it.each([
@@ -136,10 +118,10 @@ describe('LeaseThread', () => {
     ['ends', (thread: ScriptedThread) => thread.emit('exit', 1), 'its thread ended'],
   ])('does without a thread that %s, and warns once', (_how, end, reason) => {
     const tube = leaseThread.tube('t');
-    tube.granted([run('a')]);
+    tube.granted([leaseOf('a')]);
     end(threads[0]!);
     threads[0]!.emit('exit', 1);
-    tube.granted([run('b')]);
+    tube.granted([leaseOf('b')]);
     tube.beat();
     expect(threads).toHaveLength(1);
     expect(threads[0]!.told).toHaveLength(1);
@@ -165,16 +147,16 @@ describe('LeaseThread', () => {
   ])('goes on where %s, and warns once', (_why, make, reason) => {
     const { start, from } = make();
     const tube = leaseThreadOf(start, from).tube('t');
-    tube.granted([run('a')]);
-    tube.granted([run('b')]);
+    tube.granted([leaseOf('a')]);
+    tube.granted([leaseOf('b')]);
     expect(warnings).toEqual([expect.stringContaining(reason)]);
   });
 
   it('ends the thread when it is closed, once, and says nothing more', async () => {
     const tube = leaseThread.tube('t');
-    tube.granted([run('a')]);
+    tube.granted([leaseOf('a')]);
     await Promise.all([leaseThread.close(), leaseThread.close()]);
-    tube.granted([run('b')]);
+    tube.granted([leaseOf('b')]);
     expect(threads[0]!.terminated).toBe(1);
     expect(threads[0]!.told).toHaveLength(1);
     expect(warnings).toEqual([]);
@@ -182,7 +164,7 @@ describe('LeaseThread', () => {
 
   it('starts nothing once it is closed', async () => {
     await leaseThread.close();
-    leaseThread.tube('t').granted([run('a')]);
+    leaseThread.tube('t').granted([leaseOf('a')]);
     expect(threads).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { packIds, packRuns, type LeaseMessage } from '../lease-thread/run-lease.js';
+import { leaseMessage } from '../../../spec-support/lease-messages.js';
+import type { LeaseMessage } from '../lease-thread/run-lease.js';
 import { TubeLeases } from '../lease-thread/lease-thread.js';
 import type { RunRef } from '../requests.js';
 import type { RedisMaster } from './master.js';
@@ -45,13 +46,6 @@ describe('RedisTubeLedger with a lease thread', () => {
     owed: { mask: 1, unknown: false },
     outcome: { kind: 'done' as const },
   });
-  const message = (of: Partial<LeaseMessage>): LeaseMessage => ({
-    tube: 't',
-    over: '',
-    granted: packRuns([]),
-    beat: false,
-    ...of,
-  });
 
   /** Two jobs are granted. */
   async function grant(): Promise<void> {
@@ -64,7 +58,7 @@ describe('RedisTubeLedger with a lease thread', () => {
     const claimed = claim(['a', 'busy', 'b']).then(() => told.length);
     await expect(claimed).resolves.toBe(1);
     expect(told).toEqual([
-      message({ granted: packRuns(['a', 'b'].map((id) => ({ ...run(id), timeout: 5_000 }))) }),
+      leaseMessage({ granted: ['a', 'b'].map((id) => ({ ...run(id), timeout: 5_000 })) }),
     ]);
   });
 
@@ -79,9 +73,9 @@ describe('RedisTubeLedger with a lease thread', () => {
     answers = [0, 1];
     await ledger.extend([run('a'), run('b')]);
     expect(toldBefore).toBe(2);
-    expect(told[1]).toEqual(message({ beat: true }));
+    expect(told[1]).toEqual(leaseMessage({ beat: true }));
     await ledger.extend([run('b')]);
-    expect(told[2]).toEqual(message({ beat: true, over: 'a' }));
+    expect(told[2]).toEqual(leaseMessage({ beat: true, over: ['a'] }));
   });
 
   it('takes a reply without answers for OK to all', async () => {
@@ -94,7 +88,7 @@ describe('RedisTubeLedger with a lease thread', () => {
   it('tells it that what was abandoned is over, also where that is granted only afterwards', async () => {
     await grant();
     ledger.abandonRuns();
-    expect(told.slice(1)).toEqual([message({ over: packIds(['a', 'b']) })]);
+    expect(told.slice(1)).toEqual([leaseMessage({ over: ['a', 'b'] })]);
     answers = [1, 8, 1, 900];
     const claimed = claim(['late']);
     ledger.abandonRuns();
@@ -108,6 +102,6 @@ describe('RedisTubeLedger with a lease thread', () => {
     await grant();
     answers = [1, 0];
     await ledger.complete([complete('a'), complete('b')]);
-    expect(told.slice(1)).toEqual([message({ over: packIds(['a', 'b']) })]);
+    expect(told.slice(1)).toEqual([leaseMessage({ over: ['a', 'b'] })]);
   });
 });
