@@ -43,12 +43,15 @@ export class FolderOfTest {
   parent!: string;
   dir!: string;
   clock!: VirtualClock;
+  /** What `open` has warned of. */
+  warnings: string[] = [];
   private opened: Disk[] = [];
 
   async begin(): Promise<void> {
     this.parent = await mkdtemp(join(tmpdir(), 'nest-dq-disk-'));
     this.dir = join(this.parent, 'data');
     this.clock = new VirtualClock();
+    this.warnings = [];
   }
 
   async end(): Promise<void> {
@@ -57,7 +60,8 @@ export class FolderOfTest {
   }
 
   async open(dir = this.dir): Promise<Disk> {
-    const disk = await Disk.open(dir, this.clock);
+    const warn = (message: string) => void this.warnings.push(message);
+    const disk = await Disk.open(dir, this.clock, { patience: 0, warn });
     this.opened.push(disk);
     return disk;
   }

@@ -29,11 +29,10 @@ export interface Operations {
   close(): Promise<void>;
 }
 
-/** What to do while another process has the folder. */
-export interface FolderWait {
-  /** Milliseconds of further tries; 0: none. */
+export interface DiskSettings {
+  /** Milliseconds of further tries while another process has the folder; 0: none. */
   readonly patience: number;
-  /** Gets one sentence, once: that the opening waits for the folder. */
+  /** Gets warnings for the operator while the folder is opened, one sentence each. */
   readonly warn: (message: string) => void;
 }
 
@@ -49,12 +48,12 @@ const BETWEEN_TRIES = 500;
 export async function openDatabase(
   dir: string,
   clock: Clock,
-  wait: FolderWait,
+  { patience, warn }: DiskSettings,
   givenUp: AbortSignal,
 ): Promise<Database> {
   const open = await loadClassicLevel();
   const start = clock.now();
-  const end = start + wait.patience;
+  const end = start + patience;
   for (let isTold = false; ; isTold = true) {
     try {
       await prepareFolder(dir);
@@ -63,10 +62,9 @@ export async function openDatabase(
       if (!isLocked(error)) throw asDiskError(dir, error);
       if (clock.now() >= end || givenUp.aborted) throw inUse(dir, clock.now() - start, error);
     }
-    if (!isTold)
-      wait.warn(
-        `the folder ${dir} is in use: this process waits for it, for ${wait.patience / 1_000} s at most`,
-      );
+    if (!isTold) {
+      warn(`the folder ${dir} is in use: this process waits for it, for ${patience / 1_000} s at most`);
+    }
     await pause(clock, Math.min(BETWEEN_TRIES, end - clock.now()));
   }
 }

@@ -1,6 +1,6 @@
 import { DqError, toError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
-import { asDiskError, openDatabase, type Database, type FolderWait } from './database.js';
+import { asDiskError, openDatabase, type Database, type DiskSettings } from './database.js';
 import { checkValue, DiskBatch, VALUE } from './entries.js';
 import { LAST_KEY as TIME } from './log-check.js';
 
@@ -18,7 +18,7 @@ interface Waiting {
 /** Entries and bytes. */
 const READ_AT_ONCE = 1_000;
 const READ_BYTES = 1024 * 1024;
-const NO_WAIT: FolderWait = { patience: 0, warn: () => undefined };
+const NO_WAIT: DiskSettings = { patience: 0, warn: () => undefined };
 /** Milliseconds. If the machine's clock is behind the folder's by more, there is a warning. */
 const BEHIND = 60_000;
 
@@ -34,8 +34,6 @@ export class Disk {
   /** Counts the changes; the number of the latest. */
   lastChange = 0;
   failure: DqError | undefined;
-  /** A warning for the operator, once the disk is open. */
-  warning: string | undefined;
 
   private database: Database | undefined;
   private offset = 0;
@@ -53,12 +51,12 @@ export class Disk {
   constructor(
     readonly dir: string,
     private readonly clock: Clock,
-    private readonly wait = NO_WAIT,
+    private readonly settings = NO_WAIT,
   ) {}
 
   /** A new one, opened. `DQ_DISK`. */
-  static async open(dir: string, clock: Clock, wait = NO_WAIT): Promise<Disk> {
-    const disk = new Disk(dir, clock, wait);
+  static async open(dir: string, clock: Clock, settings = NO_WAIT): Promise<Disk> {
+    const disk = new Disk(dir, clock, settings);
     await disk.open();
     return disk;
   }
@@ -171,12 +169,15 @@ export class Disk {
 
   private async begin(): Promise<void> {
     const { dir, clock } = this;
-    const database = await openDatabase(dir, clock, this.wait, this.closing.signal);
+    const database = await openDatabase(dir, clock, this.settings, this.closing.signal);
     try {
       const stored = await readTime(dir, database);
       const wall = clock.wall();
       if (stored - wall > BEHIND) {
-        this.warning = `the machine's clock is ${Math.round((stored - wall) / 1_000)} s behind the time in the folder ${dir}: jobs go by the folder's time`;
+        const behind = Math.round((stored - wall) / 1_000);
+        this.settings.warn(
+          `the machine's clock is ${behind} s behind the time in the folder ${dir}: jobs go by the folder's time`,
+        );
       }
       this.offset = Math.max(wall, stored) - clock.now();
       this.database = database;

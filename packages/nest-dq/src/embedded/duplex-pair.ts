@@ -21,17 +21,9 @@ class Side extends Duplex {
     super({ allowHalfOpen, highWaterMark: HIGH_WATER_MARK });
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: Done): void {
-    this.clock.soon(() => this.peer.arrive([chunk], done));
-  }
-
+  /** Without a `_write`, a single chunk comes here, too. */
   override _writev(chunks: { chunk: Buffer }[], done: Done): void {
-    this.clock.soon(() =>
-      this.peer.arrive(
-        chunks.map(({ chunk }) => chunk),
-        done,
-      ),
-    );
+    this.clock.soon(() => this.peer.arrive(chunks, done));
   }
 
   override _read(): void {
@@ -53,9 +45,9 @@ class Side extends Duplex {
     done(error);
   }
 
-  private arrive(chunks: Buffer[], done: Done): void {
+  private arrive(chunks: { chunk: Buffer }[], done: Done): void {
     let room = true;
-    for (const chunk of chunks) {
+    for (const { chunk } of chunks) {
       if (!this.destroyed) room = this.push(chunk);
     }
     if (room || this.destroyed) done();
@@ -63,15 +55,11 @@ class Side extends Duplex {
   }
 }
 
-export interface DuplexPair {
-  /** Like a net.Socket by default: ends itself when the server has ended. */
-  client: Duplex;
-  /** May go on to write after the client has ended. */
-  server: Duplex;
-}
-
-/** Two connected ends: ending one ends the other's input, destroying one destroys the other (without its error). */
-export function duplexPair(clock: Clock): DuplexPair {
+/**
+ * Two connected ends: ending one ends the other's input, destroying one destroys the other (without its error). The client
+ * ends itself when the server has ended, as a net.Socket does by default. The server may write on when the client has ended.
+ */
+export function duplexPair(clock: Clock): { client: Duplex; server: Duplex } {
   const client = new Side(clock, false);
   const server = new Side(clock, true);
   client.peer = server;

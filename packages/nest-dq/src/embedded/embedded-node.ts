@@ -65,7 +65,6 @@ export class EmbeddedNode {
   static async open(options: EmbeddedNodeOptions = {}): Promise<EmbeddedNode> {
     const { dir, patience, maxJobSize, warn } = resolve(options);
     const disk = dir === undefined ? undefined : await Disk.open(dir, systemClock, { patience, warn });
-    if (disk?.warning !== undefined) warn(disk.warning);
     try {
       const node = new InProcessNode(systemClock, disk, maxJobSize);
       await node.load();

@@ -72,7 +72,6 @@ function inProcess(settings: ResolvedOptions, clock: Clock): Backend {
     open: async () => {
       if (!disk) return;
       await disk.open();
-      if (disk.warning !== undefined) warn(disk.warning);
       disk.onFailure(({ message }) => void logger.error(message));
       await node.load();
       await ledger.load();

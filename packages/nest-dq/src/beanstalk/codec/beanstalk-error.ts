@@ -18,22 +18,20 @@ const CODES = {
 
 export type BeanstalkErrorCode = keyof typeof CODES;
 
-export interface BeanstalkErrorDetails {
-  cause?: unknown;
-  /** @default false */
-  unknown?: boolean;
-}
-
 /** A command that failed, or the reason why a connection closed. Match on `code`. */
 export class BeanstalkError extends Error {
   readonly code: BeanstalkErrorCode;
   /** True: the command was handed to the socket and got no reply, so it may have been executed. False: it was not. */
   readonly unknown: boolean;
 
-  constructor(code: BeanstalkErrorCode, message: string, details: BeanstalkErrorDetails = {}) {
-    super(`${code}: ${message}`, details.cause === undefined ? undefined : { cause: details.cause });
+  constructor(
+    code: BeanstalkErrorCode,
+    message: string,
+    { cause, unknown = false }: { cause?: unknown; unknown?: boolean } = {},
+  ) {
+    super(`${code}: ${message}`, cause === undefined ? undefined : { cause });
     this.name = 'BeanstalkError';
     this.code = code;
-    this.unknown = details.unknown ?? false;
+    this.unknown = unknown;
   }
 }

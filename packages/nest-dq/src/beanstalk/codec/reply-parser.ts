@@ -98,7 +98,11 @@ export class ReplyParser {
       const bare = this.readLine();
       if (bare !== undefined || this.word === undefined) return bare;
     }
-    return this.readBody(this.word);
+    const { word, value } = this;
+    const body = this.takeBody(this.size + 2);
+    if (body === undefined) return undefined;
+    this.word = undefined;
+    return { word: word.bare.word, value, body };
   }
 
   /** The reply, if the line is all of it. Otherwise undefined, and `word` is set if the line was complete. */
@@ -168,14 +172,6 @@ export class ReplyParser {
     this.word = word;
     this.value = value;
     this.size = size;
-  }
-
-  private readBody(word: Word): Reply | undefined {
-    const body = this.takeBody(this.size + 2);
-    if (body === undefined) return undefined;
-    const reply = { word: word.bare.word, value: this.value, body };
-    this.word = undefined;
-    return reply;
   }
 
   /** The body without the CRLF that `length` counts. */
