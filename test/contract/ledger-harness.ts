@@ -131,11 +131,11 @@ async function localHarness(
     until: (tube, instant) => clock.advance(Math.max(0, Math.ceil(instant - tube.now()))),
     wipe: async () => {
       for (const name of names) {
-        const { byId, letters, writer } = ledger.tube(name).records;
-        for (const id of byId.keys()) writer?.recordChanged(id);
-        for (const letter of letters.keys()) writer?.letterChanged(letter);
-        byId.clear();
-        letters.clear();
+        const { records } = ledger.tube(name);
+        for (const id of records.byId.keys()) records.noteChange('records', id);
+        for (const letter of records.letters.keys()) records.noteChange('letters', letter);
+        records.byId.clear();
+        records.letters.clear();
       }
     },
     forgottenIn: async (tube, id) => {
@@ -145,7 +145,7 @@ async function localHarness(
     size: async (tube, id) => JSON.stringify(record(tube, id)).length,
     overwrite: async (tube, id, fields) => {
       Object.assign(record(tube, id)!, fields);
-      ledger.tube(tube).records.writer?.recordChanged(id);
+      ledger.tube(tube).records.noteChange('records', id);
     },
     stop: async () => undefined,
   };

@@ -43,7 +43,7 @@ export class Disk {
   private isScheduled = false;
   private writing: Promise<void> | undefined;
   private isClosed = false;
-  private readonly parts = new Set<DiskPart>();
+  private readonly parts: DiskPart[] = [];
   private waiting: Waiting[] = [];
   private readonly failureListeners = new Set<(failure: DqError) => void>();
 
@@ -104,12 +104,7 @@ export class Disk {
 
   /** From now on each batch asks this part for its changes. What the folder has of it was read before. */
   add(part: DiskPart): void {
-    this.parts.add(part);
-  }
-
-  /** The part has no changes, and will have none. */
-  remove(part: DiskPart): void {
-    this.parts.delete(part);
+    this.parts.push(part);
   }
 
   /** To be called at each change of what a part has. */

@@ -1,8 +1,8 @@
-import type { Disk, DiskPart } from '../../disk/disk.js';
+import type { Disk } from '../../disk/disk.js';
 import { VALUE, type DiskBatch } from '../../disk/entries.js';
 import { emptyRecord, type JobRecord } from '../rules/job-record.js';
 import type { Letter } from '../requests.js';
-import type { Records, RecordWriter } from '../rules/records.js';
+import type { Records } from '../rules/records.js';
 
 /**
  * `record <tube> <id>` and `letter <tube> <id>:<born>` hold what the memory ledger has, as JSON. Without `expiresAt` a
@@ -11,42 +11,10 @@ import type { Records, RecordWriter } from '../rules/records.js';
 const RECORD = 'record ';
 const LETTER = 'letter ';
 
-/** Writes the records and dead letters of one tube to a disk. */
-export class DurableRecords implements DiskPart, RecordWriter {
-  private readonly ids = new Set<string>();
-  private readonly letters = new Set<string>();
-
-  constructor(
-    private readonly disk: Disk,
-    private readonly tube: string,
-    private readonly records: Records,
-  ) {
-    disk.add(this);
-  }
-
-  recordChanged(id: string): void {
-    this.ids.add(id);
-    this.disk.changed();
-  }
-
-  letterChanged(name: string): void {
-    this.letters.add(name);
-    this.disk.changed();
-  }
-
-  get unsaved(): boolean {
-    return this.ids.size + this.letters.size > 0;
-  }
-
-  close(): void {
-    this.disk.remove(this);
-  }
-
-  collect(batch: DiskBatch): void {
-    const { tube, records } = this;
-    collectFrom(batch, `${RECORD}${tube} `, this.ids, records.byId);
-    collectFrom(batch, `${LETTER}${tube} `, this.letters, records.letters);
-  }
+/** Adds what has changed of a tube to a batch. */
+export function collectRecords(batch: DiskBatch, tube: string, { byId, letters, unsaved }: Records): void {
+  collectFrom(batch, `${RECORD}${tube} `, unsaved.records, byId);
+  collectFrom(batch, `${LETTER}${tube} `, unsaved.letters, letters);
 }
 
 /** Reads all tubes' records and letters into the tubes' own. `DQ_DISK`. */

@@ -1,5 +1,6 @@
-import type { Disk } from '../../disk/disk.js';
-import { DurableRecords } from './durable-records.js';
+import type { Disk, DiskPart } from '../../disk/disk.js';
+import type { DiskBatch } from '../../disk/entries.js';
+import { collectRecords } from './durable-records.js';
 import type { LedgerSettings } from '../ledger.js';
 import { Records, type Moment } from '../rules/records.js';
 
@@ -7,7 +8,7 @@ import { Records, type Moment } from '../rules/records.js';
 const SWEPT = 2;
 
 /** What the memory ledger keeps of all tubes. Of one without records and letters nothing stays. */
-export class RecordsByTube {
+export class RecordsByTube implements DiskPart {
   private readonly byName = new Map<string, Records>();
   private sweeping = this.byName.entries();
   private swept: [name: string, records: Records] | undefined;
@@ -17,14 +18,16 @@ export class RecordsByTube {
     /** Milliseconds before its due time from which on a run is granted. */
     private readonly ahead: number,
     private readonly disk?: Disk,
-  ) {}
+  ) {
+    disk?.add(this);
+  }
 
   /** Not to be kept beyond the turn of the event loop: what is empty is forgotten, and made anew. */
   of(name: string): Records {
     let records = this.byName.get(name);
     if (!records) {
-      records = new Records(this.settings, this.ahead);
-      if (this.disk) records.writer = new DurableRecords(this.disk, name, records);
+      const { disk } = this;
+      records = new Records(this.settings, this.ahead, disk && (() => disk.changed()));
       this.byName.set(name, records);
     }
     return records;
@@ -44,12 +47,15 @@ export class RecordsByTube {
     }
   }
 
+  collect(batch: DiskBatch): void {
+    for (const [name, records] of this.byName) collectRecords(batch, name, records);
+  }
+
   /** The tube that was swept last. */
   private forgetEmpty(): void {
     if (!this.swept) return;
-    const [name, { byId, letters, writer }] = this.swept;
-    if (byId.size + letters.size > 0 || writer?.unsaved) return;
-    this.byName.delete(name);
-    writer?.close();
+    const [name, { byId, letters, unsaved }] = this.swept;
+    if (byId.size + letters.size + unsaved.records.size + unsaved.letters.size === 0)
+      this.byName.delete(name);
   }
 }

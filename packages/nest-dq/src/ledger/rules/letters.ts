@@ -1,9 +1,8 @@
 // Dead letters: the same rules as redis/verbs/letters.
 import { hasUnknown, maskOf } from '../../copies/location.js';
 import { endRun } from './job-record.js';
-import { letterName } from './letter-name.js';
 import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from '../requests.js';
-import type { Records, Moment } from './records.js';
+import { letterName, type Records, type Moment } from './records.js';
 import { owe } from './owed-copies.js';
 
 export function letters(records: Records, { limit, after }: LetterPage): LetterList {

@@ -1,7 +1,6 @@
 import { expiry, newRecord, type JobRecord } from './job-record.js';
 import type { LedgerSettings } from '../ledger.js';
 import type { Letter, RunRef } from '../requests.js';
-import { letterName } from './letter-name.js';
 
 /** Ledger time of one call, in whole milliseconds and microseconds. */
 export interface Moment {
@@ -9,16 +8,9 @@ export interface Moment {
   readonly us: number;
 }
 
-/** Is told of what a restart should know. */
-export interface RecordWriter {
-  /** It was written, or is gone. */
-  recordChanged(id: string): void;
-  /** By `letterName`. */
-  letterChanged(name: string): void;
-  /** There are changes that it has not written. */
-  readonly unsaved: boolean;
-  /** Nothing changes any more. */
-  close(): void;
+/** What names a dead letter in its tube: there is one at most for each (id, born). */
+export function letterName(id: string, born: number): string {
+  return `${id}:${born}`;
 }
 
 /** What the memory ledger keeps of one tube: records until they expire, and dead letters until they are taken away. */
@@ -27,13 +19,16 @@ export class Records {
   readonly byId = new Map<string, JobRecord>();
   /** By `letterName`. */
   readonly letters = new Map<string, Letter>();
-  writer: RecordWriter | undefined;
+  /** What a disk has not written yet; nothing where there is no disk. Names of letters are by `letterName`. */
+  readonly unsaved = { records: new Set<string>(), letters: new Set<string>() };
   private sweeping = this.byId.entries();
 
   constructor(
     readonly settings: LedgerSettings,
     /** Milliseconds before its due time from which on a run is granted. */
     readonly ahead = 0,
+    /** Is told of each change that a restart should know. */
+    private readonly changed?: () => void,
   ) {}
 
   read(id: string, { now }: Moment): JobRecord | undefined {
@@ -44,19 +39,19 @@ export class Records {
   write(id: string, record: JobRecord, { now }: Moment): void {
     record.expiresAt = expiry(record, now, this.settings);
     this.byId.set(id, record);
-    this.writer?.recordChanged(id);
+    this.noteChange('records', id);
   }
 
   keepLetter(letter: Letter): void {
     const name = letterName(letter.id, letter.born);
     this.letters.set(name, letter);
-    this.writer?.letterChanged(name);
+    this.noteChange('letters', name);
   }
 
   /** Does nothing where there is no such letter. */
   dropLetter(id: string, born: number): void {
     const name = letterName(id, born);
-    if (this.letters.delete(name)) this.writer?.letterChanged(name);
+    if (this.letters.delete(name)) this.noteChange('letters', name);
   }
 
   /** The record of a run that was lost, made from what its runner knows: only while no later end can be forgotten. */
@@ -76,8 +71,14 @@ export class Records {
     const [id, record] = next.value;
     if (record.expiresAt <= now) {
       this.byId.delete(id);
-      this.writer?.recordChanged(id);
+      this.noteChange('records', id);
     }
     return true;
+  }
+  /** It was written, or is gone. */
+  noteChange(kind: keyof Records['unsaved'], name: string): void {
+    if (!this.changed) return;
+    this.unsaved[kind].add(name);
+    this.changed();
   }
 }

@@ -1,6 +1,6 @@
 import { formatPlaces, parsePlaces } from '../../../copies/location.js';
 import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from '../../requests.js';
-import { letterName } from '../../rules/letter-name.js';
+import { letterName } from '../../rules/records.js';
 import { GENERATIONS } from '../parts/generations.js';
 import { RECORD } from '../parts/record.js';
 import { namesOf, replyEach, type Fields, type RedisVerb, type ScriptReply } from '../script.js';
