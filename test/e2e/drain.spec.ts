@@ -61,7 +61,9 @@ describe('a drain', () => {
     expect(starts[0]).toMatchObject({ id: receipt!.id, attempt: 1 });
     expect(starts[0]!.fence).toBeGreaterThan(first!.fence);
     await eventually('no copy is left', () => isEmpty(two, tube));
-    expect(one.reports.filter((line) => !line.startsWith('warning'))).toEqual(['cut off long 1']);
+    // A busy machine may have blocked the event loop.
+    const told = one.log.filter((line) => line.includes(' of long ') && !line.includes('was blocked'));
+    expect(told).toEqual([expect.stringMatching(/^1 handler of long is still running/)]);
     expect(starts).toHaveLength(1);
   }, 60_000);
 

@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Connection, Done, PutReply, Stats } from 'nest-dq/src/beanstalk/connection.js';
 import type { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { parseRef } from 'nest-dq/src/copies/job-ref.js';
 import { Discard, Retry, type JobReceipt } from 'nest-dq/src/api/job.js';
+import { LogReport } from 'nest-dq/src/nest/log-report.js';
 import { type BeanstalkdServer, eventually, startBeanstalkd, startRedis } from 'test-servers';
 import { countCopies } from '../support/copies.js';
 import { expectOnceEach, isEmpty, record, schedule, type Start } from '../support/jobs.js';
@@ -107,6 +108,7 @@ describe('a node without room for its log', () => {
   }
 
   it('keeps copies in hand rather than to lose them from its reach, all but the one by which that shows', async () => {
+    const nodeTrouble = jest.spyOn(LogReport.prototype, 'nodeTrouble');
     const alone = startSystem({ ...servers, beanstalkds: [bad] });
     const [only] = alone.nodes as [ClusterNode];
     try {
@@ -130,10 +132,10 @@ describe('a node without room for its log', () => {
       await alone.consumer.consume(`${tube}-dead`, () => Discard.because('the test says so'));
       await eventually(
         'two are dead',
-        () => alone.reports.filter((line) => line.startsWith('dead')).length === 2,
+        () => alone.log.filter((line) => line.includes('is a dead letter')).length === 2,
       );
-      expect(alone.reports.filter((line) => line.startsWith('trouble'))).toEqual([
-        expect.stringContaining('it refused to take a copy back (OUT_OF_MEMORY)'),
+      expect(nodeTrouble.mock.calls).toEqual([
+        [bad.endpoint, expect.stringContaining('it refused to take a copy back (OUT_OF_MEMORY)')],
       ]);
       expect([only.full, only.writable]).toEqual([true, false]);
       expect(await countCopies(only, tube)).toBe(0); // the tenth is in none of the states

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ClusterHealth } from 'nest-dq/src/health/health.js';
 import { eventually } from 'test-servers';
 import { expectOnceEach, schedule, startOf, type Start } from '../support/jobs.js';
 import { startServers, startSystem, type Servers, type System } from '../support/system.js';
@@ -12,7 +11,6 @@ let servers: Servers;
 let system: System;
 /** What was told of each node. */
 let troubles: Map<string, string[]>;
-let health: ClusterHealth;
 
 beforeAll(async () => {
   servers = await startServers();
@@ -25,7 +23,6 @@ beforeEach(async () => {
     troubles.set(node.endpoint, []);
     node.listen({ trouble: ({ endpoint }, message) => troubles.get(endpoint)!.push(message) });
   }
-  health = new ClusterHealth(system.cluster, () => Promise.resolve(true));
   await eventually('all nodes are up', () => system.nodes.every(({ up }) => up));
 });
 
@@ -34,7 +31,7 @@ afterAll(() => servers.stop());
 
 const limit = (count: number, nodes = servers.beanstalkds) =>
   Promise.all(nodes.map((node) => node.limitOpenFiles(count)));
-const status = async () => (await health.check()).dq.status;
+const status = async () => (await system.health.check()).dq.status;
 
 describe('a node at its limit of open files', () => {
   it('is told of, with what to do, while its jobs wait, and they run when it has files again', async () => {
@@ -75,7 +72,7 @@ describe('a node at its limit of open files', () => {
     try {
       await system.consumer.consume('three', () => undefined);
       await eventually('it is told', () => troubles.get(full!.endpoint)!.length > 0);
-      expect((await health.check()).dq).toMatchObject({
+      expect((await system.health.check()).dq).toMatchObject({
         status: 'up',
         nodes: { [full!.endpoint]: expect.stringContaining('the tube three') },
       });

@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import { startServers, startSystem, type Servers, type System, type SystemOptions } from './system.js';
+import type { DqOptions } from 'nest-dq/src/nest/options.js';
+import { startServers, startSystem, type Servers, type System } from './system.js';
 
 /** The servers of a spec file, and the systems that its tests start: all are stopped by themselves. */
 export interface Suite {
   readonly servers: Servers;
-  start(options?: SystemOptions): System;
+  start(options?: DqOptions): System;
 }
 
 /** To be called at the top of a spec file. A first run on a bare machine installs the servers, hence the long limit. */
