@@ -1,11 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
+import { startProgram, type Program } from '../support/program.js';
 
 interface Line {
   readonly event: 'started' | 'running' | 'warning';
@@ -16,14 +14,12 @@ interface Line {
 /** A process of `draining-app.mjs`. */
 class App {
   readonly lines: Line[] = [];
-  readonly child: ChildProcess;
-  readonly ended: Promise<unknown>;
+  readonly program: Program;
 
   constructor(dir: string) {
-    const program = join(process.cwd(), 'durable', 'draining-app.mjs');
-    this.child = spawn(process.execPath, [program, dir], { stdio: ['pipe', 'pipe', 'inherit'] });
-    createInterface(this.child.stdout!).on('line', (line) => this.lines.push(JSON.parse(line) as Line));
-    this.ended = once(this.child, 'close');
+    this.program = startProgram('durable/draining-app.mjs', dir, (line) =>
+      this.lines.push(JSON.parse(line) as Line),
+    );
   }
 
   says(event: Line['event']): Promise<void> {
@@ -32,33 +28,22 @@ class App {
 }
 
 let parent: string;
-const apps: App[] = [];
 
 beforeEach(async () => {
   parent = await mkdtemp(join(tmpdir(), 'nest-dq-restarted-'));
 });
-afterEach(async () => {
-  for (const { child } of apps) child.kill('SIGKILL');
-  await Promise.all(apps.splice(0).map(({ ended }) => ended));
-  await rm(parent, { recursive: true });
-});
-
-function start(dir: string): App {
-  const app = new App(dir);
-  apps.push(app);
-  return app;
-}
+afterEach(() => rm(parent, { recursive: true }));
 
 it('a process takes the folder over from one that drains, says once that it waits for it, and starts nothing before', async () => {
   const dir = join(parent, 'data');
-  const first = start(dir);
+  const first = new App(dir);
   await first.says('running');
-  first.child.kill('SIGTERM');
-  const second = start(dir);
+  first.program.child.kill('SIGTERM');
+  const second = new App(dir);
   await second.says('warning');
-  expect(first.child.exitCode).toBe(null);
-  first.child.stdin!.write('end\n');
-  await first.ended;
+  expect(first.program.child.exitCode).toBe(null);
+  first.program.child.stdin!.write('end\n');
+  await first.program.ended;
   await second.says('started');
   expect(second.lines).toEqual([
     {

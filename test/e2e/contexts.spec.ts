@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   Injectable,
   type CanActivate,
@@ -10,6 +10,7 @@ import { NestFactory } from '@nestjs/core';
 import { ClsModule, ClsService, type ClsStore } from 'nestjs-cls';
 import { DelayedHandler, DelayedJob, DqModule, DqProducer, isDqContext, type DqHooks } from 'nest-dq';
 import { eventually } from 'test-servers';
+import { closedAfterEach } from '../support/suite.js';
 
 interface TenantStore extends ClsStore {
   tenant?: string;
@@ -55,7 +56,7 @@ class Invoices {
 }
 
 const quiet = { log: () => undefined, warn: () => undefined, error: () => undefined };
-const apps: INestApplicationContext[] = [];
+const apps = closedAfterEach<INestApplicationContext>();
 
 async function start(...hooks: DqHooks[]) {
   class Shop {}
@@ -70,10 +71,6 @@ async function start(...hooks: DqHooks[]) {
   apps.push(app);
   return { cls: app.get<ClsService<TenantStore>>(ClsService), invoices: app.get(Invoices) };
 }
-
-afterEach(async () => {
-  await Promise.all(apps.splice(0).map((app) => app.close()));
-});
 
 describe('the hooks', () => {
   it('carry the context of nestjs-cls to the handler, its guards, and what it schedules', async () => {

@@ -7,6 +7,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { DelayedHandler, Discard, DqDeadLetters, DqModule, DqProducer, type DelayedJob } from 'nest-dq';
 import { CollectingLogger } from 'nest-dq/spec-support/collecting-logger.js';
 import { eventually } from 'test-servers';
+import { closedAfterEach } from '../support/suite.js';
 
 interface Started {
   readonly id: string;
@@ -18,7 +19,7 @@ let parent: string;
 let dir: string;
 let logger: CollectingLogger;
 let started: Started[];
-const apps: TestingModule[] = [];
+const apps = closedAfterEach<TestingModule>();
 
 @Injectable()
 class Handlers {
@@ -46,10 +47,7 @@ beforeEach(async () => {
   started = [];
 });
 
-afterEach(async () => {
-  await Promise.all(apps.splice(0).map((app) => app.close()));
-  await rm(parent, { recursive: true });
-});
+afterEach(() => rm(parent, { recursive: true }));
 
 async function start(...modules: DynamicModule[]): Promise<TestingModule> {
   const imports = modules.length > 0 ? modules : [onFolder()];

@@ -4,18 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startServers, type Servers } from '../support/system.js';
+import { clusterSuite } from '../support/suite.js';
+import { optionsOf } from '../support/system.js';
 
-let servers: Servers;
+const suite = clusterSuite();
 let dir: string;
 beforeAll(async () => {
-  servers = await startServers();
   dir = await mkdtemp(join(tmpdir(), 'nest-dq-failed-start-'));
-}, 60_000);
-afterAll(async () => {
-  await servers.stop();
-  await rm(dir, { recursive: true });
 });
+afterAll(() => rm(dir, { recursive: true }));
 
 /** Milliseconds. A process that has not ended by then does not end by itself. */
 const LONGEST = 30_000;
@@ -30,9 +27,9 @@ describe('a start that fails', () => {
   ])(
     'by %s leaves no timer, socket or lock behind, so that the process ends and the folder is free',
     async (fault, message) => {
-      const endpoints = servers.beanstalkds.map(({ endpoint }) => endpoint).join(',');
+      const servers = JSON.stringify(optionsOf(suite.servers));
       const script = join(process.cwd(), 'support', 'failing-start-process.mjs');
-      const child = spawn(process.execPath, [script, fault, join(dir, fault), endpoints, servers.redis.url]);
+      const child = spawn(process.execPath, [script, fault, join(dir, fault), servers]);
       const limit = setTimeout(() => child.kill('SIGKILL'), LONGEST);
       const ended = new Promise((resolve) => child.on('close', (code, signal) => resolve(signal ?? code)));
       const [printed, complaints] = await Promise.all([text(child.stdout), text(child.stderr)]);

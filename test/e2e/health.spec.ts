@@ -11,7 +11,7 @@ import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminu
 import { DqEvents, DqHealth, DqModule, getDqToken, type DqHealthState } from 'nest-dq';
 import { firstValueFrom } from 'rxjs';
 import { eventually } from 'test-servers';
-import { startServers, type Servers } from '../support/system.js';
+import { optionsOf, startServers, type Servers } from '../support/system.js';
 
 @Controller('health')
 class HealthController {
@@ -35,8 +35,7 @@ describe('the health of a cluster, by @nestjs/terminus', () => {
 
   beforeAll(async () => {
     servers = await startServers();
-    const beanstalks = servers.beanstalkds.map(({ endpoint }) => endpoint);
-    const cluster = DqModule.forRoot({ beanstalks, redis: servers.redis.url, logger: quiet });
+    const cluster = DqModule.forRoot({ ...optionsOf(servers), logger: quiet });
     const mails = DqModule.forRoot({ name: 'mails', logger: quiet });
     @Module({
       imports: [cluster, mails, TerminusModule.forRoot({ logger: false })],

@@ -1,26 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, it } from '@jest/globals';
+import { describe, it } from '@jest/globals';
 import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import { eventually, nodeStats, type NodeStats } from 'test-servers';
 import { expectOnceEach, startOf, type Start } from '../support/jobs.js';
-import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+import { clusterSuite } from '../support/suite.js';
+import type { System } from '../support/system.js';
 
 /** One for control, and those that tubes share. */
 const QUIET = 5;
 /** Milliseconds. */
 const LIMIT = 120_000;
 
-let servers: Servers;
+const suite = clusterSuite();
 let system: System;
 
-beforeAll(async () => {
-  servers = await startServers();
-}, 120_000);
-
-afterEach(() => system?.stop());
-afterAll(() => servers.stop());
-
 const every = async (condition: (count: NodeStats) => boolean): Promise<boolean> =>
-  (await Promise.all(servers.beanstalkds.map(nodeStats))).every(condition);
+  (await Promise.all(suite.servers.beanstalkds.map(nodeStats))).every(condition);
 const COPIES = ['ready', 'reserved', 'delayed', 'buried'].map((kind) => `current-jobs-${kind}`);
 
 async function consume(tubes: readonly string[], starts: Start[]): Promise<void> {
@@ -37,7 +31,7 @@ describe('a process with many tubes', () => {
   it(
     'shares its connections between those that are quiet, and runs the jobs of all',
     async () => {
-      system = startSystem(servers);
+      system = suite.start();
       const starts: Start[] = [];
       const tubes = names(300, 'shared');
       await consume(tubes, starts);
@@ -59,8 +53,8 @@ describe('a process with many tubes', () => {
   it(
     'runs the jobs of 200 tubes from nodes that may have 60 files open',
     async () => {
-      await Promise.all(servers.beanstalkds.map((node) => node.limitOpenFiles(60)));
-      system = startSystem(servers);
+      await Promise.all(suite.servers.beanstalkds.map((node) => node.limitOpenFiles(60)));
+      system = suite.start();
       const starts: Start[] = [];
       const tubes = names(200, 'limited');
       await consume(tubes, starts);

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Inject, Injectable, Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import {
@@ -13,6 +13,7 @@ import {
   type DqError,
 } from 'nest-dq';
 import { eventually } from 'test-servers';
+import { closedAfterEach } from '../support/suite.js';
 
 const lines: string[] = [];
 const log = (message: string) => void lines.push(message);
@@ -41,11 +42,10 @@ class Both {
   }
 }
 
-const apps: TestingModule[] = [];
-afterEach(async () => {
+const apps = closedAfterEach<TestingModule>();
+beforeEach(() => {
   lines.length = 0;
-  await Promise.all(apps.splice(0).map((app) => app.close()));
-}, 30_000);
+});
 
 async function start(imports: DynamicModule[], ...providers: Provider[]): Promise<TestingModule> {
   const app = await Test.createTestingModule({ imports, providers }).compile();

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { afterEach, expect, it } from '@jest/globals';
 import { Injectable, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
@@ -12,7 +12,9 @@ import {
   type JobReceipt,
 } from 'nest-dq';
 import { eventually } from 'test-servers';
-import { startServers, type Servers } from '../support/system.js';
+import { CollectingLogger } from 'nest-dq/spec-support/collecting-logger.js';
+import { clusterSuite } from '../support/suite.js';
+import { optionsOf } from '../support/system.js';
 
 interface Order {
   id: string;
@@ -61,45 +63,24 @@ class Orders {
   }
 }
 
-/** Keeps what is logged. */
-class Log {
-  readonly lines: string[] = [];
-  log = (message: string) => void this.lines.push(message);
-  warn = this.log;
-  error = this.log;
-
-  about({ id }: JobReceipt): string[] {
-    return this.lines.filter((line) => line.includes(id));
-  }
-}
-
 interface App {
   readonly context: INestApplicationContext;
   readonly orders: Orders;
-  readonly log: Log;
+  readonly log: CollectingLogger;
 }
 
-let servers: Servers;
+const suite = clusterSuite();
 const apps: App[] = [];
 
-beforeAll(async () => {
-  servers = await startServers();
-}, 120_000);
 afterEach(async () => {
   for (const { orders } of apps) orders.finish();
   await Promise.all(apps.splice(0).map(({ context }) => context.close()));
 }, 30_000);
-afterAll(() => servers.stop());
 
 async function start(options: DqOptions = {}): Promise<App> {
-  const log = new Log();
+  const log = new CollectingLogger();
   const dq = DqModule.forRootAsync({
-    useFactory: () => ({
-      beanstalks: servers.beanstalkds.map(({ endpoint }) => endpoint),
-      redis: servers.redis.url,
-      logger: log,
-      ...options,
-    }),
+    useFactory: () => ({ ...optionsOf(suite.servers), logger: log, ...options }),
   });
   const module = class Shop {};
   const context = await NestFactory.createApplicationContext(
@@ -133,7 +114,7 @@ it('runs what is due now, at an instant and after a delay, once and not early', 
     payload: { id: 'now' },
     job: { attempt: 1, attempts: 10 },
   });
-  expect(log.lines).toEqual(['consumes order.cancel, order.discard, slow']);
+  expect(log.lines).toEqual([{ level: 'log', message: 'consumes order.cancel, order.discard, slow' }]);
 });
 
 it('does not run what was revoked', async () => {
@@ -155,7 +136,7 @@ it('tries again after the backoff, and logs each failure once, with one stack', 
   expect([first, second, third].map((run) => run?.job.attempt)).toEqual([1, 2, 3]);
   expect(second!.at - first!.at).toBeGreaterThanOrEqual(199); // two clocks, each in whole milliseconds
   expect(third!.job.fence).toBeGreaterThan(second!.job.fence);
-  expect(log.about(receipt)).toEqual([
+  expect(log.matching(new RegExp(receipt.id))).toEqual([
     expect.stringMatching(
       /of order\.cancel failed in attempt 1 of 10 and is tried again at .*: no database for 42\nError: .*\n +at /,
     ),
@@ -168,9 +149,9 @@ it('tries again after the backoff, and logs each failure once, with one stack', 
 it('makes a dead letter of what its handler discards', async () => {
   const { orders, log } = await start();
   const receipt = await orders.dq.now(OrderDiscard, { id: '42' });
-  await eventually('it is logged', () => log.about(receipt).length > 0);
+  await eventually('it is logged', () => log.matching(new RegExp(receipt.id)).length > 0);
   expect(orders.of(receipt)).toHaveLength(1);
-  expect(log.about(receipt)).toEqual([
+  expect(log.matching(new RegExp(receipt.id))).toEqual([
     `job ${receipt.id} of order.discard is a dead letter, because its handler discarded it: order 42 is gone`,
   ]);
   await expect(orders.dq.revoke(receipt)).resolves.toBe('dead');
@@ -208,19 +189,16 @@ it('gives a handler that is too long back to another process, and does not count
 
 it('tells of a node that goes away and comes back, and goes on without it', async () => {
   const { orders, log } = await start();
-  const [node] = servers.beanstalkds;
+  const [node] = suite.servers.beanstalkds;
+  const told = () => log.matching(new RegExp(`^${node!.endpoint} `));
   await orders.dq.now(OrderCancel, { id: 'before' });
   await eventually('it ran', () => orders.runs.length === 1);
   await node!.kill();
-  await eventually('the log tells', () =>
-    log.lines.some((line) => line.startsWith(`${node!.endpoint} is down`)),
-  );
+  await eventually('the log tells', () => / is down/.test(told()[0] ?? ''));
   const receipt = await orders.dq.now(OrderCancel, { id: 'without it' });
   expect(receipt.copies).toBe(2);
   await eventually('it ran', () => orders.of(receipt).length === 1);
   await node!.restart();
-  await eventually('the log tells', () =>
-    log.lines.some((line) => line === `${node!.endpoint} answers again`),
-  );
-  expect(log.lines.filter((line) => line.startsWith(node!.endpoint))).toHaveLength(2);
+  await eventually('the log tells', () => told()[1] === `${node!.endpoint} answers again`);
+  expect(told()).toHaveLength(2);
 });

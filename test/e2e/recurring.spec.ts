@@ -1,26 +1,22 @@
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { afterEach, expect, it } from '@jest/globals';
 import { Injectable, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DqModule, DqProducer, Recurring, type DelayedJob } from 'nest-dq';
 import { eventually } from 'test-servers';
-import { startServers, type Servers } from '../support/system.js';
+import { clusterSuite, closedAfterEach } from '../support/suite.js';
+import { optionsOf } from '../support/system.js';
 
 const PROCESSES = 10;
 const TICK = 'tick';
 
-let servers: Servers;
+const suite = clusterSuite();
 /** When each was due, in milliseconds since 1970. */
 const ticks: number[] = [];
-const apps: INestApplicationContext[] = [];
+const apps = closedAfterEach<INestApplicationContext>();
 
-beforeAll(async () => {
-  servers = await startServers();
-}, 120_000);
-afterEach(async () => {
-  await Promise.all(apps.splice(0).map((app) => app.close()));
+afterEach(() => {
   ticks.length = 0;
-}, 60_000);
-afterAll(() => servers.stop());
+});
 
 /** An application as its processes have it. */
 async function start(cron: string): Promise<INestApplicationContext> {
@@ -32,11 +28,7 @@ async function start(cron: string): Promise<INestApplicationContext> {
     }
   }
   const quiet = { log: () => undefined, warn: () => undefined, error: () => undefined };
-  const dq = DqModule.forRoot({
-    beanstalks: servers.beanstalkds.map(({ endpoint }) => endpoint),
-    redis: servers.redis.url,
-    logger: quiet,
-  });
+  const dq = DqModule.forRoot({ ...optionsOf(suite.servers), logger: quiet });
   const module = class Shop {};
   const app = await NestFactory.createApplicationContext(
     { module, imports: [dq], providers: [Ticking] },

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { Controller, Injectable, Post, type INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import { DelayedHandler, DqModule, DqProducer, type JobReceipt } from 'nest-dq';
 import type { LeftDeletions } from 'nest-dq/src/ledger/requests.js';
 import { eventually } from 'test-servers';
-import { startServers, type Servers } from '../support/system.js';
+import { clusterSuite } from '../support/suite.js';
+import { optionsOf } from '../support/system.js';
 
-let servers: Servers;
-beforeAll(async () => {
-  servers = await startServers();
-}, 60_000);
-afterAll(() => servers.stop());
+const suite = clusterSuite();
 
 @Injectable()
 class Slow {
@@ -37,11 +34,7 @@ class Orders {
 }
 
 async function start(): Promise<{ app: INestApplication; slow: Slow; dq: DqProducer; url: string }> {
-  const dq = DqModule.forRoot({
-    beanstalks: servers.beanstalkds.map(({ endpoint }) => endpoint),
-    redis: servers.redis.url,
-    drainLimit: '60s',
-  });
+  const dq = DqModule.forRoot({ ...optionsOf(suite.servers), drainLimit: '60s' });
   const module = { module: class App {}, imports: [dq], providers: [Slow], controllers: [Orders] };
   const app = await NestFactory.create(module, { logger: ['error'] });
   await app.listen(0, '127.0.0.1');
@@ -73,7 +66,7 @@ it('leaves to the other processes what was deleted in the last minute, which is 
   await eventually('it runs', () => one.slow.begun.length === 1);
   one.slow.finish();
   await one.app.close();
-  const redis = new Redis(servers.redis.url);
+  const redis = new Redis(suite.servers.redis.url);
   try {
     const left = await redis.zrange('{}::left', '0', '-1');
     const found = left.map((text) => JSON.parse(text) as LeftDeletions).find(({ ids }) => ids.includes(id));

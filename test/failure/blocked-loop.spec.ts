@@ -1,28 +1,26 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { stored } from 'nest-dq/spec-support/stored.js';
-import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import { eventually } from 'test-servers';
 import { isEmpty, record, schedule, type Start } from '../support/jobs.js';
+import { startProgram, type Program } from '../support/program.js';
 import { clusterSuite } from '../support/suite.js';
-import type { System } from '../support/system.js';
+import { optionsOf, type System } from '../support/system.js';
 
 /** Milliseconds. Longer than the least, so that a busy machine's threads get their turn within it. */
 const LEASE = 5_000;
-const PROGRAM = fileURLToPath(new URL('../support/blocking-process.mjs', import.meta.url));
 
 const suite = clusterSuite();
-const cleanups: (() => Promise<void>)[] = [];
 let tubes = 0;
+let folder: string;
 
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0)) await cleanup();
-}, 60_000);
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'blocking-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
 
 /** A process of the built library whose handlers block its event loop until `release`, and what it says. */
 class BlockingProcess {
@@ -30,39 +28,19 @@ class BlockingProcess {
   readonly ends: string[] = [];
   readonly warnings: string[] = [];
 
-  private constructor(
-    private readonly child: ChildProcess,
-    private readonly until: string,
-  ) {
-    createInterface(child.stdout!).on('line', (line) => {
+  private readonly until = join(folder, 'go-on');
+  private readonly program: Program;
+
+  constructor(tube: string, withoutLeaseThread = false) {
+    const { host, port } = suite.servers.redis;
+    const options = { ...optionsOf(suite.servers), redis: { host, port }, lease: LEASE };
+    const argument = JSON.stringify({ tube, options, until: this.until, withoutLeaseThread });
+    this.program = startProgram('support/blocking-process.mjs', argument, (line) => {
       const { start, end, warning } = JSON.parse(line) as { start?: Start; end?: string; warning?: string };
       if (start) this.starts.push(start);
       if (end) this.ends.push(end);
       if (warning) this.warnings.push(warning);
     });
-  }
-
-  static async start(tube: string, withoutLeaseThread = false): Promise<BlockingProcess> {
-    const { host, port } = suite.servers.redis;
-    const options = {
-      beanstalks: suite.servers.beanstalkds.map(({ endpoint }) => endpoint),
-      redis: { host, port },
-      lease: LEASE,
-    };
-    const folder = await mkdtemp(join(tmpdir(), 'blocking-'));
-    const until = join(folder, 'go-on');
-    const child = spawn(
-      process.execPath,
-      [PROGRAM, JSON.stringify({ tube, options, until, withoutLeaseThread })],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    );
-    cleanups.push(async () => {
-      child.kill('SIGKILL');
-      await rm(folder, { recursive: true });
-    });
-    return new BlockingProcess(child, until);
   }
 
   release(): Promise<void> {
@@ -71,11 +49,11 @@ class BlockingProcess {
 
   /** Stops it in its tracks, all of its threads. */
   freeze(): void {
-    this.child.kill('SIGSTOP');
+    this.program.child.kill('SIGSTOP');
   }
 
   thaw(): void {
-    this.child.kill('SIGCONT');
+    this.program.child.kill('SIGCONT');
   }
 
   get lostItsLease(): boolean {
@@ -100,7 +78,7 @@ async function blockedInAJob({
   const tube = `blocked-${tubes++}`;
   const others: Start[] = [];
   const other = suite.start({ lease: LEASE });
-  const blocked = await BlockingProcess.start(tube, withoutLeaseThread);
+  const blocked = new BlockingProcess(tube, withoutLeaseThread);
   const [receipt] = await schedule(other, tube, 1, () => Date.now());
   await eventually('it runs', () => blocked.starts.length === 1);
   if (freeze) blocked.freeze();

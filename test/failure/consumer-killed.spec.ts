@@ -1,46 +1,29 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
 import { isEmpty, record, schedule, type Start } from '../support/jobs.js';
+import { startProgram, type Program } from '../support/program.js';
 import { clusterSuite } from '../support/suite.js';
+import { optionsOf } from '../support/system.js';
 
 const LEASE = 3_000;
-const PROGRAM = fileURLToPath(new URL('../support/consumer-process.mjs', import.meta.url));
 
 const suite = clusterSuite();
-const children: ChildProcess[] = [];
-
-afterEach(async () => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
-}, 60_000);
 
 interface Taken extends Pick<Start, 'id' | 'attempt' | 'fence'> {
   readonly at: number;
 }
 
 /** A process of the built library whose handlers never end; notes what it takes. */
-function consumerProcess(tube: string, taken: Taken[]): ChildProcess {
-  const options = {
-    beanstalks: suite.servers.beanstalkds.map(({ endpoint }) => endpoint),
-    redis: suite.servers.redis.url,
-    lease: LEASE,
-  };
-  const child = spawn(process.execPath, [PROGRAM, JSON.stringify({ tube, options })], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  children.push(child);
-  createInterface(child.stdout!).on('line', (line) =>
+function consumerProcess(tube: string, taken: Taken[]): Program {
+  const options = { ...optionsOf(suite.servers), lease: LEASE };
+  return startProgram('support/consumer-process.mjs', JSON.stringify({ tube, options }), (line) =>
     taken.push({ ...(JSON.parse(line) as Taken), at: Date.now() }),
   );
-  return child;
 }
 
-async function killed(child: ChildProcess): Promise<void> {
-  const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+async function killed({ child, ended }: Program): Promise<void> {
   child.kill('SIGKILL');
-  await exit;
+  await ended;
 }
 
 describe('a consumer that is killed in its handlers', () => {

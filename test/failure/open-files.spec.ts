@@ -1,23 +1,20 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
 import { expectOnceEach, schedule, startOf, type Start } from '../support/jobs.js';
-import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+import { clusterSuite } from '../support/suite.js';
+import type { System } from '../support/system.js';
 
 /** Fewer than the files that a beanstalkd has open anyway: it takes no connection more. */
 const NONE = 4;
 const ENOUGH = 1_024;
 
-let servers: Servers;
+const suite = clusterSuite();
 let system: System;
 /** What was told of each node. */
 let troubles: Map<string, string[]>;
 
-beforeAll(async () => {
-  servers = await startServers();
-}, 120_000);
-
 beforeEach(async () => {
-  system = startSystem(servers);
+  system = suite.start();
   troubles = new Map();
   for (const node of system.nodes) {
     troubles.set(node.endpoint, []);
@@ -26,10 +23,7 @@ beforeEach(async () => {
   await eventually('all nodes are up', () => system.nodes.every(({ up }) => up));
 });
 
-afterEach(() => system.stop());
-afterAll(() => servers.stop());
-
-const limit = (count: number, nodes = servers.beanstalkds) =>
+const limit = (count: number, nodes = suite.servers.beanstalkds) =>
   Promise.all(nodes.map((node) => node.limitOpenFiles(count)));
 const status = async () => (await system.health.check()).dq.status;
 
@@ -67,7 +61,7 @@ describe('a node at its limit of open files', () => {
   }, 60_000);
 
   it('makes the health say so, and no more, while the others are enough', async () => {
-    const [full] = servers.beanstalkds;
+    const [full] = suite.servers.beanstalkds;
     await limit(NONE, [full!]);
     try {
       await system.consumer.consume('three', () => undefined);

@@ -14,6 +14,7 @@ import {
   type DqOptions,
 } from 'nest-dq';
 import { DqTestKit } from 'nest-dq/testing';
+import { closedAfterEach } from '../support/suite.js';
 
 const OrderCancel = defineTube<{ id: string }>('order.cancel');
 const Mail = defineTube<{ to: string }>('mail');
@@ -57,17 +58,14 @@ class Mails {
 }
 
 let kit: DqTestKit;
-const apps: TestingModule[] = [];
+const apps = closedAfterEach<TestingModule>();
 
 beforeEach(() => {
   Logger.overrideLogger(false);
   kit = new DqTestKit();
 });
 
-afterEach(async () => {
-  await Promise.all(apps.splice(0).map((app) => app.close()));
-  await kit.close();
-});
+afterEach(() => kit.close());
 
 async function start(metadata: ModuleMetadata): Promise<TestingModule> {
   const app = await kit.override(Test.createTestingModule(metadata)).compile();

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Injectable, Module, type DynamicModule, type LoggerService } from '@nestjs/common';
 import { ConfigModule, ConfigService, registerAs, type ConfigType } from '@nestjs/config';
 import { Test, type TestingModule } from '@nestjs/testing';
@@ -16,12 +16,10 @@ import {
 import type { ResolvedOptions } from 'nest-dq/src/nest/options.js';
 import type { DqRuntime } from 'nest-dq/src/nest/runtime.js';
 import { dqToken } from 'nest-dq/src/nest/tokens.js';
+import { closedAfterEach } from '../support/suite.js';
 
 const SERVERS = { BEANSTALKS: '10.0.0.1:11300,10.0.0.2:11300,10.0.0.3:11300', REDIS_URL: 'redis://10.0.0.9' };
-const apps: TestingModule[] = [];
-afterEach(async () => {
-  await Promise.all(apps.splice(0).map((app) => app.close()));
-});
+const apps = closedAfterEach<TestingModule>();
 
 /** Made, and not started: nothing connects. */
 async function compile(imports: unknown[], cluster?: string): Promise<ResolvedOptions> {

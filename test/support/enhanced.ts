@@ -1,8 +1,8 @@
-import { afterEach } from '@jest/globals';
 import type { Abstract, INestApplication, ModuleMetadata, Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { DqDeadLetters, DqModule, DqProducer, type DeadLetter } from 'nest-dq';
 import { eventually } from 'test-servers';
+import { closedAfterEach } from './suite.js';
 
 /** An application with a web server, whose jobs are tried once. */
 export class EnhancedApp {
@@ -69,10 +69,7 @@ export function enhancedApps(): (
   metadata: ModuleMetadata,
   before?: (app: INestApplication) => void,
 ) => Promise<EnhancedApp> {
-  const apps: EnhancedApp[] = [];
-  afterEach(async () => {
-    await Promise.all(apps.splice(0).map((app) => app.close()));
-  }, 30_000);
+  const apps = closedAfterEach<EnhancedApp>();
   return (metadata, before) => {
     const app = new EnhancedApp();
     apps.push(app);

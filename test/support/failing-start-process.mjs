@@ -6,9 +6,8 @@ import { NestFactory } from '@nestjs/core';
 import { DelayedHandler, DqModule } from 'nest-dq';
 import { EmbeddedNode } from 'nest-dq/embedded';
 
-const [fault, dir, beanstalks, redis] = process.argv.slice(2);
+const [fault, dir, servers] = process.argv.slice(2);
 const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
-const servers = { beanstalks: beanstalks.split(','), redis };
 
 function handlerOf(...tubes) {
   class Handlers {
@@ -33,7 +32,7 @@ const ticking = {
 
 /** What is imported and provided. The folder is opened, or would be, in each. */
 const folder = (options = {}) => DqModule.forRoot({ embedded: { dir }, ...options });
-const second = (options = {}) => DqModule.forRoot({ name: 'second', ...servers, ...options });
+const second = (options = {}) => DqModule.forRoot({ name: 'second', ...JSON.parse(servers), ...options });
 const faults = {
   'a provider': () => [[folder(), second()], [{ provide: 'broken', useFactory: throwing('a provider') }]],
   'wrong options': () => [[folder(), second({ lease: '1s' })], []],
