@@ -40,11 +40,13 @@ export async function packLibrary(folder: string): Promise<string> {
   return join(folder, filename);
 }
 
-/** Writes an application's sources and settings into an empty folder. `packageJson` is added to its own. */
+/**
+ * Writes an application's sources and settings into an empty folder. Files that are added are compiled, too. `packageJson` is
+ * added to its own.
+ */
 export async function writeApp(folder: string, shape: Shape, packageJson: object = {}): Promise<void> {
   const { format, platform, resolution } = shape;
-  const files = ['app.ts', `${platform}.ts`];
-  for (const name of files) {
+  for (const name of ['app.ts', `${platform}.ts`]) {
     await cp(join(TEMPLATE, name), join(folder, name));
   }
   const compilerOptions = {
@@ -58,7 +60,7 @@ export async function writeApp(folder: string, shape: Shape, packageJson: object
     experimentalDecorators: true,
     emitDecoratorMetadata: true,
   };
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }, null, 2));
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }, null, 2));
   const manifest = { private: true, type: format, ...packageJson };
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
 }

@@ -89,12 +89,24 @@ it('the packed library runs in an application outside of the workspace, drains o
   await second.ended;
 }, 120_000);
 
-it('the first code of the README runs as it stands, with nothing but the package', async () => {
+it('the code of the README compiles, as do whole files in other pages, and the first runs as it stands', async () => {
   const readme = join(folder, 'readme');
   await mkdir(readme);
   await writeApp(readme, SHAPE);
-  const [code] = blocksOf(await readFile(join(installed, 'README.md'), 'utf8'));
-  await writeFile(join(readme, 'context.ts'), code!);
+  const codeIn = async (page: string) => blocksOf(await readFile(join(installed, page), 'utf8'));
+  const write = (name: string, code: string) => writeFile(join(readme, name), code);
+  const [program, ...pieces] = await codeIn('README.md');
+  await write('context.ts', program!);
+  const method = `async paid(id: string) {\n${pieces.join('')}}\n\n`;
+  await write('app.ts', program!.replace('@DelayedHandler', `${method}  @DelayedHandler`));
+  await write(
+    'order.repo.ts',
+    'export declare class OrderRepo { cancelIfUnpaid(id: string, fence: number): Promise<void> }',
+  );
+  for (const page of ['scheduling', 'embedded']) {
+    const [file] = (await codeIn(`docs/${page}.md`)).filter((code) => code.startsWith('import'));
+    await write(`${page}.ts`, file!);
+  }
   await compileApp(readme, join(ROOT, 'node_modules'));
   const app = new RunningApp(readme, SHAPE, { env: { PORT: '0' } });
   apps.push(app);
