@@ -1,6 +1,4 @@
-import { connect } from 'node:net';
 import { resolve } from 'node:path';
-import type { Dial } from '../cluster/node-link.js';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { DqError } from '../errors.js';
 import type { RedisSource } from '../ledger/redis/connection.js';
@@ -128,10 +126,6 @@ export function parseEndpoint(text: string): Endpoint | undefined {
   const host = v6 ?? name;
   if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
   return { text, host, port: Number(port) };
-}
-
-export function dialTcp({ host, port }: Endpoint): Dial {
-  return () => connect({ host, port, noDelay: true });
 }
 
 /** What is wrong with the text `redis`, as the error says it; undefined if it is the URL of a Redis. */

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { Disk } from '../disk/disk.js';
@@ -7,7 +8,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import { RedisLedger } from '../ledger/redis/redis-ledger.js';
 import { systemClock, type Clock } from '../time/clock.js';
-import { dialTcp, type Servers } from './backend-options.js';
+import type { Servers } from './backend-options.js';
 import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.js';
 
 /** The nodes and the ledger of a cluster, as one application reaches them. */
@@ -46,7 +47,9 @@ export const realEnvironment: Environment = {
 };
 
 function onServers({ beanstalks, redis }: Servers, settings: ResolvedOptions, clock: Clock): Backend {
-  const nodes = beanstalks.map((endpoint) => new ClusterNode(endpoint.text, dialTcp(endpoint), clock));
+  const nodes = beanstalks.map(
+    ({ text, host, port }) => new ClusterNode(text, () => connect({ host, port, noDelay: true }), clock),
+  );
   const { prefix } = settings;
   const warn = (message: string) => void settings.logger.warn(message);
   const ledger = new RedisLedger({ redis, settings, prefix, clock, warn, startLeaseWorker });

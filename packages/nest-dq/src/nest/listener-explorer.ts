@@ -1,8 +1,7 @@
 import type { DiscoveryService } from '@nestjs/core';
 import { DqError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
-import type { DqEventName } from '../events/events.js';
-import { MarkedMethods, type ClusterNames, type FoundMethod, type NestModule } from './found-methods.js';
+import { MarkedMethods, type ClusterNames, type NestModule } from './found-methods.js';
 import { listenerMarks, type ListenerMark } from './on-dq.js';
 import { asConfigError } from './option-checks.js';
 
@@ -25,21 +24,17 @@ export class ListenerExplorer {
    * `DQ_CONFIG`: an unknown event, a cluster that no module registers, or a listener without a single instance to call.
    */
   attach(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): void {
-    for (const [found, { event }] of this.methods.find(clusters, modules)) this.listen(event, found);
-  }
-
-  private listen(event: DqEventName, { wrapper, instance, key, name }: FoundMethod): void {
-    if (!wrapper.isDependencyTreeStatic() || wrapper.isTransient) {
-      throw new DqError(
-        'DQ_CONFIG',
-        `${name} listens to events, but its class is request-scoped, transient, or depends on something that is: ` +
-          'expected a singleton, as an event belongs to no request',
-      );
-    }
-    const methods = instance as Listeners;
-    asConfigError(`${name}: `, () => {
+    for (const [{ wrapper, instance, key, name }, { event }] of this.methods.find(clusters, modules)) {
+      if (!wrapper.isDependencyTreeStatic() || wrapper.isTransient) {
+        throw new DqError(
+          'DQ_CONFIG',
+          `${name} listens to events, but its class is request-scoped, transient, or depends on something that is: ` +
+            'expected a singleton, as an event belongs to no request',
+        );
+      }
       // Looked up at each event, so that a method that is replaced later, such as by a spy, is called.
-      this.events.listen(event, (told) => methods[key]!(told), name);
-    });
+      const listener = (told: unknown) => (instance as Listeners)[key]!(told);
+      asConfigError(`${name}: `, () => this.events.listen(event, listener, name));
+    }
   }
 }

@@ -1,11 +1,11 @@
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster, type ClusterSettings } from '../cluster/cluster.js';
 import { unwrap } from '../copies/formats/unwrap.js';
-import type { CopyHeader, Envelope } from '../copies/header.js';
+import type { CopyHeader } from '../copies/header.js';
 import { decodePayload } from '../copies/payload.js';
 import type { JobOptions } from '../api/job.js';
 import { PRIORITIES } from '../api/job-options.js';
-import { storedTube, type StoredTube } from '../api/tube.js';
+import { storedTube } from '../api/tube.js';
 import type { LedgerSettings } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import type { Clock } from '../time/clock.js';
@@ -27,10 +27,6 @@ export interface ScheduledJob<P = unknown> {
   readonly options: JobOptions;
 }
 
-export interface KitClusterSettings extends LedgerSettings {
-  readonly prefix: string;
-}
-
 /** Stands for the servers of one cluster. All applications under the kit share it, as far as their cluster has its name. */
 export class KitCluster {
   readonly nodes: readonly KitNode[];
@@ -38,7 +34,7 @@ export class KitCluster {
 
   constructor(
     count: number,
-    readonly settings: KitClusterSettings,
+    readonly settings: LedgerSettings & { readonly prefix: string },
     clock: Clock,
   ) {
     this.nodes = Array.from({ length: count }, () => new KitNode(clock));
@@ -63,7 +59,10 @@ export class KitCluster {
     const storedAs = storedTube(tube, this.settings.prefix);
     const ledger = this.ledger.tube(storedAs);
     const waiting = new Map<string, ScheduledJob>();
-    for (const { header, content } of this.envelopes(storedAs)) {
+    for (const body of this.nodes.flatMap(({ node }) => node.bodies(storedAs))) {
+      const envelope = unwrap(body);
+      if (typeof envelope === 'string') continue;
+      const { header, content } = envelope;
       const { id, generation, key, due } = header;
       const known = ledger.look(id);
       if (known && (known.state !== 'waiting' || known.generation !== generation)) continue;
@@ -83,10 +82,6 @@ export class KitCluster {
     for (const { node } of this.nodes) node.close();
   }
 
-  private envelopes(storedAs: StoredTube): Envelope[] {
-    const bodies = this.nodes.flatMap(({ node }) => node.bodies(storedAs));
-    return bodies.map(unwrap).filter((envelope) => typeof envelope !== 'string');
-  }
 }
 
 function optionsOf({ key, priority, attempts, backoff, headers }: CopyHeader): JobOptions {
