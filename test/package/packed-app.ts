@@ -60,7 +60,10 @@ export async function writeApp(folder: string, shape: Shape, packageJson: object
     experimentalDecorators: true,
     emitDecoratorMetadata: true,
   };
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }, null, 2));
+  await writeFile(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['*.ts'] }, null, 2),
+  );
   const manifest = { private: true, type: format, ...packageJson };
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
 }

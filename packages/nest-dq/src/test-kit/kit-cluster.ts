@@ -81,7 +81,6 @@ export class KitCluster {
   close(): void {
     for (const { node } of this.nodes) node.close();
   }
-
 }
 
 function optionsOf({ key, priority, attempts, backoff, headers }: CopyHeader): JobOptions {
