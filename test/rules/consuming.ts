@@ -197,7 +197,7 @@ export const CONSUMING: readonly Rule[] = [
       ...unit(
         'consumer/ledger-gate.spec.ts',
         'is open between short absences, however many, and spares what ended since the first',
-        ['consumer/ledger-gate.ts', 'this.troubledFrom ??= heardAt;', 'this.troubledFrom = heardAt;'],
+        ['consumer/ledger-gate.ts', 'this.sparedFrom ??= heardAt;', 'this.sparedFrom = heardAt;'],
       ),
       ...contract(
         'ledger-claims.spec.ts',

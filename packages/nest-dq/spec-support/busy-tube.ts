@@ -1,3 +1,4 @@
+import { afterEach, beforeEach, expect } from '@jest/globals';
 import type { Duplex } from 'node:stream';
 import { Connection, type PutReply, type Stats } from '../src/beanstalk/connection.js';
 import { ClusterNode } from '../src/cluster/cluster-node.js';
@@ -172,4 +173,18 @@ export class BusyTube {
   private send(body: Buffer, ttr: number): Promise<PutReply> {
     return this.other().ask((done) => this.other().put(TUBE, [body], { priority: 1, delay: 0, ttr }, done));
   }
+}
+
+/** That of the test that runs, if its spec has called `busyTubeInEachTest`. */
+export let world: BusyTube;
+
+/** Gives each test a busy tube of its own, and looks that none of its lanes waits with copies in hand. */
+export function busyTubeInEachTest(): void {
+  beforeEach(() => {
+    world = new BusyTube();
+  });
+  afterEach(async () => {
+    await world.close();
+    expect(world.broken).toEqual([]);
+  });
 }

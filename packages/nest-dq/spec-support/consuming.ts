@@ -1,3 +1,4 @@
+import { afterEach, beforeEach } from '@jest/globals';
 import { Connection, type Stats } from '../src/beanstalk/connection.js';
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { Cluster } from '../src/cluster/cluster.js';
@@ -110,6 +111,22 @@ export class Consuming {
     }
     return all;
   }
+}
+
+/** Those of the test that runs, if its spec has called `consumingInEachTest`. */
+export let world: Consuming;
+export let clock: VirtualClock;
+
+/** Gives each test a world of its own. To be called once in a spec. */
+export function consumingInEachTest(): void {
+  beforeEach(() => openWorld());
+  afterEach(() => world.close());
+}
+
+export async function openWorld(lease?: number): Promise<void> {
+  world = new Consuming(lease);
+  ({ clock } = world);
+  await world.settle();
 }
 
 /** One process, which may consume the tube. */

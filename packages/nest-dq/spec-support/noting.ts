@@ -24,6 +24,12 @@ export function noting(
   };
 }
 
+/** The outcome of the first run; the others are done. */
+export const once =
+  (outcome: unknown) =>
+  (run: number): unknown =>
+    run === 1 ? outcome : undefined;
+
 export const byIndex = (a: Place, b: Place): number => a.index - b.index;
 
 /** Where the copies are that a ref names, in their order. */

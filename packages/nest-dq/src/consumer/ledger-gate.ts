@@ -14,11 +14,17 @@ export type GateChange = 'open' | 'suspended' | 'back';
 
 /** Decides whether this process may reserve and claim: the ledger may answer, be away, or be just back. */
 export class LedgerGate {
+  /** This process must hold nothing that is not claimed. */
+  suspended = false;
+  /**
+   * Set until all other processes have told what they still run. Leases that ended since this ledger time may have ended
+   * only because their processes were cut off. Jobs that nobody ever ran can be claimed all the time, however often the
+   * ledger comes and goes.
+   */
+  sparedFrom: number | undefined;
   private begun = false;
-  private isSuspended = false;
   /** The ledger may have forgotten runs that go on: nothing is claimed until it was told of them again. */
   private recovering = false;
-  private troubledFrom: number | undefined;
   private awayTimer: Timer | undefined;
   private backTimer: Timer | undefined;
   private stopListening: (() => void) | undefined;
@@ -31,21 +37,7 @@ export class LedgerGate {
 
   /** This process may reserve and claim. */
   get open(): boolean {
-    return this.begun && !this.isSuspended && !this.recovering && !this.ledger.away;
-  }
-
-  /** This process must hold nothing that is not claimed. */
-  get suspended(): boolean {
-    return this.isSuspended;
-  }
-
-  /**
-   * Set until all other processes have told what they still run. Leases that ended since this ledger time may have ended
-   * only because their processes were cut off. Jobs that nobody ever ran can be claimed all the time, however often the
-   * ledger comes and goes.
-   */
-  get sparedFrom(): number | undefined {
-    return this.troubledFrom;
+    return this.begun && !this.suspended && !this.recovering && !this.ledger.away;
   }
 
   start(): void {
@@ -63,7 +55,7 @@ export class LedgerGate {
   /** Sends no more events. Idempotent, also before `start`. */
   close(): void {
     this.begun = true;
-    this.isSuspended = true;
+    this.suspended = true;
     this.stopListening?.();
     this.awayTimer?.cancel();
     this.backTimer?.cancel();
@@ -76,11 +68,11 @@ export class LedgerGate {
   }
 
   private away(heardAt: number): void {
-    this.troubledFrom ??= heardAt;
+    this.sparedFrom ??= heardAt;
     this.backTimer?.cancel();
     this.backTimer = undefined;
     this.awayTimer ??= this.clock.after(AWAY_LIMIT, () => {
-      this.isSuspended = true;
+      this.suspended = true;
       this.changed('suspended');
     });
   }
@@ -96,14 +88,14 @@ export class LedgerGate {
 
   private calm(): void {
     this.backTimer = undefined;
-    this.troubledFrom = undefined;
+    this.sparedFrom = undefined;
     if (!this.recovering) return;
     this.recovering = false;
     this.resume();
   }
 
   private resume(): void {
-    this.isSuspended = false;
+    this.suspended = false;
     if (this.begun) this.changed('open');
     else this.begin();
   }

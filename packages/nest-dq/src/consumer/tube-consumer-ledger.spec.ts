@@ -1,21 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { DqError } from '../errors.js';
 import { Discard, type DelayedJob } from '../api/job.js';
-import { Consuming, NONE, forEver } from '../../spec-support/consuming.js';
-import type { VirtualClock } from '../test-kit/virtual-clock.js';
+import { NONE, clock, consumingInEachTest, forEver, world } from '../../spec-support/consuming.js';
 
 const LEASE = 15_000;
 
-let world: Consuming;
-let clock: VirtualClock;
-
-beforeEach(async () => {
-  world = new Consuming();
-  clock = world.clock;
-  await world.settle();
-});
-
-afterEach(() => world.close());
+consumingInEachTest();
 
 const count = (texts: readonly string[], text: string) => texts.filter((each) => each === text).length;
 

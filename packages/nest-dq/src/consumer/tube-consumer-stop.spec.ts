@@ -1,20 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { DqError } from '../errors.js';
 import { Again, type DelayedJob } from '../api/job.js';
-import { Consuming, NONE, forEver } from '../../spec-support/consuming.js';
+import { NONE, clock, consumingInEachTest, forEver, world } from '../../spec-support/consuming.js';
 import { noting, type Seen } from '../../spec-support/noting.js';
-import type { VirtualClock } from '../test-kit/virtual-clock.js';
 
-let world: Consuming;
-let clock: VirtualClock;
-
-beforeEach(async () => {
-  world = new Consuming();
-  clock = world.clock;
-  await world.settle();
-});
-
-afterEach(() => world.close());
+consumingInEachTest();
 
 describe('TubeConsumer, when it is stopped', () => {
   it('lets a handler end, takes its outcome, and is done as soon as that is', async () => {

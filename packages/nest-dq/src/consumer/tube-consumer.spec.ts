@@ -1,23 +1,20 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { JobEnvelope } from '../copies/formats/dq1.js';
 import { Discard } from '../api/job.js';
 import { copyBody } from '../../spec-support/copy-body.js';
-import { BACKUP_DELAY, Consuming, NONE, forEver } from '../../spec-support/consuming.js';
-import type { VirtualClock } from '../test-kit/virtual-clock.js';
+import {
+  BACKUP_DELAY,
+  NONE,
+  clock,
+  consumingInEachTest,
+  forEver,
+  world,
+} from '../../spec-support/consuming.js';
 
 const LEASE = 15_000;
 
 describe('TubeConsumer', () => {
-  let world: Consuming;
-  let clock: VirtualClock;
-
-  beforeEach(async () => {
-    world = new Consuming(LEASE);
-    clock = world.clock;
-    await world.settle();
-  });
-
-  afterEach(() => world.close());
+  consumingInEachTest();
 
   const count = (texts: readonly string[], text: string) => texts.filter((each) => each === text).length;
 

@@ -124,7 +124,7 @@ describe('ClaimQueue', () => {
     ledger.away = true;
     const [first, second, lost] = [waiting({ due: T }), waiting({ due: T + 2_000 }), waiting({ due: T })];
     queue.claim();
-    lane.release(lost, 0, 0);
+    lane.release(lost, 0);
     await ledger.claims[0]!.fail();
     expect([context.budget.claiming, queue.due]).toEqual([0, 2]);
     queue.claim();

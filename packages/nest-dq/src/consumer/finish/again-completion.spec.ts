@@ -1,20 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Again, type JobReceipt } from '../../api/job.js';
 import type { CompleteRequest } from '../../ledger/requests.js';
-import { Consuming, NONE, type ConsumingProcess } from '../../../spec-support/consuming.js';
-import { noting, type Seen } from '../../../spec-support/noting.js';
-import type { VirtualClock } from '../../test-kit/virtual-clock.js';
+import {
+  NONE,
+  clock,
+  consumingInEachTest,
+  world,
+  type ConsumingProcess,
+} from '../../../spec-support/consuming.js';
+import { noting, once, type Seen } from '../../../spec-support/noting.js';
 
-let world: Consuming;
-let clock: VirtualClock;
-
-beforeEach(async () => {
-  world = new Consuming();
-  clock = world.clock;
-  await world.settle();
-});
-
-afterEach(() => world.close());
+consumingInEachTest();
 
 /** Replaces a process's calls of `complete` with the outcome `again`. */
 function onAgain(
@@ -31,11 +27,6 @@ function onAgain(
 }
 
 describe('The completion of an Again', () => {
-  const once =
-    (outcome: unknown) =>
-    (run: number): unknown =>
-      run === 1 ? outcome : undefined;
-
   it('at once is at once, although this process still ends the run when the new copies surface', async () => {
     const runs: Seen[] = [];
     const worker = world.process();

@@ -1,20 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { parseLocation } from '../../copies/location.js';
 import { Again } from '../../api/job.js';
-import { Consuming, NONE } from '../../../spec-support/consuming.js';
+import { NONE, clock, consumingInEachTest, world } from '../../../spec-support/consuming.js';
 import { noting, placesOf, type Seen } from '../../../spec-support/noting.js';
-import type { VirtualClock } from '../../test-kit/virtual-clock.js';
 
-let world: Consuming;
-let clock: VirtualClock;
-
-beforeEach(async () => {
-  world = new Consuming();
-  clock = world.clock;
-  await world.settle();
-});
-
-afterEach(() => world.close());
+consumingInEachTest();
 
 describe('Again, where too few nodes can store it', () => {
   /** But for the one that has the copy in hand. */

@@ -1,27 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { parseRef } from '../../copies/job-ref.js';
 import { Again, type JobReceipt } from '../../api/job.js';
-import { Consuming, NONE } from '../../../spec-support/consuming.js';
-import { noting, type Seen } from '../../../spec-support/noting.js';
-import type { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { NONE, clock, consumingInEachTest, world } from '../../../spec-support/consuming.js';
+import { noting, once, type Seen } from '../../../spec-support/noting.js';
 
-let world: Consuming;
-let clock: VirtualClock;
-
-beforeEach(async () => {
-  world = new Consuming();
-  clock = world.clock;
-  await world.settle();
-});
-
-afterEach(() => world.close());
+consumingInEachTest();
 
 describe('Again', () => {
-  const once =
-    (outcome: unknown) =>
-    (run: number): unknown =>
-      run === 1 ? outcome : undefined;
-
   it.each([
     ['plain', undefined],
     ['keyed', 'user 5'],

@@ -17,7 +17,8 @@ interface Deletion {
  * The first deletions are sent in the same turn. While more jobs end, those of each interval are sent together.
  */
 export class CopyDeleter {
-  private open = 0;
+  /** Jobs whose deletions have no answer. */
+  size = 0;
   private gathered: Deletion[] = [];
   private gathers = false;
   private gathersSoon = false;
@@ -28,14 +29,9 @@ export class CopyDeleter {
     private readonly answered: () => void,
   ) {}
 
-  /** Jobs whose deletions have no answer. */
-  get size(): number {
-    return this.open;
-  }
-
   /** `siblings` false: only the copy in hand, as when the process that ended the job dealt with the others. */
   delete(delivery: Delivery, siblings: boolean): void {
-    this.open++;
+    this.size++;
     const deletion = { delivery, siblings };
     if (this.gathers) {
       this.gathered.push(deletion);
@@ -52,9 +48,9 @@ export class CopyDeleter {
 
   /** The same for a generation that was stored and does not count. */
   deleteVoid(job: JobGeneration, places: readonly Place[]): void {
-    this.open++;
+    this.size++;
     void deleteCopies(this.context, this.context.storedAs, job, places).then(() => {
-      this.open--;
+      this.size--;
       this.answered();
     });
   }
@@ -79,7 +75,7 @@ export class CopyDeleter {
     const answered = (copy: DeletedCopy | undefined) => {
       if (copy) copies.push(copy);
       if (--left > 0) return;
-      this.open--;
+      this.size--;
       const { id, generation } = header;
       settleQueue.add({ tube, id, generation, copies, unknown: delivery.unknown });
       this.answered();

@@ -1,23 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { JobEnvelope } from '../../copies/formats/dq1.js';
 import type { Place } from '../../copies/location.js';
 import { Again, Discard, type HandlerMethod } from '../../api/job.js';
 import type { Letter } from '../../ledger/requests.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
-import { Consuming, NONE, forEver } from '../../../spec-support/consuming.js';
+import { NONE, clock, consumingInEachTest, forEver, world } from '../../../spec-support/consuming.js';
 import { byIndex, placesOf } from '../../../spec-support/noting.js';
-import type { VirtualClock } from '../../test-kit/virtual-clock.js';
 
-let world: Consuming;
-let clock: VirtualClock;
-
-beforeEach(async () => {
-  world = new Consuming();
-  clock = world.clock;
-  await world.settle();
-});
-
-afterEach(() => world.close());
+consumingInEachTest();
 
 describe('a dead letter', () => {
   async function letters(): Promise<readonly Letter[]> {

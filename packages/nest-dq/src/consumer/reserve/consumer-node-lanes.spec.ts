@@ -1,19 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { JobEnvelope } from '../../copies/formats/dq1.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
-import { BusyTube, type Wire } from '../../../spec-support/busy-tube.js';
+import { busyTubeInEachTest, world, type Wire } from '../../../spec-support/busy-tube.js';
 
 describe('The lanes of a busy tube', () => {
-  let world: BusyTube;
-
-  beforeEach(() => {
-    world = new BusyTube();
-  });
-
-  afterEach(async () => {
-    await world.close();
-    expect(world.broken).toEqual([]);
-  });
+  busyTubeInEachTest();
 
   it('keeps what the waiting lane got while another lane can wait', async () => {
     await world.start();

@@ -1,20 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ClusterNode } from '../../cluster/cluster-node.js';
 import { InProcessNode } from '../../embedded/in-process-node.js';
 import { ScriptedNode, type Arrived } from '../../../spec-support/scripted-node.js';
-import { BusyTube, type Wire } from '../../../spec-support/busy-tube.js';
+import { busyTubeInEachTest, world, type Wire } from '../../../spec-support/busy-tube.js';
 
 describe('ConsumerNode, when its node or its lanes fail', () => {
-  let world: BusyTube;
-
-  beforeEach(() => {
-    world = new BusyTube();
-  });
-
-  afterEach(async () => {
-    await world.close();
-    expect(world.broken).toEqual([]);
-  });
+  busyTubeInEachTest();
 
   it('reserves nothing on a connection that may not watch its tube, says so, and tries another', async () => {
     const scripted = new ScriptedNode(world.clock);

@@ -1,18 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Stats } from '../../beanstalk/connection.js';
-import { BusyTube } from '../../../spec-support/busy-tube.js';
+import { busyTubeInEachTest, world } from '../../../spec-support/busy-tube.js';
 
 describe('ConsumerNode, while its tube is busy', () => {
-  let world: BusyTube;
-
-  beforeEach(() => {
-    world = new BusyTube();
-  });
-
-  afterEach(async () => {
-    await world.close();
-    expect(world.broken).toEqual([]);
-  });
+  busyTubeInEachTest();
 
   it('has exactly one lane on an empty node, and it waits', async () => {
     await world.start();

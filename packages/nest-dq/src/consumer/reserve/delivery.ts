@@ -15,8 +15,8 @@ export interface Holder {
   readonly instance: string;
   holds(delivery: Delivery): boolean;
   /** `delay` in whole seconds. */
-  release(delivery: Delivery, priority: number, delay: number): void;
-  bury(delivery: Delivery, priority: number): void;
+  release(delivery: Delivery, delay: number): void;
+  bury(delivery: Delivery): void;
   /** True when the server said DELETED. */
   delete(delivery: Delivery, done: (deleted: boolean) => void): void;
 }
@@ -117,12 +117,12 @@ export class Delivery {
 
   /** Releases the copy for any process, after so many whole seconds. Does nothing when it is not held. */
   release(delay: number): void {
-    this.lane.release(this, this.priority, delay);
+    this.lane.release(this, delay);
   }
 
   /** Buries the copy: nobody reserves it until a person has looked at it. Does nothing when it is not held. */
   bury(): void {
-    this.lane.bury(this, this.priority);
+    this.lane.bury(this);
   }
 
   private get unfolded(): Envelope {

@@ -74,7 +74,7 @@ describe('Lane', () => {
     expect([lane.idle, lane.waiting]).toEqual([true, false]);
     const delivery = heldDelivery(lane);
     expect(lane.idle).toBe(false);
-    lane.release(delivery, 0, 1);
+    lane.release(delivery, 1);
     expect(lane.idle).toBe(true);
     connection.closed = true;
     expect(lane.idle).toBe(false);
@@ -119,9 +119,9 @@ describe('Lane', () => {
   it('says nothing about a copy that it does not hold', () => {
     const { lane, said } = recordingLane();
     const delivery = heldDelivery(lane);
-    lane.release(delivery, 0, 3);
-    lane.release(delivery, 0, 3);
-    lane.bury(delivery, 0);
+    lane.release(delivery, 3);
+    lane.release(delivery, 3);
+    lane.bury(delivery);
     expect(said).toEqual([`release ${delivery.copyId} pri 3`]);
     expect(delivery.held).toBe(false);
   });
@@ -129,9 +129,9 @@ describe('Lane', () => {
   it('does not take a new delivery of a copy for the old one', () => {
     const { lane, said } = recordingLane();
     const old = heldDelivery(lane, { copyId: '1' });
-    lane.release(old, 0, 0);
+    lane.release(old, 0);
     const again = heldDelivery(lane, { copyId: '1' });
-    lane.bury(old, 0);
+    lane.bury(old);
     expect(said).toEqual(['release 1 pri 0']);
     expect([old.held, again.held]).toEqual([false, true]);
   });
@@ -140,8 +140,8 @@ describe('Lane', () => {
     let freed = 0;
     const { lane } = recordingLane({ freed: () => freed++ });
     const [a, b, c] = [heldDelivery(lane), heldDelivery(lane), heldDelivery(lane)];
-    lane.release(a, 0, 0);
-    lane.bury(b, 0);
+    lane.release(a, 0);
+    lane.bury(b);
     expect(freed).toBe(0);
     lane.delete(c, () => undefined);
     expect(freed).toBe(1);
@@ -160,7 +160,7 @@ describe('Lane', () => {
   it('tells of a release that the server could only bury', () => {
     const buried: string[] = [];
     const { lane, connection } = recordingLane({ releaseBuried: (copyId) => buried.push(copyId) });
-    lane.release(heldDelivery(lane, { copyId: '9' }), 0, 5);
+    lane.release(heldDelivery(lane, { copyId: '9' }), 5);
     connection.answer('BURIED');
     expect(buried).toEqual(['9']);
   });
@@ -187,7 +187,7 @@ describe('Lane', () => {
 
     it('releases copies in batches that double, each once the one before was taken', () => {
       const { lane, connection, said, hold } = setup();
-      for (const delivery of hold(12)) lane.release(delivery, 0, 3);
+      for (const delivery of hold(12)) lane.release(delivery, 3);
       const batches = [said.length];
       while (connection.unanswered > 0) {
         const before = said.length;
@@ -201,17 +201,17 @@ describe('Lane', () => {
     it('begins with one again when it holds nothing any more', () => {
       const { lane, connection, said, hold } = setup();
       const copies = hold(5);
-      for (const delivery of copies.splice(0, 3)) lane.release(delivery, 0, 3);
+      for (const delivery of copies.splice(0, 3)) lane.release(delivery, 3);
       for (let i = 0; i < 3; i++) connection.answer('RELEASED');
-      for (const delivery of copies) lane.release(delivery, 0, 3);
+      for (const delivery of copies) lane.release(delivery, 3);
       expect(said).toHaveLength(4);
     });
 
     it.each(['release', 'bury'] as const)('loses one by a %s at most, and holds the others', (verb) => {
       const { lane, connection, said, hold, refusals, postponed } = setup();
       for (const delivery of hold(3)) {
-        if (verb === 'bury') lane.bury(delivery, 0);
-        else lane.release(delivery, 0, 3);
+        if (verb === 'bury') lane.bury(delivery);
+        else lane.release(delivery, 3);
       }
       connection.answer(refusal);
       expect(said).toHaveLength(1);
@@ -226,7 +226,7 @@ describe('Lane', () => {
 
     it('releases at once without a delay, which needs no log', () => {
       const { lane, said, hold, postponed } = setup({ yet: true });
-      for (const delivery of hold(2)) lane.release(delivery, 0, 0);
+      for (const delivery of hold(2)) lane.release(delivery, 0);
       lane.releaseReserved('9', 0, 1, () => undefined);
       expect(said).toEqual(['release 0 pri 0', 'release 1 pri 0', 'release 9 pri 0']);
       expect(postponed).toEqual([]);
@@ -235,7 +235,7 @@ describe('Lane', () => {
     it('says nothing of a copy that was deleted meanwhile', () => {
       const { lane, connection, said, hold } = setup();
       const [a, b, c] = hold(3) as [Delivery, Delivery, Delivery];
-      for (const delivery of [a, b, c]) lane.release(delivery, 0, 3);
+      for (const delivery of [a, b, c]) lane.release(delivery, 3);
       lane.delete(b, () => undefined);
       connection.answer('RELEASED');
       expect(said).toEqual(['release 0 pri 3', 'delete 1', 'release 2 pri 3']);
@@ -243,7 +243,7 @@ describe('Lane', () => {
 
     it('sends what waits before it quits', () => {
       const { lane, said, hold } = setup();
-      for (const delivery of hold(3)) lane.release(delivery, 0, 3);
+      for (const delivery of hold(3)) lane.release(delivery, 3);
       lane.quit();
       expect(said.slice(1)).toEqual(['release 1 pri 3', 'release 2 pri 3', 'quit']);
     });

@@ -158,10 +158,10 @@ export class Lane {
   }
 
   /** Releases a copy for any process. `delay` in whole seconds. */
-  release(delivery: Delivery, priority: number, delay: number): void {
+  release(delivery: Delivery, delay: number): void {
     if (!this.holds(delivery)) return;
     const send = (done: (taken: boolean) => void) => {
-      this.releaseReserved(delivery.copyId, priority, delay, done);
+      this.releaseReserved(delivery.copyId, delivery.priority, delay, done);
       this.unhold(delivery);
     };
     if (delay === 0) send(noReply);
@@ -169,10 +169,10 @@ export class Lane {
   }
 
   /** Buries a copy: nobody reserves it until a person has looked at it. */
-  bury(delivery: Delivery, priority: number): void {
+  bury(delivery: Delivery): void {
     if (!this.holds(delivery)) return;
     const send = (done: (taken: boolean) => void) => {
-      this.connection.bury(delivery.copyId, priority, (error) => {
+      this.connection.bury(delivery.copyId, delivery.priority, (error) => {
         if (error) this.failed(error);
         done(!error);
       });

@@ -49,8 +49,8 @@ export class Lanes implements LaneEvents {
   private lanes: Lane[] = [];
   /** The lane of the last `wait`. Another lane may still wait for the tubes of before. */
   private waiter: Lane | undefined;
-  /** Copies that are moved from one lane to another now. */
-  private moving = 0;
+  /** Reserves without a reply, except those of waits: copies that are moved from one lane to another now. */
+  asked = 0;
   private stopListening: (() => void) | undefined;
   /** A lane was just lost or could not be opened: the control connection may not know yet that the node is away. */
   paused = false;
@@ -65,11 +65,6 @@ export class Lanes implements LaneEvents {
     private readonly most: number,
     private readonly user: LanesUser,
   ) {}
-
-  /** Reserves without a reply, except those of waits. */
-  get asked(): number {
-    return this.moving;
-  }
 
   get waiting(): boolean {
     return this.waiter !== undefined;
@@ -153,7 +148,7 @@ export class Lanes implements LaneEvents {
 
   /** Asks for one copy that is ready now, where no lane can wait. False: no lane can ask either. */
   poll(): boolean {
-    const lane = this.leastHolding(({ held }) => held < MOST_HELD);
+    const lane = this.leastHolding();
     if (!lane?.watch(this.user.tubes)) return false;
     const tube = lane.onlyTube;
     lane.refill(1, (reserved) => {
@@ -167,9 +162,9 @@ export class Lanes implements LaneEvents {
   refillLane(): Lane | undefined {
     const free = this.lanes.filter(({ free }) => free).length;
     const spare = this.mayOpen || free > 1;
-    const holder = this.leastHolding((lane) => lane.held < MOST_HELD && (spare || !lane.idle));
+    const holder = this.leastHolding((lane) => spare || !lane.idle);
     if (holder) return holder;
-    return this.open() ? undefined : this.leastHolding((lane) => lane.held < MOST_HELD);
+    return this.open() ? undefined : this.leastHolding();
   }
 
   /** Closes the lanes that wait: a wait from before the node was away may be on a dead connection. They hold nothing. */
@@ -215,15 +210,13 @@ export class Lanes implements LaneEvents {
   /** Rules 3 and 4. */
   private awaited(lane: Lane, reserved: Reserved, tube: string | undefined): void {
     const another = this.mayOpen || this.lanes.some((other) => other !== lane && other.free);
-    const holder = another
-      ? undefined
-      : this.leastHolding((other) => other !== lane && other.held < MOST_HELD);
+    const holder = another ? undefined : this.leastHolding((other) => other !== lane);
     const envelope = holder && unwrap(reserved.body);
     if (!envelope || typeof envelope === 'string') return this.user.awaited(lane, reserved, tube);
     const { priority, due, index } = envelope.header;
-    this.moving++;
+    this.asked++;
     const moved = () => {
-      this.moving--;
+      this.asked--;
       this.user.changed('moved');
     };
     lane.releaseReserved(reserved.id, copyPriority(priority, due, index), 1, (released) => {
@@ -239,11 +232,12 @@ export class Lanes implements LaneEvents {
     return this.lanes.length < this.most && !this.paused;
   }
 
-  private leastHolding(fits: (lane: Lane) => boolean): Lane | undefined {
+  /** Of the lanes that can hold more now. */
+  private leastHolding(fits: (lane: Lane) => boolean = () => true): Lane | undefined {
     let least: Lane | undefined;
     for (const lane of this.lanes) {
-      if (!lane.opening && !lane.waiting && !lane.closed && fits(lane) && (!least || lane.held < least.held))
-        least = lane;
+      const canHold = !lane.opening && !lane.waiting && !lane.closed && lane.held < MOST_HELD;
+      if (canHold && fits(lane) && (!least || lane.held < least.held)) least = lane;
     }
     return least;
   }

@@ -1,23 +1,26 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DqEventName } from '../../events/events.js';
 import { Again, Discard, Retry, type HandlerMethod, type HandlerOptions } from '../../api/job.js';
-import { Consuming, forEver, type ConsumingProcess } from '../../../spec-support/consuming.js';
+import {
+  clock,
+  consumingInEachTest,
+  forEver,
+  world,
+  type ConsumingProcess,
+} from '../../../spec-support/consuming.js';
 
 describe('the events of runs', () => {
-  let world: Consuming;
   let process: ConsumingProcess;
 
+  consumingInEachTest();
   beforeEach(() => {
-    world = new Consuming();
     process = world.process();
   });
-
-  afterEach(() => world.close());
 
   const run = async (handler: HandlerMethod, options?: HandlerOptions) => {
     await process.consume(handler, { backoff: { type: 'fixed', delay: '5s', jitter: 0 }, ...options });
     const receipt = await world.add(3_000, { key: 'mine', headers: { tenant: 'a' } });
-    await world.clock.advance(3_100);
+    await clock.advance(3_100);
     await world.settle();
     return receipt;
   };
@@ -35,9 +38,9 @@ describe('the events of runs', () => {
     let done!: (value: string) => void;
     const receipt = await run(() => new Promise((resolve) => (done = resolve)));
     expect(told).toEqual(['started']);
-    await world.clock.advance(70);
+    await clock.advance(70);
     done('sent');
-    await world.clock.advance(400);
+    await clock.advance(400);
     expect(told).toEqual(['started', 'completed']);
     expect(started[0]!.job).toMatchObject({
       id: receipt.id,
@@ -57,10 +60,10 @@ describe('the events of runs', () => {
     await run(() => new Promise<void>((resolve) => (done = resolve)));
     process.ledger.cut();
     done();
-    await world.clock.advance(1_500);
+    await clock.advance(1_500);
     expect(told).toEqual(['started']);
     process.ledger.restore();
-    await world.clock.advance(5_000);
+    await clock.advance(5_000);
     expect(told).toEqual(['started', 'completed']);
   });
 
@@ -94,7 +97,7 @@ describe('the events of runs', () => {
     expect(error).toEqual(new TypeError('no stock'));
     expect([job.attempt, took]).toEqual([1, 0]);
     expect(retryAt!.getTime() - receipt.dueAt.getTime()).toBeGreaterThanOrEqual(5_000);
-    await world.clock.advance(7_000);
+    await clock.advance(7_000);
     expect(told).toEqual(['started', 'failed', 'started', 'failed', 'dead']);
     expect(failed[1]).not.toHaveProperty('retryAt');
     const { letter } = dead[0]!;
@@ -123,9 +126,9 @@ describe('the events of runs', () => {
   it('tell a late start, by the limit of the hub', async () => {
     const told = order();
     await world.add(1_000);
-    await world.clock.advance(30_000);
+    await clock.advance(30_000);
     await process.consume(() => undefined);
-    await world.clock.advance(3_000);
+    await clock.advance(3_000);
     expect(told).toEqual(['started', 'late', 'completed']);
   });
 
@@ -135,7 +138,7 @@ describe('the events of runs', () => {
     const dead = other.events.collect('dead');
     await other.consume(() => undefined, { attempts: 1 });
     process.ledger.cut();
-    await world.clock.advance(60_000);
+    await clock.advance(60_000);
     expect(dead).toMatchObject([
       { letter: { id: receipt.id, key: 'mine', payload: { some: 'payload' }, attempt: 1, why: 'attempts' } },
     ]);
@@ -147,10 +150,10 @@ describe('the events of runs', () => {
     let done!: (error: Error) => void;
     const receipt = await run(() => new Promise((_resolve, reject) => (done = reject)));
     const revoked = world.producer.revoke(receipt, { abort: true });
-    await world.clock.advance(6_000);
+    await clock.advance(6_000);
     expect(await revoked).toBe('running');
     done(Retry.after('1s'));
-    await world.clock.advance(1_000);
+    await clock.advance(1_000);
     expect(told).toEqual(['started']);
   });
 

@@ -1,20 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { DqError } from '../../errors.js';
 import { Discard } from '../../api/job.js';
-import { Consuming, NONE } from '../../../spec-support/consuming.js';
+import { NONE, clock, consumingInEachTest, openWorld, world } from '../../../spec-support/consuming.js';
 import { noting, type Seen } from '../../../spec-support/noting.js';
-import type { VirtualClock } from '../../test-kit/virtual-clock.js';
 
-let world: Consuming;
-let clock: VirtualClock;
-
-beforeEach(async () => {
-  world = new Consuming();
-  clock = world.clock;
-  await world.settle();
-});
-
-afterEach(() => world.close());
+consumingInEachTest();
 
 describe('a timeout', () => {
   it('retries the job, whose handler keeps its slot for 5 s more; what it comes to late does not count', async () => {
@@ -71,9 +61,7 @@ describe('a revoke with abort', () => {
     'is heard within 5 s with a lease of %i ms, and neither a retry nor a dead letter follows, of %i attempts',
     async (lease, attempts) => {
       await world.close();
-      world = new Consuming(lease);
-      clock = world.clock;
-      await world.settle();
+      await openWorld(lease);
       const worker = world.process();
       let aborted: [time: number, code: string] | undefined;
       let starts = 0;
