@@ -140,7 +140,7 @@ export class ConsumingProcess {
   readonly reports: string[] = [];
   consumer: TubeConsumer | undefined;
   /** The same for the producer and the consumer, as in `DqRuntime`. */
-  private readonly parts;
+  readonly parts;
 
   constructor(private readonly world: Consuming) {
     const { servers, clock } = world;

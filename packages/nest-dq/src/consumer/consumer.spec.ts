@@ -1,19 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ClusterNode } from '../cluster/cluster-node.js';
-import { Cluster } from '../cluster/cluster.js';
-import { InProcessNode } from '../embedded/in-process-node.js';
-import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
-import { SettleQueue } from '../ledger/settle-queue.js';
-import { ClusterProducer } from '../producer/cluster-producer.js';
-import { CollectingHub } from '../../spec-support/collecting-hub.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { clock, consumingInEachTest, world } from '../../spec-support/consuming.js';
+import type { ClusterProducer } from '../producer/cluster-producer.js';
 import { defineTube } from '../api/tube.js';
 import { ClusterConsumer, type ClusterConsumerSettings } from './consumer.js';
 import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
 import type { ConsumerReport } from './report.js';
 
 const SETTINGS: ClusterConsumerSettings = {
-  prefix: 'shop-',
+  prefix: '',
   backupDelay: 2_000,
   lease: 15_000,
   drainLimit: 1_000,
@@ -23,34 +17,14 @@ const SETTINGS: ClusterConsumerSettings = {
 const SILENT = {} as ConsumerReport;
 
 describe('ClusterConsumer', () => {
-  let clock: VirtualClock;
   let producer: ClusterProducer;
   let make: (settings?: Partial<ClusterConsumerSettings>) => ClusterConsumer;
 
+  consumingInEachTest();
   beforeEach(() => {
-    clock = new VirtualClock();
-    const embedded = new InProcessNode(clock);
-    const node = new ClusterNode('embedded', () => embedded.dial(), clock);
-    const cluster = new Cluster([node], { replicas: 1, minWritten: 1 });
-    const ledger = new MemoryLedger({
-      settings: { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 },
-      clock,
-    });
-    const settleQueue = new SettleQueue(ledger, clock, [node]);
-    const events = new CollectingHub();
-    producer = new ClusterProducer({
-      cluster,
-      ledger,
-      settleQueue,
-      clock,
-      events,
-      settings: { ...SETTINGS, patience: 0 },
-    });
-    make = (settings) =>
-      new ClusterConsumer(
-        { ...SETTINGS, ...settings },
-        { cluster, ledger, settleQueue, clock, report: SILENT, events },
-      );
+    const { parts } = world.process();
+    ({ producer } = world);
+    make = (settings) => new ClusterConsumer({ ...SETTINGS, ...settings }, { ...parts, report: SILENT });
   });
 
   it('runs what was registered before the start, and after it, each from its own options', async () => {
@@ -114,7 +88,8 @@ describe('ClusterConsumer', () => {
     const consumer = make();
     const nothing = () => undefined;
     await expect(consumer.consume('a b', nothing)).rejects.toMatchObject({ code: 'DQ_BAD_TUBE' });
-    await expect(consumer.consume('x'.repeat(196), nothing)).rejects.toMatchObject({ code: 'DQ_BAD_TUBE' });
+    const prefixed = make({ prefix: 'shop-' });
+    await expect(prefixed.consume('x'.repeat(196), nothing)).rejects.toMatchObject({ code: 'DQ_BAD_TUBE' });
     await expect(consumer.consume('t', 5 as never)).rejects.toMatchObject({ code: 'DQ_BAD_OPTION' });
     await expect(consumer.consume('t', nothing, { concurrency: 0 })).rejects.toMatchObject({
       code: 'DQ_BAD_OPTION',
