@@ -53,7 +53,9 @@ export async function diskHarness(): Promise<LedgerHarness> {
   let ledger: MemoryLedger;
   const harness = await localHarness(clock, async (settings) => {
     disk = await Disk.open(dir, clock);
-    return (ledger = await MemoryLedger.open({ settings, clock }, disk));
+    ledger = new MemoryLedger({ settings, clock }, disk);
+    await ledger.load();
+    return ledger;
   });
   const compare = async (name: string): Promise<void> => {
     await disk.saved();

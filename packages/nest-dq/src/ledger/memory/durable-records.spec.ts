@@ -12,7 +12,8 @@ let tube: MemoryTubeLedger;
 let deliveries = 0;
 
 const folder = restartsOnDisk(async (disk, clock) => {
-  ledger = await MemoryLedger.open({ settings, clock }, disk);
+  ledger = new MemoryLedger({ settings, clock }, disk);
+  await ledger.load();
   tube = ledger.tube('orders.cancel;1');
   return () => ledger.close();
 });

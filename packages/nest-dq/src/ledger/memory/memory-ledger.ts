@@ -36,6 +36,7 @@ export class MemoryLedger implements Ledger {
 
   constructor(
     { settings, clock, ahead }: MemoryLedgerOptions,
+    /** To be closed after the ledger. */
     readonly disk?: Disk,
   ) {
     this.ahead = ahead ?? (disk ? AHEAD : 0);
@@ -44,14 +45,7 @@ export class MemoryLedger implements Ledger {
     this.now = disk ? () => disk.now() : () => clock.now() + offset;
   }
 
-  /** With what is on an open disk, which is to be closed after the ledger. `DQ_DISK`: it cannot be read. */
-  static async open(options: MemoryLedgerOptions, disk: Disk): Promise<MemoryLedger> {
-    const ledger = new MemoryLedger(options, disk);
-    await ledger.load();
-    return ledger;
-  }
-
-  /** Reads what is on its disk, which is open by now, before anything is asked. `DQ_DISK`. */
+  /** Reads what is on its disk, which is open by now, before anything is asked. `DQ_DISK`: it cannot be read. */
   async load(): Promise<void> {
     if (this.disk) await loadRecords(this.disk, (tube) => this.records.of(tube));
   }
