@@ -5,7 +5,8 @@ import type { RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
 import { startRedis, type RedisServer } from 'test-servers';
 import { inTimeFor } from '../support/fast-check.js';
 import { kindOf, KINDS } from './fuzz/answer-kinds.js';
-import { Asking, RARE, step, type Step } from './fuzz/steps.js';
+import { Asking } from './fuzz/asking.js';
+import { RARE, step, type Step } from './fuzz/steps.js';
 import { TwinLedgers } from './fuzz/twin-ledgers.js';
 
 /** More of them: LEDGER_FUZZ_SEEDS=100, or one again, as a failure says: LEDGER_FUZZ_SEED=7 LEDGER_FUZZ_PATH=3:1 */

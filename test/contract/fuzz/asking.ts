@@ -1,0 +1,208 @@
+// Requests that follow from what was answered before.
+import type { RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
+import type {
+  AnnouncedGeneration,
+  ClaimContext,
+  CompleteRequest,
+  Opening,
+  RunRef,
+} from 'nest-dq/src/ledger/requests.js';
+import type { Place } from 'nest-dq/src/copies/location.js';
+import type { Step } from './steps.js';
+import { SETTINGS, type TwinLedgers } from './twin-ledgers.js';
+
+const NONE_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: false }, places: [] };
+
+interface Opened {
+  readonly id: string;
+  readonly opening: Opening;
+  readonly generation: number;
+  readonly born: number;
+  readonly due: number;
+}
+
+/** Makes requests of steps, from what was answered until now. */
+export class Asking {
+  private readonly opened: Opened[] = [];
+  private readonly runs: RunRef[] = [];
+
+  constructor(private readonly twins: TwinLedgers) {}
+
+  /** The call that a step stands for; a step of several calls is told as such by its caller. */
+  request(verb: Verb, s: Step): { request: RequestOf<Verb>; context?: ClaimContext } {
+    const { id } = s;
+    const { now } = this.twins;
+    const due = now + s.due;
+    const owed = { mask: s.mask, unknown: s.unknown };
+    switch (verb) {
+      case 'claim': {
+        const { committed, born, due: presentDue } = this.present(s);
+        const present = { generation: committed, born, due: presentDue };
+        const { generation, ...last } = (s.plain ? undefined : s.flag ? present : this.last(s)) ?? {
+          generation: 0,
+          born: 0,
+          due,
+        };
+        const request = {
+          id,
+          generation,
+          born: last.born,
+          due: last.due,
+          token: s.token,
+          attempts: s.attempts,
+        };
+        const settled = s.odd ? [this.settled(s)] : [];
+        return { request, context: { settled, sparedFrom: s.odd ? now - 1_000 : undefined } };
+      }
+      case 'extend':
+        return { request: this.runOf(s) };
+      case 'complete':
+        return { request: { ...this.runOf(s), owed, outcome: this.outcome(s) } };
+      case 'open':
+        return {
+          request: {
+            id,
+            opening: this.opening(s),
+            due,
+            announced: s.announced,
+            ...(s.flag && this.known(s)),
+          },
+        };
+      case 'commit': {
+        const last = this.last(s, ({ opening }) => opening.by !== 'again');
+        const by = { by: 'add', onDuplicate: s.onDuplicate } as const;
+        const stored = { ...this.announced(s), ...(last && { generation: last.generation, due: last.due }) };
+        const opening = last && last.opening.by !== 'again' ? last.opening : by;
+        return { request: { ...stored, id, opening, born: last?.born ?? stored.generation } };
+      }
+      case 'abort': {
+        const { places: _none, ...rest } = this.announced(s);
+        return { request: { id, ...rest } };
+      }
+      case 'revoke': {
+        const born = s.flag ? this.present(s).born : undefined;
+        return { request: { id, born: s.odd ? 0 : born, due, owed, abort: s.flag !== s.odd } };
+      }
+      case 'find':
+        return { request: id };
+      case 'settle':
+        return { request: this.settled(s) };
+      case 'letters':
+        return { request: { limit: 1 + s.run, after: s.flag ? { died: now, id, born: 0 } : undefined } };
+      case 'letter':
+      case 'discard':
+        return { request: { id, born: s.flag ? this.present(s).born : undefined } };
+      case 'buried':
+        return { request: { id, born: this.present(s).born, places: placesOf(s) } };
+    }
+  }
+
+  /** What later steps go on from. */
+  learn(verb: Verb, request: RequestOf<Verb>, answer: unknown): void {
+    if (verb === 'claim') {
+      const { id, generation, born } = request as RequestOf<'claim'>;
+      const run = answer as { kind: string } & Pick<RunRef, 'fence' | 'attempt' | 'due'>;
+      if (run.kind !== 'run') return;
+      const { fence, attempt, due } = run;
+      this.runs.push({ id, generation, born, due, fence, attempt, lastOk: this.twins.now });
+    }
+    if (verb === 'open') {
+      const { kind, generation } = answer as { kind: string; generation: number };
+      if (kind !== 'opened') return;
+      const { id, opening, due } = request as RequestOf<'open'>;
+      const born = opening.by === 'add' ? generation : (this.twins.records.byId.get(id)?.born ?? 0);
+      this.opened.push({ id, opening, generation, born, due });
+    }
+  }
+
+  /** Of the job's generations that were opened. */
+  private last(s: Step, isMeant: (opened: Opened) => boolean = () => true): Opened | undefined {
+    return nth(this.opened.filter(isMeant), s.id, s.generation);
+  }
+
+  private runOf(s: Step): RunRef {
+    const run = nth(this.runs, s.id, s.run);
+    const { now } = this.twins;
+    const none = { id: s.id, generation: 0, born: 0, due: now, fence: now * 1_000, attempt: 1, lastOk: now };
+    const known = run ?? none;
+    return s.odd ? { ...known, lastOk: now - SETTINGS.doneTtl } : known;
+  }
+
+  private outcome(s: Step): CompleteRequest['outcome'] {
+    const kind = s.outcome as CompleteRequest['outcome']['kind'];
+    switch (kind) {
+      case 'done':
+      case 'back':
+        return { kind };
+      case 'retry':
+        return { kind, due: this.twins.now + s.due };
+      case 'dead': {
+        const error = { name: 'Error', message: 'no ☂' };
+        return { kind, death: { why: 'discarded', ...(s.flag && { error }) }, places: placesOf(s) };
+      }
+      case 'again':
+      case 'later':
+        return { kind, ...this.announced(s), ...(kind === 'later' && s.odd && NONE_OPENED) };
+    }
+  }
+
+  private opening(s: Step): Opening {
+    const { committed } = this.present(s);
+    switch (s.by as Opening['by']) {
+      case 'add':
+        return { by: 'add', onDuplicate: s.onDuplicate as 'replace' };
+      case 'move':
+        return { by: 'move', expected: s.odd ? 7 : committed };
+      case 'revive':
+        return { by: 'revive', expected: s.odd ? 7 : committed };
+      case 'again':
+        return { by: 'again', run: this.runOf(s) };
+    }
+  }
+
+  private announced(s: Step): AnnouncedGeneration {
+    const last = this.last(s);
+    const { now } = this.twins;
+    return {
+      generation: last?.generation ?? now,
+      due: last?.due ?? now + s.due,
+      announced: s.announced,
+      owed: { mask: s.mask & s.announced, unknown: s.unknown },
+      places: placesOf(s),
+    };
+  }
+
+  private known(s: Step): Pick<RequestOf<'open'>, 'known'> {
+    const { committed: generation, born, due } = this.present(s);
+    return {
+      known: { generation, born, due, owed: { mask: s.mask, unknown: s.unknown }, places: placesOf(s) },
+    };
+  }
+
+  private settled(s: Step): RequestOf<'settle'> {
+    const last = this.last(s);
+    const generation = s.plain ? 0 : s.flag ? this.present(s).committed : (last?.generation ?? 0);
+    return { id: s.id, generation, mask: s.mask, unknown: s.unknown };
+  }
+
+  /** As a reader of the record would know it; nothing is said of a job of which nothing is committed. */
+  private present({ id }: Step): { committed: number; born: number; due: number } {
+    const record = this.twins.records.byId.get(id);
+    return record && record.committed >= 0 ? record : { committed: 0, born: 0, due: this.twins.now };
+  }
+}
+
+function nth<T extends { readonly id: string }>(
+  all: readonly T[],
+  id: string,
+  before: number,
+): T | undefined {
+  const list = all.filter((each) => each.id === id);
+  return list.at(-1 - before) ?? list.at(-1);
+}
+
+function placesOf({ mask: copies, unknown, token }: Step): Place[] {
+  return [0, 1, 2]
+    .filter((index) => copies & (1 << index))
+    .map((index) => ({ index, location: `${token}:11300#i:${unknown && index === 2 ? '?' : 7 + index}` }));
+}
