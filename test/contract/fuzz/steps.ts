@@ -14,15 +14,17 @@ const mask = constantFrom(0b111, 0b111, 0b011, 0b001, 0b100, 0);
 
 /** What is asked one after the other of the same job, and often enough of all that it leads to. */
 const CALLS: readonly (readonly Verb[])[] = [
-  ...['claim', 'complete', 'open', 'commit', 'extend', 'abort', 'revoke', 'settle', 'find'],
-  ...['letters', 'letter', 'buried', 'discard'],
-  ...['claim complete', 'claim complete find', 'claim find'],
-  ...['revoke find letter', 'claim revoke extend', 'claim revoke complete', 'claim extend'],
-  ...['open commit', 'open commit claim', 'open commit claim complete'],
-  ...['open revoke commit', 'open abort commit', 'open claim commit', 'open claim complete commit'],
-  ...['open open commit commit', 'open claim complete commit', 'open claim complete commit'],
-  ...['claim open complete', 'claim open revoke complete', 'claim open commit', 'open commit commit'],
-].map((verbs) => verbs.split(' ') as Verb[]);
+  'claim | complete | open | commit | extend | abort | revoke | settle | find',
+  'letters | letter | buried | discard',
+  'claim complete | claim complete find | claim find',
+  'revoke find letter | claim revoke extend | claim revoke complete | claim extend',
+  'open commit | open commit claim | open commit claim complete',
+  'open revoke commit | open abort commit | open claim commit | open claim complete commit',
+  'open open commit commit | open claim complete commit | open claim complete commit',
+  'claim open complete | claim open revoke complete | claim open commit | open commit commit',
+]
+  .flatMap((line) => line.split(' | '))
+  .map((verbs) => verbs.split(' ') as Verb[]);
 /** A record remembers 16 adds that failed. */
 const FAILED_ADDS = Array.from({ length: 18 }, () => ['open', 'abort'] as const).flat();
 
