@@ -201,17 +201,18 @@ export const REMEMBERING: readonly Rule[] = [
       ]),
       ...unit('ledger/settle-queue.spec.ts', 'leaves out a copy whose node restarted, or is away, by then', [
         'ledger/settle-queue.ts',
-        'node.instance === instance && !node.logStopped',
-        '!node.logStopped',
+        'filter((node) => node.instance === instance)',
+        'slice()',
       ]),
       ...unit(
         'ledger/settle-queue.spec.ts',
         'leaves out a copy whose node has stopped its log by then: a restart would bring it back',
-        [
-          'ledger/settle-queue.ts',
-          'node.instance === instance && !node.logStopped',
-          'node.instance === instance',
-        ],
+        ['ledger/settle-queue.ts', ' && !names.some(({ logStopped }) => logStopped)', ''],
+      ),
+      ...unit(
+        'ledger/settle-queue.spec.ts',
+        'believes the node that says that the log has stopped, if two nodes are one server',
+        ['ledger/settle-queue.ts', '!names.some(({ logStopped })', '!names.every(({ logStopped })'],
       ),
       ...unit(
         'ledger/settle-handover.spec.ts',

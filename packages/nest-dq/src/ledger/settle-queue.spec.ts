@@ -44,6 +44,15 @@ describe('SettleQueue', () => {
     expect(queue.take(stored('t'))).toEqual([{ id: 'a', generation: 0, mask: 0b001, unknown: false }]);
   });
 
+  it('believes the node that says that the log has stopped, if two nodes are one server', async () => {
+    const { clock, queue, nodes } = setup();
+    queue.add(deletion('a', [copy(0), copy(2)]));
+    nodes[1]!.instance = nodes[0]!.instance;
+    nodes[1]!.logStopped = true;
+    await clock.advance(60_000);
+    expect(queue.take(stored('t'))).toEqual([{ id: 'a', generation: 0, mask: 0b100, unknown: false }]);
+  });
+
   it('gives each tube its own', async () => {
     const { clock, queue } = setup();
     queue.add(deletion('a', [copy(0)], 'one'));

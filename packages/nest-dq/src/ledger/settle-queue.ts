@@ -175,10 +175,15 @@ export class SettleQueue {
     }
   }
 
-  /** A copy is gone for good if its server is still the same, so that it has not forgotten the deletion. */
+  /**
+   * A copy is gone for good if its server is still the same, so that it has not forgotten the deletion. If two nodes are one
+   * server, its log has stopped as soon as one of them says so.
+   */
   private settle({ tube, copies, unknown, ids, generations }: Omit<LeftDeletions, 'certainIn'>): void {
-    const isGone = ({ instance }: DeletedCopy) =>
-      this.nodes.some((node) => node.instance === instance && !node.logStopped);
+    const isGone = ({ instance }: DeletedCopy) => {
+      const names = this.nodes.filter((node) => node.instance === instance);
+      return names.length > 0 && !names.some(({ logStopped }) => logStopped);
+    };
     const mask = maskOf(copies.filter(isGone));
     if (mask === 0) {
       this.held -= ids.length;
