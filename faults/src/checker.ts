@@ -1,27 +1,27 @@
-// Compares what went in with what came out. Knows nothing of the library but what was asked of it and what it answered.
+// Compares what was asked of the library with what its handlers did. It knows only the outside log.
 import type { History, JobHistory, Run } from './history.js';
 import type { Schedule } from './log.js';
 
 export interface Findings {
-  /** How many were stored. */
+  /** The number of jobs that were stored. */
   readonly jobs: number;
-  /** Stored, neither revoked nor doomed, and never succeeded. */
+  /** Jobs that were stored, were neither revoked nor doomed, and never succeeded. */
   readonly lost: readonly number[];
-  /** Started before they were due. */
+  /** Runs that started before they were due. */
   readonly early: readonly Run[];
   /** Each successful run of a schedule after its first. */
   readonly duplicates: readonly Run[];
-  /** Started after a revoke was answered `revoked`, or after the run that a revoke was answered `running` for. */
+  /** Runs that started after a revoke was answered `revoked`, or after the run for which it was answered `running`. */
   readonly ranAfterRevoke: readonly Run[];
-  /** Started for a schedule after a newer one was confirmed. */
+  /** Runs of a schedule that started after a newer schedule was confirmed. */
   readonly wrongGeneration: readonly Run[];
-  /** Started for a schedule that was never asked for, or whose add failed for certain. */
+  /** Runs of a schedule that nobody asked for, or whose add certainly failed. */
   readonly strays: readonly Run[];
-  /** Had the fence of another run of the job. */
+  /** Runs with the fence of another run of the job. */
   readonly sameFence: readonly Run[];
-  /** Started after a run of the job with a greater fence: a store that keeps the fence refuses it. */
+  /** Runs that started after a run of the job with a greater fence. A database that checks fences refuses their writes. */
   readonly staleStarts: readonly Run[];
-  /** Milliseconds from when a schedule was due, or stored if that came later, to its first start. NaN: none started. */
+  /** Milliseconds from the due time of a schedule, or from its answer if that came later, to its first start. NaN: no start. */
   readonly worstLateness: number;
   readonly latenessP99: number;
 }
@@ -56,13 +56,13 @@ export function check(history: History): Findings {
   };
 }
 
-/** It still has to run: what an experiment waits for, and what is lost when nobody does it. */
+/** Whether the job still has to run. An experiment waits for these jobs; those that remain at its end are lost. */
 export function isLost({ schedules, revocations, runs }: JobHistory): boolean {
   const last = schedules.findLast(({ answer }) => answer === 'stored');
   if (!last || last.doomed) return false;
-  // Whatever a revoke was answered, nobody may rely on a run that has not ended; of one before the add this is not said.
+  // After any answer but `done`, the job need not run any more. A revoke before the last schedule does not count.
   if (revocations.some(({ at, answer }) => at >= last.askedAt && answer !== 'done')) return false;
-  // A later schedule whose fate is open may have taken its place.
+  // A later schedule whose add was unsure may have replaced it.
   return !runs.some(({ generation, end }) => end?.how === 'done' && generation >= last.generation);
 }
 
@@ -95,7 +95,7 @@ function checkRuns(job: JobHistory, lists: Lists, lateness: number[]): void {
   }
 }
 
-/** The schedules that this run may be for: the last one confirmed by then, and those whose answer was not there yet. */
+/** The schedules that this run may belong to: the last one confirmed before it, and later ones without an answer so far. */
 function schedulesOf({ schedules }: JobHistory, run: Run): Schedule[] {
   const asked = schedules.filter(
     ({ generation, answer, askedAt }) =>
@@ -118,7 +118,7 @@ function wasRevoked({ schedules, revocations, runs }: JobHistory, run: Run): boo
   return revocations.some((revocation) => {
     if (revocation.at >= run.at || revocation.askedAt < askedAt) return false;
     if (revocation.answer === 'revoked') return true;
-    // The start of the very run it speaks of may be written a little after the answer.
+    // The start of the run that the answer means may be written a little after the answer.
     return revocation.answer === 'running' && runs.some((other) => other !== run && other.at < run.at);
   });
 }

@@ -1,18 +1,17 @@
 const MachineDate = Date;
 
-/** Milliseconds since 1970 by the machine's clock, whatever `setClockAhead` made of this process's. */
+/** Milliseconds since 1970 by the machine's clock, also after `setClockAhead`. */
 export function machineTime(): number {
   return MachineDate.now();
 }
 
 /**
- * Makes this process believe that it is so many ms later; negative: earlier. Only its Date is wrong then: timers and
- * performance.now go by the monotonic clock, which is right on a machine whose time is wrong. That is why this is no
- * libfaketime: Node needs nothing of it for that.
+ * Sets the Date of this process so many milliseconds ahead; negative: behind. Timers and performance.now stay right, as on
+ * a machine whose time is wrong, because they use the monotonic clock. So this needs no libfaketime.
  */
 export function setClockAhead(ms: number): void {
   globalThis.Date = class extends MachineDate {
-    // What a Date is made of differs by their number: none is the one case that asks the clock.
+    // Only a Date without arguments reads the clock.
     constructor(...parts: [] | [value: number | string | Date]) {
       super(...((parts.length === 0 ? [MachineDate.now() + ms] : parts) as [number]));
     }

@@ -9,14 +9,14 @@ import { LogReader, type Line } from './log.js';
 
 const PROGRAM = fileURLToPath(new URL('consumer/main.js', import.meta.url));
 
-/** A consumer in a process of its own, which can be killed and frozen. Its log outlives it. */
+/** A consumer in a process of its own, which can be killed and frozen. Its log stays after its end. */
 export class ConsumerProcess {
   /** Resolves when the process is gone. */
   readonly exited: Promise<void>;
   private readonly log: LogReader;
 
   private constructor(
-    /** As its log's lines name it. */
+    /** The name of the process in the lines of its log. */
     readonly name: string,
     private readonly child: ChildProcess,
     log: string,
@@ -26,8 +26,8 @@ export class ConsumerProcess {
   }
 
   /**
-   * Resolves when its application is ready and consumes. Its log and its output are files of the folder.
-   * `ahead`: milliseconds by which its clock is wrong; its log goes by the machine's.
+   * Resolves when its application consumes. Its log and its output are files in the folder.
+   * `ahead`: milliseconds by which its clock is wrong. Its log uses the machine's clock all the same.
    */
   static async start(name: string, folder: string, options: DqOptions, ahead = 0): Promise<ConsumerProcess> {
     const log = join(folder, `${name}.log`);
@@ -55,7 +55,7 @@ export class ConsumerProcess {
     await this.exited;
   }
 
-  /** Stops it in its tracks. */
+  /** Stops all of the process until `thaw`. */
   freeze(): void {
     this.child.kill('SIGSTOP');
   }
@@ -64,7 +64,7 @@ export class ConsumerProcess {
     this.child.kill('SIGCONT');
   }
 
-  /** What its handlers did since the last call. */
+  /** The lines that its handlers wrote since the last call. */
   read(): Line[] {
     return this.log.read();
   }

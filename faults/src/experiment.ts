@@ -7,11 +7,11 @@ export interface Experiment {
   /** As in docs/guarantees.md. */
   readonly number: number;
   readonly name: string;
-  /** The fault. */
+  /** The fault, for `--help`. */
   readonly what: string;
-  /** What is asked of the outcome, beside what is asked of all: see `alwaysAsked`. */
+  /** What this experiment must show, beside what all must show: see `alwaysAsked`. */
   readonly passes: string;
-  /** How many jobs it adds, by default and in the small version. */
+  /** The number of jobs that it adds by default, and in the small version. */
   readonly jobs: number;
   readonly smallJobs: number;
   run(lab: Lab): Promise<Outcome>;
@@ -19,21 +19,21 @@ export interface Experiment {
 
 export interface Outcome {
   readonly found: Findings;
-  /** Milliseconds; the experiment says from when to when. Absent: nothing was to recover. */
+  /** Milliseconds. The experiment's comment says what it measures. Absent: it measures no recovery. */
   readonly recovery?: number;
   /**
-   * How many processes were stopped in their tracks. Each may have been between a claim's answer and the handler, so that
-   * it starts one run when others have its job.
+   * How many processes were frozen. Each may have been frozen between the answer to a claim and the handler. Then it starts
+   * that run later, although another process has the job by then.
    * @default 0
    */
   readonly frozen?: number;
-  /** What its own conditions say: an empty text, or why it did not pass. */
+  /** The results of its own checks: each is an empty text, or says why the experiment did not pass. */
   readonly checks: readonly string[];
-  /** What a reader of its row should know: what was measured beside, or could not be tried here. @default none */
+  /** For the reader of its row: what else was measured, or could not be tried on this machine. @default none */
   readonly notes?: readonly string[];
 }
 
-/** A check that holds for `value` up to `most`. NaN never passes. */
+/** Passes if `value` is at most `most`. NaN never passes. */
 export function atMost(what: string, value: number, most: number, unit = ''): string {
   return value <= most ? '' : `${what}: ${value}${unit}, at most ${most}${unit} allowed`;
 }
@@ -46,7 +46,7 @@ export function none(what: string, list: readonly unknown[]): string {
   return atMost(what, list.length, 0);
 }
 
-/** None but runs of these jobs. */
+/** Passes if all these runs are runs of these jobs. */
 export function noneBut(what: string, runs: readonly Run[], jobs: ReadonlySet<number>): string {
   return none(
     what,
@@ -61,7 +61,7 @@ export function allStored(what: string, schedules: readonly Schedule[]): string 
   );
 }
 
-/** What is asked in every experiment. `copiesLeft`: on the nodes, when all was over. */
+/** The checks of every experiment. `copiesLeft`: the copies on the nodes at the end. */
 export function alwaysAsked({ found, frozen = 0 }: Outcome, copiesLeft: number): string[] {
   return [
     none('lost', found.lost),

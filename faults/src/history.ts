@@ -6,7 +6,7 @@ export interface Run extends Start {
   readonly aborted?: { readonly reason: string; readonly at: number };
 }
 
-/** All that is known of one job, in the order of time. */
+/** All that is known about one job, in the order of time. */
 export interface JobHistory {
   readonly job: number;
   readonly schedules: readonly Schedule[];
@@ -14,7 +14,7 @@ export interface JobHistory {
   readonly runs: readonly Run[];
 }
 
-/** Grows with the lines of all logs, in whatever order these are read. */
+/** Collects the lines of all logs, which may be added in any order. */
 export class History {
   private readonly jobs = new Map<number, Mutable>();
   private readonly runs = new Map<string, MutableRun>();
@@ -45,12 +45,12 @@ export class History {
     }
   }
 
-  /** Every job that was asked for or run. */
+  /** Every job that was added or run. */
   all(): IterableIterator<JobHistory> {
     return this.jobs.values();
   }
 
-  /** Nothing, of a job that was neither asked for nor run. */
+  /** Empty for a job that was neither added nor run. */
   of(job: number): JobHistory {
     return this.jobs.get(job) ?? { job, schedules: [], revocations: [], runs: [] };
   }
@@ -64,7 +64,7 @@ export class History {
     return this.jobs.get(job)?.runs ?? [];
   }
 
-  /** Of one consumer process. */
+  /** The runs in one consumer process. */
   runsIn(process: string): Run[] {
     return [...this.runs.values()].filter((run) => run.process === process);
   }
@@ -77,7 +77,7 @@ export class History {
 
   private run(name: string): MutableRun {
     const run = this.runs.get(name);
-    if (!run) throw new Error(`the log says how run ${name} went on, but not that it started`);
+    if (!run) throw new Error(`the logs have no start of run ${name}, but its abort or its end`);
     return run;
   }
 }
@@ -87,7 +87,7 @@ type Mutable = {
 };
 type MutableRun = { -readonly [K in keyof Run]: Run[K] };
 
-/** Most come in order, from several files nearly so. */
+/** Searches from the end, because most lines come nearly in order. */
 function insert<T extends { readonly at: number }>(list: T[], item: T): void {
   let index = list.length;
   while (index > 0 && list[index - 1]!.at > item.at) index--;

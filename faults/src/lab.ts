@@ -41,7 +41,7 @@ export interface Timetable {
   at(part: number): number;
 }
 
-/** Milliseconds of window and of time to add for each job: 1,000 jobs a second. */
+/** Milliseconds for each job, to add it and again in the window of due times: 1,000 jobs a second. */
 const PER_JOB = 1;
 const SHORTEST_WINDOW = 4_000;
 const LEAD = 2_000;
@@ -50,7 +50,7 @@ const REDIS_LIMIT = 30_000;
 /** Slots of a consumer process. */
 const CONCURRENCY = 50;
 
-/** Servers, a producer and consumer processes of one experiment, and the outside log of it all. */
+/** The servers, the producers and the consumer processes of one experiment, and the outside log of all of them. */
 export class Lab {
   readonly jobs: number;
   readonly small: boolean;
@@ -58,14 +58,14 @@ export class Lab {
   /** Milliseconds; `options` has the same. */
   readonly lease: number;
   readonly backupDelay: number;
-  /** By name; also the dead ones, whose logs count. */
+  /** In the order of their starts. The dead ones stay in the list, because their logs count. */
   readonly consumers: ConsumerProcess[] = [];
   readonly history = new History();
-  /** Where the ledger is; an experiment that moves it says so. */
+  /** Where the ledger is. An experiment that moves the ledger sets it. */
   redisUrl = '';
   private servers:
     { readonly beanstalkds: readonly BeanstalkdServer[]; readonly redis: RedisServer } | undefined;
-  /** What else ends with the lab, last first. */
+  /** Calls that end what the lab has started. They are made in reverse order. */
   private readonly closing: (() => unknown)[] = [];
   private readonly asked: LogWriter;
   private startedConsumers = 0;
@@ -84,23 +84,23 @@ export class Lab {
     this.asked = new LogWriter(join(folder, 'asked.log'));
   }
 
-  /** Nothing runs in it yet. */
+  /** Starts no server and no process. */
   static async open(settings: LabSettings): Promise<Lab> {
     return new Lab(settings, await mkdtemp(join(tmpdir(), `faults-${settings.name}-`)));
   }
 
-  /** One or the other, by the version that runs. */
+  /** Chooses by the version that runs. */
   pick<T>(small: T, full: T): T {
     return this.small ? small : full;
   }
 
-  /** What most experiments begin with: three nodes, a Redis, a producer and some consumers, all with these options. */
+  /** Starts what most experiments need: three nodes, a Redis, and a producer and some consumers with these options. */
   async begin(consumers: number, options: DqOptions = {}): Promise<ProducerSide> {
     await this.startServers();
     return this.startApplications(consumers, options);
   }
 
-  /** A producer and some consumers, all with these options. */
+  /** Starts a producer and some consumers, all with these options. */
   async startApplications(consumers: number, options: DqOptions = {}): Promise<ProducerSide> {
     const [producer] = await Promise.all([
       this.startProducer(options),
@@ -109,7 +109,7 @@ export class Lab {
     return producer;
   }
 
-  /** One node for each of the options. */
+  /** Starts a Redis, and one node for each of the options. */
   async startServers(nodes: readonly BeanstalkdOptions[] = [{}, {}, {}]): Promise<void> {
     const [redis, ...beanstalkds] = await Promise.all([
       this.owned(startRedis()),
@@ -127,7 +127,7 @@ export class Lab {
     return this.running.redis;
   }
 
-  /** What an application of this lab is given, unless an experiment says otherwise. */
+  /** The default options of the applications. */
   get options(): DqOptions {
     return {
       beanstalks: this.beanstalkds.map(({ endpoint }) => endpoint),
@@ -138,7 +138,7 @@ export class Lab {
     };
   }
 
-  /** `ahead`: milliseconds by which its clock is wrong; it then is a process of its own. */
+  /** `ahead`: milliseconds by which its clock is wrong. If it is not 0, the producer is a process of its own. */
   async startProducer(options: DqOptions = {}, ahead = 0): Promise<ProducerSide> {
     const note = (line: Line) => {
       this.asked.write(line);
@@ -153,7 +153,7 @@ export class Lab {
     return new ProducerSide(producer, () => this.startedJobs++, note, this.signal);
   }
 
-  /** Resolves when it consumes. `ahead`: milliseconds by which its clock is wrong. */
+  /** Resolves when the consumer consumes. `ahead`: milliseconds by which its clock is wrong. */
   async startConsumer(options: DqOptions = {}, ahead = 0): Promise<ConsumerProcess> {
     this.signal.throwIfAborted();
     const name = `consumer-${++this.startedConsumers}`;
@@ -164,26 +164,26 @@ export class Lab {
     return consumer;
   }
 
-  /** Makes the lab stop it: a server, a proxy. */
+  /** The lab will stop this server or proxy when it closes. */
   async owned<T extends { stop(): unknown }>(starting: Promise<T> | T): Promise<T> {
     const thing = await starting;
     this.closing.push(() => thing.stop());
     return thing;
   }
 
-  /** From when that many jobs can be added, for as long as their number asks, but at least for `least` ms. */
+  /** A window that begins when all these jobs are surely added. It grows with their number, and lasts `least` ms or more. */
   timetable(jobs = this.jobs, least = SHORTEST_WINDOW): Timetable {
     const begin = Date.now() + LEAD + jobs * PER_JOB;
     const window = Math.max(least, jobs * PER_JOB);
     return { begin, end: begin + window, at: (part) => begin + part * window };
   }
 
-  /** For the timetable of an experiment, never for its results. */
+  /** Only for the timetable of an experiment. Never wait for a result in this way. */
   until(instant: number): Promise<void> {
     return until(instant, this.signal);
   }
 
-  /** Reads all logs on before each look; rejects after `limit` ms. */
+  /** Reads what is new in all logs before each check. Rejects after `limit` ms. */
   eventually(what: string, condition: () => boolean | Promise<boolean>, limit = this.pick(60_000, 180_000)) {
     const look = () => {
       this.readOn();
@@ -192,7 +192,7 @@ export class Lab {
     return eventually(what, look, limit, this.signal);
   }
 
-  /** Adds jobs, due at this instant, until one has a copy on each node. */
+  /** Adds jobs with this due time until one of them has a copy on each node. */
   storedEverywhere(what: string, producer: ProducerSide, due: () => number): Promise<void> {
     return this.eventually(what, async () => {
       const { copies } = await producer.add({ due: due() });
@@ -201,8 +201,8 @@ export class Lab {
   }
 
   /**
-   * Waits until every job has run that has to, and no reachable node has a copy any more, so that nothing else can
-   * happen. What is not so within the limit is found as lost, or as copies that are left.
+   * Waits until every job that has to run has run, and no reachable node has a copy. Then nothing else can happen.
+   * If the limit ends first, the findings show lost jobs or copies that are left.
    */
   async settle(limit?: number): Promise<Findings> {
     try {
@@ -220,20 +220,20 @@ export class Lab {
     return check(this.history);
   }
 
-  /** How many jobs still have to run. */
+  /** The number of jobs that still have to run. */
   open(): number {
     let open = 0;
     for (const job of this.history.all()) if (isLost(job)) open++;
     return open;
   }
 
-  /** On the nodes that answer. */
+  /** The number of copies on the nodes that answer. */
   async copiesLeft(): Promise<number> {
     const counts = await Promise.all(this.beanstalkds.map(copiesOn));
     return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
   }
 
-  /** Asks Redis as a person with a shell would. */
+  /** Uses a Redis connection of its own, as a person with redis-cli does. */
   async withRedis<T>(ask: (redis: Redis) => Promise<T>, url = this.redisUrl): Promise<T> {
     const redis = new Redis(url, { commandTimeout: REDIS_LIMIT });
     try {
@@ -243,7 +243,7 @@ export class Lab {
     }
   }
 
-  /** How many keys the ledger has. */
+  /** The number of keys in Redis. */
   ledgerRecords(): Promise<number> {
     return this.withRedis(async (redis) => {
       let keys = 0;
@@ -252,7 +252,7 @@ export class Lab {
     });
   }
 
-  /** Ends all processes; with `keep`, the logs stay in `folder`. */
+  /** Ends all processes. With `keep`, the logs stay in `folder`. */
   async close(keep: boolean): Promise<void> {
     for (const close of this.closing.splice(0).reverse()) await close();
     this.asked.close();
@@ -260,7 +260,7 @@ export class Lab {
   }
 
   private get running() {
-    if (!this.servers) throw new Error('the servers of this lab are not started');
+    if (!this.servers) throw new Error('the servers of this lab were not started');
     return this.servers;
   }
 
@@ -269,13 +269,13 @@ export class Lab {
   }
 }
 
-/** How many copies a node holds that can still surface. Undefined while it does not answer. */
+/** The number of copies on a node that can still surface. Undefined while the node does not answer. */
 export async function copiesOn(node: Address): Promise<number | undefined> {
-  const copies = await nodeCopies(node).catch(() => undefined); // down: that is an answer here
+  const copies = await nodeCopies(node).catch(() => undefined); // a node that is down is expected here
   return copies?.live;
 }
 
-/** What the producer's application says, beside the other logs. */
+/** Writes the warnings and errors of the producer's application to a file beside the other logs. */
 class FileLogger implements LoggerService {
   constructor(private readonly path: string) {}
 

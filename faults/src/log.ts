@@ -1,9 +1,9 @@
-// The outside log: what was asked of the library and what its handlers did, written down by those who saw it. Times are
-// of the machine's clock, in milliseconds.
+// The outside log: the calls of the library with their answers, written by the producer side, and what the handlers did,
+// written by the handlers. Times are those of the machine's clock, in milliseconds.
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import type { RevokeResult } from 'nest-dq';
 
-/** An add, a replacement or a reschedule, and what it was answered. */
+/** An add, a replacement or a reschedule, with its answer. */
 export interface Schedule {
   readonly what: 'schedule';
   readonly job: number;
@@ -12,13 +12,13 @@ export interface Schedule {
   readonly askedAt: number;
   /** When the answer came. */
   readonly at: number;
-  /** `unsure`: it failed, and said that it may still run. */
+  /** `unsure`: the call failed, and its error said that the job may still run. */
   readonly answer: 'stored' | 'refused' | 'unsure';
-  /** Confirmed ones, where it was stored. */
+  /** The number of confirmed copies, if it was stored. */
   readonly copies?: number;
-  /** Of the error, where it was not. */
+  /** The code of the error, if it was not stored. */
   readonly code?: string;
-  /** It is meant never to succeed. */
+  /** This job is meant never to succeed. */
   readonly doomed?: boolean;
 }
 
@@ -33,20 +33,20 @@ export interface Revocation {
 /** A handler was called. */
 export interface Start {
   readonly what: 'start';
-  /** Names the run: unique among all processes. */
+  /** The name of the run, unique among all processes. */
   readonly run: string;
   readonly process: string;
   readonly job: number;
   readonly generation: number;
   readonly attempt: number;
   readonly fence: number;
-  /** What the library says of it: when the run was due, and how late it is. */
+  /** As the library gave it to the handler, like `lateness`. */
   readonly dueAt: number;
   readonly lateness: number;
   readonly at: number;
 }
 
-/** Its signal was raised. */
+/** The signal of a run was aborted. */
 export interface Abort {
   readonly what: 'abort';
   readonly run: string;
@@ -54,7 +54,7 @@ export interface Abort {
   readonly at: number;
 }
 
-/** The handler is about to return or to throw. */
+/** A handler is about to return or to throw. */
 export interface End {
   readonly what: 'end';
   readonly run: string;
@@ -64,7 +64,7 @@ export interface End {
 
 export type Line = Schedule | Revocation | Start | Abort | End;
 
-/** Appends a line at once, so that what was written survives the death of its process. */
+/** Writes each line synchronously, so that a process that is killed loses no line. */
 export class LogWriter {
   private readonly file: number;
 
@@ -88,21 +88,21 @@ export class LogReader {
   private readonly file: number;
   private readonly chunk = Buffer.alloc(CHUNK);
   private position = 0;
-  /** A line that is not complete yet. */
+  /** The part of a line that is not complete yet. */
   private rest = '';
 
-  /** The file is made if it is not there yet. */
+  /** Creates the file if it does not exist yet. */
   constructor(path: string) {
     this.file = openSync(path, 'a+');
   }
 
-  /** What was written since the last call. */
+  /** The lines that were written since the last call. */
   read(): Line[] {
     let text = this.rest;
     for (let length = -1; length !== 0;) {
       length = readSync(this.file, this.chunk, 0, CHUNK, this.position);
       this.position += length;
-      text += this.chunk.toString('latin1', 0, length); // so that no character is cut in two; names are ASCII
+      text += this.chunk.toString('latin1', 0, length); // one byte a character, so a chunk cuts none in two; the names are ASCII
     }
     const lines = text.split('\n');
     this.rest = lines.pop()!;

@@ -1,5 +1,5 @@
-// npm run faults: what the library promises, seen from outside while servers and processes die.
-// Exit status: 0 all passed, 1 one did not, 2 wrong arguments, 130 ended by a signal.
+// npm run faults: checks the promises of the library from outside, while servers and processes fail.
+// Exit status: 0 all passed, 1 one or more failed, 2 wrong arguments, 130 ended by a signal.
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { runCommand, untilSignal } from 'test-servers';
@@ -13,11 +13,11 @@ const ALL = [...EXPERIMENTS, MODEL_CHECK];
 const USAGE = `npm run faults [-- OPTIONS]
 
   --only NAME   only this experiment, by name or number; may be repeated, or a list with commas
-  --jobs N      how many jobs each experiment adds (by default what stands in its file, mostly 20,000); of the model check,
-                how many seeds (1,000)
-  --small       some hundred jobs each, short leases and outages: what npm test runs
-  --json        one JSON object a line for each experiment, and nothing else
-  --keep        keep all logs, and say where; otherwise only those of what did not pass stay
+  --jobs N      how many jobs each experiment adds (default: the number in its file, mostly 20,000); for the model check,
+                how many seeds (default: 1,000)
+  --small       the small version, which npm test runs: some hundred jobs each, short leases and outages
+  --json        print one line of JSON for each experiment, and nothing else
+  --keep        keep all logs, and print where they are; without it, only the logs of failed experiments are kept
   --help        this text
 
 ${ALL.map(({ number, name, what }) => `  ${String(number).padStart(2)} ${name.padEnd(22)} ${what}`).join('\n')}
@@ -32,7 +32,7 @@ interface Flags {
   readonly help: boolean;
 }
 
-/** Throws an Error for the user. */
+/** Throws an Error with a message for the user. */
 function readFlags(): Flags {
   const { values } = parseArgs({
     options: {
@@ -63,7 +63,7 @@ function isCalled(
   return wanted === name || wanted === String(number);
 }
 
-/** Whether all passed. */
+/** Resolves with whether all passed. */
 async function runAll({ wanted, jobs, small, json, keep }: Flags, signal: AbortSignal): Promise<boolean> {
   const print = (text: string) => void process.stdout.write(text);
   if (!json) print(heading());

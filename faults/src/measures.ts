@@ -1,14 +1,14 @@
-// What experiments measure beside the checker's findings. Pure functions of the history; times in milliseconds.
+// What experiments measure beside the findings of the checker: pure functions of the history. Times in milliseconds.
 import type { History, Run } from './history.js';
 
-/** A job that is less late than this is not overdue: a busy machine is no fault. */
+/** Only a job that is later than this counts as overdue, because a busy machine makes jobs late, too. */
 const TOLERANCE = 500;
-/** It is over when for so long no job was overdue. */
+/** The recovery is over when no job was overdue for this long. */
 const QUIET = 1_000;
 
 /**
- * From `since` to the moment from which on, for a second at least, no job was overdue and not yet started; 0 if that
- * was so from the beginning. A job that never started does not count here: it is lost.
+ * The time from `since` until the last overdue job was started, where no job is overdue for a second after that. 0 if no
+ * job was overdue in the first second. A job that never started does not count here: it is lost.
  */
 export function recoveryTime(history: History, since: number): number {
   const waits: (readonly [from: number, to: number])[] = [];
@@ -29,19 +29,19 @@ export function recoveryTime(history: History, since: number): number {
   return end - since;
 }
 
-/** From `since` to the first start after it; NaN if there was none. */
+/** The time from `since` to the first start after it. NaN if there was none. */
 export function firstStartAfter(history: History, since: number): number {
   let first = Infinity;
   for (const { at } of history.allRuns()) if (at > since && at < first) first = at;
   return first === Infinity ? NaN : first - since;
 }
 
-/** The runs that were going on at some moment between the two, both included. */
+/** The runs that were running at some time from `from` to `to`. */
 export function runsDuring(history: History, from: number, to: number): Run[] {
   return [...history.allRuns()].filter(({ at, end }) => at <= to && (end === undefined || end.at >= from));
 }
 
-/** Starts of a schedule beyond its first. */
+/** All starts of each schedule but its first. */
 export function extraStarts(history: History): Run[] {
   const extra: Run[] = [];
   for (const { runs } of history.all()) {
@@ -54,7 +54,7 @@ export function extraStarts(history: History): Run[] {
   return extra;
 }
 
-/** How late these jobs were started, as the checker counts it; each schedule's first start, in no order. */
+/** How late the first start of each schedule of these jobs was, counted as the checker does. In no order. */
 export function latenesses(history: History, jobs: Iterable<number>): number[] {
   const late: number[] = [];
   for (const job of jobs) {

@@ -1,5 +1,5 @@
-// Experiment 18: the promises in a simulated world of seeded chance, which test/model has. It uses the library's insides
-// (embedded nodes, the memory ledger, a virtual clock), so it runs where those are compiled: in Jest, as a process of its own.
+// Experiment 18: the simulation in test/model checks the promises with random operations and faults. It uses internal parts
+// of the library (embedded nodes, the memory ledger, a virtual clock), which only Jest compiles. So it runs Jest as a process.
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Row } from './runner.js';
 
-/** What test/model/run-seeds.ts gives. */
+/** The result of test/model/run-seeds.ts. */
 interface ModelRow {
   readonly seeds: number;
   readonly jobs: number;
@@ -20,14 +20,14 @@ export const MODEL_CHECK = {
   number: 18,
   name: 'model-check',
   what: 'random operations and faults on a virtual clock; a seed that fails can be replayed',
-  /** By default, and in the small version: there the tests run some hundred anyway. */
+  /** The numbers by default and in the small version. The small one is low, because npm test runs the model anyway. */
   seeds: 1_000,
   smallSeeds: 50,
 };
 
 const FOLDER = fileURLToPath(new URL('../../test/', import.meta.url));
 
-/** Rejects only when the user ended it. */
+/** Rejects only if the user ended it. */
 export async function runModelCheck(seeds: number, signal: AbortSignal): Promise<Row> {
   const begun = performance.now();
   const folder = await mkdtemp(join(tmpdir(), 'faults-model-check-'));
@@ -44,7 +44,7 @@ export async function runModelCheck(seeds: number, signal: AbortSignal): Promise
   }
 }
 
-/** Resolves, however it ended, to what it said. */
+/** Resolves with its output, also if it failed. */
 function jest(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
   const args = ['../scripts/jest.mjs', 'model/model.spec.ts', '-t', 'every promise'];
   const child = spawn(process.execPath, args, { cwd: FOLDER, env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -60,7 +60,7 @@ function jest(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
   );
 }
 
-/** `broken`: what was said by a run that came to nothing. */
+/** `broken`: the output of a Jest that wrote no result. */
 function rowOf({ seeds, jobs, starts, faults, failed }: ModelRow, begun: number, broken?: string): Row {
   const all = failed.flatMap(({ found }) => found.map((text) => text.split(':', 1)[0]!));
   const count = (...promises: string[]) => all.filter((promise) => promises.includes(promise)).length;
@@ -81,7 +81,7 @@ function rowOf({ seeds, jobs, starts, faults, failed }: ModelRow, begun: number,
     passed: broken === undefined && failed.length === 0,
     why: [
       ...failed.map(({ seed, found }) => `seed ${seed}: ${found.join('; ')}`),
-      ...(broken === undefined ? [] : [`it broke off: ${broken}`]),
+      ...(broken === undefined ? [] : [`the model check wrote no result: ${broken}`]),
     ],
     notes: [`${seeds} seeds, ${faults} faults, ${starts} starts of handlers, on a virtual clock`],
   };

@@ -21,7 +21,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** A producer's application in another process, whose clock may be wrong. */
+/** The application of a producer in a process of its own, whose clock may be wrong. */
 export class ProducerProcess implements TaskProducer {
   private readonly waiting = new Map<number, Waiting>();
   private asked = 0;
@@ -33,13 +33,13 @@ export class ProducerProcess implements TaskProducer {
     });
   }
 
-  /** Resolves when its application is ready. What it prints goes to the file `output`. */
+  /** Resolves when its application is ready. `output` is the file for what it prints. */
   static async start(given: ProducerArguments, output: string): Promise<ProducerProcess> {
     const file = openSync(output, 'a');
     const child = fork(PROGRAM, [JSON.stringify(given)], {
       stdio: ['ignore', file, file, 'ipc'],
       execArgv: ['--enable-source-maps'],
-      serialization: 'advanced', // so that a Date stays one
+      serialization: 'advanced', // so that a Date arrives as a Date
       detached: true, // Ctrl-C in a terminal reaches the whole process group; here the lab decides
     });
     closeSync(file);

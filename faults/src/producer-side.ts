@@ -3,36 +3,36 @@ import type { Line, Revocation, Schedule } from './log.js';
 import type { Act, Task } from './task.js';
 import type { TaskProducer } from './task-producer.js';
 
-/** Adds that wait for their answer at once. More would only queue in this process. */
+/** Calls in flight. More would only wait in a queue of this process. */
 const IN_FLIGHT = 64;
 
 export interface NewTask {
-  /** An instant, in ms; one in the past runs now. */
+  /** An instant in ms. A job whose instant is in the past runs now. */
   readonly due: number;
-  /** Asks with the delay that is left until `due`. @default false: with the instant */
+  /** Adds with the delay that is left until `due`. @default false: with the instant */
   readonly byDelay?: boolean;
-  /** What its handler does, see `Task`. @default [] */
+  /** What its handler does: see `Task`. @default [] */
   readonly acts?: readonly Act[];
-  /** It is meant never to succeed. @default false */
+  /** This job is meant never to succeed. @default false */
   readonly doomed?: boolean;
   /** @default none */
   readonly options?: JobOptions;
 }
 
-/** Adds and revokes by job number through an application's producer, and notes each question with its answer. */
+/** Makes the calls of a producer by job number, and logs each call with its answer. */
 export class ProducerSide {
   private readonly receipts = new Map<number, JobReceipt>();
   private readonly tasks = new Map<number, Task>();
 
   constructor(
     private readonly producer: TaskProducer,
-    /** A new job's. */
+    /** The number of a new job. */
     private readonly nextNumber: () => number,
     private readonly note: (line: Line) => void,
     private readonly signal: AbortSignal,
   ) {}
 
-  /** One job; resolves when it is answered, also with an error. */
+  /** Adds one job. Resolves when the answer is there, also if it is a DqError. */
   async add({ due, byDelay, acts = [], doomed, options }: NewTask): Promise<Schedule> {
     const job = this.nextNumber();
     const task: Task = { job, generation: 0, acts };
@@ -47,12 +47,12 @@ export class ProducerSide {
     });
   }
 
-  /** `count` jobs, the i-th as `task` says, in this order; resolves when all are answered. */
+  /** Adds `count` jobs in this order, the i-th as `task` says. Resolves when all answers are there. */
   addMany(count: number, task: (i: number) => NewTask): Promise<Schedule[]> {
     return this.inParallel(count, (i) => this.add(task(i)));
   }
 
-  /** Notes `none` where there was no answer. */
+  /** Logs `none` as the answer if the ledger was down. */
   async revoke(job: number): Promise<Revocation> {
     const askedAt = Date.now();
     let answer: Revocation['answer'] = 'none';
@@ -70,7 +70,7 @@ export class ProducerSide {
     return this.inParallel(jobs.length, (i) => this.revoke(jobs[i]!));
   }
 
-  /** Of a job that was stored: its next generation, which does the same. `refused`: it was not rescheduled. */
+  /** Reschedules a stored job, whose payload gets the next generation. `refused`: the job was not rescheduled. */
   async reschedule(job: number, due: number): Promise<Schedule> {
     const before = this.tasks.get(job)!;
     const task: Task = { ...before, generation: before.generation + 1 };
@@ -88,7 +88,7 @@ export class ProducerSide {
     return this.producer.deadLetters();
   }
 
-  /** Of a job that was stored. */
+  /** The receipt of a stored job. */
   receipt(job: number): JobReceipt {
     const receipt = this.receipts.get(job);
     if (!receipt) throw new Error(`job ${job} was not stored`);
@@ -99,7 +99,7 @@ export class ProducerSide {
     await this.producer.close();
   }
 
-  /** Asks, and notes the question with its answer. */
+  /** Makes the call, and logs it with its answer. */
   private async schedule(
     task: Task,
     due: number,

@@ -1,7 +1,7 @@
 import { alwaysAsked, type Experiment, type Outcome } from './experiment.js';
 import { Lab, type LabSettings } from './lab.js';
 
-/** What an experiment came to: a line of the table, and of `--json`. Times in milliseconds. */
+/** The result of an experiment: a row of the table, and a line of `--json`. Times in milliseconds. */
 export interface Row {
   readonly number: number;
   readonly name: string;
@@ -11,24 +11,24 @@ export interface Row {
   readonly duplicates: number;
   readonly ranAfterRevoke: number;
   readonly wrongGeneration: number;
-  /** Null: nothing was run. */
+  /** Null: no job was run. */
   readonly worstLateness: number | null;
   readonly latenessP99: number | null;
-  /** Null: nothing was to recover. */
+  /** Null: the experiment measures no recovery. */
   readonly recovery: number | null;
-  /** Null: it could not be asked. */
+  /** Null: the experiment failed with an error, so Redis was not asked. */
   readonly ledgerRecords: number | null;
   readonly took: number;
   readonly passed: boolean;
-  /** What was not as it should be. */
+  /** Why it did not pass. */
   readonly why: readonly string[];
   readonly notes: readonly string[];
-  /** The folder of all logs, where they were kept. */
+  /** The folder of all logs, if they were kept. */
   readonly logs?: string;
 }
 
 export interface RunSettings extends Omit<LabSettings, 'name'> {
-  /** Keeps the logs also of what passed. */
+  /** Keeps the logs of experiments that passed, too. */
   readonly keep: boolean;
 }
 
@@ -37,7 +37,7 @@ interface FullOutcome extends Outcome {
   readonly why: readonly string[];
 }
 
-/** Never rejects but when the user ended it: an experiment that breaks off has not passed, and says why. */
+/** Rejects only if the user ended it. If an experiment throws, its row says so, and it has not passed. */
 export async function runExperiment(
   experiment: Experiment,
   { keep, ...settings }: RunSettings,
@@ -82,7 +82,9 @@ async function outcomeOf(experiment: Experiment, lab: Lab): Promise<FullOutcome>
     return { ...outcome, ledgerRecords: await lab.ledgerRecords(), why };
   } catch (error) {
     lab.signal.throwIfAborted();
-    const why = [`it broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
+    const why = [
+      `the experiment failed with an error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    ];
     return { found: lab.findings(), checks: [], ledgerRecords: null, why };
   }
 }

@@ -21,18 +21,18 @@ const COLUMNS: readonly Column[] = [
   { title: ['', 'passed'], width: 6, cell: ({ passed }) => (passed ? 'yes' : 'NO') },
 ];
 
-/** Two lines above the rows. */
+/** The two lines above the rows. */
 export function heading(): string {
   const line = (index: 0 | 1) => columns(({ title }) => title[index]);
   return `${' '.repeat(NAME_WIDTH + 3)}${line(0)}\n${' #'} ${'experiment'.padEnd(NAME_WIDTH)}${line(1)}\n`;
 }
 
-/** What is known before an experiment has run. */
+/** The part of a row that is known before the experiment runs. */
 export function beginOfRow(number: number, name: string): string {
   return `${String(number).padStart(2)} ${name.padEnd(NAME_WIDTH)}`;
 }
 
-/** Goes on in the same line; below it stand its notes, and why it did not pass. */
+/** The rest of the row. The lines below it have its notes, and why it did not pass. */
 export function restOfRow(row: Row): string {
   const below = [...row.notes, ...row.why, ...(row.logs ? [`all logs are in ${row.logs}`] : [])];
   return [columns(({ cell }) => cell(row)), ...below.map((text) => `     ${text}`), ''].join('\n');

@@ -15,18 +15,18 @@ import { TASKS, type Task } from './task.js';
 
 const LETTERS_AT_ONCE = 1_000;
 
-/** What experiments ask of an application that produces, in this process or in another one. Errors are the library's. */
+/** The calls of a producer, in this process or in another one. They reject with the errors of the library. */
 export interface TaskProducer {
   at(task: Task, due: number, options: JobOptions): Promise<JobReceipt>;
   delay(task: Task, ms: number, options: JobOptions): Promise<JobReceipt>;
   revoke(receipt: JobReceipt): Promise<RevokeResult>;
   reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult>;
-  /** All there are. */
+  /** All dead letters. */
   deadLetters(): Promise<DeadLetter<Task>[]>;
   close(): Promise<void>;
 }
 
-/** A Nest application like any user's. */
+/** A Nest application like that of a user. */
 export class TaskProducerApp implements TaskProducer {
   private constructor(
     private readonly app: INestApplicationContext,

@@ -1,14 +1,14 @@
 import { defineTube } from 'nest-dq';
 
-/** What the handler does in one attempt, chosen by the payload. Nothing given: it succeeds at once. */
+/** What the handler does in one attempt. With no field set, it succeeds at once. */
 export interface Act {
   /** Milliseconds of work before it ends. @default 0 */
   readonly ms?: number;
   /** Blocks the event loop instead of awaiting. @default false */
   readonly blocking?: boolean;
-  /** Works on when its signal is aborted; otherwise it then throws the signal's reason. @default false */
+  /** Continues after its signal aborted. Without this, it throws the reason of the signal then. @default false */
   readonly deaf?: boolean;
-  /** `kill`: its process, by SIGKILL. @default 'done' */
+  /** `kill`: it kills its process with SIGKILL. @default 'done' */
   readonly end?: 'done' | 'fail' | 'discard' | 'kill';
 }
 
@@ -16,9 +16,9 @@ export interface Act {
 export interface Task {
   /** Its number in the outside log. */
   readonly job: number;
-  /** Which schedule of that job: 0 is the add, each reschedule or replacement brings the next. */
+  /** The number of the schedule: 0 for the add, and one more for each reschedule or replacement. */
   readonly generation: number;
-  /** One for each attempt; the last is for all that follow. Empty: it succeeds at once. */
+  /** One for each attempt. All later attempts do the last one again. Empty: the handler succeeds at once. */
   readonly acts: readonly Act[];
 }
 

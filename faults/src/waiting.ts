@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Resolves at an instant of the machine's clock. For the timetable of an experiment, never for its results. */
+/** Resolves at an instant of the machine's clock. Only for a timetable: never wait for a result in this way. */
 export async function until(instant: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const ms = instant - Date.now();
   if (ms > 0) await pause(ms, undefined, { signal });
 }
 
-/** Calls at even distances between two instants, without waiting for the answers; resolves when all are there. */
+/** Makes calls at a steady rate between two instants, without waiting for the answers. Resolves when all answers are there. */
 export async function atPace<T>(
   count: number,
   { from, to, signal }: { readonly from: number; readonly to: number; readonly signal: AbortSignal },

@@ -1,4 +1,4 @@
-// One consumer process: a Nest application like any user's. What it does, it writes to its own log.
+// A consumer process: a Nest application like that of a user. Its handlers write to a log of their own.
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

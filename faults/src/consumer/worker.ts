@@ -4,7 +4,7 @@ import { machineTime } from '../clock.js';
 import type { End, LogWriter } from '../log.js';
 import { TASKS, type Act, type Task } from '../task.js';
 
-/** Does what a job's payload says, and writes down each start and end. */
+/** Does what the payload of a job says, and logs each start, abort and end. */
 export class Worker {
   private runs = 0;
 
@@ -55,7 +55,7 @@ export class Worker {
   }
 }
 
-/** Ends early when the signal is raised, unless it is deaf to it; the caller looks at the signal. */
+/** Ends early if the signal aborts, unless the act is deaf. The caller checks the signal. */
 async function work({ ms = 0, blocking, deaf }: Act, signal: AbortSignal): Promise<void> {
   if (blocking) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   else if (ms > 0 && deaf) await pause(ms);

@@ -10,20 +10,20 @@ import type { ProducerSide } from '../producer-side.js';
 const HOUR = 3_600;
 /** Milliseconds. */
 const FIVE_MINUTES = 300_000;
-/** Milliseconds. Redis' clock is the machine's, and so that of the logs; the question takes its time. */
+/** Milliseconds. Redis and the logs use the same clock, but a call to Redis takes some time. */
 const SAME_CLOCK = 50;
-/** Milliseconds. What is later by less than this is a busy machine, no wrong clock. */
+/** Milliseconds. A smaller difference may come from a busy machine, and not from a wrong clock. */
 const NOISE = 100;
 /** Milliseconds. The small version runs beside other tests, on whatever machine. */
 const SMALL_NOISE = 1_000;
 
 /**
- * Two equal windows of jobs, first with all clocks right. For the second, one node is an hour ahead from the beginning,
- * and another one jumps an hour ahead in the middle, so that all its copies surface at once (libfaketime); producers are
- * five minutes ahead and behind, and so are two of three consumers (a Date of their own, see clock.ts). Half of the adds
- * ask with an instant, half with a delay. The logs go by the machine's clock, which is the ledger's.
+ * Two equal windows of jobs. In the first one, all clocks are right. In the second one, the clock of one node is an hour
+ * ahead from the beginning. That of another node jumps an hour ahead in the middle, so that all its copies surface at once.
+ * Both use libfaketime. One producer is five minutes ahead, and one is five minutes behind; so are two of the three consumers
+ * (see clock.ts). Half of the adds give an instant, half a delay. The logs use the machine's clock, as the ledger does.
  *
- * A node that jumps back is not tried here: its copies surface late, which is as if it were away, and not good weather.
+ * A node whose clock jumps back is not tried here. Its copies surface late, as if the node were away.
  */
 export const clocks: Experiment = {
   number: 15,
@@ -42,7 +42,7 @@ export const clocks: Experiment = {
 
     const right = await startApplications(lab, [0, 0], [0, 0, 0]);
     const goodWeather = await addHalf(lab, right.producers, half);
-    await lab.eventually('the jobs of good weather ran', () => lab.open() === 0);
+    await lab.eventually('the jobs with right clocks ran', () => lab.open() === 0);
     await Promise.all(right.consumers.map((consumer) => consumer.end('SIGTERM')));
 
     await ahead?.jump(HOUR);
@@ -78,7 +78,7 @@ export const clocks: Experiment = {
         ),
         atMost('how wrong a due time is', Math.max(...badWeather.map(wrongDue)), SAME_CLOCK, ' ms'),
         atMost("how far the ledger's clock is from the logs'", Math.abs(offset), SAME_CLOCK, ' ms'),
-        // About half of the copies of that node sleep when it jumps, and have to be released, as they are early.
+        // When the clock jumps, about half of the copies of that node are not due. They surface early and must be released.
         ...(jumping ? [atLeast('copies released after a node jumped', early, half / 10)] : []),
         atMost('p99 lateness', bad!, Math.max(2 * good!, good! + lab.pick(SMALL_NOISE, NOISE)), ' ms'),
       ],
@@ -99,7 +99,7 @@ async function startApplications(lab: Lab, producers: readonly number[], consume
   return { producers: started, consumers: consuming };
 }
 
-/** A window of jobs, spread over the producers; calls `during` with the middle of it. */
+/** Adds a window of jobs, spread over the producers. Meanwhile calls `during` with the middle of the window. */
 async function addHalf(
   lab: Lab,
   producers: readonly ProducerSide[],
@@ -125,13 +125,13 @@ async function addHalf(
   return asked.flat();
 }
 
-/** By so many ms a job is due at another time than was asked for. A delay counts from when the library was called. */
+/** How far the due time is from the time that was asked for, in ms. A delay may count from any time during the call. */
 function wrongDue({ schedule, due: asked }: { readonly schedule: Schedule; readonly due: number }): number {
   const { due, at, askedAt } = schedule;
   return Math.max(asked - due, due - (asked + at - askedAt));
 }
 
-/** By so many ms Redis' clock is ahead of that of the logs. */
+/** By how many ms the clock of Redis is ahead of that of the logs. */
 function offsetOfRedis(lab: Lab): Promise<number> {
   return lab.withRedis(async (redis) => {
     const asked = Date.now();

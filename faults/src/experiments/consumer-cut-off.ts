@@ -5,17 +5,17 @@ import { Proxy } from 'test-servers';
 
 /** Milliseconds. */
 const LATEST = 3_000;
-/** Slots of the consumer that is cut off: enough to reserve all copies of many jobs, and so to keep them from the others. */
+/** Slots of the consumer that is cut off: so many that it could reserve the copies of many jobs, and withhold them. */
 const MANY_SLOTS = 500;
-/** Milliseconds. A run that ended so shortly before may not have been finished in the ledger. */
+/** Milliseconds. If a run ended so shortly before the cut, its completion may not have reached the ledger. */
 const JUST_ENDED = 1_000;
 
 /**
  * Three consumers. One of them reaches Redis through a proxy. The proxy is cut, and later it swallows all bytes; each time
- * for longer than a lease. The nodes stay in reach. The consumer that is cut off cannot claim the jobs that it holds or gets
- * from the nodes, so it has to leave them to the others. The jobs that it was running are run again when their leases end.
- * So are the jobs that it had just claimed, if the answer was lost: the ledger has granted it the job, and nobody knows.
- * The log shows which jobs these are: their first start is their second attempt.
+ * for longer than a lease. The nodes stay in reach. The consumer that is cut off cannot claim the jobs whose copies it
+ * reserved, so it has to release them for the others. The jobs that it was running are run again when their leases end.
+ * So are the jobs whose grant was lost on its way back: the ledger granted them, and the consumer does not know it. The log
+ * shows which jobs these are: their first start is their second attempt.
  */
 export const consumerCutOff: Experiment = {
   number: 9,

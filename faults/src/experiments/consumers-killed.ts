@@ -3,14 +3,14 @@ import { atLeast, atMost, noneBut, type Experiment } from '../experiment.js';
 import type { Run } from '../history.js';
 import { extraStarts } from '../measures.js';
 
-/** Milliseconds. A handler that ended so shortly before its process died may not have been finished. */
+/** Milliseconds. If a handler ended so shortly before its process died, the completion of its run may be missing. */
 const JUST_ENDED = 500;
 
 /**
- * One consumer after the other is killed in its handlers, and another takes its place. What it ran is free again when its
- * lease ends.
- * Recovery: the longest takeover, from a kill to the next start of a job that ran in the killed process. It takes a lease;
- * another one for each process that was granted the run next, and was killed itself before it began.
+ * One consumer after the other is killed while its handlers run, and a new one replaces it. The jobs that it ran can run
+ * again when their leases end.
+ * Recovery: the longest takeover, from a kill to the next start of a job that ran in the killed process. It takes one lease,
+ * and another one for each process that was granted the job after that and was killed before the run began.
  */
 export const consumersKilled: Experiment = {
   number: 6,
@@ -60,7 +60,7 @@ export const consumersKilled: Experiment = {
       ],
     };
 
-    /** `took` in ms, Infinity where nobody took it over; `grants`: how many runs ended with a lease, this one among them. */
+    /** `took`: milliseconds; Infinity if no process took the job over. `grants`: how many leases had to end before. */
     function takeover(run: Run): { readonly took: number; readonly grants: number } {
       const next = lab.history
         .runsOf(run.job)

@@ -4,20 +4,21 @@ import { copiesOn, type Lab } from '../lab.js';
 import type { ProducerSide } from '../producer-side.js';
 import { atPace } from '../waiting.js';
 
-/** Bytes of a file of the second node's log: so few that it soon needs a new one. */
+/** Bytes of one log file of the second node: so few that it soon needs a new file. */
 const LOG_FILE = 16_384;
 /** Milliseconds. */
 const OUT_OF_WRITING = 1_000;
 /** Milliseconds from the first add. */
 const FAULT_AFTER = 500;
-/** Milliseconds. For less than this a node that refused is left alone, before it is tried again. */
+/** Milliseconds. Less than the time for which a node that refused a put gets no puts. */
 const LEFT_ALONE = 4_000;
 
 /**
- * Two ways in which a disk is full, by a limit on the size of files. First a node cannot write its log any more: it
- * answers one put BURIED, then INSERTED and DELETED as if nothing were wrong, and a restart loses what it stored and
- * brings back what it deleted. Then another node cannot begin a new file of its log: it refuses each put.
- * All the while adds go on, in the first case for longer than a node that refused is left alone. Each node is killed in that state, and comes back when there is room again.
+ * A limit on the size of files makes a disk full in two ways. First, a node cannot write its log any more. It answers one
+ * put with BURIED, and then INSERTED and DELETED as if all were well. A restart loses what it stored after that, and brings
+ * back what it deleted. Second, another node cannot begin a new file of its log, and refuses each put.
+ * Adds go on all the time; in the first case for longer than a node that refused a put gets no puts. Each node is killed in
+ * that state, and restarted without the limit.
  */
 export const diskFull: Experiment = {
   number: 14,
@@ -59,7 +60,7 @@ export const diskFull: Experiment = {
         atMost('puts on a node that cannot write its log, after a second', quiet.puts, 0),
         atMost('puts on a node that refused one, after a second', loud.puts, 0),
       ],
-      // The limit leaves no room for a file's last byte: where a record takes that, the log cannot be written, once more.
+      // The limit leaves no room for the last byte of a file. If a record needs that byte, the log stops here, too.
       notes:
         refused > 0
           ? []
@@ -68,26 +69,26 @@ export const diskFull: Experiment = {
   },
 };
 
-/** Kills it as a crash does, and starts it without the limit. */
+/** Kills the node as a crash does, and starts it without the limit. */
 async function comeBack(node: BeanstalkdServer): Promise<void> {
   await node.kill();
   await node.restart();
 }
 
-/** Puts that were not stored. */
+/** The number of puts that the node did not store. */
 async function refusedPuts(node: BeanstalkdServer): Promise<number> {
   const [asked, stored] = [await nodeCounter(node, 'cmd-put'), await nodeCounter(node, 'total-jobs')];
   return asked - stored;
 }
 
-/** It answers puts and deletions for which its log has no record. */
+/** Whether the node answers puts and deletions without a record in its log. */
 async function logStopped(node: BeanstalkdServer): Promise<boolean> {
   const puts = await nodeCounter(node, 'total-jobs');
   const copies = (await copiesOn(node)) ?? Infinity;
   return (await nodeCounter(node, 'binlog-records-written')) < puts + (puts - copies);
 }
 
-/** Puts that a node is asked for from a second from now on until the end. */
+/** How many puts a node gets from one second after now until `end`. */
 async function putsUntil(lab: Lab, node: BeanstalkdServer, end: number): Promise<number> {
   await lab.until(Date.now() + OUT_OF_WRITING);
   const before = await nodeCounter(node, 'cmd-put');
@@ -95,7 +96,7 @@ async function putsUntil(lab: Lab, node: BeanstalkdServer, end: number): Promise
   return (await nodeCounter(node, 'cmd-put')) - before;
 }
 
-/** Adds at an even pace while `fault` happens, which counts something. */
+/** Adds at a steady rate during `fault`, which resolves with a number of puts. */
 async function whileAdding(
   lab: Lab,
   producer: ProducerSide,

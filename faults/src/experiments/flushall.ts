@@ -1,12 +1,12 @@
 import { noneBut, type Experiment } from '../experiment.js';
 import { recoveryTime, runsDuring } from '../measures.js';
 
-/** Milliseconds. A run that ended so shortly before may not have been finished, or its copies not deleted yet. */
+/** Milliseconds. If a run ended so shortly before, its completion may be missing, or its copies may not be deleted yet. */
 const JUST_ENDED = 1_000;
 
 /**
- * The ledger forgets everything, twice, while handlers run and after some jobs were revoked that were due later.
- * Recovery: from the second FLUSHALL to the moment from which on no job was overdue.
+ * The ledger loses everything, twice, while handlers run. Before that, some jobs that are due later were revoked.
+ * Recovery: from the second FLUSHALL until no job is overdue.
  */
 export const flushall: Experiment = {
   number: 5,
@@ -23,7 +23,7 @@ export const flushall: Experiment = {
       due: times.at(i / lab.jobs),
       acts: [{ ms: (i % 5) * 50 }],
     }));
-    // Every tenth of the later half is revoked before the first FLUSHALL takes its tombstone.
+    // In the second half, every tenth job is revoked. The first FLUSHALL removes the tombstones of these jobs.
     await producer.revokeMany(
       added.map(({ job }) => job).filter((job) => job > lab.jobs / 2 && job % 10 === 0),
     );

@@ -3,16 +3,16 @@ import type { Lab } from '../lab.js';
 import { extraStarts } from '../measures.js';
 import { nodeCounter } from 'test-servers';
 
-/** Seconds: what the library gives a reserved copy on its node; not an option. */
+/** Seconds: the TTR that the library sets for each copy. It is not an option. */
 const TTR = 60;
 const BACKUPS = [1, 2];
 const COPIES = 1 + BACKUPS.length;
-/** Seconds between two releases of a backup that waits for a long run, at most. */
+/** Seconds: the longest time between two releases of a backup that waits for a long run. */
 const LONGEST_PAUSE = 60;
 
 /**
- * All handlers run at once, each for ten times the 60 s of a node's TTR. Touches must hold the primaries, and renewed leases
- * the jobs. The backups surface meanwhile, and are released again and again.
+ * All handlers run at once, each for ten times the TTR of 60 s. Touches must hold the primaries, and renewed leases must
+ * hold the jobs. Meanwhile the backups surface, and are released again and again.
  *
  * The small version has handlers of 7 s with leases of 3 s. It shows that leases are renewed and claims of backups are
  * answered with BUSY. It does not show the touches, because no TTR ends.
@@ -37,8 +37,8 @@ export const longHandlers: Experiment = {
     const found = await lab.settle();
     const released = (await releases(lab)) - before;
     const surfaced = BACKUPS.reduce((sum, index) => sum + mostSurfacings(lab, index, ms / 1_000), 0);
-    // One more a job: a copy that the waiting lane of a process brings may be passed on to another lane by a release. And one
-    // more a copy: it may come to a process that has no slot for it, and lets it go to the others.
+    // One more for each job: a process may release the copy that its waiting lane got, so that another lane gets it. And one
+    // more for each copy: a process without a free slot for it releases it for the others.
     const most = lab.jobs * (1 + surfaced + COPIES);
     return {
       found,
@@ -46,7 +46,7 @@ export const longHandlers: Experiment = {
         none('duplicates', found.duplicates),
         none('starts beyond the first', extraStarts(lab.history)),
         atMost('releases', released, most),
-        atLeast('releases', released, 2 * lab.jobs), // else no backup ever surfaced, and this shows nothing
+        atLeast('releases', released, 2 * lab.jobs), // fewer would mean that no backup surfaced, and then this check shows nothing
       ],
       notes: [`${released} releases, ${most} at most by the rules`],
     };
@@ -59,14 +59,15 @@ async function releases(lab: Lab): Promise<number> {
 }
 
 /**
- * How often a backup of a run of so many seconds surfaces at most: first by its stagger; then, where the process that has
- * it runs the job itself, after the lease and the stagger; elsewhere after what is left of the lease and the stagger, or
- * for as long again as the run has taken so far, but a minute at most, whichever is longer.
+ * How often a backup can surface at most during a run of so many seconds. It surfaces first after its stagger. Then the time
+ * to the next one depends on the process that gets the copy. If that process runs the job, it is the lease plus the stagger.
+ * Otherwise it is the longer one of two times: the rest of the lease plus the stagger, or the time that the run has taken so
+ * far, up to a minute.
  */
 function mostSurfacings({ lease, backupDelay }: Lab, index: number, seconds: number): number {
   const stagger = index * Math.ceil(backupDelay / 1_000);
   const own = Math.ceil(lease / 1_000) + stagger;
-  const left = Math.ceil((2 * lease) / 3 / 1_000) + stagger; // it is extended every third of it
+  const left = Math.ceil((2 * lease) / 3 / 1_000) + stagger; // the lease is renewed every third of its length
   let count = 0;
   for (let at = stagger; at < seconds; count++) {
     at += Math.min(own, Math.max(left, Math.min(LONGEST_PAUSE, at)));

@@ -1,15 +1,15 @@
 import { allStored, none, type Experiment } from '../experiment.js';
 import { extraStarts, recoveryTime } from '../measures.js';
 
-/** Milliseconds. The least that the library takes. */
+/** Milliseconds. The smallest value that the library accepts. */
 const DONE_TTL = 60_000;
 
 /**
- * Every job has a copy on the node that goes away. Meanwhile a third of them run, a third are revoked, and a third are
- * rescheduled to a time after its return. Then it brings all their copies back, and most are overdue.
- * What is remembered of a job that is over, is remembered for longer than `doneTtl`, as long as a copy may come back: that
- * is what the full version shows, by waiting for that long. In the small version the node returns after some seconds.
- * Recovery: from its return to the moment from which on no job was overdue.
+ * Every job has a copy on the node that goes away. Meanwhile a third of the jobs run, a third are revoked, and a third are
+ * rescheduled to a time after the return of the node. Then the node comes back with all its copies, and most are overdue.
+ * The ledger must remember a job that is over for longer than `doneTtl`, as long as a copy may come back. The full version
+ * shows this, because it waits longer than `doneTtl`. In the small version the node returns after some seconds.
+ * Recovery: from the return of the node until no job is overdue.
  */
 export const nodeAway: Experiment = {
   number: 13,
@@ -21,7 +21,7 @@ export const nodeAway: Experiment = {
   async run(lab) {
     const producer = await lab.begin(3, { doneTtl: DONE_TTL });
     const node = lab.beanstalkds[0]!;
-    // As many again as are added are revoked or rescheduled before the first is due.
+    // Before the first job is due, there must be time for two calls a job: the add, and the revoke or reschedule.
     const times = lab.timetable(2 * lab.jobs, lab.pick(2_000, 20_000));
     const back = times.end + lab.pick(2_000, DONE_TTL + 10_000);
     const after = lab.pick(3_000, 20_000);
@@ -46,7 +46,7 @@ export const nodeAway: Experiment = {
       checks: [
         decided <= times.begin
           ? ''
-          : 'jobs were due before all were revoked or rescheduled: give it more time',
+          : 'some jobs were due before all were revoked or rescheduled: this machine needs a later timetable',
         none('duplicates', found.duplicates),
         none('starts beyond the first', extraStarts(lab.history)),
         none(

@@ -2,9 +2,9 @@ import { atMost, none, type Experiment } from '../experiment.js';
 import { recoveryTime } from '../measures.js';
 
 /**
- * A third of the jobs have their primary copy on the node that dies; while it is away, these run from their first backup.
- * It comes back with its binlog, and so with copies of jobs that are done.
- * Recovery: from its return to the moment from which on no job was overdue.
+ * A third of the jobs have their primary on the node that is killed. While it is away, these jobs run from their first
+ * backup. The node comes back with its binlog, and so with copies of jobs that are done.
+ * Recovery: from the return of the node until no job is overdue.
  */
 export const nodeKilled: Experiment = {
   number: 1,

@@ -11,9 +11,9 @@ const DUE_AFTER = 2_000;
 const REVOKED_AFTER = 1_000;
 
 /**
- * Connections that stay open while nothing answers: first a node's process is stopped in its tracks, later the bytes to
- * and from another node vanish on their way. Both times adds go on at an even pace from the moment of the fault on, and
- * every tenth job is revoked while its copies cannot all be reached.
+ * Connections that stay open while nothing answers. First the process of one node is frozen. Later a proxy drops all bytes
+ * to and from another node. Both times adds go on at a steady rate from the fault on, and every tenth job is revoked while
+ * one of its copies may be out of reach.
  */
 export const nodeSilent: Experiment = {
   number: 8,
@@ -34,7 +34,7 @@ export const nodeSilent: Experiment = {
     ]);
     const silence = lab.pick(3_000, 20_000);
     const half = Math.ceil(lab.jobs / 2);
-    await addAndRevoke(lab, producer, 10, Date.now(), 100); // so that all connections are there
+    await addAndRevoke(lab, producer, 10, Date.now(), 100); // opens all connections
 
     frozen!.freeze();
     const first = await addAndRevoke(lab, producer, half, Date.now(), silence);
@@ -71,7 +71,7 @@ export const nodeSilent: Experiment = {
   },
 };
 
-/** Adds at an even pace, and revokes every tenth a second later. */
+/** Adds at a steady rate, and revokes every tenth job a second after its add. */
 async function addAndRevoke(lab: Lab, producer: ProducerSide, count: number, from: number, took: number) {
   const pace = { from, to: from + took, signal: lab.signal };
   const revokes: ReturnType<ProducerSide['revoke']>[] = [];

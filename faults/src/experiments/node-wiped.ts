@@ -2,10 +2,10 @@ import { none, type Experiment } from '../experiment.js';
 import { recoveryTime } from '../measures.js';
 
 /**
- * The node's jobs are gone for ever. Then it comes back empty and counts its copies from 1 again, so that the places in
- * old receipts and headers name the copies of new jobs, which must not be deleted for them.
- * Recovery: from the loss to the moment from which on no job was overdue; each job whose primary was lost is late by the
- * backup delay, so this takes as long as such jobs come due.
+ * A node loses its disk. Then it comes back empty, and its copy ids begin at 1 again. So the locations in old receipts and
+ * headers name copies of new jobs, which must not be deleted in their place.
+ * Recovery: from the loss until no job is overdue. Each job whose primary was lost is late by the backup delay, so the
+ * recovery lasts as long as such jobs come due.
  */
 export const nodeWiped: Experiment = {
   number: 2,

@@ -7,18 +7,19 @@ import { atPace } from '../waiting.js';
 
 /** Runs of a job that kills its process. */
 const ATTEMPTS = 2;
-/** Milliseconds. A smaller difference is not the poison's fault: a busy machine does as much. */
+/** Milliseconds. A smaller difference may come from a busy machine, and not from the poison. */
 const NOISE = 100;
 /** Milliseconds. The small version runs beside other tests, on whatever machine. */
 const SMALL_NOISE = 1_000;
-/** Milliseconds. A run that ended so shortly before its process died may not have been finished in the ledger. */
+/** Milliseconds. If a run ended so shortly before its process died, its completion may not have reached the ledger. */
 const JUST_ENDED = 500;
 
 /**
- * Two equal windows of jobs. The second one has poison: bodies that are not ours, put into the tube directly; an envelope
- * with a broken payload; and jobs that kill their process at each run. A process that is killed is started again, as in
- * production. In the first window as many processes are stopped and replaced, because the start of a process makes a small
- * machine busy. The p95 is compared, not the p99: some jobs in a hundred come due during a takeover from a killed process.
+ * Two equal windows of jobs. The second one has poison: bodies that the library did not write, put into the tube directly; an
+ * envelope with a broken payload; and jobs that kill their process at each run. A killed process is replaced, as in
+ * production. In the first window the same number of processes is stopped and replaced, because the start of a process makes
+ * a small machine busy. The check compares the p95 and not the p99, because a few jobs in a hundred have to wait for the
+ * lease of a killed process.
  */
 export const poison: Experiment = {
   number: 10,
@@ -44,7 +45,7 @@ export const poison: Experiment = {
       await lab.consumers[ended]!.end('SIGTERM');
       await keepAlive(lab);
     }
-    await lab.eventually('the jobs of good weather ran', () => lab.open() === 0);
+    await lab.eventually('the jobs without poison ran', () => lab.open() === 0);
     const { times, jobs } = await window();
     const deadly = await producer.addMany(killers, (i) => ({
       due: times.at(0.1 + (0.5 * i) / killers),
@@ -89,7 +90,7 @@ export const poison: Experiment = {
           killers,
           ATTEMPTS,
         ),
-        // Not how many attempts: one that is claimed together with a job that kills the process is claimed again.
+        // Their attempts are not checked: a job that was claimed together with one that kills the process is claimed again.
         exactly(
           'dead letters of broken payloads',
           [letters.filter(({ why }) => why === 'invalid').length],
@@ -112,7 +113,7 @@ export const poison: Experiment = {
   },
 };
 
-/** The jobs that ran in the same processes when a job killed them, or had ended so shortly before that nobody knew. */
+/** The jobs that ran in a process when this job killed it, or whose runs had ended shortly before that. */
 function besideIt(lab: Lab, killer: number): number[] {
   return lab.history
     .runsOf(killer)
@@ -122,13 +123,13 @@ function besideIt(lab: Lab, killer: number): number[] {
     .map(({ job }) => job);
 }
 
-/** Starts a consumer for each that died since the last call. */
+/** Starts new consumers until three are alive. */
 async function keepAlive(lab: Lab): Promise<void> {
   const missing = 3 - lab.consumers.filter(({ alive }) => alive).length;
   for (let i = 0; i < missing; i++) await lab.startConsumer();
 }
 
-/** As the library writes it, but for the end of its payload. */
+/** A body as the library writes it, without the end of its payload. */
 function brokenPayload(i: number): string {
   const header = { id: `broken-payload-${i}`, due: Date.now(), n: 1, i: 0 };
   return `dq1 ${JSON.stringify(header)}\n{"job":`;

@@ -6,10 +6,10 @@ const BEGINS_AGAIN = 5_000;
 const LONG_RUNS = 40;
 
 /**
- * Twice across due times: killed and started again with its append-only file, and later frozen, so that connections
- * stay open and commands that were sent are carried out when it goes on. Some handlers run meanwhile, and a few of them
- * for longer than the outage and the lease together.
- * Recovery: from Redis' return to the moment from which on no job was overdue, the longer of the two.
+ * Redis is away twice while jobs come due. First it is killed, and restarted with its append-only file. Later it is frozen:
+ * connections stay open, and it executes the commands that were sent meanwhile when it goes on. Some handlers run during both
+ * outages, and a few of them for as long as the outage and the lease together.
+ * Recovery: from the return of Redis until no job is overdue; the longer of the two.
  */
 export const redisAway: Experiment = {
   number: 4,

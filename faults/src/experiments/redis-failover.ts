@@ -2,15 +2,15 @@ import { Proxy, startRedis } from 'test-servers';
 import { noneBut, type Experiment } from '../experiment.js';
 import { recoveryTime, runsDuring } from '../measures.js';
 
-/** Milliseconds. What is written to the master after its replica was cut off is lost with it. */
+/** Milliseconds between the cut of the replica and the kill of the master. What the master writes then is lost. */
 const LOST_WRITES = 200;
-/** Milliseconds. A run that ended so shortly before may have been finished in what was lost, its copies not yet deleted. */
+/** Milliseconds. If a run ended so shortly before, its completion may be lost, and its copies may not be deleted yet. */
 const JUST_ENDED = 1_000;
 
 /**
- * A real replica follows the master and is promoted while clients still write to the master, which is then killed; the
- * address that clients know leads to the new master from then on.
- * Recovery: from the moment at which that address answers again to that from which on no job was overdue.
+ * A real replica follows the master. It is promoted while clients still write to the old master. Then the old master is
+ * killed, and the address that clients know leads to the new master.
+ * Recovery: from the moment when that address answers again until no job is overdue.
  */
 export const redisFailover: Experiment = {
   number: 17,

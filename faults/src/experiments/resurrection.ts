@@ -5,10 +5,9 @@ import { copiesOn } from '../lab.js';
 import { nodeCounter } from 'test-servers';
 
 /**
- * One node twice forgets what it did. First it comes back with its disk as it was before jobs were done and revoked, so
- * that their copies are there again. Then it comes back empty and counts its copies from 1 again, so that the places of
- * old jobs name the copies of new ones; half of those old jobs are revoked, the others run, and both have their copies
- * deleted where they were.
+ * One node twice loses what it did. First it comes back with an earlier state of its disk. So it has copies of jobs that were
+ * done or revoked since. Then it comes back empty, and its copy ids begin at 1 again. So the locations of old jobs name the
+ * copies of new jobs. Half of the old jobs are revoked and the others run; both delete their copies at the old locations.
  */
 export const resurrection: Experiment = {
   number: 12,
@@ -29,7 +28,7 @@ export const resurrection: Experiment = {
     const oldDue = first.end + recovers;
     const innocentDue = oldDue + recovers;
 
-    // The old jobs come first, so that theirs are the lowest numbers.
+    // The old jobs are added first, so that their copy ids are the lowest.
     const old = numbers(await producer.addMany(quarter, (i) => ({ due: oldDue + 10 * (i % 100) })));
     const early = numbers(await producer.addMany(2 * quarter, (i) => ({ due: first.at(i / (2 * quarter)) })));
     const onlyOldAreThere = async () => (await copiesOn(node)) === old.length;

@@ -7,9 +7,9 @@ const DRAIN_LIMIT = 10_000;
 const NODES_AWAY = 2_000;
 
 /**
- * First all nodes are killed at once and come back. Then, as in a deployment, one consumer after the other gets a SIGTERM
- * in its handlers and is replaced.
- * Recovery: from the nodes' return to the moment from which on no job was overdue.
+ * First all nodes are killed at once and come back. Then, as in a deployment, one consumer after the other is replaced and
+ * gets a SIGTERM while its handlers run.
+ * Recovery: from the return of the nodes until no job is overdue.
  */
 export const rollingRestarts: Experiment = {
   number: 16,

@@ -1,13 +1,13 @@
 import { atMost, none, type Experiment } from '../experiment.js';
 import { recoveryTime } from '../measures.js';
 
-/** Milliseconds: the default patience, and a second. */
+/** Milliseconds: the default patience plus a second. */
 const ADD_LIMIT = 6_000;
 
 /**
- * Every job is stored on three nodes; two of them are killed before the first is due, and come back when all jobs have
- * run. What is added meanwhile can be stored on one node only, so it must fail, and must not run.
- * Recovery: from the first due time to the moment from which on no job was overdue, with one node left.
+ * Every job is stored on three nodes. Two of them are killed before the first job is due, and come back when all jobs have
+ * run. Adds meanwhile reach one node only, so they must fail, and their jobs must not run.
+ * Recovery: from the first due time until no job is overdue, with one node left.
  */
 export const twoNodesDown: Experiment = {
   number: 3,

@@ -1,4 +1,4 @@
-// A producer in a process of its own, so that its clock can be wrong. It is asked over the channel to its parent.
+// A producer in a process of its own, so that its clock can be wrong. Its parent sends the calls over the IPC channel.
 import 'reflect-metadata';
 import { ConsoleLogger } from '@nestjs/common';
 import { DqError, type DqErrorCode, type DqOptions } from 'nest-dq';
@@ -20,7 +20,7 @@ export interface Question {
 export interface Answer {
   readonly id: number;
   readonly result?: unknown;
-  /** The library's: what of it is needed on the other side. */
+  /** The parts of a DqError that the parent needs. */
   readonly error?: {
     readonly code: DqErrorCode;
     readonly message: string;
