@@ -1,4 +1,4 @@
-// The picture: ours and BullMQ's bars side by side, as plain SVG.
+// The chart, as plain SVG: the bars of nest-dq and of BullMQ, one below the other.
 import type { Result, Row } from './measure.js';
 import { number } from './table.js';
 
@@ -6,7 +6,7 @@ interface Panel {
   readonly title: string;
   readonly better: 'more' | 'less';
   readonly measure: string;
-  /** Which row of the measure. */
+  /** Whether this row of the measure is the one that is shown. */
   readonly finds: (row: Row) => boolean;
 }
 
@@ -34,15 +34,15 @@ const PANEL_HEIGHT = 76;
 const EDGE = 16;
 const BAR_LEFT = EDGE + 72;
 const BAR_HEIGHT = 18;
-/** Of the longest bar; its number stands behind it. */
+/** The length of the longest bar. There must be room for its number to the right of it. */
 const LONGEST = 500;
 
-/** It brings its background: the page it stands on may be dark where the reader's system is light. */
+/** The chart has a background of its own, because a dark page may show it although the reader's system is light. */
 const STYLE = `.back{fill:#fff}text{font:13px system-ui,sans-serif;fill:#1f2328}.title{font-weight:600}.note{font-size:11px;fill:#59636e}
 .ours{fill:#1a7f64}.peer{fill:#9aa4b0}
 @media(prefers-color-scheme:dark){.back{fill:#0d1117}text{fill:#e6edf3}.note{fill:#9198a1}.ours{fill:#3fb68b}.peer{fill:#6e7681}}`;
 
-/** Throws when one of the measures that it shows was not among the results. `note` stands below. */
+/** Throws if the results lack a measure that the chart shows. `note` is the text below the bars. */
 export function chart(results: readonly Result[], note: string): string {
   const height = PANELS.length * PANEL_HEIGHT + 2 * EDGE + 14;
   const panels = PANELS.map((panel, index) =>

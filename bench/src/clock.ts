@@ -1,26 +1,26 @@
 const LOOKS = 8;
-/** What to add to the monotonic clock, in ms. */
+/** The machine's clock minus the monotonic clock, in ms. */
 let offset = align();
 
 /**
- * Milliseconds since 1970 by the machine's clock, with fractions: Date.now alone gives whole ones. Every process of this
- * machine reads the same.
+ * Milliseconds since 1970 by the machine's clock, with fractions, which Date.now does not give. All processes of this machine
+ * read the same time.
  */
 export function machineTime(): number {
   return performance.now() + offset;
 }
 
-/** To be called before a round: the machine's clock is slewed against the monotonic one. */
+/** Call it before each round, because the machine's clock drifts against the monotonic clock. */
 export function alignClock(): void {
   offset = align();
 }
 
-/** An interruption between the two clocks makes the difference smaller, never larger: the largest of some is right. */
+/** The largest of several differences: an interruption between the two readings only makes a difference smaller. */
 function align(): number {
   return Math.max(...Array.from({ length: LOOKS }, difference));
 }
 
-/** Spins for a millisecond at most, to the moment at which Date.now moves on. */
+/** Spins until Date.now changes, for a millisecond at most. */
 function difference(): number {
   const before = Date.now();
   let now = before;

@@ -5,27 +5,27 @@ import { Program } from './program.js';
 export class ConsumerProcess {
   private constructor(private readonly program: Program<ConsumerReport>) {}
 
-  /** Resolves when it consumes. */
+  /** Resolves when the process consumes. */
   static async start(given: ConsumerArguments): Promise<ConsumerProcess> {
     return new ConsumerProcess(await Program.start('consumer/main.js', given));
   }
 
-  /** What it told, oldest first. */
+  /** Its reports, oldest first. */
   get reports(): readonly ConsumerReport[] {
     return this.program.reports;
   }
 
-  /** Runs begun, as far as it told. */
+  /** The runs begun, by its last report. */
   get count(): number {
     return this.reports.at(-1)?.count ?? 0;
   }
 
-  /** The first report from that instant on, in ms since 1970; the last one where there is none. */
+  /** The first report at this instant (ms since 1970) or later. If there is none, the last report. */
   reportAt(instant: number): ConsumerReport {
     return this.reports.find(({ at }) => at >= instant) ?? this.reports.at(-1)!;
   }
 
-  /** Ends it; resolves when it is gone. */
+  /** Kills the process; resolves when it is gone. */
   stop(): Promise<void> {
     return this.program.stop();
   }

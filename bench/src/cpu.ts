@@ -7,13 +7,13 @@ export interface CpuTime {
   readonly servers: number;
 }
 
-/** Linux shows processes' times in hundredths of a second, whatever the kernel's own tick. */
+/** Milliseconds. Linux gives the times of processes in hundredths of a second, whatever the tick of the kernel is. */
 const TICK = 10;
-/** Of /proc/PID/stat, behind the program's name. */
+/** Positions in /proc/PID/stat, counted after the name of the program. */
 const USER_TIME = 11;
 const SYSTEM_TIME = 12;
 
-/** What was used up to now. `pids`: the servers' process ids. */
+/** The CPU time used up to now. `pids`: the process ids of the servers. */
 export async function cpuTime(pids: readonly number[]): Promise<CpuTime> {
   const { user, system } = process.cpuUsage();
   const servers = await Promise.all(pids.map(cpuTimeOf));

@@ -2,27 +2,27 @@
 import { readFile } from 'node:fs/promises';
 
 export interface Disturbance {
-  /** Seconds it is about. */
+  /** How long the measure took, in seconds. */
   readonly took: number;
-  /** Which part of the processors' time the host of a virtual machine gave to others meanwhile, in %. */
+  /** The part of the CPU time that the host gave to other virtual machines, in %. */
   readonly stolen: number;
-  /** In which part of the time whatever was not idle waited for the disk, in %; absent where Linux does not count that. */
+  /** The part of the time in which all tasks that were not idle waited for the disk, in %. Absent if Linux does not count it. */
   readonly disk?: number;
 }
 
-/** Up to now. */
+/** Counters of the machine. */
 export interface MachineTimes {
   /** Milliseconds. */
   readonly at: number;
-  /** Of all processors, in ticks. */
+  /** The time of all processors, in ticks. */
   readonly processors: number;
-  /** In ticks: what the host gave to others, although something here could have run. */
+  /** The time that the host gave to others although a process here could have run, in ticks. */
   readonly stolen: number;
-  /** Milliseconds. */
+  /** The time in which all tasks that were not idle waited for the disk, in milliseconds. */
   readonly disk: number | undefined;
 }
 
-/** Of the first line of /proc/stat, behind its name. */
+/** Its position in the first line of /proc/stat, counted after the name. */
 const STEAL_TIME = 7;
 
 export async function machineTimes(): Promise<MachineTimes> {
@@ -45,21 +45,21 @@ export function disturbance(before: MachineTimes, after: MachineTimes): Disturba
   return { took: took / 1000, stolen, ...(known && { disk: (100 * (after.disk - before.disk)) / took }) };
 }
 
-/** Of the text of /proc/stat. */
+/** Reads the text of /proc/stat. */
 export function readProcessors(stat: string): Pick<MachineTimes, 'processors' | 'stolen'> {
   const [, ...times] = stat.slice(0, stat.indexOf('\n')).split(/ +/);
-  // What a guest of ours used is in the first two once more.
+  // The fields after steal are the times of guests, which are already part of the first two.
   const counted = times.slice(0, STEAL_TIME + 1).map(Number);
   return { processors: counted.reduce((sum, time) => sum + time, 0), stolen: counted[STEAL_TIME]! };
 }
 
-/** Of the text of /proc/pressure/io. */
+/** Reads the text of /proc/pressure/io. */
 export function readDisk(pressure: string): number | undefined {
   const micros = /^full .*total=(\d+)$/m.exec(pressure)?.[1];
   return micros === undefined ? undefined : Number(micros) / 1000;
 }
 
-/** Empty where the kernel was built or started without it. */
+/** Empty if the kernel was built or started without this file. */
 function diskPressure(): Promise<string> {
   return readFile('/proc/pressure/io', 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'EOPNOTSUPP') return '';

@@ -8,26 +8,26 @@ import { pause, pauseUntil } from './waiting.js';
 
 /** Handlers at once. */
 export const CONCURRENCY = 256;
-/** Adds may take this much longer than they did at the warm-up, and then there are so many ms to spare. */
+/** The adds may take this many times as long as in the warm-up. SPARE is a reserve after that, in ms. */
 const SLOWER = 1.5;
 const SPARE = 1_500;
-/** Milliseconds in which what follows the last handler is done: finishes, deletions. */
+/** Milliseconds for the completions and deletions after the last handler. */
 const AFTERMATH = 500;
 
 export interface Drain {
-  /** From the due moment to the start of the last handler. */
+  /** Measured from the due time to the start of the last handler. */
   readonly jobsPerSecond: number;
-  /** Milliseconds in all, without the adds. */
+  /** Milliseconds for all jobs, without the adds. */
   readonly cpu: CpuTime;
 }
 
-/** When jobs can be due that are added to these systems from now on, in ms since 1970, so that all are stored by then. */
+/** A due time (ms since 1970) for jobs that are added from now on, so late that these systems store all of them before it. */
 export function dueAfterAdding(jobs: number, ...systems: readonly System[]): number {
   const times = systems.map(({ addsPerSecond }) => (1000 * SLOWER * jobs) / addsPerSecond);
   return Math.ceil(times.reduce((sum, time) => sum + time, machineTime() + SPARE));
 }
 
-/** Rejects when not all are stored before they are due: the machine is too slow for the measure. */
+/** Rejects if a job is due before all are stored: the machine is too slow for this measure. */
 export async function addBeforeDue(
   { client, product }: System,
   queue: string,
@@ -41,7 +41,7 @@ export async function addBeforeDue(
     );
 }
 
-/** One consumer is there before jobs come due, all at one moment. */
+/** One consumer waits for jobs that all come due at one moment. */
 export async function drainRound(system: System, jobs: number): Promise<Drain> {
   const { client, servers } = system;
   const queue = system.newQueue();

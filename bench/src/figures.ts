@@ -1,7 +1,7 @@
-// Pure functions of what was measured.
+// Pure functions of the measured values.
 import type { Figure, Row, Target, Unit } from './measure.js';
 
-/** Of an even number of values the mean of the middle two; NaN without values. */
+/** The median of an even number of values is the mean of the middle two. All are NaN without values. */
 export function figure(values: readonly number[]): Figure {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
@@ -12,7 +12,7 @@ export function figure(values: readonly number[]): Figure {
 export interface Measured {
   readonly what: string;
   readonly unit: Unit;
-  /** One value a round. */
+  /** One value for each round. */
   readonly ours: readonly number[];
   readonly beside?: readonly number[];
   /** @default 'BullMQ' */
@@ -34,7 +34,7 @@ export function row({ what, unit, ours, beside, besideName = 'BullMQ', target }:
   };
 }
 
-/** Not met where there is nothing to compare with. */
+/** A target for the ratio is not met if there is no ratio. */
 function isMet({ of, least = -Infinity, most = Infinity }: Target, ours: number, ratio = NaN): boolean {
   const value = of === 'ours' ? ours : ratio;
   return value >= least && value <= most;

@@ -1,7 +1,7 @@
-/** What users do who add many jobs one by one. */
+/** How many calls a user who adds jobs one by one may have in flight. */
 export const IN_FLIGHT = 256;
 
-/** Runs the task once for each item, that many at a time; rejects with the first that fails. */
+/** Runs the task once for each item, `limit` tasks at a time. Rejects when the first task fails. */
 export async function inFlight<T>(
   items: readonly T[],
   task: (item: T) => Promise<unknown>,

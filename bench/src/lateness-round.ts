@@ -9,7 +9,7 @@ export interface Load {
   /** Jobs a second, spread evenly. */
   readonly rate: number;
   readonly seconds: number;
-  /** What a handler takes, in ms. */
+  /** How long a handler runs, in ms. */
   readonly handler: number;
 }
 
@@ -18,7 +18,7 @@ export interface Lateness {
   readonly samples: Float64Array;
 }
 
-/** All jobs are stored before the first is due, and a consumer is there. */
+/** The consumer is there, and all jobs are stored, before the first job is due. */
 export async function latenessRound(system: System, { rate, seconds, handler }: Load): Promise<Lateness> {
   const jobs = rate * seconds;
   const samples = new Float64Array(jobs);

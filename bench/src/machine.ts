@@ -1,6 +1,6 @@
 import { arch, cpus, release, totalmem, type } from 'node:os';
 
-/** What figures are worth nothing without. */
+/** The machine that the figures depend on. */
 export function machine(): string {
   const cores = cpus();
   const memory = (totalmem() / 2 ** 30).toFixed(0);

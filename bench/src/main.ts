@@ -1,5 +1,5 @@
-// npm run bench: how fast, how punctual and how large, with BullMQ beside it.
-// Exit status: 0 all measured, 1 one could not be, 2 wrong arguments.
+// npm run bench: measures speed, lateness and memory, and compares them with BullMQ.
+// Exit status: 0 all measured, 1 one or more could not be measured, 2 wrong arguments.
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,10 +13,10 @@ import { table } from './table.js';
 
 const USAGE = `npm run bench [-- OPTIONS] [-- MEASURE…]
 
-  MEASURE       only these, of the list below
-  --rounds N    how often each contender runs (by default 3 times or 5, and once what takes minutes)
-  --quick       smaller numbers and one round, for a look: its figures are rough
-  --json        one JSON object a line for each measure, and nothing else
+  MEASURE       only these measures of the list below
+  --rounds N    how often each contender runs (default: 3 or 5 times; once if it takes minutes)
+  --quick       smaller numbers and one round: faster, with rough figures
+  --json        print one line of JSON for each measure, and nothing else
   --svg FILE    also write a chart of schedule, drain and lateness
   --help        this text
 
@@ -32,7 +32,7 @@ interface Flags {
   readonly help: boolean;
 }
 
-/** Throws an Error for the user. */
+/** Throws an Error with a message for the user. */
 function readFlags(): Flags {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -87,7 +87,7 @@ async function runAll(flags: Flags): Promise<number> {
       process.stderr.write(`${measure.name} could not be measured: ${(error as Error).stack}\n\n`);
     }
   }
-  // npm changes into its workspace's folder; the user means a file of where the command was given.
+  // npm runs this in the folder of the workspace. The user's path starts at the folder where npm was called.
   if (svg !== undefined) await writeFile(resolve(process.env.INIT_CWD ?? '', svg), chart(results, here));
   return failed ? 1 : 0;
 }

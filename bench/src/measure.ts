@@ -2,9 +2,9 @@ import type { Disturbance } from './disturbance.js';
 
 /** What a measure is given. */
 export interface Settings {
-  /** How often each contender runs; a measure has its own number unless the user gave one. */
+  /** How often each contender runs: the number of the user, or else the usual one of the measure. */
   readonly rounds: (usual: number) => number;
-  /** One or the other, by whether a quick look is all that is wanted. */
+  /** Chooses `quick` for `--quick`. */
   readonly pick: <T>(full: T, quick: T) => T;
 }
 
@@ -18,7 +18,7 @@ export interface Figure {
   readonly high: number;
 }
 
-/** What is asked of ours, or of its ratio to what stands beside it. */
+/** The limits for our figure, or for its ratio to the other figure. */
 export interface Target {
   readonly of: 'ours' | 'ratio';
   readonly least?: number;
@@ -29,20 +29,20 @@ export interface Row {
   readonly what: string;
   readonly unit: Unit;
   readonly ours: Figure;
-  /** What ours is compared with: BullMQ, unless it says otherwise. */
+  /** The figure that ours is compared with: that of BullMQ, unless `name` is another one. */
   readonly beside?: { readonly name: string } & Figure;
-  /** Ours divided by what stands beside it, of the medians. */
+  /** Our median divided by the other median. */
   readonly ratio?: number;
   readonly target?: Target;
   readonly met?: boolean;
 }
 
-/** One line of the user's question, answered by some rows of the table. */
+/** One question about speed, lateness or memory. Some rows of the table answer it. */
 export interface Measure {
   readonly name: string;
   /** What is measured and how, for people. */
   readonly title: string;
-  /** Starts its own servers and leaves nothing behind. Rejects when a run is no valid one: a job lost, or run twice. */
+  /** Starts and stops its own servers. Rejects if a round is not valid, because a job was lost or ran twice. */
   readonly run: (settings: Settings) => Promise<readonly Row[]>;
 }
 

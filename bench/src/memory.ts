@@ -1,14 +1,14 @@
-// What servers hold in memory. Linux only: it reads /proc.
+// The memory of servers. Linux only: it reads /proc.
 import { readFile } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import type { Servers } from './servers.js';
 
 export interface Memory {
-  /** What Redis counts as its data and what belongs to them, in bytes. */
+  /** `used_memory` of Redis, in bytes. */
   readonly redis: number;
-  /** In Redis. */
+  /** The number of keys in Redis. */
   readonly keys: number;
-  /** Resident, of all beanstalkds together, in bytes. */
+  /** The resident memory of all beanstalkds together, in bytes. */
   readonly beanstalkds: number;
 }
 
@@ -17,7 +17,7 @@ export async function memoryOf({ beanstalkds, redis }: Servers): Promise<Memory>
   return { ...(await redisMemory(redis)), beanstalkds: resident.reduce((sum, size) => sum + size, 0) };
 }
 
-/** Of a process, in bytes. */
+/** The resident memory of a process, in bytes. */
 export async function residentSize(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) * 1024;

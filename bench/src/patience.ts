@@ -2,12 +2,12 @@ import { DqError } from 'nest-dq';
 import { pause } from './waiting.js';
 
 const TRIES = 3;
-/** Milliseconds in between. */
+/** Milliseconds between two tries. */
 const REST = 2_000;
 
 /**
- * Begins again if too few nodes answered an add in time. Here all nodes share a disk, and a disk that stands still for more
- * than 500 ms holds up all of them. It says so on stderr. Every other failure is a result.
+ * Tries the task again if too few nodes answered an add in time, and says so on stderr. This happens because all nodes share
+ * one disk here: if the disk blocks for more than 500 ms, no node can answer. Every other error is a result of the measure.
  */
 export async function patiently<T>(task: () => Promise<T>, rest = REST): Promise<T> {
   for (let tried = 1; ; tried++) {
@@ -15,7 +15,7 @@ export async function patiently<T>(task: () => Promise<T>, rest = REST): Promise
       return await task();
     } catch (error) {
       if (tried === TRIES || !(error instanceof DqError && error.code === 'DQ_TOO_FEW_COPIES')) throw error;
-      process.stderr.write(`broken off, and begun again: ${error.message}\n`);
+      process.stderr.write(`the round failed and is tried again: ${error.message}\n`);
       await pause(rest);
     }
   }

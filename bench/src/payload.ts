@@ -2,9 +2,9 @@
 export const PAYLOAD_BYTES = 200;
 
 export interface Payload {
-  /** Which job of its round it is, from 0. */
+  /** The number of the job in its round, from 0. */
   readonly n: number;
-  /** When it is due, in ms since 1970; 0 where nobody asks. */
+  /** When the job is due, in ms since 1970. 0 if the measure does not use it. */
   readonly due: number;
   readonly text: string;
 }
@@ -16,7 +16,7 @@ export function payloadOf(n: number, due = 0): Payload {
   return { n, due, text: FILL.slice(FRAME + String(n).length + String(due).length) };
 }
 
-/** So that none is made while the time is taken. */
+/** Makes all payloads of a round before its time is measured. */
 export function payloads(count: number, due: number | ((n: number) => number) = 0): Payload[] {
   return Array.from({ length: count }, (_, n) => payloadOf(n, typeof due === 'number' ? due : due(n)));
 }

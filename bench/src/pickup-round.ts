@@ -5,25 +5,25 @@ import { pause } from './waiting.js';
 
 const SLOTS = 50;
 const TAKEN = 46;
-/** Milliseconds. The long handlers come up again and again while new jobs are measured. */
+/** Milliseconds. Short enough that the long handlers end and begin again many times while new jobs are measured. */
 const LONG = 10_000;
-/** Milliseconds between two new jobs, at most. */
+/** The most milliseconds between two new jobs. */
 const BETWEEN = 50;
-/** Jobs between two looks at the connections. */
+/** Jobs between two counts of the connections. */
 const LOOK_EVERY = 50;
 
 export interface Pickup {
-  /** Milliseconds to the start of each new job, from the call of its add. */
+  /** Milliseconds from the call of each add to the start of its job. */
   readonly fromCall: readonly number[];
-  /** And from its acknowledgement; 0 where it started before. */
+  /** Milliseconds from the receipt to the start; 0 if the job started before. */
   readonly fromReceipt: readonly number[];
-  /** The most that one node had of this process. */
+  /** The largest number of connections from this process to one node. */
   readonly connections: number;
 }
 
 /**
- * How soon a new job starts while most slots hold long handlers: a lane that holds deliveries cannot wait for new ones,
- * so this is where a consumer would fall back to polling.
+ * How soon a new job starts while most slots run long handlers. A lane that holds deliveries cannot wait for new copies, so
+ * a consumer without other lanes would have to poll.
  */
 export async function pickupRound({ client, servers, newQueue }: System, samples: number): Promise<Pickup> {
   const queue = newQueue();
@@ -45,7 +45,7 @@ export async function pickupRound({ client, servers, newQueue }: System, samples
     fromReceipt.push(Math.max(0, started - acknowledged));
     if (sample % LOOK_EVERY === 0) {
       const stats = await Promise.all(servers.beanstalkds.map(nodeStats));
-      // Without the one that asks.
+      // Without the connection that asks for the stats.
       connections = Math.max(connections, ...stats.map((stat) => stat('current-connections') - 1));
     }
     await pause(Math.random() * BETWEEN);
@@ -54,9 +54,9 @@ export async function pickupRound({ client, servers, newQueue }: System, samples
   return { fromCall, fromReceipt, connections };
 }
 
-/** Each is followed by another one of the same job number. */
+/** Each long handler adds another job with its number when it ends. */
 class LongHandlers {
-  /** Resolves when all slots are taken that should be. */
+  /** Resolves when each of the long handlers has begun once. */
   readonly allRun: Promise<void>;
   private readonly ended: Promise<void>;
   private readonly begun = new Set<number>();
@@ -70,7 +70,7 @@ class LongHandlers {
   }
 
   async handle({ n }: Payload): Promise<void> {
-    // The first runs end one after the other, so that the next ones do not all come up at one moment.
+    // The first runs end one after the other, so that the next ones do not all begin at one moment.
     const time = this.begun.has(n) ? LONG : (LONG * (n + 1)) / TAKEN;
     this.begun.add(n);
     if (this.begun.size === TAKEN) this.taken();
@@ -78,7 +78,7 @@ class LongHandlers {
     if (!this.over) await this.add(payloadOf(n));
   }
 
-  /** Those that run end, and none follows. */
+  /** Ends the handlers that run. No other follows. */
   end(): void {
     this.over = true;
     this.release();

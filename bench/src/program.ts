@@ -2,16 +2,16 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A program of this package in a process of its own, which is given JSON and tells what it did. */
+/** A program of this package in a process of its own. Its argument is JSON, and it sends reports. */
 export class Program<Report> {
-  /** What it told, oldest first. */
+  /** Its reports, oldest first. */
   readonly reports: Report[] = [];
 
   private constructor(private readonly child: ChildProcess) {
     child.on('message', (report) => this.reports.push(report as Report));
   }
 
-  /** `path`: from this folder. Resolves with its first report. */
+  /** `path` starts at this folder. Resolves when the first report has come. */
   static async start<Report>(path: string, given: unknown): Promise<Program<Report>> {
     const file = fileURLToPath(new URL(path, import.meta.url));
     const child = fork(file, [JSON.stringify(given)], { execArgv: ['--enable-source-maps'] });
@@ -21,7 +21,7 @@ export class Program<Report> {
     throw new Error(`${path} ended before it was ready`);
   }
 
-  /** Ends it; resolves when it is gone. */
+  /** Kills the process; resolves when it is gone. */
   async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const exit = once(this.child, 'exit');

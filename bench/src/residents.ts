@@ -9,8 +9,8 @@ const IN_CALL = 500;
 const CALLS = 4;
 
 /**
- * Adds jobs that wait in a queue of their own, and come due in an hour at the earliest. Where a call has to begin again,
- * what it had stored is there twice.
+ * Adds jobs that wait in a queue of their own, and come due in an hour at the earliest. If a call fails and is tried again,
+ * the jobs that it had stored are there twice.
  */
 export async function addResidents(client: Client, jobs: number): Promise<void> {
   const begins = Array.from({ length: Math.ceil(jobs / IN_CALL) }, (_, call) => call * IN_CALL);

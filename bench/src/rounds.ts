@@ -1,8 +1,8 @@
 import { patiently } from './patience.js';
 
 /**
- * Runs each contender once a round, in turn, and the other way round in every second round, so that a machine that
- * grows slower or faster shifts all of them. The values are in the order of the rounds.
+ * Runs each contender once in each round, one after the other, and in reverse order in every second round. So a machine that
+ * becomes slower or faster affects all of them alike. The values are in the order of the rounds.
  */
 export async function alternate<const C extends Readonly<Record<string, () => Promise<unknown>>>>(
   rounds: number,

@@ -1,14 +1,14 @@
 import type { Payload } from './payload.js';
 import { machineTime } from './clock.js';
 
-/** Milliseconds without a single run after which a round is given up, its adds included. */
+/** Milliseconds without any run after which the round fails. The time of the adds counts, too. */
 const PATIENCE = 120_000;
 
-/** Counts runs, and knows which jobs ran: a lost job or a second run makes the round no valid one. */
+/** Counts runs, and notes which jobs ran. A round with a lost job or a second run is not valid. */
 export class RunCount {
-  /** Resolves when every job has run; rejects when none ran for two minutes, or one ran twice. */
+  /** Resolves when every job has run. Rejects when no job ran for two minutes, or a job ran twice. */
   readonly done: Promise<void>;
-  /** When the last one began, by the machine's clock in ms. */
+  /** When the last run began, by the machine's clock in ms. */
   lastAt = 0;
   count = 0;
   private readonly ran: Uint8Array;
@@ -23,11 +23,11 @@ export class RunCount {
       this.finish = resolve;
       this.fail = reject;
     });
-    this.done.catch(() => undefined); // who awaits it gets the error, maybe later
+    this.done.catch(() => undefined); // no unhandled rejection if nobody awaits it yet
     this.watch = setInterval(() => this.look(), PATIENCE);
   }
 
-  /** To be called when a job begins to run. */
+  /** Call it when a job begins to run. */
   readonly add = ({ n }: Payload): void => {
     if (this.ran[n] !== 0) return this.end(new Error(`job ${n} of ${this.jobs} ran a second time`));
     this.ran[n] = 1;

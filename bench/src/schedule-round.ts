@@ -3,13 +3,13 @@ import { inFlight } from './in-flight.js';
 import { payloads } from './payload.js';
 import type { System } from './systems/system.js';
 
-/** Milliseconds: so far away that none comes due. */
+/** Milliseconds: so long that no job comes due. */
 export const FAR = 3_600_000;
 
 export interface Schedule {
-  /** From the first call to the last acknowledgement. */
+  /** Measured from the first call to the last acknowledgement. */
   readonly jobsPerSecond: number;
-  /** Milliseconds in all. */
+  /** Milliseconds for all jobs. */
   readonly cpu: CpuTime;
 }
 

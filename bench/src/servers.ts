@@ -1,6 +1,6 @@
 import { startBeanstalkd, startRedis, type BeanstalkdServer, type RedisServer } from 'test-servers';
 
-/** Where the servers of one system are; JSON, for a process of its own. */
+/** Where the servers of one system are. It is JSON, so that another process can get it. */
 export interface Places {
   /** `host:port` of each beanstalkd. */
   readonly beanstalks: readonly string[];
@@ -8,7 +8,7 @@ export interface Places {
   readonly redis: string;
 }
 
-/** Fresh servers: so many beanstalkds with binlogs, and a Redis with an append-only file, synced every second. */
+/** New servers: beanstalkds with binlogs, and a Redis with an append-only file that it syncs every second. */
 export class Servers implements Places {
   private constructor(
     readonly beanstalkds: readonly BeanstalkdServer[],

@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 
-/** What an application has to complain about, away from the table; Nest's own logger writes warnings to stdout. */
+/** Writes warnings and errors to stderr. Nest's own logger writes warnings to stdout, where the table is. */
 export const stderrLogger: LoggerService = {
   log: () => undefined,
   warn: complain,

@@ -1,4 +1,4 @@
-// The results as text: one block a measure.
+// The results as text: one block for each measure.
 import { tableLine } from 'test-servers';
 import type { Figure, Result, Row, Target, Unit } from './measure.js';
 
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'met', cell: ({ met }) => (met === undefined ? '' : met ? 'yes' : 'NO') },
 ];
 
-/** A title, a heading, and a line for each row; columns are as wide as they need to be. */
+/** A title, a heading, and a line for each row. */
 export function table({ measure, title, took, stolen, disk, rows }: Result): string {
   const lines = [
     ['', ...COLUMNS.map((column) => column.title)],
@@ -44,7 +44,7 @@ export function table({ measure, title, took, stolen, disk, rows }: Result): str
   return [`${measure}: ${title} (${about})`, ...text.map((line) => `  ${line}`), ''].join('\n');
 }
 
-/** A number with as many digits as its unit deserves, and thousands apart. */
+/** A number with the decimals of its unit, and a comma between thousands. */
 export function number(value: number, unit: Unit): string {
   if (Number.isNaN(value)) return '–';
   const decimals = DECIMALS[unit];

@@ -10,19 +10,19 @@ export interface TrafficSettings {
   readonly rate: number;
   /** Milliseconds from an add to its due time. */
   readonly ahead: number;
-  /** Copies of a job when all is well. */
+  /** Copies of a job that was stored in full. */
   readonly copies: number;
 }
 
-/** Adds and runs jobs at a steady rate, while something happens. */
+/** Adds and runs jobs at a steady rate in the background. */
 export class Traffic {
-  /** How long each add took that did not fail, in ms. */
+  /** How long each successful add took, in ms. */
   readonly adds: number[] = [];
-  /** How late each job was started for the first time, in ms. */
+  /** How late the first start of each job was, in ms. */
   readonly lates: number[] = [];
-  /** Adds that were refused. */
+  /** Adds that failed. */
   failed = 0;
-  /** When an add was stored in full for the first time after the last that was not, in ms since 1970; NaN if all were. */
+  /** When the adds became full again after one with too few copies, in ms since 1970; NaN if all were full. */
   fullAgain = NaN;
   private short = false;
   private added = 0;
@@ -67,7 +67,7 @@ export class Traffic {
       this.adds.push(performance.now() - from);
       this.noteCopies(receipt.copies === copies);
     } catch {
-      this.failed++; // and so the row says
+      this.failed++; // a row shows it
     }
   }
 

@@ -8,8 +8,8 @@ const CONCURRENCY = 256;
 const HOUR = 3_600_000;
 
 /**
- * Runs some jobs and adds others that stay, so that connections are open, scripts loaded and code compiled. Gives how many
- * the client then adds in a second, 256 in flight.
+ * Runs some jobs and adds others that stay, so that connections are open, scripts are loaded and code is compiled. Resolves
+ * with the number of jobs that the client then adds in a second, 256 in flight.
  */
 export async function warmUp(client: Client): Promise<number> {
   const jobs = payloads(JOBS);

@@ -1,4 +1,4 @@
-// One consumer process of either system. It ends with the process that started it.
+// A consumer process, of nest-dq or of BullMQ. It ends when the process that started it ends.
 import { machineTime } from '../clock.js';
 import { PRODUCTS } from '../systems/products.js';
 import { pause } from '../waiting.js';
@@ -14,7 +14,7 @@ let running = 0;
 let busy = 0;
 let countedTo = machineTime();
 
-/** Adds up the time of what has been running since the last call. */
+/** Adds the time that the handlers ran since the last call. */
 function countTime(): number {
   const now = machineTime();
   busy += running * (now - countedTo);

@@ -1,4 +1,4 @@
-// One node each, as a bare client reaches it, with nothing in it.
+// The nodes that are compared. Each is empty, and has a connection of a bare client.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { RawConnection } from '../raw/raw-connection.js';
 
 export interface Contender {
   readonly connection: RawConnection;
-  /** Of its process, in bytes. */
+  /** The resident memory of its process, in bytes. */
   readonly memory: () => Promise<number>;
   readonly stop: () => Promise<void>;
 }
@@ -43,7 +43,7 @@ export async function served(keeps: 'memory' | 'folder'): Promise<Contender> {
 export interface Served {
   readonly pid: number;
   readonly endpoint: string;
-  /** Ends it as an operator does, or as a crash would. */
+  /** Ends the process: by default with SIGTERM, as an operator does. SIGKILL is like a crash. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<void>;
 }
 
@@ -66,13 +66,13 @@ export async function serve(folder?: string): Promise<Served> {
   };
 }
 
-/** A real one, in memory, or with a log that it syncs after each write: what is confirmed is on disk. */
+/** A real beanstalkd, in memory, or with a binlog that it syncs after each write, so that a stored job is durable. */
 export async function beanstalkd(keeps: 'memory' | 'folder'): Promise<Contender> {
   const server = await startBeanstalkd(keeps === 'memory' ? { binlog: false } : { args: ['-f', '0'] });
   return reach(server, () => server.stop());
 }
 
-/** Connects to a server that is a process of its own. */
+/** Connects to a server in another process. */
 async function reach(
   { pid, endpoint }: { readonly pid: number; readonly endpoint: string },
   stop: () => Promise<void>,

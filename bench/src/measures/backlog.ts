@@ -11,7 +11,7 @@ import { withSystem, type System } from '../systems/system.js';
 import { pauseUntil } from '../waiting.js';
 
 const QUEUE = 'backlog';
-/** Milliseconds after its due time by which the last copy of a job has surfaced, with the default `backupDelay`. */
+/** Milliseconds from the due time of a job until its last copy has surfaced, with the default `backupDelay`. */
 const LAST_COPY = 5_000;
 
 export const backlog: Measure = {
@@ -25,7 +25,7 @@ export const backlog: Measure = {
     const { clean } = await alternate(rounds(3), {
       clean: () => withSystem(nestDq, async (system) => (await drainRound(system, jobs)).jobsPerSecond),
     });
-    // Both wait at the same time, and drain one after the other.
+    // The jobs of both systems wait at the same time. Then the systems drain one after the other.
     const [ours, peer] = await withSystem(nestDq, (own) =>
       withSystem(bullMq, async (other) => {
         alignClock();
@@ -52,7 +52,7 @@ export const backlog: Measure = {
   },
 };
 
-/** In jobs a second. */
+/** Resolves with the jobs a second. */
 async function drainOverdue({ client }: System, jobs: number): Promise<number> {
   const runs = new RunCount(jobs);
   const from = machineTime();

@@ -36,7 +36,7 @@ export const bulk: Measure = {
   },
 };
 
-/** From the first call to the end of the last, in jobs a second. */
+/** Jobs a second, from the first call to the end of the last one. */
 function bulkRate(product: Product, jobs: number, keyed: boolean): Promise<number> {
   return withSystem(product, async ({ client, newQueue }) => {
     const all = payloads(jobs).map((payload) => ({

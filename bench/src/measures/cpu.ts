@@ -50,10 +50,10 @@ export const cpu: Measure = {
   },
 };
 
-/** Milliseconds in which what the start left to do is done. */
+/** Milliseconds for the work that remains after the start. */
 const SETTLED = 2_000;
 
-/** The share in percent that this process takes of a core while its consumer waits. */
+/** How much of a core this process uses while its consumer waits, in percent. */
 async function idleShare({ client, newQueue }: System, time: number): Promise<number> {
   await client.consume(newQueue(), () => undefined, CONCURRENCY);
   await pause(SETTLED);

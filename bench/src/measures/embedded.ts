@@ -94,7 +94,7 @@ async function warmUp(connection: RawConnection, jobs: number): Promise<void> {
   await takeJobs(connection, jobs);
 }
 
-/** A million delayed jobs in a process that has nothing else. */
+/** A million delayed jobs in a process that has no other jobs. */
 async function many({ rounds, pick }: Settings): Promise<Row[]> {
   const jobs = pick(1_000_000, 100_000);
   const round = (start: () => Promise<Contender>) => () =>
@@ -118,7 +118,7 @@ async function many({ rounds, pick }: Settings): Promise<Row[]> {
   ];
 }
 
-/** The same in a folder, and from the start of a process on the folder of one that was killed, until it serves. */
+/** The same on disk. Then the process is killed, and the time until a new process serves from its folder is measured. */
 async function manyOnDisk({ rounds, pick }: Settings): Promise<Row[]> {
   const jobs = pick(1_000_000, 100_000);
   const round = async () => {
@@ -156,7 +156,7 @@ async function manyOnDisk({ rounds, pick }: Settings): Promise<Row[]> {
 
 interface Filling {
   readonly seconds: number;
-  /** By which the process grew, a job. */
+  /** How much the process grew for each job. */
   readonly bytes: number;
 }
 

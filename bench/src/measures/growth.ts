@@ -9,7 +9,7 @@ import { scheduleRound } from '../schedule-round.js';
 import { nestDq } from '../systems/nest-dq.js';
 import { withSystem, type System } from '../systems/system.js';
 
-/** How much slower it may be with a million other jobs. */
+/** With a million other jobs, a figure may be worse by this factor. */
 const SLOWER = 1.5;
 
 export const growth: Measure = {

@@ -15,19 +15,19 @@ import { pause } from '../waiting.js';
 
 const HOT = 'hot';
 const KEY = 'the-key';
-/** Replaces a second, of all processes together. */
+/** Replaces a second by all processes together. */
 const RATE = 2_000;
 const PROCESSES = 2;
 /** Milliseconds from each replace to its due time. */
 const DELAY = 5_000;
-/** The other queue's adds a second, and the milliseconds from each to its due time. */
+/** The traffic of the other queue; see `TrafficSettings`. */
 const ORDINARY = { queue: 'ordinary', rate: 100, ahead: 1_500, copies: 3 };
-/** Milliseconds in which what was added last has run: ahead, and the longest lateness that is promised. */
+/** Milliseconds until the jobs that were added last have run: `ahead` plus the longest lateness that is promised. */
 const LAST_RUNS = 6_500;
 
 interface Round {
   readonly traffic: Traffic;
-  /** Replaces a second that were acknowledged. */
+  /** The replaces a second that were acknowledged. */
   readonly rate: number;
   readonly failed: number;
   /** The largest record of the hot queue at the end, in bytes. */
@@ -123,7 +123,7 @@ async function ordinary({ client }: System, time: number): Promise<Traffic> {
   return traffic;
 }
 
-/** Of what Redis keeps for the hot queue; 0 where nothing is kept. */
+/** The size of the largest record that Redis stores for the hot queue; 0 if there is none. */
 async function largestRecord({ redis: url }: Places): Promise<number> {
   const redis = new Redis(url);
   try {

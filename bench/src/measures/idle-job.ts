@@ -11,7 +11,7 @@ import { nestDq } from '../systems/nest-dq.js';
 import { withSystem, type System } from '../systems/system.js';
 
 const SLOTS = 10;
-/** Milliseconds beside whole seconds, so that jobs are due at all parts of a second. */
+/** Milliseconds that the intervals differ from whole seconds, so that jobs are due at all parts of a second. */
 const SHIFT = 37;
 
 export const idleJob: Measure = {
@@ -41,13 +41,13 @@ export const idleJob: Measure = {
   },
 };
 
-/** Milliseconds, of each job. */
+/** The lateness of each job, in ms. */
 interface Lates {
   readonly ours: Float64Array;
   readonly peer: Float64Array;
 }
 
-/** A job of each system every `apart` ms, those of one midway between those of the other. */
+/** Each system runs a job every `apart` ms. The jobs of one system are due midway between those of the other. */
 async function singleJobs(
   [own, other]: readonly [System, System],
   jobs: number,
@@ -62,7 +62,7 @@ async function singleJobs(
   return { ours, peer };
 }
 
-/** How late each was, in ms. `begin`: when the first is due, in ms since 1970. */
+/** The lateness of each job, in ms. `begin`: when the first job is due, in ms since 1970. */
 async function singleJobsOf(
   { client, newQueue }: System,
   jobs: number,

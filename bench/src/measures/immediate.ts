@@ -37,7 +37,7 @@ export const immediate: Measure = {
   },
 };
 
-/** Milliseconds between two jobs, in which the last one's finish and deletions are over. */
+/** Milliseconds between two jobs: enough for the completion and the deletions of the first one. */
 const BETWEEN = 8;
 
 async function oneByOne({ client, newQueue }: System, count: number): Promise<number[]> {

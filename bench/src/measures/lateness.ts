@@ -7,7 +7,7 @@ import { bullMq } from '../systems/bullmq.js';
 import { nestDq } from '../systems/nest-dq.js';
 import { withSystem, type Product } from '../systems/system.js';
 
-/** Jobs a second, spread evenly; what a handler takes, in ms; and how late ours may be, in ms. */
+/** Jobs a second, spread evenly; how long a handler runs, in ms; and the target for our p99, in ms. */
 const LOADS = [
   { rate: 400, handler: 0, most: 5 },
   { rate: 2_000, handler: 0, most: 5 },

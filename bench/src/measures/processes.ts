@@ -14,7 +14,7 @@ import { pause } from '../waiting.js';
 const QUEUE = 'processes';
 /** Milliseconds between two looks. */
 const LOOK_EVERY = 20;
-/** Milliseconds in which all jobs must have run. */
+/** Milliseconds after the due time until all jobs must have run. */
 const LIMIT = 60_000;
 
 export const processes: Measure = {
@@ -40,15 +40,15 @@ async function drains({ rounds, pick }: Settings): Promise<Row[]> {
   return rows;
 }
 
-/** Slots of each of the unequal ones. */
+/** Slots of each of the two unequal processes. */
 const SLOTS = 50;
-/** What their handlers take, in ms: together 750 jobs a second. */
+/** How long their handlers run, in ms. Together the processes run 750 jobs a second. */
 const HANDLERS = [100, 200];
-/** Milliseconds after the due time from which on, and the part of the jobs up to which, both have enough to do. */
+/** Both have enough to do from FROM ms after the due time until this part of the jobs (UP_TO) has run. */
 const FROM = 1_000;
 const UP_TO = 0.85;
 
-/** How the jobs of the unequal ones come due: all at one moment, and a quarter faster than both can run them. */
+/** How these jobs come due: all at one moment, or a quarter faster than both processes can run them. */
 const ARRIVALS = [
   { name: 'due at once', faster: Infinity },
   { name: 'due by and by', faster: 1.25 },
@@ -78,7 +78,7 @@ async function unequal(settings: Settings): Promise<Row[]> {
   return rows;
 }
 
-/** How busy each was, in percent of its slots, and the releases for each job. */
+/** How busy each process was, in percent of its slots, and the number of releases for each job. */
 async function unequalRound(
   system: System,
   { pick }: Settings,
@@ -102,7 +102,7 @@ async function releasesOf({ servers }: System): Promise<number> {
   return stats.reduce((sum, stat) => sum + stat('cmd-release'), 0);
 }
 
-/** One process for each of the handler times, there before the jobs come due, evenly over `over` ms; ends when all ran. */
+/** Starts a process for each handler time. Then jobs come due evenly over `over` ms. Resolves when all jobs have run. */
 async function runJobs(
   system: System,
   handlers: readonly number[],

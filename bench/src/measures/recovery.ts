@@ -18,7 +18,7 @@ const AHEAD = 1_000;
 const BEFORE = 3_000;
 const AWAY = 2_000;
 const AFTER = 5_000;
-/** Milliseconds in which what was added last has run: ahead, and the longest lateness that is promised. */
+/** Milliseconds until the jobs that were added last have run: AHEAD plus the longest lateness that is promised. */
 const LAST_RUNS = 6_000;
 
 export const recovery: Measure = {

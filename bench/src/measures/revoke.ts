@@ -27,7 +27,7 @@ export const revoke: Measure = {
   },
 };
 
-/** From the first call to the end of the last, in jobs a second. */
+/** Jobs a second, from the first call to the end of the last one. */
 function revokeRate(product: Product, jobs: number, keyed: boolean): Promise<number> {
   return withSystem(product, async ({ client, newQueue }) => {
     const queue = newQueue();

@@ -4,7 +4,7 @@ import { PAYLOAD_BYTES } from '../payload.js';
 import type { RawConnection } from './raw-connection.js';
 
 const BODY = 'x'.repeat(PAYLOAD_BYTES);
-/** Jobs asked for at once. */
+/** Reserves in flight. */
 const BATCH = 64;
 
 /** Puts jobs, 256 in flight, with the delay in seconds; resolves with the last INSERTED. */
@@ -25,7 +25,7 @@ export function putJobs(connection: RawConnection, jobs: number, delay: number):
   });
 }
 
-/** Reserves all that is ready, so many jobs, and deletes each; resolves with the last DELETED. */
+/** Reserves and deletes this number of ready jobs; resolves with the last DELETED. */
 export function takeJobs(connection: RawConnection, jobs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let reserved = 0;

@@ -5,17 +5,18 @@ import { RawConnection } from './raw-connection.js';
 const NODES = 3;
 const TTR = 60;
 const TUBE = 'raw';
-/** Jobs asked for at once, and how many such questions a node has before it. */
+/** Reserves in one batch, and batches in flight to each node. */
 const BATCH = 256;
 const BATCHES = 2;
-/** Seconds: backups sleep until their job is done. */
+/** Seconds: so long that each job is done before its backups surface. */
 const BACKUP_DELAY = 3_600;
 
 const PAYLOAD = 'x'.repeat(PAYLOAD_BYTES);
 
 /**
- * A bare pipelined client that does on three nodes what a job of ours does there, and nothing else: two backups, then the
- * primary that names them; reserve the primary, delete all three. No ledger, no checks, no due times. So fast it can be.
+ * A bare pipelined client. On three nodes it does only what the library does there for a job: it puts two backups, then the
+ * primary that names them; it reserves the primary and deletes all three. No ledger, no checks, no due times. So its speed is
+ * the limit for the library.
  */
 export class RawClient {
   private constructor(
@@ -66,7 +67,7 @@ export class RawClient {
     });
   }
 
-  /** Runs all that is ready, so many jobs in all: resolves when each copy of each is deleted. */
+  /** Reserves this number of ready jobs. Resolves when all copies of all these jobs are deleted. */
   drain(jobs: number): Promise<void> {
     return new Promise((resolve) => {
       let deleted = 0;
@@ -106,7 +107,7 @@ export class RawClient {
   }
 }
 
-/** As large as ours. */
+/** A body as large as that of a copy of the library. */
 function body(job: number, index: number, more: string): string {
   const id = `01K${String(job).padStart(23, '0')}`;
   return `dq1 {"id":"${id}","due":${Date.now()},"n":${NODES},"i":${index}${more}}\n${PAYLOAD}`;

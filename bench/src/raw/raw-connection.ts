@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** The reply's first line, and the body of a job that came with it. */
+/** Gets the first line of the reply, and the body of the job if there is one. */
 export type OnReply = (line: string, body: string | undefined) => void;
 
 const RESERVED = 'RESERVED ';
-/** What was answered leaves the queue by so many at once, as that moves all behind it. */
+/** Answered entries leave the queue in batches of this size, because a removal moves all entries behind them. */
 const ANSWERED_KEPT = 10_000;
 
 /**
- * One connection to a beanstalkd with nothing that a client can do without: no deadlines, no errors, no reconnecting, and
- * texts of one byte a character. One write a tick, and replies in order.
+ * One connection to a beanstalkd with only what a client needs: one write for each tick, and replies in order. It has no
+ * deadlines, no errors and no reconnects. All texts are Latin-1: one byte for each character.
  */
 export class RawConnection {
   private unsent = '';
@@ -31,12 +31,12 @@ export class RawConnection {
     return new RawConnection(socket);
   }
 
-  /** A connection that is made already. */
+  /** Uses a stream that is already connected. */
   static over(stream: Duplex): RawConnection {
     return new RawConnection(stream);
   }
 
-  /** `command` ends with CRLF, a body included. */
+  /** `command` ends with CRLF, and includes the body of a put. */
   send(command: string, onReply: OnReply): void {
     if (this.unsent === '') process.nextTick(this.flush);
     this.unsent += command;

@@ -1,12 +1,12 @@
-// One process that replaces the job of one key, again and again. It ends with the process that started it.
+// A process that replaces the job of one key again and again. It ends when the process that started it ends.
 import { payloadOf } from '../payload.js';
 import { nestDq } from '../systems/nest-dq.js';
 import type { ReplacerArguments, ReplacerReport } from './report.js';
 
-/** Milliseconds between two looks at how many adds are owed. */
+/** Milliseconds between two checks of how many adds are due by the rate. */
 const LOOK_EVERY = 5;
 const REPORT_EVERY = 100;
-/** Adds at once: a slower cluster is not given more. */
+/** The most adds in flight: a cluster that is too slow for the rate gets no more. */
 const IN_FLIGHT = 256;
 
 const { places, queue, key, rate, delay } = JSON.parse(process.argv[2]!) as ReplacerArguments;

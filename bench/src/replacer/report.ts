@@ -1,6 +1,6 @@
 import type { Places } from '../servers.js';
 
-/** What a replacer process is told, as JSON. */
+/** The argument of a replacer process, as JSON. */
 export interface ReplacerArguments {
   readonly places: Places;
   readonly queue: string;
@@ -11,12 +11,12 @@ export interface ReplacerArguments {
   readonly delay: number;
 }
 
-/** What it tells, some times a second. */
+/** What a replacer process reports several times a second. */
 export interface ReplacerReport {
   /** Adds that were acknowledged up to now. */
   readonly stored: number;
-  /** Adds that were refused. */
+  /** Adds that failed. */
   readonly failed: number;
-  /** The text of the last refusal. */
+  /** The message of the last failure. */
   readonly error?: string;
 }

@@ -2,7 +2,7 @@ import { Queue, Worker, type Job } from 'bullmq';
 import type { Payload } from '../payload.js';
 import type { BulkJob, Client, Handle, Product } from './system.js';
 
-/** What `@nestjs/bullmq` makes for its users, without Nest in between. */
+/** Queues and workers as `@nestjs/bullmq` makes them, but without Nest. */
 export const bullMq: Product = {
   name: 'BullMQ',
   nodes: 0,
@@ -29,7 +29,7 @@ class BullMqClient implements Client {
     return this.queue(queue).add(JOB, payload, { delay, ...(key !== undefined && { jobId: key }) });
   }
 
-  /** It has no `at`; with the timestamp that the delay was reckoned from, the job is due to the millisecond. */
+  /** BullMQ has no `at`. It adds the delay to the timestamp, so the job is due at the exact millisecond. */
   at(queue: string, payload: Payload): Promise<unknown> {
     const timestamp = Date.now();
     return this.queue(queue).add(JOB, payload, { delay: Math.max(0, payload.due - timestamp), timestamp });
@@ -53,7 +53,7 @@ class BullMqClient implements Client {
     const worker = new Worker<Payload>(queue, ({ data }) => Promise.resolve(handle(data)), {
       connection: this.connection,
       concurrency,
-      removeOnComplete: { count: 0 }, // as its users set it for throughput: finished jobs do not stay
+      removeOnComplete: { count: 0 }, // for throughput, as its users do: BullMQ removes finished jobs at once
     });
     worker.on('error', (error) => process.stderr.write(`BullMQ: ${String(error)}\n`));
     this.workers.push(worker);

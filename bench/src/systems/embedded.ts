@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { connectNestDq } from './nest-dq.js';
 import type { Product } from './system.js';
 
-/** The same application with nothing but itself: an embedded node and ledger, in memory. */
+/** nest-dq without servers: an embedded node and ledger, in memory. */
 export const embeddedInMemory: Product = {
   name: 'nest-dq',
   nodes: 0,
   connect: () => connectNestDq({}),
 };
 
-/** The same, in a folder. */
+/** The same, stored in a folder. */
 export const embeddedInFolder: Product = {
   name: 'nest-dq',
   nodes: 0,

@@ -6,7 +6,7 @@ import type { Payload } from '../payload.js';
 import { stderrLogger } from '../stderr-logger.js';
 import type { BulkJob, Client, Handle, Product } from './system.js';
 
-/** A Nest application like any user's, with the defaults of the library. */
+/** A Nest application like that of a user, with the defaults of the library. */
 export const nestDq: Product = {
   name: 'nest-dq',
   nodes: 3,

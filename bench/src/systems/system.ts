@@ -2,7 +2,7 @@ import type { Payload } from '../payload.js';
 import { Servers, type Places } from '../servers.js';
 import { warmUp } from '../warm-up.js';
 
-/** What a handler of a measure does: mostly it only counts. */
+/** The handler of a measure. Most of them only count. */
 export type Handle = (payload: Payload) => unknown;
 
 export interface BulkJob {
@@ -13,24 +13,24 @@ export interface BulkJob {
   readonly key?: string;
 }
 
-/** A job system as a process of its users sees it, so that each measure is written once. */
+/** A job system as the application of a user sees it. So each measure is written once for both systems. */
 export interface Client {
   now(queue: string, payload: Payload): Promise<unknown>;
-  /** `delay` in ms, `key` the user's own name for it. Resolves when the job is stored; rejects if it is not. */
+  /** `delay`: milliseconds. `key`: the user's own name for the job. Resolves when the job is stored; rejects if it is not. */
   delay(queue: string, payload: Payload, delay: number, key?: string): Promise<unknown>;
-  /** At the time that the payload says. */
+  /** Adds a job that is due at the time in its payload. */
   at(queue: string, payload: Payload): Promise<unknown>;
-  /** Cancels the job that `delay` resolved with; rejects if that is too late. */
+  /** Revokes a job. `added`: the result of `delay`. Rejects if it is too late. */
   revoke(added: unknown): Promise<void>;
   /** Rejects if one of them is not stored. */
   delayMany(queue: string, jobs: readonly BulkJob[]): Promise<unknown>;
-  /** Resolves when it consumes, and gives how to end that. */
+  /** Resolves when the consumer is ready, with a function that stops it. */
   consume(queue: string, handle: Handle, concurrency: number): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 
 export interface ClientOptions {
-  /** Copies of a job, where there are copies. @default 3 */
+  /** Copies of a job. BullMQ has none. @default 3 */
   readonly replicas?: number;
 }
 
@@ -41,18 +41,18 @@ export interface Product {
   connect(places: Places, options?: ClientOptions): Promise<Client>;
 }
 
-/** Servers of its own, and this process as their client. */
+/** One product with servers of its own. This process is the client. */
 export interface System {
   readonly product: Product;
   readonly client: Client;
   readonly servers: Servers;
-  /** How many it added in a second, one by one, as it was warmed up. */
+  /** How many jobs a second it added in its warm-up, one by one. */
   readonly addsPerSecond: number;
-  /** A name that no other round on these servers has. */
+  /** Gives a name that no other round on these servers has. */
   readonly newQueue: () => string;
 }
 
-/** Starts a system and warms it up, and ends it whatever `use` comes to. */
+/** Starts a system and warms it up. Stops it after `use`, also if `use` rejects. */
 export async function withSystem<T>(
   product: Product,
   use: (system: System) => Promise<T>,
