@@ -1,6 +1,7 @@
 import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
 import { payloads } from '../payload.js';
+import { rate } from '../rate.js';
 import { alternate } from '../rounds.js';
 import { FAR } from '../schedule-round.js';
 import { bullMq } from '../systems/bullmq.js';
@@ -45,10 +46,10 @@ function bulkRate(product: Product, jobs: number, keyed: boolean): Promise<numbe
       ...(keyed && { key: `order-${payload.n}` }),
     }));
     const queue = newQueue();
-    const from = performance.now();
-    for (let begin = 0; begin < jobs; begin += IN_CALL) {
-      await client.delayMany(queue, all.slice(begin, begin + IN_CALL));
-    }
-    return (1000 * jobs) / (performance.now() - from);
+    return rate(jobs, async () => {
+      for (let begin = 0; begin < jobs; begin += IN_CALL) {
+        await client.delayMany(queue, all.slice(begin, begin + IN_CALL));
+      }
+    });
   });
 }

@@ -14,6 +14,7 @@ import { row } from '../figures.js';
 import { latenessRound } from '../lateness-round.js';
 import type { Measure, Row, Settings } from '../measure.js';
 import { residentSize } from '../memory.js';
+import { rate } from '../rate.js';
 import { putJobs, takeJobs } from '../raw/one-node.js';
 import { RawConnection } from '../raw/raw-connection.js';
 import { alternate } from '../rounds.js';
@@ -81,12 +82,6 @@ async function rates(
       ...(least !== undefined && { target: { of: 'ratio', least } }),
     });
   return [of('put', 'put'), of('take', 'reserve and delete')];
-}
-
-async function rate(jobs: number, act: () => Promise<void>): Promise<number> {
-  const from = performance.now();
-  await act();
-  return (1000 * jobs) / (performance.now() - from);
 }
 
 async function warmUp(connection: RawConnection, jobs: number): Promise<void> {

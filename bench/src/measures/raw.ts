@@ -1,6 +1,7 @@
 import { drainRound } from '../drain-round.js';
 import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
+import { rate } from '../rate.js';
 import { RawClient } from '../raw/raw-client.js';
 import { alternate } from '../rounds.js';
 import { FAR, scheduleRound } from '../schedule-round.js';
@@ -60,10 +61,4 @@ async function bare(use: (client: RawClient) => Promise<number>): Promise<number
   } finally {
     await servers.stop();
   }
-}
-
-async function rate(jobs: number, act: () => Promise<void>): Promise<number> {
-  const from = performance.now();
-  await act();
-  return (1000 * jobs) / (performance.now() - from);
 }

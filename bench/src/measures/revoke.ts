@@ -2,6 +2,7 @@ import { row } from '../figures.js';
 import { inFlight } from '../in-flight.js';
 import type { Measure } from '../measure.js';
 import { payloads, type Payload } from '../payload.js';
+import { rate } from '../rate.js';
 import { alternate } from '../rounds.js';
 import { FAR } from '../schedule-round.js';
 import { bullMq } from '../systems/bullmq.js';
@@ -13,12 +14,12 @@ export const revoke: Measure = {
   title: 'jobs that wait are cancelled one by one, 256 in flight, against job.remove()',
   run: async ({ rounds, pick }) => {
     const jobs = pick(20_000, 4_000);
-    const rate = (product: Product, keyed: boolean) => () => revokeRate(product, jobs, keyed);
+    const round = (product: Product, keyed: boolean) => () => revokeRate(product, jobs, keyed);
     const { plain, peerPlain, keyed, peerKeyed } = await alternate(rounds(3), {
-      plain: rate(nestDq, false),
-      peerPlain: rate(bullMq, false),
-      keyed: rate(nestDq, true),
-      peerKeyed: rate(bullMq, true),
+      plain: round(nestDq, false),
+      peerPlain: round(bullMq, false),
+      keyed: round(nestDq, true),
+      peerKeyed: round(bullMq, true),
     });
     return [
       row({ what: '3 copies', unit: 'jobs/s', ours: plain, beside: peerPlain }),
@@ -36,8 +37,6 @@ function revokeRate(product: Product, jobs: number, keyed: boolean): Promise<num
       added.push(await client.delay(queue, payload, FAR, keyed ? `order-${payload.n}` : undefined));
     };
     await inFlight(payloads(jobs), add);
-    const from = performance.now();
-    await inFlight(added, (each) => client.revoke(each));
-    return (1000 * jobs) / (performance.now() - from);
+    return rate(jobs, () => inFlight(added, (each) => client.revoke(each)));
   });
 }

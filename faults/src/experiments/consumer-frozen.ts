@@ -1,4 +1,4 @@
-import { atLeast, none, type Experiment } from '../experiment.js';
+import { atLeast, none, noneBut, type Experiment } from '../experiment.js';
 import type { Run } from '../history.js';
 import type { Act } from '../task.js';
 
@@ -65,10 +65,7 @@ export const consumerFrozen: Experiment = {
       found,
       frozen: 1,
       checks: [
-        none(
-          'duplicates of what was not overtaken',
-          found.duplicates.filter(({ job }) => !stale.has(job)),
-        ),
+        noneBut('duplicates of what was not overtaken', found.duplicates, stale),
         ...[wellEnded, failed, told].map((runs) => atLeast('overtaken runs of each kind', runs.length, 1)),
         none(
           'stale successes that counted',

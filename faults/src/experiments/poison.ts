@@ -1,4 +1,4 @@
-import { atMost, none, type Experiment } from '../experiment.js';
+import { atMost, noneBut, type Experiment } from '../experiment.js';
 import type { Lab } from '../lab.js';
 import { nodeCounter, percentile, putRaw } from 'test-servers';
 import { latenesses } from '../measures.js';
@@ -79,10 +79,7 @@ export const poison: Experiment = {
     return {
       found,
       checks: [
-        none(
-          'duplicates of what was not running beside such a job',
-          found.duplicates.filter(({ job }) => !beside.has(job)),
-        ),
+        noneBut('duplicates of what was not running beside such a job', found.duplicates, beside),
         exactly('runs of each job that kills its process', starts(), killers, ATTEMPTS),
         exactly(
           'attempts of the dead letters of those jobs',
