@@ -1,5 +1,5 @@
-// A scenario that plays by itself and checks the library from outside. Exit status: 0 all promises were kept,
-// 1 one was broken or the demo failed, 2 wrong arguments, 130 ended by a signal.
+// npm run demo: a scenario that runs by itself and checks the library from outside. Exit status: 0 all promises held,
+// 1 a promise was broken or the demo failed, 2 wrong arguments, 130 ended by a signal.
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { NestFactory } from '@nestjs/core';
@@ -69,7 +69,7 @@ async function main(): Promise<number> {
     return 0;
   }
   const ending = new AbortController();
-  // Once: a second Ctrl-C ends it at once.
+  // `once`, so that a second Ctrl-C ends this process at once.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
   try {
     return (await demo(flags.cluster, ending.signal)) ? 0 : 1;

@@ -1,17 +1,17 @@
-// What the demo gives to the queue: made by rule, so that every run of the demo asks for the same.
+// The jobs of the demo. They follow a rule, so that every run of the demo has the same jobs.
 
 export interface PlannedJob {
   readonly job: number;
   readonly add: 'now' | 'delay' | 'at';
-  /** Milliseconds after the start; without meaning for `now`. */
+  /** Milliseconds after the start. `now` does not use it. */
   readonly due: number;
   /** How many runs fail before one succeeds. */
   readonly failures: number;
-  /** Milliseconds after the start at which it is revoked; 0 is as soon as it is scheduled. */
+  /** When the job is revoked, in milliseconds after the start. 0: as soon as it is scheduled. */
   readonly revoke?: number;
 }
 
-/** Jobs whose number has the same rest by this are alike. Of a kind, not all have their primary copy on one of three nodes. */
+/** The kind of a job is its number modulo this. 11 is no multiple of 3, so each node has primaries of each kind. */
 const TURNS = 11;
 const FAILURES: Readonly<Record<number, number>> = { 2: 1, 5: 2 };
 const REVOKES: Readonly<Record<number, (due: number) => number>> = {
@@ -21,9 +21,9 @@ const REVOKES: Readonly<Record<number, (due: number) => number>> = {
 };
 
 /**
- * Of eleven jobs one runs at once; the others after a delay and at an instant by turns, spread evenly from `first` to
- * `last` (ms after the start). Two fail at first, once or twice. Three are revoked: as soon as they are scheduled,
- * shortly before they are due, and in the last moment.
+ * Of eleven jobs, one runs at once. The others have a delay or an instant by turns, and their due times are spread evenly from
+ * `first` to `last` (ms after the start). Two of the eleven fail at first: one fails once, and one fails twice. Three are
+ * revoked: one as soon as it is scheduled, one shortly before it is due, and one at the last moment.
  */
 export function plan(count: number, first: number, last: number): PlannedJob[] {
   return Array.from({ length: count }, (_, job) => {

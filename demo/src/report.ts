@@ -1,7 +1,7 @@
 import { tableLine } from 'test-servers';
 import { isClean, type Tally } from './tally.js';
 
-/** The table at the end, and the verdict in words. */
+/** The table at the end, and a sentence that says whether all promises held. */
 export function report(tally: Tally): string {
   const { lateness } = tally;
   const ms = (value: number) => `${Math.round(value)} ms`;

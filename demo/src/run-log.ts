@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { RevokeResult } from 'nest-dq';
 import { tally, type Entry, type Tally } from './tally.js';
 
-/** What this demo did and saw. It asks the library nothing, so that it can contradict it. */
+/** What this demo did and saw. It takes nothing from the library, so that it can show a broken promise. */
 @Injectable()
 export class RunLog {
   private readonly entries: Entry[] = [];
@@ -12,7 +12,7 @@ export class RunLog {
     this.entries.push({ what: 'asked', job, due });
   }
 
-  /** How many runs of this job there have been, this one included. */
+  /** Notes a start. Returns how many runs this job has had, with this one. */
   started(job: number): number {
     this.entries.push({ what: 'started', job, at: Date.now() });
     const runs = (this.runs.get(job) ?? 0) + 1;

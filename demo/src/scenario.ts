@@ -11,9 +11,9 @@ const JOBS = 330;
 /** Milliseconds after the start. The first job must come due after a node was killed. */
 const FIRST_DUE = 3_000;
 const LAST_DUE = 9_000;
-/** Milliseconds after the last due time: by then all has run, after two retries and on a backup copy too. */
+/** Milliseconds after the last due time. By then all jobs have run, also after two retries and from a backup. */
 const DONE_LIMIT = 20_000;
-/** Milliseconds for a node that came back to lose the copies of jobs that are done. */
+/** Milliseconds after the restart of the node. By then the copies of jobs that are over are deleted there. */
 const EMPTY_LIMIT = 20_000;
 /** Milliseconds in which a second run would show. */
 const QUIET = 2_000;
@@ -26,7 +26,7 @@ interface Revocation {
   readonly at: number;
 }
 
-/** Schedules, revokes, breaks a node if there is a cluster, and waits until all is over. */
+/** Schedules and revokes jobs, kills a node if there is a cluster, and waits until all jobs are over. */
 export class Scenario {
   private readonly begin = Date.now();
 
@@ -35,7 +35,7 @@ export class Scenario {
     private readonly log: RunLog,
     private readonly screen: Screen,
     private readonly cluster: DemoCluster | undefined,
-    /** Aborts it: all that it awaits then rejects. */
+    /** Ends the scenario: `play` rejects when it aborts. */
     private readonly signal: AbortSignal,
   ) {}
 
@@ -56,7 +56,7 @@ export class Scenario {
     return this.log.tally();
   }
 
-  /** Revokes it at once if that is planned; what is left to revoke later comes back. */
+  /** Adds the job, and revokes it at once if that is planned. Returns the revocation if it is planned for later. */
   private async schedule(planned: PlannedJob): Promise<Revocation[]> {
     const { job, revoke } = planned;
     const ref = await this.add(planned);
@@ -96,7 +96,7 @@ export class Scenario {
     this.screen.say(`${cluster.victim.endpoint} was killed (SIGKILL): backups of its jobs come 2 s later`);
   }
 
-  /** Its binlog has copies of jobs that are done or revoked by now; the nodes are asked when they are gone. */
+  /** The binlog of the node has copies of jobs that are done or revoked. Waits until they are deleted. */
   private async restart(cluster: DemoCluster): Promise<void> {
     await cluster.victim.restart();
     const before = await cluster.copies();
@@ -112,7 +112,7 @@ export class Scenario {
     return this.until(() => this.log.tally().lost === 0, this.begin + LAST_DUE + DONE_LIMIT);
   }
 
-  /** Looks, and shows how far it is, until the condition holds or the time is over. */
+  /** Shows the progress until the condition holds, or the time is over. */
   private async until(condition: () => boolean | Promise<boolean>, end: number): Promise<void> {
     while (Date.now() < end) {
       this.screen.progress(this.log.tally());

@@ -3,10 +3,13 @@ import { ON_PURPOSE } from './demo.module.js';
 import type { Tally } from './tally.js';
 
 const CLEAR_LINE = '\r\x1b[2K';
-/** Milliseconds between progress lines where they cannot replace each other. */
+/** Milliseconds between two lines of progress if the output is no terminal. */
 const PROGRESS_EVERY = 2_000;
 
-/** One live line at the bottom of a terminal; elsewhere a line now and then. Also where the library's log goes. */
+/**
+ * Shows the progress: in a terminal on one line at the bottom, which changes; in other outputs as a new line every two
+ * seconds. It also shows the log of the library.
+ */
 export class Screen implements LoggerService {
   private readonly begin = performance.now();
   private live = '';
@@ -30,7 +33,7 @@ export class Screen implements LoggerService {
     else this.out.write(`${this.time()}  ${line}\n`);
   }
 
-  /** What was said stays, and what follows begins on a line of its own. */
+  /** Removes the line of progress. The other lines stay. */
   end(): void {
     if (this.live !== '') this.out.write(CLEAR_LINE);
     this.live = '';

@@ -1,9 +1,9 @@
-// Compares what went in with what came out: a pure function over the demo's own log.
+// Compares the jobs that were added with the runs that there were: a pure function of the demo's own log.
 import { percentile } from 'test-servers';
 
-/** What the demo saw, in the order in which it saw it. Times are milliseconds since 1970. */
+/** One thing that the demo did or saw. Times are milliseconds since 1970. */
 export type Entry =
-  /** `job` was given to the queue, to run at `due`. */
+  /** `job` was added, and is due at `due`. */
   | { readonly what: 'asked'; readonly job: number; readonly due: number }
   | { readonly what: 'started'; readonly job: number; readonly at: number }
   /** A run failed; the next one is due at `retryAt`. */
@@ -16,21 +16,21 @@ export interface Tally {
   readonly scheduled: number;
   /** Jobs that succeeded. */
   readonly ran: number;
-  /** Jobs that did not, and whose revoke was answered `revoked`. */
+  /** Jobs that did not succeed, and whose revoke was answered `revoked`. */
   readonly revoked: number;
-  /** Jobs that did not, and whose revoke was answered `unknown`: it came too late to say. */
+  /** Jobs that did not succeed, and whose revoke was answered `unknown`, because it came too late. */
   readonly unsure: number;
   /** Runs after a failed one. */
   readonly retried: number;
-  /** Jobs that are none of these; before the demo ends: that are still to come. */
+  /** All other jobs. Before the end of the demo, they are jobs that still have to run. */
   readonly lost: number;
   /** Runs before their time. */
   readonly early: number;
-  /** Runs beside another one of the job, or after one that succeeded. */
+  /** Runs that began during another run of the job, or after one that succeeded. */
   readonly duplicates: number;
   /** Runs that began after the answer `revoked`. */
   readonly ranAfterRevoke: number;
-  /** From due to start of all runs, in ms. */
+  /** Milliseconds from the due time to the start, of all runs. */
   readonly lateness: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
@@ -42,7 +42,7 @@ interface Job {
   answer?: string;
 }
 
-/** Throws when the log speaks of a job that was never asked for. */
+/** Throws if the log names a job that was never added. */
 export function tally(log: readonly Entry[]): Tally {
   const jobs = new Map<number, Job>();
   const lateness: number[] = [];
@@ -99,7 +99,7 @@ export function tally(log: readonly Entry[]): Tally {
   };
 }
 
-/** Whether every promise was kept. How late jobs run depends on the machine, so it is shown but not judged. */
+/** Whether every promise held. The lateness does not count, because it depends on the machine. */
 export function isClean({ lost, early, duplicates, ranAfterRevoke }: Tally): boolean {
   return lost + early + duplicates + ranAfterRevoke === 0;
 }

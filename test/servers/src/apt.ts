@@ -11,12 +11,12 @@ const LOCK_LIMIT_SECONDS = 900;
 const TAIL = 2_000;
 
 /**
- * Its arguments are packages, each with a program of its name. Runs under the lock, so what another process has
- * installed meanwhile is there.
+ * The arguments are packages, each with a program of the same name. The script holds the lock, so it sees what another
+ * process installed before.
  *
- * policy-rc.d is asked before a package starts its service; 101 says no. An existing one stays as it is, except one
- * of ours that an interrupted run left behind. A failed update is no failure yet: one dead source of many is
- * enough for it, and the lists that are there may do.
+ * Debian asks policy-rc.d before a package starts its service; exit status 101 forbids it. The script never changes an
+ * existing policy-rc.d, except one that an interrupted run of this script left behind. The script goes on if the update
+ * fails: one dead source is enough for that, and the lists of packages on this machine may be good enough.
  */
 const INSTALL = `
 set -u
@@ -36,14 +36,14 @@ apt-get update -q
 apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
 `;
 
-/** Safe if several processes call it at once: one installs, the others wait and find the work done. */
+/** Several processes may call it at the same time: one of them installs, and the others wait for it. */
 export async function installWithApt(packages: readonly string[]): Promise<void> {
   process.stderr.write(
-    `The tests need ${packages.join(' and ')}. As root, they are now installed: apt-get install ${packages.join(' ')}\n`,
+    `The tests need ${packages.join(' and ')}. We are root, so this installs them now: apt-get install ${packages.join(' ')}\n`,
   );
   const folder = await mkdtemp(join(tmpdir(), 'test-servers-apt-'));
   try {
-    // Output to a file, and a session of its own: were we killed, a broken pipe or Ctrl-C would leave dpkg half done.
+    // The output goes to a file, and the child has a session of its own. So a broken pipe or Ctrl-C cannot interrupt dpkg.
     const log = join(folder, 'output.log');
     const output = openSync(log, 'a');
     const script = ['/bin/sh', '-c', INSTALL, 'install', ...packages];

@@ -16,7 +16,7 @@ async function start(options?: BeanstalkdOptions): Promise<BeanstalkdServer> {
   return server;
 }
 
-/** A listener that knows nothing of our claims, on a port that was free. */
+/** A listener that does not use `places`, on a port that was free. */
 async function strangerOnOurPorts(): Promise<{ port: number; stranger: Listener }> {
   for await (const place of places('stranger', PORTS)) {
     const stranger = createServer().listen(place.port, '127.0.0.1');
@@ -39,13 +39,13 @@ describe('startBeanstalkd', () => {
     await Promise.all([server.stop(), server.stop()]);
     await server.stop();
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
-    await expect(server.restart()).rejects.toThrow('stopped for good');
+    await expect(server.restart()).rejects.toThrow('cannot start again');
   });
 
   it('stops a server that is just restarting', async () => {
     const server = await start();
     await server.kill();
-    const restarted = expect(server.restart()).rejects.toThrow(/stopped for good|ended before it answered/);
+    const restarted = expect(server.restart()).rejects.toThrow(/cannot start again|ended before it answered/);
     await server.stop();
     await restarted;
     expect(() => process.kill(server.pid, 0)).toThrow('ESRCH');

@@ -7,20 +7,20 @@ import type { Exit } from './server-process.js';
 import { ask } from './wire.js';
 
 export interface BeanstalkdOptions {
-  /** Whether jobs are kept on disk and survive a kill. @default true */
+  /** Whether jobs are stored on disk and survive a kill. @default true */
   binlog?: boolean;
   /** The largest job in bytes. @default 65535 */
   maxJobSize?: number;
   /** More arguments for the command line, such as `['-f', '0']`. @default [] */
   args?: string[];
-  /** Variables of its environment, beside those of this process. @default none */
+  /** More variables for its environment, which also has those of this process. @default none */
   env?: Readonly<Record<string, string>>;
 }
 
 const PORTS = { first: 20_000, last: 29_998 };
 const PORT_TAKEN = 111;
 const REPLY_LIMIT = 5_000;
-/** Becomes its arguments. A write beyond the limit of a file then fails, as on a full disk, and does not kill. */
+/** Runs its arguments as a program. A write beyond the file size limit then fails as on a full disk, and kills nothing. */
 const IGNORING_FILE_LIMITS = 'trap "" XFSZ; exec "$0" "$@"';
 
 const run = promisify(execFile);
@@ -40,14 +40,14 @@ export class BeanstalkdServer extends Server {
   }
 
   /**
-   * Lets it write no file beyond so many bytes, until it is restarted. Below what it wrote to its log, the log fails at
-   * its next record; below the size of a log file (the flag -s), no new one can be begun.
+   * Limits the size of each file that it writes, until it is restarted. If the limit is below the size that its log has now,
+   * the next record fails. If the limit is below the full size of a log file (the flag -s), it cannot begin a new file.
    */
   async limitFiles(bytes: number): Promise<void> {
     await run('prlimit', ['--pid', String(this.pid), `--fsize=${bytes}:`]);
   }
 
-  /** Lets it have so many files open at a time, its connections too, until it is restarted or told another number. */
+  /** Limits its open files, which include its connections, until it is restarted or this is called again. */
   async limitOpenFiles(count: number): Promise<void> {
     await run('prlimit', ['--pid', String(this.pid), `--nofile=${count}:`]);
   }

@@ -2,13 +2,13 @@ import { setMaxListeners } from 'node:events';
 
 export interface Command<Flags> {
   readonly usage: string;
-  /** Throws an Error for the user. */
+  /** Throws an Error with a message for the user. */
   readonly readFlags: () => Flags;
-  /** Gives the exit status. */
+  /** Returns the exit status. */
   readonly run: (flags: Flags) => Promise<number> | number;
 }
 
-/** Runs a command of this workspace. Gives the exit status: 2 for wrong arguments, 0 after `--help`, or what `run` gives. */
+/** Runs a command of this workspace. Resolves with the exit status: 2 for wrong arguments, 0 for `--help`, or that of `run`. */
 export async function runCommand<Flags extends { readonly help: boolean }>({
   usage,
   readFlags,
@@ -28,14 +28,17 @@ export async function runCommand<Flags extends { readonly help: boolean }>({
   return run(flags);
 }
 
-/** Gives what `run` does, or 130 if SIGINT or SIGTERM, which abort its signal, made it reject. `ended` tells the user. */
+/**
+ * SIGINT and SIGTERM abort the signal of `run`. If `run` then rejects, prints `ended` and resolves with 130. Otherwise
+ * resolves or rejects as `run` does.
+ */
 export async function untilSignal(
   ended: string,
   run: (signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
   const ending = new AbortController();
-  setMaxListeners(0, ending.signal); // every wait listens to it, and hundreds may wait at once
-  // Once: a second Ctrl-C ends it at once; no server or consumer outlives this process.
+  setMaxListeners(0, ending.signal); // every wait adds a listener, and there may be hundreds at a time
+  // `once`, so that a second Ctrl-C ends this process at once. No server or consumer outlives it.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
   try {
     return await run(ending.signal);

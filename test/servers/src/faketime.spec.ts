@@ -23,7 +23,7 @@ afterEach(async () => {
 describe('FakeClock', () => {
   it('jumps for a beanstalkd that runs, or cannot be had', async () => {
     const clock = await FakeClock.make(join(folder, 'clock'));
-    if (!clock) return; // not Debian, not root or no network: its users say so
+    if (!clock) return; // not Debian, not root, or no network: then there is nothing to test
     server = await startBeanstalkd({ env: clock.env });
     await ask(server, `put 0 ${HOUR} 60 4\r\nhour`);
     await expect(ask(server, 'reserve-with-timeout 0')).resolves.toBe('TIMED_OUT');

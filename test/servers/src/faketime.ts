@@ -1,14 +1,14 @@
-// libfaketime: lets a program believe another time.
+// libfaketime: gives a program a wrong time.
 import { existsSync, readdirSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { installWithApt } from './apt.js';
 
-/** Debian's; it has a program of its name, and brings the library. */
+/** The package of Debian. It has a program of the same name, and depends on the library. */
 const PACKAGE = 'faketime';
 const LIBRARIES = '/usr/lib';
 
-/** A clock that programs are given when they start, and that jumps when it is told to. */
+/** A clock for programs that are started with its `env`. It jumps while they run. */
 export class FakeClock {
   private constructor(
     private readonly library: string,
@@ -16,8 +16,8 @@ export class FakeClock {
   ) {}
 
   /**
-   * Right at first; `file` will hold how wrong it is. Undefined where libfaketime cannot be had: it is installed with
-   * apt-get on Debian and Ubuntu when we are root.
+   * The clock is right at first. `file` holds how wrong it is. On Debian and Ubuntu, this installs libfaketime with apt-get
+   * if we are root. Undefined if the machine has no libfaketime and this cannot install it.
    */
   static async make(file: string): Promise<FakeClock | undefined> {
     const library = findLibrary() ?? (await install());
@@ -27,21 +27,21 @@ export class FakeClock {
     return clock;
   }
 
-  /** What a program has in its environment to go by this clock. Its monotonic clock stays right. */
+  /** The variables that make a program use this clock. Its monotonic clock stays right. */
   get env(): Readonly<Record<string, string>> {
     return {
       LD_PRELOAD: this.library,
       FAKETIME_TIMESTAMP_FILE: this.file,
-      FAKETIME_NO_CACHE: '1', // so that it looks into the file at each question
+      FAKETIME_NO_CACHE: '1', // so that it reads the file at each call
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
     };
   }
 
-  /** From now on it is so many seconds ahead of the machine's; negative: behind. */
+  /** Sets the clock to this number of seconds ahead of the machine's clock; negative: behind. */
   async jump(ahead: number): Promise<void> {
     const next = `${this.file}.next`;
     await writeFile(next, `${ahead < 0 ? '' : '+'}${ahead}s\n`);
-    await rename(next, this.file); // nobody ever sees half of it
+    await rename(next, this.file); // so nobody reads a half-written file
   }
 }
 
@@ -57,7 +57,7 @@ async function install(): Promise<string | undefined> {
   try {
     await installWithApt([PACKAGE]);
   } catch {
-    return undefined; // no network, or no such package: the caller goes on without
+    return undefined; // no network, or no such package: the caller works without it
   }
   return findLibrary();
 }

@@ -1,12 +1,12 @@
-// Where a server lives: a port and a folder that stay its own while it is killed and started again.
+// The place of a server: a port and a folder, which stay its own while it is killed and restarted.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * The even ports from `first` to `last`. They lie below the ephemeral ports of Linux (32768 and above): a client
- * that keeps dialling a dead ephemeral port of its own machine is at last connected to itself.
+ * The even ports from `first` to `last`. They are below the ephemeral ports of Linux (32768 and above). A client that dials
+ * an ephemeral port again and again while no server listens there may connect to itself.
  */
 export interface PortRange {
   readonly first: number;
@@ -21,9 +21,9 @@ export interface Place {
 }
 
 /**
- * Places whose port nobody of this package holds, from a random port on, each port once.
- * A dead server's port would look free to others, and its clients would then talk to a stranger. So the owner
- * of a port listens on the odd one above it; the system takes that back even from a process that was killed.
+ * Places whose ports no user of this package has. Begins at a random port, and gives each port once.
+ * While a server is down, its port looks free. Another server could take it, and get the clients of the first one. So the
+ * owner of a port also listens on the odd port above it, which the system frees even if the owner is killed.
  */
 export async function* places(name: string, { first, last }: PortRange): AsyncGenerator<Place, void, void> {
   const count = Math.floor((last - first) / 2) + 1;

@@ -1,4 +1,4 @@
-// Finds the server programs of this machine, and installs them where that is simple and safe.
+// Finds the server programs on this machine. If they are missing, installs them where that is simple and safe.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { installWithApt } from './apt.js';
@@ -8,26 +8,26 @@ const PROGRAMS = ['beanstalkd', 'redis-server'] as const;
 
 export type ProgramName = (typeof PROGRAMS)[number];
 
-/** What is asked of a machine. Specs give another one. */
+/** What this needs from a machine. Specs have one of their own. */
 export interface Host {
   /** The program's path, or undefined. */
   find(name: ProgramName): string | undefined;
-  /** Installs these packages; absent where we may not, or do not know how. */
+  /** Installs these packages. Absent if we are not allowed to, or do not know how. */
   install?(packages: readonly ProgramName[]): Promise<void>;
 }
 
-/** Where programs are although the PATH of a user, or of an editor, does not say so. */
+/** Folders with programs that the PATH of a user or of an editor may lack. */
 const MORE_FOLDERS = ['/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
 
-/** The machine we run on; installs on Debian and its like, and only as root. */
+/** This machine. It can install on Debian and Ubuntu, and only as root. */
 export const thisHost: Host = {
   find: (name) => findProgram(name, [...(process.env.PATH ?? '').split(delimiter), ...MORE_FOLDERS]),
   ...(process.getuid?.() === 0 && existsSync('/etc/debian_version') ? { install: installWithApt } : {}),
 };
 
 /**
- * The paths of both programs. Missing ones are installed with apt-get on Debian and Ubuntu when we are root;
- * anywhere else it throws one sentence that says how to get them.
+ * The paths of both programs. On Debian and Ubuntu, this installs missing ones with apt-get if we are root. Otherwise it
+ * throws an error that says how to install them.
  */
 export async function ensureServers(host: Host = thisHost): Promise<Record<ProgramName, string>> {
   return {
@@ -36,7 +36,7 @@ export async function ensureServers(host: Host = thisHost): Promise<Record<Progr
   };
 }
 
-/** The path of one program; when it is missing, both are installed. */
+/** The path of one program. If it is missing, this installs both. */
 export async function ensureProgram(name: ProgramName, host: Host = thisHost): Promise<string> {
   if (host.find(name) === undefined) await host.install?.(PROGRAMS);
   const path = host.find(name);
@@ -44,7 +44,7 @@ export async function ensureProgram(name: ProgramName, host: Host = thisHost): P
   return path;
 }
 
-/** The first folder's executable file of this name. */
+/** The path of the executable file with this name in the first folder that has one. */
 export function findProgram(name: string, folders: readonly string[]): string | undefined {
   return folders
     .filter((folder) => folder !== '')
@@ -57,7 +57,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
   } catch {
-    return false; // absent and not ours to run come to the same
+    return false; // it does not exist, or we are not allowed to run it
   }
 }
 

@@ -6,7 +6,7 @@ export interface Target {
   readonly port: number;
 }
 
-/** A way to a server that can be cut, be made to swallow all bytes, or be led to another server. */
+/** A proxy to a server. It can be cut, drop all bytes, or lead to another server. */
 export class Proxy {
   readonly host = '127.0.0.1';
   private readonly sockets = new Set<Socket>();
@@ -17,7 +17,7 @@ export class Proxy {
     private target: Target,
   ) {}
 
-  /** Listens on a port of the system's choice. */
+  /** Listens on any free port. */
   static async to(target: Target): Promise<Proxy> {
     const server = createServer();
     const proxy = new Proxy(server, target);
@@ -36,24 +36,24 @@ export class Proxy {
     return `${this.host}:${this.port}`;
   }
 
-  /** Ends all connections, and each new one at once. */
+  /** Ends all connections, and ends each new one at once. */
   cut(): void {
     this.state = 'cut';
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** From now on no byte goes either way, in old connections and new ones; none of them ends. */
+  /** Drops all bytes of old and new connections, in both directions. The connections stay open. */
   swallow(): void {
     this.state = 'swallowing';
   }
 
-  /** New connections work; those that swallowed have lost bytes, and end. */
+  /** Lets new connections work again. Ends connections that dropped bytes. */
   restore(): void {
     if (this.state === 'swallowing') this.cut();
     this.state = 'open';
   }
 
-  /** Ends all connections; new ones lead to another server. */
+  /** Ends all connections. New ones lead to another server. */
   lead(target: Target): void {
     this.cut();
     this.target = target;

@@ -5,11 +5,11 @@ import type { Exit } from './server-process.js';
 import { ask } from './wire.js';
 
 export interface RedisOptions {
-  /** Whether data is kept in an append-only file, synced every second, and survives a kill. @default true */
+  /** Whether data is stored in an append-only file, which is synced every second, and survives a kill. @default true */
   appendonly?: boolean;
   /**
-   * A Redis Cluster of this one node, which holds all slots and takes two seconds to be ready; `'no slots'`: a node that holds
-   * none, for another one to meet. @default false
+   * `true`: a Redis Cluster of this one node, which has all slots and is ready after two seconds. `'no slots'`: a node without
+   * slots, which another node can meet. @default false
    */
   cluster?: boolean | 'no slots';
   /** More arguments for the command line, such as `['--appendfsync', 'always']`. @default [] */
@@ -17,10 +17,10 @@ export interface RedisOptions {
 }
 
 const PORTS = { first: 20_000, last: 29_998 };
-/** Nodes of a cluster also take the port 10,000 above, which is no ephemeral one either and no port of `PORTS`. */
+/** A node of a cluster also takes the port 10,000 above. That one is also below the ephemeral ports, and not in `PORTS`. */
 const CLUSTER_PORTS = { first: 20_000, last: 22_698 };
 const SLOTS = 16_384;
-/** So that the command stays below the 64 KiB that Redis takes in one line. */
+/** With more, the command would be longer than the 64 KiB that Redis takes in one line. */
 const SLOTS_AT_ONCE = 4_096;
 const REPLY_LIMIT = 5_000;
 
@@ -70,7 +70,7 @@ export class RedisServer extends Server {
     return info.includes('cluster_state:ok\r\n');
   }
 
-  /** One by one, for CLUSTER ADDSLOTSRANGE came with Redis 7. */
+  /** Names each slot, because versions before Redis 7 have no CLUSTER ADDSLOTSRANGE. */
   private async takeAllSlots(): Promise<void> {
     for (let first = 0; first < SLOTS; first += SLOTS_AT_ONCE) {
       const slots = Array.from({ length: SLOTS_AT_ONCE }, (_, index) => first + index);
@@ -84,7 +84,7 @@ export class RedisServer extends Server {
   }
 }
 
-/** Starts a Redis on a free port, with a folder of its own; resolves when it answers commands, and as a cluster when its state is ok. */
+/** Starts a Redis on a free port, with a folder of its own. Resolves when it answers commands, or the cluster's state is ok. */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const program = await ensureProgram('redis-server');
   const ports = options.cluster ? CLUSTER_PORTS : PORTS;

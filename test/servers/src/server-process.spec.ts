@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Runs the script in a node of its own, whose servers keep their folders in `temporary`. */
+/** Runs the script in a Node process of its own. Its servers have their folders in `temporary`. */
 async function run(name: string, script: string): Promise<ChildProcess> {
   await writeFile(join(folder, name), script);
   return spawn(process.execPath, [join(folder, name)], {
@@ -49,7 +49,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
   return line;
 }
 
-/** Rather than whether the process id is gone: a container without an init keeps dead orphans as zombies. */
+/** This does not check the process id, because it may stay: a container without an init keeps dead orphans as zombies. */
 const refusesConnections = (port: number) =>
   ask({ host: '127.0.0.1', port }, 'PING', 200).then(
     () => false,

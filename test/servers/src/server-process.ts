@@ -1,4 +1,4 @@
-// One run of a server: a child process that never outlives this one, and what it printed.
+// One run of a server: a child process that never outlives this process, and its output.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { within } from './waiting.js';
 
 /**
- * Waits on a pipe that this process holds open. Only the death of this process, even by SIGKILL, ends the read;
- * then the server goes, and its folder, which nobody is left to remove.
+ * Reads from a pipe that this process holds open. The read ends only when this process ends, also by SIGKILL. Then the guard
+ * kills the server and removes its folder.
  */
 const GUARD = 'read -r _ || { kill -9 "$1"; rm -rf "$2"; }';
 const END_LIMIT = 10_000;
@@ -22,7 +22,7 @@ export interface Exit {
 export class ServerProcess {
   readonly pid: number;
   readonly exited: Promise<Exit>;
-  /** How it ended; undefined while it lives. */
+  /** How the process ended; undefined while it runs. */
   exit: Exit | undefined;
 
   private constructor(
@@ -38,11 +38,11 @@ export class ServerProcess {
     });
   }
 
-  /** Starts the program with its output in a file of the folder; resolves when it is spawned, not yet ready. */
+  /** Starts the program with its output in a file of the folder. Resolves when it is spawned, before it is ready. */
   static async spawn(file: string, args: readonly string[], folder: string): Promise<ServerProcess> {
     const output = join(folder, 'output.log');
     const log = openSync(output, 'a');
-    // detached: Ctrl-C in a terminal reaches the whole process group; here our user decides when servers end
+    // detached: Ctrl-C in a terminal ends the whole process group, but the user of this class decides when a server ends
     const child = spawn(file, args, { stdio: ['ignore', log, log], detached: true });
     closeSync(log);
     if (!isSpawned(child)) {
@@ -56,16 +56,16 @@ export class ServerProcess {
 
   /** Throws when the process has ended. */
   signal(signal: NodeJS.Signals): void {
-    if (!this.child.kill(signal)) throw new Error(`process ${this.pid} is gone: it cannot take ${signal}`);
+    if (!this.child.kill(signal)) throw new Error(`process ${this.pid} is gone: it cannot get ${signal}`);
   }
 
-  /** Resolves when the process is gone; at once when it was. */
+  /** Resolves when the process is gone. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     if (!this.exit) this.child.kill(signal);
     await within(END_LIMIT, `process ${this.pid} to end after ${signal}`, this.exited);
   }
 
-  /** The last that it printed. */
+  /** The end of its output. */
   async lastOutput(): Promise<string> {
     return (await readFile(this.output, 'utf8')).slice(-TAIL).trim();
   }
@@ -78,7 +78,7 @@ export class ServerProcess {
     guard.unref();
     guard.once('error', () => this.child.kill('SIGKILL')); // no server without its guard
     this.child.once('exit', () => {
-      guard.kill('SIGKILL'); // before its pipe closes, else it would kill a process that took the same id
+      guard.kill('SIGKILL'); // before its pipe closes: otherwise it could kill a new process with the same id
       guard.stdin.destroy();
     });
   }

@@ -1,4 +1,4 @@
-// What beanstalkd and Redis have in common here: a process that comes and goes, at a place that stays.
+// What beanstalkd and Redis have in common: the process may end and start again, and its place stays.
 import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { places, type Place, type PortRange } from './place.js';
@@ -10,14 +10,14 @@ const START_LIMIT = 60_000;
 export abstract class Server {
   readonly host = '127.0.0.1';
   readonly port: number;
-  /** What survives a kill and a restart. */
+  /** The folder of its data, which survives a kill and a restart. */
   protected readonly data: string;
   private readonly saved: string;
   private process: ServerProcess | undefined;
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
 
-  /** Nothing runs before `restart`. */
+  /** Starts nothing: `restart` does. */
   constructor(
     private readonly program: string,
     private readonly place: Place,
@@ -27,52 +27,53 @@ export abstract class Server {
     this.saved = join(place.folder, 'saved');
   }
 
-  /** The process that runs, or ran last. */
+  /** The id of the process that runs, or ran last. */
   get pid(): number {
     if (!this.process) throw new Error(`${this.program} was never started`);
     return this.process.pid;
   }
 
-  /** Ends it, by default as a crash does; resolves when the process is gone. A frozen one takes only SIGKILL. */
+  /** Ends the process, by default as a crash does. Resolves when it is gone. Only SIGKILL ends a frozen one. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     await this.process?.kill(signal);
   }
 
-  /** Stops it in its tracks: connections stay open, and nothing answers. Throws when it does not run. */
+  /** Stops all of the process until `thaw`: connections stay open, and nothing answers. Throws if it does not run. */
   freeze(): void {
     this.signal('SIGSTOP');
   }
 
-  /** Lets a frozen one go on. Throws when it does not run. */
+  /** Lets a frozen process go on. Throws if it does not run. */
   thaw(): void {
     this.signal('SIGCONT');
   }
 
-  /** Starts it again on its port and with its data, killing it first if it runs; resolves when it answers commands. */
+  /** Kills it if it runs, and starts it on its port and with its data. Resolves when it answers commands. */
   restart(): Promise<void> {
     this.starting = this.start();
     return this.starting;
   }
 
-  /** Removes its data, so that it comes back empty. Throws while it runs. */
+  /** Removes its data, so that it starts empty. Throws while it runs. */
   async wipe(): Promise<void> {
-    if (this.process && !this.process.exit) throw new Error(`kill ${this.program} before its data is wiped`);
+    if (this.process && !this.process.exit)
+      throw new Error(`${this.program} still runs: kill it before you wipe its data`);
     await rm(this.data, { recursive: true, force: true });
   }
 
-  /** Keeps a copy of its data beside them, also while it runs, as a backup of the disk would. */
+  /** Makes a copy of its data, as a backup of the disk does. It may run meanwhile. */
   async saveData(): Promise<void> {
     await rm(this.saved, { recursive: true, force: true });
     await cp(this.data, this.saved, { recursive: true });
   }
 
-  /** Puts the copy in the place of its data. Throws while it runs. */
+  /** Replaces its data by the copy that `saveData` made. Throws while it runs. */
   async putBackData(): Promise<void> {
     await this.wipe();
     await cp(this.saved, this.data, { recursive: true });
   }
 
-  /** Ends it for good, frozen or just starting, and gives back its port and its folder. Idempotent. */
+  /** Ends it and frees its port and its folder, also while it is frozen or starts. It cannot start again. Idempotent. */
   stop(): Promise<void> {
     this.stopping ??= this.end();
     return this.stopping;
@@ -80,7 +81,7 @@ export abstract class Server {
 
   protected abstract args(): string[];
 
-  /** What is spawned: the program with its arguments, or what becomes it. */
+  /** What is spawned: the program with its arguments, or a command that replaces itself by the program. */
   protected command(): [file: string, ...args: string[]] {
     return [this.program, ...this.args()];
   }
@@ -88,7 +89,7 @@ export abstract class Server {
   /** Whether the server with this process id serves commands now. Rejects while nobody answers. */
   protected abstract serves(pid: number): Promise<boolean>;
 
-  /** Whether a run that ended so ended because the port was taken. */
+  /** Whether this exit and this output mean that the port was taken. */
   protected abstract foundPortTaken(exit: Exit, output: string): boolean;
 
   private signal(signal: NodeJS.Signals): void {
@@ -107,12 +108,13 @@ export abstract class Server {
 
   private async start(): Promise<void> {
     await this.kill();
-    if (this.stopping) throw new Error(`${this.program} was stopped for good: start another`);
+    if (this.stopping)
+      throw new Error(`${this.program} was stopped and cannot start again: start another one`);
     await mkdir(this.data, { recursive: true });
     const [file, ...args] = this.command();
     const process = await ServerProcess.spawn(file, args, this.place.folder);
     this.process = process;
-    if (this.stopping) await process.kill('SIGKILL'); // stop came while it was spawned; `ready` tells
+    if (this.stopping) await process.kill('SIGKILL'); // `stop` was called meanwhile; `ready` throws then
     await this.ready(process);
   }
 
@@ -122,7 +124,7 @@ export abstract class Server {
       await eventually(
         `${this.program} answers on port ${this.port}`,
         async () => {
-          // Until our process has bound the port, a stranger's server may answer there: hence the process id.
+          // Until our process has bound the port, another server may answer there. So the process id is checked.
           const serves = this.serves(process.pid).catch((error: unknown) => {
             problem = error;
             return false;
@@ -149,7 +151,7 @@ export abstract class Server {
 
 class PortTaken extends Error {}
 
-/** The first server that starts; moves on where a port turns out to be taken, and leaves nothing behind on failure. */
+/** Starts a server at the first place whose port is free. If it fails, it leaves no process and no folder. */
 export async function startSomewhere<S extends Server>(
   name: string,
   range: PortRange,

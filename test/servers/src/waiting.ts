@@ -1,10 +1,10 @@
-// Waiting with a limit: the caller says for what, and the error repeats it.
+// Waits with a limit. The caller says what it waits for, and the error repeats it.
 import { setTimeout as pause } from 'node:timers/promises';
 
 const FIRST_PAUSE = 5;
 const LONGEST_PAUSE = 50;
 
-/** The promise's own result, or an error that says that `what` was awaited for `limit` milliseconds. */
+/** Settles as the promise does. Rejects with an error that names `what` if that takes more than `limit` milliseconds. */
 export async function within<T>(limit: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -18,8 +18,8 @@ export async function within<T>(limit: number, what: string, promise: Promise<T>
 }
 
 /**
- * Resolves as soon as the condition holds. It is checked at growing intervals of up to 50 ms. Rejects, by name, after
- * `limit` milliseconds, when the condition throws, and when the signal aborts.
+ * Resolves when the condition holds. Checks it at growing intervals of up to 50 ms. Rejects with an error that names `what`
+ * after `limit` milliseconds. Also rejects when the condition throws, or the signal aborts.
  */
 export async function eventually(
   what: string,

@@ -1,4 +1,4 @@
-// Questions and answers over a connection that lives no longer than they do: what a person does with netcat.
+// Commands over a connection that closes after the replies: what a person does with netcat.
 import { connect } from 'node:net';
 
 export interface Address {
@@ -8,20 +8,20 @@ export interface Address {
 
 /** Milliseconds. */
 const REPLY_LIMIT = 30_000;
-/** A reply with a body of so many bytes and CRLF: `$n` of Redis, the others of beanstalkd. */
+/** The first line of a reply with a body, and the length of the body: `$n` of Redis, the others of beanstalkd. */
 const WITH_BODY = /^(?:\$|OK |FOUND \d+ |RESERVED \d+ )(\d+)\r\n/;
 
 /**
- * Sends one command of beanstalkd or Redis, to which CRLF is added, and gives the reply without its last CRLF, as a Latin-1
- * text. A reply is one line, or a line and a body; it is not an array. Rejects when there is no connection, or no reply
- * within `limit` milliseconds.
+ * Sends one command to a beanstalkd or a Redis, and adds its CRLF. Resolves with the reply as Latin-1 text, without its last
+ * CRLF. The reply may be one line, or a line and a body, but no array. Rejects if there is no connection, or no reply within
+ * `limit` milliseconds.
  */
 export async function ask(server: Address, command: string, limit = REPLY_LIMIT): Promise<string> {
   const [reply] = await askAll(server, [command], limit);
   return reply!;
 }
 
-/** The same for some commands, which are sent together over one connection. */
+/** The same for several commands, which it sends together over one connection. */
 export function askAll(
   { host, port }: Address,
   commands: readonly string[],
@@ -59,7 +59,7 @@ function endOfReply(text: string): number | undefined {
   return end <= text.length ? end : undefined;
 }
 
-/** Stores a body as it is in a beanstalkd, due now. */
+/** Stores this body, unchanged and due now, in a beanstalkd. */
 export async function putRaw(node: Address, tube: string, body: string): Promise<void> {
   const bytes = Buffer.from(body).toString('latin1');
   const [, reply] = await askAll(node, [`use ${tube}`, `put 0 0 60 ${bytes.length}\r\n${bytes}`]);
@@ -69,7 +69,7 @@ export async function putRaw(node: Address, tube: string, body: string): Promise
 /** Reads a counter of a beanstalkd's `stats`, such as `cmd-release`. */
 export type NodeStats = (name: string) => number;
 
-/** What a beanstalkd counts. Rejects while it does not answer. */
+/** The counters of a beanstalkd. Rejects if it does not answer. */
 export async function nodeStats(node: Address): Promise<NodeStats> {
   const stats = await ask(node, 'stats');
   return (name) => {
@@ -79,12 +79,12 @@ export async function nodeStats(node: Address): Promise<NodeStats> {
   };
 }
 
-/** One of them. */
+/** One counter of a beanstalkd. Rejects if it does not answer. */
 export async function nodeCounter(node: Address, name: string): Promise<number> {
   return (await nodeStats(node))(name);
 }
 
-/** How many copies a beanstalkd holds: those that can still surface, and the buried ones. Rejects while it does not answer. */
+/** The number of copies on a beanstalkd: those that can still surface, and buried ones. Rejects if it does not answer. */
 export async function nodeCopies(node: Address): Promise<{ live: number; buried: number }> {
   const stats = await nodeStats(node);
   const [ready, reserved, delayed, buried] = ['ready', 'reserved', 'delayed', 'buried'].map((state) =>
