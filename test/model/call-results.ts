@@ -1,7 +1,7 @@
 import type { DqError } from 'nest-dq/src/errors.js';
 import type { Call } from './history.js';
 
-/** By its answer, what was scheduled before is over. */
+/** Whether the answer says that what was scheduled before is over. */
 export function hasEnded({ operation, answer, receipt }: Call): boolean {
   switch (operation.kind) {
     case 'add':
@@ -17,7 +17,7 @@ export function hasEnded({ operation, answer, receipt }: Call): boolean {
   }
 }
 
-/** It may have ended the job, or put another in its place. */
+/** Whether the call may have ended the job, or replaced it. */
 export function mayHaveEnded({ operation, answer }: Call): boolean {
   if (operation.kind === 'revoke') return answer !== 'done' && answer !== 'dead';
   return (
@@ -28,7 +28,7 @@ export function mayHaveEnded({ operation, answer }: Call): boolean {
   );
 }
 
-/** It is certain that nothing came of it. */
+/** Whether it is certain that the call had no effect. */
 export function isUndone({ operation, answer, error, receipt, ended }: Call): boolean {
   if (ended === undefined) return false;
   if (operation.kind === 'add') {

@@ -2,7 +2,7 @@ import type { DqError } from 'nest-dq/src/errors.js';
 import { crashed } from './excuses.js';
 import type { Simulation } from './simulation.js';
 
-/** Every call was answered, with what it may say. */
+/** Every call ended, with an answer or with an error of the library. */
 export function callsAnswered({ history }: Simulation): string[] {
   const found: string[] = [];
   for (const { number, operation, process, ended, error } of history.calls) {

@@ -2,7 +2,7 @@ import type { History } from './history.js';
 import { SETTINGS } from './plan.js';
 import type { Simulation } from './simulation.js';
 
-/** In the end the nodes have dead copies only. */
+/** In the end the nodes have only copies of dead letters. */
 export function copiesGone({ nodes, ledger, history }: Simulation): string[] {
   const found: string[] = [];
   for (const node of nodes) {
@@ -18,10 +18,10 @@ export function copiesGone({ nodes, ledger, history }: Simulation): string[] {
   return found;
 }
 
-/** In the end the ledger has nothing but letters. */
+/** In the end the ledger has only dead letters. */
 export function recordsGone({ plan, restAt, ledger, history }: Simulation): string[] {
   const found: string[] = [];
-  // At worst a record is needed until what is due last is stale; at best, without any fault, nothing is owed.
+  // With faults, a record may be needed until the copy that is due last is stale. Without any fault, no copy is owed.
   const isCalm = plan.latency <= 10 && !plan.actions.some((action) => 'fault' in action);
   const latestDue = Math.max(
     restAt,
@@ -31,14 +31,14 @@ export function recordsGone({ plan, restAt, ledger, history }: Simulation): stri
   const longest = isCalm ? restAt + SETTINGS.doneTtl : latestDue + SETTINGS.staleAfter + 60_000 + 10_000;
   for (const [id, { expiresAt, state }] of ledger.records) {
     if (expiresAt <= longest) continue;
-    // A dead copy stays where it is, and so does what is owed, also under a newer job of the same key.
+    // The copies of a dead letter stay, and so they stay owed, also if a newer job has the same key.
     if (state !== 'dead' && !history.died.has(id))
       found.push(`record: of ${history.name(id)}, ${state}, until ${history.when(expiresAt)}`);
   }
   return found;
 }
 
-/** A copy that lay buried on a node which was away then, or that a lost ledger knew of, stays there: nobody asks for it. */
+/** Whether a buried copy may stay: its node was away when the dead letter was removed, or the ledger lost the dead letter. */
 function isLetterGone(history: History, id: string): boolean {
   const taken = history.calls.some(
     ({ operation, id: of }) => of === id && (operation.kind === 'revive' || operation.kind === 'discard'),

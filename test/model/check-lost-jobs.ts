@@ -3,7 +3,7 @@ import { lossBetween } from './excuses.js';
 import type { Call, History } from './history.js';
 import type { Simulation } from './simulation.js';
 
-/** Every job that was scheduled, and neither revoked nor replaced, has ended; so has one of those that replaced each other. */
+/** Every scheduled job that was neither revoked nor replaced has ended. Of jobs that replaced each other, one has ended. */
 export function jobsEnded({ history }: Simulation): string[] {
   const found: string[] = [];
   const adds = history.calls.filter(({ operation }) => operation.kind === 'add');
@@ -24,7 +24,7 @@ export function jobsEnded({ history }: Simulation): string[] {
   return found;
 }
 
-/** What was revived runs. */
+/** Every revived job runs. */
 export function revivedRan({ history }: Simulation): string[] {
   const { starts, robberies, calls, died } = history;
   return calls
@@ -67,12 +67,12 @@ function isOver(history: History, add: Call): boolean {
       (call.born === undefined || call.born === born) &&
       (call.ended ?? Infinity) >= add.began &&
       ((call.answer !== 'done' && call.answer !== 'dead') ||
-        // By a key it takes what Redis has lost, too, although the answer is about what it has.
+        // A revoke by key also ends generations that Redis has lost, but its answer is about those that Redis has.
         (call.born === undefined && losses.some(({ at }) => at <= call.began))),
   );
 }
 
-/** The ledger lost that a run was replaced, and then the run went on as the job. */
+/** Whether the ledger lost the replacement of a job that runs, so that the old run went on as the job. */
 function isOutrun(history: History, { id, born, began }: Call): boolean {
   return history.finishes.some(
     ({ at, request, answer }) =>

@@ -19,7 +19,7 @@ export function fencesGrow({ history }: Simulation): string[] {
   return found;
 }
 
-/** Once a later run was granted, the end of an earlier one does not count any more. */
+/** After a later run was granted, the ledger refuses the outcome of an earlier one. */
 export function lateEndsRefused({ history }: Simulation): string[] {
   const found: string[] = [];
   for (const { at, request, answer, process } of history.finishes) {
@@ -41,7 +41,7 @@ export function lateEndsRefused({ history }: Simulation): string[] {
   return found;
 }
 
-/** The ledger takes one run's success for a generation. */
+/** The ledger takes the outcome done once for a generation. */
 export function doneOnce({ history }: Simulation): string[] {
   const found: string[] = [];
   const ends = new Map<string, { fence: number; at: number }>();
@@ -58,7 +58,7 @@ export function doneOnce({ history }: Simulation): string[] {
   return found;
 }
 
-/** One successful run, unless its process could not keep its lease or tell of it. */
+/** There is one successful run, unless its process could not hold its lease or report its outcome. */
 export function oneSuccess({ history }: Simulation): string[] {
   const found: string[] = [];
   const done = new Map<string, Start>();
@@ -74,7 +74,7 @@ export function oneSuccess({ history }: Simulation): string[] {
   return found;
 }
 
-/** No two runs of a job at a time, its replaced ones included. */
+/** A job never has two runs at a time. Runs of replaced generations count, too. */
 export function oneAtATime({ history }: Simulation): string[] {
   const found: string[] = [];
   const { starts } = history;
@@ -90,13 +90,13 @@ export function oneAtATime({ history }: Simulation): string[] {
   return found;
 }
 
-/** A run that said Again is not made again before the time that it said, unless its process could not tell of it. */
+/** After a run that said Again, the job does not run before the time that it said, unless its process could not report it. */
 export function againIsHeeded({ history, plan }: Simulation): string[] {
   const found: string[] = [];
   for (const start of history.starts) {
     const { id, born, fence, ended, step } = start;
     if (ended?.how !== 'again') continue;
-    // By the clock of its process, which is wrong by half a round trip at most.
+    // The time is by the clock of its process, which is wrong by half a round trip at most.
     const time = ended.at + step.delay - (10 + 20 * plan.latency);
     const early = history.starts.find(
       (next) => next.id === id && next.born === born && next.fence > fence && next.at < time,
@@ -108,8 +108,8 @@ export function againIsHeeded({ history, plan }: Simulation): string[] {
 }
 
 /**
- * Each run of a generation is one attempt more, but for those that a drain gave back, and those behind an Again; and there
- * are not too many.
+ * Each run of a generation has the next attempt number, except after a drain handed a run back, and after an Again. There
+ * are never more attempts than allowed.
  */
 export function attemptsCounted({ history }: Simulation): string[] {
   const found: string[] = [];
@@ -122,7 +122,7 @@ export function attemptsCounted({ history }: Simulation): string[] {
     const told = `attempts: ${tellGrant(history, grant)} is attempt ${attempt}`;
     if (attempt > request.attempts) found.push(`${told} of ${request.attempts}`);
     if (history.losses.some((loss) => loss.at <= at)) continue;
-    // A record outlives its times by no more: who stood still for longer finds it forgotten.
+    // No record stays longer than this after its times. A process that was frozen for longer finds it forgotten.
     const isForgotten = before && at - before.at > SETTINGS.staleAfter;
     if (isForgotten && attempt === 1) continue;
     const expected = before ? attemptAfter(history, before) : 1;

@@ -19,7 +19,7 @@ export function startsInTime({ history, plan }: Simulation): string[] {
   return found;
 }
 
-/** After a revoke, a replacement or a move was answered, nothing of what it ended is allowed to start. */
+/** After the answer to a revoke, a replacement or a move, no run is granted to a generation that it ended. */
 export function endedStayOver({ history }: Simulation): string[] {
   const found: string[] = [];
   for (const call of history.calls) {
@@ -27,7 +27,7 @@ export function endedStayOver({ history }: Simulation): string[] {
     if (ended === undefined || id === undefined || !hasEnded(call)) continue;
     for (const grant of history.grants) {
       if (grant.request.id !== id || grant.at <= ended || !covers(history, call, grant)) continue;
-      // The ledger may have lost the generation before, and then nobody knew of its copies.
+      // If the ledger lost the generation before, it did not know its copies.
       const { generation } = grant.request;
       const since = generation === 0 ? call.began : Math.min(call.began, generation);
       if (lossBetween(history, id, since, grant.at)) continue;
@@ -40,7 +40,7 @@ export function endedStayOver({ history }: Simulation): string[] {
   return found;
 }
 
-/** What an add or a move did not bring about never starts. */
+/** The payload of an add or a move that certainly failed never starts. */
 export function failedNeverStart({ history }: Simulation): string[] {
   const found: string[] = [];
   for (const call of history.calls) {
@@ -64,8 +64,8 @@ function isAsked(history: History, plan: Plan, { id, born, headerDue, payload, a
   const tolerance = 10 + 20 * plan.latency;
   for (const call of history.calls) {
     const { operation, due } = call;
-    // A patient add tries again under another id once the ledger has a tombstone for the last one, which it may lose while
-    // the copies are still on their way to nodes that are frozen.
+    // An add that failed is tried again under another id, after the ledger has a tombstone for the first id. The ledger may
+    // lose the tombstone while the first copies are still on their way to frozen nodes.
     const isLost = history.losses.some((loss) => loss.at >= call.began && loss.at <= at);
     const isOwn = call.id === undefined || call.id === id || (operation.kind === 'add' && isLost);
     if (!due || call.began > at || !isOwn) continue;
@@ -74,7 +74,7 @@ function isAsked(history: History, plan: Plan, { id, born, headerDue, payload, a
         ? operation.number === payload
         : operation.kind !== 'reschedule' || !operation.payload || operation.payload.number === payload;
     if (!ownPayload) continue;
-    // An instant that is over by then is now.
+    // If the instant is past when the call reaches it, the job is due at once.
     const latest =
       (due.exact
         ? Math.max(due.from, call.ended ?? Infinity)
@@ -90,7 +90,7 @@ function isAsked(history: History, plan: Plan, { id, born, headerDue, payload, a
   );
 }
 
-/** Generations count the time at which they were opened. */
+/** Whether the call ended the generation of this grant. The number of a generation is the time at which it was opened. */
 function covers(history: History, call: Call, { request }: Grant): boolean {
   const { generation, born } = request;
   if (call.operation.kind === 'add') return generation < call.born!;
@@ -98,7 +98,7 @@ function covers(history: History, call: Call, { request }: Grant): boolean {
   return generation < Math.floor(call.began) && !revivedSince(history, call, generation);
 }
 
-/** A revive that came after the call opened the generation. */
+/** Whether a revive after the call may have opened the generation. */
 function revivedSince(history: History, call: Call, generation: number): boolean {
   return (
     generation > 0 &&

@@ -13,7 +13,7 @@ import {
 import { endedStayOver, failedNeverStart, startsInTime } from './check-starts.js';
 import type { Simulation } from './simulation.js';
 
-/** What the library promises. Each is asked of what happened, and gives what is wrong. */
+/** The promises of the library. Each is a function that returns what is wrong in a simulation. */
 const PROMISES: readonly ((simulation: Simulation) => string[])[] = [
   startsInTime,
   endedStayOver,
@@ -32,7 +32,7 @@ const PROMISES: readonly ((simulation: Simulation) => string[])[] = [
   recordsGone,
 ];
 
-/** All that is wrong. Each line begins with the promise's name and a colon. */
+/** Everything that is wrong. Each line begins with the name of the promise and a colon. */
 export function check(simulation: Simulation): string[] {
   return [...simulation.history.faults, ...PROMISES.flatMap((promise) => promise(simulation))];
 }

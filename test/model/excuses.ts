@@ -1,20 +1,20 @@
 import type { History, Start } from './history.js';
 import { SETTINGS } from './plan.js';
 
-/** Milliseconds. A process that does its part misses no lease by less. */
+/** Milliseconds. A shorter disturbance cannot make a process lose its lease. */
 const HARMLESS = SETTINGS.lease / 3;
 
-/** The ledger lost records while copies of the job lay somewhere. */
+/** Whether the ledger lost records in this time while there were copies of the job. */
 export function lossBetween(history: History, id: string, from: number, to: number): boolean {
   return history.losses.some(({ at, copies }) => at >= from && at <= to && copies.has(id));
 }
 
-/** The run's process was not able to hold its lease, or to tell how it ended, until then. */
+/** Whether, before `until`, the process of the run could not hold its lease or report its outcome. */
 export function excused(history: History, run: Start, until: number): boolean {
   const disturbed = history.disturbances.some(
     ({ process, kind, from, to }) =>
       process === run.process &&
-      // What a drain gave back runs elsewhere, a little before its process dies.
+      // A run that a drain handed back runs elsewhere shortly before its process ends.
       from - (kind === 'crash' ? 3_000 : 0) <= until &&
       to >= run.at - SETTINGS.lease &&
       (kind === 'crash' || to - from >= HARMLESS),

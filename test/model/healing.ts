@@ -1,12 +1,12 @@
 import type { Clock } from 'nest-dq/src/time/clock.js';
 
-/** The ends of faults: they come at their time, whatever the plan does meanwhile. */
+/** Ends each fault at its time, whatever the plan does meanwhile. */
 export class Healing {
   private healedAt = 0;
 
   constructor(private readonly world: Clock) {}
 
-  /** Milliseconds until all that is known now is healed. */
+  /** Milliseconds until all faults that have begun are over. */
   get left(): number {
     return this.healedAt - this.world.now();
   }

@@ -9,20 +9,20 @@ export interface Call {
   readonly operation: Operation;
   readonly process: string;
   readonly began: number;
-  /** The job that it is about; undefined while an add has not told. */
+  /** The id of its job. Undefined until an add has returned it. */
   id?: string;
-  /** Undefined by key. */
+  /** Undefined for a call by key. */
   born?: number;
-  /** When it is to be due, as said. */
+  /** The due time that the call asked for. */
   readonly due?: { readonly from: number; readonly exact: boolean };
-  /** Undefined: its process died before, or it never ended. */
+  /** Undefined if its process died before, or it never ended. */
   ended?: number;
   answer?: unknown;
   error?: Error;
   receipt?: JobReceipt;
 }
 
-/** The ledger allowed a run. */
+/** The ledger granted a run. */
 export interface Grant {
   readonly at: number;
   readonly process: string;
@@ -42,10 +42,10 @@ export interface Start {
   readonly born: number;
   readonly fence: number;
   readonly attempt: number;
-  /** Of the copy, and of this run. */
+  /** The due time of the copy, and that of this run. */
   readonly headerDue: number;
   readonly due: number;
-  /** Undefined: its process died, or it still runs. */
+  /** Undefined if its process died, or it still runs. */
   ended?: { readonly at: number; readonly how: Step['end'] | 'aborted' };
 }
 
@@ -56,7 +56,7 @@ export interface FinishCall {
   readonly answer: CompleteAnswer;
 }
 
-/** A process could not do its part. */
+/** A time in which a process could not work as it should. */
 export interface Disturbance {
   readonly process: string;
   readonly kind: 'crash' | 'freeze' | 'ledger';
@@ -64,13 +64,13 @@ export interface Disturbance {
   to: number;
 }
 
-/** The ledger lost something; `copies`: ids of jobs of which copies or runs were there. */
+/** The ledger lost something. `copies`: the ids of all jobs that had copies or runs then. */
 export interface LedgerLoss {
   readonly at: number;
   readonly copies: ReadonlySet<string>;
 }
 
-/** What happened, as it is seen from outside, and a line of text for each of it. */
+/** What happened, seen from outside, and a line of text for each event. */
 export class History {
   readonly calls: Call[] = [];
   readonly grants: Grant[] = [];
@@ -78,11 +78,11 @@ export class History {
   readonly finishes: FinishCall[] = [];
   readonly disturbances: Disturbance[] = [];
   readonly losses: LedgerLoss[] = [];
-  /** Jobs that no node had a copy of any more, when a node had lost some. */
+  /** Jobs that had no copy on any node after a node lost copies. */
   readonly robberies: { readonly id: string; readonly at: number }[] = [];
-  /** Jobs that the ledger found or made dead, and when last. */
+  /** Jobs that were dead in the ledger, with the last time of that. */
   readonly died = new Map<string, number>();
-  /** Anything that must not happen whatever the plan. */
+  /** Events that must not happen in any plan. */
   readonly faults: string[] = [];
   readonly lines: string[] = [];
   private readonly names = new Map<string, string>();
@@ -98,25 +98,25 @@ export class History {
     this.lines.push(`${(this.clock.now() / 1_000).toFixed(3).padStart(10)}  ${text}`);
   }
 
-  /** Ids are random; their names in the log are not. */
+  /** The name of a job in the log. It is the same for each run of a seed, unlike the id. */
   name(id: string): string {
     let name = this.names.get(id);
     if (name === undefined) this.names.set(id, (name = `job${this.names.size}`));
     return name;
   }
 
-  /** A generation's number is its opening time. */
+  /** The text for a generation: its number is its opening time. */
   generation(generation: number): string {
     return generation === 0 ? 'g0' : `g${this.when(generation)}`;
   }
 
-  /** A ledger time in seconds since the start, as the lines have it. */
+  /** A ledger time in seconds since the start, as in the lines. */
   when(at: number): string {
     const start = this.clock.wall() - this.clock.now();
     return ((at - start) / 1_000).toFixed(3);
   }
 
-  /** A text of the library, with a job's name in place of its id. */
+  /** A text of the library, with the names of jobs in place of their ids. */
   named(text: string): string {
     return text.replace(/\S{24,26}/, (id) => this.name(id));
   }

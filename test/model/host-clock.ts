@@ -1,15 +1,15 @@
 import type { Clock, Timer } from 'nest-dq/src/time/clock.js';
 
 export interface HostClockOptions {
-  /** What its monotonic clock is ahead of the world's, ms. */
+  /** How far its monotonic clock is ahead of that of the world, in ms. */
   readonly offset?: number;
-  /** How long `soon` takes, in ms: what is sent by way of this host is that long under way. */
+  /** How long `soon` takes, in ms. It is the latency of messages of this host. */
   readonly latency?: () => number;
 }
 
 /**
- * The time as one simulated machine has it. While it is frozen nothing happens there; what was to happen meanwhile does
- * when it goes on. Once it is dead nothing ever happens again.
+ * The time of one simulated machine. While it is frozen, nothing happens there. When it goes on, everything happens that was
+ * due meanwhile. After it is dead, nothing happens any more.
  */
 export class HostClock implements Clock {
   private isDead = false;
@@ -65,7 +65,7 @@ export class HostClock implements Clock {
     else this.world.soon(arrive);
   }
 
-  /** Does something on this host, now or when it goes on. */
+  /** Calls back on this host: now, or when it goes on if it is frozen. */
   enter(callback: () => void): void {
     if (this.isDead) return;
     if (this.frozen) this.held.push(callback);
@@ -77,7 +77,7 @@ export class HostClock implements Clock {
     this.offset += by;
   }
 
-  /** Returns how it ends; what is frozen twice goes on when both have ended. */
+  /** Returns a function that ends this freeze. A host that is frozen twice goes on when both have ended. */
   freeze(): () => void {
     const end = () => {
       if (this.freezes.delete(end) && !this.frozen) this.goOn();

@@ -2,7 +2,7 @@ import type { Call, History } from './history.js';
 import type { SimulatedLedger } from './simulated-ledger.js';
 import { copiesIn, type Disk, type SimulatedNode } from './simulated-node.js';
 
-/** Before the ledger loses something: which jobs it may have to do with. `remembered`: what nodes may come back with. */
+/** Call it before the ledger loses something. Notes all jobs that the loss may concern. `remembered`: earlier disks of nodes. */
 export function noteLedgerLoss(
   history: History,
   nodes: readonly SimulatedNode[],
@@ -18,7 +18,7 @@ export function noteLedgerLoss(
   history.losses.push({ at: history.now, copies });
 }
 
-/** A job is robbed when no node has a copy of the generation that counts, or of a later one. */
+/** Notes each job that is robbed: no node has a copy of its committed generation, or of a later one. */
 export function noteRobbedJobs(
   history: History,
   nodes: readonly SimulatedNode[],

@@ -4,14 +4,15 @@ import { drawPlan } from './plan.js';
 import { explain, runSeeds } from './run-seeds.js';
 import { simulate } from './simulation.js';
 
-/** More of them, or one again: MODEL_SEEDS=1000 MODEL_FROM=1 npm test. MODEL_ROW names a file for the result as JSON. */
+/** To try more seeds, or one again: MODEL_SEEDS=1000 MODEL_FROM=1 npm test. MODEL_ROW: a file for the result as JSON. */
 const { MODEL_SEEDS: count = '300', MODEL_FROM: first = '1', MODEL_ROW: rowFile } = process.env;
 /** Milliseconds: a safety net. */
 const LIMIT = 120_000 + Number(count) * 2_000;
 
 /**
- * The library's own producers, consumers and ledger rules in a world of seeded chance: processes crash and freeze, nodes
- * restart, forget and lose their clocks, the ledger is away, deaf, rolled back or flushed, messages are slow.
+ * The producers, consumers and ledger rules of the library, in a simulated world with seeded random faults. Processes crash
+ * and freeze. Nodes restart, lose data and have wrong clocks. The ledger is away, deaf, rolled back or flushed. Messages are
+ * slow.
  */
 describe('in a simulated world', () => {
   it(

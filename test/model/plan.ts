@@ -1,20 +1,20 @@
 import type { OnDuplicate } from 'nest-dq/src/api/job.js';
 import { Random } from './random.js';
 
-/** How one run of a job goes; the last step of a script goes for all later runs. */
+/** What the handler does in one run of a job. The last step of a script is for all later runs. */
 export interface Step {
   /** How long it takes, ms. */
   readonly ms: number;
-  /** It ends when its signal is raised. */
+  /** Whether the run ends when its signal aborts. */
   readonly heeds: boolean;
   readonly end: 'done' | 'throw' | 'retry' | 'discard' | 'again';
-  /** Of `retry` and `again`, ms. */
+  /** The delay of `retry` and `again`, in ms. */
   readonly delay: number;
 }
 
 export type Script = readonly Step[];
 
-/** `delay`: ms from the call. `at`: the same, said as an instant. */
+/** `ms` counts from the call. `at` asks for the same time as an instant. */
 export type PlannedDue = { readonly kind: 'now' } | { readonly kind: 'delay' | 'at'; readonly ms: number };
 
 /** A job by the number of its add: by the receipt, or by its key. */
@@ -42,29 +42,29 @@ export type Operation =
       readonly payload?: { readonly number: number; readonly script: Script };
     }
   | { readonly kind: 'find'; readonly target: Target }
-  /** Of the letters that there are, the n-th. */
+  /** `letter`: the index in the list of dead letters. */
   | { readonly kind: 'revive' | 'discard'; readonly letter: number; readonly delay: number };
 
 /** Durations in ms; `at` counts from the start of the simulation. */
 export type Fault =
   | { readonly kind: 'crash'; readonly process: number; readonly ms: number }
-  /** Drains first. */
+  /** The process drains first. */
   | { readonly kind: 'restart'; readonly process: number; readonly ms: number }
   | { readonly kind: 'freeze'; readonly process: number; readonly ms: number }
   | { readonly kind: 'stop node'; readonly node: number; readonly ms: number; readonly forget: number }
   | { readonly kind: 'wipe node'; readonly node: number; readonly ms: number }
   | { readonly kind: 'freeze node'; readonly node: number; readonly ms: number }
-  /** All of them. */
+  /** Freezes all nodes. */
   | { readonly kind: 'freeze nodes'; readonly ms: number }
   | { readonly kind: 'cut node'; readonly node: number; readonly process: number }
   | { readonly kind: 'lose node replies'; readonly node: number; readonly process: number }
   | { readonly kind: 'shift node clock'; readonly node: number; readonly by: number }
-  /** `process` undefined: from all. */
+  /** Without `process`, all processes are cut off. */
   | { readonly kind: 'cut ledger'; readonly process?: number; readonly ms: number }
   | { readonly kind: 'lose ledger replies'; readonly process?: number; readonly ms: number }
   | { readonly kind: 'flush ledger' }
   | { readonly kind: 'roll ledger back'; readonly by: number }
-  /** Everything but nodes and ledger is frozen meanwhile: a night. */
+  /** All processes are frozen meanwhile; nodes and ledger go on. */
   | { readonly kind: 'jump'; readonly ms: number };
 
 export type Action = { readonly at: number } & (
@@ -83,7 +83,7 @@ export interface Plan {
 
 export const NODES = 3;
 export const TUBE = 't';
-/** How the cluster is set, in ms. */
+/** The options of the cluster, in ms. */
 export const SETTINGS = {
   lease: 6_000,
   backupDelay: 1_000,
@@ -92,9 +92,9 @@ export const SETTINGS = {
   staleAfter: 3_600_000,
 } as const;
 
-/** Milliseconds. Operations begin in this time. */
+/** Milliseconds from the start. All operations begin in this time. */
 const BUSY = 30_000;
-/** What follows on a job that is due later than this happens long before. */
+/** Milliseconds. All other operations on a job that is due after this happen long before. */
 const LATEST = BUSY + 40_000;
 const KEYS = ['a', 'b', 'c'];
 

@@ -13,9 +13,9 @@ interface BegunCall {
   readonly answer: Promise<unknown>;
 }
 
-/** Calls producers and dead letters as the plan says, and writes down what they answer. */
+/** Calls producers and dead letters as the plan says, and notes the answers. */
 export class PlannedCalls {
-  /** Those that add, by the number of their operation. */
+  /** The adds, by the number of their operation. */
   private readonly adds = new Map<number, Call>();
 
   constructor(
@@ -23,7 +23,7 @@ export class PlannedCalls {
     private readonly ledger: SimulatedLedger,
   ) {}
 
-  /** Resolves when it is answered; at once, if there is nothing that it could be about. */
+  /** Resolves when the call is answered; at once, if the operation has no job. */
   async make(process: SimulatedProcess, operation: Operation): Promise<void> {
     const begun = await this.begin(process, operation);
     if (!begun) return;

@@ -16,14 +16,14 @@ export interface FaultsParts {
   readonly processes: SimulatedProcesses;
 }
 
-/** Strikes processes, nodes and the ledger as the plan says. */
+/** Makes the faults of processes, nodes and ledger that the plan has. */
 export class PlannedFaults {
-  /** What nodes that are to forget had on their disks, by the fault. */
+  /** For each fault in which a node loses data: the earlier state of its disk. */
   private readonly disks = new Map<Action, { readonly at: number; readonly disk: Disk }>();
 
   constructor(private readonly parts: FaultsParts) {}
 
-  /** Where a fault needs the disk of an earlier time. */
+  /** When to read a disk, for a fault that needs its state of an earlier time. */
   rememberings(action: Action): { at: number; act: () => Promise<void> }[] {
     if (!('fault' in action) || action.fault.kind !== 'stop node' || action.fault.forget === 0) return [];
     const { node, forget } = action.fault;
@@ -32,7 +32,7 @@ export class PlannedFaults {
     return [{ at: Math.max(0, action.at - forget), act }];
   }
 
-  /** Resolves at once, but for a night: when that is over. */
+  /** Resolves at once; for the fault `jump`, when it is over. */
   async strike(action: Action, fault: Fault): Promise<void> {
     const { history, healing, nodes, ledger, processes } = this.parts;
     history.log(`FAULT ${describe(fault)}`);
@@ -73,7 +73,7 @@ export class PlannedFaults {
     }
   }
 
-  /** It comes back with the disk, or with what it has when that is undefined. */
+  /** Stops a node for `ms`. It comes back with this disk, or with its own if that is undefined. */
   private stopNode(index: number, ms: number, disk: Disk | undefined): void {
     const { history, healing, nodes, ledger } = this.parts;
     const node = nodes[index]!;
@@ -85,10 +85,10 @@ export class PlannedFaults {
     });
   }
 
-  /** The disk that the node is to come back with. */
+  /** The earlier disk with which the node comes back. */
   private forgotten(action: Action): Disk | undefined {
     const forgotten = this.disks.get(action);
-    // A jump came in between: a node forgets no more than its last minute.
+    // After a jump the saved disk may be too old: a node loses no more than its last minute.
     return forgotten && this.parts.world.now() - forgotten.at < 60_000 ? forgotten.disk : undefined;
   }
 

@@ -4,7 +4,7 @@ import type { History, Start } from './history.js';
 import type { Operation, Plan, Script, Step } from './plan.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
-/** The handler of all processes: what it does with a job stands in the plan, by the number in the job's payload. */
+/** The handler of all processes. It does what the plan says for the number in the payload. */
 export class PlannedHandlers {
   private readonly scripts = new Map<number, Script>();
   private readonly runsOf = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** A seeded source of chance (mulberry32): the same seed gives the same numbers, everywhere. */
+/** A seeded random generator (mulberry32). The same seed gives the same numbers on every machine. */
 export class Random {
   private state: number;
 
@@ -18,7 +18,7 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** A whole number, both ends included. */
+  /** A whole number from `least` to `most`. */
   between(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1));
   }
@@ -27,7 +27,7 @@ export class Random {
     return items[this.between(0, items.length - 1)]!;
   }
 
-  /** Another source, which what is drawn here later does not change. */
+  /** Another generator. What is drawn from this one later does not change its numbers. */
   fork(): Random {
     return new Random(this.between(0, 2 ** 32 - 1));
   }

@@ -3,7 +3,7 @@ import { drawPlan } from './plan.js';
 import { shrink } from './shrink.js';
 import { simulate } from './simulation.js';
 
-/** What some seeds came to. */
+/** The result of some seeds. */
 export interface ModelRow {
   readonly seeds: number;
   /** Adds that were answered with a receipt. */
@@ -36,7 +36,7 @@ export async function runSeeds(first: number, count: number): Promise<ModelRow> 
   return { seeds: count, jobs, starts, faults, failed };
 }
 
-/** For a person: what a failing seed breaks, and everything that happens in the smallest plan that still does. */
+/** For a person: the promises that a seed breaks, and everything that happens in the smallest plan that breaks the same one. */
 export async function explain(seed: number): Promise<string> {
   const plan = drawPlan(seed);
   const smallest = await shrink(plan);

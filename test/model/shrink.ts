@@ -2,7 +2,7 @@ import { check } from './checks.js';
 import type { Plan } from './plan.js';
 import { simulate } from './simulation.js';
 
-/** What of a plan is enough to break the same promise: nothing of it can be left out. */
+/** A smaller plan that breaks the same promise. Without any one of its actions, it would not. */
 export async function shrink(plan: Plan): Promise<Plan> {
   const promise = (await broken(plan))[0];
   let { actions } = plan;

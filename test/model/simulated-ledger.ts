@@ -24,7 +24,7 @@ import { RedisMaster } from 'nest-dq/src/ledger/redis/master.js';
 import type { Clock } from 'nest-dq/src/time/clock.js';
 import type { HostClock } from './host-clock.js';
 
-/** How a process and the ledger reach each other. */
+/** The state of the connection between a process and the ledger: see `LedgerLink.set`. */
 export type Reach = 'open' | 'cut' | 'deaf';
 
 export interface LedgerWitness {
@@ -42,7 +42,7 @@ interface Snapshot {
 const SNAPSHOT_EVERY = 250;
 const SNAPSHOTS_KEPT = 40;
 
-/** The one ledger of the simulated world: the rules of the memory ledger behind the behaviour of a Redis. */
+/** The ledger of the simulated world. It has the rules of the memory ledger, and behaves like a Redis. */
 export class SimulatedLedger {
   private readonly memory: MemoryLedger;
   private readonly tube: MemoryTubeLedger;
@@ -69,7 +69,7 @@ export class SimulatedLedger {
     return this.tube.records.letters;
   }
 
-  /** Of the server that is it at present. */
+  /** The run id of the present server. */
   get runId(): string {
     return `server ${this.server}`;
   }
@@ -78,7 +78,7 @@ export class SimulatedLedger {
     return this.tube.now();
   }
 
-  /** The way of a process to it. */
+  /** The connection of a process to the ledger. */
   connect(name: string, process: HostClock): LedgerLink {
     const link = new LedgerLink(this, name, process);
     this.links.add(link);
@@ -105,7 +105,7 @@ export class SimulatedLedger {
     this.restore(new Map(), new Map());
   }
 
-  /** A failover to a replica that is so many ms behind. */
+  /** A failover to a replica that is `by` ms behind. */
   rollBack(by: number): void {
     const until = this.world.now() - by;
     const snapshot = this.snapshots.findLast(({ at }) => at <= until) ?? this.snapshots[0];
@@ -126,13 +126,13 @@ export class SimulatedLedger {
 
 type Question = { answer?: unknown; readonly rule: (tube: TubeLedger) => Promise<unknown> };
 
-/** One process's ledger: the library's own RedisMaster, whose connection leads to the simulated one. */
+/** The ledger as one process has it: the library's RedisMaster, with a connection to the simulated ledger. */
 export class LedgerLink implements Ledger {
   private readonly master: RedisMaster;
   private readonly questions = new Map<string, Question>();
   private reach: Reach = 'open';
   private asked = 0;
-  /** Grows when the connection is lost: what was under way has no answer. */
+  /** The number of lost connections. A call that was sent before a loss gets no answer. */
   private connections = 0;
   private readonly arrivals = { there: 0, back: 0 };
   private readonly part: TubeLedger;
@@ -181,7 +181,7 @@ export class LedgerLink implements Ledger {
     return Promise.resolve();
   }
 
-  /** `cut`: the connection is lost, and none can be made. `deaf`: what is asked is done, and answers do not arrive. */
+  /** `cut`: the connection is lost, and there is no new one. `deaf`: calls are executed, but their answers do not arrive. */
   set(reach: Reach): void {
     this.reach = reach;
     if (reach !== 'deaf') this.reconnect();
@@ -195,7 +195,7 @@ export class LedgerLink implements Ledger {
     });
   }
 
-  /** Takes a question's number where a script would have its arguments. */
+  /** Its calls have the number of a request in place of the arguments of a script. */
   private connection(): LedgerConnection {
     const send = (_keys: number, _names: string[], args: readonly string[]) => this.send(args);
     return new Proxy({} as LedgerConnection, { get: () => send });
@@ -215,7 +215,7 @@ export class LedgerLink implements Ledger {
         void acted.then((answer) => {
           if (question) question.answer = answer;
           const back = () => {
-            if (this.reach === 'deaf') return; // its caller has a limit
+            if (this.reach === 'deaf') return; // the caller has a timeout
             if (this.reach === 'cut' || connection !== this.connections) return lost();
             process.enter(() => resolve([late ? 0 : 1, us, ledger.runId]));
           };
@@ -227,7 +227,7 @@ export class LedgerLink implements Ledger {
     });
   }
 
-  /** Nothing overtakes on a connection. */
+  /** Messages on one connection arrive in their order. */
   private travel(way: 'there' | 'back', arrive: () => void): void {
     const { world, latency } = this.ledger;
     const at = (this.arrivals[way] = Math.max(this.arrivals[way], world.now() + latency()));
@@ -248,7 +248,7 @@ export class LedgerLink implements Ledger {
   }
 }
 
-/** The tube as one process reaches it. */
+/** The ledger of the tube as one process has it. */
 class LinkedTube extends TubeLedger {
   readonly ahead = AHEAD;
   readonly now = (): number => this.master.time.now();

@@ -6,7 +6,7 @@ import type { CopyHeader } from 'nest-dq/src/copies/header.js';
 import type { Clock } from 'nest-dq/src/time/clock.js';
 import { HostClock } from './host-clock.js';
 
-/** What a node has on its disk. */
+/** The disk of a node. */
 export interface Disk {
   readonly lastId: number;
   readonly jobs: readonly StoredJob[];
@@ -17,30 +17,30 @@ interface StoredJob extends Pick<Job, 'id' | 'pri' | 'ttr' | 'body' | 'deadline'
   readonly state: 'ready' | 'delayed' | 'buried';
 }
 
-/** A copy as it lies on a node, whoever can reach it. */
+/** A copy on a node, also while nobody can reach the node. */
 export interface LyingCopy {
   readonly header: CopyHeader;
   readonly state: Job['state'];
-  /** By the node's clock, ms: when a delayed one surfaces. */
+  /** When a delayed copy surfaces, in ms by the clock of the node. */
   readonly deadline: number;
 }
 
-/** One connection as its process has it, which faults act upon. */
+/** The process's end of one connection. Faults change it. */
 interface Link {
   readonly stream: Duplex;
   readonly process: HostClock;
-  /** The next reply is lost, and the connection with it. */
+  /** When the next reply comes, it is lost, and so is the connection. */
   deaf: boolean;
 }
 
 /**
- * One server: an embedded node that can die, come back with what it has on its disk, or with less, be frozen, and lose
- * its connections.
+ * One server: an embedded node that can stop, start again with its disk or with an earlier one, be frozen, and lose its
+ * connections.
  */
 export class SimulatedNode {
   readonly clock: HostClock;
   private server: InProcessNode;
-  /** While it is down. */
+  /** Its disk while it is down. */
   private disk: Disk | undefined;
   private readonly links = new Set<Link>();
 
@@ -48,7 +48,7 @@ export class SimulatedNode {
     readonly endpoint: string,
     world: Clock,
     latency: () => number,
-    /** Told of each copy that a client deletes. */
+    /** Called for each copy that a client deletes. */
     private readonly deleted: (copy: CopyHeader) => void,
   ) {
     this.clock = new HostClock(world, { latency });
@@ -67,7 +67,7 @@ export class SimulatedNode {
     stream.on('close', () => this.links.delete(link));
     const push = stream.push.bind(stream);
     const destroy = stream.destroy.bind(stream);
-    // What comes from the server enters the process: later, if that is frozen.
+    // What the server sends reaches the process at once, or after the process was frozen.
     stream.push = (chunk: Buffer | null) => {
       if (link.deaf && chunk) destroy();
       else if (process.frozen) process.enter(() => void push(chunk));
@@ -82,12 +82,12 @@ export class SimulatedNode {
     return stream;
   }
 
-  /** Ends all connections of a process, or all. */
+  /** Ends all connections of a process, or those of all processes. */
   cut(process?: HostClock): void {
     for (const link of this.linksOf(process)) link.stream.destroy();
   }
 
-  /** Every connection is lost when the server next says something there: what was asked is done all the same. */
+  /** Each connection is lost when its next reply comes. The command was executed all the same. */
   loseReplies(process?: HostClock): void {
     for (const link of this.linksOf(process)) link.deaf = true;
   }
@@ -98,7 +98,7 @@ export class SimulatedNode {
     this.server.close();
   }
 
-  /** Starts a new server process, with what the last one left, or with what it is given. */
+  /** Starts a new server process with this disk, or with that of the last process. */
   start(disk = this.disk ?? this.read()): void {
     this.stop();
     this.disk = undefined;
@@ -106,7 +106,7 @@ export class SimulatedNode {
     this.write(disk);
   }
 
-  /** What a server that is started now would find. */
+  /** The disk as a server that starts now would find it. */
   read(): Disk {
     if (this.disk) return this.disk;
     const { store } = this.server;

@@ -13,7 +13,7 @@ import type { SimulatedNode } from './simulated-node.js';
 /** Milliseconds. */
 const DRAIN_LIMIT = 3_000;
 
-/** What all processes of a simulated world share. */
+/** What all processes of the simulated world share. */
 export interface Surroundings {
   readonly world: Clock;
   readonly nodes: readonly SimulatedNode[];
@@ -23,12 +23,12 @@ export interface Surroundings {
     readonly concurrency: number;
     readonly patience: number;
   };
-  /** A handler's run: everything that happens in it. */
+  /** Runs the handler. */
   handle(process: SimulatedProcess, payload: number, job: DelayedJob): Promise<unknown>;
   report(process: SimulatedProcess, text: string): void;
 }
 
-/** One process of the library: a producer and a consumer of the one tube. */
+/** One process with the library: a producer and a consumer of the one tube. */
 export class SimulatedProcess {
   readonly clock: HostClock;
   readonly ledger: LedgerLink;
@@ -66,12 +66,12 @@ export class SimulatedProcess {
     );
   }
 
-  /** As for a SIGTERM; it is to be killed then. */
+  /** Drains as after a SIGTERM. The caller has to kill it then. */
   stop(): Promise<void> {
     return this.runtime.stop();
   }
 
-  /** At once, without a last word. */
+  /** Ends it at once, as SIGKILL does. */
   kill(): void {
     this.clock.kill();
     for (const node of this.surroundings.nodes) node.cut(this.clock);

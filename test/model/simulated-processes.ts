@@ -4,7 +4,7 @@ import type { Random } from './random.js';
 import { SimulatedProcess, type Surroundings } from './simulated-process.js';
 import type { WorldClock } from './world-clock.js';
 
-/** All processes of the simulated world, by their number in the plan, and what can happen to them. */
+/** All processes of the simulated world, by their number in the plan, and the faults of processes. */
 export class SimulatedProcesses {
   private readonly processes: (SimulatedProcess | undefined)[] = [];
   private starts = 0;
@@ -17,7 +17,7 @@ export class SimulatedProcesses {
     private readonly random: Random,
   ) {}
 
-  /** Undefined while it is dead. */
+  /** Undefined while the process is dead. */
   at(index: number): SimulatedProcess | undefined {
     return this.processes[index];
   }
@@ -36,7 +36,7 @@ export class SimulatedProcesses {
     if (night > 0) this.freeze([index], night);
   }
 
-  /** Another one takes its place after `ms`. */
+  /** Kills a process. A new one replaces it after `ms`. */
   crash(index: number, ms: number): void {
     const process = this.processes[index];
     if (!process) return;
@@ -46,7 +46,7 @@ export class SimulatedProcesses {
     this.healing.after(ms, () => this.start(index));
   }
 
-  /** Drains first. */
+  /** Drains a process before it is killed. A new one replaces it after `ms`. */
   restart(index: number, ms: number): void {
     const process = this.processes[index];
     void process?.stop().then(() => {
@@ -69,7 +69,7 @@ export class SimulatedProcesses {
     }
   }
 
-  /** All are frozen, those that start meanwhile too. */
+  /** Freezes all processes, also those that start meanwhile. */
   async sleep(ms: number): Promise<void> {
     const { world } = this.surroundings;
     this.nightEnds = world.now() + ms;
@@ -80,7 +80,7 @@ export class SimulatedProcesses {
     await world.advance(ms + 1);
   }
 
-  /** `process` undefined: all of them. */
+  /** Without `process`, this affects all processes. */
   loseLedger(
     reach: 'cut' | 'deaf',
     { process, ms }: { readonly process?: number; readonly ms: number },
@@ -89,7 +89,7 @@ export class SimulatedProcesses {
     for (const each of affected) {
       if (!each || each.clock.dead) continue;
       each.ledger.set(reach);
-      // Answers are awaited for a second, and claims and extends begin anew after that.
+      // Calls wait up to a second for an answer. After that, claims and extends begin again.
       this.disturb(each, 'ledger', ms + 2_000);
       this.healing.after(ms, () => {
         if (each.clock.dead) return;

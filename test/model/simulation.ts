@@ -11,10 +11,10 @@ import { SimulatedProcesses } from './simulated-processes.js';
 import { Witness } from './witness.js';
 import { WorldClock } from './world-clock.js';
 
-/** Milliseconds. When all is healed, the rest must be over within this time of bustle. */
+/** Milliseconds. After all faults are over, all jobs must be over within this time. Times that `skip` skips do not count. */
 const PATIENCE = 400_000;
 
-/** Runs a plan in a world of its own, and gives what happened and what is left. */
+/** Runs a plan in a world of its own. Resolves with what happened and what is left. */
 export async function simulate(plan: Plan): Promise<Simulation> {
   const chance = Math.random;
   const random = new Random(plan.seed ^ 0x5eed);
@@ -28,12 +28,12 @@ export async function simulate(plan: Plan): Promise<Simulation> {
   }
 }
 
-/** The world of a plan: its parts, and its time from the first action to the rest after the last. */
+/** The world of a plan: its parts, and its time from the first action until everything is over. */
 export class Simulation {
   readonly history: History;
   readonly nodes: readonly SimulatedNode[];
   readonly ledger: SimulatedLedger;
-  /** Ledger time at which all was over. */
+  /** The ledger time at which everything was over. */
   restAt = 0;
   private readonly world = new WorldClock();
   private readonly healing = new Healing(this.world);
@@ -94,7 +94,7 @@ export class Simulation {
   private async act(action: Action): Promise<void> {
     if ('fault' in action) return this.faults.strike(action, action.fault);
     const process = this.processes.at(action.process);
-    if (!process || process.clock.frozen) return; // nobody is there to call
+    if (!process || process.clock.frozen) return; // it cannot call
     void this.calls.make(process, action.operation);
   }
 
@@ -106,14 +106,15 @@ export class Simulation {
       await world.advance(5_000);
       await this.skip();
     }
-    if (!this.quiet) history.faults.push('it does not come to rest');
+    if (!this.quiet)
+      history.faults.push('rest: some jobs still run, or some copies are left, long after the last fault');
     await world.advance(1_000);
-    // In a fault-free world all deletions are settled within little more than a minute.
+    // Without faults, all deletions are settled in little more than a minute.
     await world.advance(this.plan.actions.some((action) => 'fault' in action) ? 1_000 : 70_000);
     this.restAt = history.now;
   }
 
-  /** Nothing lies on the nodes but what is dead, and nothing runs. */
+  /** Whether the nodes have only buried copies, and nothing runs. */
   private get quiet(): boolean {
     return (
       this.nodes.every((node) => node.copies().every(({ state }) => state === 'buried')) && !this.isRunning()
@@ -124,7 +125,7 @@ export class Simulation {
     return this.history.starts.some((start) => !start.ended && !this.processes.isGone(start.process));
   }
 
-  /** Over the time in which nothing is due. */
+  /** Skips a time in which no copy is due. */
   private async skip(): Promise<void> {
     if (this.isRunning()) return;
     let next = Infinity;

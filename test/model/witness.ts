@@ -9,7 +9,7 @@ import type {
 import type { History } from './history.js';
 import type { LedgerWitness } from './simulated-ledger.js';
 
-/** Writes down what the ledger answers and what nodes delete. */
+/** Notes what the ledger answers, and which copies nodes delete. */
 export class Witness implements LedgerWitness {
   constructor(private readonly history: History) {}
 
@@ -37,11 +37,11 @@ export class Witness implements LedgerWitness {
     history.finishes.push({ at: history.now, process, request, answer });
     if (outcome.kind === 'dead' && answer === 'ok') history.died.set(id, history.now);
     history.log(
-      `${process} finishes ${history.name(id)} ${history.generation(generation)} ${outcome.kind}: ${answer}`,
+      `${process} completes ${history.name(id)} ${history.generation(generation)} ${outcome.kind}: ${answer}`,
     );
   }
 
-  /** No copy is deleted before its job is over by the ledger, but for what an add takes back. */
+  /** No copy is deleted before its job is over in the ledger, except when an add takes its copies back. */
   deleted({ id, generation, index }: CopyHeader, record: JobRecord | undefined): void {
     const { history } = this;
     const { calls, finishes, losses, faults, now } = history;
@@ -54,7 +54,8 @@ export class Witness implements LedgerWitness {
         isAborted(record, generation));
     const isForgotten = record === undefined || record.expiresAt <= now;
     const wasOver = finishes.some(({ request, answer }) => request.id === id && answer !== 'refused');
-    // Its process may have been told so and stood still until the record was forgotten, and the job found stale.
+    // The ledger may have told the process that the job is over. If the process was then frozen until the record expired,
+    // another claim finds the job stale.
     const isStale =
       record?.state === 'dead' &&
       finishes.some(
@@ -63,7 +64,7 @@ export class Witness implements LedgerWitness {
     const isCalledFor = calls.some(
       ({ operation, id: of }) => of === id && operation.kind !== 'add' && operation.kind !== 'find',
     );
-    // Whatever has become of it: an add that fails tells only then, or never, which job it was.
+    // Until an add fails, or forever, nobody knows which job it was.
     const isTakenBack =
       !calls.some(({ id: of }) => of === id) &&
       calls.some(

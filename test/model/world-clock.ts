@@ -3,12 +3,12 @@ import type { Timer } from 'nest-dq/src/time/clock.js';
 
 /** Milliseconds. A shorter wait could be lost in the rounding, and never end. */
 const SHORTEST = 0.001;
-/** Of the event loop. What takes more in an instant never ends. */
+/** Turns of the event loop. If one instant takes more, something loops for ever. */
 const MOST_TURNS = 10_000;
 
 /**
- * The time of a simulated world: it stands still until it is moved, and stops at each timer until all that follows from
- * it has happened. That is known, and not waited for: whatever the library does goes on in ticks, microtasks and `soon`.
+ * The time of a simulated world. It moves only by `advance`, and stops at each timer until everything that follows from it
+ * has happened. This needs no real waiting, because the library continues only in ticks, microtasks and `soon`.
  */
 export class WorldClock extends VirtualClock {
   override after(delay: number, callback: () => void): Timer {
@@ -24,6 +24,6 @@ export class WorldClock extends VirtualClock {
       await new Promise<void>((resolve) => setImmediate(resolve));
       if (this.underWay === 0) return;
     }
-    throw new Error(`spin: something goes on for ever at ${this.now()} ms, without any time passing`);
+    throw new Error(`spin: something loops for ever at ${this.now()} ms, while the time stands still`);
   }
 }

@@ -1,5 +1,5 @@
-// A process whose handlers block its event loop until there is a file. Its argument is JSON; it prints a line for each
-// start, end and warning.
+// A process whose handlers block its event loop until a file exists. Its argument is JSON. It prints a line for each start,
+// end and warning.
 import 'reflect-metadata';
 import { existsSync } from 'node:fs';
 import { NestFactory } from '@nestjs/core';
@@ -10,7 +10,7 @@ const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 const ignored = () => undefined;
 const logger = { log: ignored, error: ignored, warn: (warning) => say({ warning }) };
-// A function, which a thread cannot be given; for one server it means nothing.
+// A function cannot be passed to a thread, so the lease thread cannot start. For one server the option has no effect.
 if (withoutLeaseThread) options.redis = { ...options.redis, natMap: ignored };
 
 const app = await NestFactory.createApplicationContext(DqModule.forRoot({ ...options, logger }), {

@@ -1,4 +1,4 @@
-// A process that takes jobs and never ends one: for tests that kill it. Its argument is JSON; it prints each start.
+// A process whose handlers never end, for tests that kill it. Its argument is JSON. It prints each start.
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { DqConsumer, DqModule } from 'nest-dq';

@@ -2,7 +2,7 @@ import type { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 
 const KINDS = ['ready', 'reserved', 'delayed', 'buried'];
 
-/** How many copies of a tube's jobs a node has, in whatever state; rejects while the node is down. */
+/** The number of copies that a node has in a tube, in all states. Rejects while the node is down. */
 export async function countCopies(node: ClusterNode, tube: string): Promise<number> {
   const connection = node.connectLane(() => undefined);
   if (!connection) throw new Error(`${node.endpoint} is down: ${node.reason}`);

@@ -4,14 +4,14 @@ import { DqDeadLetters, DqModule, DqProducer, type DeadLetter } from 'nest-dq';
 import { eventually } from 'test-servers';
 import { closedAfterEach } from './suite.js';
 
-/** An application with a web server, whose jobs are tried once. */
+/** An application with a web server. Its jobs have one attempt. */
 export class EnhancedApp {
   readonly lines: string[] = [];
   private started?: INestApplication;
   private sent = 0;
 
   get app(): INestApplication {
-    if (!this.started) throw new Error('the application was not made');
+    if (!this.started) throw new Error('the application was not started');
     return this.started;
   }
 
@@ -31,7 +31,7 @@ export class EnhancedApp {
     return this;
   }
 
-  /** Runs one job to its end: undefined when it is done, or its dead letter. */
+  /** Runs one job to its end. Resolves with its dead letter, or undefined if it is done. */
   async run(
     tube: string,
     payload: unknown,
@@ -48,13 +48,13 @@ export class EnhancedApp {
     return state === 'dead' ? this.app.get(DqDeadLetters).get(ref) : undefined;
   }
 
-  /** Why one job became a dead letter. */
+  /** Runs one job. Resolves with the error that made it a dead letter, or undefined if it is done. */
   async failure(tube: string, payload: unknown): Promise<{ name: string; message: string } | undefined> {
     const error = (await this.run(tube, payload))?.error;
     return error && { name: error.name, message: error.message };
   }
 
-  /** Also after a start that was refused. */
+  /** Works also after a start that failed. */
   async close(): Promise<void> {
     await this.started?.close();
   }
@@ -64,7 +64,7 @@ export class EnhancedApp {
   }
 }
 
-/** How the tests of a file start applications, which are closed after each of them. */
+/** Returns a function with which the tests of a file start applications. They are closed after each test. */
 export function enhancedApps(): (
   metadata: ModuleMetadata,
   before?: (app: INestApplication) => void,

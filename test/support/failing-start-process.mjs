@@ -1,5 +1,5 @@
-// Starts an application that fails to start, goes on as if nothing had been, and has nothing left to do: so this process
-// ends by itself unless something of the application is left. It prints what was wrong, and then whether its folder is free.
+// Starts an application that fails to start, and ignores the error. Then it has nothing to do, so this process ends by itself
+// unless the application left something open. It prints the error, and then whether the folder of the application is free.
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -30,7 +30,7 @@ const ticking = {
   },
 };
 
-/** What is imported and provided. The folder is opened, or would be, in each. */
+/** The library with the folder, for the faults below. */
 const folder = (options = {}) => DqModule.forRoot({ embedded: { dir }, ...options });
 const second = (options = {}) => DqModule.forRoot({ name: 'second', ...JSON.parse(servers), ...options });
 const faults = {

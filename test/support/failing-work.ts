@@ -4,7 +4,7 @@ export class CustomerGone extends Error {
   override readonly name = 'CustomerGone';
 }
 
-/** A provider whose handler of the tube `work` does this, under these decorators. */
+/** A class with these decorators, whose handler of the tube `work` calls `what`. */
 export function failing(what: () => unknown, ...decorators: (ClassDecorator & MethodDecorator)[]) {
   class Work {
     @DelayedHandler('work')

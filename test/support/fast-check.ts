@@ -1,4 +1,7 @@
-/** For a test that Jest ends after `limit` ms: the search for the smallest failure ends before, or else nobody is told of the failure. */
+/**
+ * For a test that Jest ends after `limit` ms. The search for the smallest failure ends before that, because otherwise Jest
+ * reports only a timeout and not the failure.
+ */
 export function inTimeFor(limit: number) {
   return { interruptAfterTimeLimit: limit - 60_000, markInterruptAsFailure: true };
 }

@@ -6,11 +6,11 @@ import type { System } from './system.js';
 /** One start of a handler. */
 export interface Start {
   readonly id: string;
-  /** Which copy it was run from; 0 is the primary. */
+  /** The index of the copy that it ran from; 0 is the primary. */
   readonly copy: number;
   readonly attempt: number;
   readonly fence: number;
-  /** Milliseconds; negative would be early. */
+  /** Milliseconds. A negative lateness would mean that the job was early. */
   readonly lateness: number;
   /** By this machine's clock, in milliseconds. */
   readonly at: number;
@@ -42,7 +42,7 @@ export async function schedule(
   );
 }
 
-/** Each of the jobs was started once, and none early. */
+/** Expects that each job was started once, and none was early. */
 export function expectOnceEach(starts: readonly Start[], receipts: readonly JobReceipt[]): void {
   const ids = starts.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
@@ -50,14 +50,14 @@ export function expectOnceEach(starts: readonly Start[], receipts: readonly JobR
   expect(starts.filter(({ lateness }) => lateness < 0)).toEqual([]);
 }
 
-/** No node has a copy of the tube's jobs; false while one is down. */
+/** Whether no node has a copy in the tube. False while a node is down. */
 export async function isEmpty({ nodes }: System, tube: string): Promise<boolean> {
   if (!nodes.every(({ up }) => up)) return false;
   const counts = await Promise.all(nodes.map((node) => countCopies(node, tube)));
   return counts.every((count) => count === 0);
 }
 
-/** A primary names all of its siblings, a backup none. */
+/** The index of the copy of a job. A primary names all of its siblings, a backup names none. */
 function copyOf(job: DelayedJob): number {
   const places = (JSON.parse(Buffer.from(job.ref.slice(4), 'base64url').toString()) as unknown[])[5];
   return (places as [number, string][])[0]![0];

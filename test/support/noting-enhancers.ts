@@ -12,7 +12,7 @@ import {
 import { isDqContext, type DelayedJob } from 'nest-dq';
 import { tap, type Observable } from 'rxjs';
 
-/** What enhancers and handlers saw, in its order. */
+/** What enhancers and handlers saw, in order. */
 export const seen: unknown[] = [];
 
 export function forget(): void {
@@ -24,7 +24,7 @@ export class Audit {
   readonly name = 'audit';
 }
 
-/** Needs injection, so that only an instance of Nest's making works. */
+/** It has an injected dependency, so only an instance that Nest created works. */
 @Injectable()
 export class Guard implements CanActivate {
   constructor(private readonly audit: Audit) {}

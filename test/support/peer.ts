@@ -1,10 +1,10 @@
 import { expect } from '@jest/globals';
 import type { Duplex } from 'node:stream';
 
-/** Milliseconds after which what did not come will not come: only a safety net. */
+/** Milliseconds after which a wait ends. A test that passes never needs it. */
 const LIMIT = 20_000;
 
-/** A client of a node, who keeps what it receives until it is asked. Texts are latin1, a character a byte. */
+/** A client of a node. It stores what it receives until a test takes it. Texts are Latin-1: one byte for each character. */
 export class Peer {
   private received = '';
   hasEnded = false;
@@ -27,12 +27,12 @@ export class Peer {
     this.stream.write(bytes, 'latin1');
   }
 
-  /** Sends nothing more, yet listens. */
+  /** Ends its side of the connection, and still receives. */
   halfClose(): void {
     this.stream.end();
   }
 
-  /** Resolves once the other side, or its system, has all that was sent. */
+  /** Resolves when the other side, or the operating system, has taken all that was sent. */
   flush(): Promise<void> {
     return new Promise((resolve) => this.stream.write('', () => resolve()));
   }
@@ -42,7 +42,7 @@ export class Peer {
     this.stream.destroy();
   }
 
-  /** What comes next is exactly this. */
+  /** Expects that exactly this comes next. */
   async hears(reply: string): Promise<void> {
     await this.until(() => this.received.length >= reply.length || !reply.startsWith(this.received));
     expect(this.cut(reply.length)).toBe(reply);
@@ -53,45 +53,45 @@ export class Peer {
     await this.hears(reply);
   }
 
-  /** Nothing more comes before the end. */
+  /** Expects that the connection ends, and that nothing more comes before. */
   async hearsEnd(): Promise<void> {
     await this.until(() => this.received !== '');
     expect(this.received).toBe('');
     expect(this.hasEnded).toBe(true);
   }
 
-  /** Takes a number of bytes; fewer only if no more come. */
+  /** Takes this number of bytes. Takes fewer if no more come. */
   async take(length: number): Promise<string> {
     await this.until(() => this.received.length >= length);
     return this.cut(length);
   }
 
-  /** Takes a line with its LF; less only if no more comes. */
+  /** Takes a line with its LF. Takes a part of it if no more comes. */
   async takeLine(): Promise<string> {
     await this.until(() => this.received.includes('\n'));
     const end = this.received.indexOf('\n');
     return this.cut(end < 0 ? this.received.length : end + 1);
   }
 
-  /** Takes what has come. */
+  /** Takes everything that has come. */
   takeReceived(): string {
     return this.cut(this.received.length);
   }
 
-  /** Takes all up to the end of the connection. */
+  /** Waits for the end of the connection, and takes everything. */
   async takeAll(): Promise<string> {
     await this.until(() => false);
     return this.cut(this.received.length);
   }
 
-  /** The text that a command is answered by, after OK. */
+  /** Sends a command that is answered by OK and a text. Resolves with the text. */
   async ask(command: string): Promise<string> {
     this.send(`${command}\r\n`);
     const [, size] = /^OK (\d+)\r\n$/.exec(await this.takeLine()) ?? [];
     return (await this.take(Number(size) + 2)).slice(0, -2);
   }
 
-  /** Resolves once `isSo`, the connection has ended, or the limit is over. */
+  /** Resolves when `isSo` is true, the connection has ended, or the limit is over. */
   private async until(isSo: () => boolean): Promise<void> {
     let isOver = false;
     const limit = setTimeout(() => {

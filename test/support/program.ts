@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 /** A program of this workspace in a process of its own, which is killed after the test. */
 export interface Program {
   readonly child: ChildProcessByStdio<Writable, Readable, null>;
-  /** Resolves when it is gone. */
+  /** Resolves when the process is gone. */
   readonly ended: Promise<unknown>;
 }
 
@@ -19,7 +19,7 @@ afterEach(async () => {
   await Promise.all(programs.splice(0).map(({ ended }) => ended));
 }, 60_000);
 
-/** `path`: from the workspace `test`. `take` is given what it prints, line by line. */
+/** `path` starts at the workspace `test`. `take` is called with each line that the program prints. */
 export function startProgram(path: string, argument: string, take: (line: string) => void): Program {
   const file = fileURLToPath(new URL(`../${path}`, import.meta.url));
   const child = spawn(process.execPath, [file, argument], { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -1,5 +1,5 @@
-// A process that runs a job for ever, and stops consuming when it is told to, but lives on. Its argument is JSON; it prints
-// a line for the start and one for the stop.
+// A process whose job never ends. On request it stops consuming, but does not end. Its argument is JSON. It prints a line for
+// the start and one for the stop.
 import 'reflect-metadata';
 import { once } from 'node:events';
 import { NestFactory } from '@nestjs/core';

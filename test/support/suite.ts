@@ -7,7 +7,7 @@ interface Closing {
   close(): Promise<unknown>;
 }
 
-/** What the tests of a file open: all of it is closed after the test. */
+/** Returns a list for everything that a test opens. All of it is closed after the test. */
 export function closedAfterEach<T extends Closing>(): T[] {
   const open: T[] = [];
   afterEach(async () => {
@@ -16,15 +16,15 @@ export function closedAfterEach<T extends Closing>(): T[] {
   return open;
 }
 
-/** The servers of a spec file, and what its tests start beside: all are stopped by themselves. */
+/** The servers of a spec file, and what its tests start on them. All of it is stopped automatically. */
 export interface Suite {
   readonly servers: Servers;
   start(options?: DqOptions): System;
-  /** A way to Redis that can be cut. */
+  /** Starts a proxy to Redis, which a test can cut. */
   redisProxy(): Promise<Proxy>;
 }
 
-/** To be called at the top of a spec file. A first run on a bare machine installs the servers, hence the long limit. */
+/** Call it at the top of a spec file. The timeout is long, because the first run on a new machine installs the servers. */
 export function clusterSuite(): Suite {
   let servers: Servers;
   const open = closedAfterEach();

@@ -5,7 +5,7 @@ import type { DqOptions } from 'nest-dq/src/nest/options.js';
 import { DqRuntime } from 'nest-dq/src/nest/runtime.js';
 import { startBeanstalkd, startRedis, type BeanstalkdServer, type RedisServer } from 'test-servers';
 
-/** Three beanstalkds with binlogs and a Redis with AOF: what a small cluster has. */
+/** The servers of a small cluster: three beanstalkds with binlogs, and a Redis with an append-only file. */
 export interface Servers {
   readonly beanstalkds: readonly BeanstalkdServer[];
   readonly redis: RedisServer;
@@ -26,16 +26,16 @@ export async function startServers(nodes = 3): Promise<Servers> {
   };
 }
 
-/** What one process has of the library, without Nest: parts that a test can look into. */
+/** The library in one process, without Nest, so that a test can look into its parts. */
 export interface System extends Pick<DqRuntime, 'producer' | 'consumer' | 'health'> {
   readonly nodes: Cluster['nodes'];
   readonly ledger: Ledger;
-  /** What was logged. */
+  /** The messages that were logged. */
   readonly log: string[];
   readonly stop: () => Promise<void>;
 }
 
-/** A process of a real cluster. */
+/** Starts the library on these servers, as one process of a cluster does. */
 export function startSystem(servers: Servers, options: DqOptions = {}): System {
   const log: string[] = [];
   const note = (message: string) => void log.push(message);
@@ -53,7 +53,7 @@ export function startSystem(servers: Servers, options: DqOptions = {}): System {
   return { producer, consumer, health, nodes: backend.cluster.nodes, ledger: backend.ledger, log, stop };
 }
 
-/** Where an application finds the servers. */
+/** The options that lead an application to the servers. */
 export function optionsOf({ beanstalkds, redis }: Pick<Servers, 'beanstalkds' | 'redis'>) {
   return { beanstalks: beanstalkds.map(({ endpoint }) => endpoint), redis: redis.url };
 }

@@ -19,7 +19,7 @@ class Order {
   lines!: Line[];
 }
 
-/** Handlers whose payloads pipes look at. They note in `seen` what came through. */
+/** Handlers whose payloads go through pipes. They note in `seen` the payloads that they get. */
 @Injectable()
 export class Orders {
   @UsePipes(new ValidationPipe({ transform: true, whitelist: true }))
