@@ -15,7 +15,7 @@ import { stored } from './stored.js';
 
 const TUBE = stored('tube');
 
-/** One of the node's connections, as its wire shows it. */
+/** One connection to the node, with the commands that were sent on it. */
 export class Wire {
   readonly lines: string[] = [];
   readonly held = new Set<string>();
@@ -49,23 +49,23 @@ export class Wire {
   }
 }
 
-/** A node and a tube that is busy there, which so uses lanes of its own only. */
+/** A node and a tube that is busy there, so that it uses only lanes of its own. */
 export class BusyTube {
   readonly clock = new VirtualClock();
   server = new InProcessNode(this.clock);
   node: ClusterNode;
   consumer: ConsumerNode;
   readonly wires: Wire[] = [];
-  /** Lanes that waited while they held something. */
+  /** Lanes that waited while they held a delivery. */
   readonly broken: string[] = [];
   limit = 100;
-  /** The copies that come are in no hurry. */
+  /** Whether the copies that come are early. */
   early = false;
   readonly arrived: Delivery[] = [];
   readonly lost: Delivery[] = [];
   readonly poisons: string[] = [];
   readonly troubles: string[] = [];
-  /** This process has no open file left. */
+  /** Whether this process can open no more files. */
   full = false;
   roomsLeft = 0;
   private others: Connection[] = [];
@@ -121,7 +121,7 @@ export class BusyTube {
   lanes = () => this.wires.filter(({ isLane }) => isLane);
   waits = () => this.lanes().reduce((sum, wire) => sum + wire.count('reserve-with-timeout 5'), 0);
 
-  /** Lets all happen that takes no time. */
+  /** Waits until everything has happened that takes no time. */
   async settle(): Promise<void> {
     for (let i = 0; i < 4; i++) await this.clock.advance(0);
   }
@@ -142,7 +142,7 @@ export class BusyTube {
     return copyBody(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }), 0);
   }
 
-  /** Puts a body and lets all happen that takes no time; its copy id. */
+  /** Puts a body, and waits until everything has happened that takes no time. Resolves with the copy id. */
   async putBody(body: Buffer, ttr = 60): Promise<string> {
     const sent = this.send(body, ttr);
     await this.settle();
@@ -165,7 +165,7 @@ export class BusyTube {
     return asked;
   }
 
-  /** Reserves that wait on the server now. */
+  /** The number of reserves that wait on the server now. */
   async waiting(): Promise<number> {
     return Number((await this.stats())['current-waiting']);
   }
@@ -175,10 +175,10 @@ export class BusyTube {
   }
 }
 
-/** That of the test that runs, if its spec has called `busyTubeInEachTest`. */
+/** The busy tube of the test that runs, if its spec has called `busyTubeInEachTest`. */
 export let world: BusyTube;
 
-/** Gives each test a busy tube of its own, and looks that none of its lanes waits with copies in hand. */
+/** Gives each test a busy tube of its own. Checks after each test that no lane waited while it held a delivery. */
 export function busyTubeInEachTest(): void {
   beforeEach(() => {
     world = new BusyTube();

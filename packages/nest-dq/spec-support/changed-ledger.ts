@@ -4,7 +4,7 @@ import type { ClaimContext, RevokeRequest, SettledCopies } from '../src/ledger/r
 import type { MemoryLedger, MemoryTubeLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { VirtualClock } from '../src/test-kit/virtual-clock.js';
 
-/** Always pass. */
+/** A spec cannot change these verbs: their calls always arrive. */
 const UNCHANGED: ReadonlySet<Verb> = new Set<Verb>(['settle', 'extend', 'buried']);
 
 /** `lost`: it never arrives. `unanswered`: it acts, but its answer is lost. `closed`: the ledger was closed before. */
@@ -13,15 +13,15 @@ export type LedgerFault = 'lost' | 'unanswered' | 'closed';
 const DOWN = new DqError('DQ_LEDGER_DOWN', 'Redis did not answer', { indeterminate: true });
 const CLOSED = new DqError('DQ_CLOSED', 'the ledger is closed');
 
-/** One process's way to a memory ledger that several may share, with what a spec changes of it. */
+/** A memory ledger as one process has it. Several processes may share it, and a spec can make calls fail. */
 export class ChangedLedger implements Ledger {
-  /** The calls, in their order, those that never arrived too. */
+  /** The calls in order, also those that never arrived. */
   readonly asked: Verb[] = [];
   readonly revokes: RevokeRequest[] = [];
   readonly settled: SettledCopies[] = [];
-  /** The tubes whose time was asked for. */
+  /** The tubes whose ledger time was read. */
   readonly timesRead: string[] = [];
-  /** This process takes ledger time to be so much ahead of the machine's. */
+  /** How far ledger time is ahead of the machine's clock for this process, in ms. */
   ahead = 0;
   /** No call arrives. */
   down = false;
@@ -38,7 +38,7 @@ export class ChangedLedger implements Ledger {
     private readonly clock: VirtualClock,
   ) {}
 
-  /** What becomes of the next calls of this name. */
+  /** The next calls of this name fail in this way, one after the other. */
   fail(call: Verb, ...faults: LedgerFault[]): void {
     this.faults.set(call, faults);
   }

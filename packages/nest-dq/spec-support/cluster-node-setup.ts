@@ -4,7 +4,7 @@ import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 import type { Timer } from '../src/time/clock.js';
 import { ClusterNode, type PutFailure } from '../src/cluster/cluster-node.js';
 
-/** Knows which timers it still has to call. */
+/** A clock that counts its timers that are still set. */
 class CountingClock extends VirtualClock {
   readonly timers = new Set<object>();
 

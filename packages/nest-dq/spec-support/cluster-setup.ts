@@ -7,7 +7,7 @@ import type { Place } from '../src/copies/location.js';
 interface Put {
   readonly node: number;
   readonly index: number;
-  /** In the order of their indexes, and by the number of their nodes. */
+  /** Each as `index at location`, in the order of the indexes. */
   readonly siblings: readonly string[];
   readonly line: string;
   readonly at: number;
@@ -34,7 +34,7 @@ export async function setup(
   const cluster = new Cluster(nodes, { replicas, minWritten });
   cluster.start();
   await clock.advance(0);
-  /** A job whose bodies say what they are: the copy's index and its siblings. */
+  /** Stores a job. The body of each copy has its index and its siblings. */
   const start = (): Promise<StoreResult> =>
     new Promise((resolve) => {
       cluster.put(
@@ -66,7 +66,7 @@ export async function setup(
           }),
       )
       .sort((a, b) => a.at - b.at || b.index - a.index);
-  /** The cluster will begin with this node. */
+  /** Makes the cluster begin with this node. */
   const beginWith = (node: number) => Object.assign(cluster, { turn: node });
   return { clock, servers, nodes, cluster, start, put, puts, beginWith };
 }

@@ -1,9 +1,9 @@
 import { EventHub } from '../src/events/event-hub.js';
 import type { DqEventMap, DqEventName } from '../src/events/events.js';
 
-/** A hub that keeps what its listeners failed with, for specs to look at. */
+/** A hub that collects the errors of its listeners for specs. */
 export class CollectingHub extends EventHub {
-  /** `who: message`, each. */
+  /** Each as `who: message`. */
   readonly failures: string[];
 
   constructor(lateAfter = 1_000) {
@@ -12,7 +12,7 @@ export class CollectingHub extends EventHub {
     this.failures = failures;
   }
 
-  /** All that is told of one kind from now on. */
+  /** Returns a list of all events of this name from now on. */
   collect<N extends DqEventName>(name: N): DqEventMap[N][] {
     const told: DqEventMap[N][] = [];
     this.on(name).subscribe((event) => told.push(event));

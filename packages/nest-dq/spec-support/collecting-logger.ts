@@ -6,7 +6,7 @@ export interface LogLine {
   readonly stack?: string;
 }
 
-/** Keeps what is logged, for specs to look at. */
+/** Collects what is logged for specs. */
 export class CollectingLogger implements LoggerService {
   readonly lines: LogLine[] = [];
 
@@ -26,7 +26,7 @@ export class CollectingLogger implements LoggerService {
     this.lines.push({ level: 'debug', message });
   }
 
-  /** The messages that a pattern fits, in their order. */
+  /** The messages that match the pattern, in order. */
   matching(pattern: RegExp): string[] {
     return this.lines.map(({ message }) => message).filter((message) => pattern.test(message));
   }

@@ -18,7 +18,7 @@ import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 export const BACKUP_DELAY = 2_000;
 const SETTINGS = { prefix: '', backupDelay: BACKUP_DELAY };
 
-/** How many copies there are of each kind. */
+/** The number of copies in each state. */
 export type CopyCounts = Record<'ready' | 'reserved' | 'delayed' | 'buried', number>;
 export const NONE: CopyCounts = { ready: 0, reserved: 0, delayed: 0, buried: 0 };
 
@@ -40,14 +40,14 @@ export class Consuming {
     this.producer = this.process().producer;
   }
 
-  /** One more process on the same nodes and ledger. */
+  /** Starts one more process on the same nodes and ledger. */
   process(): ConsumingProcess {
     const made = new ConsumingProcess(this);
     this.processes.push(made);
     return made;
   }
 
-  /** All that follows from what just happened, without any time passing. */
+  /** Waits until everything has happened that takes no time. */
   async settle(): Promise<void> {
     for (let i = 0; i < 5; i++) await this.clock.advance(0);
   }
@@ -64,7 +64,7 @@ export class Consuming {
     return added;
   }
 
-  /** All nodes together. */
+  /** The copies on all nodes together. */
   async copies(): Promise<CopyCounts> {
     const stats = await this.stats();
     const sum = (kind: string) =>
@@ -77,18 +77,18 @@ export class Consuming {
     };
   }
 
-  /** Reserves that wait, all nodes together. */
+  /** The number of reserves that wait, on all nodes together. */
   async waits(): Promise<number> {
     return (await this.stats()).reduce((total, each) => total + Number(each['current-waiting']), 0);
   }
 
-  /** Ends the stop and tells how long it took. */
+  /** Stops the consumer. Resolves with the time that the stop took, in ms. */
   async stopped(consumer: TubeConsumer, limit: number): Promise<number> {
     const began = this.clock.now();
     let took: number | undefined;
     void consumer.stop(limit).then(() => (took = this.clock.now() - began));
     for (let i = 0; i < 1_000 && took === undefined; i++) await this.clock.advance(20);
-    if (took === undefined) throw new Error('it never stopped');
+    if (took === undefined) throw new Error('the consumer never stopped');
     return took;
   }
 
@@ -104,7 +104,7 @@ export class Consuming {
   private async stats(): Promise<Stats[]> {
     const all: Stats[] = [];
     for (const observer of this.observers) {
-      if (observer.closed) continue; // its node is gone, and what it had
+      if (observer.closed) continue; // its node is gone with its copies
       const asked = observer.ask<Stats>((done) => observer.stats(done));
       await this.settle();
       all.push(await asked);
@@ -113,11 +113,11 @@ export class Consuming {
   }
 }
 
-/** Those of the test that runs, if its spec has called `consumingInEachTest`. */
+/** The world of the test that runs, if its spec has called `consumingInEachTest`. */
 export let world: Consuming;
 export let clock: VirtualClock;
 
-/** Gives each test a world of its own. To be called once in a spec. */
+/** Gives each test a world of its own. Call it once in a spec. */
 export function consumingInEachTest(): void {
   beforeEach(() => openWorld());
   afterEach(() => world.close());
@@ -136,7 +136,7 @@ export class ConsumingProcess {
   readonly settleQueue: SettleQueue;
   readonly events = new CollectingHub();
   readonly producer: ClusterProducer;
-  /** What was reported, a text each. */
+  /** What was reported: one text for each report. */
   readonly reports: string[] = [];
   consumer: TubeConsumer | undefined;
   /** The same for the producer and the consumer, as in `DqRuntime`. */
@@ -153,7 +153,7 @@ export class ConsumingProcess {
     cluster.start();
   }
 
-  /** A consumer that is not started. */
+  /** Returns a consumer that is not started. */
   prepare(handler: HandlerMethod, options: HandlerOptions = {}): TubeConsumer {
     const { clock, lease } = this.world;
     const report = textReport(this.reports);
@@ -171,7 +171,7 @@ export class ConsumingProcess {
     return consumer;
   }
 
-  /** After its consumer has stopped. Idempotent. */
+  /** Call it after its consumer has stopped. Idempotent. */
   close(): void {
     void this.settleQueue.close();
     this.cluster.close();

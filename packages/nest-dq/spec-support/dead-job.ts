@@ -4,7 +4,7 @@ import { embedded } from './producing.js';
 export const KEY = { tube: 't', key: 'k' };
 export const BOOM = { name: 'TypeError', message: 'boom', stack: 'TypeError: boom\n    at x' };
 
-/** Embedded nodes with a job that is dead, and whose copies are buried. */
+/** Embedded nodes with a dead job. Its copies are buried. */
 export async function withDead(options: JobOptions = {}, prefix = '') {
   const world = await embedded(3, prefix);
   const tube = `${prefix}t`;

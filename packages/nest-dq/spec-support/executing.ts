@@ -9,7 +9,7 @@ import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 import { heldDelivery, recordingLane } from './recording-lane.js';
 import { runOf, tubeContext } from './tube-context.js';
 
-/** An executor, and what became of the runs that it was given. */
+/** An executor, and the outcomes of its runs. */
 export class Executing {
   readonly clock = new VirtualClock();
   handler: HandlerMethod = () => undefined;

@@ -6,10 +6,10 @@ import { Disk, type DiskPart } from '../src/disk/disk.js';
 import { VALUE, type DiskBatch } from '../src/disk/entries.js';
 import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 
-/** Texts by their keys. */
+/** A part of a disk that stores texts by key. */
 export class Texts implements DiskPart {
   private readonly changed = new Map<string, string | undefined>();
-  /** What each batch held, in order. */
+  /** The entries of each batch, in order. */
   readonly batches: string[][] = [];
 
   constructor(private readonly disk: Disk) {
@@ -31,19 +31,19 @@ export class Texts implements DiskPart {
   }
 }
 
-/** What `Texts` has stored on a disk. */
+/** The texts that `Texts` has stored on a disk. */
 export async function contents(disk: Disk): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   await disk.read('text ', (key, value) => (found[key] = value.toString('utf8', VALUE)));
   return found;
 }
 
-/** A path for the folder of disks, where nothing exists yet. */
+/** A path for the folder of disks. Nothing exists there yet. */
 export class FolderOfTest {
   parent!: string;
   dir!: string;
   clock!: VirtualClock;
-  /** What `open` has warned of. */
+  /** The warnings of `open`. */
   warnings: string[] = [];
   private opened: Disk[] = [];
 
@@ -66,7 +66,7 @@ export class FolderOfTest {
     return disk;
   }
 
-  /** Each text in a batch of its own. */
+  /** Writes each text in a batch of its own. */
   private async write(disk: Disk, texts: Record<string, string>): Promise<void> {
     const part = new Texts(disk);
     for (const [key, text] of Object.entries(texts)) {
@@ -75,37 +75,37 @@ export class FolderOfTest {
     }
   }
 
-  /** The same, by a process that ends then. */
+  /** Writes the texts, and closes the disk as a process does that ends. */
   async store(texts: Record<string, string>): Promise<void> {
     const disk = await this.open();
     await this.write(disk, texts);
     await disk.close();
   }
 
-  /** The same, by a process that is killed then. */
+  /** Writes the texts, and leaves the folder as a process does that is killed. */
   async storeAndKill(texts: Record<string, string>): Promise<void> {
     const disk = await this.open();
     await this.write(disk, texts);
     this.dir = await this.copyOf(disk);
   }
 
-  /** The folder as it would be if the process were killed now: LevelDB has written no table, and all is in its log. */
+  /** A copy of the folder as a kill would leave it now. LevelDB has written no table, so all data is in its log. */
   async copyOf(disk: Disk): Promise<string> {
     const copy = join(this.parent, 'copy');
     await cp(disk.dir, copy, { recursive: true });
     return copy;
   }
 
-  /** The file whose name has this in it. */
+  /** The path of the file whose name has this part. */
   async file(part: string): Promise<string> {
     const name = (await readdir(this.dir)).find((each) => each.includes(part))!;
     return join(this.dir, name);
   }
 
-  /** Opens it in vain, and gives the message. */
+  /** Expects that the folder cannot be opened. Resolves with the message of the error. */
   async refused(): Promise<string> {
     const error = await this.open().then(
-      () => new Error('it was opened'),
+      () => new Error('the folder was opened'),
       (reason: unknown) => reason as Error,
     );
     expect(error).toMatchObject({ code: 'DQ_DISK' });
@@ -113,7 +113,7 @@ export class FolderOfTest {
     return error.message;
   }
 
-  /** The same, and it was left as it is. */
+  /** The same. Also expects that its files did not change. */
   async refusedAsItIs(): Promise<string> {
     const before = await this.files();
     const message = await this.refused();
@@ -128,7 +128,7 @@ export class FolderOfTest {
   }
 }
 
-/** Begun before each test of a file, and ended after it. */
+/** Gives each test of a file a folder of its own, which is removed after it. */
 export function folderOfTest(): FolderOfTest {
   const folder = new FolderOfTest();
   beforeEach(() => folder.begin());

@@ -7,7 +7,7 @@ export const ID = keyedId(stored('t'), 'k');
 export const KEY = { tube: 't', key: 'k' };
 export const born = (receipt: JobReceipt) => parseRef(receipt, '').born!;
 
-/** Embedded nodes with a job of the key that is due. */
+/** Embedded nodes with a job that has a key and is due. */
 export async function waiting() {
   const world = await embedded();
   const first = await world.producer.now('t', 'old', { key: 'k' });

@@ -10,10 +10,10 @@ export const MINUTE = 60_000;
 export const DAY = 24 * 60 * MINUTE;
 export const NONE = { started: 0, completed: 0, failed: 0, dead: 0 };
 
-/** A wait that only real time ends. */
+/** Waits in real time. */
 export const really = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A kit of its own for each test of a file, which may put another one in its place. */
+/** Gives each test of a file a kit of its own. A test may replace it. */
 export class KitOfTest {
   kit!: DqTestKit;
 
@@ -30,7 +30,7 @@ export class KitOfTest {
     return this.kit.now.getTime() - START.getTime();
   }
 
-  /** Runs the tube's jobs, and notes when: payload's id, and the time. */
+  /** Runs the jobs of the tube, and notes the id in the payload and the time of each run. */
   async noting(handle: (job: DelayedJob<{ id: string }>) => unknown = () => undefined, options = {}) {
     const runs: [id: string, at: number][] = [];
     await this.kit.consumer.consume(

@@ -1,4 +1,4 @@
-// What the lease thread is told of.
+// The messages to the lease thread.
 import { packIds, packRuns, type LeaseMessage, type RunLease } from '../src/ledger/lease-thread/run-lease.js';
 
 export function leaseOf(id: string, of: Partial<RunLease> = {}): RunLease {
@@ -22,7 +22,7 @@ export interface Told {
   readonly beat?: boolean;
 }
 
-/** Of the tube `t`. */
+/** A message, about the tube `t` by default. */
 export function leaseMessage({ tube = 't', over = [], granted = [], beat = false }: Told): LeaseMessage {
   return { tube, over: packIds(over), granted: packRuns(granted), beat };
 }

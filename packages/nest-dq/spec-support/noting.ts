@@ -11,7 +11,7 @@ export interface Seen extends Pick<
   readonly at: number;
 }
 
-/** Notes each run, and ends as `how` says of the run's number, from 1. */
+/** A handler that notes each run and ends as `how` says for the number of the run, from 1. */
 export function noting(
   clock: VirtualClock,
   runs: Seen[],
@@ -24,7 +24,7 @@ export function noting(
   };
 }
 
-/** The outcome of the first run; the others are done. */
+/** The first run has this outcome; the others are done. */
 export const once =
   (outcome: unknown) =>
   (run: number): unknown =>
@@ -32,7 +32,7 @@ export const once =
 
 export const byIndex = (a: Place, b: Place): number => a.index - b.index;
 
-/** Where the copies are that a ref names, in their order. */
+/** The locations in a ref, in order. */
 export function placesOf(ref: string): Place[] {
   return [...parseRef({ ref }, '').places].sort(byIndex);
 }

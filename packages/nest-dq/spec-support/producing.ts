@@ -23,13 +23,13 @@ interface Server {
   dial(): Duplex;
 }
 
-/** A copy as a node has it. */
+/** A copy on a node. */
 export interface StoredCopy {
   readonly node: number;
   readonly copyId: string;
   /** `ready`, `delayed`, `reserved` or `buried`. */
   readonly state: string;
-  /** Whole seconds, of a delayed one. */
+  /** Whole seconds until a delayed copy surfaces. */
   readonly delay: number;
   readonly header: CopyHeader;
   readonly payload: string;
@@ -38,9 +38,9 @@ export interface StoredCopy {
 type RunEnd = 'done' | 'retry' | 'back' | 'dead';
 
 interface EndDetails {
-  /** Of a retry, in ledger time. @default now */
+  /** When a retry is due, in ledger time. @default now */
   readonly due?: number;
-  /** @default used up attempts, without an error */
+  /** @default the attempts are used up, without an error */
   readonly death?: Death;
 }
 
@@ -66,7 +66,7 @@ export class Producing<S extends Server> {
     Object.assign(this.cluster, { turn: 0 }); // the first job's primary goes to the first node
   }
 
-  /** Nobody reaches these nodes any more; what they have they keep. */
+  /** Cuts these nodes off. They do not lose their copies. */
   readonly cut = async (...indexes: number[]): Promise<void> => {
     for (const index of indexes) {
       this.away.add(index);
@@ -75,7 +75,7 @@ export class Producing<S extends Server> {
     await this.clock.advance(0);
   };
 
-  /** All nodes are in reach again. */
+  /** Makes all nodes reachable again. */
   readonly restore = async (): Promise<void> => {
     this.away.clear();
     await this.clock.advance(3_000);
@@ -90,7 +90,7 @@ export class Producing<S extends Server> {
     return stream;
   }
 
-  /** One more process. */
+  /** Starts one more process. */
   readonly process = (more: { onSchedule?: DqHooks['onSchedule']; patience?: number } = {}) => {
     const { onSchedule, patience = 0 } = more;
     const { clock, cluster, prefix } = this;
@@ -108,7 +108,7 @@ export class Producing<S extends Server> {
     };
   };
 
-  /** The result of a call that takes some time: its value, or its error. */
+  /** Moves the clock by `ms` during a call. Settles as the call does. */
   readonly after = async <T>(ms: number, call: Promise<T>): Promise<T> => {
     const settled = Promise.allSettled([call]);
     await this.clock.advance(ms);
@@ -117,7 +117,7 @@ export class Producing<S extends Server> {
     return result.value;
   };
 
-  /** All that the nodes in reach have of a tube, by generation and index. */
+  /** All copies of a tube on the nodes in reach, in the order of generation and index. */
   readonly copies = async (tube = 't'): Promise<StoredCopy[]> => {
     const found: StoredCopy[] = [];
     for (const [node, { endpoint }] of this.nodes.entries()) {
@@ -143,11 +143,11 @@ export class Producing<S extends Server> {
     return found.sort((a, b) => a.header.generation - b.header.generation || a.header.index - b.header.index);
   };
 
-  /** The payloads of a tube's copies, once for each: what could still run as far as nodes know. */
+  /** The payloads of the copies of a tube, one for each copy: what could still run as far as the nodes know. */
   readonly payloads = async (tube = 't'): Promise<string[]> =>
     (await this.copies(tube)).map(({ payload }) => payload);
 
-  /** What a consumer is told about a copy when it surfaces now. */
+  /** Claims a copy, as a consumer does when the copy surfaces now. */
   readonly claim = async (
     { header }: Pick<StoredCopy, 'header'>,
     attempts = 10,
@@ -159,7 +159,7 @@ export class Producing<S extends Server> {
     return answer!;
   };
 
-  /** Claims a copy that must run. Returns how its run ends. */
+  /** Claims a copy, and expects that it is granted. Resolves with a function that completes the run. */
   readonly run = async (copy: Pick<StoredCopy, 'header'>, attempts = 10, tube = 't') => {
     const answer = await this.claim(copy, attempts, tube);
     if (answer.kind !== 'run') throw new Error(`expected a run, got ${JSON.stringify(answer)}`);
@@ -178,7 +178,7 @@ export class Producing<S extends Server> {
     };
   };
 
-  /** Buries every copy of the tube that a consumer is told is dead, and says so in the ledger. */
+  /** Buries every copy of the tube that the ledger calls dead, and tells the ledger. */
   readonly bury = async (tube = 't'): Promise<void> => {
     for (const copy of await this.copies(tube)) {
       const { kind } = await this.claim(copy, 10, tube);
@@ -215,7 +215,7 @@ export async function scripted(
     return server;
   });
   const world = await started(new Producing(clock, servers, prefix));
-  /** What was put, by index. */
+  /** The puts, in the order of their indexes. */
   const puts = (): { line: string; envelope: Envelope }[] =>
     servers
       .flatMap(({ arrived }) => arrived)
@@ -233,7 +233,7 @@ export async function embedded(count = 3, prefix = '') {
   return started(new Producing(clock, servers, prefix));
 }
 
-/** The error that a call must end with. */
+/** Expects that the call rejects. Resolves with its error. */
 export async function failure(call: Promise<unknown>): Promise<DqError> {
   const error = await call.then(
     () => undefined,

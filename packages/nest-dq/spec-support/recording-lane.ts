@@ -10,12 +10,12 @@ import type { CopyHeader } from '../src/copies/header.js';
 import type { Content } from '../src/copies/payload.js';
 import { copyBody } from './copy-body.js';
 
-/** A connection that writes down what was said, and answers when a spec says so. */
+/** A connection that notes the commands, and answers them when a spec says so. */
 export class RecordingConnection {
   /** One text for each command: `release 7 pri 3`, with `pri` for whatever the priority is. */
   readonly said: string[] = [];
   closed = false;
-  /** It answers releases and burials as a healthy server does, and no spec need do it. */
+  /** Whether it answers releases and burials by itself, as a healthy server does. */
   prompt = false;
   private readonly waiting: ((reply: unknown) => void)[] = [];
 
@@ -35,7 +35,7 @@ export class RecordingConnection {
     return this.waiting.length;
   }
 
-  /** Answers the oldest command that has no answer. */
+  /** Answers the oldest command without an answer. */
   answer(reply: Reserved | string | number | BeanstalkError): void {
     this.waiting.shift()!(reply);
   }
@@ -55,7 +55,7 @@ export class RecordingConnection {
 
 type Done = (error: BeanstalkError | undefined, value: never) => void;
 
-/** An open lane over a connection that records; what was said to open it is forgotten. */
+/** An open lane on a recording connection. The commands that opened it are not in `said`. */
 export function recordingLane(events: Partial<LaneEvents> & { readonly full?: boolean } = {}): {
   lane: Lane;
   connection: RecordingConnection;
@@ -82,7 +82,7 @@ export function recordingLane(events: Partial<LaneEvents> & { readonly full?: bo
 
 let made = 0;
 
-/** A delivery that its lane holds; due at 1,000, primary and without a payload unless told otherwise. */
+/** A delivery that its lane holds. By default it is a primary, due at 1,000 and without a payload. */
 export function heldDelivery(
   lane: Lane,
   header: Partial<CopyHeader> & { copyId?: string; taker?: Partial<Taker> } = {},
@@ -99,7 +99,7 @@ export function heldDelivery(
   const body = copyBody(new JobEnvelope(job, content), index, siblings);
   const node = { endpoint: 'node' } as ClusterNode;
   const envelope = unwrap(body);
-  if (typeof envelope === 'string') throw new Error(`the header given is none: ${envelope}`);
+  if (typeof envelope === 'string') throw new Error(`the spec's header is not valid: ${envelope}`);
   const delivery = new Delivery(node, lane, copyId, body, envelope, taker as Taker);
   lane.hold(delivery);
   return delivery;

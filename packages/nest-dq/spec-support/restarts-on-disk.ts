@@ -5,10 +5,10 @@ import { afterEach, beforeEach } from '@jest/globals';
 import { Disk } from '../src/disk/disk.js';
 import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 
-/** Opens what a process keeps on its disk; returns what closes it. */
+/** Opens what a process stores on its disk. Resolves with a function that closes it. */
 export type Open = (disk: Disk, clock: VirtualClock) => Promise<() => unknown>;
 
-/** What one process after the other keeps in the same folder, a new one for each test. */
+/** Processes that use the same folder, one after the other. Each test has a new folder. */
 export class RestartsOnDisk {
   clock!: VirtualClock;
   disk!: Disk;
@@ -23,7 +23,7 @@ export class RestartsOnDisk {
     await this.start();
   }
 
-  /** As the next process finds it, `later` milliseconds later. */
+  /** Ends the process, and starts the next one `later` milliseconds later. */
   async restart(later = 0): Promise<void> {
     await this.stop();
     this.clock = new VirtualClock(this.clock.wall() + later);
@@ -46,7 +46,7 @@ export class RestartsOnDisk {
   }
 }
 
-/** What the tests of a file keep: begun before each of them, and ended after it. */
+/** Gives each test of a file its processes. The first one starts before the test, and the last one ends after it. */
 export function restartsOnDisk(open: Open): RestartsOnDisk {
   const restarts = new RestartsOnDisk(open);
   beforeEach(() => restarts.begin());

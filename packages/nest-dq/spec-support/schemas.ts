@@ -2,14 +2,14 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 type Result = StandardSchemaV1.Result<unknown>;
 
-/** A schema by hand. */
+/** A schema without a library. */
 export function schemaBy(
   validate: (value: unknown) => Result | Promise<Result>,
 ): StandardSchemaV1<unknown, unknown> {
   return { '~standard': { version: 1, vendor: 'specs', validate } };
 }
 
-/** Takes `{ at: text }`, of which it makes `{ at: Date }`; refuses all else. */
+/** Turns `{ at: text }` into `{ at: Date }`, and refuses everything else. */
 export function dated(value: unknown): Result {
   const at = (value as { at?: unknown } | null)?.at;
   if (typeof at === 'string') return { value: { at: new Date(at) } };

@@ -19,7 +19,7 @@ export class Call<Request, Answer> {
 
   constructor(readonly requests: readonly Request[]) {}
 
-  /** Resolves once whoever asked has acted. */
+  /** Resolves when the caller has acted on the answer. */
   answer(...answers: Answer[]): Promise<void> {
     this.resolve(answers);
     return turn();
@@ -33,7 +33,7 @@ export class Call<Request, Answer> {
 
 type Calls<V extends Verb> = Call<RequestOf<V>, AnswerOf<V>>[];
 
-/** A ledger whose answers are a spec's to give; its time is the clock's. */
+/** A ledger whose calls a spec answers. Its time is that of the clock. */
 export class ScriptedLedger extends TubeLedger {
   private readonly calls = new Map<Verb, unknown>();
   readonly claims = this.callsOf('claim');
@@ -87,7 +87,7 @@ export class ScriptedLedger extends TubeLedger {
   }
 }
 
-/** All that follows from what was just settled, without any time passing. */
+/** Waits until everything has happened that takes no time. */
 export async function turn(): Promise<void> {
   for (let i = 0; i < 4; i++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

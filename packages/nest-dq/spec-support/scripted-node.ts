@@ -5,12 +5,12 @@ import type { Clock } from '../src/time/clock.js';
 export interface Arrived {
   /** The command with its arguments. */
   readonly line: string;
-  /** Of a put. */
+  /** The body of a put. */
   readonly body: Buffer;
   readonly at: number;
 }
 
-/** Its answer without the last CRLF; undefined: none, nor to anything that comes later on that connection. */
+/** Returns the answer without its last CRLF. Undefined: this command and all later ones on the connection get no answer. */
 export type Answer = (arrived: Arrived) => string | undefined;
 
 interface Client {
@@ -19,19 +19,19 @@ interface Client {
 }
 
 /**
- * The wire of a node that answers as a spec says: what no real server does when asked to. It knows the greeting, the
- * ping, both of which are `stats`, and the put by itself.
+ * A node that answers as a spec says, also as no real server would. Without a spec, it answers the greeting and the ping,
+ * which are both `stats`, and puts.
  */
 export class ScriptedNode {
   instance = 'scripted00000001';
-  /** It takes no connections. */
+  /** Whether it refuses connections. */
   refusing = false;
   readonly arrived: Arrived[] = [];
-  /** When it was dialled, by the clock. */
+  /** The times by the clock at which it was dialled. */
   readonly dials: number[] = [];
-  /** What `stats` tells besides: without more, it has no log. */
+  /** More counters for `stats`. Without those of a log, the node has none. */
   readonly counters: Record<string, number> = {};
-  /** By the first word of the command. */
+  /** The answers of the spec, by the first word of the command. */
   readonly answers: Record<string, Answer> = {
     stats: () => {
       const counters = Object.entries(this.counters).map(([name, count]) => `\n${name}: ${count}`);
@@ -51,7 +51,7 @@ export class ScriptedNode {
     return this.clients.size;
   }
 
-  /** What arrived, without arguments; greeting, pings and `use` left out. */
+  /** The commands that arrived, without arguments, and without greeting, pings and `use`. */
   get words(): string[] {
     const words = this.arrived.map(({ line }) => wordOf(line));
     return words.filter((word) => word !== 'stats' && word !== 'use');
@@ -67,12 +67,12 @@ export class ScriptedNode {
     return client;
   };
 
-  /** From now on it reads nothing, and still takes connections, as under SIGSTOP. */
+  /** Stops reading, as after SIGSTOP. It still accepts connections. */
   freeze(): void {
     this.stopped = true;
   }
 
-  /** It reads what was sent meanwhile, and goes on. */
+  /** Reads what was sent meanwhile, and goes on. */
   thaw(): void {
     this.stopped = false;
     for (const server of this.clients.keys()) this.take(server, Buffer.alloc(0));

@@ -6,7 +6,7 @@ import { stored } from './stored.js';
 
 const SETTINGS = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };
 
-/** Notes what is settled in a call of its own. */
+/** A ledger that notes the calls of settle. */
 class NotingLedger extends MemoryLedger {
   readonly sent: [tube: string, settled: readonly SettledCopies[]][] = [];
   silent = false;
@@ -27,10 +27,10 @@ export function notingLedger() {
   return { clock, ledger, sent: ledger.sent };
 }
 
-/** Servers of the instances i0, i1 and i2. */
+/** Three servers, with the instances i0, i1 and i2. */
 export const witnesses = () =>
   [0, 1, 2].map((index) => ({ instance: `i${index}` as string | undefined, logStopped: false }));
-/** Each copy is on a server of its own. */
+/** A deleted copy. The copy of each index is on a server of its own. */
 export const copy = (index: number): DeletedCopy => ({ index, instance: `i${index}` });
 export const deletion = (id: string, copies: readonly DeletedCopy[] = [copy(0)], tube = 't'): Deletion => ({
   tube: stored(tube),

@@ -11,20 +11,20 @@ import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 import { copyBody } from './copy-body.js';
 import { stored } from './stored.js';
 
-/** One tube of the process, and its copies that arrived. */
+/** One tube of the process, and its copies that have arrived. */
 export interface TubeOnNode {
   readonly consumer: ConsumerNode;
   readonly arrived: Delivery[];
   limit: number;
 }
 
-/** A node and several tubes of one process, which share lanes to it. */
+/** A node, and several tubes of one process that share lanes to it. */
 export class SharedTubes {
   readonly clock = new VirtualClock();
   readonly streams: Duplex[] = [];
-  /** The commands on each connection but the first, which is for control. */
+  /** The commands on each connection, except the first one, which is the control connection. */
   readonly lines: string[][] = [];
-  /** The process can open so many connections more. */
+  /** How many more connections the process can open. */
   openable = Infinity;
   private readonly server = new InProcessNode(this.clock);
   private readonly node = new ClusterNode('node', () => this.dial(), this.clock);
@@ -43,7 +43,7 @@ export class SharedTubes {
     await this.settle();
   }
 
-  /** Lets all happen that takes no time. */
+  /** Waits until everything has happened that takes no time. */
   async settle(): Promise<void> {
     for (let i = 0; i < 6; i++) await this.clock.advance(0);
   }
@@ -68,7 +68,7 @@ export class SharedTubes {
     return asked;
   }
 
-  /** Connections to the node, without those for control and of this world. */
+  /** The number of connections to the node, without the control connection and those of the spec. */
   async lanes(): Promise<number> {
     return Number((await this.stats())['current-connections']) - 2;
   }

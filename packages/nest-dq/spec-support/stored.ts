@@ -1,4 +1,4 @@
 import type { StoredTube } from '../src/api/tube.js';
 
-/** The stored name of a tube, written out. */
+/** A stored tube by its name. */
 export const stored = (name: string): StoredTube => name as StoredTube;

@@ -10,9 +10,9 @@ import {
 } from '../src/ledger/ledger.js';
 import type { ClaimContext, RunRef } from '../src/ledger/requests.js';
 
-/** One process's way to a ledger, which a spec can cut and restore; it writes down what was asked. */
+/** A ledger as one process has it. A spec can cut it off and restore it. It notes the calls. */
 export class SwitchableLedger implements Ledger {
-  /** What reached the ledger: `claim job-1`, `complete job-1 done`, `extend job-1`. */
+  /** The calls that reached the ledger: `claim job-1`, `complete job-1 done`, `extend job-1`. */
   readonly asked: string[] = [];
   away = false;
   /** How often a tube's runs were abandoned. */
@@ -45,14 +45,14 @@ export class SwitchableLedger implements Ledger {
       tube.tell((listener) => listener.away(new Error('cut off'), tube.now()));
   }
 
-  /** `sameServer`: as a LedgerListener is told. */
+  /** `sameServer`: what a LedgerListener is told. */
   restore(sameServer = true): void {
     this.away = false;
     for (const tube of this.tubes.values()) tube.tell((listener) => listener.back(sameServer));
   }
 }
 
-/** What is written down of a request beside its verb and its job. */
+/** What is noted of a request, beside its verb and its job. */
 const MORE: { readonly [V in Verb]?: (request: RequestOf<V>) => string } = {
   claim: () => '',
   extend: () => '',

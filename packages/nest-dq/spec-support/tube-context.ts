@@ -12,7 +12,7 @@ import { CollectingHub } from './collecting-hub.js';
 import { stored } from './stored.js';
 import { ScriptedLedger } from './scripted-ledger.js';
 
-/** Writes down what is reported, a text each. */
+/** Notes each report as a text. */
 export function textReport(texts: string[]): ConsumerReport {
   return {
     failed: ({ attempt }, { message }, next) =>
@@ -31,7 +31,7 @@ export function textReport(texts: string[]): ConsumerReport {
   };
 }
 
-/** The context of a tube called `tube`, stored as `app.tube`, with a ledger whose answers are the spec's to give. */
+/** The context of a tube called `tube`, stored as `app.tube`. The spec answers the calls of its ledger. */
 export function tubeContext(
   clock: VirtualClock,
   given: Partial<TubeContext> = {},
@@ -60,7 +60,7 @@ export function tubeContext(
   };
 }
 
-/** A run of a held copy: granted at ledger time 950, and due at 900. */
+/** A run of a copy in hand: granted at ledger time 950, and due at 900. */
 export function runOf(delivery: Delivery, grant: Partial<Grant> = {}): Run {
   return new Run(delivery, { kind: 'run', fence: 11, attempt: 2, due: 900, ...grant }, 950, Infinity);
 }

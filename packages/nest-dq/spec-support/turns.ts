@@ -1,4 +1,4 @@
-/** All orders in which the steps of several actors can follow each other, given how many each has. */
+/** All orders in which the steps of several actors can follow each other. `steps`: how many steps each actor has. */
 export function orders(...steps: readonly number[]): number[][] {
   if (steps.every((left) => left === 0)) return [[]];
   return steps.flatMap((left, actor) =>
@@ -7,24 +7,24 @@ export function orders(...steps: readonly number[]): number[][] {
 }
 
 interface Actor {
-  /** Lets it take its next step; undefined while it is on its way, and when it is done. */
+  /** Makes the actor take its next step. Undefined during a step, and after the last one. */
   go?: () => void;
   done: boolean;
 }
 
-/** Actors who take their steps in an order that a spec gives. */
+/** Makes actors take their steps in an order that a spec gives. */
 export class Turns {
   private readonly actors = new Map<number, Actor>();
   private changed: () => void = () => undefined;
 
-  /** To be awaited by an actor before each of its steps. */
+  /** An actor awaits it before each of its steps. */
   readonly gate = (actor: number): Promise<void> =>
     new Promise((resolve) => {
       this.actors.get(actor)!.go = resolve;
       this.changed();
     });
 
-  /** What each actor comes to. Steps beyond those in the order follow in any order. */
+  /** Resolves with the result of each actor. Steps that the order does not have follow in any order. */
   async play<T>(order: readonly number[], actors: readonly (() => Promise<T>)[]): Promise<T[]> {
     const results = actors.map((act, index) => {
       const actor: Actor = { done: false };
@@ -39,7 +39,7 @@ export class Turns {
     return Promise.all(results);
   }
 
-  /** Until the actor stands before its next step, or is done. */
+  /** Makes one step. Resolves when the actor is before its next step, or is done. */
   private async step(index: number): Promise<void> {
     const actor = this.actors.get(index)!;
     await this.arrival(actor);

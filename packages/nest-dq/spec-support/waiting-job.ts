@@ -5,7 +5,7 @@ export const KEY = { tube: 't', key: 'k' };
 export type Kind = 'plain' | 'claimed before' | 'keyed';
 export const KINDS: readonly Kind[] = ['plain', 'claimed before', 'keyed'];
 
-/** Embedded nodes with a job that is due in ten seconds; a plain one has a record only when it was claimed before. */
+/** Embedded nodes with a job that is due in ten seconds. A plain job has a record only if it was claimed before. */
 export async function waiting(kind: Kind, options: JobOptions = {}) {
   const world = await embedded();
   const receipt = await world.producer.delay('t', 'old', '10s', {

@@ -3,7 +3,7 @@ import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 import type { BeanstalkError } from '../src/beanstalk/codec/beanstalk-error.js';
 import { Connection, type Done } from '../src/beanstalk/connection.js';
 
-/** The server's end: it records each write and says what the spec tells it to. */
+/** The server's end of a connection. It records each write, and the spec says what it sends. */
 export class Wire extends Duplex {
   readonly writes: string[] = [];
   connecting?: boolean;
@@ -23,7 +23,7 @@ export class Wire extends Duplex {
   }
 }
 
-/** All that follows from what was done so far has happened. */
+/** Waits until everything has happened that takes no time. */
 export async function turn(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
@@ -33,7 +33,7 @@ export const OPTIONS = { priority: 1, delay: 0, ttr: 60 };
 export function setup(wire = new Wire()) {
   const clock = new VirtualClock();
   const closes: BeanstalkError[] = [];
-  /** In the order in which they came: a value, or a code with `?` where the outcome is unknown. */
+  /** In the order in which they came: a value, or a code, with `?` if the result is unknown. */
   const results: unknown[] = [];
   const connection = new Connection(wire, { clock, onClose: (reason) => closes.push(reason) });
   const note =
