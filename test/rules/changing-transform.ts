@@ -4,13 +4,13 @@ import { changed, type Mutant } from './rule.js';
 type Transformer = ReturnType<typeof swcJest.createTransformer>;
 
 export interface ChangingOptions {
-  /** What @swc/jest is given otherwise. */
+  /** The options of @swc/jest. */
   readonly swc: Parameters<typeof swcJest.createTransformer>[0];
-  /** Made in one source on its way into the tests; `file` is absolute. */
+  /** The change in one source file. `file` is an absolute path. */
   readonly change?: Pick<Mutant, 'file' | 'from' | 'to'>;
 }
 
-/** Jest's transformer for the whole repository, with one change in one file. The tree stays as it is. */
+/** The transformer of Jest for the whole repository, with one change in one source. No file changes on disk. */
 export function createTransformer({ swc, change }: ChangingOptions): Transformer {
   const plain = swcJest.createTransformer(swc);
   if (!change) return plain;
@@ -20,10 +20,10 @@ export function createTransformer({ swc, change }: ChangingOptions): Transformer
     ...plain,
     process: (source, file, options) => process!(seen(source, file), file, options),
     processAsync: (source, file, options) => processAsync!(seen(source, file), file, options),
-    // By what the file is then: neither this run nor the next one takes the other's for it.
+    // The key is that of the changed source. So runs with and without the change never share an entry of the cache.
     getCacheKey: (source, file, options) => getCacheKey!(seen(source, file), file, options),
   };
 }
 
-// Jest looks here where it imports this module, and for the name above where it requires it.
+// Jest uses the default export if it imports this module, and the name above if it requires it.
 export default { createTransformer };

@@ -2,15 +2,15 @@ import { stripVTControlCharacters } from 'node:util';
 import { runTests, type RunResult } from './jest-run.js';
 import { namePattern, type Mutant, type NamedTest } from './rule.js';
 
-/** What came of one mutant. */
+/** The result of one mutant. */
 export interface Proof {
   /** The test passes with the rule, and fails without it. */
   readonly proven: boolean;
-  /** What the test says without the rule; where nothing is proven, why. */
+  /** The failure of the test without the rule. If nothing is proven: why not. */
   readonly message: string;
 }
 
-/** Runs the tests on the source as it is, and tells what is wrong with those that do not pass. */
+/** Runs the tests on the unchanged source. Resolves with the tests that do not pass, and why. */
 export async function checkTests(
   tests: readonly NamedTest[],
   signal: AbortSignal,
@@ -28,7 +28,7 @@ export async function checkTests(
   return wrong;
 }
 
-/** Runs the test of a mutant on the source as it is without the rule. */
+/** Runs the test of a mutant on the source without the rule. */
 export async function checkMutant(mutant: Mutant, signal: AbortSignal): Promise<Proof> {
   const { test } = mutant;
   try {
@@ -48,7 +48,7 @@ function workspaceOf({ spec }: NamedTest): string {
   return /^(packages\/[^/]+|[^/]+)\//.exec(spec)![1]!;
 }
 
-/** Of a table, all rows: whether there are any, and what the first one says that fails. */
+/** Whether the test ran, and its failure. A test with a table has several rows: the failure is that of the first one. */
 function outcomeOf(
   test: NamedTest,
   { tests }: RunResult,

@@ -7,19 +7,19 @@ import { fileURLToPath } from 'node:url';
 import type { ChangingOptions } from './changing-transform.js';
 import { namePattern, type Mutant, type NamedTest } from './rule.js';
 
-/** Of one test, or of one row of its table. */
+/** The result of one test, or of one row of its table. */
 export interface TestResult {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly spec: string;
   readonly fullName: string;
-  /** `pending`: it was not asked for. */
+  /** `pending`: this run did not name the test. */
   readonly status: 'passed' | 'failed' | 'pending';
   readonly failureMessages: readonly string[];
 }
 
 export interface RunResult {
   readonly tests: readonly TestResult[];
-  /** Why spec files cannot run at all, by their names from the root of the repository. */
+  /** Why spec files cannot run at all, by their paths from the root of the repository. */
   readonly broken: ReadonlyMap<string, string>;
 }
 
@@ -35,15 +35,13 @@ interface JestConfig {
   readonly transform: Record<string, readonly [name: string, options: ChangingOptions['swc']]>;
 }
 
-/** Milliseconds. A change may keep a test from ever ending; that is no proof that the test sees it. */
+/** Milliseconds. With a change, a test may never end. That does not prove that the test sees the change. */
 const LONGEST_RUN = 180_000;
 
 /** The root of the repository, from where this is compiled to. */
 export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url));
 
-/**
- * Runs the named tests of one workspace, with a change of the source if one is given.
- */
+/** Runs the named tests of one workspace, with the change of the mutant if there is one. */
 export async function runTests(
   workspace: string,
   tests: readonly NamedTest[],
@@ -92,7 +90,7 @@ async function configOf(rootDir: string, mutant: Mutant | undefined): Promise<ob
   return { ...common, rootDir, transform };
 }
 
-/** Resolves with what Jest printed for people. Its status says no more than its report does. */
+/** Resolves with what Jest printed for people. The exit status is not needed, because the report says the same. */
 function jest(args: readonly string[], cwd: string, signal: AbortSignal): Promise<string> {
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   const bin = join(ROOT, 'node_modules/jest/bin/jest.js');

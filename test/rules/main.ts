@@ -1,5 +1,5 @@
-// npm run rules: takes each rule out of the source, one at a time, and runs the test that has to fail then.
-// Exit status: 0 all rules are proven, 1 one is not, 2 wrong arguments, 130 ended by a signal.
+// npm run rules: takes one rule at a time out of the source, and runs the test that has to fail without it.
+// Exit status: 0 all rules are proven, 1 one or more are not, 2 wrong arguments, 130 ended by a signal.
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,9 +10,9 @@ import { RULES } from './rules.js';
 
 const USAGE = `npm run rules [-- OPTIONS]
 
-  --only TEXT    only what has this text in its rule, its source file or its test
-  --parallel N   how many tests run at a time (by default as many as there are processors)
-  --json         one JSON object a line for each change, and nothing else
+  --only TEXT    only changes with this text in the rule, the source file or the test
+  --parallel N   how many tests run at a time (default: the number of processors)
+  --json         print one line of JSON for each change, and nothing else
   --help         this text
 `;
 
@@ -26,7 +26,7 @@ interface Flags {
   readonly help: boolean;
 }
 
-/** Throws an Error for the user. */
+/** Throws an Error with a message for the user. */
 function readFlags(): Flags {
   const { values } = parseArgs({
     options: {
@@ -43,11 +43,11 @@ function readFlags(): Flags {
   const items = RULES.flatMap(({ rule, mutants }) => mutants.map((mutant) => ({ rule, ...mutant }))).filter(
     ({ rule, file, test }) => [rule, file, test.spec, test.title].some((text) => text.includes(only)),
   );
-  if (items.length === 0) throw new Error(`Nothing has the text ${only}.`);
+  if (items.length === 0) throw new Error(`No rule, source file or test has the text ${only}.`);
   return { ...flags, items, parallel: Number(parallel) };
 }
 
-/** Whether all is proven. Prints what is known as soon as all before it is. */
+/** Resolves with whether all rules are proven. Prints the results in the order of the list, each as soon as possible. */
 async function proveAll({ items, parallel, json }: Flags, signal: AbortSignal): Promise<boolean> {
   const print = (text: string) => void process.stdout.write(text);
   const wrong = await checkTests(

@@ -1,6 +1,6 @@
-// What a rule is, and how the lists beside this file write one down.
+// A rule, and the functions with which the lists beside this file describe it.
 
-/** A rule that a promise of the library rests on. */
+/** A rule that a promise of the library needs. */
 export interface Rule {
   /** One sentence. */
   readonly rule: string;
@@ -9,20 +9,20 @@ export interface Rule {
 
 /** One implementation of a rule taken out of the source, and the test that fails without it. */
 export interface Mutant {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
-  /** Occurs in the file exactly once. */
+  /** The text to replace. It occurs in the file exactly once. */
   readonly from: string;
   readonly to: string;
   readonly test: NamedTest;
 }
 
 export interface NamedTest {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly spec: string;
-  /** As it stands in the source: where a table is told by `%i` or `%s`, all its rows are meant. */
+  /** The title in the source. A title with `%i` or `%s` means all rows of its table. */
   readonly title: string;
-  /** Of the contract suite, which states each fact about every ledger. */
+  /** For a test of the contract suite, which runs with each ledger: the ledger. */
   readonly ledger?: 'memory' | 'Redis';
 }
 
@@ -30,12 +30,12 @@ type Change = readonly [file: string, from: string, to: string];
 
 const LIBRARY = 'packages/nest-dq/src';
 
-/** Changes in the library, each of which fails the same test of the library; both files are named from its src. */
+/** Changes in the library that all make the same unit test fail. The paths start at the src of the library. */
 export function unit(spec: string, title: string, ...changes: readonly Change[]): Mutant[] {
   return changes.map((change) => mutant(change, { spec: `${LIBRARY}/${spec}`, title }));
 }
 
-/** The same rule of the ledger in memory and of the one in Redis, named from src/ledger and src/ledger/redis. */
+/** The same rule in the memory ledger and in Redis. The paths start at src/ledger and at src/ledger/redis. */
 export function contract(spec: string, title: string, inMemory: Change, inRedis: Change): Mutant[] {
   return [...inMemoryOnly(spec, title, inMemory), ...inRedisOnly(spec, title, inRedis)];
 }
@@ -50,7 +50,7 @@ export function inRedisOnly(spec: string, title: string, [file, from, to]: Chang
   return [mutant([`ledger/redis/${file}`, from, to], test)];
 }
 
-/** What only a connection to a server shows. */
+/** Changes that only a test with a real server shows. */
 export function server(spec: string, title: string, ...changes: readonly Change[]): Mutant[] {
   return changes.map((change) => mutant(change, { spec: `test/contract/${spec}`, title }));
 }
@@ -59,14 +59,14 @@ function mutant([file, from, to]: Change, test: NamedTest): Mutant {
   return { file: `${LIBRARY}/${file}`, from, to, test };
 }
 
-/** `change` made in a source; throws where it fits nowhere, or in two places. */
+/** The source with the change. Throws if the text to replace is not there exactly once. */
 export function changed(source: string, { file, from, to }: Pick<Mutant, 'file' | 'from' | 'to'>): string {
   const parts = source.split(from);
-  if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times, and not once: ${from}`);
+  if (parts.length !== 2) throw new Error(`${file} must have this text once, but has it ${parts.length - 1} times: ${from}`);
   return parts.join(to);
 }
 
-/** Matches the full names of the tests that are meant, and no others. */
+/** A pattern that matches the full names of the tests that are meant, and no others. */
 export function namePattern({ title, ledger }: NamedTest): string {
   const rows = title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/%[a-z]/g, '.*');
   const where = ledger === undefined ? '' : `the ledger in ${ledger} (?!Cluster )`;

@@ -5,5 +5,5 @@ import type { Rule } from './rule.js';
 import { RUNS } from './runs.js';
 import { SCHEDULES } from './schedules.js';
 
-/** All rules without which a promise would not hold. */
+/** All rules that the promises need. */
 export const RULES: readonly Rule[] = [...COPIES, ...CONSUMING, ...RUNS, ...SCHEDULES, ...REMEMBERING];
