@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { DqError } from 'nest-dq';
 import { patiently } from './patience.js';
 
-/** A task that fails with each of the errors in turn, and then gives how often it was called. */
+/** A task that fails with each of the errors in turn, and then resolves with the number of its calls. */
 function failing(...errors: Error[]): () => Promise<number> {
   let calls = 0;
   return () => {

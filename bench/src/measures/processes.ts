@@ -12,7 +12,7 @@ import { withSystem, type Product, type System } from '../systems/system.js';
 import { pause } from '../waiting.js';
 
 const QUEUE = 'processes';
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks of the reports. */
 const LOOK_EVERY = 20;
 /** Milliseconds after the due time until all jobs must have run. */
 const LIMIT = 60_000;

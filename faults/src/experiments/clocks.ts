@@ -14,7 +14,7 @@ const FIVE_MINUTES = 300_000;
 const SAME_CLOCK = 50;
 /** Milliseconds. A smaller difference may come from a busy machine, and not from a wrong clock. */
 const NOISE = 100;
-/** Milliseconds. The small version runs beside other tests, on whatever machine. */
+/** Milliseconds. The small version runs together with other tests, on any machine. */
 const SMALL_NOISE = 1_000;
 
 /**
@@ -28,8 +28,8 @@ const SMALL_NOISE = 1_000;
 export const clocks: Experiment = {
   number: 15,
   name: 'clocks',
-  what: 'a node an hour ahead, another one that jumps there; producers and consumers five minutes ahead and behind',
-  passes: `early 0 by the ledger's clock; due times right; p99 lateness at most twice that of good weather, or ${NOISE} ms more`,
+  what: 'a node an hour ahead, another one that jumps an hour ahead; producers and consumers five minutes ahead and behind',
+  passes: `early 0 by the ledger's clock; due times right; p99 lateness at most twice that with right clocks, or ${NOISE} ms more`,
   jobs: 20_000,
   smallJobs: 600,
   async run(lab) {

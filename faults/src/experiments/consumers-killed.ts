@@ -15,9 +15,9 @@ const JUST_ENDED = 500;
 export const consumersKilled: Experiment = {
   number: 6,
   name: 'consumers-killed',
-  what: 'a consumer SIGKILLed every 2 s, 20 times',
+  what: 'a consumer killed (SIGKILL) every 2 s, 20 times',
   passes:
-    'extra starts only of what was in flight in a killed one; takeover within a second after the last lease',
+    'extra starts only of jobs in flight in a killed process; takeover within a second after the last lease',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -52,8 +52,8 @@ export const consumersKilled: Experiment = {
       found,
       recovery: Math.max(0, ...takeovers.map(({ took }) => took)),
       checks: [
-        noneBut('duplicates of what was not in flight', found.duplicates, allowed),
-        noneBut('extra starts of what was not in flight', extra, allowed),
+        noneBut('duplicates of jobs that were not in flight', found.duplicates, allowed),
+        noneBut('extra starts of jobs that were not in flight', extra, allowed),
         atMost('extra starts', extra.length, inFlight.length),
         atMost('the longest takeover after the last lease', Math.max(0, ...afterLease), 1_000, ' ms'),
         atLeast('runs cut short by a kill', takeovers.length, 1),

@@ -23,8 +23,8 @@ const LEFT_ALONE = 4_000;
 export const diskFull: Experiment = {
   number: 14,
   name: 'disk-full',
-  what: 'disk full on one node: its log cannot be written; on another one: no new file can be begun',
-  passes: 'out of writing within a second; every add is stored meanwhile; duplicates 0',
+  what: 'disk full: one node cannot write its log, and another one cannot begin a new file of its log',
+  passes: 'the node gets no puts after a second; every add is stored meanwhile; duplicates 0',
   jobs: 20_000,
   smallJobs: 600,
   async run(lab) {

@@ -12,7 +12,7 @@ export const flushall: Experiment = {
   number: 5,
   name: 'flushall',
   what: 'FLUSHALL under load, twice',
-  passes: 'duplicates only of what was in flight or undeleted at that instant',
+  passes: 'duplicates only of jobs that were in flight, or not deleted yet, at that instant',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -45,7 +45,7 @@ export const flushall: Experiment = {
     return {
       found,
       recovery: recoveryTime(lab.history, flushed),
-      checks: [noneBut('duplicates of what was not in flight', found.duplicates, inFlight)],
+      checks: [noneBut('duplicates of jobs that were not in flight', found.duplicates, inFlight)],
     };
   },
 };

@@ -21,7 +21,7 @@ export const longHandlers: Experiment = {
   number: 11,
   name: 'long-handlers',
   what: 'handlers of ten times the TTR (the small version: of two leases and a second)',
-  passes: 'one run each; releases as few as the rules for backups of a running job say',
+  passes: 'one run for each job; no more releases than the rules for backups of a running job allow',
   jobs: 200,
   smallJobs: 60,
   async run(lab) {

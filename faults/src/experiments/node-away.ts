@@ -15,7 +15,7 @@ export const nodeAway: Experiment = {
   number: 13,
   name: 'node-away',
   what: 'a node away, for longer than doneTtl, while jobs run, are revoked and rescheduled, then back (the small version: for some seconds)',
-  passes: '0 run again; 0 revoked run; each rescheduled job once at the new time, never at the old',
+  passes: '0 jobs run again; 0 revoked jobs run; each rescheduled job runs once, at the new time',
   jobs: 20_000,
   smallJobs: 600,
   async run(lab) {

@@ -9,7 +9,7 @@ import { recoveryTime } from '../measures.js';
 export const nodeKilled: Experiment = {
   number: 1,
   name: 'node-killed',
-  what: 'kill -9 one node within the due window, restart it later',
+  what: 'one node killed (SIGKILL) while jobs come due, and restarted later',
   passes: 'duplicates 0; worst lateness at most the backup delay and a second',
   jobs: 20_000,
   smallJobs: 400,

@@ -18,7 +18,7 @@ const REVOKED_AFTER = 1_000;
 export const nodeSilent: Experiment = {
   number: 8,
   name: 'node-silent',
-  what: 'a node frozen (SIGSTOP), and then a half-open connection (a proxy that swallows bytes)',
+  what: 'a node frozen (SIGSTOP), and then half-open connections (a proxy that drops all bytes)',
   passes:
     "adds' p99 at most 600 ms, and none fails; no add and no revoke takes longer than 1.5 s; duplicates 0",
   jobs: 20_000,

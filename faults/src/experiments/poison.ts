@@ -9,7 +9,7 @@ import { atPace } from '../waiting.js';
 const ATTEMPTS = 2;
 /** Milliseconds. A smaller difference may come from a busy machine, and not from the poison. */
 const NOISE = 100;
-/** Milliseconds. The small version runs beside other tests, on whatever machine. */
+/** Milliseconds. The small version runs together with other tests, on any machine. */
 const SMALL_NOISE = 1_000;
 /** Milliseconds. If a run ended so shortly before its process died, its completion may not have reached the ledger. */
 const JUST_ENDED = 500;
@@ -25,7 +25,7 @@ export const poison: Experiment = {
   number: 10,
   name: 'poison',
   what: 'poison: no envelope, a broken header, a broken payload, jobs that kill their process',
-  passes: `dead after its attempts, and nothing looped on; duplicates only of what was running beside such a job; other jobs' p95 lateness at most doubled (or later by ${NOISE} ms)`,
+  passes: `poison is dead after its attempts and runs no more; duplicates only of jobs that ran beside a job that kills its process; p95 lateness of other jobs at most twice that without poison, or ${NOISE} ms more`,
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -79,7 +79,11 @@ export const poison: Experiment = {
     return {
       found,
       checks: [
-        noneBut('duplicates of what was not running beside such a job', found.duplicates, beside),
+        noneBut(
+          'duplicates of jobs that did not run beside a job that kills its process',
+          found.duplicates,
+          beside,
+        ),
         exactly('runs of each job that kills its process', starts(), killers, ATTEMPTS),
         exactly(
           'attempts of the dead letters of those jobs',

@@ -15,7 +15,7 @@ export const redisAway: Experiment = {
   number: 4,
   name: 'redis-away',
   what: 'Redis stopped for 30 s across due times, with handlers running; killed, and then frozen',
-  passes: 'duplicates only of runs longer than their lease; work begins again within 5 s of its return',
+  passes: 'duplicates only of runs longer than their lease; jobs start again within 5 s after its return',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {

@@ -16,7 +16,7 @@ export const redisFailover: Experiment = {
   number: 17,
   name: 'redis-failover',
   what: 'a failover of Redis that loses its last 200 ms of writes',
-  passes: 'duplicates only of what was in flight',
+  passes: 'duplicates only of jobs that were in flight',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {
@@ -53,7 +53,7 @@ export const redisFailover: Experiment = {
     return {
       found,
       recovery: recoveryTime(lab.history, over),
-      checks: [noneBut('duplicates of what was not in flight', found.duplicates, inFlight)],
+      checks: [noneBut('duplicates of jobs that were not in flight', found.duplicates, inFlight)],
     };
   },
 };

@@ -12,8 +12,8 @@ import { nodeCounter } from 'test-servers';
 export const resurrection: Experiment = {
   number: 12,
   name: 'resurrection',
-  what: 'a binlog copied before jobs were done or revoked, and put back; an empty restart, then old ids revoked and run',
-  passes: '0 run again; 0 copies of innocent jobs deleted',
+  what: 'a node with an earlier binlog, from before jobs were done or revoked; then an empty node, while old jobs are revoked and run',
+  passes: '0 jobs run again; 0 copies of other jobs deleted',
   jobs: 20_000,
   smallJobs: 600,
   async run(lab) {
@@ -49,8 +49,8 @@ export const resurrection: Experiment = {
     const innocents = await producer.addMany(quarter, () => ({ due: innocentDue }));
     const added = Date.now();
     await producer.revokeMany(old.filter((job) => job % 2 === 0));
-    await lab.eventually('all that was due ran', () => lab.open() === innocents.length);
-    await lab.eventually('only innocent copies are on the other nodes', async () => {
+    await lab.eventually('all jobs that were due ran', () => lab.open() === innocents.length);
+    await lab.eventually('the other nodes have only copies of the new jobs', async () => {
       const counts = await Promise.all(others.map(copiesOn));
       return counts.every((count) => count === innocents.length);
     });
@@ -66,7 +66,7 @@ export const resurrection: Experiment = {
         atLeast('resurrected copies that were deleted', deleted, early.length),
         atMost('when old ids were revoked, after they were due', added - oldDue, 0, ' ms'),
         atMost('when copies were counted, after they were due', looked - innocentDue, 0, ' ms'),
-        atMost('innocent copies deleted', innocents.length - left, 0),
+        atMost('copies of other jobs deleted', innocents.length - left, 0),
       ],
     };
 

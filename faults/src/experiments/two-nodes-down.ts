@@ -14,7 +14,7 @@ export const twoNodesDown: Experiment = {
   name: 'two-nodes-down',
   what: 'two of three nodes down',
   passes:
-    'what was stored runs meanwhile; adds fail within a second of their patience, and say why; duplicates 0',
+    'stored jobs run meanwhile; adds fail within a second after their patience, and say why; duplicates 0',
   jobs: 20_000,
   smallJobs: 400,
   async run(lab) {

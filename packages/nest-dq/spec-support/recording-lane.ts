@@ -12,7 +12,7 @@ import { copyBody } from './copy-body.js';
 
 /** A connection that notes the commands, and answers them when a spec says so. */
 export class RecordingConnection {
-  /** One text for each command: `release 7 pri 3`, with `pri` for whatever the priority is. */
+  /** One text for each command: `release 7 pri 3`, where `pri` stands for any priority. */
   readonly said: string[] = [];
   closed = false;
   /** Whether it answers releases and burials by itself, as a healthy server does. */
