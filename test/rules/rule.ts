@@ -62,7 +62,8 @@ function mutant([file, from, to]: Change, test: NamedTest): Mutant {
 /** The source with the change. Throws if the text to replace is not there exactly once. */
 export function changed(source: string, { file, from, to }: Pick<Mutant, 'file' | 'from' | 'to'>): string {
   const parts = source.split(from);
-  if (parts.length !== 2) throw new Error(`${file} must have this text once, but has it ${parts.length - 1} times: ${from}`);
+  if (parts.length !== 2)
+    throw new Error(`${file} must have this text once, but has it ${parts.length - 1} times: ${from}`);
   return parts.join(to);
 }
 
