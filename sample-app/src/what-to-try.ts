@@ -7,7 +7,7 @@ export function whatToTry(port: number, { folder, jobs, payWithin, welcomeAfter,
   const idOf = (command: string) => `$(${command} | grep -o '[0-9a-f-]\\{36\\}')`;
   const servers = 'beanstalks' in jobs ? `, jobs on ${jobs.beanstalks?.join(', ')}` : '';
   return `
-Listening on http://${at}; everything is kept in ${folder}${servers}: stop and start as you like.
+Listening on http://${at}; everything is stored in ${folder}${servers}: stop and start as you like.
 Try these in another terminal, and watch this one:
 
   # An order that is not paid within ${seconds(payWithin)} is cancelled, and its tea is back in stock.
