@@ -37,13 +37,27 @@ export const RUNS: readonly Rule[] = [
     ],
   },
   {
-    rule: 'A job that is overdue by more than `staleAfter`, and has no record, is not run: its end may be forgotten.',
+    rule: 'A job that is overdue by more than `staleAfter`, and has no record or only one that ended before, is not run: its end may be forgotten.',
     mutants: [
       ...contract(
         'ledger-claims.spec.ts',
         'does not run a job that is overdue by more than staleAfter, once nothing is known of it',
-        ['rules/runs.ts', 'if (!record && due + staleAfter < now) {', 'if (false) {'],
-        ['verbs/claim.ts', 'if not record and due + STALE_AFTER < now then', 'if false then'],
+        ['rules/runs.ts', 'if (!current && !live && due + staleAfter < now) {', 'if (false) {'],
+        ['verbs/claim.ts', 'if not current and not live and due + STALE_AFTER < now then', 'if false then'],
+      ),
+      ...contract(
+        'ledger-claims.spec.ts',
+        'does not run a newer generation either, if a stale copy was all that made the record',
+        [
+          'rules/runs.ts',
+          'if (!current && !live && due + staleAfter < now) {',
+          'if (!record && due + staleAfter < now) {',
+        ],
+        [
+          'verbs/claim.ts',
+          'if not current and not live and due + STALE_AFTER < now then',
+          'if not record and due + STALE_AFTER < now then',
+        ],
       ),
       ...inRedisOnly(
         'ledger-claims.spec.ts',

@@ -95,7 +95,10 @@ export function claim(
   const attempt = record && current ? record.attempt : 0;
   if (due > now + records.ahead) return { kind: 'wait', ms: due - now };
   const next = record ?? newRecord(generation, born, due);
-  if (!record && due + staleAfter < now) {
+  // An ended record may be of an older copy, which made it after all was forgotten. So it does not know this generation.
+  const live = record && (record.state === 'waiting' || running);
+  if (!current && !live && due + staleAfter < now) {
+    if (record) swap(next, born, { generation, due, places: [] });
     bury(records, id, next, 'stale', time);
     return { kind: 'stale' };
   }

@@ -100,8 +100,12 @@ local function claim(key, ${namesOf(FIELDS)})
     if current then runDue, attempt = record.due, record.attempt end
   end
   if runDue > now + AHEAD then return WAIT, runDue - now end
-  if not record and due + STALE_AFTER < now then
-    bury(key, 'stale', newRecord(generation, born, due))
+  -- An ended record may be of an older copy, which made it after all was forgotten. So it does not know this generation.
+  local live = record and (record.state == 'w' or isRunning(record))
+  if not current and not live and due + STALE_AFTER < now then
+    record = record or newRecord(generation, born, due)
+    if record.committed ~= generation then swap(record, born, generation, due, nil) end
+    bury(key, 'stale', record)
     return STALE
   end
   local fence = newFence(record)
