@@ -14,6 +14,11 @@ export const COPIES: readonly Rule[] = [
           'const taken = this.clock.wall();',
         ],
       ),
+      ...unit('ledger/redis/ledger-time.spec.ts', 'learns nothing from a reply that was read hours later', [
+        'ledger/redis/ledger-time.ts',
+        'if (received - sent > LONGEST_TRIP) return;',
+        '',
+      ]),
       ...server('redis-ledger.spec.ts', 'repeats a call that came too late, with the right time', [
         'ledger/redis/master.ts',
         'this.time.observe(sent, received, reply[1] / 1_000);',

@@ -11,6 +11,8 @@ interface Reading {
 
 /** Milliseconds for which a reading counts. */
 const REMEMBERED = 60_000;
+/** Milliseconds. A longer round trip tells nothing: the process stood still meanwhile, for hours if it was suspended. */
+const LONGEST_TRIP = 1_000;
 /** How fast two clocks may drift apart: a system that corrects its clock changes its speed by at most 0.05 %. */
 const DRIFT = 0.0005;
 /** Milliseconds, for the rounding of times. */
@@ -56,6 +58,7 @@ export class LedgerTime {
 
   /** The server's clock showed `serverTime` (ms) at some moment between `sent` and `received` of the monotonic clock. */
   observe(sent: number, received: number, serverTime: number): void {
+    if (received - sent > LONGEST_TRIP) return;
     const reading: Reading = {
       offset: serverTime - (sent + received) / 2,
       error: (received - sent) / 2,
