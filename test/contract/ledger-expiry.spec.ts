@@ -4,12 +4,24 @@ import { SETTINGS } from './ledger-harness.js';
 import { everyLedger, expectAbout, KEPT, MINUTE, NONE, OLD } from './ledger-jobs.js';
 
 everyLedger((jobs) => {
-  const { copy, done, complete, forgottenIn, nowMs, revoke, run, settle } = jobs;
+  const { claim, copy, done, complete, forgottenIn, letter, nowMs, revoke, run, settle } = jobs;
 
   describe('the record', () => {
     it('of a run is kept for the longest time', async () => {
       await run();
       expectAbout(await forgottenIn(), SETTINGS.lease + KEPT);
+    });
+
+    it('of a stale copy lets no stale copy of a newer generation run', async () => {
+      const due = nowMs() - SETTINGS.staleAfter - 1_000;
+      const moved = { generation: due - 2_000, born: 0, due: due + 500, token: 'b' };
+      const anew = { generation: due - 1_000, born: due - 1_000, due: due + 500, token: 'c' };
+      await expect(claim({ due })).resolves.toEqual({ kind: 'stale' });
+      await expect(claim(moved)).resolves.toEqual({ kind: 'stale' });
+      await expect(letter()).resolves.toMatchObject({ why: 'stale', generation: moved.generation });
+      await jobs.tube.discard([{ id: 'job', born: 0 }]);
+      await expect(claim(anew)).resolves.toEqual({ kind: 'stale' });
+      await expect(claim({ ...moved, token: 'd' })).resolves.toEqual({ kind: 'gone' });
     });
 
     it('is forgotten soon after the end once every copy is settled, and not before', async () => {

@@ -46,8 +46,8 @@ export const RUNS: readonly Rule[] = [
         ['verbs/claim.ts', 'if not current and not live and due + STALE_AFTER < now then', 'if false then'],
       ),
       ...contract(
-        'ledger-claims.spec.ts',
-        'does not run a newer generation either, if a stale copy was all that made the record',
+        'ledger-expiry.spec.ts',
+        'of a stale copy lets no stale copy of a newer generation run',
         [
           'rules/runs.ts',
           'if (!current && !live && due + staleAfter < now) {',
