@@ -76,6 +76,8 @@ describe('with one Redis', () => {
       await tube.buried([{ id: 'dead', born: 0, places }]);
       const page = { limit: 1, after: { died: Date.now() + 60_000, id: 'z', born: 0 } };
       await expect(tube.letters(page)).resolves.toMatchObject({ letters: [{ id: 'dead' }] });
+      const few = { maxAge: 60_000, maxCount: 0, limit: 1 };
+      await expect(tube.surplus(few)).resolves.toMatchObject({ letters: [{ id: 'dead' }] });
       await expect(tube.discard([{ id: 'dead', born: 0 }])).resolves.toMatchObject([{ id: 'dead' }]);
       const opening = { by: 'add', onDuplicate: 'replace' } as const;
       const due = Date.now() + 60_000;

@@ -23,9 +23,10 @@ export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): s
       return `revoke: ${result as string}`;
     case 'find':
       return `find: ${(state ?? 'none') as string}`;
-    case 'letters': {
+    case 'letters':
+    case 'surplus': {
       const { letters, more } = answer as { letters: unknown[]; more: boolean };
-      return `letters: ${more ? 'more' : letters.length > 0 ? 'some' : 'none'}`;
+      return `${verb}: ${more ? 'more' : letters.length > 0 ? 'some' : 'none'}`;
     }
     default:
       return `${verb}: ${answer === undefined ? 'nothing' : 'a letter'}`;
@@ -59,7 +60,7 @@ export const KINDS: readonly string[] = [
   ...kinds('abort', 'aborted | started | full'),
   ...kinds('revoke', 'unknown | revoked | running | done | dead'),
   ...kinds('find', 'none | waiting | running | done | revoked | dead'),
-  ...kinds('letters', 'none | some | more'),
+  ...['letters', 'surplus'].flatMap((verb) => kinds(verb, 'none | some | more')),
   ...['letter', 'discard'].flatMap((verb) => kinds(verb, 'nothing | a letter')),
   ...kinds('settle', 'nothing'),
   ...kinds('buried', 'nothing'),

@@ -8,7 +8,8 @@ import type {
   RunRef,
 } from 'nest-dq/src/ledger/requests.js';
 import type { Place } from 'nest-dq/src/copies/location.js';
-import type { Step } from './steps.js';
+import { letterName } from 'nest-dq/src/ledger/rules/records.js';
+import { HOUR, type Step } from './steps.js';
 import { SETTINGS, type TwinLedgers } from './twin-ledgers.js';
 
 const NONE_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: false }, places: [] };
@@ -89,9 +90,12 @@ export class Asking {
         return { request: this.settled(s) };
       case 'letters':
         return { request: { limit: 1 + s.run, after: s.flag ? { died: now, id, born: 0 } : undefined } };
+      case 'surplus':
+        return { request: { maxAge: s.odd ? 0 : HOUR, maxCount: s.run, limit: 1 + s.generation } };
       case 'letter':
+        return { request: this.letterOf(s) };
       case 'discard':
-        return { request: { id, born: s.flag ? this.present(s).born : undefined } };
+        return { request: { ...this.letterOf(s), ...(s.odd && { died: this.deathOf(s) }) } };
       case 'buried':
         return { request: { id, born: this.present(s).born, places: placesOf(s) } };
     }
@@ -158,6 +162,16 @@ export class Asking {
       case 'again':
         return { by: 'again', run: this.runOf(s) };
     }
+  }
+
+  private letterOf(s: Step): RequestOf<'letter'> {
+    return { id: s.id, born: s.flag ? this.present(s).born : undefined };
+  }
+
+  /** Of the letter of the job that is there, or the time at which it could have died now. */
+  private deathOf(s: Step): number {
+    const { records, now } = this.twins;
+    return records.letters.get(letterName(s.id, this.present(s).born))?.died ?? now;
   }
 
   private announced(s: Step): AnnouncedGeneration {

@@ -4,7 +4,7 @@ import { YOUNG, type Verb } from 'nest-dq/src/ledger/ledger.js';
 import { SETTINGS } from './twin-ledgers.js';
 
 const IDS = ['a', 'b'];
-const HOUR = 3_600_000;
+export const HOUR = 3_600_000;
 const { constantFrom, nat, boolean, oneof, constant } = fc;
 
 /** How many before the last one: the last one mostly. */
@@ -15,7 +15,7 @@ const mask = constantFrom(0b111, 0b111, 0b011, 0b001, 0b100, 0);
 /** What is asked one after the other of the same job, and often enough of all that it leads to. */
 const CALLS: readonly (readonly Verb[])[] = [
   'claim | complete | open | commit | extend | abort | revoke | settle | find',
-  'letters | letter | buried | discard',
+  'letters | letter | buried | discard | surplus',
   'claim complete | claim complete find | claim find',
   'revoke find letter | claim revoke extend | claim revoke complete | claim extend',
   'open commit | open commit claim | open commit claim complete',

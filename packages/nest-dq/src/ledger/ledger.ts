@@ -68,7 +68,8 @@ export interface Verbs {
   letters: [Asked.LetterPage, Asked.LetterList];
   letter: [Asked.LetterRef, Asked.Letter | undefined];
   buried: [Asked.BuriedRequest, void];
-  discard: [Asked.LetterRef, Asked.Letter | undefined];
+  discard: [Asked.DiscardRequest, Asked.Letter | undefined];
+  surplus: [Asked.SurplusRequest, Asked.LetterList];
 }
 export type Verb = keyof Verbs;
 export type RequestOf<V extends Verb> = Verbs[V][0];
@@ -142,7 +143,7 @@ export abstract class TubeLedger {
   }
 
   /** Takes letters away for good: a job that is still dead becomes revoked. Answers the letters that were taken. */
-  discard(refs: readonly Asked.LetterRef[]): Promise<(Asked.Letter | undefined)[]> {
+  discard(refs: readonly Asked.DiscardRequest[]): Promise<(Asked.Letter | undefined)[]> {
     return this.ask('discard', refs);
   }
 
@@ -152,6 +153,12 @@ export abstract class TubeLedger {
 
   async letters(page: Asked.LetterPage): Promise<Asked.LetterList> {
     const [list] = await this.ask('letters', [page]);
+    return list!;
+  }
+
+  /** Finds the letters that are not retained, the oldest first, and takes none away. */
+  async surplus(request: Asked.SurplusRequest): Promise<Asked.LetterList> {
+    const [list] = await this.ask('surplus', [request]);
     return list!;
   }
 

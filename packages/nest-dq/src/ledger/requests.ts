@@ -251,13 +251,27 @@ export interface LetterRef {
   readonly born: number | undefined;
 }
 
+export interface DiscardRequest extends LetterRef {
+  /** Only the letter of this death: a job that was revived may have died again since. @default whatever letter there is */
+  readonly died?: number;
+}
+
+/** Asks for the letters that are not retained: those older than `maxAge`, and those beyond the `maxCount` newest ones. */
+export interface SurplusRequest {
+  /** Milliseconds. */
+  readonly maxAge: number;
+  readonly maxCount: number;
+  /** Of the oldest letters. */
+  readonly limit: number;
+}
+
 export interface LetterPage {
   readonly limit: number;
   /** Where the page before ended: goes on right behind it, even if that letter does not exist any more. */
   readonly after: { readonly died: number; readonly id: string; readonly born: number } | undefined;
 }
 
-/** Newest first, those of one millisecond by `<id>:<born>` in descending order. */
+/** Newest first, those of one millisecond by `<id>:<born>` in descending order. A surplus is told the other way round. */
 export interface LetterList {
   readonly letters: readonly Letter[];
   /** There are letters behind the last one. */

@@ -6,7 +6,7 @@ import { commit } from './verbs/commit.js';
 import { complete } from './verbs/complete.js';
 import { extend } from './verbs/extend.js';
 import { find } from './verbs/find.js';
-import { buried, discard, letter, letters } from './verbs/letters.js';
+import { buried, discard, letter, letters, surplus } from './verbs/letters.js';
 import { open } from './verbs/open.js';
 import { revoke } from './verbs/revoke.js';
 import { settle } from './verbs/settle.js';
@@ -26,4 +26,5 @@ export const REDIS_VERBS: { readonly [V in Verb]: RedisVerb<RequestOf<V>, Answer
   letter,
   buried,
   discard,
+  surplus,
 };

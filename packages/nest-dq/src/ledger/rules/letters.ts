@@ -1,7 +1,15 @@
 // Dead letters: the same rules as redis/verbs/letters.
 import { hasUnknown, maskOf } from '../../copies/location.js';
 import { endRun } from './job-record.js';
-import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from '../requests.js';
+import type {
+  BuriedRequest,
+  DiscardRequest,
+  Letter,
+  LetterList,
+  LetterPage,
+  LetterRef,
+  SurplusRequest,
+} from '../requests.js';
 import { letterName, type Records, type Moment } from './records.js';
 import { owe } from './owed-copies.js';
 
@@ -9,6 +17,19 @@ export function letters(records: Records, { limit, after }: LetterPage): LetterL
   const behind = (letter: Letter) => !after || newestFirst(after, letter) < 0;
   const found = [...records.letters.values()].filter(behind).sort(newestFirst);
   return { letters: found.slice(0, limit), more: found.length > limit };
+}
+
+export function surplus(
+  { letters: all }: Records,
+  { maxAge, maxCount, limit }: SurplusRequest,
+  { now }: Moment,
+): LetterList {
+  let old = 0;
+  for (const { died } of all.values()) if (died < now - maxAge) old++;
+  const count = Math.max(old, all.size - maxCount);
+  if (count === 0) return { letters: [], more: false };
+  const oldestFirst = [...all.values()].sort((a, b) => newestFirst(b, a));
+  return { letters: oldestFirst.slice(0, Math.min(count, limit)), more: count > limit };
 }
 
 export function letter(records: Records, ref: LetterRef, time: Moment): Letter | undefined {
@@ -25,9 +46,9 @@ export function buried(records: Records, { id, born, places }: BuriedRequest): v
   records.keepLetter({ ...found, places: [...found.places, ...places.filter(isNew)] });
 }
 
-export function discard(records: Records, ref: LetterRef, time: Moment): Letter | undefined {
+export function discard(records: Records, ref: DiscardRequest, time: Moment): Letter | undefined {
   const found = letter(records, ref, time);
-  if (!found) return undefined;
+  if (!found || (ref.died !== undefined && found.died !== ref.died)) return undefined;
   records.dropLetter(found.id, found.born);
   const record = records.read(found.id, time);
   if (record?.state === 'dead' && record.born === found.born) {

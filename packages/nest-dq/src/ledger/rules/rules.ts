@@ -1,5 +1,5 @@
 import type { AnswerOf, RequestOf, Verb } from '../ledger.js';
-import { buried, discard, letter, letters } from './letters.js';
+import { buried, discard, letter, letters, surplus } from './letters.js';
 import { settle } from './owed-copies.js';
 import type { Moment, Records } from './records.js';
 import { claim, complete, extend } from './runs.js';
@@ -32,4 +32,5 @@ export const RULES: { readonly [V in Verb]: Rule<V> } = {
   letter,
   buried,
   discard,
+  surplus,
 };

@@ -1,5 +1,13 @@
 import { formatPlaces, parsePlaces } from '../../../copies/location.js';
-import type { BuriedRequest, Letter, LetterList, LetterPage, LetterRef } from '../../requests.js';
+import type {
+  BuriedRequest,
+  DiscardRequest,
+  Letter,
+  LetterList,
+  LetterPage,
+  LetterRef,
+  SurplusRequest,
+} from '../../requests.js';
 import { letterName } from '../../rules/records.js';
 import { GENERATIONS } from '../parts/generations.js';
 import { RECORD } from '../parts/record.js';
@@ -30,6 +38,17 @@ function readLetter(from: ScriptReply): Letter | undefined {
     born: Number(name.slice(colon + 1)),
     places: parsePlaces(places),
   };
+}
+
+/** Of the one request of a call. */
+function readList(from: ScriptReply): LetterList {
+  const more = from.number() === 1;
+  const found: Letter[] = [];
+  while (!from.ended) {
+    const letter = readLetter(from);
+    if (letter) found.push(letter);
+  }
+  return { letters: found, more };
 }
 
 const PAGE: Fields<LetterPage> = {
@@ -71,15 +90,31 @@ end
 ${replyEach(PAGE, 'letters')}
 return reply
 `,
-  read(from) {
-    const more = from.number() === 1;
-    const found: Letter[] = [];
-    while (!from.ended) {
-      const letter = readLetter(from);
-      if (letter) found.push(letter);
-    }
-    return { letters: found, more };
-  },
+  read: readList,
+};
+
+const SURPLUS: Fields<SurplusRequest> = {
+  maxAge: ({ maxAge }) => maxAge,
+  maxCount: ({ maxCount }) => maxCount,
+  limit: ({ limit }) => limit,
+};
+
+/** The dead letters that are not retained, oldest first. */
+export const surplus: RedisVerb<SurplusRequest, LetterList> = {
+  fields: SURPLUS,
+  script: `${RECORD}${READ}
+local function surplus(key, ${namesOf(SURPLUS)})
+  local all = call('ZCOUNT', KEYS[1], '-inf', '+inf')
+  local old = call('ZCOUNT', KEYS[1], '-inf', '(' .. now - maxAge)
+  local count = max(old, all - maxCount)
+  local names = call('ZREVRANGE', KEYS[1], all - math.min(count, limit), all)
+  push(count > limit and 1 or 0)
+  for n = #names, 1, -1 do push(valuesOf(names[n])) end
+end
+${replyEach(SURPLUS, 'surplus')}
+return reply
+`,
+  read: readList,
 };
 
 const REF: Fields<LetterRef> = { born: ({ born }) => born ?? false };
@@ -109,9 +144,11 @@ return reply
   read: readLetter,
 };
 
+const DISCARD: Fields<DiscardRequest> = { ...REF, died: ({ died }) => died ?? false };
+
 /** Takes dead letters away. */
-export const discard: RedisVerb<LetterRef, Letter | undefined> = {
-  fields: REF,
+export const discard: RedisVerb<DiscardRequest, Letter | undefined> = {
+  fields: DISCARD,
   script: `${GENERATIONS}${NAMED}
 local function oweAll(record, places)
   local mask, unknown = 0, 0
@@ -122,9 +159,9 @@ local function oweAll(record, places)
   owe(record, record.due, mask, unknown)
 end
 
-local function discard(key, born)
+local function discard(key, ${namesOf(DISCARD)})
   local letter, name, places = valuesOf(nameOf(key, born))
-  if letter == '' then return '' end
+  if letter == '' or died and cjson.decode(letter).died ~= died then return '' end
   dropLetter(name)
   local record = readRecord(key)
   if record and record.state == 'x' and letterName(key, record.born) == name then
@@ -134,7 +171,7 @@ local function discard(key, born)
   end
   return letter, name, places
 end
-${replyEach(REF, 'discard')}
+${replyEach(DISCARD, 'discard')}
 return reply
 `,
   read: readLetter,
