@@ -27,6 +27,8 @@ export function textReport(texts: string[]): ConsumerReport {
     ledgerTrouble: (_tube, id, error) => texts.push(`ledger trouble ${id} ${error.message}`),
     stoodStill: (_tube, ms) => texts.push(`stood still ${ms}`),
     cutOff: (_tube, handlers) => texts.push(`cut off ${handlers}`),
+    lettersRemoved: (_tube, { tooOld, tooMany }) => texts.push(`removed ${tooOld} old ${tooMany} beyond`),
+    notSwept: (_tube, { message }) => texts.push(`not swept ${message}`),
     nodeTrouble: (node) => texts.push(`trouble ${node}`),
   };
 }

@@ -24,6 +24,7 @@ const SETTINGS = {
   drainLimit: 1_000,
   handlers: DEFAULT_HANDLER_SETTINGS,
   consume: true,
+  deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },
 };
 
 /** Knows who listens to its tubes. */

@@ -13,6 +13,7 @@ const SETTINGS: ClusterConsumerSettings = {
   drainLimit: 1_000,
   handlers: { ...DEFAULT_HANDLER_SETTINGS, concurrency: 1 },
   consume: true,
+  deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },
 };
 const SILENT = {} as ConsumerReport;
 

@@ -4,6 +4,7 @@ import { schemaOf, tubeName, type Tube } from '../api/tube.js';
 import type { ConsumerParts, ConsumerSettings } from './tube-context.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
 import { sharedLanesTo, type SharedLanesByNode } from './reserve/shared-lanes.js';
+import { LetterSweeper, type LetterSweeperSettings } from './letter-sweeper.js';
 import { TubeConsumer } from './tube-consumer.js';
 
 /** What `consume` returns: the way to end it. */
@@ -35,7 +36,7 @@ export abstract class DqConsumer {
   abstract stop(): Promise<void>;
 }
 
-export interface ClusterConsumerSettings extends ConsumerSettings {
+export interface ClusterConsumerSettings extends ConsumerSettings, LetterSweeperSettings {
   /** Milliseconds. */
   readonly drainLimit: number;
   /** What each handler starts from. */
@@ -53,6 +54,7 @@ export interface ClusterConsumerParts extends ConsumerParts {
 export class ClusterConsumer extends DqConsumer {
   private readonly tubes = new Map<string, TubeConsumer>();
   private readonly sharedLanes: SharedLanesByNode;
+  private readonly sweeper: LetterSweeper;
   private started = false;
   private stopping: Promise<void> | undefined;
 
@@ -62,6 +64,7 @@ export class ClusterConsumer extends DqConsumer {
   ) {
     super();
     this.sharedLanes = sharedLanesTo(parts.cluster.nodes, parts.clock, parts.report);
+    this.sweeper = new LetterSweeper(settings, parts, () => this.tubes.keys());
   }
 
   override async consume(
@@ -115,6 +118,7 @@ export class ClusterConsumer extends DqConsumer {
     if (this.started || this.stopping) return;
     this.started = true;
     for (const consumer of this.tubes.values()) consumer.start();
+    this.sweeper.start();
   }
 
   /** Nothing can be consumed any more. */
@@ -127,6 +131,8 @@ export class ClusterConsumer extends DqConsumer {
   }
 
   private async drain(): Promise<void> {
-    await Promise.all([...this.tubes.values()].map((consumer) => consumer.stop(this.settings.drainLimit)));
+    const consumers = [...this.tubes.values()];
+    const stops = consumers.map((consumer) => consumer.stop(this.settings.drainLimit));
+    await Promise.all([this.sweeper.stop(), ...stops]);
   }
 }

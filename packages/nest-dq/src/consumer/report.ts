@@ -7,6 +7,14 @@ export type AfterFailure = Date | 'dead' | 'over';
 /** By what a person finds it. */
 export type NamedJob = Pick<DelayedJob, 'id' | 'key'>;
 
+/** How many dead letters of a tube were removed in a round, and why. */
+export interface RemovedLetters {
+  /** Older than `maxAge`. */
+  tooOld: number;
+  /** Younger, but beyond `maxCount`. */
+  tooMany: number;
+}
+
 /** What happens to deliveries that somebody should hear of. The Nest layer logs it. */
 export interface ConsumerReport {
   /** The handler failed, and the ledger has taken it. `dead` is told besides. */
@@ -31,6 +39,10 @@ export interface ConsumerReport {
   stoodStill(tube: string, ms: number, lease: number): void;
   /** A shutdown waited for its limit (ms), and so many handlers still run: their runs are handed back. */
   cutOff(tube: string, handlers: number, limit: number): void;
+  /** Dead letters were not retained any more, and were discarded; once a round. */
+  lettersRemoved(tube: string, removed: RemovedLetters): void;
+  /** The ledger answers, but failed at the dead letters that are not retained; it is asked again a minute later. */
+  notSwept(tube: string, error: Error): void;
   /** The node gave an answer that a healthy node does not give. */
   nodeTrouble(node: string, message: string): void;
 }

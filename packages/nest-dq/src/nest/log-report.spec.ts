@@ -137,6 +137,23 @@ describe('the log', () => {
       ['error: job b of t is a dead letter, because its payload cannot be read: bad JSON'],
     ],
     [
+      'letters that grew old',
+      () => report.lettersRemoved('t', { tooOld: 3, tooMany: 0 }),
+      ['log: removed 3 dead letters of t with their copies: 3 older than `deadLetters.maxAge`'],
+    ],
+    [
+      'letters that were too many',
+      () => report.lettersRemoved('t', { tooOld: 1, tooMany: 4 }),
+      [
+        'warn: removed 5 dead letters of t with their copies: 1 older than `deadLetters.maxAge`, 4 beyond `deadLetters.maxCount`',
+      ],
+    ],
+    [
+      'letters at which the ledger failed, once within a minute',
+      () => (report.notSwept('t', failure), report.notSwept('t', failure)),
+      ['warn: the ledger failed at the old dead letters of t, and is asked again in a minute: no database'],
+    ],
+    [
       'a foreign body',
       () => report.poison('t', '10.0.0.1:11300', '7', 'no envelope'),
       ['warn: 10.0.0.1:11300: beanstalkd job 7 of t is no job of nest-dq, and was buried: no envelope'],

@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { ClusterNode, NodeListener } from '../cluster/cluster-node.js';
 import { isOutcome, textOf } from '../consumer/run/outcome.js';
-import type { AfterFailure, ConsumerReport, NamedJob } from '../consumer/report.js';
+import type { AfterFailure, ConsumerReport, NamedJob, RemovedLetters } from '../consumer/report.js';
 import { DqError, shorten } from '../errors.js';
 import type { DelayedJob } from '../api/job.js';
 import type { LedgerListener } from '../ledger/ledger.js';
@@ -111,6 +111,19 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
         ? `1 handler of ${tube} is ${after}; its run is handed back, and its job runs again`
         : `${handlers} handlers of ${tube} are ${after}; their runs are handed back, and their jobs run again`,
     );
+  }
+
+  lettersRemoved(tube: string, { tooOld, tooMany }: RemovedLetters): void {
+    const what = `removed ${tooOld + tooMany} dead letters of ${tube} with their copies`;
+    const old = `${tooOld} older than \`deadLetters.maxAge\``;
+    // Letters that grow old are what the option is for. Too many of them need a person.
+    if (tooMany === 0) this.logger.log(`${what}: ${old}`);
+    else this.logger.warn(`${what}: ${old}, ${tooMany} beyond \`deadLetters.maxCount\``);
+  }
+
+  notSwept(tube: string, { message }: Error): void {
+    const trouble = `the ledger failed at the old dead letters of ${tube}, and is asked again in a minute: ${message}`;
+    this.tellNowAndThen(trouble, 'warn', `letters ${tube}`);
   }
 
   // ── servers ──

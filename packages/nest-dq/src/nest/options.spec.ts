@@ -41,6 +41,7 @@ describe('the options', () => {
       lease: 15_000,
       doneTtl: 600_000,
       staleAfter: 604_800_000,
+      deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },
       lateAfter: 1_000,
       hooks: [],
       logger: expect.any(Logger),
@@ -49,7 +50,13 @@ describe('the options', () => {
   });
 
   it('may be undefined one by one, except the servers', () => {
-    const nothing = { replicas: undefined, lease: undefined, handlers: undefined, logger: undefined };
+    const nothing = {
+      deadLetters: { maxAge: undefined },
+      replicas: undefined,
+      lease: undefined,
+      handlers: undefined,
+      logger: undefined,
+    };
     expect(resolveOptions(nothing)).toEqual(resolveOptions({}));
   });
 
@@ -91,6 +98,7 @@ describe('the options', () => {
       lease: '1m',
       doneTtl: '5m',
       staleAfter: '1d',
+      deadLetters: { maxAge: '7d' },
       logger,
     } satisfies DqOptions;
     expect(resolveOptions(given)).toMatchObject({
@@ -104,6 +112,7 @@ describe('the options', () => {
       lease: 60_000,
       doneTtl: 300_000,
       staleAfter: 86_400_000,
+      deadLetters: { maxAge: 604_800_000, maxCount: 10_000 },
     });
     expect(resolveOptions(given).logger).toBe(logger);
   });
@@ -182,6 +191,14 @@ describe('the options', () => {
     [{ hooks: [{}] }, '`hooks[0]` is {}: expected a list of objects'],
     [{ hooks: [{ onSchedule: 5 }] }, '`hooks[0]` is {"onSchedule":5}: expected'],
     [{ staleAfter: 1 }, '`staleAfter` is 1: expected 60000 ms or more'],
+    [{ deadLetters: '30d' }, '`deadLetters` is "30d": expected an object such as { maxAge: '],
+    [{ deadLetters: [] }, '`deadLetters` is []: expected an object'],
+    [{ deadLetters: { maxAge: '30' } }, '`deadLetters.maxAge` is "30": no unit'],
+    [{ deadLetters: { maxAge: '59s' } }, '`deadLetters.maxAge` is "59s": expected 60000 ms or more'],
+    [{ deadLetters: { maxAge: Infinity } }, '`deadLetters.maxAge` is Infinity: not a finite number'],
+    [{ deadLetters: { maxCount: 0 } }, '`deadLetters.maxCount` is 0: expected 1 to 1000000000 (the most'],
+    [{ deadLetters: { maxCount: '9' } }, '`deadLetters.maxCount` is "9": expected 1 to 1000000000'],
+    [{ deadLetters: { age: '1d' } }, 'no `deadLetters.age` (given "1d"): expected one of maxAge, maxCount'],
     [{ drainLimit: -1 }, '`drainLimit` is -1: negative'],
     [{ prefix: 'shop{1}' }, '`prefix` is "shop{1}": expected up to 199 of'],
     [{ prefix: '-shop' }, '`prefix` is "-shop"'],

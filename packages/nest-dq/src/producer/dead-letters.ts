@@ -17,8 +17,9 @@ import { ProducerContext, type ProducerParts } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 
 /**
- * Lists, revives and discards dead letters. Inject it. Their copies stay buried on the nodes, and Redis has the list. They
- * never expire. Every call may throw `DQ_LEDGER_DOWN`, `DQ_CLOSED`, and `DQ_BAD_REF` or `DQ_BAD_TUBE`.
+ * Lists, revives and discards dead letters. Inject it. Their copies stay buried on the nodes, and Redis has the list. The
+ * option `deadLetters` of the module says how long they stay. Every call may throw `DQ_LEDGER_DOWN`, `DQ_CLOSED`, and
+ * `DQ_BAD_REF` or `DQ_BAD_TUBE`.
  */
 export abstract class DqDeadLetters {
   /**
