@@ -3,7 +3,7 @@ import { Controller, Injectable, Post, type INestApplication } from '@nestjs/com
 import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import { DelayedHandler, DqModule, DqProducer, type JobReceipt } from 'nest-dq';
-import type { LeftDeletions } from 'nest-dq/src/ledger/requests.js';
+import type { LeftDeletions } from 'nest-dq/src/ledger/handover.js';
 import { eventually } from 'test-servers';
 import { clusterSuite } from '../support/suite.js';
 import { optionsOf } from '../support/system.js';

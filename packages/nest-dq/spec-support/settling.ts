@@ -1,5 +1,6 @@
 import { MemoryLedger, type MemoryTubeLedger } from '../src/ledger/memory/memory-ledger.js';
-import type { DeletedCopy, SettledCopies } from '../src/ledger/requests.js';
+import type { DeletedCopy } from '../src/ledger/handover.js';
+import type { SettledCopies } from '../src/ledger/requests.js';
 import type { Deletion } from '../src/ledger/settle-queue.js';
 import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 import { stored } from './stored.js';

@@ -1,6 +1,6 @@
 import type { Cluster } from '../cluster/cluster.js';
 import type { StoredTube } from '../api/tube.js';
-import type { DeletedCopy } from '../ledger/requests.js';
+import type { DeletedCopy } from '../ledger/handover.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import { unwrap } from './formats/unwrap.js';
 import { isCopyOf } from './header.js';

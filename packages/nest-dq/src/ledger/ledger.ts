@@ -1,4 +1,5 @@
 import type { StoredTube } from '../api/tube.js';
+import type { Handover } from './handover.js';
 import type * as Asked from './requests.js';
 
 /**
@@ -23,13 +24,6 @@ export interface LedgerListener {
   away(error: Error, heardAt: number): void;
   /** `sameServer`: it was not restarted, and no other server took its place, so it still knows everything. */
   back(sameServer: boolean): void;
-}
-
-/** Where a process that ends leaves what it could not tell the ledger yet. Any other process takes it once it is certain. */
-export interface Handover {
-  leave(left: readonly Asked.LeftDeletions[]): Promise<void>;
-  /** Takes some deletions whose time has come; nobody else gets them. An empty list means that there are no more. */
-  take(): Promise<Asked.LeftDeletions[]>;
 }
 
 /** Milliseconds: the `ahead` of a ledger whose answers take some time. A stall that is shorter makes no run late. */

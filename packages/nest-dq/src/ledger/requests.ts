@@ -1,6 +1,5 @@
 // What the ledger is asked about a job, and what it answers: see the verbs in ledger.ts.
 import type { OnDuplicate, RevokeResult } from '../api/job.js';
-import type { StoredTube } from '../api/tube.js';
 import type { Place } from '../copies/location.js';
 
 // Runs
@@ -282,26 +281,4 @@ export interface BuriedRequest {
   readonly id: string;
   readonly born: number;
   readonly places: readonly Place[];
-}
-
-// Handover
-
-/** A copy that a node deleted. */
-export interface DeletedCopy {
-  readonly index: number;
-  /** The server that answered DELETED. */
-  readonly instance: string;
-}
-
-/** Jobs whose copies were deleted on the same servers, by a process that ended before the deletions were certain. */
-export interface LeftDeletions {
-  readonly tube: StoredTube;
-  readonly ids: readonly string[];
-  /** In the order of the ids. */
-  readonly generations: readonly number[];
-  readonly copies: readonly DeletedCopy[];
-  /** The headers of the copies tell of a put of unknown outcome. */
-  readonly unknown: boolean;
-  /** Milliseconds from now until the deletions are certain, if the servers are still the same then. */
-  readonly certainIn: number;
 }

@@ -2,8 +2,9 @@ import type { StoredTube } from '../api/tube.js';
 import { maskOf } from '../copies/location.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { withinLimit } from './call-limit.js';
-import type { Handover, Ledger } from './ledger.js';
-import type { DeletedCopy, LeftDeletions, SettledCopies } from './requests.js';
+import type { DeletedCopy, Handover, LeftDeletions } from './handover.js';
+import type { Ledger } from './ledger.js';
+import type { SettledCopies } from './requests.js';
 
 /** Milliseconds. A node may forget its last minute, so a deletion is certain only after that. */
 const CERTAIN_AFTER = 60_000;

@@ -1,6 +1,6 @@
 import { deleteCopies, deleteCopy, type JobGeneration } from '../../copies/deletion.js';
 import { isUnknown, type Place } from '../../copies/location.js';
-import type { DeletedCopy } from '../../ledger/requests.js';
+import type { DeletedCopy } from '../../ledger/handover.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 

@@ -1,5 +1,4 @@
-import type { Handover } from '../ledger.js';
-import type { LeftDeletions } from '../requests.js';
+import type { Handover, LeftDeletions } from '../handover.js';
 import { RECORD } from './parts/record.js';
 import { ScriptReply, type RawReply } from './script.js';
 
