@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Injectable, type DynamicModule } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { DelayedHandler, Discard, DqDeadLetters, DqModule, DqProducer, type DelayedJob } from 'nest-dq';
+import {
+  DelayedHandler,
+  Discard,
+  DqDeadLetters,
+  DqModule,
+  DqProducer,
+  type DelayedJob,
+  type DqOptions,
+} from 'nest-dq';
 import { CollectingLogger } from 'nest-dq/spec-support/collecting-logger.js';
 import { eventually } from 'test-servers';
 import { closedAfterEach } from '../support/suite.js';
@@ -57,7 +65,8 @@ async function start(...modules: DynamicModule[]): Promise<TestingModule> {
   return app;
 }
 
-const onFolder = () => DqModule.forRoot({ embedded: { dir }, drainLimit: 100, logger });
+const onFolder = (more: Pick<DqOptions, 'deadLetters'> = {}) =>
+  DqModule.forRoot({ embedded: { dir }, drainLimit: 100, logger, ...more });
 
 async function stop(app: TestingModule): Promise<void> {
   apps.splice(apps.indexOf(app), 1);
@@ -107,6 +116,23 @@ describe('an application on a folder', () => {
     });
     expect(started).toHaveLength(1);
   });
+
+  it('removes the oldest of too many dead letters, and has none of them after a restart', async () => {
+    const first = await start();
+    const ids: string[] = [];
+    for (let order = 0; order < 3; order++) {
+      const job = await first.get(DqProducer).now('doomed', { order });
+      ids.push(job.id);
+      await eventually('it is dead', async () => (await first.get(DqProducer).find(job))?.state === 'dead');
+    }
+    await stop(first);
+    const deadIn = async (app: TestingModule) =>
+      (await app.get(DqDeadLetters).list('doomed')).letters.map(({ id }) => id);
+    const second = await start(onFolder({ deadLetters: { maxCount: 1 } }));
+    await eventually('one is left', async () => (await deadIn(second)).length === 1);
+    await stop(second);
+    expect(await deadIn(await start())).toEqual([ids[2]]);
+  }, 60_000);
 
   it('runs again at once what a shutdown has cut short, as the same attempt', async () => {
     const first = await start();

@@ -5,7 +5,9 @@ import {
   Again,
   DelayedHandler,
   DelayedJob,
+  Discard,
   DqConsumer,
+  DqDeadLetters,
   DqModule,
   DqProducer,
   InjectDq,
@@ -204,6 +206,17 @@ describe('an application under the kit', () => {
     await app.get(DqConsumer).stop();
     expect(signal!.reason).toMatchObject({ code: 'DQ_SHUTDOWN' });
     expect(kit.scheduled('endless')).toHaveLength(1);
+  });
+
+  it('removes dead letters once they are too old by the kit’s time', async () => {
+    const app = await start({ imports: [DqModule.forRoot({ deadLetters: { maxAge: '7d' } })] });
+    await app.get(DqConsumer).consume('doomed', () => Discard.because('it is the test’s wish'));
+    await app.get(DqProducer).now('doomed', 1);
+    await kit.advance('6d');
+    const letters = async () => (await app.get(DqDeadLetters).list('doomed')).letters;
+    expect(await letters()).toHaveLength(1);
+    await kit.advance('2d');
+    expect(await letters()).toEqual([]);
   });
 
   it('is closed without any waiting, with what is due and what still runs', async () => {

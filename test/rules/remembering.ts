@@ -231,4 +231,52 @@ export const REMEMBERING: readonly Rule[] = [
       ]),
     ],
   },
+  {
+    rule: 'A dead letter that is young and within the count stays.',
+    mutants: [
+      ...contract(
+        'ledger-retention.spec.ts',
+        'has no letter that is young and within the count',
+        ['rules/letters.ts', 'if (died < now - maxAge) old++;', 'if (died < now) old++;'],
+        ['verbs/letters.ts', `'(' .. now - maxAge)`, `'(' .. now)`],
+      ),
+      ...contract(
+        'ledger-retention.spec.ts',
+        'has the letters beyond the count, the oldest first',
+        ['rules/letters.ts', 'Math.max(old, all.size - maxCount)', 'Math.max(old, all.size)'],
+        ['verbs/letters.ts', 'max(old, all - maxCount)', 'max(old, all)'],
+      ),
+      ...contract(
+        'ledger-retention.spec.ts',
+        'leaves the letter of a job that was revived and died again',
+        ['rules/letters.ts', ' || (ref.died !== undefined && found.died !== ref.died)', ''],
+        ['verbs/letters.ts', ' or died and cjson.decode(letter).died ~= died', ''],
+      ),
+      ...unit(
+        'consumer/letter-sweeper.spec.ts',
+        'leaves a job alone that is revived meanwhile, and its letter if it dies again',
+        ['consumer/letter-sweeper.ts', '({ id, born, died }))', '({ id, born }))'],
+      ),
+    ],
+  },
+  {
+    rule: 'When a dead letter is removed, its copies are deleted, also if the answer of the ledger was lost.',
+    mutants: [
+      ...unit('consumer/letter-sweeper.spec.ts', 'removes the oldest of too many', [
+        'consumer/letter-sweeper.ts',
+        'await Promise.all(taken.map((letter) => deleteCopies(this.parts, tube, letter, letter.places)));',
+        '',
+      ]),
+      ...unit('consumer/letter-sweeper.spec.ts', 'deletes the copies if a discard is %s, a minute later', [
+        'consumer/letter-sweeper.ts',
+        'this.doubtful.set(tube, letters);',
+        '',
+      ]),
+      ...unit(
+        'consumer/letter-sweeper.spec.ts',
+        'that is stopped deletes the copies of what it has discarded, and asks no more',
+        ['consumer/letter-sweeper.ts', 'await this.underWay;', ''],
+      ),
+    ],
+  },
 ];

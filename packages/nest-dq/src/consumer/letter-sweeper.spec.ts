@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { embedded } from '../../spec-support/producing.js';
+import { turn } from '../../spec-support/scripted-ledger.js';
 import { textReport } from '../../spec-support/tube-context.js';
 import { orders, Turns } from '../../spec-support/turns.js';
 import type { DeadLetter } from '../api/dead-letter.js';
@@ -196,13 +197,17 @@ describe('the sweeper of dead letters', () => {
   it('that is stopped deletes the copies of what it has discarded, and asks no more', async () => {
     const world = await withDead(2);
     const { sweeper, ledger } = sweeping(world, { maxAge: SECOND });
-    let stopped: Promise<void> | undefined;
+    const steps: string[] = [];
     ledger.gate = (verb) => {
-      if (verb === 'discard') stopped = sweeper.stop();
+      if (verb === 'discard') void sweeper.stop().then(() => steps.push('stopped'));
+    };
+    ledger.acted = async (verb) => {
+      await turn();
+      steps.push(verb);
     };
     sweeper.start();
     await world.clock.advance(FIRST);
-    await stopped;
+    expect(steps).toEqual(['surplus', 'discard', 'stopped']);
     expect([await world.dead(), await world.payloads()]).toEqual([[], []]);
     await world.clock.advance(10 * MINUTE);
     expect(ledger.asked).toEqual(['surplus', 'discard']);

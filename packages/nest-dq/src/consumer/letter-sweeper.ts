@@ -2,7 +2,7 @@ import { storedTube, type StoredTube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
 import { toError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
-import type { Letter } from '../ledger/requests.js';
+import type { Letter, SurplusRequest } from '../ledger/requests.js';
 import type { Timer } from '../time/clock.js';
 import type { RemovedLetters } from './report.js';
 import type { ConsumerParts } from './tube-context.js';
@@ -20,11 +20,7 @@ export interface LetterSweeperSettings {
   /** Before every tube name. */
   readonly prefix: string;
   /** Of each tube. */
-  readonly deadLetters: {
-    /** Milliseconds. */
-    readonly maxAge: number;
-    readonly maxCount: number;
-  };
+  readonly deadLetters: Omit<SurplusRequest, 'limit'>;
 }
 
 /**
@@ -83,18 +79,18 @@ export class LetterSweeper {
 
   /** False: there is nothing more to remove. */
   private async removeSome(tube: StoredTube, ledger: TubeLedger, removed: RemovedLetters): Promise<boolean> {
-    const { maxAge, maxCount } = this.settings.deadLetters;
+    const { deadLetters } = this.settings;
     const asked = this.doubtful.get(tube);
     const { letters, more } = asked
       ? { letters: asked, more: true }
-      : await ledger.surplus({ maxAge, maxCount, limit: MOST_TOGETHER });
+      : await ledger.surplus({ ...deadLetters, limit: MOST_TOGETHER });
     if (letters.length === 0) return false;
     this.doubtful.set(tube, letters);
     const answers = await ledger.discard(letters.map(({ id, born, died }) => ({ id, born, died })));
     this.doubtful.delete(tube);
     // Asked once more, it finds nothing where it took the letter away before. Whoever else took it deletes its copies, too.
     const taken = letters.map((letter, i) => answers[i] ?? (asked && letter)).filter((each) => !!each);
-    const oldest = ledger.now() - maxAge;
+    const oldest = ledger.now() - deadLetters.maxAge;
     for (const { died } of taken) removed[died < oldest ? 'tooOld' : 'tooMany']++;
     await Promise.all(taken.map((letter) => deleteCopies(this.parts, tube, letter, letter.places)));
     return more;
