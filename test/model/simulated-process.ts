@@ -52,7 +52,8 @@ export class SimulatedProcess {
     const logger = { log: say, warn: say, error: say };
     const logLevels = { retries: 'off', discards: 'off', deadLetters: 'off', servers: 'off' } as const;
     const handlers = { concurrency, attempts: 5, backoff };
-    const given = { ...durations, drainLimit: DRAIN_LIMIT, handlers, logger, logLevels };
+    const deadLetters = { maxCount: 2 }; // so few that some plans have more
+    const given = { ...durations, deadLetters, drainLimit: DRAIN_LIMIT, handlers, logger, logLevels };
     const options = resolveOptions(given, undefined, nodes.length);
     const nothing = () => Promise.resolve();
     const backend = { cluster, ledger: this.ledger, open: nothing, close: nothing };
