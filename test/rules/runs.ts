@@ -141,11 +141,15 @@ export const RUNS: readonly Rule[] = [
     mutants: contract(
       'ledger-claims.spec.ts',
       'commits it by running it, so that a lost commit loses no job',
-      ['rules/runs.ts', 'swap(next, born, { generation, due, places: [] });', ''],
+      [
+        'rules/runs.ts',
+        'dropLetter(id, born);\n    swap(next, born, { generation, due, places: [] });',
+        'dropLetter(id, born);',
+      ],
       [
         'verbs/claim.ts',
-        'swap(record, born, generation, due, nil)',
-        'swap(record, born, record.committed, due, nil)',
+        '    swap(record, born, generation, due, nil)\n  end\n  attempt',
+        '    swap(record, born, record.committed, due, nil)\n  end\n  attempt',
       ],
     ),
   },
