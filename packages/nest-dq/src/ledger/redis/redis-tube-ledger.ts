@@ -21,7 +21,7 @@ import { isAboutMoving } from './connection.js';
 import type { RunLease } from '../lease-thread/run-lease.js';
 import type { TubeLeases } from '../lease-thread/lease-thread.js';
 import type { RedisMaster } from './master.js';
-import { ScriptReply, type Fields } from './script.js';
+import { ScriptReply, TUBE_KEYS, type Fields } from './script.js';
 import { REDIS_VERBS } from './verbs.js';
 import { SETTLED } from './verbs/settle.js';
 
@@ -121,13 +121,13 @@ export class RedisTubeLedger extends TubeLedger {
     const { fields, read, usual } = REDIS_VERBS[verb];
     const { base } = this;
     const settled = context?.settled ?? [];
-    const keys = [`${base}:dead`, `${base}:letters`];
+    const keys: string[] = TUBE_KEYS.map((name) => `${base}:${name}`);
     for (const request of requests) keys.push(base + idOf(request));
     for (const each of settled) keys.push(base + idOf(each));
     const values: unknown[] = [requests.length, context?.sparedFrom ?? false];
     addFields(values, fields, requests);
     addFields(values, SETTLED, settled);
-    if (alone) keys.fill(keys[2]!, 0, 2);
+    if (alone) keys.fill(keys[TUBE_KEYS.length]!, 0, TUBE_KEYS.length);
     const reply = new ScriptReply(await this.master.call(`dq:${verb}`, keys, JSON.stringify(values)));
     if (usual !== undefined && reply.ended) return requests.map(() => usual);
     return requests.map((request) => read(reply, request));

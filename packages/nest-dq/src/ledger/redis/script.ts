@@ -1,3 +1,9 @@
+/**
+ * What a tube has beside the records of its jobs: the keys `{<tube>}::<name>`. They come first in the KEYS of every script. In
+ * Lua, the local with the name in upper case is the key, and HEAD is how many there are.
+ */
+export const TUBE_KEYS = ['dead', 'letters'] as const;
+
 /** The reply of a script: 1 if it acted and 0 if the call came too late, the server's time in microseconds, the answers. */
 export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];
 
@@ -37,7 +43,7 @@ function callOf<Request>(name: string, fields: Fields<Request>): string {
 function forEachRequest<Request>(fields: Fields<Request>, body: string): string {
   return `
 local at = 2
-for i = 3, args[1] + 2 do
+for i = HEAD + 1, HEAD + args[1] do
   local key = KEYS[i]${localsOf(fields)}
   ${body}
 end
@@ -69,7 +75,7 @@ local usual = true
 ${forEachRequest(
   fields,
   `local answer = ${callOf(name, fields)}
-  reply[i], usual = answer, usual and answer == 1`,
+  reply[#reply + 1], usual = answer, usual and answer == 1`,
 )}
 return usual and { 1, us } or reply
 `;

@@ -1,3 +1,4 @@
+import { TUBE_KEYS } from '../script.js';
 import { OWED_COPIES } from './owed-copies.js';
 
 /**
@@ -49,7 +50,7 @@ import { OWED_COPIES } from './owed-copies.js';
  * A fence has 16 digits. tostring, `..` and cjson.encode keep only 14, so only cmsgpack writes fences. Generations and times
  * have 13 digits.
  *
- * Scripts use no keys but KEYS: the first two are the tube's dead letters, then come the records. ARGV: the latest time at which
+ * Scripts use no keys but KEYS: first those of the tube (TUBE_KEYS in ../script.ts), then the records. ARGV: the latest time at which
  * the call may act, the three settings, and one JSON list, `args`, with all values of the requests: see `replyEach` in
  * ../script.ts. One argument costs a third of what many cost. Every reply is a flat list of integers and texts: 1 if the script
  * acted and 0 if the call came too late, then the server's time in microseconds, then the answers.
@@ -63,6 +64,8 @@ if now > tonumber(ARGV[1]) then return { 0, us } end
 local LEASE, DONE_TTL, STALE_AFTER = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local KEPT_AFTER = STALE_AFTER + 60000
 local args = cjson.decode(ARGV[5])
+local HEAD = ${TUBE_KEYS.length}
+local ${TUBE_KEYS.join(', ').toUpperCase()} = ${TUBE_KEYS.map((_, i) => `KEYS[${i + 1}]`).join(', ')}
 
 local reply = { 1, us }
 
@@ -184,14 +187,14 @@ local function newFence(record)
   return record and max(record.fence + 1, us) or us
 end
 
--- The key of a record begins with KEYS[1] without its ':dead', and ends with the id.
+-- The key of a record begins with DEAD without its ':dead', and ends with the id.
 local function letterName(key, born)
-  return string.sub(key, #KEYS[1] - 4) .. ':' .. born
+  return string.sub(key, #DEAD - 4) .. ':' .. born
 end
 
 -- While the slot of a tube moves, a call is about one job and names the key of its record only: see redis-tube-ledger.ts.
 local function needLetters()
-  if KEYS[1] == KEYS[2] then error({ err = 'TRYAGAIN dead letters are not at hand while their slot moves' }) end
+  if DEAD == LETTERS then error({ err = 'TRYAGAIN dead letters are not at hand while their slot moves' }) end
 end
 
 local function addLetter(key, record, why, err, places)
@@ -199,14 +202,14 @@ local function addLetter(key, record, why, err, places)
   local name = letterName(key, record.born)
   local letter = '{"why":"' .. why .. '","generation":' .. record.committed .. ',"due":' .. record.due ..
     ',"attempt":' .. record.attempt .. ',"died":' .. now .. (err == '' and '' or ',"error":' .. err) .. '}'
-  call('ZADD', KEYS[1], now, name)
-  call('HSET', KEYS[2], name, letter, name .. ':l', places)
+  call('ZADD', DEAD, now, name)
+  call('HSET', LETTERS, name, letter, name .. ':l', places)
 end
 
 local function dropLetter(name)
   needLetters()
-  call('ZREM', KEYS[1], name)
-  call('HDEL', KEYS[2], name, name .. ':l')
+  call('ZREM', DEAD, name)
+  call('HDEL', LETTERS, name, name .. ':l')
 end
 `;
 

@@ -126,7 +126,7 @@ local function claim(key, ${namesOf(FIELDS)})
   return RUN, fence, attempt, runDue
 end
 ${replyEach(FIELDS, 'claim')}
-${settleFrom('args[1] + 3')}
+${settleFrom('HEAD + args[1] + 1')}
 return reply
 `;
 

@@ -18,7 +18,7 @@ needLetters()
 
 -- A letter in a reply: its JSON text, its name, its places; or an empty text if there is none.
 local function valuesOf(name)
-  local found = name and call('HMGET', KEYS[2], name, name .. ':l') or {}
+  local found = name and call('HMGET', LETTERS, name, name .. ':l') or {}
   if not found[1] then return '' end
   return found[1], name, found[2] or ''
 end
@@ -73,17 +73,17 @@ end
 -- How many letters come before the page. Many jobs may have died in the same millisecond. Their letters are in descending order
 -- of their names, so a binary search finds the place.
 local function ranksBefore(died, name)
-  local low, high = call('ZCOUNT', KEYS[1], '(' .. died, '+inf'), call('ZCOUNT', KEYS[1], died, '+inf')
+  local low, high = call('ZCOUNT', DEAD, '(' .. died, '+inf'), call('ZCOUNT', DEAD, died, '+inf')
   while low < high do
     local middle = math.floor((low + high) / 2)
-    if isLess(call('ZREVRANGE', KEYS[1], middle, middle)[1], name) then high = middle else low = middle + 1 end
+    if isLess(call('ZREVRANGE', DEAD, middle, middle)[1], name) then high = middle else low = middle + 1 end
   end
   return low
 end
 
 local function letters(key, ${namesOf(PAGE)})
   local first = died and ranksBefore(died, name) or 0
-  local names = call('ZREVRANGE', KEYS[1], first, first + limit)
+  local names = call('ZREVRANGE', DEAD, first, first + limit)
   push(#names > limit and 1 or 0)
   for n = 1, math.min(limit, #names) do push(valuesOf(names[n])) end
 end
@@ -104,10 +104,10 @@ export const surplus: RedisVerb<SurplusRequest, LetterList> = {
   fields: SURPLUS,
   script: `${RECORD}${READ}
 local function surplus(key, ${namesOf(SURPLUS)})
-  local all = call('ZCOUNT', KEYS[1], '-inf', '+inf')
-  local old = call('ZCOUNT', KEYS[1], '-inf', '(' .. now - maxAge)
+  local all = call('ZCOUNT', DEAD, '-inf', '+inf')
+  local old = call('ZCOUNT', DEAD, '-inf', '(' .. now - maxAge)
   local count = max(old, all - maxCount)
-  local names = call('ZREVRANGE', KEYS[1], all - math.min(count, limit), all)
+  local names = call('ZREVRANGE', DEAD, all - math.min(count, limit), all)
   push(count > limit and 1 or 0)
   for n = #names, 1, -1 do push(valuesOf(names[n])) end
 end
@@ -190,12 +190,12 @@ needLetters()
 
 local function buried(key, ${namesOf(BURIED)})
   local name = letterName(key, born)
-  if call('HEXISTS', KEYS[2], name) == 0 then return end
-  local known = call('HGET', KEYS[2], name .. ':l') or ''
+  if call('HEXISTS', LETTERS, name) == 0 then return end
+  local known = call('HGET', LETTERS, name .. ':l') or ''
   for index, location in string.gmatch(places, ' (%d+)=(%S+)') do
     if not string.find(known, ' ' .. index .. '=', 1, true) then known = known .. ' ' .. index .. '=' .. location end
   end
-  call('HSET', KEYS[2], name .. ':l', known)
+  call('HSET', LETTERS, name .. ':l', known)
 end
 ${replyEach(BURIED, 'buried')}
 return reply

@@ -28,7 +28,7 @@ export const settle: RedisVerb<SettledCopies, void> = {
   fields: SETTLED,
   script: `${RECORD}
 local at = 2
-${settleFrom('3')}
+${settleFrom('HEAD + 1')}
 return { 1, us }
 `,
   read: () => undefined,
