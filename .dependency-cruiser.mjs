@@ -37,6 +37,7 @@ const MAY_IMPORT = {
   producer: LOWER,
   consumer: LOWER,
   health: ['cluster'],
+  operate: [...LOWER, 'producer', 'recurring'],
   recurring: [...BASICS, 'api', 'events', 'producer', 'consumer'],
   // Its own entry: only those who have OpenTelemetry load it.
   telemetry: ['errors', 'structures', 'api', 'events', 'consumer'],
@@ -50,13 +51,14 @@ const MAY_IMPORT = {
     'producer',
     'consumer',
     'health',
+    'operate',
     'recurring',
   ],
   // The program `nest-dq`.
   cli: ['embedded'],
   // Its own entry, for tests: an application whose servers and clock are replaced.
   'test-kit': [...LOWER, 'ledger/memory', 'embedded', 'producer', 'consumer', 'nest'],
-  index: [...LOWER, 'producer', 'consumer', 'health', 'recurring', 'nest'],
+  index: [...LOWER, 'producer', 'consumer', 'health', 'operate', 'recurring', 'nest'],
 };
 
 /** Who may use a package at run time. Everybody may use the modules of Node. */

@@ -48,6 +48,8 @@ export {
 } from './api/job.js';
 export { DqConsumer, type Consumption } from './consumer/consumer.js';
 export { DqDeadLetters } from './producer/dead-letters.js';
+export { DqInspector, type NodeView } from './operate/inspector.js';
+export { DqControl } from './operate/control.js';
 export type { DeadLetter } from './api/dead-letter.js';
 export type { DiscardResult, ReviveResult } from './api/job.js';
 export { DqEvents, type DqEventMap, type DqEventName } from './events/events.js';

@@ -12,6 +12,8 @@ import { DqConsumer } from '../consumer/consumer.js';
 import { DqError, show } from '../errors.js';
 import { DqEvents } from '../events/events.js';
 import { DqHealth } from '../health/health.js';
+import { DqControl } from '../operate/control.js';
+import { DqInspector } from '../operate/inspector.js';
 import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
 import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
@@ -119,6 +121,8 @@ function clusterProviders(cluster: string | undefined): Provider[] {
     provide(DqProducer, [runtime], ({ producer }: DqRuntime) => producer),
     provide(DqConsumer, [runtime], ({ consumer }: DqRuntime) => consumer),
     provide(DqDeadLetters, [runtime], ({ deadLetters }: DqRuntime) => deadLetters),
+    provide(DqInspector, [runtime], ({ inspector }: DqRuntime) => inspector),
+    provide(DqControl, [runtime], ({ control }: DqRuntime) => control),
     provide(DqEvents, [runtime], ({ events }: DqRuntime) => events),
     provide(DqHealth, [runtime], ({ health }: DqRuntime) => health),
     provide(

@@ -5,6 +5,8 @@ import { EventHub } from '../events/event-hub.js';
 import { ClusterHealth } from '../health/health.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/hooks.js';
+import { ClusterControl } from '../operate/control.js';
+import { ClusterInspector } from '../operate/inspector.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import type { Clock } from '../time/clock.js';
@@ -20,6 +22,8 @@ export class DqRuntime {
   readonly producer: ClusterProducer;
   readonly consumer: ClusterConsumer;
   readonly deadLetters: ClusterDeadLetters;
+  readonly inspector: ClusterInspector;
+  readonly control: ClusterControl;
   readonly events: EventHub;
   readonly health: ClusterHealth;
 
@@ -52,6 +56,8 @@ export class DqRuntime {
     const producing = { ...parts, settings: options, onSchedule: scheduleHook(hooks) };
     this.producer = new ClusterProducer(producing);
     this.deadLetters = new ClusterDeadLetters(producing);
+    this.inspector = new ClusterInspector(parts);
+    this.control = new ClusterControl({ producer: this.producer });
     const { stopped } = backend;
     this.consumer = new ClusterConsumer(options, { ...parts, report, around: handlerHook(hooks), stopped });
   }

@@ -3,11 +3,21 @@ import { DqConsumer } from '../consumer/consumer.js';
 import { DqError, show, wrongValue } from '../errors.js';
 import { DqEvents } from '../events/events.js';
 import { DqHealth } from '../health/health.js';
+import { DqControl } from '../operate/control.js';
+import { DqInspector } from '../operate/inspector.js';
 import { DqDeadLetters } from '../producer/dead-letters.js';
 import { DqProducer } from '../producer/producer.js';
 
 /** The parts of each cluster that an application injects. */
-export const INJECTABLES = [DqProducer, DqConsumer, DqDeadLetters, DqEvents, DqHealth] as const;
+export const INJECTABLES = [
+  DqProducer,
+  DqConsumer,
+  DqDeadLetters,
+  DqInspector,
+  DqControl,
+  DqEvents,
+  DqHealth,
+] as const;
 
 /** What an application injects. For the cluster without a name the class itself is the token. */
 export type DqInjectable = (typeof INJECTABLES)[number];
