@@ -10,6 +10,7 @@ import type { DqHooks } from '../src/events/hooks.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { ClaimAnswer, Death } from '../src/ledger/requests.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
+import { ClusterControl } from '../src/operate/control.js';
 import { ClusterDeadLetters } from '../src/producer/dead-letters.js';
 import { ClusterProducer } from '../src/producer/cluster-producer.js';
 import { ChangedLedger } from './changed-ledger.js';
@@ -99,12 +100,14 @@ export class Producing<S extends Server> {
     const events = new CollectingHub();
     const settings = { prefix, backupDelay: 2_000, patience };
     const parts = { cluster, ledger, settleQueue, clock, events, settings, onSchedule };
+    const producer = new ClusterProducer(parts);
     return {
       ledger,
       settleQueue,
       events,
-      producer: new ClusterProducer(parts),
+      producer,
       deadLetters: new ClusterDeadLetters(parts),
+      control: new ClusterControl({ ...parts, producer }),
     };
   };
 

@@ -50,9 +50,16 @@ export { DqConsumer, type Consumption } from './consumer/consumer.js';
 export { DqDeadLetters } from './producer/dead-letters.js';
 export { DqInspector, type NodeView } from './operate/inspector.js';
 export { DqControl } from './operate/control.js';
+export type { ActOptions } from './operate/act.js';
 export type { DeadLetter } from './api/dead-letter.js';
 export type { DiscardResult, ReviveResult } from './api/job.js';
-export { DqEvents, type DqEventMap, type DqEventName } from './events/events.js';
+export {
+  DqEvents,
+  type DqEventMap,
+  type DqEventName,
+  type Operated,
+  type OperatedOn,
+} from './events/events.js';
 export { OnDq } from './nest/on-dq.js';
 export { DqHealth, type DqHealthState } from './health/health.js';
 export type { DqClusterView, DqHooks, DqLoad, ScheduledTo } from './events/hooks.js';

@@ -38,6 +38,36 @@ export interface DqEventMap {
   nodeUp: { readonly node: string };
   /** A node answers, but refuses to store, or takes no connection that reserves. The text says what it is, and what to do. */
   nodeTrouble: { readonly node: string; readonly message: string };
+  /** An act of `DqControl` of this process ended. A dry run makes no event. */
+  operated: Operated;
+}
+
+/** An act of `DqControl`, as it is kept for those who ask later. */
+export interface Operated {
+  /** Who, as the act was told; by default host and process. */
+  readonly by: string;
+  /** The method of `DqControl`. */
+  readonly act: string;
+  /** On what. */
+  readonly on: OperatedOn;
+  /** How many jobs, letters, tubes or nodes it changed. */
+  readonly count: number;
+  /** What ended it before it was through; absent if it was. */
+  readonly error?: Error;
+}
+
+/** What an act was on: what was given to it. */
+export interface OperatedOn {
+  /** Without the prefix. */
+  readonly tube?: string;
+  /** Of a job. */
+  readonly id?: string;
+  /** Of a job, if it was named by it. */
+  readonly key?: string;
+  /** The endpoint of a node. */
+  readonly node?: string;
+  /** Of an act on many. */
+  readonly filter?: object;
 }
 
 /** The names of events. */

@@ -57,7 +57,7 @@ export class DqRuntime {
     this.producer = new ClusterProducer(producing);
     this.deadLetters = new ClusterDeadLetters(producing);
     this.inspector = new ClusterInspector(parts);
-    this.control = new ClusterControl({ producer: this.producer });
+    this.control = new ClusterControl({ ...producing, producer: this.producer });
     const { stopped } = backend;
     this.consumer = new ClusterConsumer(options, { ...parts, report, around: handlerHook(hooks), stopped });
   }

@@ -1,0 +1,41 @@
+import { hostname } from 'node:os';
+import { wrongValue } from '../errors.js';
+import type { EventHub } from '../events/event-hub.js';
+import type { Operated, OperatedOn } from '../events/events.js';
+
+/** What every act of `DqControl` takes. */
+export interface ActOptions {
+  /** Who does it, as the event `operated` tells it: 1 to 200 characters. @default host and process, as in `web-1:4711` */
+  by?: string;
+}
+
+const LONGEST_BY = 200;
+
+/** One act of `DqControl`. Make it before anything is changed, and say once how it ended: that tells the event `operated`. */
+export class Act {
+  private readonly by: string;
+
+  /**
+   * `DQ_BAD_OPTION`: a wrong `by`.
+   * @param name The method of `DqControl`.
+   */
+  constructor(
+    private readonly events: EventHub,
+    private readonly name: string,
+    private readonly on: OperatedOn,
+    by: string | undefined,
+  ) {
+    this.by = by === undefined ? `${hostname()}:${process.pid}` : checkBy(by);
+  }
+
+  /** `count`: how many were changed. `error`: what ended it before it was through. */
+  ended(count: number, error?: Error): void {
+    const told: Operated = { by: this.by, act: this.name, on: this.on, count };
+    this.events.tell('operated', error ? { ...told, error } : told);
+  }
+}
+
+function checkBy(by: unknown): string {
+  if (typeof by === 'string' && by.trim() !== '' && by.length <= LONGEST_BY) return by;
+  throw wrongValue('DQ_BAD_OPTION', '`by`', by, `a text of 1 to ${LONGEST_BY} characters`);
+}
