@@ -92,6 +92,9 @@ describe('a real beanstalkd: commands', () => {
       state: 'ready',
     });
     expect(await connection.ask((done) => connection.statsTube('no-such-tube', done))).toBe('NOT_FOUND');
+    expect(await connection.ask((done) => connection.listTubes(done))).toEqual(
+      expect.arrayContaining(['default', tube]),
+    );
     expect(await connection.ask((done) => connection.statsJob('999999999', done))).toBe('NOT_FOUND');
   });
 

@@ -1,6 +1,6 @@
 /** The replies that each command expects, as the values that its caller gets. */
 import type { Reply, ReplyWord } from './codec/reply-parser.js';
-import { parseStats, type Stats } from './codec/yaml.js';
+import { parseNames, parseStats, type Stats } from './codec/yaml.js';
 
 /** Undefined: this reply does not belong to the command. */
 export type Answer<T> = (reply: Reply) => T | undefined;
@@ -57,4 +57,5 @@ export const answers = {
 
   stats,
   statsOrNotFound,
+  names: ((reply) => (reply.word === 'OK' ? parseNames(reply.body) : undefined)) satisfies Answer<string[]>,
 };

@@ -139,6 +139,11 @@ export class Connection {
     this.pipeline.send(commands.statsTube(tube), answers.statsOrNotFound, done);
   }
 
+  /** The names of all tubes that the server has now, of all prefixes. */
+  listTubes(done: Done<string[]>): void {
+    this.pipeline.send(commands.listTubes(), answers.names, done);
+  }
+
   /** Where it fails, the put behind it fails too and tells its caller. */
   private use(tube: string, command: string): void {
     this.used = tube;

@@ -24,6 +24,7 @@ describe('commands', () => {
     [commands.stats(), 'stats\r\n'],
     [commands.statsJob('7'), 'stats-job 7\r\n'],
     [commands.statsTube('t'), 'stats-tube t\r\n'],
+    [commands.listTubes(), 'list-tubes\r\n'],
     [commands.quit(), 'quit\r\n'],
   ])('%j is the line %j', (command, line) => {
     expect(command).toBe(line);

@@ -53,6 +53,8 @@ export const commands = {
   statsJob: (id: string): Command => badId(id) ?? `stats-job ${id}\r\n`,
   statsTube: (tube: string): Command => badTube(tube) ?? `stats-tube ${tube}\r\n`,
 
+  listTubes: (): Command => 'list-tubes\r\n',
+
   quit: (): Command => 'quit\r\n',
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseStats } from './yaml.js';
+import { parseNames, parseStats } from './yaml.js';
 
 describe('parseStats', () => {
   it('reads bare and quoted strings alike and keeps every value a text', () => {
@@ -24,5 +24,19 @@ describe('parseStats', () => {
 
   it.each(['', 'id: 1\n', '---\n- a\n', '---\nno colon\n'])('does not take %j', (text) => {
     expect(parseStats(Buffer.from(text))).toBeUndefined();
+  });
+});
+
+describe('parseNames', () => {
+  it('reads bare and quoted names, and an empty list', () => {
+    expect(parseNames(Buffer.from('---\n- default\n- "order.cancel"\n'))).toEqual([
+      'default',
+      'order.cancel',
+    ]);
+    expect(parseNames(Buffer.from('---\n'))).toEqual([]);
+  });
+
+  it.each(['', '- a\n', '---\nname: a\n'])('does not take %j', (text) => {
+    expect(parseNames(Buffer.from(text))).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 /**
- * The YAML of beanstalkd's statistics: a flat dictionary.
+ * The YAML of beanstalkd: its statistics are a flat dictionary, and its tubes are a list.
  * All values stay texts: ids have 64 bits, and an instance id may look like a number ("1e10").
  * Strings are bare in 1.12 and quoted in later versions; neither escapes anything.
  */
@@ -19,6 +19,14 @@ export function parseStats(bytes: Buffer): Stats | undefined {
     stats[line.slice(0, colon)] = unquoted(line.slice(colon + 1).trim());
   }
   return stats;
+}
+
+/** The names in a list. Undefined when it is none. */
+export function parseNames(bytes: Buffer): string[] | undefined {
+  const [head, ...lines] = bytes.toString('utf8').split('\n');
+  const names = lines.filter((line) => line !== '');
+  if (head !== '---' || !names.every((line) => line.startsWith('- '))) return undefined;
+  return names.map((line) => unquoted(line.slice(2)));
 }
 
 function unquoted(text: string): string {
