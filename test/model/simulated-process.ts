@@ -56,7 +56,8 @@ export class SimulatedProcess {
     const given = { ...durations, deadLetters, drainLimit: DRAIN_LIMIT, handlers, logger, logLevels };
     const options = resolveOptions(given, undefined, nodes.length);
     const nothing = () => Promise.resolve();
-    const backend = { cluster, ledger: this.ledger, open: nothing, close: nothing };
+    const viewLedger = async () => ({ kind: 'redis', up: true, servers: [], problems: [] }) as const;
+    const backend = { cluster, ledger: this.ledger, viewLedger, open: nothing, close: nothing };
     const runtime = (this.runtime = new DqRuntime(options, clock, backend));
     this.producer = runtime.producer;
     this.deadLetters = runtime.deadLetters;

@@ -27,7 +27,7 @@ export async function startServers(nodes = 3): Promise<Servers> {
 }
 
 /** The library in one process, without Nest, so that a test can look into its parts. */
-export interface System extends Pick<DqRuntime, 'producer' | 'consumer' | 'health'> {
+export interface System extends Pick<DqRuntime, 'producer' | 'consumer' | 'inspector' | 'health'> {
   readonly nodes: Cluster['nodes'];
   readonly ledger: Ledger;
   /** The messages that were logged. */
@@ -45,12 +45,21 @@ export function startSystem(servers: Servers, options: DqOptions = {}): System {
   const runtime = new DqRuntime(resolved, realEnvironment.clock, backend);
   runtime.start();
   runtime.consumer.start();
-  const { producer, consumer, health } = runtime;
+  const { producer, consumer, inspector, health } = runtime;
   const stop = async () => {
     await runtime.stop();
     await runtime.close();
   };
-  return { producer, consumer, health, nodes: backend.cluster.nodes, ledger: backend.ledger, log, stop };
+  return {
+    producer,
+    consumer,
+    inspector,
+    health,
+    nodes: backend.cluster.nodes,
+    ledger: backend.ledger,
+    log,
+    stop,
+  };
 }
 
 /** The options that lead an application to the servers. */

@@ -48,7 +48,10 @@ export {
 } from './api/job.js';
 export { DqConsumer, type Consumption } from './consumer/consumer.js';
 export { DqDeadLetters } from './producer/dead-letters.js';
-export { DqInspector, type NodeView } from './operate/inspector.js';
+export { DqInspector } from './operate/inspector.js';
+export type { CopyCounts, NodeView } from './operate/node-view.js';
+export type { LedgerView, RedisView } from './ledger/ledger-view.js';
+export type { SeriesView } from './operate/series-view.js';
 export { DqControl } from './operate/control.js';
 export type { ActOptions } from './operate/act.js';
 export type { DeadLetter } from './api/dead-letter.js';

@@ -1,5 +1,5 @@
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
-import type { Body, Connection, PutOptions, PutReply } from '../beanstalk/connection.js';
+import type { Body, Connection, Done, PutOptions, PutReply } from '../beanstalk/connection.js';
 import { UNKNOWN_COPY, type Location } from '../copies/location.js';
 import type { Clock } from '../time/clock.js';
 import { LaneHealth } from './lane-health.js';
@@ -116,6 +116,11 @@ export class ClusterNode {
     return this.health.full;
   }
 
+  /** It has a binlog, as of its last answer. */
+  get hasLog(): boolean {
+    return this.health.hasLog;
+  }
+
   /** `up`, or why it is down or unfit for storing or reserving: for people. */
   get reason(): string {
     if (this.up) return this.health.problem ?? this.lanes.problem ?? 'up';
@@ -181,6 +186,17 @@ export class ClusterNode {
       store.connection.peek(copyId, (error, reply) =>
         done(error || reply === 'NOT_FOUND' ? undefined : reply.body),
       );
+    });
+  }
+
+  /** Asks on the connection for puts and deletions. Undefined: the node does not answer, or refuses. */
+  ask<T>(start: (connection: Connection, done: Done<T>) => void): Promise<T | undefined> {
+    return new Promise((resolve) => {
+      if (!this.up && this.link.tried) return resolve(undefined);
+      this.link.whenUp((store) => {
+        if (!store) return resolve(undefined);
+        start(store.connection, (error, value) => resolve(error ? undefined : value));
+      });
     });
   }
 

@@ -4,6 +4,7 @@ import { Cluster } from '../cluster/cluster.js';
 import { Disk } from '../disk/disk.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
 import { startLeaseWorker } from '../ledger/lease-thread/lease-thread.js';
+import type { LedgerView } from '../ledger/ledger-view.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import { RedisLedger } from '../ledger/redis/redis-ledger.js';
@@ -17,6 +18,8 @@ export interface Backend {
   readonly ledger: Ledger;
   /** Whether Redis answers now; absent if there is no Redis. */
   readonly askRedis?: () => Promise<boolean>;
+  /** How the ledger is now. Never rejects. */
+  readonly viewLedger: () => Promise<LedgerView>;
   /** Comes first, before anything is asked of it. `DQ_DISK`, `DQ_CONFIG`. */
   open(): Promise<void>;
   /** Awaits a stop of the consumer, which may take some of the clock's time. Default: the clock moves by itself. */
@@ -57,6 +60,7 @@ function onServers({ beanstalks, redis }: Servers, settings: ResolvedOptions, cl
     cluster: new Cluster(nodes, settings),
     ledger,
     askRedis: () => ledger.ping(),
+    viewLedger: () => ledger.view(),
     open: () => ledger.open(),
     close: async () => undefined,
   };
@@ -72,6 +76,7 @@ function inProcess(settings: ResolvedOptions, clock: Clock): Backend {
   return {
     cluster: new Cluster([new ClusterNode('embedded', () => node.dial(), clock)], settings),
     ledger,
+    viewLedger: () => ledger.view(),
     open: async () => {
       if (!disk) return;
       await disk.open();

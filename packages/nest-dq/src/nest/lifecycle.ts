@@ -3,7 +3,6 @@ import type { ApplicationConfig, DiscoveryService } from '@nestjs/core';
 import { DqError, toError } from '../errors.js';
 import type { HandlerMethod } from '../api/job.js';
 import { occurrencesOf } from '../recurring/occurrences.js';
-import { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { Series } from '../recurring/series.js';
 import type { Timer } from '../time/clock.js';
 import type { ClusterNames, NestModule } from './found-methods.js';
@@ -28,7 +27,6 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   private readonly logger: LoggerService;
   private readonly handlers: HandlerExplorer;
   private readonly listeners: ListenerExplorer;
-  private readonly scheduler: SeriesScheduler;
   /** The tubes of handlers that were found, and are not logged yet. */
   private readonly tubes: string[] = [];
   private hooksReminder: Timer | undefined;
@@ -43,13 +41,12 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     config: ApplicationConfig,
   ) {
     phase.members.add(this);
-    const { options, clock, events, name } = runtime;
+    const { options, events, name } = runtime;
     this.options = options;
     this.logger = options.logger;
     this.cluster = name;
     this.handlers = new HandlerExplorer(discovery, config, options, name);
     this.listeners = new ListenerExplorer(discovery, events, name);
-    this.scheduler = new SeriesScheduler({ events, clock, trouble: (message) => this.logger.warn(message) });
   }
 
   async onModuleInit(): Promise<void> {
@@ -104,13 +101,13 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     }
     this.logger.log(`consumes ${tubes.join(', ')}`);
     if (advise) this.hooksReminder ??= this.runtime.clock.after(HOOKS_WITHIN, () => this.remindOfHooks());
-    await this.scheduler.start();
+    await this.runtime.series.start();
   }
 
   async end(): Promise<void> {
     this.ended = true;
     this.hooksReminder?.cancel();
-    const ends = await Promise.allSettled([this.scheduler.stop(), this.runtime.stop()]);
+    const ends = await Promise.allSettled([this.runtime.series.stop(), this.runtime.stop()]);
     for (const end of ends) {
       if (end.status === 'fulfilled') continue;
       const { message, stack } = toError(end.reason);
@@ -134,7 +131,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
       const occurrences = await occurrencesOf(recurrence.plan, recurrence.tz);
       occurrences.after(this.runtime.clock.wall()); // throws now where the plan is wrong
       const series = new Series(token as string, { producer, occurrences, handler });
-      this.scheduler.add(series);
+      this.runtime.series.add(series);
       return (payload, job) => series.run(payload, job);
     } catch (error) {
       throw configError(`${name}: `, error);

@@ -9,6 +9,7 @@ import { ClusterControl } from '../operate/control.js';
 import { ClusterInspector } from '../operate/inspector.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
+import { SeriesScheduler } from '../recurring/series-scheduler.js';
 import type { Clock } from '../time/clock.js';
 import type { Backend } from './environment.js';
 import { LogReport } from './log-report.js';
@@ -24,6 +25,8 @@ export class DqRuntime {
   readonly deadLetters: ClusterDeadLetters;
   readonly inspector: ClusterInspector;
   readonly control: ClusterControl;
+  /** Those of the `@Recurring` methods. */
+  readonly series: SeriesScheduler;
   readonly events: EventHub;
   readonly health: ClusterHealth;
 
@@ -56,8 +59,15 @@ export class DqRuntime {
     const producing = { ...parts, settings: options, onSchedule: scheduleHook(hooks) };
     this.producer = new ClusterProducer(producing);
     this.deadLetters = new ClusterDeadLetters(producing);
-    this.inspector = new ClusterInspector(parts);
-    this.control = new ClusterControl({ ...producing, producer: this.producer });
+    this.series = new SeriesScheduler({
+      events,
+      clock,
+      trouble: (message) => void options.logger.warn(message),
+    });
+    const { producer, deadLetters, series } = this;
+    const { viewLedger } = backend;
+    this.inspector = new ClusterInspector({ ...producing, viewLedger, producer, deadLetters, series });
+    this.control = new ClusterControl({ ...producing, producer });
     const { stopped } = backend;
     this.consumer = new ClusterConsumer(options, { ...parts, report, around: handlerHook(hooks), stopped });
   }

@@ -1,24 +1,32 @@
-import type { Cluster } from '../cluster/cluster.js';
+import type { LedgerView } from '../ledger/ledger-view.js';
+import type { DqDeadLetters } from '../producer/dead-letters.js';
+import type { ProducerParts } from '../producer/producer-context.js';
+import type { DqProducer } from '../producer/producer.js';
+import type { SeriesScheduler } from '../recurring/series-scheduler.js';
+import { viewOfNode, type NodeView } from './node-view.js';
+import { viewOfSeries, type SeriesView } from './series-view.js';
 
-/** A beanstalkd of the cluster, as this process sees it. */
-export interface NodeView {
-  /** `host:port`, as in the option `beanstalks`. */
-  readonly endpoint: string;
-  /** Whether it stores jobs and lets this process reserve them. */
-  readonly up: boolean;
-  /** Why it cannot; absent if it can. */
-  readonly reason?: string;
-}
-
-/** Shows what waits and who runs it. It changes nothing, and nothing that it shows decides about a job. Inject it. */
+/**
+ * Shows what waits and who runs it. It changes nothing, and nothing that it shows decides about a job. Inject it. What a call
+ * cannot find out within a second is absent from its result.
+ */
 export abstract class DqInspector {
-  /** The nodes, in the order of the option `beanstalks`. Never rejects. */
+  /** Asks the nodes, and tells in the order of the option `beanstalks` how they are. Never rejects. */
   abstract nodes(): Promise<NodeView[]>;
+
+  /** Asks the ledger how it is. Never rejects. */
+  abstract ledger(): Promise<LedgerView>;
+
+  /** The `@Recurring` methods of this process, and when each runs next. `DQ_LEDGER_DOWN`, `DQ_CLOSED`. */
+  abstract series(): Promise<SeriesView[]>;
 }
 
 /** What the inspector of a cluster looks at. */
-export interface InspectorParts {
-  readonly cluster: Cluster;
+export interface InspectorParts extends Pick<ProducerParts, 'cluster' | 'ledger' | 'clock' | 'settings'> {
+  readonly viewLedger: () => Promise<LedgerView>;
+  readonly producer: DqProducer;
+  readonly deadLetters: DqDeadLetters;
+  readonly series: SeriesScheduler;
 }
 
 /** The inspector of one cluster. */
@@ -28,9 +36,17 @@ export class ClusterInspector extends DqInspector {
   }
 
   override nodes(): Promise<NodeView[]> {
-    const views = this.parts.cluster.nodes.map(({ endpoint, reason }): NodeView =>
-      reason === 'up' ? { endpoint, up: true } : { endpoint, up: false, reason },
-    );
-    return Promise.resolve(views);
+    const { cluster, clock } = this.parts;
+    return Promise.all(cluster.nodes.map((node) => viewOfNode(node, clock)));
+  }
+
+  override ledger(): Promise<LedgerView> {
+    return this.parts.viewLedger();
+  }
+
+  override series(): Promise<SeriesView[]> {
+    const { series, producer, clock } = this.parts;
+    const now = clock.wall();
+    return Promise.all(series.all().map((each) => viewOfSeries(each, producer, now)));
   }
 }

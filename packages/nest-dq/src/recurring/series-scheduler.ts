@@ -29,6 +29,11 @@ export class SeriesScheduler {
     this.series.set(series.tube, series);
   }
 
+  /** All series of this process, in the order in which they were added. */
+  all(): Series[] {
+    return [...this.series.values()];
+  }
+
   /** Resolves when it has looked at each. A failure is reported, and tried again. */
   async start(): Promise<void> {
     if (this.series.size === 0 || this.stopped) return;

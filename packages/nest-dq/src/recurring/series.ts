@@ -78,12 +78,22 @@ export class Series {
     await producer.at(this.tube, undefined, next, options);
   }
 
+  /** The plan as a text, the same in all processes. */
+  get plan(): string {
+    return this.parts.occurrences.plan;
+  }
+
+  /** The first occurrence after an instant, both in milliseconds since 1970; undefined: there is none any more. */
+  after(instant: number): number | undefined {
+    return this.parts.occurrences.after(instant);
+  }
+
   private get headers(): Record<string, string> {
-    return { [PLAN_HEADER]: this.parts.occurrences.plan };
+    return { [PLAN_HEADER]: this.plan };
   }
 
   private isPlanned(headers: Readonly<Record<string, string>>): boolean {
-    return headers[PLAN_HEADER] === this.parts.occurrences.plan;
+    return headers[PLAN_HEADER] === this.plan;
   }
 }
 

@@ -215,10 +215,12 @@ export class DqTestKit {
     }
     const ledger = new KitLedger(shared.ledger, this.tally);
     this.ledgers.add(ledger);
+    const { ledger: sharedLedger } = shared;
     const noLongerIdle = async () => void (ledger.isIdle = false);
     return {
       cluster: shared.reach(settings),
       ledger,
+      viewLedger: () => sharedLedger.view(),
       open: noLongerIdle,
       stopped: (stop) => this.stopped(stop, ledger),
       close: noLongerIdle,

@@ -11,6 +11,7 @@ import {
   type RequestOf,
   type Verb,
 } from '../ledger.js';
+import type { LedgerView } from '../ledger-view.js';
 import type { ClaimContext, Schedule } from '../requests.js';
 import type { Records } from '../rules/records.js';
 import { RULES } from '../rules/rules.js';
@@ -32,6 +33,7 @@ export class MemoryLedger implements Ledger {
   readonly ahead: number;
   readonly now: () => number;
   readonly records: RecordsByTube;
+  private readonly clock: Clock;
   private closed = false;
 
   constructor(
@@ -39,6 +41,7 @@ export class MemoryLedger implements Ledger {
     /** To be closed after the ledger. */
     readonly disk?: Disk,
   ) {
+    this.clock = clock;
     this.ahead = ahead ?? (disk ? AHEAD : 0);
     this.records = new RecordsByTube(settings, this.ahead, disk);
     const offset = clock.wall() - clock.now();
@@ -61,6 +64,18 @@ export class MemoryLedger implements Ledger {
   /** It is never away, unless its disk fails: then for good. */
   listen(listener?: LedgerListener): () => void {
     return this.disk?.onFailure((failure) => listener?.away(failure, this.now())) ?? (() => undefined);
+  }
+
+  async view(): Promise<LedgerView> {
+    const failure = this.disk?.failure;
+    return {
+      kind: this.disk ? 'disk' : 'memory',
+      up: !failure && !this.closed,
+      ...(failure ? { reason: failure.message } : this.closed && { reason: 'the ledger is closed' }),
+      clockAhead: this.clock.wall() - this.now(),
+      servers: [],
+      problems: [],
+    };
   }
 
   close(): Promise<void> {

@@ -77,6 +77,11 @@ export class RedisMaster {
     return this.state === 'away';
   }
 
+  /** Why it was away the last time, or is not heard yet. */
+  get lastProblem(): string {
+    return this.reason.message;
+  }
+
   /** How many listen to its changes. */
   get audience(): number {
     return this.listeners.size;

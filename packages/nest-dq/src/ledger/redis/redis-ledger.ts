@@ -1,12 +1,14 @@
 import type { Clock, Timer } from '../../time/clock.js';
 import { LeaseThread, type StartLeaseWorker } from '../lease-thread/lease-thread.js';
 import type { Ledger, LedgerListener, LedgerSettings } from '../ledger.js';
+import type { LedgerView } from '../ledger-view.js';
 import { isCluster, ledgerConnection, type LedgerConnection, type RedisSource } from './connection.js';
 import { Connector } from './connector.js';
 import { RedisHandover } from './redis-handover.js';
 import { RedisMaster } from './master.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
-import { ServerCheck } from './server-check.js';
+import { ServerCheck, serversOf } from './server-check.js';
+import { viewOf } from './server-view.js';
 import { threadSource } from '../lease-thread/thread-source.js';
 
 /** Milliseconds. A tube that nobody asked for within this time is forgotten until somebody asks for it again. */
@@ -111,6 +113,23 @@ export class RedisLedger implements Ledger {
     if (this.connection.status !== 'ready') return false;
     const answers = await Promise.all(Array.from(this.masters.values(), (master) => master.ping()));
     return answers.every(Boolean);
+  }
+
+  /** Asks all servers now how they are. Takes at most as long as a call, and never rejects. */
+  async view(): Promise<LedgerView> {
+    const { connection, options } = this;
+    const { clock } = options;
+    const looks = serversOf(connection).map((server) => viewOf(server, clock));
+    const [up, servers] = await Promise.all([this.ping(), Promise.all(looks)]);
+    const { time, lastProblem } = this.master(this.anyBase);
+    return {
+      kind: isCluster(connection) ? 'cluster' : 'redis',
+      up,
+      ...(!up && { reason: lastProblem }),
+      ...(time.known && { clockAhead: clock.wall() - time.now() }),
+      servers: servers.map(({ server }) => server),
+      problems: [...new Set(servers.flatMap(({ problems }) => problems))],
+    };
   }
 
   close(): Promise<void> {

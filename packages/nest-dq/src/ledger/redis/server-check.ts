@@ -20,9 +20,8 @@ export class ServerCheck {
     if (this.done) return;
     this.done = true;
     const { connection } = this;
-    const servers = isCluster(connection) ? connection.nodes('master') : [connection as Redis];
     const problems = new Set<string>();
-    for (const server of servers) {
+    for (const server of serversOf(connection)) {
       try {
         const info = await withinLimit(this.clock, CALL_LIMIT, server.info());
         for (const problem of unfitness(info)) problems.add(problem);
@@ -36,9 +35,19 @@ export class ServerCheck {
   }
 }
 
+/** Each master by itself. */
+export function serversOf(connection: LedgerConnection): Redis[] {
+  return isCluster(connection) ? connection.nodes('master') : [connection as Redis];
+}
+
+/** A line of INFO. */
+export function infoValue(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+}
+
 /** Says from the INFO of a server why it is unfit for the ledger, in one sentence for each reason. */
 export function unfitness(info: string): string[] {
-  const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+  const value = (name: string) => infoValue(info, name);
   const problems: string[] = [];
   const version = value('redis_version');
   if (version && isOlder(version)) {

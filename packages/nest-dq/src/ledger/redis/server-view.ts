@@ -1,0 +1,51 @@
+import type { Redis } from 'ioredis';
+import { toError } from '../../errors.js';
+import type { Clock } from '../../time/clock.js';
+import { withinLimit } from '../call-limit.js';
+import type { RedisView } from '../ledger-view.js';
+import { CALL_LIMIT, isRefusal } from './connection.js';
+import { infoValue, unchecked, unfitness } from './server-check.js';
+
+/** Asks one server now how it is, and why it is unfit. Takes at most as long as a call, and never rejects. */
+export async function viewOf(
+  server: Redis,
+  clock: Clock,
+): Promise<{ server: RedisView; problems: readonly string[] }> {
+  const address = addressOf(server);
+  const sent = clock.now();
+  try {
+    const info = await withinLimit(clock, CALL_LIMIT, server.info());
+    const roundTrip = clock.now() - sent;
+    return { server: { address, up: true, roundTrip, ...factsOf(info) }, problems: unfitness(info) };
+  } catch (thrown) {
+    const error = toError(thrown);
+    const { message: reason } = error;
+    if (!isRefusal(error)) return { server: { address, up: false, reason }, problems: [] };
+    const roundTrip = clock.now() - sent;
+    return { server: { address, up: true, reason, roundTrip }, problems: [unchecked(error)] };
+  }
+}
+
+/** What INFO tells. */
+export function factsOf(info: string): Omit<RedisView, 'address' | 'up'> {
+  const text = (name: string) => infoValue(info, name);
+  const version = text('redis_version');
+  const role = text('role');
+  const memory = Number(text('used_memory'));
+  const memoryLimit = Number(text('maxmemory'));
+  const policy = text('maxmemory_policy');
+  const appendOnly = text('aof_enabled');
+  return {
+    ...(version !== undefined && { version }),
+    ...(role !== undefined && { role }),
+    ...(memory > 0 && { memory }),
+    ...(memoryLimit > 0 && { memoryLimit }),
+    ...(policy !== undefined && { policy }),
+    ...(appendOnly !== undefined && { appendOnly: appendOnly === '1' }),
+  };
+}
+
+function addressOf({ options }: Redis): string {
+  const { path, host = 'localhost', port = 6379 } = options;
+  return path ?? (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from '@jest/globals';
+import { Test } from '@nestjs/testing';
+import { DqInspector, DqModule, DqProducer } from 'nest-dq';
+import { eventually } from 'test-servers';
+import { clusterSuite } from '../support/suite.js';
+import type { System } from '../support/system.js';
+
+const suite = clusterSuite();
+
+/** A process that reaches all nodes. */
+async function started(): Promise<System> {
+  const system = suite.start();
+  await eventually('all nodes are up', () => system.nodes.every(({ up }) => up));
+  return system;
+}
+
+describe('the inspector of a cluster', () => {
+  it('shows each node, and says which is killed', async () => {
+    const { inspector, nodes } = await started();
+    const endpoints = suite.servers.beanstalkds.map(({ endpoint }) => endpoint);
+    const all = await inspector.nodes();
+    expect(all.map(({ endpoint, up, instance }) => [endpoint, up, instance])).toEqual(
+      nodes.map(({ endpoint, instance }) => [endpoint, true, instance]),
+    );
+    expect(all[0]).toMatchObject({ version: expect.stringMatching(/^\d/), binlog: 'working' });
+    await suite.servers.beanstalkds[0]!.kill();
+    try {
+      await eventually('it is seen', () => !nodes[0]!.up);
+      const [first, ...others] = await inspector.nodes();
+      expect(first).toEqual({ endpoint: endpoints[0], up: false, reason: expect.any(String) });
+      expect(others.map(({ up }) => up)).toEqual([true, true]);
+    } finally {
+      await suite.servers.beanstalkds[0]!.restart();
+    }
+  }, 60_000);
+
+  it('does not wait for a node that is frozen', async () => {
+    const { inspector } = await started();
+    const [frozen] = suite.servers.beanstalkds;
+    frozen!.freeze();
+    try {
+      const [first, ...others] = await inspector.nodes();
+      expect(first).toEqual({ endpoint: frozen!.endpoint, up: false, reason: expect.any(String) });
+      expect(others.map(({ up }) => up)).toEqual([true, true]);
+    } finally {
+      frozen!.thaw();
+    }
+  }, 60_000);
+
+  it('shows the ledger, and why it is away', async () => {
+    const proxy = await suite.redisProxy();
+    const { inspector, nodes } = suite.start({ redis: `redis://${proxy.endpoint}` });
+    await eventually('all nodes are up', () => nodes.every(({ up }) => up));
+    const there = async () => (await inspector.ledger()).up;
+    await eventually('it is up', there);
+    expect(await inspector.ledger()).toEqual({
+      kind: 'redis',
+      up: true,
+      clockAhead: expect.any(Number),
+      servers: [
+        {
+          address: expect.stringContaining(':'),
+          up: true,
+          roundTrip: expect.any(Number),
+          version: expect.stringMatching(/^\d/),
+          role: 'master',
+          memory: expect.any(Number),
+          policy: 'noeviction',
+          appendOnly: true,
+        },
+      ],
+      problems: [],
+    });
+    proxy.cut();
+    await eventually('it is away', async () => !(await there()));
+    const { reason, servers } = await inspector.ledger();
+    expect(reason).toEqual(expect.any(String));
+    expect(servers).toEqual([{ address: expect.any(String), up: false, reason: expect.any(String) }]);
+  }, 60_000);
+});
+
+it('the inspector of an embedded node shows that node and its ledger', async () => {
+  const quiet = { log: () => undefined, warn: () => undefined, error: () => undefined };
+  const imports = [DqModule.forRoot({ embedded: 'memory', logger: quiet })];
+  const app = await Test.createTestingModule({ imports }).compile();
+  await app.init();
+  await app.get(DqProducer).delay('order.cancel', {}, '1h');
+  const inspector = app.get(DqInspector);
+  expect(await inspector.nodes()).toMatchObject([
+    { endpoint: 'embedded', up: true, binlog: 'none', copies: { delayed: 1 } },
+  ]);
+  expect(await inspector.ledger()).toMatchObject({ kind: 'memory', up: true, servers: [], problems: [] });
+  expect(await inspector.series()).toEqual([]);
+  await app.close();
+}, 60_000);
