@@ -16,7 +16,12 @@ import { VirtualClock } from 'nest-dq/src/test-kit/virtual-clock.js';
 import { systemClock } from 'nest-dq/src/time/clock.js';
 import { startRedis } from 'test-servers';
 
-export const SETTINGS: LedgerSettings = { lease: 15_000, doneTtl: 600_000, staleAfter: 7 * 86_400_000 };
+export const SETTINGS: LedgerSettings & Required<Pick<LedgerSettings, 'mostIndexed'>> = {
+  lease: 15_000,
+  doneTtl: 600_000,
+  staleAfter: 7 * 86_400_000,
+  mostIndexed: 1_000,
+};
 
 export type RecordFields = Partial<Pick<JobRecord, 'fence' | 'opened' | 'floor' | 'holdEnd'>>;
 
@@ -27,6 +32,8 @@ export interface LedgerHarness {
   tube(name: string): TubeLedger;
   /** The same tube, as a process with another lease sees it. */
   withLease(tube: string, lease: number): Promise<TubeLedger>;
+  /** The same tube, as a process sees it that adds to an index of so many jobs at most. */
+  withMostIndexed(tube: string, most: number): Promise<TubeLedger>;
   /** Resolves once this instant of ledger time is over. */
   until(tube: TubeLedger, instant: number): Promise<void>;
   /** Forgets all records at once. */
@@ -89,6 +96,7 @@ export async function diskHarness(): Promise<LedgerHarness> {
     },
     tube: (name) => compared(name, harness.tube(name)),
     withLease: async (name, lease) => compared(name, await harness.withLease(name, lease)),
+    withMostIndexed: async (name, most) => compared(name, await harness.withMostIndexed(name, most)),
     stop: () => rm(dir, { recursive: true }),
   };
 }
@@ -97,10 +105,26 @@ async function localHarness(
   clock: VirtualClock,
   openLedger: (settings: LedgerSettings) => Promise<MemoryLedger>,
 ): Promise<LedgerHarness> {
-  let settings: { -readonly [name in keyof LedgerSettings]: number };
+  let settings: { -readonly [name in keyof typeof SETTINGS]: number };
   let ledger: MemoryLedger;
   const names = new Set<string>();
   const record = (tube: string, id: string) => ledger.tube(tube).records.byId.get(id);
+  // One process has one lease: another one is had by a view that swaps the setting around each call.
+  const withSettings = (name: string, others: Partial<typeof SETTINGS>) =>
+    new Proxy<TubeLedger>(ledger.tube(name), {
+      get(target, name: keyof TubeLedger) {
+        const member: unknown = target[name];
+        if (typeof member !== 'function') return member;
+        return (...args: unknown[]): unknown => {
+          Object.assign(settings, others);
+          try {
+            return member.apply(target, args); // decides before it returns
+          } finally {
+            Object.assign(settings, SETTINGS);
+          }
+        };
+      },
+    });
   return {
     open: async () => {
       settings = { ...SETTINGS };
@@ -112,24 +136,8 @@ async function localHarness(
       names.add(name);
       return ledger.tube(name);
     },
-    withLease: async (name, lease) => {
-      const tube = ledger.tube(name);
-      // One process has one lease: another one is had by a view that swaps the setting around each call.
-      return new Proxy<TubeLedger>(tube, {
-        get(target, name: keyof TubeLedger) {
-          const member: unknown = target[name];
-          if (typeof member !== 'function') return member;
-          return (...args: unknown[]): unknown => {
-            settings.lease = lease;
-            try {
-              return member.apply(target, args); // decides before it returns
-            } finally {
-              settings.lease = SETTINGS.lease;
-            }
-          };
-        },
-      });
-    },
+    withLease: async (name, lease) => withSettings(name, { lease }),
+    withMostIndexed: async (name, mostIndexed) => withSettings(name, { mostIndexed }),
     until: (tube, instant) => clock.advance(Math.max(0, Math.ceil(instant - tube.now()))),
     wipe: async () => {
       for (const name of names) {
@@ -138,6 +146,7 @@ async function localHarness(
         for (const letter of records.letters.keys()) records.noteChange('letters', letter);
         records.byId.clear();
         records.letters.clear();
+        records.index.clear();
       }
     },
     forgottenIn: async (tube, id) => {
@@ -178,6 +187,11 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
     opened.push(ledger);
     return ledger;
   };
+  const withSettings = async (name: string, others: Partial<LedgerSettings>) => {
+    const tube = open({ ...SETTINGS, ...others }).tube(name);
+    await tube.readTime();
+    return tube;
+  };
   const key = (tube: string, id: string) => `{${tube}}:${id}`;
   return {
     open: async () => {
@@ -188,11 +202,8 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
       await Promise.all(opened.map((ledger) => ledger.close()));
     },
     tube: (name) => opened[0]!.tube(stored(name)),
-    withLease: async (name, lease) => {
-      const tube = open({ ...SETTINGS, lease }).tube(name);
-      await tube.readTime();
-      return tube;
-    },
+    withLease: (name, lease) => withSettings(name, { lease }),
+    withMostIndexed: (name, mostIndexed) => withSettings(name, { mostIndexed }),
     until: async (tube, instant) => {
       // What this process takes for ledger time may be off by a round trip.
       while (tube.now() < instant + 3) await new Promise((resolve) => setTimeout(resolve, 2));

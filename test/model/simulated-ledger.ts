@@ -203,7 +203,7 @@ export class LedgerLink implements Ledger {
 
   private send(args: readonly string[]): Promise<RawReply> {
     const { ledger, process } = this;
-    const question = this.questions.get(args[4] ?? '');
+    const question = this.questions.get(args.at(-1) ?? '');
     const actUntil = Number(args[0]);
     const connection = this.connections;
     return new Promise((resolve, reject) => {

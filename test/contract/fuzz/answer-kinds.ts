@@ -18,11 +18,19 @@ export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): s
     }
     case 'extend':
     case 'abort':
+    case 'index':
       return `${verb}: ${answer as string}`;
     case 'revoke':
       return `revoke: ${result as string}`;
     case 'find':
-      return `find: ${(state ?? 'none') as string}`;
+    case 'locate':
+      return `${verb}: ${(state ?? 'none') as string}`;
+    case 'waiting': {
+      const { ids, more } = answer as { ids: unknown[]; more: boolean };
+      return `${verb}: ${more ? 'more' : ids.length > 0 ? 'some' : 'none'}`;
+    }
+    case 'tally':
+      return `${verb}: ${(answer as { listed: number }).listed > 0 ? 'some' : 'none'}`;
     case 'letters':
     case 'surplus': {
       const { letters, more } = answer as { letters: unknown[]; more: boolean };
@@ -62,6 +70,10 @@ export const KINDS: readonly string[] = [
   ...kinds('find', 'none | waiting | running | done | revoked | dead'),
   ...['letters', 'surplus'].flatMap((verb) => kinds(verb, 'none | some | more')),
   ...['letter', 'discard'].flatMap((verb) => kinds(verb, 'nothing | a letter')),
+  ...kinds('index', 'full | listed | known'),
+  ...kinds('waiting', 'none | some'),
+  ...kinds('locate', 'none | waiting | running | done | revoked | dead'),
+  ...kinds('tally', 'none | some'),
   ...kinds('settle', 'nothing'),
   ...kinds('buried', 'nothing'),
 ];

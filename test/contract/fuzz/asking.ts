@@ -58,7 +58,14 @@ export class Asking {
       case 'extend':
         return { request: this.runOf(s) };
       case 'complete':
-        return { request: { ...this.runOf(s), owed, outcome: this.outcome(s) } };
+        return {
+          request: {
+            ...this.runOf(s),
+            owed,
+            ...(s.flag && { places: placesOf(s) }),
+            outcome: this.outcome(s),
+          },
+        };
       case 'open':
         return {
           request: {
@@ -86,6 +93,17 @@ export class Asking {
       }
       case 'find':
         return { request: id };
+      case 'index':
+        return { request: { id, due: s.odd ? now - SETTINGS.doneTtl : due, places: placesOf(s) } };
+      case 'waiting': {
+        const after = s.plain ? { due, id } : undefined;
+        const bounds = { ...(s.flag && { from: due }), ...(s.odd && { to: due }) };
+        return { request: { limit: 1 + s.run, ...bounds, ...(after && { after }) } };
+      }
+      case 'locate':
+        return { request: id };
+      case 'tally':
+        return { request: { times: [due, now] } };
       case 'settle':
         return { request: this.settled(s) };
       case 'letters':

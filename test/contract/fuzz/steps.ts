@@ -16,6 +16,8 @@ const mask = constantFrom(0b111, 0b111, 0b011, 0b001, 0b100, 0);
 const CALLS: readonly (readonly Verb[])[] = [
   'claim | complete | open | commit | extend | abort | revoke | settle | find',
   'letters | letter | buried | discard | surplus',
+  'index | waiting | locate | tally | index claim waiting | index revoke locate | index claim complete locate',
+  'index open commit locate | open commit waiting | open commit locate | index tally',
   'claim complete | claim complete find | claim find',
   'revoke find letter | claim revoke extend | claim revoke complete | claim extend',
   'open commit | open commit claim | open commit claim complete',
@@ -101,12 +103,17 @@ const PLAIN: Step = {
   flag: false,
   odd: false,
 };
-/** What is drawn too rarely: a move whose job begins to run, and one that comes late and after another. */
+/** What is drawn too rarely: a move whose job begins to run, and one that comes late and after another; a revival that is revoked. */
 export const RARE: readonly Step[][] = [
   [PLAIN, { ...PLAIN, verbs: ['open', 'claim', 'commit'], by: 'move', flag: true }],
   [
     PLAIN,
     { ...PLAIN, verbs: ['open', 'open', 'commit'], by: 'move' },
     { ...PLAIN, verbs: ['commit'], passed: YOUNG, generation: 1 },
+  ],
+  [
+    PLAIN,
+    { ...PLAIN, verbs: ['claim', 'complete'], outcome: 'dead' },
+    { ...PLAIN, verbs: ['open', 'revoke', 'commit'], by: 'revive' },
   ],
 ];

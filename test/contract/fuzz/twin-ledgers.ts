@@ -12,7 +12,7 @@ import type { JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
 import { Records } from 'nest-dq/src/ledger/rules/records.js';
 import { RULES } from 'nest-dq/src/ledger/rules/rules.js';
 
-export const SETTINGS = { lease: 15_000, doneTtl: 600_000, staleAfter: 7 * 86_400_000 };
+export const SETTINGS = { lease: 15_000, doneTtl: 600_000, staleAfter: 7 * 86_400_000, mostIndexed: 1 };
 const TUBE = '{t}:';
 const EXPIRIES = `${TUBE}:expiries`;
 
@@ -21,7 +21,7 @@ const EXPIRIES = `${TUBE}:expiries`;
  * that clock may jump. The scripts themselves are as they are.
  */
 const VIRTUAL_TIME = `
-local server, at = redis, tonumber(ARGV[6])
+local server, at = redis, tonumber(ARGV[7])
 local function forget(key)
   server.call('DEL', key)
   server.call('HDEL', '${EXPIRIES}', key)
@@ -29,6 +29,11 @@ end
 local redis = { pcall = server.pcall }
 function redis.call(name, key, value, ...)
   if name == 'TIME' then return { math.floor(at / 1000000), at % 1000000 } end
+  if name == 'EXISTS' then
+    local count = 0
+    for _, each in ipairs({ key, value, ... }) do count = count + (redis.call('GET', each) and 1 or 0) end
+    return count
+  end
   if name ~= 'GET' and name ~= 'SET' then
     if value == nil then return server.call(name, key) end
     return server.call(name, key, value, ...)
@@ -82,8 +87,9 @@ export class TwinLedgers {
     const master: Pick<RedisMaster, 'call'> & { readonly time: { now(): number } } = {
       time: { now: () => this.now },
       call: (script, keys, json) => {
-        const { lease, doneTtl, staleAfter } = SETTINGS;
-        const args = [this.now, lease, doneTtl, staleAfter, json, this.now * 1_000].map(String);
+        const { lease, doneTtl, staleAfter, mostIndexed } = SETTINGS;
+        const common = [this.now, lease, doneTtl, staleAfter, mostIndexed];
+        const args = [...common, json, this.now * 1_000].map(String);
         return scripts[script]!(keys.length, keys, args);
       },
     };
@@ -94,6 +100,7 @@ export class TwinLedgers {
   async wipe(): Promise<void> {
     this.records.byId.clear();
     this.records.letters.clear();
+    this.records.index.clear();
     await this.redis.flushall();
   }
 
@@ -116,14 +123,18 @@ export class TwinLedgers {
     return [rules, scripts];
   }
 
-  /** What is written of a job, and of all dead letters. */
+  /** What is written of a job, of all dead letters, and of the waiting jobs. */
   async written(id: string): Promise<[rules: object, scripts: object]> {
     const inspect = this.redis as unknown as Inspecting;
-    const [[fields, expiry], letters, index] = await Promise.all([
+    const [[fields, expiry], letters, dead, index, places] = await Promise.all([
       inspect.fuzzInspect(TUBE + id),
       this.redis.hgetall(`${TUBE}:letters`),
       this.redis.zrange(`${TUBE}:dead`, '0', '-1', 'WITHSCORES'),
+      this.redis.zrange(`${TUBE}:index`, '0', '-1', 'WITHSCORES'),
+      this.redis.hkeys(`${TUBE}:places`),
     ]);
+    const waiting = [...this.records.index].sort(byName);
+    const withPlaces = waiting.filter(([, { places }]) => places.length > 0).map(([name]) => name);
     const expiresAt = expiry === 'never' ? Infinity : Number(expiry);
     const record = this.records.byId.get(id);
     // After a run the expiry may stay as its lease has set it: Redis then remembers for up to a lease longer.
@@ -138,7 +149,9 @@ export class TwinLedgers {
           const { id: _id, born: _born, places, ...rest } = letter;
           return [name, rest, formatPlaces(places)];
         }),
-        index: inMemory.map(([name, { died }]) => [name, died]),
+        dead: inMemory.map(([name, { died }]) => [name, died]),
+        index: waiting.map(([name, { due }]) => [name, due]),
+        places: withPlaces,
       },
       {
         record:
@@ -146,12 +159,19 @@ export class TwinLedgers {
             ? [present(Object.fromEntries(pairs(fields))), expiresAt]
             : 'none',
         letters: inHash.sort(byName).map(([name, json]) => [name, JSON.parse(json), letters[`${name}:l`]]),
-        index: pairs(index)
-          .map(([name, died]) => [name, Number(died)] as const)
-          .sort(byName),
+        dead: scores(dead),
+        index: scores(index),
+        // The list of the servers goes with the last job.
+        places: places.filter((name) => name !== '#' || index.length === 0).sort(),
       },
     ];
   }
+}
+
+function scores(list: readonly string[]): (readonly [string, number])[] {
+  return pairs(list)
+    .map(([name, score]) => [name, Number(score)] as const)
+    .sort(byName);
 }
 
 function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

@@ -85,6 +85,18 @@ export function formatPlaces(places: readonly Place[]): string {
   return places.map(({ index, location }) => ` ${index}=${location}`).join('');
 }
 
+/** As the scripts of the index get them: the server, the index, and the copy's id for each place, as a number if it is safe. */
+export function serverPlaces(places: readonly Place[]): (string | number)[] {
+  const list: (string | number)[] = [];
+  for (const { index, location } of places) {
+    const colon = location.lastIndexOf(':');
+    const copyId = location.slice(colon + 1);
+    const number = Number(copyId);
+    list.push(location.slice(0, colon), index, Number.isSafeInteger(number) && number > 0 ? number : copyId);
+  }
+  return list;
+}
+
 export function parsePlaces(text: string): Place[] {
   return Array.from(text.matchAll(/ (\d+)=(\S+)/g), ([, index, location]) => ({
     index: Number(index),

@@ -1,6 +1,7 @@
 import type { StoredTube } from '../api/tube.js';
 import type { Handover } from './handover.js';
 import type * as Asked from './requests.js';
+import type { WaitingPage } from './waiting-jobs.js';
 
 /**
  * Everything that is decided about jobs: claimed, waiting for a retry, done, revoked, dead. Never the job itself.
@@ -43,6 +44,8 @@ export interface LedgerSettings {
   readonly doneTtl: number;
   /** A copy without a record that is overdue by more than this is stale. */
   readonly staleAfter: number;
+  /** Jobs that the index of a tube's waiting jobs may have, for the adding of more. 0: none are added. @default 0 */
+  readonly mostIndexed?: number;
 }
 
 /** Each verb of a tube's ledger: what it is asked about a job, and what it answers. */
@@ -58,6 +61,11 @@ export interface Verbs {
   revoke: [Asked.RevokeRequest, Asked.RevokeAnswer];
   find: [string, Asked.Schedule | undefined];
   settle: [Asked.SettledCopies, void];
+  // waiting jobs
+  index: [Asked.IndexRequest, Asked.IndexAnswer];
+  waiting: [WaitingPage, Asked.WaitingIds];
+  locate: [string, Asked.Schedule | undefined];
+  tally: [Asked.TallyRequest, Asked.Tally];
   // dead letters
   letters: [Asked.LetterPage, Asked.LetterList];
   letter: [Asked.LetterRef, Asked.Letter | undefined];

@@ -1,6 +1,7 @@
 // What the ledger is asked about a job, and what it answers: see the verbs in ledger.ts.
 import type { OnDuplicate, RevokeResult } from '../api/job.js';
 import type { Place } from '../copies/location.js';
+import type { WaitingCounts, WaitingPosition } from './waiting-jobs.js';
 
 // Runs
 
@@ -78,6 +79,8 @@ export type ExtendAnswer = 'ok' | 'refused' | 'abort';
 
 export interface CompleteRequest extends RunRef {
   readonly owed: OwedCopies;
+  /** Where the copies of a plain job are. The record of a job that goes on to wait remembers them. @default not known */
+  readonly places?: readonly Place[];
   readonly outcome:
     | { readonly kind: 'done' }
     /** Failed; waits until `due` (ledger time). */
@@ -131,7 +134,7 @@ export interface Schedule {
   readonly due: number;
   /** Runs begun that count. */
   readonly attempt: number;
-  /** Known of keyed jobs and of moved ones. Those of a plain job are in its header and its receipt. */
+  /** Known of keyed jobs, of moved ones, and of those that wait for a retry. Else they are in the header and the receipt. */
   readonly places: readonly Place[];
 }
 
@@ -220,6 +223,35 @@ export interface RevokeAnswer {
   readonly begun: boolean;
   /** The schedule that was revoked and has no run: its copies can be deleted. */
   readonly revoked?: Schedule;
+}
+
+// Waiting jobs: their index is only for those who look, and nothing is decided by it
+
+/** Puts a plain job, which was just stored and has no record, into the index. */
+export interface IndexRequest {
+  readonly id: string;
+  readonly due: number;
+  readonly places: readonly Place[];
+}
+
+/** `full`: the index has as many jobs as it may have. `known`: it has a record, or it may have ended and be forgotten. */
+export type IndexAnswer = 'full' | 'listed' | 'known';
+
+/** A page of the index, the first due first. */
+export interface WaitingIds {
+  readonly ids: readonly WaitingPosition[];
+  /** There are jobs behind the last one. */
+  readonly more: boolean;
+}
+
+export interface TallyRequest {
+  /** Ledger time, ms. */
+  readonly times: readonly number[];
+}
+
+export interface Tally extends WaitingCounts {
+  /** For each of the times, how many jobs of the index are due before it. */
+  readonly before: readonly number[];
 }
 
 // Dead letters

@@ -91,7 +91,17 @@ export class MemoryLedger implements Ledger {
 }
 
 /** A lease does not outlive its process, and a question changes nothing: these answers do not wait for the disk. */
-const AT_ONCE: ReadonlySet<Verb> = new Set<Verb>(['extend', 'find', 'letters', 'letter', 'surplus']);
+const AT_ONCE: ReadonlySet<Verb> = new Set<Verb>([
+  'extend',
+  'find',
+  'index',
+  'waiting',
+  'locate',
+  'tally',
+  'letters',
+  'letter',
+  'surplus',
+]);
 
 /** One tube's decisions in memory. The contract suite holds it to the same rules as the Lua scripts. */
 export class MemoryTubeLedger extends TubeLedger {

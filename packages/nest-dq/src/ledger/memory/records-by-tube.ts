@@ -7,7 +7,7 @@ import { Records, type Moment } from '../rules/records.js';
 /** Records looked at for each one asked for: more than one, so that the expired never pile up. */
 const SWEPT = 2;
 
-/** What the memory ledger keeps of all tubes. Of one without records and letters nothing stays. */
+/** What the memory ledger keeps of all tubes. Of one without any nothing stays. */
 export class RecordsByTube implements DiskPart {
   private readonly byName = new Map<string, Records>();
   private sweeping = this.byName.entries();
@@ -54,8 +54,8 @@ export class RecordsByTube implements DiskPart {
   /** The tube that was swept last. */
   private forgetEmpty(): void {
     if (!this.swept) return;
-    const [name, { byId, letters, unsaved }] = this.swept;
-    if (byId.size + letters.size + unsaved.records.size + unsaved.letters.size === 0)
+    const [name, { byId, letters, index, unsaved }] = this.swept;
+    if (byId.size + letters.size + index.size + unsaved.records.size + unsaved.letters.size === 0)
       this.byName.delete(name);
   }
 }

@@ -69,8 +69,8 @@ export class RedisMaster {
       () => this.probe(),
       () => this.away,
     );
-    const { lease, doneTtl, staleAfter } = settings;
-    this.common = [lease, doneTtl, staleAfter].map(String);
+    const { lease, doneTtl, staleAfter, mostIndexed = 0 } = settings;
+    this.common = [lease, doneTtl, staleAfter, mostIndexed].map(String);
   }
 
   get away(): boolean {

@@ -23,6 +23,8 @@ need('SET', key, '', 'XX')
 need('PEXPIRE', key, 0)
 need('ZADD', key, 'XX', 0, '')
 need('ZREM', key, '')
+need('ZSCORE', key, '')
+need('EXISTS', key)
 need('ZCOUNT', key, 0, 0)
 need('ZREVRANGE', key, 0, 0)
 need('HSET', key, '', '', '') -- a value is missing: what a user may do is looked at before that

@@ -102,7 +102,8 @@ export class RedisTubeLedger extends TubeLedger {
     try {
       return await this.call(verb, requests, context);
     } catch (error) {
-      if (!isMoving(error)) throw error;
+      // The producer keeps what it could not write, and no job waits for the index.
+      if (!isMoving(error) || verb === 'index') throw error;
       // While the tube's slot moves, each job has a call of its own. If `settle` fails, records only stay longer.
       if (context) this.settle(context.settled).catch(() => undefined);
       const alone = context && { ...context, settled: [] };
@@ -134,7 +135,7 @@ export class RedisTubeLedger extends TubeLedger {
   }
 }
 
-/** What the key ends with that a request is about. A page of letters is about no job: its key is that of their index. */
+/** What the key ends with that a request is about. A page is about no job: its key is that of the dead letters. */
 function idOf(request: RequestOf<Verb>): string {
   if (typeof request === 'string') return request;
   return 'id' in request ? request.id : ':dead';

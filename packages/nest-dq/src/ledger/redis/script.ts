@@ -2,7 +2,7 @@
  * What a tube has beside the records of its jobs: the keys `{<tube>}::<name>`. They come first in the KEYS of every script. In
  * Lua, the local with the name in upper case is the key, and HEAD is how many there are.
  */
-export const TUBE_KEYS = ['dead', 'letters'] as const;
+export const TUBE_KEYS = ['dead', 'letters', 'index', 'places'] as const;
 
 /** The reply of a script: 1 if it acted and 0 if the call came too late, the server's time in microseconds, the answers. */
 export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];
@@ -67,9 +67,9 @@ export function codes(names: readonly string[]): string {
 
 /**
  * Lua: like `replyEach`, for a function that returns one of `codes(answers)`. If it returns the second one, the usual one, for
- * all requests, the reply has no answers.
+ * all requests, the reply has no answers. `last` comes after the last request.
  */
-export function replyCodes<Request>(fields: Fields<Request>, name: string): string {
+export function replyCodes<Request>(fields: Fields<Request>, name: string, last = ''): string {
   return `
 local usual = true
 ${forEachRequest(
@@ -77,6 +77,7 @@ ${forEachRequest(
   `local answer = ${callOf(name, fields)}
   reply[#reply + 1], usual = answer, usual and answer == 1`,
 )}
+${last}
 return usual and { 1, us } or reply
 `;
 }

@@ -10,6 +10,7 @@ import { buried, discard, letter, letters, surplus } from './verbs/letters.js';
 import { open } from './verbs/open.js';
 import { revoke } from './verbs/revoke.js';
 import { settle } from './verbs/settle.js';
+import { index, locate, tally, waiting } from './verbs/waiting.js';
 
 /** Every verb, as Redis does it. The rules in memory are their reference: ../rules. */
 export const REDIS_VERBS: { readonly [V in Verb]: RedisVerb<RequestOf<V>, AnswerOf<V>> } = {
@@ -22,6 +23,10 @@ export const REDIS_VERBS: { readonly [V in Verb]: RedisVerb<RequestOf<V>, Answer
   revoke,
   find,
   settle,
+  index,
+  waiting,
+  locate,
+  tally,
   letters,
   letter,
   buried,

@@ -1,4 +1,5 @@
-import { expiry, newRecord, type JobRecord } from './job-record.js';
+import type { Place } from '../../copies/location.js';
+import { expiry, newRecord, NO_GENERATION, type JobRecord } from './job-record.js';
 import type { LedgerSettings } from '../ledger.js';
 import type { Letter, RunRef } from '../requests.js';
 
@@ -19,6 +20,8 @@ export class Records {
   readonly byId = new Map<string, JobRecord>();
   /** By `letterName`. */
   readonly letters = new Map<string, Letter>();
+  /** The jobs that wait, by id, for those who look. No disk has it. */
+  readonly index = new Map<string, { readonly due: number; readonly places: readonly Place[] }>();
   /** What a disk has not written yet; nothing where there is no disk. Names of letters are by `letterName`. */
   readonly unsaved = { records: new Set<string>(), letters: new Set<string>() };
   private sweeping = this.byId.entries();
@@ -40,6 +43,23 @@ export class Records {
     record.expiresAt = expiry(record, now, this.settings);
     this.byId.set(id, record);
     this.noteChange('records', id);
+  }
+
+  /** By a call that decides about the job. */
+  writeListed(id: string, record: JobRecord, time: Moment): void {
+    this.relist(id, record);
+    this.write(id, record, time);
+  }
+
+  /** Puts right what the index has of a job: it is there while it waits. The places are in the record. */
+  relist(id: string, { state, committed, due }: JobRecord): void {
+    if (state !== 'waiting') this.index.delete(id);
+    else if (committed !== NO_GENERATION && (this.index.has(id) || this.roomInIndex > 0))
+      this.index.set(id, { due, places: [] });
+  }
+
+  get roomInIndex(): number {
+    return (this.settings.mostIndexed ?? 0) - this.index.size;
   }
 
   keepLetter(letter: Letter): void {

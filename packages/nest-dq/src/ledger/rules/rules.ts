@@ -4,6 +4,7 @@ import { settle } from './owed-copies.js';
 import type { Moment, Records } from './records.js';
 import { claim, complete, extend } from './runs.js';
 import { abort, commit, find, open, revoke } from './schedules.js';
+import { index, locate, tally, waiting } from './waiting.js';
 
 /** What a verb does about one job. It decides by the records, the request and the time alone. */
 export type Rule<V extends Verb> = (
@@ -28,6 +29,10 @@ export const RULES: { readonly [V in Verb]: Rule<V> } = {
     const record = records.read(settled.id, time);
     if (record && settle(record, settled)) records.write(settled.id, record, time);
   },
+  index,
+  waiting,
+  locate,
+  tally,
   letters,
   letter,
   buried,

@@ -49,7 +49,10 @@ export function claim(
   if (record) {
     if (generation < committed || isAborted(record, generation)) return { kind: 'gone' };
     if (current) {
-      if (record.state === 'done' || record.state === 'revoked') return { kind: 'gone' };
+      if (record.state === 'done' || record.state === 'revoked') {
+        records.index.delete(id);
+        return { kind: 'gone' };
+      }
       if (record.state === 'dead') return { kind: 'dead', fresh: false };
     }
     // A run goes on under a revoke that came after it began.
@@ -67,7 +70,7 @@ export function claim(
     const left = leased - now;
     if (running && current && record.token === token && (left > 0 || !record.noFurtherStart)) {
       record.leaseEnd = now + lease;
-      records.write(id, record, time);
+      records.writeListed(id, record, time);
       return { kind: 'run', fence: record.fence, attempt: record.attempt, due: record.due };
     }
     const spared = left <= 0 && leased > 0 && leased >= sparedFrom;
@@ -78,7 +81,7 @@ export function claim(
     }
     if (running && current && record.noFurtherStart) {
       endRun(record, 'revoked');
-      records.write(id, record, time);
+      records.writeListed(id, record, time);
       return { kind: 'gone' };
     }
     // By now no run has a lease. What a lapsed run left may be all that Redis kept of an Again, and a letter of a revival.
@@ -87,7 +90,7 @@ export function claim(
     if (moved && !(rests && record.born === born)) {
       // Whoever moved the job was lost before the commit. Its old generation is over, or it is another job by now.
       addAborted(record, generation); // for a commit may still come, when the copies are gone
-      records.write(id, record, time);
+      records.writeListed(id, record, time);
       return { kind: 'gone' };
     }
   }
@@ -117,7 +120,7 @@ export function claim(
   next.fence = newFence(next, time);
   next.leaseEnd = now + lease;
   next.token = token;
-  records.write(id, next, time);
+  records.writeListed(id, next, time);
   return { kind: 'run', fence: next.fence, attempt: next.attempt, due };
 }
 
@@ -131,7 +134,7 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
     if (later) return 'refused';
     // A repeat, whoever runs it by now.
     confirm(record, opened);
-    records.write(id, record, time);
+    records.writeListed(id, record, time);
     return 'ok';
   }
   if (!record || record.fence !== request.fence) return refuse(records, request, time, record);
@@ -140,7 +143,7 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
     record.holdEnd = 0;
     record.abortAsked = false;
     if (opened) giveUp(record, opened);
-    records.write(id, record, time);
+    records.writeListed(id, record, time);
     return 'over';
   }
   if (record.state !== 'running') {
@@ -164,11 +167,12 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
     surfaces = record.due = outcome.kind === 'back' ? time.now : Math.ceil(outcome.due);
     if (outcome.kind === 'back') record.attempt = Math.max(0, record.attempt - 1);
     if (later) record.attempt = 0;
+    if (request.places && record.places.length === 0) record.places = request.places;
   }
   if (ends || isOver) record.places = [];
   if (outcome.kind !== 'again' || isOver) owe(record, surfaces, owed);
   if (opened && (isOver || later)) giveUp(record, opened);
-  records.write(id, record, time);
+  records.writeListed(id, record, time);
   return isOver ? 'over' : 'ok';
 }
 
@@ -181,7 +185,7 @@ function refuse(
 ): CompleteAnswer {
   if (outcome.kind === 'again' || outcome.kind === 'later') {
     giveUp(record, outcome);
-    records.write(id, record, time);
+    records.writeListed(id, record, time);
   }
   return 'refused';
 }
@@ -206,7 +210,7 @@ function bury(records: Records, id: string, record: JobRecord, why: Death['why']
   record.fence = newFence(record, time);
   addLetter(records, id, record, { why }, record.places, time);
   record.places = [];
-  records.write(id, record, time);
+  records.writeListed(id, record, time);
 }
 
 function addLetter(

@@ -65,7 +65,7 @@ export function commit(records: Records, request: CommitRequest, time: Moment): 
   if (record.committed === generation) {
     // A repeat, or a claim has adopted it.
     confirm(record, request);
-    records.write(id, record, time);
+    records.writeListed(id, record, time);
     return { kind: 'committed', already: true };
   }
   const present = scheduleOf(record, now);
@@ -74,7 +74,7 @@ export function commit(records: Records, request: CommitRequest, time: Moment): 
   if (why) {
     const counted = why === 'changed' && mayHaveCounted(record, generation, now);
     giveUp(record, request);
-    records.write(id, record, time);
+    records.writeListed(id, record, time);
     return { kind: 'refused', why: counted ? 'overtaken' : why, present };
   }
   const replaced = isLive(record) ? present : undefined;
@@ -84,7 +84,7 @@ export function commit(records: Records, request: CommitRequest, time: Moment): 
   if (opening.by === 'revive') records.dropLetter(id, record.born);
   take(record, born, request);
   record.abortAsked = abortAsked && record.holdEnd > now;
-  records.write(id, record, time);
+  records.writeListed(id, record, time);
   return { kind: 'committed', replaced };
 }
 
@@ -120,7 +120,7 @@ export function revoke(records: Records, request: RevokeRequest, time: Moment): 
   record.floor = byKey ? Math.max(committed, opened, floor, now) : Math.max(floor, committed);
   keepAbortedAbove(record, record.floor);
   if (state === 'done' || state === 'dead') {
-    records.write(id, record, time);
+    records.writeListed(id, record, time);
     return { result: isPending ? 'revoked' : state, begun };
   }
   // An end is remembered for `doneTtl` at least, so without a record this job was never claimed, unless it was due
@@ -137,7 +137,7 @@ export function revoke(records: Records, request: RevokeRequest, time: Moment): 
   record.abortAsked = (running || held) && (wasAsked || request.abort);
   if (committed === born) owe(record, due, owed);
   record.places = running ? record.places : [];
-  records.write(id, record, time);
+  records.writeListed(id, record, time);
   if (running || held) return { result: 'running', begun, revoked };
   return { result: record.unknownEnd ? 'unknown' : 'revoked', begun, revoked };
 }

@@ -40,7 +40,7 @@ import { OWED_COPIES } from './owed-copies.js';
  *    record.
  * A record may stay longer. So the end of a run does not change the expiry if that of the lease is late enough.
  *
- * A tube also has its dead letters, each with the name `<id>:<born>`:
+ * A tube also has an index of its waiting jobs, see waiting.ts, and its dead letters, each with the name `<id>:<born>`:
  *  - `{<tube>}::dead`, a sorted set: their names by time of death
  *  - `{<tube>}::letters`, a hash: under the name a JSON text, under `<name>:l` the places
  *
@@ -51,7 +51,7 @@ import { OWED_COPIES } from './owed-copies.js';
  * have 13 digits.
  *
  * Scripts use no keys but KEYS: first those of the tube (TUBE_KEYS in ../script.ts), then the records. ARGV: the latest time at which
- * the call may act, the three settings, and one JSON list, `args`, with all values of the requests: see `replyEach` in
+ * the call may act, the four settings, and one JSON list, `args`, with all values of the requests: see `replyEach` in
  * ../script.ts. One argument costs a third of what many cost. Every reply is a flat list of integers and texts: 1 if the script
  * acted and 0 if the call came too late, then the server's time in microseconds, then the answers.
  */
@@ -63,7 +63,8 @@ local now = math.floor(us / 1000)
 if now > tonumber(ARGV[1]) then return { 0, us } end
 local LEASE, DONE_TTL, STALE_AFTER = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local KEPT_AFTER = STALE_AFTER + 60000
-local args = cjson.decode(ARGV[5])
+local MOST_INDEXED = tonumber(ARGV[5])
+local args = cjson.decode(ARGV[6])
 local HEAD = ${TUBE_KEYS.length}
 local ${TUBE_KEYS.join(', ').toUpperCase()} = ${TUBE_KEYS.map((_, i) => `KEYS[${i + 1}]`).join(', ')}
 
@@ -188,8 +189,12 @@ local function newFence(record)
 end
 
 -- The key of a record begins with DEAD without its ':dead', and ends with the id.
+local function idOf(key)
+  return string.sub(key, #DEAD - 4)
+end
+
 local function letterName(key, born)
-  return string.sub(key, #DEAD - 4) .. ':' .. born
+  return idOf(key) .. ':' .. born
 end
 
 -- While the slot of a tube moves, a call is about one job and names the key of its record only: see redis-tube-ledger.ts.

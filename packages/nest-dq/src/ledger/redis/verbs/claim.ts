@@ -1,6 +1,7 @@
 import { AHEAD, YOUNG } from '../../ledger.js';
 import type { ClaimAnswer, ClaimRequest } from '../../requests.js';
 import { RECORD } from '../parts/record.js';
+import { RELISTING } from '../parts/waiting.js';
 import { codes, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 import { settleFrom } from './settle.js';
 
@@ -16,7 +17,7 @@ const FIELDS: Fields<ClaimRequest> = {
 const KINDS = ['gone', 'run', 'wait', 'busy', 'dead', 'stale', 'first'] as const;
 
 /** Decides who runs jobs now. */
-const SCRIPT = `${RECORD}
+const SCRIPT = `${RECORD}${RELISTING}
 ${codes(KINDS)}
 local AHEAD, YOUNG = ${AHEAD}, ${YOUNG}
 -- Milliseconds. Who waits for a replaced run or a spared lease asks again after this time, because nobody tells when it ends.
@@ -42,7 +43,10 @@ local sparedFrom = args[2]
 
 local function claim(key, ${namesOf(FIELDS)})
   local plain = generation == 0 and born == 0
-  if plain and due <= now + AHEAD and due + STALE_AFTER >= now and claimFirst(key, due, token) then return FIRST end
+  if plain and due <= now + AHEAD and due + STALE_AFTER >= now and claimFirst(key, due, token) then
+    unlist(key)
+    return FIRST
+  end
   local record = readRecord(key)
   local committed = record and record.committed or -1
   local current = record and generation == committed
@@ -51,7 +55,10 @@ local function claim(key, ${namesOf(FIELDS)})
     local state = record.state
     if generation < committed or isAborted(record, generation) then return GONE end
     if current then
-      if state == 'd' or state == 'v' or state == 'u' then return GONE end
+      if state == 'd' or state == 'v' or state == 'u' then
+        unlist(key)
+        return GONE
+      end
       if state == 'x' then return DEAD, 0 end
     end
     -- A run that began before the revoke goes on.
@@ -126,6 +133,7 @@ local function claim(key, ${namesOf(FIELDS)})
   return RUN, fence, attempt, runDue
 end
 ${replyEach(FIELDS, 'claim')}
+writeIndex()
 ${settleFrom('HEAD + args[1] + 1')}
 return reply
 `;

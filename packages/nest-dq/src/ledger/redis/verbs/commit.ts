@@ -1,6 +1,7 @@
 import type { CommitAnswer, CommitRequest, Refusal } from '../../requests.js';
 import { ANNOUNCED, openingOf, PLACES } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
+import { RELISTING } from '../parts/waiting.js';
 import { namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<CommitRequest> = {
@@ -15,7 +16,7 @@ const FIELDS: Fields<CommitRequest> = {
  * text and the replaced schedule; or 'already' and no schedule. If all are empty texts without a
  * schedule, as in nearly all calls, the reply has no answers.
  */
-const SCRIPT = `${SCHEDULES}
+const SCRIPT = `${SCHEDULES}${RELISTING}
 local function commit(key, ${namesOf(FIELDS)})
   local record = readRecord(key) or emptyRecord()
   if record.committed == generation then
@@ -44,6 +45,7 @@ local function commit(key, ${namesOf(FIELDS)})
 end
 ${replyEach(FIELDS, 'commit')}
 writeAll()
+writeIndex()
 for i = 3, #reply do
   if reply[i] ~= '' then return reply end
 end

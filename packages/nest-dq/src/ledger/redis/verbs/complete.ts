@@ -2,11 +2,13 @@ import { formatPlaces } from '../../../copies/location.js';
 import type { CompleteAnswer, CompleteRequest } from '../../requests.js';
 import { ANNOUNCED, OWED, PLACES, RUN, tableOf } from '../parts/fields.js';
 import { GENERATIONS } from '../parts/generations.js';
+import { RELISTING } from '../parts/waiting.js';
 import { codes, namesOf, readCodes, replyCodes, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<CompleteRequest> = {
   ...RUN,
   ...OWED,
+  where: ({ places }) => places !== undefined && formatPlaces(places),
   /** The kind alone, or a table with the kind and its fields. */
   outcome: ({ outcome }) => {
     const { kind } = outcome;
@@ -31,7 +33,7 @@ const FIELDS: Fields<CompleteRequest> = {
 const ANSWERS: readonly CompleteAnswer[] = ['refused', 'ok', 'over'];
 
 /** Takes the outcomes of runs. */
-const SCRIPT = `${GENERATIONS}
+const SCRIPT = `${GENERATIONS}${RELISTING}
 ${codes(ANSWERS)}
 local NOTHING_MORE = {}
 
@@ -97,6 +99,7 @@ local function complete(key, ${namesOf(FIELDS)})
     record.due = surfaces
     if kind == 'back' then record.attempt = max(0, record.attempt - 1) end
     if later then record.attempt = 0 end
+    if where and record.places == '' then record.places = where end
   end
   owe(record, surfaces, mask, unknown)
   if next then
@@ -107,7 +110,7 @@ local function complete(key, ${namesOf(FIELDS)})
   writeRecord(key, record, leaseUntil)
   return record.state == 'v' and OVER or OK
 end
-${replyCodes(FIELDS, 'complete')}
+${replyCodes(FIELDS, 'complete', 'writeIndex()')}
 `;
 
 export const complete: RedisVerb<CompleteRequest, CompleteAnswer> = {

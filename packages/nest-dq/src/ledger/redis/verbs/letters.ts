@@ -10,6 +10,7 @@ import type {
 } from '../../requests.js';
 import { letterName } from '../../rules/records.js';
 import { GENERATIONS } from '../parts/generations.js';
+import { RANKS } from '../parts/ranks.js';
 import { RECORD } from '../parts/record.js';
 import { namesOf, replyEach, type Fields, type RedisVerb, type ScriptReply } from '../script.js';
 
@@ -60,16 +61,7 @@ const PAGE: Fields<LetterPage> = {
 /** A page of dead letters, newest first. */
 export const letters: RedisVerb<LetterPage, LetterList> = {
   fields: PAGE,
-  script: `${RECORD}${READ}
--- Compares bytes, as the order of the index does. The operator < would depend on the server's locale.
-local function isLess(a, b)
-  for i = 1, math.min(#a, #b) do
-    local x, y = string.byte(a, i), string.byte(b, i)
-    if x ~= y then return x < y end
-  end
-  return #a < #b
-end
-
+  script: `${RECORD}${READ}${RANKS}
 -- How many letters come before the page. Many jobs may have died in the same millisecond. Their letters are in descending order
 -- of their names, so a binary search finds the place.
 local function ranksBefore(died, name)

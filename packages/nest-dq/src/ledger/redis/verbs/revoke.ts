@@ -1,6 +1,7 @@
 import type { RevokeAnswer, RevokeRequest } from '../../requests.js';
 import { OWED } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
+import { RELISTING } from '../parts/waiting.js';
 import { codes, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<RevokeRequest> = {
@@ -13,7 +14,7 @@ const FIELDS: Fields<RevokeRequest> = {
 const RESULTS = ['unknown', 'revoked', 'running', 'done', 'dead'] as const;
 
 /** Forbids further runs. Replies for each: the result; 1 if a run was begun, else 0; the revoked schedule, if it has no run. */
-const SCRIPT = `${SCHEDULES}
+const SCRIPT = `${SCHEDULES}${RELISTING}
 ${codes(RESULTS)}
 
 local function revoke(key, ${namesOf(FIELDS)})
@@ -58,6 +59,7 @@ local function revoke(key, ${namesOf(FIELDS)})
 end
 ${replyEach(FIELDS, 'revoke')}
 writeAll()
+writeIndex()
 return reply
 `;
 

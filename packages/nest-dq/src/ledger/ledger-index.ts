@@ -1,0 +1,54 @@
+import type { StoredTube } from '../api/tube.js';
+import type { Ledger } from './ledger.js';
+import type { Schedule, Tally } from './requests.js';
+import type { WaitingCounts, WaitingJob, WaitingJobs, WaitingList, WaitingPage } from './waiting-jobs.js';
+
+/**
+ * The jobs that wait, as the ledger's index tells of them. Producers write it behind their adds, and it has a bound, so
+ * some jobs may be missing.
+ */
+export class LedgerIndex implements WaitingJobs {
+  readonly complete = false;
+
+  constructor(private readonly ledger: Pick<Ledger, 'tube'>) {}
+
+  async page(tube: StoredTube, page: WaitingPage): Promise<WaitingList> {
+    const ledger = this.ledger.tube(tube);
+    const [list] = await ledger.ask('waiting', [page]);
+    const { ids, more } = list!;
+    // A record says more than the index. Jobs that are over leave the index here.
+    const schedules = await ledger.ask(
+      'locate',
+      ids.map(({ id }) => id),
+    );
+    const jobs = schedules.flatMap((schedule, i) => waitingJob(ids[i]!.id, schedule) ?? []);
+    const next = more ? ids.at(-1) : undefined;
+    return next ? { jobs, next } : { jobs };
+  }
+
+  async counts(tube: StoredTube): Promise<WaitingCounts> {
+    const { before: _before, ...counts } = await this.tally(tube, []);
+    return counts;
+  }
+
+  async dueBefore(tube: StoredTube, times: readonly number[]): Promise<readonly number[]> {
+    const { before } = await this.tally(tube, times);
+    return before;
+  }
+
+  async find(tube: StoredTube, id: string): Promise<WaitingJob | undefined> {
+    const [schedule] = await this.ledger.tube(tube).ask('locate', [id]);
+    return waitingJob(id, schedule);
+  }
+
+  private async tally(tube: StoredTube, times: readonly number[]): Promise<Tally> {
+    const [tally] = await this.ledger.tube(tube).ask('tally', [{ times }]);
+    return tally!;
+  }
+}
+
+function waitingJob(id: string, schedule: Schedule | undefined): WaitingJob | undefined {
+  if (schedule?.state !== 'waiting') return undefined;
+  const { due, born, generation, attempt, places } = schedule;
+  return { id, due, born, generation, attempt, places };
+}

@@ -1,0 +1,11 @@
+/** For scripts that look for a place in a sorted set whose members of one score are many. */
+export const RANKS: string = `
+-- Compares bytes, as the order of a sorted set does. The operator < would depend on the server's locale.
+local function isLess(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+`;

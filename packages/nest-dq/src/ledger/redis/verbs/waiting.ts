@@ -1,0 +1,151 @@
+import { serverPlaces } from '../../../copies/location.js';
+import type { IndexAnswer, IndexRequest, Schedule, Tally, TallyRequest, WaitingIds } from '../../requests.js';
+import type { WaitingPage, WaitingPosition } from '../../waiting-jobs.js';
+import { RANKS } from '../parts/ranks.js';
+import { RECORD } from '../parts/record.js';
+import { readSchedule, SCHEDULES } from '../parts/schedules.js';
+import { PLACES_OF_SERVERS, WAITING } from '../parts/waiting.js';
+import { codes, namesOf, readCodes, replyCodes, replyEach, type Fields, type RedisVerb } from '../script.js';
+
+const NEEDS_INDEX = `
+if not isIndexAtHand() then error({ err = 'TRYAGAIN the index is not at hand while its slot moves' }) end
+`;
+
+const STORED: Fields<IndexRequest> = {
+  due: ({ due }) => Math.ceil(due),
+  places: ({ places }) => serverPlaces(places),
+};
+
+const ANSWERS: readonly IndexAnswer[] = ['full', 'listed', 'known'];
+
+/** Puts plain jobs that were just stored into the index, unless the ledger knows more of them by now. */
+export const index: RedisVerb<IndexRequest, IndexAnswer> = {
+  fields: STORED,
+  script: `${RECORD}${WAITING}${NEEDS_INDEX}${PLACES_OF_SERVERS}
+${codes(ANSWERS)}
+local room = MOST_INDEXED - sizeOfIndex()
+local allNew = call('EXISTS', unpack(KEYS, HEAD + 1)) == 0
+local times, where = { INDEX }, { PLACES }
+
+local function index(key, ${namesOf(STORED)})
+  -- The record of an ended job stays for DONE_TTL at least.
+  if due + DONE_TTL <= now or not allNew and call('EXISTS', key) == 1 then return KNOWN end
+  if room <= 0 then return FULL end
+  room = room - 1
+  local id = idOf(key)
+  times[#times + 1], times[#times + 2] = due, id
+  if places[1] then where[#where + 1], where[#where + 2] = id, packPlaces(places) end
+  return LISTED
+end
+${replyCodes(
+  STORED,
+  'index',
+  `
+if isNew then where[#where + 1], where[#where + 2] = '#', cmsgpack.pack(servers) end
+if times[2] then call('ZADD', unpack(times)) end
+if where[2] then call('HSET', unpack(where)) end
+`,
+)}
+`,
+  ...readCodes(ANSWERS),
+};
+
+const PAGE: Fields<WaitingPage> = {
+  // As texts, as `..` keeps only 14 digits.
+  from: ({ from }) => from !== undefined && String(from),
+  to: ({ to }) => to !== undefined && String(to),
+  due: ({ after }) => after !== undefined && String(after.due),
+  id: ({ after }) => after !== undefined && after.id,
+  limit: ({ limit }) => limit,
+};
+
+/** A page of the index, the first due first. Replies 1 if more follow, and two values for each job. */
+export const waiting: RedisVerb<WaitingPage, WaitingIds> = {
+  fields: PAGE,
+  script: `${RECORD}${WAITING}${NEEDS_INDEX}${RANKS}
+local all = sizeOfIndex()
+
+local function countBefore(due)
+  return call('ZCOUNT', INDEX, '-inf', '(' .. due)
+end
+
+-- How many jobs come before the page. Many may be due in the same millisecond, in the order of their ids.
+local function ranksBefore(due, id)
+  local low, high = countBefore(due), call('ZCOUNT', INDEX, '-inf', due)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local rank = all - 1 - middle
+    if isLess(id, call('ZREVRANGE', INDEX, rank, rank)[1]) then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+local function waiting(key, ${namesOf(PAGE)})
+  local first = max(from and countBefore(from) or 0, due and ranksBefore(due, id) or 0)
+  local last = to and countBefore(to) or all
+  local count = max(0, math.min(limit, last - first))
+  push(last - first > count and 1 or 0)
+  if count == 0 then return end
+  local found = call('ZREVRANGE', INDEX, all - first - count, all - first - 1, 'WITHSCORES')
+  for n = #found, 2, -2 do push(found[n - 1], tonumber(found[n])) end
+end
+${replyEach(PAGE, 'waiting')}
+return reply
+`,
+  read(from) {
+    const more = from.number() === 1;
+    const ids: WaitingPosition[] = [];
+    while (!from.ended) ids.push({ id: from.text(), due: from.number() });
+    return { ids, more };
+  },
+};
+
+/**
+ * Tells what jobs are: as their records say, or, for a job without a record, the index. It puts right what the index has of
+ * a job: also that of a job that ended while the slot of its tube moved, once any copy that comes back would be stale.
+ */
+export const locate: RedisVerb<string, Schedule | undefined> = {
+  fields: {},
+  script: `${SCHEDULES}${WAITING}${PLACES_OF_SERVERS}
+local function listed(key)
+  if not isIndexAtHand() then return nil end
+  local due = tonumber(call('ZSCORE', INDEX, idOf(key)) or nil)
+  if not due then return nil end
+  if due + KEPT_AFTER < now then return unlist(key) end
+  return { state = 'w', born = 0, committed = 0, due = due, attempt = 0, places = placesOf(idOf(key)) }
+end
+
+local function locate(key)
+  local record = readRecord(key)
+  if not record then return valuesOf(listed(key)) end
+  relist(key, record)
+  return valuesOf(scheduleOf(record))
+end
+${replyEach({}, 'locate')}
+writeIndex()
+return reply
+`,
+  read: readSchedule,
+};
+
+const TIMES: Fields<TallyRequest> = { times: ({ times }) => times.map(String) };
+
+/** Counts the jobs of the index. Replies how many there are, how many are due, when the first is due, and each count. */
+export const tally: RedisVerb<TallyRequest, Tally> = {
+  fields: TIMES,
+  script: `${RECORD}${WAITING}${NEEDS_INDEX}
+local function tally(key, times)
+  local all = sizeOfIndex()
+  local first = all > 0 and tonumber(call('ZREVRANGE', INDEX, all - 1, all - 1, 'WITHSCORES')[2]) or 0
+  push(all, call('ZCOUNT', INDEX, '-inf', now), first)
+  for i = 1, #times do push(call('ZCOUNT', INDEX, '-inf', '(' .. times[i])) end
+end
+${replyEach(TIMES, 'tally')}
+return reply
+`,
+  read(from, { times }) {
+    const [listed, overdue, first] = [from.number(), from.number(), from.number()];
+    const before = times.map(() => from.number());
+    return { listed, overdue, ...(listed > 0 ? { firstDue: first } : {}), before };
+  },
+};
