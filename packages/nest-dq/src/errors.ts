@@ -40,6 +40,18 @@ export interface PayloadIssue {
   readonly path: readonly PropertyKey[];
 }
 
+/** How far an act on many has come. */
+export interface ActProgress {
+  /** Changed; in a dry run: what would be. */
+  readonly done: number;
+  /** They stay as they were, because of an error of their own, such as `DQ_NO_COPY`. */
+  readonly failed: number;
+  /** Others changed them in between, so they were left alone. */
+  readonly skipped: number;
+  /** Give it to the same act to go on from here. Undefined: the act is through, or has not begun. */
+  readonly cursor?: string;
+}
+
 /** What a `DqError` says beside its code and message; the fields are the error's own. */
 export interface DqErrorDetails {
   /** What was underneath, such as the error of a node. @default none */
@@ -50,6 +62,8 @@ export interface DqErrorDetails {
   nodes?: Readonly<Record<string, string>>;
   /** What the tube's schema finds wrong. @default none */
   issues?: readonly PayloadIssue[];
+  /** How far an act on many came before this error ended it. @default none */
+  progress?: ActProgress;
 }
 
 /** The one error class of this library. Match on `code`; the message is for people. */
@@ -62,6 +76,8 @@ export class DqError extends Error {
   declare readonly nodes?: Readonly<Record<string, string>>;
   /** What the tube's schema finds wrong, where it was asked. */
   declare readonly issues?: readonly PayloadIssue[];
+  /** How far an act on many came before this error ended it. */
+  declare readonly progress?: ActProgress;
 
   constructor(code: DqErrorCode, message: string, details: DqErrorDetails = {}) {
     super(`${code}: ${message}`, details.cause === undefined ? undefined : { cause: details.cause });
@@ -70,6 +86,7 @@ export class DqError extends Error {
     this.indeterminate = details.indeterminate ?? false;
     if (details.nodes) this.nodes = details.nodes;
     if (details.issues) this.issues = details.issues;
+    if (details.progress) this.progress = details.progress;
   }
 }
 

@@ -54,6 +54,8 @@ export type { LedgerView, RedisView } from './ledger/ledger-view.js';
 export type { SeriesView } from './operate/series-view.js';
 export { DqControl } from './operate/control.js';
 export type { ActOptions } from './operate/act.js';
+export type { BulkLimit, BulkOptions, BulkProgress } from './operate/bulk.js';
+export type { LetterFilter } from './operate/letter-filter.js';
 export type { DeadLetter } from './api/dead-letter.js';
 export type { DiscardResult, ReviveResult } from './api/job.js';
 export {
@@ -66,4 +68,10 @@ export {
 export { OnDq } from './nest/on-dq.js';
 export { DqHealth, type DqHealthState } from './health/health.js';
 export type { DqClusterView, DqHooks, DqLoad, ScheduledTo } from './events/hooks.js';
-export { DqError, type DqErrorCode, type DqErrorDetails, type PayloadIssue } from './errors.js';
+export {
+  DqError,
+  type ActProgress,
+  type DqErrorCode,
+  type DqErrorDetails,
+  type PayloadIssue,
+} from './errors.js';

@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { embedded } from '../../spec-support/producing.js';
+import { withDeadJobs } from '../../spec-support/dead-jobs.js';
 import { turn } from '../../spec-support/scripted-ledger.js';
 import { textReport } from '../../spec-support/tube-context.js';
 import { orders, Turns } from '../../spec-support/turns.js';
-import type { DeadLetter } from '../api/dead-letter.js';
 import type { Verb } from '../ledger/ledger.js';
 import { LetterSweeper } from './letter-sweeper.js';
 
@@ -11,34 +10,9 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const FIRST = 5 * SECOND;
 
-/** Embedded nodes with dead jobs `0`, `1`, …, whose copies are buried; each died ten seconds after the one before. */
-async function withDead(count: number) {
-  const world = await embedded();
-  const { clock, copies, producer, deadLetters } = world;
-  const kill = async (payload: string) => {
-    const primary = (await copies()).find((copy) => copy.payload === payload)!;
-    await (await world.run(primary)).finish('dead');
-    await clock.advance(10 * SECOND); // the backups surface
-    await world.bury();
-  };
-  for (let i = 0; i < count; i++) {
-    await producer.now('t', String(i));
-    await clock.advance(0);
-    await kill(String(i));
-  }
-  const letters = async () => (await deadLetters.list('t')).letters;
-  return Object.assign(world, {
-    kill,
-    /** The newest first. */
-    dead: async () => (await letters()).map(({ payload }) => payload),
-    letter: async (payload: string): Promise<DeadLetter> =>
-      (await letters()).find((letter) => letter.payload === payload)!,
-  });
-}
-
 /** One more process of a world, which removes letters. */
 function sweeping(
-  world: Awaited<ReturnType<typeof withDead>>,
+  world: Awaited<ReturnType<typeof withDeadJobs>>,
   given: { maxAge?: number; maxCount?: number },
 ) {
   const { cluster, clock } = world;
@@ -54,7 +28,7 @@ function sweeping(
 
 describe('the sweeper of dead letters', () => {
   it('removes those that are too old, with their copies: a while after the start, and every minute', async () => {
-    const world = await withDead(3);
+    const world = await withDeadJobs(3);
     const { clock, dead, payloads } = world;
     const { sweeper, reports } = sweeping(world, { maxAge: 25 * SECOND });
     sweeper.start();
@@ -69,7 +43,7 @@ describe('the sweeper of dead letters', () => {
   });
 
   it('removes the oldest of too many', async () => {
-    const world = await withDead(4);
+    const world = await withDeadJobs(4);
     const { sweeper, reports } = sweeping(world, { maxCount: 1 });
     sweeper.start();
     await world.clock.advance(FIRST);
@@ -79,7 +53,7 @@ describe('the sweeper of dead letters', () => {
   });
 
   it('leaves a letter alone that is young and within the count, and its copies', async () => {
-    const world = await withDead(2);
+    const world = await withDeadJobs(2);
     const { sweeper, reports, ledger } = sweeping(world, { maxCount: 2 });
     const before = await world.copies();
     sweeper.start();
@@ -90,7 +64,7 @@ describe('the sweeper of dead letters', () => {
   });
 
   it('ends a job as a discard ends it', async () => {
-    const world = await withDead(1);
+    const world = await withDeadJobs(1);
     const { ref } = await world.letter('0');
     const { sweeper } = sweeping(world, { maxAge: SECOND });
     sweeper.start();
@@ -100,7 +74,7 @@ describe('the sweeper of dead letters', () => {
   });
 
   it('leaves the copies on nodes that are away, as a discard does', async () => {
-    const world = await withDead(1);
+    const world = await withDeadJobs(1);
     const { sweeper } = sweeping(world, { maxAge: SECOND });
     await world.cut(0);
     sweeper.start();
@@ -111,7 +85,7 @@ describe('the sweeper of dead letters', () => {
   });
 
   it('removes some ten thousand letters in a round, and the rest in the next', async () => {
-    const world = await withDead(0);
+    const world = await withDeadJobs(0);
     const { records } = world.memory.tube('t');
     const rest = {
       born: 0,
@@ -133,7 +107,7 @@ describe('the sweeper of dead letters', () => {
   });
 
   it('leaves a job alone that is revived meanwhile, and its letter if it dies again', async () => {
-    const world = await withDead(1);
+    const world = await withDeadJobs(1);
     const { sweeper, reports, ledger } = sweeping(world, { maxAge: SECOND });
     const { ref } = await world.letter('0');
     let later = 0;
@@ -158,7 +132,7 @@ describe('the sweeper of dead letters', () => {
   it.each(['lost', 'unanswered'] as const)(
     'deletes the copies if a discard is %s, a minute later',
     async (fault) => {
-      const world = await withDead(2);
+      const world = await withDeadJobs(2);
       const { sweeper, reports, ledger } = sweeping(world, { maxAge: SECOND });
       ledger.fail('discard', fault);
       sweeper.start();
@@ -173,7 +147,7 @@ describe('the sweeper of dead letters', () => {
 
   it('in two processes at once takes each letter away once, in each order of their steps', async () => {
     for (const order of orders(2, 2)) {
-      const world = await withDead(2);
+      const world = await withDeadJobs(2);
       const turns = new Turns();
       const sweepers = [0, 1].map(() => sweeping(world, { maxCount: 1 }));
       await turns.play(
@@ -195,7 +169,7 @@ describe('the sweeper of dead letters', () => {
   });
 
   it('that is stopped deletes the copies of what it has discarded, and asks no more', async () => {
-    const world = await withDead(2);
+    const world = await withDeadJobs(2);
     const { sweeper, ledger } = sweeping(world, { maxAge: SECOND });
     const steps: string[] = [];
     ledger.gate = (verb) => {
@@ -215,7 +189,7 @@ describe('the sweeper of dead letters', () => {
   });
 
   it('may be stopped before the start', async () => {
-    const world = await withDead(1);
+    const world = await withDeadJobs(1);
     const { sweeper } = sweeping(world, { maxAge: SECOND });
     await sweeper.stop();
     sweeper.start();

@@ -1,10 +1,15 @@
 import type { JobRef, PatienceOptions, RescheduleResult } from '../api/job.js';
-import { withoutPrefix } from '../api/tube.js';
+import type { DeadLetter } from '../api/dead-letter.js';
+import { withoutPrefix, type Tube } from '../api/tube.js';
 import { parseRef } from '../copies/job-ref.js';
 import { checkObject } from '../producer/call-options.js';
-import type { ProducerParts } from '../producer/producer-context.js';
+import { ProducerContext, type ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
+import type { Duration } from '../time/duration.js';
 import { Act, type ActOptions } from './act.js';
+import type { BulkOptions, BulkProgress } from './bulk.js';
+import { LetterActs } from './letter-acts.js';
+import type { LetterFilter } from './letter-filter.js';
 
 /** Steers a cluster, by the rules that every job has. Each act is told as the event `operated`. Inject it. */
 export abstract class DqControl {
@@ -14,6 +19,32 @@ export abstract class DqControl {
    * throws.
    */
   abstract runNow(ref: JobRef, options?: PatienceOptions & ActOptions): Promise<RescheduleResult>;
+
+  /**
+   * Revives the dead letters of a tube that meet the filter, now or each after a delay; the newest first. A letter whose copies
+   * are all out of reach counts as failed, and one that somebody else revived or discarded, or whose key has a newer job, as
+   * skipped. A letter that dies again, or for the first time, after the act began stays dead.
+   *
+   * Nothing happens until it is iterated. After each page of 128 letters it tells its progress; nothing is under way then, so a
+   * consumer that breaks ends the act. If servers are away for longer than `patience`, it throws with `progress`, and the same
+   * call with that `cursor` goes on. `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_DURATION`, `DQ_BAD_TUBE` and `DQ_CLOSED` are
+   * thrown at the call; `DQ_LEDGER_DOWN`, `DQ_TOO_FEW_COPIES` and `DQ_CLOSED` by the iteration.
+   */
+  abstract reviveMany(
+    tube: string | Tube,
+    filter: LetterFilter,
+    options?: BulkOptions & { delay?: Duration },
+  ): AsyncIterable<BulkProgress<DeadLetter>>;
+
+  /**
+   * Gives up the dead letters of a tube that meet the filter, for good, and deletes their copies; the newest first. Progress
+   * and errors are those of `reviveMany`.
+   */
+  abstract discardMany(
+    tube: string | Tube,
+    filter: LetterFilter,
+    options?: BulkOptions,
+  ): AsyncIterable<BulkProgress<DeadLetter>>;
 }
 
 /** What the control of a cluster works with. */
@@ -23,8 +54,13 @@ export interface ControlParts extends ProducerParts {
 
 /** The control of one cluster. */
 export class ClusterControl extends DqControl {
+  private readonly context: ProducerContext;
+  private readonly letters: LetterActs;
+
   constructor(private readonly parts: ControlParts) {
     super();
+    this.context = new ProducerContext(parts, 'nothing can be steered');
+    this.letters = new LetterActs(this.context);
   }
 
   override async runNow(ref: JobRef, options?: PatienceOptions & ActOptions): Promise<RescheduleResult> {
@@ -40,5 +76,26 @@ export class ClusterControl extends DqControl {
     );
     act.ended(result === 'rescheduled' ? 1 : 0);
     return result;
+  }
+
+  override reviveMany(
+    tube: string | Tube,
+    filter: LetterFilter,
+    options?: BulkOptions & { delay?: Duration },
+  ): AsyncIterable<BulkProgress<DeadLetter>> {
+    return this.letters.reviveMany(tube, filter, options);
+  }
+
+  override discardMany(
+    tube: string | Tube,
+    filter: LetterFilter,
+    options?: BulkOptions,
+  ): AsyncIterable<BulkProgress<DeadLetter>> {
+    return this.letters.discardMany(tube, filter, options);
+  }
+
+  /** Everything fails from now on. Idempotent. */
+  close(): void {
+    this.context.close();
   }
 }

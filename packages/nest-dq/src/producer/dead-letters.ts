@@ -1,18 +1,16 @@
 import { deleteCopies } from '../copies/deletion.js';
-import { readCopy } from '../copies/reading.js';
 import type { DeadLetter } from '../api/dead-letter.js';
-import { makeDeadLetter } from '../copies/make-dead-letter.js';
-import { wrongValue } from '../errors.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import type { DiscardResult, JobRef, PatienceOptions, ReviveResult } from '../api/job.js';
-import type { Letter, LetterPage } from '../ledger/requests.js';
+import type { Letter } from '../ledger/requests.js';
 import type { Duration } from '../time/duration.js';
-import { storedTube, withoutPrefix, type AsJson, type StoredTube, type Tube } from '../api/tube.js';
+import { storedTube, type AsJson, type Tube } from '../api/tube.js';
 import { checkBetween, checkObject } from './call-options.js';
 import { dueAfter, dueNow } from './due.js';
 import { look } from './generations.js';
 import { findJob } from './job-finder.js';
 import { revive, type Change } from './job-mover.js';
+import { formatCursor, openLetter, parseCursor } from './letter-pages.js';
 import { ProducerContext, type ProducerParts } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 
@@ -65,11 +63,12 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const { limit = 50, cursor, patience } = checkObject('the page', page, ['limit', 'cursor', 'patience']);
     checkBetween('limit', limit, 1, LARGEST_PAGE);
     const call = this.context.patientCall(patience);
-    const storedAs = storedTube(tube, this.context.parts.settings.prefix);
-    const after = cursor === undefined ? undefined : parseCursor(cursor);
-    const ledger = this.context.parts.ledger.tube(storedAs);
+    const { parts } = this.context;
+    const storedAs = storedTube(tube, parts.settings.prefix);
+    const after = cursor === undefined ? undefined : parseCursor(cursor, 'the page before');
+    const ledger = parts.ledger.tube(storedAs);
     const found = await this.context.retries.run(call, () => look(ledger.letters({ limit, after })));
-    const letters = await Promise.all(found.letters.map((letter) => this.opened(storedAs, letter)));
+    const letters = await Promise.all(found.letters.map((letter) => openLetter(parts, storedAs, letter)));
     const last = found.letters.at(-1);
     return {
       letters: letters as DeadLetter<AsJson<In>>[],
@@ -81,7 +80,7 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const call = this.callOf('the get options', options);
     const target = this.context.parse(ref);
     const letter = await this.context.retries.run(call, () => this.letter(target));
-    return letter && this.opened(target.tube, letter);
+    return letter && openLetter(this.context.parts, target.tube, letter);
   }
 
   override async revive(
@@ -146,26 +145,4 @@ export class ClusterDeadLetters extends DqDeadLetters {
     // Dead, it died since it was asked for.
     return state === undefined || state === 'dead' ? 'unknown' : state;
   }
-
-  /** The payload, and the key, are in the copies only. */
-  private async opened(storedAs: StoredTube, letter: Letter): Promise<DeadLetter> {
-    const copy = await readCopy(this.context.parts.cluster, letter, letter.places);
-    const tube = withoutPrefix(storedAs, this.context.parts.settings.prefix);
-    return makeDeadLetter({ tube, storedAs, letter, copy });
-  }
-}
-
-function formatCursor({ died, id, born }: Letter): string {
-  return Buffer.from(JSON.stringify([died, id, born])).toString('base64url');
-}
-
-function parseCursor(cursor: string): LetterPage['after'] {
-  try {
-    const [died, id, born] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    if (typeof died === 'number' && typeof id === 'string' && typeof born === 'number')
-      return { died, id, born };
-  } catch {
-    // said below
-  }
-  throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, 'the `cursor` of the page before');
 }

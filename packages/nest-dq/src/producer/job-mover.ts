@@ -22,6 +22,8 @@ export interface Change {
   readonly headers?: Readonly<Record<string, string>>;
   /** By the clock: until then it is tried again while others come in between, and a call to the ledger is repeated. */
   readonly until: number;
+  /** True: the call ends only when the old copies are deleted. @default that goes on in the background */
+  readonly thorough?: boolean;
 }
 
 /** Moves a job that waits. The new copies are stored before the ledger decides. `DQ_CONFLICT`: others came in between. */
@@ -108,7 +110,7 @@ async function move(
   context: ProducerContext,
   next: Move,
   { header, content: present }: Envelope,
-  { due, content = present, headers, until }: Change,
+  { due, content = present, headers, until, thorough = false }: Change,
 ): Promise<{ readonly why: Refusal; readonly present?: Schedule | undefined } | undefined> {
   const { tube, id, known } = next;
   const { born } = known;
@@ -116,7 +118,10 @@ async function move(
   const envelopeOf = (generation: number) =>
     envelopeFor(context.parts.cluster, { ...job, generation }, content);
   const { answer } = await storeGeneration(context, { ...next, due, envelopeOf, until });
-  if (answer.kind === 'committed') void deleteCopies(context.parts, tube, { id, ...known }, known.places);
+  if (answer.kind === 'committed') {
+    const deletion = deleteCopies(context.parts, tube, { id, ...known }, known.places);
+    if (thorough) await deletion;
+  }
   // Overtaken: it was moved, and then replaced or moved again. If that came first, this counts as right before it.
   if (answer.kind === 'committed' || answer.why === 'overtaken') return undefined;
   return { why: answer.why, present: answer.present };

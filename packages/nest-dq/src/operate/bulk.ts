@@ -1,0 +1,168 @@
+import { DqError, factOf, toError, type ActProgress, type DqErrorCode } from '../errors.js';
+import type { PatienceOptions } from '../api/job.js';
+import { checkBetween, checkBoolean, checkObject } from '../producer/call-options.js';
+import type { Act, ActOptions } from './act.js';
+
+/** What every act on many takes. */
+export interface BulkOptions extends PatienceOptions, ActOptions {
+  /** True: nothing is changed, only counted, and some examples are told. @default false */
+  dryRun?: boolean;
+  /** Goes on where the same act, with the same filter, ended: the `cursor` of its progress. @default from the beginning */
+  cursor?: string;
+}
+
+/** How far an act on many has come, after each page of what it reads. */
+export interface BulkProgress<Example> extends ActProgress {
+  /** Of what failed, the first ten. */
+  readonly failures: readonly { readonly id: string; readonly error: DqError }[];
+  /** In a dry run: of what would be changed, the first ten. Empty otherwise. */
+  readonly examples: readonly Example[];
+}
+
+/** What became of one of many. */
+export type Changed = 'done' | 'skipped' | DqError;
+
+/** A page of what an act reads: some of it is meant by its filter. */
+export interface BulkPage<Item> {
+  readonly items: readonly Item[];
+  /** Where the page begins. */
+  readonly cursor: string;
+  /** Where the next page goes on. Undefined: this was the last one. */
+  readonly next: string | undefined;
+}
+
+/** One act on many: how it finds them, and what it does to them. */
+export interface Bulk<Item extends { readonly id: string }, Example> {
+  read(cursor: string | undefined): Promise<BulkPage<Item>>;
+  isMeant(item: Item): boolean;
+  /** Where a page goes on that begins behind this item. */
+  cursorBehind(item: Item): string;
+  /**
+   * Ends when all of it has ended, and tells each of the items that were tried in `ended`. It rejects with what ends the act:
+   * there is no use in going on.
+   */
+  change(items: readonly Item[], ended: (item: Item, how: Changed) => void): Promise<void>;
+  show(item: Item): Promise<Example>;
+}
+
+/** What all filters have. */
+export interface BulkLimit {
+  /** How many are changed, at most, skipped and failed ones included. @default no limit */
+  limit?: number;
+}
+
+/** Items that are read, and changed, together. */
+export const PAGE = 128;
+const MOST_SHOWN = 10;
+
+/**
+ * Does an act page by page, and tells its progress after each one; nothing is under way then. It ends when the consumer breaks,
+ * and with an error that has the progress.
+ * @param act Undefined: a dry run.
+ */
+export async function* inBulk<Item extends { readonly id: string }, Example>(
+  bulk: Bulk<Item, Example>,
+  { cursor: begin, limit = Infinity }: { readonly cursor?: string | undefined } & BulkLimit,
+  act: Act | undefined,
+): AsyncGenerator<BulkProgress<Example>, void, undefined> {
+  const counts = { done: 0, failed: 0, skipped: 0 };
+  const failures: { readonly id: string; readonly error: DqError }[] = [];
+  const examples: Example[] = [];
+  let cursor = begin;
+  let failure: Error | undefined;
+  const progress = () => ({ ...counts, ...(cursor === undefined ? {} : { cursor }) });
+  const note = ({ id }: Item, how: Changed) => {
+    counts[typeof how === 'string' ? how : 'failed']++;
+    if (typeof how !== 'string' && failures.length < MOST_SHOWN) failures.push({ id, error: how });
+  };
+  let left = limit;
+  try {
+    do {
+      const page = await bulk.read(cursor);
+      cursor = page.cursor;
+      const found = page.items.filter((item) => bulk.isMeant(item));
+      const meant = found.slice(0, left);
+      if (act) await bulk.change(meant, note);
+      else {
+        const shown = meant.slice(0, MOST_SHOWN - examples.length);
+        examples.push(...(await Promise.all(shown.map((item) => bulk.show(item)))));
+        for (const item of meant) note(item, 'done');
+      }
+      left -= meant.length;
+      cursor = meant.length < found.length ? bulk.cursorBehind(meant.at(-1)!) : page.next;
+      yield { ...progress(), failures: [...failures], examples: [...examples] };
+    } while (cursor !== undefined && left > 0);
+  } catch (thrown) {
+    throw (failure = endedBy(thrown, progress()));
+  } finally {
+    act?.ended(counts.done, failure);
+  }
+}
+
+/** An error that is none of ours stays as it is. */
+function endedBy(thrown: unknown, progress: ActProgress): Error {
+  if (!(thrown instanceof DqError)) return toError(thrown);
+  const { done, failed, skipped, cursor } = progress;
+  const goOn = cursor === undefined ? '' : ', and can go on from `progress.cursor`';
+  const message = `the act ended after ${done} done, ${failed} failed and ${skipped} skipped${goOn}: ${factOf(thrown)}`;
+  return new DqError(thrown.code, message, {
+    cause: thrown,
+    indeterminate: thrown.indeterminate,
+    progress,
+    ...(thrown.nodes && { nodes: thrown.nodes }),
+  });
+}
+
+/** Failures of one of many: the others may still go well. */
+const OF_ONE: ReadonlySet<DqErrorCode> = new Set([
+  'DQ_NO_COPY',
+  'DQ_BAD_PAYLOAD',
+  'DQ_CONFLICT',
+  'DQ_TOO_FAR',
+]);
+
+/** The error as what became of one item. Throws an error that concerns all. */
+export function ofOne(error: unknown): DqError {
+  if (error instanceof DqError && OF_ONE.has(error.code)) return error;
+  throw error;
+}
+
+/**
+ * Calls for each item, some at a time. After the first failure no more are begun; when all that were begun have ended, it
+ * rejects with that failure.
+ */
+export async function someAtOnce<Item>(
+  items: readonly Item[],
+  most: number,
+  call: (item: Item) => Promise<void>,
+): Promise<void> {
+  const rest = items.values();
+  const thrown: unknown[] = [];
+  const work = async () => {
+    for (const item of rest) {
+      try {
+        await call(item);
+      } catch (error) {
+        thrown.push(error);
+      }
+      if (thrown.length > 0) return;
+    }
+  };
+  await Promise.all(Array.from({ length: most }, work));
+  if (thrown.length > 0) throw thrown[0];
+}
+
+/** The options that all acts on many have, checked. `DQ_BAD_OPTION`. */
+export function checkBulk<T extends BulkOptions>(
+  options: T | undefined,
+  more: readonly (keyof T & string)[] = [],
+): T {
+  const checked = checkObject('the options', options, ['by', 'cursor', 'dryRun', 'patience', ...more]);
+  if (checked.dryRun !== undefined) checkBoolean('dryRun', checked.dryRun);
+  return checked;
+}
+
+/** `DQ_BAD_OPTION`. */
+export function checkLimit(limit: unknown): void {
+  if (limit !== undefined) checkBetween('limit', limit, 1, Number.MAX_SAFE_INTEGER);
+}

@@ -1,0 +1,69 @@
+import type { DeadLetter } from '../api/dead-letter.js';
+import { DqError, show, unknownName, wrongValue } from '../errors.js';
+import type { Letter } from '../ledger/requests.js';
+import { checkObject } from '../producer/call-options.js';
+import { parseWhen, showInstant, type When } from '../time/instant.js';
+import { checkLimit, type BulkLimit } from './bulk.js';
+
+/** Which dead letters of a tube are meant; those that meet all that is given. `{}`: all. */
+export interface LetterFilter extends BulkLimit {
+  /** Those that died at this time or later, by the clock of the ledger. */
+  diedFrom?: When;
+  /** Those that died before this time. */
+  diedTo?: When;
+  /** Those that died of this. */
+  why?: DeadLetter['why'];
+  /** Those whose error has this text in its message or its name; upper and lower case are different. */
+  error?: string;
+}
+
+/** Ledger times in ms. */
+export interface CheckedLetterFilter extends BulkLimit {
+  readonly diedFrom: number;
+  readonly diedTo: number | undefined;
+  readonly isMeant: (letter: Letter) => boolean;
+}
+
+const WHYS: Readonly<Record<DeadLetter['why'], true>> = {
+  attempts: true,
+  discarded: true,
+  invalid: true,
+  stale: true,
+};
+
+/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
+export function checkLetterFilter(filter: LetterFilter): CheckedLetterFilter {
+  if (filter === undefined)
+    throw wrongValue('DQ_BAD_OPTION', 'the filter', filter, 'an object; {} means all letters');
+  const names = ['diedFrom', 'diedTo', 'why', 'error', 'limit'] as const;
+  const { why, error, limit, ...times } = checkObject('the filter', filter, names);
+  if (why !== undefined && !Object.hasOwn(WHYS, why))
+    throw unknownName('DQ_BAD_OPTION', `\`why\` ${show(why)}`, Object.keys(WHYS));
+  if (error !== undefined && (typeof error !== 'string' || error === ''))
+    throw wrongValue('DQ_BAD_OPTION', '`error`', error, 'a text that is not empty');
+  checkLimit(limit);
+  const [diedFrom, diedTo] = checkRange(times, 'diedFrom', 'diedTo');
+  const isMeant = (letter: Letter) =>
+    letter.died >= diedFrom &&
+    letter.died < (diedTo ?? Infinity) &&
+    (why === undefined || letter.why === why) &&
+    (error === undefined || has(letter, error));
+  return { diedFrom, diedTo, isMeant, ...(limit !== undefined && { limit }) };
+}
+
+/** Milliseconds, 0 and undefined where nothing is given. `DQ_BAD_OPTION`: nothing can be between them. `DQ_BAD_TIME`. */
+export function checkRange<Name extends string>(
+  times: { readonly [N in Name]?: When },
+  first: Name,
+  last: Name,
+): [from: number, to: number | undefined] {
+  const from = times[first] === undefined ? 0 : parseWhen(times[first]);
+  const to = times[last] === undefined ? undefined : parseWhen(times[last]);
+  if (to === undefined || from < to) return [from, to];
+  const range = `\`${first}\` is ${showInstant(from)} and \`${last}\` is ${showInstant(to)}`;
+  throw new DqError('DQ_BAD_OPTION', `${range}: expected \`${last}\` to be later`);
+}
+
+function has({ error }: Letter, text: string): boolean {
+  return error !== undefined && (error.message.includes(text) || error.name.includes(text));
+}

@@ -1,0 +1,45 @@
+// What lists of dead letters share: their cursors, and letters as users see them.
+import type { DeadLetter } from '../api/dead-letter.js';
+import { withoutPrefix, type StoredTube } from '../api/tube.js';
+import { makeDeadLetter } from '../copies/make-dead-letter.js';
+import { readCopy } from '../copies/reading.js';
+import { wrongValue } from '../errors.js';
+import type { Letter, LetterPage } from '../ledger/requests.js';
+import type { ProducerParts } from './producer-context.js';
+
+/** Where a page of letters ended. */
+export type LetterPosition = NonNullable<LetterPage['after']>;
+
+/** Letters are told the newest first, those of one ms by descending names. No id of a job has such a character. */
+const BEFORE_ALL_IDS = '~';
+
+/** Right before all letters of this ms. */
+export function beforeLettersOf(died: number): LetterPosition {
+  return { died, id: BEFORE_ALL_IDS, born: 0 };
+}
+
+export function formatCursor({ died, id, born }: LetterPosition): string {
+  return Buffer.from(JSON.stringify([died, id, born])).toString('base64url');
+}
+
+/** `DQ_BAD_OPTION`. `of`: where the cursor is from, for the error. */
+export function parseCursor(cursor: string, of: string): LetterPosition {
+  try {
+    const [died, id, born] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof died === 'number' && typeof id === 'string' && typeof born === 'number')
+      return { died, id, born };
+  } catch {
+    // said below
+  }
+  throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, `the \`cursor\` of ${of}`);
+}
+
+/** The payload, and the key, are in the copies only. */
+export async function openLetter(
+  { cluster, settings }: ProducerParts,
+  storedAs: StoredTube,
+  letter: Letter,
+): Promise<DeadLetter> {
+  const copy = await readCopy(cluster, letter, letter.places);
+  return makeDeadLetter({ tube: withoutPrefix(storedAs, settings.prefix), storedAs, letter, copy });
+}

@@ -1,0 +1,37 @@
+// What must compile and what must not, checked by `tsc` alone: a line below `@ts-expect-error` that compiles is an error itself.
+import {
+  DqControl,
+  DqError,
+  OnDq,
+  type ActProgress,
+  type BulkProgress,
+  type DeadLetter,
+  type DqEventMap,
+} from 'nest-dq';
+import { type Equal, holds } from './tubes.js';
+
+export class Audit {
+  @OnDq('operated')
+  operated({ by, act, on, count, error }: DqEventMap['operated']): string {
+    return `${by} ${act} ${on.tube ?? on.node} ${count} ${error?.message}`;
+  }
+}
+
+export async function bulk(control: DqControl): Promise<ActProgress | undefined> {
+  const filter = { diedFrom: new Date(), why: 'attempts', error: 'refused', limit: 100 } as const;
+  try {
+    for await (const progress of control.reviveMany('order.cancel', filter, { delay: '1m', by: 'ann' })) {
+      holds<Equal<typeof progress, BulkProgress<DeadLetter>>>();
+      if (progress.failed > 0) break;
+    }
+    // @ts-expect-error there is no such reason
+    control.discardMany('order.cancel', { why: 'boredom' });
+    // @ts-expect-error a filter says which; {} means all
+    control.discardMany('order.cancel');
+    // @ts-expect-error what is discarded is gone
+    control.discardMany('order.cancel', {}, { delay: '1m' });
+  } catch (error) {
+    if (error instanceof DqError) return error.progress;
+  }
+  return undefined;
+}
