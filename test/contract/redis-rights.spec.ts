@@ -78,6 +78,7 @@ describe('with one Redis', () => {
       await expect(tube.letters(page)).resolves.toMatchObject({ letters: [{ id: 'dead' }] });
       const few = { maxAge: 60_000, maxCount: 0, limit: 1 };
       await expect(tube.surplus(few)).resolves.toMatchObject({ letters: [{ id: 'dead' }] });
+      await expect(tube.ask('deaths', [{ since: 0 }])).resolves.toEqual([1]);
       await expect(tube.discard([{ id: 'dead', born: 0 }])).resolves.toMatchObject([{ id: 'dead' }]);
       const opening = { by: 'add', onDuplicate: 'replace' } as const;
       const due = Date.now() + 60_000;

@@ -31,6 +31,12 @@ export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): s
     }
     case 'tally':
       return `${verb}: ${(answer as { listed: number }).listed > 0 ? 'some' : 'none'}`;
+    case 'trace': {
+      const { left } = (answer ?? {}) as { left?: boolean };
+      return `${verb}: ${(state ?? 'none') as string}${left ? ', left' : ''}`;
+    }
+    case 'deaths':
+      return `deaths: ${answer === 0 ? 'none' : 'some'}`;
     case 'letters':
     case 'surplus': {
       const { letters, more } = answer as { letters: unknown[]; more: boolean };
@@ -68,6 +74,8 @@ export const KINDS: readonly string[] = [
   ...kinds('abort', 'aborted | started | full'),
   ...kinds('revoke', 'unknown | revoked | running | done | dead'),
   ...kinds('find', 'none | waiting | running | done | revoked | dead'),
+  ...kinds('trace', 'none | waiting | waiting, left | running | done | revoked | dead'),
+  ...kinds('deaths', 'none | some'),
   ...['letters', 'surplus'].flatMap((verb) => kinds(verb, 'none | some | more')),
   ...['letter', 'discard'].flatMap((verb) => kinds(verb, 'nothing | a letter')),
   ...kinds('index', 'full | listed | known'),

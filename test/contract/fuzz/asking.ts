@@ -92,6 +92,7 @@ export class Asking {
         return { request: { id, born: s.odd ? 0 : born, due, owed, abort: s.flag !== s.odd } };
       }
       case 'find':
+      case 'trace':
         return { request: id };
       case 'index':
         return { request: { id, due: s.odd ? now - SETTINGS.doneTtl : due, places: placesOf(s) } };
@@ -110,6 +111,8 @@ export class Asking {
         return { request: { limit: 1 + s.run, after: s.flag ? { died: now, id, born: 0 } : undefined } };
       case 'surplus':
         return { request: { maxAge: s.odd ? 0 : HOUR, maxCount: s.run, limit: 1 + s.generation } };
+      case 'deaths':
+        return { request: { since: s.odd ? now : now - HOUR } };
       case 'letter':
         return { request: this.letterOf(s) };
       case 'discard':

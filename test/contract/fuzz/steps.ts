@@ -14,11 +14,11 @@ const mask = constantFrom(0b111, 0b111, 0b011, 0b001, 0b100, 0);
 
 /** What is asked one after the other of the same job, and often enough of all that it leads to. */
 const CALLS: readonly (readonly Verb[])[] = [
-  'claim | complete | open | commit | extend | abort | revoke | settle | find',
-  'letters | letter | buried | discard | surplus',
+  'claim | complete | open | commit | extend | abort | revoke | settle | find trace',
+  'letters | letter | buried | discard | surplus deaths',
   'index | waiting | locate | tally | index claim waiting | index revoke locate | index claim complete locate',
   'index open commit locate | open commit waiting | open commit locate | index tally',
-  'claim complete | claim complete find | claim find',
+  'claim complete | claim complete find | claim find trace',
   'revoke find letter | claim revoke extend | claim revoke complete | claim extend',
   'open commit | open commit claim | open commit claim complete',
   'open revoke commit | open abort commit | open claim commit | open claim complete commit',

@@ -60,6 +60,7 @@ export interface Verbs {
   abort: [Asked.AbortRequest, Asked.AbortAnswer];
   revoke: [Asked.RevokeRequest, Asked.RevokeAnswer];
   find: [string, Asked.Schedule | undefined];
+  trace: [string, Asked.Trace | undefined];
   settle: [Asked.SettledCopies, void];
   // waiting jobs
   index: [Asked.IndexRequest, Asked.IndexAnswer];
@@ -72,6 +73,7 @@ export interface Verbs {
   buried: [Asked.BuriedRequest, void];
   discard: [Asked.DiscardRequest, Asked.Letter | undefined];
   surplus: [Asked.SurplusRequest, Asked.LetterList];
+  deaths: [Asked.DeathsRequest, number];
 }
 export type Verb = keyof Verbs;
 export type RequestOf<V extends Verb> = Verbs[V][0];

@@ -138,6 +138,18 @@ export interface Schedule {
   readonly places: readonly Place[];
 }
 
+/** The same, and who had it last: for people who look. */
+export interface Trace extends Schedule {
+  /** Of the last run that began: microseconds of ledger time, and nearly always those of its claim. 0: none began. */
+  readonly fence: number;
+  /** Ledger time, ms: when the lease of the run ends or ended; 0 if there is no run. */
+  readonly leaseEnd: number;
+  /** Its lease is over, and its process has not told how it ended. */
+  readonly left: boolean;
+  /** Ledger time, ms: until then the job may wait for the end of a run of the job that it replaced. */
+  readonly holdEnd: number;
+}
+
 /** What brings a new generation about. It decides when the generation is refused. */
 export type Opening =
   /** A keyed add. `keep` and `reject` are refused while the job of that key waits or runs. */
@@ -294,6 +306,11 @@ export interface SurplusRequest {
   readonly maxCount: number;
   /** Of the oldest letters. */
   readonly limit: number;
+}
+
+/** Asks how many letters there are of jobs that died at this ledger time, in ms, or later. */
+export interface DeathsRequest {
+  readonly since: number;
 }
 
 export interface LetterPage {

@@ -94,6 +94,7 @@ export class MemoryLedger implements Ledger {
 const AT_ONCE: ReadonlySet<Verb> = new Set<Verb>([
   'extend',
   'find',
+  'trace',
   'index',
   'waiting',
   'locate',
@@ -101,6 +102,7 @@ const AT_ONCE: ReadonlySet<Verb> = new Set<Verb>([
   'letters',
   'letter',
   'surplus',
+  'deaths',
 ]);
 
 /** One tube's decisions in memory. The contract suite holds it to the same rules as the Lua scripts. */

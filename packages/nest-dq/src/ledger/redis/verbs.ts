@@ -6,10 +6,11 @@ import { commit } from './verbs/commit.js';
 import { complete } from './verbs/complete.js';
 import { extend } from './verbs/extend.js';
 import { find } from './verbs/find.js';
-import { buried, discard, letter, letters, surplus } from './verbs/letters.js';
+import { buried, deaths, discard, letter, letters, surplus } from './verbs/letters.js';
 import { open } from './verbs/open.js';
 import { revoke } from './verbs/revoke.js';
 import { settle } from './verbs/settle.js';
+import { trace } from './verbs/trace.js';
 import { index, locate, tally, waiting } from './verbs/waiting.js';
 
 /** Every verb, as Redis does it. The rules in memory are their reference: ../rules. */
@@ -22,6 +23,7 @@ export const REDIS_VERBS: { readonly [V in Verb]: RedisVerb<RequestOf<V>, Answer
   abort,
   revoke,
   find,
+  trace,
   settle,
   index,
   waiting,
@@ -32,4 +34,5 @@ export const REDIS_VERBS: { readonly [V in Verb]: RedisVerb<RequestOf<V>, Answer
   buried,
   discard,
   surplus,
+  deaths,
 };

@@ -3,6 +3,7 @@ import { hasUnknown, maskOf } from '../../copies/location.js';
 import { endRun } from './job-record.js';
 import type {
   BuriedRequest,
+  DeathsRequest,
   DiscardRequest,
   Letter,
   LetterList,
@@ -30,6 +31,12 @@ export function surplus(
   if (count === 0) return { letters: [], more: false };
   const oldestFirst = [...all.values()].sort((a, b) => newestFirst(b, a));
   return { letters: oldestFirst.slice(0, Math.min(count, limit)), more: count > limit };
+}
+
+export function deaths({ letters: all }: Records, { since }: DeathsRequest): number {
+  let count = 0;
+  for (const { died } of all.values()) if (died >= since) count++;
+  return count;
 }
 
 export function letter(records: Records, ref: LetterRef, time: Moment): Letter | undefined {

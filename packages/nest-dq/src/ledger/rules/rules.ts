@@ -1,9 +1,9 @@
 import type { AnswerOf, RequestOf, Verb } from '../ledger.js';
-import { buried, discard, letter, letters, surplus } from './letters.js';
+import { buried, deaths, discard, letter, letters, surplus } from './letters.js';
 import { settle } from './owed-copies.js';
 import type { Moment, Records } from './records.js';
 import { claim, complete, extend } from './runs.js';
-import { abort, commit, find, open, revoke } from './schedules.js';
+import { abort, commit, find, open, revoke, trace } from './schedules.js';
 import { index, locate, tally, waiting } from './waiting.js';
 
 /** What a verb does about one job. It decides by the records, the request and the time alone. */
@@ -25,6 +25,7 @@ export const RULES: { readonly [V in Verb]: Rule<V> } = {
   abort,
   revoke,
   find,
+  trace,
   settle(records, settled, time) {
     const record = records.read(settled.id, time);
     if (record && settle(record, settled)) records.write(settled.id, record, time);
@@ -38,4 +39,5 @@ export const RULES: { readonly [V in Verb]: Rule<V> } = {
   buried,
   discard,
   surplus,
+  deaths,
 };

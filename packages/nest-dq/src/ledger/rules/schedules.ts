@@ -1,4 +1,4 @@
-// Which generation of a job counts: the same rules as redis/verbs/open, commit, abort, revoke and find, step by step.
+// Which generation of a job counts: the same rules as redis/verbs/open, commit, abort, revoke, find and trace, step by step.
 import {
   confirm,
   emptyRecord,
@@ -26,6 +26,7 @@ import type {
   RevokeAnswer,
   RevokeRequest,
   Schedule,
+  Trace,
 } from '../requests.js';
 import type { Records, Moment } from './records.js';
 import { count, narrow, owe } from './owed-copies.js';
@@ -145,6 +146,14 @@ export function revoke(records: Records, request: RevokeRequest, time: Moment): 
 export function find(records: Records, id: string, time: Moment): Schedule | undefined {
   const record = records.read(id, time);
   return record && scheduleOf(record, time.now);
+}
+
+export function trace(records: Records, id: string, time: Moment): Trace | undefined {
+  const record = records.read(id, time);
+  const schedule = record && scheduleOf(record, time.now);
+  if (!schedule) return undefined;
+  const { state, fence, leaseEnd, holdEnd } = record;
+  return { ...schedule, fence, leaseEnd, left: state === 'running' && leaseEnd <= time.now, holdEnd };
 }
 
 /** Why a generation may not come about, as the record is now. */

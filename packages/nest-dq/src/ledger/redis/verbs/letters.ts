@@ -1,6 +1,7 @@
 import { formatPlaces, parsePlaces } from '../../../copies/location.js';
 import type {
   BuriedRequest,
+  DeathsRequest,
   DiscardRequest,
   Letter,
   LetterList,
@@ -107,6 +108,23 @@ ${replyEach(SURPLUS, 'surplus')}
 return reply
 `,
   read: readList,
+};
+
+const DEATHS: Fields<DeathsRequest> = { since: ({ since }) => since };
+
+/** How many dead letters there are. */
+export const deaths: RedisVerb<DeathsRequest, number> = {
+  fields: DEATHS,
+  script: `${RECORD}
+needLetters()
+
+local function deaths(key, since)
+  return call('ZCOUNT', DEAD, since, '+inf')
+end
+${replyEach(DEATHS, 'deaths')}
+return reply
+`,
+  read: (from) => from.number(),
 };
 
 const REF: Fields<LetterRef> = { born: ({ born }) => born ?? false };
