@@ -55,7 +55,7 @@ const MAY_IMPORT = {
     'recurring',
   ],
   // The program `nest-dq`.
-  cli: ['embedded'],
+  cli: [...LOWER, 'ledger/redis', 'embedded', 'nest', 'operate'],
   // Its own entry, for tests: an application whose servers and clock are replaced.
   'test-kit': [...LOWER, 'ledger/memory', 'embedded', 'producer', 'consumer', 'nest'],
   index: [...LOWER, 'producer', 'consumer', 'health', 'operate', 'recurring', 'nest'],

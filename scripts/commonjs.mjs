@@ -16,7 +16,7 @@ const options = {
 
 rmSync(to, { recursive: true, force: true });
 for (const name of readdirSync(from, { recursive: true })) {
-  if (!/\.(js|d\.ts)$/.test(name) || name.startsWith('cli.')) continue; // the command: nobody requires it
+  if (!/\.(js|d\.ts)$/.test(name) || /^cli\b/.test(name)) continue; // the command: nobody requires it
   const source = readFileSync(join(from, name), 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n');
   mkdirSync(dirname(join(to, name)), { recursive: true });
   writeFileSync(join(to, name), name.endsWith('.js') ? transformSync(source, options).code : source);

@@ -15,6 +15,10 @@ export interface Settings {
   readonly redirect?: string;
   /** JavaScript that the process runs before anything else. */
   readonly first?: string;
+  /** More variables for its environment, which also has those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The working directory. */
+  readonly cwd?: string;
 }
 
 export interface Ended {
@@ -30,10 +34,11 @@ export class NestDqProcess {
   private hasEnded = false;
   private readonly child: ChildProcess;
 
-  constructor(args: readonly string[], { redirect = '', first = '' }: Settings = {}) {
+  constructor(args: readonly string[], { redirect = '', first = '', env, cwd }: Settings = {}) {
     const node = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(first)}`, PROGRAM];
     const command = ['-c', `${IGNORING_FILE_LIMITS} ${redirect}`, ...node, ...args];
-    this.child = spawn('/bin/sh', command, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const surroundings = { env: { ...process.env, ...env }, ...(cwd !== undefined && { cwd }) };
+    this.child = spawn('/bin/sh', command, { stdio: ['ignore', 'pipe', 'pipe'], ...surroundings });
     this.child.stdout!.on('data', (chunk: Buffer) => (this.stdout += String(chunk)));
     this.child.stderr!.on('data', (chunk: Buffer) => (this.stderr += String(chunk)));
     this.ended = once(this.child, 'close').then(([code, signal]) => {

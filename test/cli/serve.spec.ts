@@ -248,13 +248,15 @@ describe('nest-dq', () => {
     [['serve', '--max-job-size', '1.5'], '--max-job-size was given "1.5": expected a whole number from 1'],
     [['serve', '--prot', '1'], "Unknown option '--prot'"],
     [['serve', '11300'], 'serve takes no argument 11300.'],
-    [['server'], 'There is no command server.'],
-    [[], 'There is nothing to do: expected `nest-dq serve`.'],
+    [['server'], 'There is no command server: expected one of doctor, '],
+    [['--port', '1'], 'There is no command in front of --port: expected one of doctor, '],
+    [['dead'], 'dead needs one of list, show, revive, discard.'],
+    [[], 'There is nothing to do: expected one of doctor, '],
   ])('%j is refused', async (args, message) => {
     const process = nestDq(...args);
     expect(await process.ended).toEqual({ code: 2, signal: null });
     expect(process.stderr).toContain(`nest-dq: ${message}`);
-    expect(process.stderr).toMatch(/\nnest-dq --help shows the commands and flags\.\n$/);
+    expect(process.stderr).toMatch(/\nnest-dq (serve )?--help shows (its flags|the commands)\.\n$/);
     expect(process.stdout).toBe('');
   });
 

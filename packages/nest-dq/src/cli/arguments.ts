@@ -1,0 +1,150 @@
+import { parseArgs } from 'node:util';
+import { DqError, factOf } from '../errors.js';
+import { duration } from '../time/duration.js';
+
+/** A slip in the arguments, in a sentence that shows the value and what was expected. Exit status 2. */
+export class WrongArguments extends Error {}
+
+/** A flag as `--help` shows it. */
+export interface Flag {
+  /** What stands for its value, such as `PORT`. Absent: the flag takes no value. */
+  readonly value?: string;
+  /** What it does. Its lines are written one below the other. */
+  readonly help: string;
+}
+
+export type Flags = Readonly<Record<string, Flag>>;
+
+/** What a command takes behind its name. */
+export interface Accepted {
+  /** The words after `nest-dq`. */
+  readonly name: string;
+  /** What must stand behind the name, such as `TUBE`; in brackets if it may be absent. @default nothing */
+  readonly operands?: readonly string[];
+  readonly flags: Flags;
+}
+
+/** What a command was given. Whatever is wrong in it is a `WrongArguments`. */
+export class Arguments {
+  constructor(
+    private readonly accepted: Accepted,
+    private readonly values: Readonly<Record<string, unknown>>,
+    private readonly operands: readonly string[],
+  ) {}
+
+  /** A slip of this command. */
+  wrong(message: string): WrongArguments {
+    return new WrongArguments(`${this.accepted.name}: ${message}`);
+  }
+
+  /** What stands behind the name, by its name in `operands`. */
+  operand(name: string): string | undefined {
+    const names = this.accepted.operands ?? [];
+    return this.operands[names.findIndex((each) => each === name || each === `[${name}]`)];
+  }
+
+  /** An operand that must be there, which `parseArguments` has checked. */
+  required(name: string): string {
+    return this.operand(name)!;
+  }
+
+  /** Whether a flag without a value was given. */
+  has(flag: string): boolean {
+    return this.values[flag] === true;
+  }
+
+  text(flag: string, expected: string): string | undefined {
+    const given = this.values[flag];
+    if (given === '') throw wrongFlag(flag, given, expected);
+    return typeof given === 'string' ? given : undefined;
+  }
+
+  count(flag: string, least: number, most: number): number | undefined {
+    const text = this.values[flag];
+    if (typeof text !== 'string') return undefined;
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw wrongFlag(flag, text, `a whole number from ${least} to ${most}`);
+  }
+
+  oneOf<T extends string>(flag: string, words: readonly T[]): T | undefined {
+    const text = this.values[flag];
+    if (typeof text !== 'string') return undefined;
+    if (words.includes(text as T)) return text as T;
+    throw wrongFlag(flag, text, `one of ${words.join(', ')}`);
+  }
+
+  /** Milliseconds. */
+  duration(flag: string): number | undefined {
+    const text = this.values[flag];
+    return typeof text === 'string' ? readDuration(flag, text) : undefined;
+  }
+
+  /** A Date of an ISO text with its zone, or of a time from now, such as `15m` or `-1h`. `now`: ms since 1970. */
+  instant(flag: string, now: number): Date | undefined {
+    const text = this.values[flag];
+    if (typeof text !== 'string') return undefined;
+    if (/^-?\d+(\.\d+)? ?[a-z]/i.test(text)) {
+      const away = readDuration(flag, text.replace(/^-/, ''));
+      return new Date(now + (text.startsWith('-') ? -away : away));
+    }
+    const date = new Date(text);
+    const hasZone = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text);
+    if (hasZone && !Number.isNaN(date.getTime())) return date;
+    throw wrongFlag(
+      flag,
+      text,
+      'an instant with its zone, such as 2026-12-24T18:00:00Z, or a time from now, such as 15m or -1h',
+    );
+  }
+}
+
+/** Reads what stands behind the name of a command. */
+export function parseArguments(accepted: Accepted, args: readonly string[]): Arguments {
+  const { name, operands = [], flags } = accepted;
+  const { values, positionals } = parse(flags, args);
+  const [missing] = operands.slice(positionals.length).filter((each) => !each.startsWith('['));
+  if (missing !== undefined && values['help'] !== true) throw new WrongArguments(`${name} needs ${missing}.`);
+  const more = positionals.slice(operands.length);
+  if (more.length > 0) throw new WrongArguments(`${name} takes no argument ${more.join(' ')}.`);
+  const empty = positionals.indexOf('');
+  if (empty >= 0) throw new WrongArguments(`${name} was given "": expected ${operands[empty]}.`);
+  return new Arguments(accepted, values, positionals);
+}
+
+function parse(flags: Flags, args: readonly string[]) {
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([flag, { value }]) => [
+      flag,
+      { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+    ]),
+  );
+  try {
+    return parseArgs({ args: joinNumbers(args), allowPositionals: true, options });
+  } catch (error) {
+    throw new WrongArguments((error as Error).message, { cause: error });
+  }
+}
+
+/** Writes `--port -1` as `--port=-1`. Otherwise the parser takes -1 for a flag, and the message would not name the value. */
+function joinNumbers(args: readonly string[]): string[] {
+  return args.reduce<string[]>((joined, arg) => {
+    const last = joined.at(-1);
+    if (last !== undefined && /^--[a-z-]+$/.test(last) && /^-[\d.]/.test(arg)) {
+      return [...joined.slice(0, -1), `${last}=${arg}`];
+    }
+    return [...joined, arg];
+  }, []);
+}
+
+function readDuration(flag: string, text: string): number {
+  try {
+    return duration(text);
+  } catch (error) {
+    throw new WrongArguments(`--${flag}: ${factOf(error as DqError)}.`, { cause: error });
+  }
+}
+
+function wrongFlag(flag: string, given: string, expected: string): WrongArguments {
+  return new WrongArguments(`--${flag} was given ${JSON.stringify(given)}: expected ${expected}.`);
+}

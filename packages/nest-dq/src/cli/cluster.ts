@@ -1,0 +1,45 @@
+import type { Cluster } from '../cluster/cluster.js';
+import { realEnvironment } from '../nest/environment.js';
+import type { ResolvedOptions } from '../nest/options.js';
+import { DqRuntime } from '../nest/runtime.js';
+import type { Arguments } from './arguments.js';
+import { JSON_FLAG, type Answer, type Command } from './command.js';
+import { CONNECTION_FLAGS, readSettings } from './settings.js';
+
+/** Milliseconds. How long a command waits for the first answers of the nodes. */
+const FIRST_ANSWERS = 1_000;
+
+/** The parts of an application that consumes nothing, connected. */
+export interface Connected {
+  readonly runtime: DqRuntime;
+  readonly cluster: Cluster;
+  readonly settings: ResolvedOptions;
+}
+
+type ClusterCommand = Omit<Command, 'run'> & {
+  run(args: Arguments, connected: Connected): Promise<Answer | void>;
+};
+
+/** A command that goes to a cluster: with the flags for that, connected before it runs, and closed after it. */
+export function clusterCommand(command: ClusterCommand): Command {
+  return {
+    ...command,
+    flags: { ...command.flags, ...JSON_FLAG, ...CONNECTION_FLAGS },
+    run: async (args) => {
+      const settings = readSettings(args);
+      const { clock } = realEnvironment;
+      const backend = realEnvironment.backend(settings, undefined);
+      const runtime = new DqRuntime(settings, clock, backend);
+      const { cluster } = backend;
+      try {
+        // Not `runtime.start()`: it begins what an application does in the background.
+        await runtime.open();
+        cluster.start();
+        await cluster.firstAnswers(clock, FIRST_ANSWERS);
+        return await command.run(args, { runtime, cluster, settings });
+      } finally {
+        await runtime.close();
+      }
+    },
+  };
+}

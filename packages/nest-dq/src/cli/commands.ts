@@ -1,0 +1,15 @@
+import type { Command } from './command.js';
+
+/** Each command by its name. A command is loaded when it is called, so that none waits for the parts of another. */
+export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  doctor: async () => (await import('./doctor/doctor.js')).doctor,
+  'dead list': async () => (await import('./dead.js')).deadList,
+  'dead show': async () => (await import('./dead.js')).deadShow,
+  'dead revive': async () => (await import('./dead.js')).deadRevive,
+  'dead discard': async () => (await import('./dead.js')).deadDiscard,
+  find: async () => (await import('./jobs.js')).find,
+  revoke: async () => (await import('./jobs.js')).revoke,
+  move: async () => (await import('./jobs.js')).move,
+  run: async () => (await import('./jobs.js')).run,
+  serve: async () => (await import('./serve.js')).serve,
+};

@@ -1,0 +1,105 @@
+import type { DeadLetter } from '../api/dead-letter.js';
+import { clusterCommand } from './cluster.js';
+import { resultOf } from './jobs.js';
+import { distance, facts, instant, table } from './output.js';
+import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
+
+/** Characters of a text in a column. */
+const SHORT = 48;
+const operands = ['[REF]'];
+
+export const deadList = clusterCommand({
+  name: 'dead list',
+  operands: ['TUBE'],
+  summary: 'Lists the dead letters of a tube, the newest first.',
+  about: 'With --json it also gives payloads, stacks and references, and a cursor if more follow.',
+  flags: {
+    limit: { value: 'N', help: 'at most so many (default 50, at most 1000)' },
+    cursor: { value: 'CURSOR', help: 'goes on where the page before ended' },
+  },
+  status: '0 listed, 1 a server is away',
+  examples: ['nest-dq dead list order.cancel', 'nest-dq dead list order.cancel --limit 5 --json'],
+  async run(args, { runtime }) {
+    const limit = args.count('limit', 1, 1_000);
+    const cursor = args.text('cursor', 'the cursor of the page before');
+    const page = await runtime.deadLetters.list(args.required('TUBE'), {
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor }),
+    });
+    const now = runtime.clock.wall();
+    const rows = page.letters.map(({ id, key, diedAt, attempt, why, error }) => [
+      key ?? id,
+      distance(diedAt.getTime() - now),
+      attempt,
+      why,
+      short(error?.message ?? ''),
+    ]);
+    const lines =
+      rows.length === 0 ? 'no dead letters' : table(['KEY OR ID', 'DIED', 'RUNS', 'WHY', 'ERROR'], rows);
+    const more = page.cursor === undefined ? '' : `\n… and more: --cursor ${page.cursor}`;
+    return { json: page, text: lines + more };
+  },
+});
+
+export const deadShow = clusterCommand({
+  name: 'dead show',
+  operands,
+  summary: 'Shows one dead letter, with its payload and its last error.',
+  flags: REFERENCE_FLAGS,
+  status: '0 found, 1 it is no dead letter, or a server is away',
+  examples: ['nest-dq dead show --tube order.cancel --key order-13'],
+  async run(args, { runtime }) {
+    const letter = await runtime.deadLetters.get(referenceOf(args));
+    if (!letter) return { json: null, text: `${showReference(args)} is no dead letter`, status: 1 };
+    return { json: letter, text: showLetter(letter, runtime.clock.wall()) };
+  },
+});
+
+export const deadRevive = clusterCommand({
+  name: 'dead revive',
+  operands,
+  summary: 'Runs a dead letter again; its attempts begin anew.',
+  flags: { ...REFERENCE_FLAGS, delay: { value: 'TIME', help: 'not now but later, such as 15m' } },
+  status: '0 revived, 1 not revived: the answer says what the job is, or which server is away',
+  examples: ['nest-dq dead revive --tube order.cancel --key order-13 --delay 10m'],
+  async run(args, { runtime }) {
+    const delay = args.duration('delay');
+    const result = await runtime.deadLetters.revive(referenceOf(args), delay === undefined ? {} : { delay });
+    return resultOf(showReference(args), result, 'revived');
+  },
+});
+
+export const deadDiscard = clusterCommand({
+  name: 'dead discard',
+  operands,
+  summary: 'Gives up a dead letter for good, and deletes its copies.',
+  flags: REFERENCE_FLAGS,
+  status: '0 discarded, 1 not discarded: the answer says what the job is, or which server is away',
+  examples: ['nest-dq dead discard --tube order.cancel --key order-13'],
+  async run(args, { runtime }) {
+    const result = await runtime.deadLetters.discard(referenceOf(args));
+    return resultOf(showReference(args), result, 'discarded');
+  },
+});
+
+function showLetter(letter: DeadLetter, now: number): string {
+  const { tube, key, id, why, attempt, dueAt, diedAt, payload, error, ref } = letter;
+  return facts({
+    tube,
+    key,
+    id,
+    why,
+    died: instant(diedAt, now),
+    due: instant(dueAt, now),
+    runs: String(attempt),
+    payload: payload === undefined ? 'no copy is in reach' : JSON.stringify(payload),
+    // The stack of a `Discard` only leads to where it was made.
+    error: why === 'discarded' ? error?.message : (error?.stack ?? error?.message),
+    ref,
+  });
+}
+
+function short(text: string): string {
+  const [line = ''] = text.split('\n');
+  return line.length > SHORT ? `${line.slice(0, SHORT - 1)}…` : line;
+}

@@ -1,0 +1,47 @@
+export type Level = 'ok' | 'warning' | 'failure';
+
+/** One thing that the doctor looked at. */
+export interface Check {
+  readonly level: Level;
+  /** What was looked at: a node by its endpoint, `redis`, a tube, `nodes`. */
+  readonly about: string;
+  /** What was found, in a sentence. */
+  readonly fact: string;
+  /** What to do; absent if all is well. */
+  readonly advice?: string;
+}
+
+export function ok(about: string, fact: string): Check {
+  return { level: 'ok', about, fact };
+}
+
+export function warning(about: string, fact: string, advice: string): Check {
+  return { level: 'warning', about, fact, advice };
+}
+
+export function failure(about: string, fact: string, advice: string): Check {
+  return { level: 'failure', about, fact, advice };
+}
+
+/** 0 ok, 1 warnings, 2 failures: what monitoring expects. */
+export function statusOf(checks: readonly Check[]): number {
+  const has = (level: Level) => checks.some((check) => check.level === level);
+  return has('failure') ? 2 : has('warning') ? 1 : 0;
+}
+
+/** A line for each check, and below it what to do. */
+export function showChecks(checks: readonly Check[]): string {
+  const width = Math.max(...checks.map(({ about }) => about.length));
+  const lines = checks.flatMap(({ level, about, fact, advice }) => {
+    const line = `${level.padEnd(7)}  ${about.padEnd(width)}  ${fact}`;
+    return advice === undefined ? [line] : [line, `${' '.repeat(width + 11)}→ ${advice}`];
+  });
+  const count = (level: Level) => checks.filter((check) => check.level === level).length;
+  const [failures, warnings] = [count('failure'), count('warning')];
+  const words = [
+    ...(failures > 0 ? [`${failures} failed`] : []),
+    ...(warnings > 0 ? [`${warnings} with a warning`] : []),
+    `${count('ok')} ok`,
+  ];
+  return `${lines.join('\n')}\n\n${checks.length} checks: ${words.join(', ')}`;
+}

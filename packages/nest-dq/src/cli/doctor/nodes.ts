@@ -1,0 +1,165 @@
+import { connect } from 'node:net';
+import { Connection, type Stats } from '../../beanstalk/connection.js';
+import { StoreHealth } from '../../cluster/store-health.js';
+import { toError } from '../../errors.js';
+import type { Endpoint } from '../../nest/backend-options.js';
+import type { Clock } from '../../time/clock.js';
+import { grouped, span } from '../output.js';
+import { failure, ok, warning, type Check } from './check.js';
+
+/** Milliseconds. A node that replays its binlog answers later. */
+const DEADLINE = 2_000;
+/** Milliseconds between the two looks at the counters of a node. */
+const BETWEEN = 1_000;
+/** Tubes of one node that are looked at. */
+const MOST_TUBES = 500;
+const OLDEST = [1, 12] as const;
+
+/** What a node told. */
+export interface NodeFacts {
+  readonly endpoint: string;
+  /** Why it could not be asked; the rest is empty then. */
+  readonly error?: string;
+  /** Milliseconds until its first answer. */
+  readonly took: number;
+  readonly stats: Stats;
+  /** A second later. */
+  readonly later: Stats;
+  /** Of each tube that begins with the prefix, by its stored name. */
+  readonly tubes: ReadonlyMap<string, Stats>;
+  /** Whether it has more tubes than were looked at. */
+  readonly more: boolean;
+}
+
+/** Asks one node, over a connection of its own. Never rejects. */
+export async function askNode(
+  { text, host, port }: Endpoint,
+  prefix: string,
+  clock: Clock,
+): Promise<NodeFacts> {
+  const began = clock.now();
+  const connection = new Connection(connect({ host, port, noDelay: true }), { clock, deadline: DEADLINE });
+  try {
+    const stats = await connection.ask<Stats>((done) => connection.stats(done));
+    const took = clock.now() - began;
+    const names = (await connection.ask<string[]>((done) => connection.listTubes(done))).filter((name) =>
+      name.startsWith(prefix),
+    );
+    const tubes = await askTubes(connection, names.slice(0, MOST_TUBES));
+    await new Promise<void>((resolve) => void clock.after(BETWEEN, resolve));
+    const later = await connection.ask<Stats>((done) => connection.stats(done));
+    return { endpoint: text, took, stats, later, tubes, more: names.length > MOST_TUBES };
+  } catch (thrown) {
+    const none = { took: 0, stats: {}, later: {}, tubes: new Map(), more: false };
+    return { endpoint: text, error: reasonOf(toError(thrown)), ...none };
+  } finally {
+    connection.close();
+  }
+}
+
+async function askTubes(connection: Connection, names: readonly string[]): Promise<Map<string, Stats>> {
+  const asked = names.map(async (name) => {
+    const stats = await connection.ask<Stats | 'NOT_FOUND'>((done) => connection.statsTube(name, done));
+    return [name, stats] as const;
+  });
+  const isThere = (entry: readonly [string, Stats | 'NOT_FOUND']): entry is [string, Stats] =>
+    entry[1] !== 'NOT_FOUND';
+  return new Map((await Promise.all(asked)).filter(isThere));
+}
+
+/** All checks of the nodes. */
+export function checkNodes(nodes: readonly NodeFacts[], clock: Clock): Check[] {
+  return [...nodes.flatMap((node) => checkNode(node, clock)), ...checkTogether(nodes)];
+}
+
+function checkNode({ endpoint, error, took, stats, later }: NodeFacts, clock: Clock): Check[] {
+  if (error !== undefined) {
+    const advice =
+      'start it, or look at the network; jobs whose primary copy is there run late, from another node';
+    return [failure(endpoint, `it does not answer: ${error}`, advice)];
+  }
+  const { version = 'of an unknown version', uptime = '0', draining } = stats;
+  const up = `beanstalkd ${version}, up for ${span(Number(uptime) * 1_000)}, answered in ${Math.ceil(took)} ms`;
+  const checks = [
+    isOlder(version)
+      ? failure(endpoint, up, `update it: ${OLDEST.join('.')} is the oldest that works`)
+      : ok(endpoint, up),
+  ];
+  if (draining === 'true') {
+    checks.push(
+      warning(
+        endpoint,
+        'it drains: it takes no more jobs',
+        'restart it when it is empty, or take it out of `beanstalks`',
+      ),
+    );
+  }
+  checks.push(checkBinlog(endpoint, stats, later, clock));
+  return checks;
+}
+
+/** The counters are those since the server's start. A log that works has a record for each put and each deletion. */
+function checkBinlog(endpoint: string, stats: Stats, later: Stats, clock: Clock): Check {
+  const health = new StoreHealth(clock, () => undefined);
+  const instance = stats['id'] ?? '';
+  health.greeted(instance, NOTHING);
+  health.learn(stats);
+  health.learn(later);
+  const records = `${grouped(Number(later['binlog-records-written'] ?? 0))} records since its start`;
+  if (!health.hasLog) {
+    const advice = 'start it with -b FOLDER; a restart loses every copy that it has';
+    return warning(endpoint, 'it has no binlog', advice);
+  }
+  if (!health.logStopped) return ok(endpoint, `its binlog is written: ${records}`);
+  const advice =
+    'make room on its disk, then restart it; a restart loses what it stored and brings back what it deleted since then';
+  return failure(endpoint, `its binlog has stopped, with ${records}`, advice);
+}
+
+/** As of the start of a server with a binlog. */
+const NOTHING: Stats = { 'binlog-current-index': '1' };
+
+function checkTogether(nodes: readonly NodeFacts[]): Check[] {
+  const checks: Check[] = [];
+  const answering = nodes.filter(({ error }) => error === undefined);
+  for (const [index, { endpoint, stats }] of answering.entries()) {
+    const twin = answering.slice(0, index).find((other) => other.stats['id'] === stats['id']);
+    if (!twin) continue;
+    const advice = 'name each server once: two copies of a job on one server are lost together';
+    checks.push(failure('nodes', `${twin.endpoint} and ${endpoint} are one server`, advice));
+  }
+  const servers = new Set(answering.map(({ stats }) => stats['id'])).size;
+  const fact = `${servers} of ${nodes.length} store jobs`;
+  if (nodes.length === 1) {
+    checks.push(
+      warning(
+        'nodes',
+        'there is one node, so each job has one copy',
+        'run three, on machines that do not fail together',
+      ),
+    );
+  } else if (servers < 2) {
+    checks.push(failure('nodes', fact, 'bring back the others: adds fail unless `minWritten` is 1'));
+  } else if (servers < nodes.length) {
+    checks.push(warning('nodes', fact, 'bring back the others: until then jobs may have fewer copies'));
+  } else {
+    checks.push(ok('nodes', fact));
+  }
+  const sizes = new Set(answering.map(({ stats }) => stats['max-job-size']));
+  if (sizes.size > 1) {
+    const fact = `they take jobs of different sizes: ${[...sizes].join(', ')} bytes`;
+    checks.push(warning('nodes', fact, 'start all with the same -z: the smallest decides'));
+  }
+  return checks;
+}
+
+/** What is underneath: the connection's own words only say that it was lost. */
+function reasonOf(error: Error): string {
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
+}
+
+function isOlder(version: string): boolean {
+  const [, major, minor] = /^(\d+)\.(\d+)/.exec(version) ?? [];
+  if (major === undefined) return false;
+  return Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);
+}

@@ -1,0 +1,78 @@
+import type { JobView } from '../api/job.js';
+import type { Answer } from './command.js';
+import { clusterCommand } from './cluster.js';
+import { facts, instant } from './output.js';
+import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
+
+const DONE_OR_NOT = '0 done, 1 not done: the answer says what the job is, or which server is away';
+const operands = ['[REF]'];
+
+/** An act on one job is done if its result is `expected`; otherwise the result is the state that prevents it. */
+export function resultOf(job: string, result: string, expected: string): Answer {
+  return { json: { result }, text: `${job}: ${result}`, status: result === expected ? 0 : 1 };
+}
+
+export const find = clusterCommand({
+  name: 'find',
+  operands,
+  summary: 'Shows the state of a job and when it runs. It changes nothing.',
+  flags: REFERENCE_FLAGS,
+  status: '0 found, 1 nothing is known of the job, or a server is away',
+  examples: ['nest-dq find --tube order.cancel --key order-42'],
+  async run(args, { runtime }) {
+    const job = await runtime.producer.find(referenceOf(args));
+    if (!job) return { json: null, text: `nothing is known of ${showReference(args)}`, status: 1 };
+    return { json: job, text: showJob(job, runtime.clock.wall()) };
+  },
+});
+
+export const revoke = clusterCommand({
+  name: 'revoke',
+  operands,
+  summary: 'Revokes a job, so that it does not start any more.',
+  flags: { ...REFERENCE_FLAGS, abort: { help: 'if it runs, aborts the signal of its handler, too' } },
+  status: DONE_OR_NOT,
+  examples: ['nest-dq revoke --tube order.cancel --key order-42'],
+  async run(args, { runtime }) {
+    const result = await runtime.producer.revoke(referenceOf(args), { abort: args.has('abort') });
+    return resultOf(showReference(args), result, 'revoked');
+  },
+});
+
+export const move = clusterCommand({
+  name: 'move',
+  operands,
+  summary: 'Gives a job that does not run a new time. Its attempts begin anew.',
+  flags: {
+    ...REFERENCE_FLAGS,
+    to: {
+      value: 'TIME',
+      help: 'an instant with its zone, such as 2026-12-24T18:00:00Z,\nor a time from now, such as 15m',
+    },
+  },
+  status: DONE_OR_NOT,
+  examples: ['nest-dq move --tube order.cancel --key order-42 --to 2h'],
+  async run(args, { runtime }) {
+    const when = args.instant('to', runtime.clock.wall());
+    if (!when) throw args.wrong('no --to was given: expected a time, such as --to 15m.');
+    const result = await runtime.producer.reschedule(referenceOf(args), when);
+    return resultOf(showReference(args), result, 'rescheduled');
+  },
+});
+
+export const run = clusterCommand({
+  name: 'run',
+  operands,
+  summary: 'Moves a job that waits, or waits for a retry, to now. Its attempts begin anew.',
+  flags: REFERENCE_FLAGS,
+  status: DONE_OR_NOT,
+  examples: ['nest-dq run --tube order.cancel --key order-42'],
+  async run(args, { runtime }) {
+    const result = await runtime.control.runNow(referenceOf(args));
+    return resultOf(showReference(args), result, 'rescheduled');
+  },
+});
+
+function showJob({ state, id, ref, tube, key, dueAt, attempt }: JobView, now: number): string {
+  return facts({ tube, key, id, state, due: instant(dueAt, now), runs: String(attempt), ref });
+}

@@ -1,0 +1,75 @@
+/** Lines of columns, with a blank column between them. Numbers stand at the right of their column. */
+export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? grouped(cell) : cell)));
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...texts.map((row) => row[column]!.length)),
+  );
+  const isNumber = (column: number) =>
+    rows.length > 0 && rows.every((row) => typeof row[column] === 'number');
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) =>
+        isNumber(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+      )
+      .join('  ')
+      .trimEnd();
+  return [head, ...texts].map(line).join('\n');
+}
+
+/** `name  value`, one line each, without those that are undefined. */
+export function facts(entries: Readonly<Record<string, string | undefined>>): string {
+  const known = Object.entries(entries).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const width = Math.max(...known.map(([name]) => name.length));
+  return known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+}
+
+/** 12,412 */
+export function grouped(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** `1 job`, `12,412 jobs` */
+export function counted(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${grouped(count)} ${count === 1 ? noun : nouns}`;
+}
+
+/** An instant with how far it is from now: `2026-12-24T18:00:00Z (in 3 min)`. */
+export function instant(at: Date, now: number): string {
+  return `${at.toISOString().replace(/\.\d+Z$/, 'Z')} (${distance(at.getTime() - now)})`;
+}
+
+/** `in 3 min`, `3 min ago`, `now` */
+export function distance(ms: number): string {
+  const text = span(Math.abs(ms));
+  if (Math.abs(ms) < 1_000) return 'now';
+  return ms > 0 ? `in ${text}` : `${text} ago`;
+}
+
+const UNITS: readonly (readonly [name: string, ms: number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+];
+
+/** A length of time in its two largest units: `2 d 4 h`, `250 ms`. */
+export function span(ms: number): string {
+  const from = UNITS.findIndex(([, size]) => ms >= size);
+  if (from < 0) return `${Math.round(ms)} ms`;
+  const [unit, size] = UNITS[from]!;
+  const [smaller, smallerSize] = UNITS[from + 1] ?? ['', Infinity];
+  const rest = Math.floor((ms % size) / smallerSize);
+  return `${Math.floor(ms / size)} ${unit}${rest > 0 ? ` ${rest} ${smaller}` : ''}`;
+}
+
+/** `1.4 MB` */
+export function bytes(count: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let value = count;
+  let unit = 0;
+  while (value >= 1_000 && unit < units.length - 1) {
+    value /= 1_000;
+    unit++;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}

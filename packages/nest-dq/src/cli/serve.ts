@@ -1,0 +1,105 @@
+import { textOf, type ListenOptions } from '../embedded/listener.js';
+import { EmbeddedNode, type EmbeddedNodeOptions } from '../embedded/embedded-node.js';
+import type { Arguments } from './arguments.js';
+import type { Command } from './command.js';
+import { tell, version } from './process.js';
+
+const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** An embedded node as a server of its own, for tools and programs in other languages. */
+export const serve: Command = {
+  name: 'serve',
+  summary: "Serves beanstalkd's protocol on this machine until SIGTERM, SIGINT or SIGHUP.",
+  about: 'SIGUSR1: takes no more jobs, and hands out those it has.',
+  flags: {
+    port: { value: 'PORT', help: 'where to listen; 0 takes any free port (default 11300)' },
+    host: {
+      value: 'HOST',
+      help: 'a name or an address (default 127.0.0.1); whoever can connect can do everything',
+    },
+    dir: {
+      value: 'FOLDER',
+      help:
+        'stores the jobs there; made if there is none (default: in memory, gone with the process);\n' +
+        'it needs a package: npx -p nest-dq -p classic-level@3 nest-dq serve --dir FOLDER',
+    },
+    patience: {
+      value: 'SECONDS',
+      help: 'how long to wait while another process has the folder (default 15)',
+    },
+    'max-connections': { value: 'N', help: 'one more is closed at once (default 1024)' },
+    'max-job-size': { value: 'BYTES', help: 'the largest body of a job (default 65535)' },
+  },
+  status: '0 it was asked to end, 1 it cannot serve or could not go on',
+  examples: ['nest-dq serve --port 0 --dir ./data'],
+  run,
+};
+
+function settingsOf(args: Arguments): { node: EmbeddedNodeOptions; listen: ListenOptions } {
+  const host = args.text('host', 'a name or an address');
+  const dir = args.text('dir', 'the path of a folder');
+  const patience = args.count('patience', 0, 1_000_000);
+  return {
+    node: {
+      ...(dir !== undefined && { dir }),
+      ...(patience !== undefined && { patience: patience * 1_000 }),
+      maxJobSize: args.count('max-job-size', 1, 2 ** 30),
+    },
+    listen: {
+      host,
+      port: args.count('port', 0, 65_535),
+      maxConnections: args.count('max-connections', 1, 1_000_000),
+    },
+  };
+}
+
+async function run(args: Arguments): Promise<void> {
+  const { node: settings, listen } = settingsOf(args);
+  const signals = new Signals();
+  const opening = EmbeddedNode.open({ ...settings, warn: tell });
+  await Promise.race([opening, signals.asked]);
+  if (signals.isAsked) process.exit(0); // a folder bears a process that ends at any instant
+  const node = await opening;
+  try {
+    signals.onDrain(() => node.drain());
+    const address = await node.listen(listen);
+    if (signals.isAsked) return;
+    process.stdout.write(
+      `nest-dq ${version()} listens on ${textOf(address)}; jobs are stored in ${node.dir ?? 'memory'}\n`,
+    );
+    await Promise.race([signals.asked, node.closed]);
+  } finally {
+    await node.close();
+  }
+}
+
+/** What an operator asks for. It listens from the start, because SIGUSR1 without a listener opens Node's debugger. */
+class Signals {
+  isAsked = false;
+  /** Resolves when the process is asked to end. */
+  readonly asked: Promise<void>;
+  private isDraining = false;
+  private drain: () => void = () => undefined;
+
+  constructor() {
+    this.asked = new Promise((resolve) => {
+      for (const signal of ENDING) {
+        process.on(signal, () => {
+          this.isAsked = true;
+          resolve();
+        });
+      }
+    });
+    process.on('SIGUSR1', () => {
+      this.isDraining = true;
+      this.drain();
+      tell('draining: no more jobs are taken');
+    });
+  }
+
+  /** Calls it at once if the operator has asked before. */
+  onDrain(drain: () => void): void {
+    this.drain = drain;
+    if (this.isDraining) drain();
+  }
+}

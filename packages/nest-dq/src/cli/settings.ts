@@ -1,0 +1,90 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { DqError, factOf, show, toError, unknownName } from '../errors.js';
+import { realEnvironment } from '../nest/environment.js';
+import type { DqOptions, ResolvedOptions } from '../nest/options.js';
+import { WrongArguments, type Arguments, type Flags } from './arguments.js';
+
+/** For commands that go to a cluster. */
+export const CONNECTION_FLAGS: Flags = {
+  beanstalks: {
+    value: 'LIST',
+    help: 'host:port of each beanstalkd, with commas between them (or DQ_BEANSTALKS)',
+  },
+  redis: { value: 'URL', help: 'redis://… or rediss://… (or DQ_REDIS)' },
+  prefix: { value: 'PREFIX', help: 'the `prefix` of the application (or DQ_PREFIX)' },
+  config: {
+    value: 'FILE',
+    help: 'a JSON file with options of the application (default nest-dq.json, if it is there)',
+  },
+};
+
+/** The options of the module that a file may have: those that name the servers, and those that the scripts need. */
+const IN_FILE = [
+  'beanstalks',
+  'redis',
+  'prefix',
+  'replicas',
+  'minWritten',
+  'backupDelay',
+  'patience',
+  'lease',
+  'doneTtl',
+  'staleAfter',
+] as const;
+const DEFAULT_FILE = 'nest-dq.json';
+const silent = () => undefined;
+
+/** Flags come before the environment, and the environment before the file. A command tells its failures by itself. */
+export function readSettings(args: Arguments): ResolvedOptions {
+  const file = fileOf(args);
+  const beanstalks = first(args.text('beanstalks', 'host:port,host:port'), process.env['DQ_BEANSTALKS']);
+  const redis = first(args.text('redis', 'redis://… or rediss://…'), process.env['DQ_REDIS']);
+  const prefix = first(args.text('prefix', 'a prefix'), process.env['DQ_PREFIX']);
+  const options: DqOptions = {
+    ...file,
+    ...(beanstalks !== undefined && { beanstalks: beanstalks.split(',').map((each) => each.trim()) }),
+    ...(redis !== undefined && { redis }),
+    ...(prefix !== undefined && { prefix }),
+  };
+  for (const name of ['beanstalks', 'redis'] as const) {
+    if (options[name] !== undefined) continue;
+    throw new WrongArguments(
+      `Nothing says which ${name} to ask: expected --${name}, DQ_${name.toUpperCase()}, or a file with \`${name}\`.`,
+    );
+  }
+  const logger = { log: silent, warn: silent, error: silent };
+  try {
+    return realEnvironment.resolve({ ...options, logger, consume: false }, undefined);
+  } catch (error) {
+    throw new WrongArguments(`${factOf(error as DqError)}.`, { cause: error });
+  }
+}
+
+function fileOf(args: Arguments): DqOptions {
+  const named = args.text('config', 'the path of a JSON file');
+  const path = named ?? DEFAULT_FILE;
+  if (named === undefined && !existsSync(path)) return {};
+  const content = parse(path);
+  if (typeof content !== 'object' || content === null || Array.isArray(content))
+    throw new WrongArguments(`${path} has ${show(content)}: expected an object with options.`);
+  for (const name of Object.keys(content)) {
+    if ((IN_FILE as readonly string[]).includes(name)) continue;
+    throw new WrongArguments(
+      `${path}: ${factOf(unknownName('DQ_CONFIG', `option \`${name}\` for the command line`, IN_FILE))}.`,
+    );
+  }
+  return content;
+}
+
+function parse(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (thrown) {
+    throw new WrongArguments(`${path} cannot be read: ${toError(thrown).message}: expected a JSON file.`);
+  }
+}
+
+/** An empty variable is as good as none. */
+function first(flag: string | undefined, variable: string | undefined): string | undefined {
+  return flag ?? (variable === '' ? undefined : variable);
+}

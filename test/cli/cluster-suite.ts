@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, jest } from '@jest/globals';
+import { Discard } from 'nest-dq/src/api/job.js';
+import { eventually } from 'test-servers';
+import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+import { NestDqProcess } from './nest-dq-process.js';
+
+// Each run starts a process, which takes a second and more where tests of others run.
+jest.setTimeout(120_000);
+
+/** The tube of all examples. */
+export const TUBE = 'order.cancel';
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The servers of a spec file, a process that consumes `order.cancel`, and the command, which finds them by its environment. */
+export interface CliSuite {
+  readonly servers: Servers;
+  readonly system: System;
+  /** An empty folder, which is the working directory of the command. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  nestDq(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ran>;
+  /** Runs a command line in a shell. */
+  shell(line: string, path: string): Promise<Ran>;
+  /** Makes `order-42` wait for an hour, and `order-13` a dead letter. */
+  prepare(): Promise<void>;
+}
+
+export function cliSuite(): CliSuite {
+  let servers: Servers;
+  let system: System;
+  let folder: string;
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    servers = await startServers();
+    folder = await mkdtemp(join(tmpdir(), 'nest-dq-cli-'));
+    env = {
+      DQ_BEANSTALKS: servers.beanstalkds.map(({ endpoint }) => endpoint).join(','),
+      DQ_REDIS: servers.redis.url,
+      DQ_PREFIX: '',
+    };
+    system = startSystem(servers);
+    await system.consumer.consume(TUBE, (payload: unknown) =>
+      (payload as { bad?: true }).bad ? Discard.because('the order has no user') : undefined,
+    );
+  }, 120_000);
+  afterAll(async () => {
+    await system.stop();
+    await servers.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  return {
+    get servers() {
+      return servers;
+    },
+    get system() {
+      return system;
+    },
+    get folder() {
+      return folder;
+    },
+    get env() {
+      return env;
+    },
+    nestDq: async (args, more) => {
+      const process = new NestDqProcess(args, { env: { ...env, ...more }, cwd: folder });
+      const { code } = await process.ended;
+      return { code, stdout: process.stdout, stderr: process.stderr };
+    },
+    shell: (line, path) =>
+      new Promise((resolve) => {
+        const surroundings = {
+          cwd: folder,
+          env: { ...process.env, ...env, PATH: `${path}:${process.env['PATH']}` },
+        };
+        const child = execFile('/bin/sh', ['-c', line], surroundings, (_error, stdout, stderr) =>
+          resolve({ code: child.exitCode, stdout, stderr }),
+        );
+      }),
+    prepare: async () => {
+      const { producer } = system;
+      await producer.delay(TUBE, { order: 42 }, '1h', { key: 'order-42' });
+      await producer.now(TUBE, { order: 13, bad: true }, { key: 'order-13' });
+      const isDead = async () => (await producer.find({ tube: TUBE, key: 'order-13' }))?.state === 'dead';
+      await eventually('the job is dead', isDead);
+    },
+  };
+}

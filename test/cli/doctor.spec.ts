@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ask, eventually, putRaw, startBeanstalkd, startRedis, type Address } from 'test-servers';
+import { cliSuite, TUBE } from './cluster-suite.js';
+
+interface Found {
+  readonly status: string;
+  readonly checks: readonly { level: string; about: string; fact: string; advice?: string }[];
+}
+
+const suite = cliSuite();
+const extra: { stop(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(extra.splice(0).map((server) => server.stop()));
+});
+
+async function examine(env: Readonly<Record<string, string>> = {}) {
+  const { code, stdout } = await suite.nestDq(['doctor', '--json'], env);
+  const { status, checks } = JSON.parse(stdout) as Found;
+  const bad = checks.filter(({ level }) => level !== 'ok');
+  return { code, status, checks, bad: bad.map(({ level, about, fact }) => `${level} ${about}: ${fact}`) };
+}
+
+function also<T extends { stop(): Promise<void> }>(server: T): T {
+  extra.push(server);
+  return server;
+}
+
+describe('nest-dq doctor', () => {
+  it('ends with 0 where all is well, and has a line for each check', async () => {
+    expect(await examine()).toMatchObject({ code: 0, status: 'ok', bad: [] });
+    const { stdout } = await suite.nestDq(['doctor']);
+    for (const { endpoint } of suite.servers.beanstalkds)
+      expect(stdout).toMatch(
+        new RegExp(`^ok +${endpoint} +its binlog is written: \\S+ records since its start$`, 'm'),
+      );
+    expect(stdout).toMatch(/\n\n\d+ checks: \d+ ok\n$/);
+  });
+
+  it('ends with 2 where a node is away', async () => {
+    const { code, bad } = await examine({ DQ_BEANSTALKS: `${suite.env['DQ_BEANSTALKS']},127.0.0.1:1` });
+    expect(code).toBe(2);
+    expect(bad).toEqual([
+      'failure 127.0.0.1:1: it does not answer: connect ECONNREFUSED 127.0.0.1:1',
+      'warning nodes: 3 of 4 store jobs',
+    ]);
+  });
+
+  it('finds two names of one server', async () => {
+    const { port, endpoint } = suite.servers.beanstalkds[0]!;
+    const { code, bad } = await examine({ DQ_BEANSTALKS: `${suite.env['DQ_BEANSTALKS']},localhost:${port}` });
+    expect(code).toBe(2);
+    expect(bad).toContain(`failure nodes: ${endpoint} and localhost:${port} are one server`);
+  });
+
+  it('warns of a node without a binlog, and of one that drains', async () => {
+    const node = also(await startBeanstalkd({ binlog: false }));
+    process.kill(node.pid, 'SIGUSR1');
+    await eventually('it drains', async () => (await ask(node, 'stats')).includes('\ndraining: true\n'));
+    const { code, bad } = await examine({ DQ_BEANSTALKS: `${suite.env['DQ_BEANSTALKS']},${node.endpoint}` });
+    expect(code).toBe(1);
+    expect(bad).toEqual([
+      `warning ${node.endpoint}: it drains: it takes no more jobs`,
+      `warning ${node.endpoint}: it has no binlog`,
+    ]);
+  });
+
+  it('finds a binlog that has stopped', async () => {
+    const node = also(await startBeanstalkd());
+    await putRaw(node, TUBE, 'x');
+    await node.limitFiles(1);
+    await ask(node, 'put 0 0 60 1\r\nx').catch(() => undefined);
+    for (let i = 0; i < 3; i++) await ask(node, 'put 0 0 60 1\r\nx').catch(() => undefined);
+    const { code, bad } = await examine({ DQ_BEANSTALKS: `${suite.env['DQ_BEANSTALKS']},${node.endpoint}` });
+    expect(code).toBe(2);
+    expect(bad).toContainEqual(expect.stringMatching(`^failure ${node.endpoint}: its binlog has stopped`));
+  });
+
+  it('finds what is wrong with Redis', async () => {
+    const args = ['--maxmemory-policy', 'allkeys-lru', '--maxmemory', '900kb'];
+    const redis = also(await startRedis({ appendonly: false, args }));
+    const { code, bad } = await examine({ DQ_REDIS: redis.url });
+    expect(code).toBe(2);
+    expect(bad).toEqual([
+      'failure redis: its maxmemory-policy is allkeys-lru',
+      'failure redis: it keeps no append-only file',
+      expect.stringMatching(/^failure redis: it uses .* \d+ % of maxmemory$/),
+    ]);
+  });
+
+  it('finds a replica, a database that is not there, and a Redis that is away', async () => {
+    const { host, port } = suite.servers.redis;
+    const replica = also(await startRedis({ args: ['--replicaof', host, String(port)] }));
+    expect((await examine({ DQ_REDIS: replica.url })).bad).toContain(
+      `failure redis: it is a replica of ${host}:${port}`,
+    );
+    expect((await examine({ DQ_REDIS: `${suite.servers.redis.url}/99` })).bad).toEqual([
+      expect.stringMatching(/^failure redis: it cannot be used: .*DB index is out of range/),
+    ]);
+    expect(await examine({ DQ_REDIS: 'redis://127.0.0.1:1' })).toMatchObject({
+      code: 2,
+      bad: [expect.stringMatching(/^failure redis: it cannot be used: .*ECONNREFUSED/)],
+    });
+  });
+
+  it('warns of a tube with jobs and no consumer, without the prefix', async () => {
+    await suite.system.producer.delay('shop.orphan', 1, '1h');
+    const expected = 'warning orphan: 0 due and 3 other copies, and no consumer';
+    expect(await examine({ DQ_PREFIX: 'shop.' })).toMatchObject({ code: 1, bad: [expected] });
+    await suite.system.consumer.consume('shop.orphan', () => undefined);
+    const isWatched = async (node: Address) =>
+      (await ask(node, 'stats-tube shop.orphan')).includes('watching: 1');
+    for (const node of suite.servers.beanstalkds) await eventually('it is consumed', () => isWatched(node));
+    expect((await examine({ DQ_PREFIX: 'shop.' })).bad).toEqual([]);
+  });
+
+  it('warns of buried copies without a dead letter', async () => {
+    await suite.prepare();
+    expect((await examine()).bad).toEqual([]); // its copies have a letter
+    await ask(suite.servers.redis, 'FLUSHALL');
+    const { code, bad } = await examine();
+    expect(code).toBe(1);
+    expect(bad).toEqual([
+      expect.stringMatching(`^warning ${TUBE}: \\d+ buried cop(y|ies), and no dead letter in the ledger$`),
+    ]);
+  });
+});

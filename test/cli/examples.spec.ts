@@ -1,0 +1,61 @@
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { COMMANDS } from 'nest-dq/src/cli/commands.js';
+import { cliSuite } from './cluster-suite.js';
+import { NestDqProcess } from './nest-dq-process.js';
+
+const PROGRAM = join(process.cwd(), '..', 'packages', 'nest-dq', 'bin', 'nest-dq.js');
+const suite = cliSuite();
+
+beforeAll(() => symlink(PROGRAM, join(suite.folder, 'nest-dq')));
+
+/** These end only when they are asked to, and have tests of their own. */
+const WITHOUT_END = ['serve'];
+
+describe('the help', () => {
+  it.each(Object.keys(COMMANDS))(
+    'of %s has its usage, flags, exit status, and examples that begin with it',
+    async (name) => {
+      const { stdout, code } = await suite.nestDq([...name.split(' '), '--help']);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(new RegExp(`^nest-dq ${name}( \\[?[A-Z]+\\]?)* \\[OPTIONS\\]\n`));
+      expect(stdout).toMatch(/\nExit status: 0 .+, 2 wrong arguments\.\n/);
+      expect(stdout).toContain('\n  --help ');
+      const [, examples = ''] = stdout.split('\nExamples:\n');
+      expect(examples.trimEnd().split('\n')).toEqual(
+        expect.arrayContaining([expect.stringMatching(new RegExp(`^  nest-dq ${name}\\b`))]),
+      );
+    },
+  );
+
+  it('lists every command', async () => {
+    const { stdout } = await suite.nestDq(['--help']);
+    for (const name of Object.keys(COMMANDS)) expect(stdout).toMatch(new RegExp(`\n  ${name}\\b`));
+  });
+});
+
+describe('each example of the help works', () => {
+  beforeEach(() => suite.prepare());
+
+  it.each(Object.keys(COMMANDS).filter((name) => !WITHOUT_END.includes(name)))('%s', async (name) => {
+    const { examples } = await COMMANDS[name]!();
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) {
+      await suite.prepare();
+      const { code, stdout, stderr } = await suite.shell(example, suite.folder);
+      expect([example, code, stderr]).toEqual([example, 0, '']);
+      if (example.includes('--json')) expect(() => JSON.parse(stdout) as unknown).not.toThrow();
+    }
+  });
+
+  it('serve, until it is asked to end', async () => {
+    const { examples } = await COMMANDS['serve']!();
+    for (const example of examples) {
+      const server = new NestDqProcess(example.split(' ').slice(1), { cwd: suite.folder });
+      await server.port();
+      server.kill('SIGTERM');
+      expect(await server.ended).toEqual({ code: 0, signal: null });
+    }
+  });
+});

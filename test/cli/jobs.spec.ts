@@ -1,0 +1,183 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ask, eventually, nodeStats, startBeanstalkd, startRedis } from 'test-servers';
+import { cliSuite, TUBE } from './cluster-suite.js';
+
+const suite = cliSuite();
+const KEY = { tube: TUBE, key: 'order-42' };
+const BY_KEY = ['--tube', TUBE, '--key', 'order-42'];
+const DEAD = ['--tube', TUBE, '--key', 'order-13'];
+
+beforeEach(() => suite.prepare());
+
+async function json(...args: string[]): Promise<unknown> {
+  return JSON.parse((await suite.nestDq([...args, '--json'])).stdout);
+}
+
+describe('nest-dq find', () => {
+  it('shows a job by its reference and by its key', async () => {
+    const job = await suite.system.producer.find(KEY);
+    const expected = { ...job!, dueAt: job!.dueAt.toISOString() };
+    expect(await json('find', ...BY_KEY)).toEqual(expected);
+    expect(await json('find', job!.ref)).toEqual(expected);
+    const { stdout } = await suite.nestDq(['find', ...BY_KEY]);
+    expect(stdout).toMatch(/^key {6}order-42$/m);
+    expect(stdout).toMatch(/^due {6}\d{4}-\d\d-\d\dT[\d:]{8}Z \(in (59 min \d+ s|1 h)\)$/m);
+  });
+
+  it('ends with status 1 if nothing is known', async () => {
+    expect(await suite.nestDq(['find', '--tube', TUBE, '--key', 'none'])).toEqual({
+      code: 1,
+      stdout: `nothing is known of ${TUBE} none\n`,
+      stderr: '',
+    });
+  });
+});
+
+describe('nest-dq revoke, move, run', () => {
+  it('revoke revokes, and says with status 1 what cannot be revoked', async () => {
+    expect(await suite.nestDq(['revoke', ...BY_KEY])).toEqual({
+      code: 0,
+      stdout: `${TUBE} order-42: revoked\n`,
+      stderr: '',
+    });
+    expect((await suite.system.producer.find(KEY))?.state).toBe('revoked');
+    expect(await suite.nestDq(['revoke', ...DEAD])).toMatchObject({
+      code: 1,
+      stdout: `${TUBE} order-13: dead\n`,
+    });
+  });
+
+  it('move moves to an instant, and to a time from now', async () => {
+    expect(await json('move', ...BY_KEY, '--to', '2030-01-01T00:00:00Z')).toEqual({ result: 'rescheduled' });
+    expect((await suite.system.producer.find(KEY))?.dueAt).toEqual(new Date('2030-01-01T00:00:00Z'));
+    await suite.nestDq(['move', ...BY_KEY, '--to', '2d']);
+    const dueAt = (await suite.system.producer.find(KEY))!.dueAt.getTime();
+    expect(Math.abs(dueAt - Date.now() - 2 * 86_400_000)).toBeLessThan(60_000);
+  });
+
+  it('run has the job run now', async () => {
+    expect((await suite.nestDq(['run', ...BY_KEY])).code).toBe(0);
+    const isDone = async () => (await suite.system.producer.find(KEY))?.state === 'done';
+    await eventually('it ran', isDone);
+  });
+});
+
+describe('nest-dq dead', () => {
+  it('lists letters, and pages through them', async () => {
+    await suite.system.producer.now(TUBE, { bad: true }, { key: 'order-14' });
+    const isDead = async () =>
+      (await suite.system.producer.find({ tube: TUBE, key: 'order-14' }))?.state === 'dead';
+    await eventually('it is dead', isDead);
+    const first = (await json('dead', 'list', TUBE, '--limit', '1')) as { letters: object[]; cursor: string };
+    expect(first).toMatchObject({ letters: [{ key: 'order-14', why: 'discarded', payload: { bad: true } }] });
+    expect(await json('dead', 'list', TUBE, '--limit', '1', '--cursor', first.cursor)).toMatchObject({
+      letters: [{ key: 'order-13' }],
+    });
+    const { stdout } = await suite.nestDq(['dead', 'list', TUBE]);
+    expect(stdout).toMatch(
+      /^KEY OR ID +DIED +RUNS +WHY +ERROR\norder-14 +\S.* +1 +discarded +the order has no user$/m,
+    );
+  });
+
+  it('shows, revives and discards one', async () => {
+    expect(await json('dead', 'show', ...DEAD)).toMatchObject({
+      payload: { order: 13, bad: true },
+      attempt: 1,
+    });
+    expect(await json('dead', 'revive', ...DEAD, '--delay', '10m')).toEqual({ result: 'revived' });
+    expect((await suite.nestDq(['dead', 'show', ...DEAD])).code).toBe(1);
+    expect(await suite.nestDq(['dead', 'discard', ...DEAD])).toMatchObject({
+      code: 1,
+      stdout: `${TUBE} order-13: waiting\n`,
+    });
+    await suite.prepare();
+    expect(await json('dead', 'discard', ...DEAD)).toEqual({ result: 'discarded' });
+  });
+});
+
+it('a command that only reads consumes nothing and leaves nothing behind', async () => {
+  const [node, redis] = await Promise.all([startBeanstalkd(), startRedis()]);
+  try {
+    const env = { DQ_BEANSTALKS: node.endpoint, DQ_REDIS: redis.url };
+    for (const args of [['find', ...BY_KEY], ['dead', 'list', TUBE], ['doctor']])
+      await suite.nestDq(args, env);
+    const stats = await nodeStats(node);
+    for (const command of ['put', 'watch', 'reserve', 'reserve-with-timeout', 'delete', 'kick'])
+      expect([command, stats(`cmd-${command}`)]).toEqual([command, 0]);
+    expect(stats('cmd-stats')).toBeGreaterThan(0);
+    expect(await ask(redis, 'DBSIZE')).toBe(':0');
+  } finally {
+    await Promise.all([node.stop(), redis.stop()]);
+  }
+});
+
+describe('the connection', () => {
+  const NONE = { DQ_BEANSTALKS: '', DQ_REDIS: '' };
+
+  it('is found by flags, by the environment, and by a file, in this order', async () => {
+    const { servers, env, folder } = suite;
+    const nodes = servers.beanstalkds.map(({ endpoint }) => endpoint);
+    const flags = ['--beanstalks', nodes.join(', '), '--redis', servers.redis.url];
+    const wrong = { DQ_BEANSTALKS: '127.0.0.1:1', DQ_REDIS: 'redis://127.0.0.1:1' };
+    expect((await suite.nestDq(['find', ...BY_KEY, ...flags], wrong)).code).toBe(0);
+    const file = join(folder, 'nest-dq.json');
+    try {
+      await writeFile(file, JSON.stringify({ beanstalks: nodes, redis: servers.redis.url, lease: '15s' }));
+      expect((await suite.nestDq(['find', ...BY_KEY], NONE)).code).toBe(0);
+      await writeFile(file, JSON.stringify({ beanstalks: ['127.0.0.1:1'], redis: 'redis://127.0.0.1:1' }));
+      expect((await suite.nestDq(['find', ...BY_KEY], env)).code).toBe(0);
+    } finally {
+      await rm(file);
+    }
+  });
+
+  it.each([
+    [[], NONE, 'Nothing says which beanstalks to ask: expected --beanstalks, DQ_BEANSTALKS, or a file'],
+    [['--beanstalks', 'a'], {}, '`beanstalks[0]` is "a": expected \'host:port\' with a port'],
+    [['--redis', 'http://x'], {}, '`redis` is a URL of http: expected redis://… or rediss://…'],
+    [['--config', 'none.json'], {}, 'none.json cannot be read: ENOENT'],
+  ] as const)('that is wrong is refused: %j', async (args, env, message) => {
+    const ran = await suite.nestDq(['find', ...BY_KEY, ...args], env);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(`nest-dq: ${message}`);
+  });
+
+  it('that a file describes wrongly is refused', async () => {
+    const file = join(suite.folder, 'wrong.json');
+    await writeFile(file, JSON.stringify({ concurrency: 5 }));
+    const { code, stderr } = await suite.nestDq(['find', ...BY_KEY, '--config', file]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      'there is no option `concurrency` for the command line: expected one of beanstalks',
+    );
+  });
+
+  it('that fails ends with status 1 and the reason', async () => {
+    const ran = await suite.nestDq(['find', ...BY_KEY, '--redis', 'redis://127.0.0.1:1']);
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.stderr).toContain('nest-dq: DQ_LEDGER_DOWN');
+  });
+
+  it.each([
+    [['find'], 'find: no job is named: expected REF, or --tube TUBE --key KEY.'],
+    [['find', 'dq1.x', ...BY_KEY], 'find: the job is named twice'],
+    [['find', 'x'], 'DQ_BAD_REF: the reference is {"ref":"x"}'],
+    [['find', '--tube', 'a b', '--key', 'k'], 'DQ_BAD_TUBE: the tube is "a b"'],
+    [['move', ...BY_KEY], 'move: no --to was given'],
+    [
+      ['move', ...BY_KEY, '--to', '2026-12-24'],
+      '--to was given "2026-12-24": expected an instant with its zone',
+    ],
+    [['dead', 'list'], 'dead list needs TUBE.'],
+    [
+      ['dead', 'list', TUBE, '--limit', '5000'],
+      '--limit was given "5000": expected a whole number from 1 to 1000.',
+    ],
+  ])('%j is refused', async (args, message) => {
+    const ran = await suite.nestDq(args);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(`nest-dq: ${message}`);
+  });
+});
