@@ -57,7 +57,7 @@ const MAY_IMPORT = {
   // The program `nest-dq`.
   cli: [...LOWER, 'ledger/redis', 'embedded', 'nest', 'operate'],
   // Its own entry, for tests: an application whose servers and clock are replaced.
-  'test-kit': [...LOWER, 'ledger/memory', 'embedded', 'producer', 'consumer', 'nest'],
+  'test-kit': [...LOWER, 'ledger/memory', 'embedded', 'producer', 'consumer', 'operate', 'nest'],
   index: [...LOWER, 'producer', 'consumer', 'health', 'operate', 'recurring', 'nest'],
 };
 

@@ -1,6 +1,7 @@
 import { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { Cluster } from 'nest-dq/src/cluster/cluster.js';
 import type { DelayedJob } from 'nest-dq/src/api/job.js';
+import { LedgerIndex } from 'nest-dq/src/ledger/ledger-index.js';
 import type { LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
 import { resolveOptions } from 'nest-dq/src/nest/options.js';
 import { DqRuntime } from 'nest-dq/src/nest/runtime.js';
@@ -57,7 +58,8 @@ export class SimulatedProcess {
     const options = resolveOptions(given, undefined, nodes.length);
     const nothing = () => Promise.resolve();
     const viewLedger = async () => ({ kind: 'redis', up: true, servers: [], problems: [] }) as const;
-    const backend = { cluster, ledger: this.ledger, viewLedger, open: nothing, close: nothing };
+    const waiting = new LedgerIndex(this.ledger);
+    const backend = { cluster, ledger: this.ledger, waiting, viewLedger, open: nothing, close: nothing };
     const runtime = (this.runtime = new DqRuntime(options, clock, backend));
     this.producer = runtime.producer;
     this.deadLetters = runtime.deadLetters;

@@ -31,6 +31,9 @@ export interface CopyHeader extends JobHeader {
   readonly siblings: readonly Place[];
 }
 
+/** Of which job, and of which of its generations, a copy is. */
+export type JobIdentity = Pick<CopyHeader, 'id' | 'due' | 'generation' | 'born'>;
+
 /** A copy, as its format was read. */
 export interface Envelope {
   readonly header: CopyHeader;

@@ -40,3 +40,11 @@ export function copyPriority(priority: number, due: number, index: number): numb
   const seconds = Math.floor(due / 1000) - EPOCH_2020 + (index === 0 ? 0 : BACKUP_HANDICAP);
   return priority * 2 ** SECONDS_BITS + Math.min(2 ** SECONDS_BITS - 1, Math.max(0, seconds));
 }
+
+/** Between which times, in ms since 1970, a job is due whose copy has this priority: not before the first, and before the second. */
+export function dueByPriority(priority: number): [earliest: number, end: number] {
+  const seconds = priority % 2 ** SECONDS_BITS;
+  const earliest = seconds === 0 ? -Infinity : (EPOCH_2020 + seconds - BACKUP_HANDICAP) * 1000;
+  const end = seconds === 2 ** SECONDS_BITS - 1 ? Infinity : (EPOCH_2020 + seconds + 1) * 1000;
+  return [earliest, end];
+}

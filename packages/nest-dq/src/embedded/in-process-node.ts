@@ -12,9 +12,12 @@ import { DurableJobs } from './durable-jobs.js';
 import { JobStore } from './job-store.js';
 import { Session, type SessionNode } from './session.js';
 import { TimeShares } from './time-shares.js';
+import type { Job } from './tubes.js';
 
 /** Bytes. */
 export const DEFAULT_MAX_JOB_SIZE = 65_535;
+/** Jobs. At most some two milliseconds of work. */
+const SEEN_IN_A_TURN = 1_000;
 
 /**
  * A node that speaks beanstalkd 1.12's protocol and lives in this process. Its jobs are in memory, and gone with the
@@ -109,7 +112,22 @@ export class InProcessNode implements SessionNode {
 
   /** The bodies of all jobs of a tube, in whatever state. */
   bodies(tube: string): Buffer[] {
-    return this.store.ofTube(tube).map(({ body }) => Buffer.from(body, 'latin1'));
+    const jobs = [...this.store.all()].filter((job) => job.tube.name === tube);
+    return jobs.map(({ body }) => Buffer.from(body, 'latin1'));
+  }
+
+  /**
+   * Shows every job of a tube, in whatever state, to `see`. The event loop goes on after each thousand jobs of the node. Of
+   * those that come or go meanwhile, some are shown.
+   */
+  async eachJob(tube: string, see: (job: Job) => void): Promise<void> {
+    let left = SEEN_IN_A_TURN;
+    for (const job of this.store.all()) {
+      if (job.tube.name === tube) see(job);
+      if (--left > 0) continue;
+      left = SEEN_IN_A_TURN;
+      await new Promise<void>((resolve) => this.clock.soon(resolve));
+    }
   }
 
   /** Cuts all connections and stops all timers. Idempotent. */

@@ -34,8 +34,9 @@ export class JobStore {
     return this.jobs.get(id);
   }
 
-  ofTube(name: string): Job[] {
-    return [...this.jobs.values()].filter(({ tube }) => tube.name === name);
+  /** In the order of their ids. A walk through them may be interrupted: it then meets jobs that were put meanwhile, too. */
+  all(): Iterable<Job> {
+    return this.jobs.values();
   }
 
   /** Announces a job. Its body follows by `put`, or else `discard`. */

@@ -4,10 +4,13 @@ import { Cluster } from '../cluster/cluster.js';
 import { Disk } from '../disk/disk.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
 import { startLeaseWorker } from '../ledger/lease-thread/lease-thread.js';
+import { LedgerIndex } from '../ledger/ledger-index.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import { RedisLedger } from '../ledger/redis/redis-ledger.js';
+import type { WaitingJobs } from '../ledger/waiting-jobs.js';
+import { StoredWaitingJobs } from '../operate/stored-waiting-jobs.js';
 import { systemClock, type Clock } from '../time/clock.js';
 import type { Servers } from './backend-options.js';
 import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.js';
@@ -16,6 +19,8 @@ import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.
 export interface Backend {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
+  /** The jobs that wait, for those who look. */
+  readonly waiting: WaitingJobs;
   /** Whether Redis answers now; absent if there is no Redis. */
   readonly askRedis?: () => Promise<boolean>;
   /** How the ledger is now. Never rejects. */
@@ -59,6 +64,7 @@ function onServers({ beanstalks, redis }: Servers, settings: ResolvedOptions, cl
   return {
     cluster: new Cluster(nodes, settings),
     ledger,
+    waiting: new LedgerIndex(ledger),
     askRedis: () => ledger.ping(),
     viewLedger: () => ledger.view(),
     open: () => ledger.open(),
@@ -76,6 +82,7 @@ function inProcess(settings: ResolvedOptions, clock: Clock): Backend {
   return {
     cluster: new Cluster([new ClusterNode('embedded', () => node.dial(), clock)], settings),
     ledger,
+    waiting: new StoredWaitingJobs([{ endpoint: 'embedded', node }], ledger),
     viewLedger: () => ledger.view(),
     open: async () => {
       if (!disk) return;

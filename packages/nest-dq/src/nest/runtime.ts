@@ -122,7 +122,16 @@ export class DqRuntime {
 
   private async end(): Promise<void> {
     const { producer, deadLetters, control, settleQueue, backend, events } = this;
-    const parts = [producer, deadLetters, control, settleQueue, backend.ledger, backend.cluster, backend, events];
+    const parts = [
+      producer,
+      deadLetters,
+      control,
+      settleQueue,
+      backend.ledger,
+      backend.cluster,
+      backend,
+      events,
+    ];
     const steps: (() => void | Promise<void>)[] = [
       ...parts.map((part) => () => part.close()),
       ...this.unhook,

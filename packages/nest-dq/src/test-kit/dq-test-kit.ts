@@ -220,6 +220,7 @@ export class DqTestKit {
     return {
       cluster: shared.reach(settings),
       ledger,
+      waiting: shared.waiting,
       viewLedger: () => sharedLedger.view(),
       open: noLongerIdle,
       stopped: (stop) => this.stopped(stop, ledger),

@@ -8,6 +8,7 @@ import { PRIORITIES } from '../api/job-options.js';
 import { storedTube } from '../api/tube.js';
 import type { LedgerSettings } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
+import { StoredWaitingJobs } from '../operate/stored-waiting-jobs.js';
 import type { Clock } from '../time/clock.js';
 import { KitNode } from './kit-node.js';
 
@@ -31,6 +32,7 @@ export interface ScheduledJob<P = unknown> {
 export class KitCluster {
   readonly nodes: readonly KitNode[];
   readonly ledger: MemoryLedger;
+  readonly waiting: StoredWaitingJobs;
 
   constructor(
     count: number,
@@ -39,6 +41,8 @@ export class KitCluster {
   ) {
     this.nodes = Array.from({ length: count }, () => new KitNode(clock));
     this.ledger = new MemoryLedger({ settings, clock });
+    const named = this.nodes.map(({ node }, index) => ({ endpoint: `node-${index}`, node }));
+    this.waiting = new StoredWaitingJobs(named, this.ledger);
   }
 
   /** One application's way to the nodes. It sends no pings, as they took most of the time of a journey. */

@@ -3,8 +3,8 @@ import { copyBody } from '../../../spec-support/copy-body.js';
 import { isCopyOf, type Envelope, type JobHeader } from '../header.js';
 import { longestLocation, type Place } from '../location.js';
 import { encodePayload } from '../payload.js';
-import { JobEnvelope } from './dq1.js';
-import { unwrap } from './unwrap.js';
+import { identifyDq1, JobEnvelope } from './dq1.js';
+import { identify, unwrap } from './unwrap.js';
 
 const JOB: JobHeader = {
   id: '01J00000000000000000000000',
@@ -220,6 +220,34 @@ describe('unwrap', () => {
       expect(typeof unwrap(Buffer.concat([Buffer.from('dq1 '), noise, Buffer.from('\n')]))).toBe('string');
     }
   });
+});
+
+it('tells of which job a copy is from its first fields, as from all of them', () => {
+  const jobs: Partial<JobHeader>[] = [
+    {},
+    { generation: 7 },
+    { generation: 7, born: 0 },
+    { generation: 7, born: 5, key: 'k', priority: 0, attempts: 3 },
+    { headers: { '","g":9,"i":': '","g":9' } },
+    { backoff: { type: 'fixed', delay: 5, max: 6, jitter: 0.5 } },
+    { due: 8.64e15 },
+  ];
+  for (const job of jobs) {
+    for (const payload of [5, 'text', undefined]) {
+      const body = wrap(payload, job, 1);
+      const { id, due, generation, born } = unwrapped(body).header;
+      expect(identify(body.toString('latin1'))).toMatchObject({ id, due, generation, born });
+      if (job.due === undefined) expect(identifyDq1(body.toString('latin1'))).toBeDefined();
+    }
+  }
+});
+
+it.each([
+  'dq1 {"id":"x","due":5,"n":3,"new":1,"g":7,"i":0}\n1',
+  'dq1 {"n":3,"g":7,"due":5,"id":"x","i":0}\n1',
+])('does not take the first fields for all, in a header that a later version may write: %s', (body) => {
+  expect(identifyDq1(body)).toBeUndefined();
+  expect(identify(body)).toMatchObject({ id: 'x', due: 5, generation: 7, born: 7 });
 });
 
 it('knows the very copy: id, generation and index', () => {

@@ -13,7 +13,7 @@ import { show } from '../../errors.js';
 import { asciiJson } from '../../structures/ascii-json.js';
 import type { ResolvedBackoff } from '../../time/backoff.js';
 import { FIRST_TIMESTAMP } from '../../time/duration.js';
-import { isJobId, type Envelope, type JobHeader } from '../header.js';
+import { isJobId, type Envelope, type JobHeader, type JobIdentity } from '../header.js';
 import { placesJson, readPlaces, type Place } from '../location.js';
 import type { Content } from '../payload.js';
 
@@ -90,6 +90,21 @@ export class JobEnvelope {
 
 export function isDq1(body: Buffer): boolean {
   return body.length >= MARK.length && body.readUInt32BE() === MARK_BYTES;
+}
+
+/** The first fields of a header, as `JobEnvelope` writes them, up to a field that comes behind them. */
+const FIRST_FIELDS =
+  /^dq1 \{"id":"([\w-]{1,100})","due":(\d{1,15}),"n":\d+(?:,"g":(\d{1,15}))?(?:,"o":(\d{1,15}))?,"[kpabhti]":/;
+
+/**
+ * Tells of which job a copy is, without a look at the rest of it: in a small part of the time, for those who look at many.
+ * `body` in latin1. Undefined: only `unwrapDq1` can tell.
+ */
+export function identifyDq1(body: string): JobIdentity | undefined {
+  const fields = FIRST_FIELDS.exec(body);
+  if (!fields) return undefined;
+  const [, id, due, generation = 0, born = generation] = fields;
+  return { id: id!, due: Number(due), generation: Number(generation), born: Number(born) };
 }
 
 /** Takes a body of this format apart. A text says why it cannot be read. */

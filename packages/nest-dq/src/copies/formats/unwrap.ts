@@ -3,11 +3,23 @@
  * `unwrap`, and a line here that knows its bodies.
  */
 import { show } from '../../errors.js';
-import type { Envelope } from '../header.js';
-import { isDq1, unwrapDq1 } from './dq1.js';
+import type { CopyHeader, Envelope, JobIdentity } from '../header.js';
+import { identifyDq1, isDq1, unwrapDq1 } from './dq1.js';
 
 /** A text says why the body cannot be read: such a copy is buried and reported, never dropped. */
 export function unwrap(body: Buffer): Envelope | string {
   if (isDq1(body)) return unwrapDq1(body);
   return `it does not begin with "dq1 " but with ${show(body.toString('latin1', 0, 20))}`;
+}
+
+/** Of which job a copy is. `body` in latin1. Undefined: it is no copy of a job. */
+export function identify(body: string): JobIdentity | undefined {
+  return identifyDq1(body) ?? headerOf(body);
+}
+
+/** The header of a copy, with the payload left alone. `body` in latin1. Undefined: it is no copy of a job. */
+export function headerOf(body: string): CopyHeader | undefined {
+  const line = body.slice(0, body.indexOf('\n') + 1);
+  const envelope = unwrap(Buffer.from(line, 'latin1'));
+  return typeof envelope === 'object' ? envelope.header : undefined;
 }

@@ -13,6 +13,7 @@ import {
 } from '../ledger.js';
 import type { LedgerView } from '../ledger-view.js';
 import type { ClaimContext, Schedule } from '../requests.js';
+import { voided } from '../rules/job-record.js';
 import type { Records } from '../rules/records.js';
 import { RULES } from '../rules/rules.js';
 import { loadRecords } from './durable-records.js';
@@ -160,6 +161,12 @@ export class MemoryTubeLedger extends TubeLedger {
   /** What `find` answers, at once. */
   look(id: string): Schedule | undefined {
     return this.decide('find', [id])[0];
+  }
+
+  /** Whether this generation of a job never comes about: it is older than what counts, revoked, or given up. At once. */
+  isVoid(id: string, generation: number): boolean {
+    const record = this.records.byId.get(id);
+    return record !== undefined && voided(record, generation) !== undefined;
   }
 
   private decide<V extends Verb>(

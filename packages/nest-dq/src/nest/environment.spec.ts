@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { stored } from '../../spec-support/stored.js';
+import { realEnvironment } from './environment.js';
+import { resolveOptions, type DqOptions } from './options.js';
+import { DqRuntime } from './runtime.js';
+
+let parent: string;
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'nest-dq-environment-'));
+});
+
+afterEach(() => rm(parent, { recursive: true }));
+
+async function start(given: DqOptions) {
+  const options = resolveOptions({ ...given, prefix: 'app.' }, undefined);
+  const backend = realEnvironment.backend(options, undefined);
+  const runtime = new DqRuntime(options, realEnvironment.clock, backend);
+  await runtime.open();
+  runtime.start();
+  const jobs = async (tube: string) =>
+    (await backend.waiting.page(stored(`app.${tube}`), { limit: 250 })).jobs;
+  return { runtime, jobs };
+}
+
+it('lists what waits in a folder, after a restart, too', async () => {
+  const given = { embedded: { dir: join(parent, 'data') } };
+  const { runtime, jobs } = await start(given);
+  const later = await runtime.producer.delay('t', 1, '2h', { key: 'k' });
+  const sooner = await runtime.producer.delay('t', 2, '1h');
+  await runtime.producer.revoke(await runtime.producer.delay('t', 3, '1h'));
+  const before = await jobs('t');
+  expect(before.map(({ id }) => id)).toEqual([sooner.id, later.id]);
+  await runtime.close();
+  const again = await start(given);
+  const after = await again.jobs('t');
+  expect(after).toEqual(
+    before.map((job) => ({ ...job, places: after.find(({ id }) => id === job.id)!.places })),
+  );
+  expect(await again.runtime.producer.revoke(sooner)).toBe('revoked');
+  expect((await again.jobs('t')).map(({ id }) => id)).toEqual([later.id]);
+  await again.runtime.close();
+});
+
+it('lists what waits in memory', async () => {
+  const { runtime, jobs } = await start({});
+  const { id } = await runtime.producer.delay('t', 1, '1h');
+  expect(await jobs('t')).toMatchObject([{ id, attempt: 0, places: [{ index: 0 }] }]);
+  await runtime.close();
+});

@@ -1,0 +1,167 @@
+import type { StoredTube } from '../api/tube.js';
+import { identify } from '../copies/formats/unwrap.js';
+import type { JobIdentity } from '../copies/header.js';
+import { formatLocation } from '../copies/location.js';
+import { dueByPriority } from '../copies/timing.js';
+import type { Schedule } from '../ledger/requests.js';
+import type {
+  WaitingCounts,
+  WaitingJob,
+  WaitingJobs,
+  WaitingList,
+  WaitingPage,
+} from '../ledger/waiting-jobs.js';
+import { FirstJobs, type FoundJob } from './first-jobs.js';
+
+/** A job of an embedded node: a copy. */
+interface StoredJob {
+  readonly id: number;
+  readonly state: string;
+  readonly pri: number;
+  readonly reserves: number;
+  /** latin1, a character a byte. */
+  readonly body: string;
+}
+
+/** An embedded node, which can be read without its protocol. */
+interface StoringNode {
+  readonly instance: string;
+  eachJob(tube: string, see: (job: StoredJob) => void): Promise<void>;
+}
+
+/** The node with this endpoint. */
+export interface NamedNode {
+  readonly endpoint: string;
+  readonly node: StoringNode;
+}
+
+/** A ledger in this process, which answers at once. */
+export interface LedgerInMemory {
+  now(): number;
+  tube(name: StoredTube): {
+    look(id: string): Schedule | undefined;
+    isVoid(id: string, generation: number): boolean;
+  };
+}
+
+/**
+ * Lists what waits in embedded nodes from their own jobs, so nothing is kept twice and every job is there. Each call walks through
+ * all jobs of the nodes, some at a time, one call after the other. It reads the headers of those that may be asked for.
+ */
+export class StoredWaitingJobs implements WaitingJobs {
+  readonly complete = true;
+  private walked: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly nodes: readonly NamedNode[],
+    private readonly ledger: LedgerInMemory,
+  ) {}
+
+  async page(tube: StoredTube, { from, to, after, limit }: WaitingPage): Promise<WaitingList> {
+    const first = new FirstJobs({ from, to, after, limit });
+    const wanted = ({ pri, reserves }: StoredJob) => {
+      const [earliest, end] = dueByPriority(pri);
+      // A job that was reserved may wait for a retry, later than its copy says.
+      return first.wants(earliest, reserves > 0 ? Infinity : end);
+    };
+    await this.eachCopy(tube, wanted, (job) => first.add(job));
+    return first.list((job) => this.waits(tube, job) !== undefined);
+  }
+
+  async counts(tube: StoredTube): Promise<WaitingCounts> {
+    const now = this.ledger.now();
+    let [listed, overdue, firstDue] = [0, 0, Infinity];
+    await this.eachJob(tube, ({ due }) => {
+      listed++;
+      if (due <= now) overdue++;
+      firstDue = Math.min(firstDue, due);
+    });
+    return { listed, overdue, ...(listed > 0 && { firstDue }) };
+  }
+
+  async dueBefore(tube: StoredTube, times: readonly number[]): Promise<readonly number[]> {
+    const ascending = [...new Set(times)].sort((a, b) => a - b);
+    /** How many are due before the time of this index, and not before the one before it. */
+    const added = ascending.map(() => 0);
+    await this.eachJob(tube, ({ due }) => {
+      const index = indexAfter(ascending, due);
+      if (index < added.length) added[index]!++;
+    });
+    let sum = 0;
+    const before = new Map(ascending.map((time, i) => [time, (sum += added[i]!)]));
+    return times.map((time) => before.get(time)!);
+  }
+
+  async find(tube: StoredTube, id: string): Promise<WaitingJob | undefined> {
+    const first = new FirstJobs({ limit: 1 });
+    await this.eachCopy(
+      tube,
+      ({ body }) => identify(body)?.id === id,
+      (job) => first.add(job),
+    );
+    return first.list((job) => this.waits(tube, job) !== undefined).jobs[0];
+  }
+
+  /** Shows each job once. */
+  private async eachJob(tube: StoredTube, see: (job: FoundJob) => void): Promise<void> {
+    const seen = new Set<string>();
+    const isNew = ({ id }: FoundJob) => {
+      if (this.nodes.length === 1) return true; // it has one copy of a job
+      return !seen.has(id) && seen.add(id);
+    };
+    await this.eachCopy(
+      tube,
+      () => true,
+      (job) => {
+        if (isNew(job)) see(job);
+      },
+    );
+  }
+
+  /** Shows the job of each copy that waits. */
+  private eachCopy(
+    tube: StoredTube,
+    wanted: (job: StoredJob) => boolean,
+    see: (job: FoundJob) => void,
+  ): Promise<void> {
+    const walk = async () => {
+      for (const { endpoint, node } of this.nodes) {
+        await node.eachJob(tube, (job) => {
+          if (job.state === 'buried' || !wanted(job)) return;
+          const identity = identify(job.body);
+          const as = identity && this.waits(tube, identity);
+          if (!as) return;
+          const { id: copyId, body } = job;
+          const location = formatLocation(endpoint, node.instance, `${copyId}`);
+          see({ ...identity, ...as, copies: [{ location, body }] });
+        });
+      }
+    };
+    const walked = this.walked.then(walk);
+    this.walked = walked.catch(() => undefined);
+    return walked;
+  }
+
+  /** When, and after how many runs. Undefined: it runs, is over or dead, or another generation of the job counts. */
+  private waits(
+    tube: StoredTube,
+    { id, generation, due }: JobIdentity,
+  ): Pick<WaitingJob, 'due' | 'attempt'> | undefined {
+    const ledger = this.ledger.tube(tube);
+    const known = ledger.look(id);
+    if (!known) return ledger.isVoid(id, generation) ? undefined : { due, attempt: 0 };
+    if (known.state !== 'waiting' || known.generation !== generation) return undefined;
+    return { due: known.due, attempt: known.attempt };
+  }
+}
+
+/** The index of the first of these times that is later. */
+function indexAfter(ascending: readonly number[], time: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle]! > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
