@@ -9,7 +9,12 @@ import { blocksOf, compact } from './support/page.js';
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
 const docs = readdirSync(new URL('../docs', import.meta.url)).filter((name) => name.endsWith('.md'));
-const PAGES = ['README.md', 'CONTRIBUTING.md', ...docs.map((name) => `docs/${name}`)];
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'docs/monitoring/README.md',
+  ...docs.map((name) => `docs/${name}`),
+];
 
 /** The first column of all tables of a page, where it is one piece of code. */
 function namedInTables(page: string): Set<string> {

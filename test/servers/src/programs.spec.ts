@@ -2,13 +2,25 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ensureServers, findProgram, type ProgramName } from './programs.js';
+import { ensurePromtool, ensureServers, findProgram, type Host } from './programs.js';
 
 /** A machine that has these programs. */
-const machine = (...names: ProgramName[]) => {
+const machine = (...names: string[]) => {
   const present = new Set(names);
-  return { present, find: (name: ProgramName) => (present.has(name) ? `/bin/${name}` : undefined) };
+  return { present, find: (name: string) => (present.has(name) ? `/bin/${name}` : undefined) };
 };
+
+/** A machine without programs. What was asked to be installed goes to `asked`; then `brings` are there. */
+function empty(brings: readonly string[], asked: string[][] = []): Host {
+  const { present, find } = machine();
+  return {
+    find,
+    install: async (packages) => {
+      asked.push([...packages]);
+      for (const name of brings) present.add(name);
+    },
+  };
+}
 
 describe('ensureServers', () => {
   it('gives the paths and installs nothing where both programs are', async () => {
@@ -22,8 +34,8 @@ describe('ensureServers', () => {
 
   it('installs both at once where one is missing', async () => {
     const { present, find } = machine('beanstalkd');
-    const installed: (readonly ProgramName[])[] = [];
-    const install = async (packages: readonly ProgramName[]) => {
+    const installed: (readonly string[])[] = [];
+    const install = async (packages: readonly string[]) => {
       installed.push(packages);
       for (const name of packages) present.add(name);
     };
@@ -45,6 +57,26 @@ describe('ensureServers', () => {
     const { find } = machine();
     await expect(ensureServers({ find, install: async () => undefined })).rejects.toThrow(
       'beanstalkd was not found',
+    );
+  });
+});
+
+describe('ensurePromtool', () => {
+  it('gives the path and installs nothing where it is', async () => {
+    const install = () => Promise.reject(new Error('nothing to install'));
+    await expect(ensurePromtool({ ...machine('promtool'), install })).resolves.toBe('/bin/promtool');
+  });
+
+  it('installs the package that has it', async () => {
+    const asked: string[][] = [];
+    await expect(ensurePromtool(empty(['promtool'], asked))).resolves.toBe('/bin/promtool');
+    expect(asked).toEqual([['prometheus']]);
+  });
+
+  it.each([machine('beanstalkd'), empty([])])('says how to get it otherwise', async (host) => {
+    await expect(ensurePromtool(host)).rejects.toThrow(
+      'promtool was not found: install with `apt-get install prometheus` (Debian, Ubuntu) ' +
+        'or `brew install prometheus` (macOS).',
     );
   });
 });

@@ -1,4 +1,4 @@
-// Finds the server programs on this machine. If they are missing, installs them where that is simple and safe.
+// Finds programs on this machine: the servers, and promtool. If they are missing, installs them where that is simple and safe.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { installWithApt } from './apt.js';
@@ -8,12 +8,17 @@ const PROGRAMS = ['beanstalkd', 'redis-server'] as const;
 
 export type ProgramName = (typeof PROGRAMS)[number];
 
+/** Checks and tests alert rules. */
+const PROMTOOL = 'promtool';
+/** The package with promtool, of Debian and of Homebrew. Its server is not started. */
+const PROMETHEUS = 'prometheus';
+
 /** What this needs from a machine. Specs have one of their own. */
 export interface Host {
   /** The program's path, or undefined. */
-  find(name: ProgramName): string | undefined;
+  find(name: ProgramName | typeof PROMTOOL): string | undefined;
   /** Installs these packages. Absent if we are not allowed to, or do not know how. */
-  install?(packages: readonly ProgramName[]): Promise<void>;
+  install?(packages: readonly (ProgramName | typeof PROMETHEUS)[]): Promise<void>;
 }
 
 /** Folders with programs that the PATH of a user or of an editor may lack. */
@@ -40,7 +45,15 @@ export async function ensureServers(host: Host = thisHost): Promise<Record<Progr
 export async function ensureProgram(name: ProgramName, host: Host = thisHost): Promise<string> {
   if (host.find(name) === undefined) await host.install?.(PROGRAMS);
   const path = host.find(name);
-  if (path === undefined) throw new Error(howToGet(name));
+  if (path === undefined) throw new Error(howToGet(name, PROGRAMS.join(' '), 'beanstalkd redis'));
+  return path;
+}
+
+/** The path of promtool. If it is missing, this installs Debian's prometheus in the same way as the servers. */
+export async function ensurePromtool(host: Host = thisHost): Promise<string> {
+  if (host.find(PROMTOOL) === undefined) await host.install?.([PROMETHEUS]);
+  const path = host.find(PROMTOOL);
+  if (path === undefined) throw new Error(howToGet(PROMTOOL, PROMETHEUS, PROMETHEUS));
   return path;
 }
 
@@ -61,9 +74,9 @@ function isExecutable(path: string): boolean {
   }
 }
 
-function howToGet(name: ProgramName): string {
+function howToGet(name: string, debian: string, homebrew: string): string {
   return (
-    `${name} was not found: install with \`apt-get install beanstalkd redis-server\` (Debian, Ubuntu) ` +
-    'or `brew install beanstalkd redis` (macOS).'
+    `${name} was not found: install with \`apt-get install ${debian}\` (Debian, Ubuntu) ` +
+    `or \`brew install ${homebrew}\` (macOS).`
   );
 }

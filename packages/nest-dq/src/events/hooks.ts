@@ -44,8 +44,12 @@ export interface DqClusterView {
 
 /** What this process has at hand. */
 export interface DqLoad {
-  /** By endpoint: whether the node answers. */
-  readonly nodes: Readonly<Record<string, boolean>>;
+  /** By endpoint. */
+  readonly nodes: Readonly<Record<string, DqNodeLoad>>;
+  /** How many nodes an add needs: the option `minWritten`. */
+  readonly nodesNeeded: number;
+  /** Whether the ledger answers: false from its first silence on until it answers again. */
+  readonly ledgerUp: boolean;
   /** Of each tube that has a handler here. */
   readonly tubes: readonly {
     /** Without the prefix. */
@@ -57,6 +61,14 @@ export interface DqLoad {
   }[];
   /** Jobs whose copies this process deleted a moment ago, so that the ledger still has to remember them. */
   readonly owed: number;
+}
+
+/** A node as this process sees it. */
+export interface DqNodeLoad {
+  /** It answers. */
+  readonly up: boolean;
+  /** It also stores jobs, and lets this process reserve them. */
+  readonly well: boolean;
 }
 
 type OnSchedule = NonNullable<DqHooks['onSchedule']>;

@@ -33,6 +33,7 @@ export class DqRuntime {
   private readonly settleQueue: SettleQueue;
   private readonly hooksToStart: DqHooks[];
   private readonly unhook: (() => void)[] = [];
+  private ledgerUp = true;
   private closing: Promise<void> | undefined;
 
   constructor(
@@ -54,6 +55,7 @@ export class DqRuntime {
       node.listen(nodeEvents(events));
     }
     ledger.listen(report);
+    ledger.listen({ away: () => (this.ledgerUp = false), back: () => (this.ledgerUp = true) });
     const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock, cluster.nodes));
     const parts = { cluster, ledger, settleQueue, clock, events };
     const producing = { ...parts, settings: options, onSchedule: scheduleHook(hooks) };
@@ -116,8 +118,16 @@ export class DqRuntime {
   }
 
   private load(): DqLoad {
-    const nodes = Object.fromEntries(this.backend.cluster.nodes.map(({ endpoint, up }) => [endpoint, up]));
-    return { nodes, tubes: this.consumer.load(), owed: this.settleQueue.size };
+    const { nodes, settings } = this.backend.cluster;
+    return {
+      nodes: Object.fromEntries(
+        nodes.map(({ endpoint, up, reason }) => [endpoint, { up, well: reason === 'up' }]),
+      ),
+      nodesNeeded: settings.minWritten,
+      ledgerUp: this.ledgerUp,
+      tubes: this.consumer.load(),
+      owed: this.settleQueue.size,
+    };
   }
 
   private async end(): Promise<void> {

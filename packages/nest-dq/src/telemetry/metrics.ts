@@ -60,22 +60,28 @@ export function recordMetrics({ name, events, load }: DqClusterView): () => void
     '{job}',
     'Jobs whose copies were deleted too lately for the ledger to forget them',
   );
-  const up = meter.createObservableGauge('dq.node.up', {
-    unit: '1',
-    description: 'Whether a node answers: 1 or 0',
-  });
-  const observed = [running, held, owed, up];
+  const gauge = (metric: string, unit: string, description: string) =>
+    meter.createObservableGauge(metric, { unit, description });
+  const up = gauge('dq.node.up', '1', 'Whether a node answers: 1 or 0');
+  const well = gauge('dq.node.well', '1', 'Whether a node stores jobs and lets them be reserved: 1 or 0');
+  const needed = gauge('dq.node.needed', '{node}', 'Nodes that an add needs');
+  const ledger = gauge('dq.ledger.up', '1', 'Whether the ledger answers: 1 or 0');
+  const observed = [running, held, owed, up, well, needed, ledger];
   const observe: BatchObservableCallback = (result) => {
-    const { nodes, tubes, owed: jobs } = load();
+    const { nodes, nodesNeeded, ledgerUp, tubes, owed: jobs } = load();
     for (const each of tubes) {
       const attributes = { ...ofCluster, 'messaging.destination.name': each.tube };
       result.observe(running, each.running, attributes);
       result.observe(held, each.held, attributes);
     }
     result.observe(owed, jobs, ofCluster);
-    for (const [node, answers] of Object.entries(nodes)) {
-      result.observe(up, answers ? 1 : 0, { ...ofCluster, 'dq.node': node });
+    for (const [node, is] of Object.entries(nodes)) {
+      const attributes = { ...ofCluster, 'dq.node': node };
+      result.observe(up, is.up ? 1 : 0, attributes);
+      result.observe(well, is.well ? 1 : 0, attributes);
     }
+    result.observe(needed, nodesNeeded, ofCluster);
+    result.observe(ledger, ledgerUp ? 1 : 0, ofCluster);
   };
   meter.addBatchObservableCallback(observe, observed);
 

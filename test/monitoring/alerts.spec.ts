@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { ensurePromtool } from 'test-servers';
+import { parse } from 'yaml';
+import { rules } from './queries.js';
+
+const here = (path: string) => new URL(path, import.meta.url);
+const read = (path: string) => readFileSync(here(path), 'utf8');
+
+let promtool: string;
+
+beforeAll(async () => {
+  promtool = await ensurePromtool();
+}, 900_000);
+
+/** What promtool says. Rejects, with what it says, if it finds a mistake. */
+async function check(...args: string[]): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(promtool, args);
+  return stdout + stderr;
+}
+
+describe('the alerts', () => {
+  it('are rules that Prometheus takes, without a name twice', async () => {
+    const said = await check('check', 'rules', fileURLToPath(here('../../docs/monitoring/alerts.yml')));
+    expect(said).toContain(`SUCCESS: ${rules.length} rules found`);
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+  });
+
+  it('fire when they should, and say what they should, by the tests beside this file', async () => {
+    const said = await check('test', 'rules', fileURLToPath(here('alerts.test.yml')));
+    expect(said).toContain('SUCCESS');
+  });
+
+  it('have each a test in which it fires, and one in which it does not', () => {
+    interface Case {
+      alertname: string;
+      exp_alerts?: unknown[];
+    }
+    const { tests } = parse(read('alerts.test.yml')) as { tests: { alert_rule_test: Case[] }[] };
+    const cases = tests.flatMap((test) => test.alert_rule_test);
+    const named = (fires: boolean) =>
+      new Set(
+        cases.filter(({ exp_alerts: alerts }) => !!alerts?.length === fires).map((each) => each.alertname),
+      );
+    const names = new Set(rules.map(({ alert }) => alert));
+    expect(named(true)).toEqual(names);
+    expect(named(false)).toEqual(names);
+  });
+
+  it('say how urgent they are and what is wrong, and lead to what to do', () => {
+    const runbook = read('../../docs/runbook.md');
+    const headings = [...runbook.matchAll(/^## (Dq\w+)$/gm)].map(([, name]) => name);
+    expect(headings).toEqual(rules.map(({ alert }) => alert));
+    const page = 'https://github.com/OWNER/nest-dq/blob/main/docs/runbook.md';
+    for (const { alert, labels, annotations } of rules) {
+      expect(['critical', 'warning']).toContain(labels['severity']);
+      expect(annotations).toEqual({
+        summary: expect.any(String),
+        description: expect.any(String),
+        runbook_url: `${page}#${alert.toLowerCase()}`,
+      });
+    }
+  });
+});
+
+describe('how to set up metrics', () => {
+  it('is code that compiles', () => {
+    expect(read('../../docs/monitoring/README.md')).toContain(
+      `\`\`\`ts\n${read('instrumentation.ts')}\`\`\``,
+    );
+  });
+});

@@ -1,0 +1,66 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Injectable } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { metrics } from '@opentelemetry/api';
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import { MeterProvider } from '@opentelemetry/sdk-metrics';
+import { DelayedHandler, DqEvents, DqModule, DqProducer } from 'nest-dq';
+import { openTelemetry } from 'nest-dq/opentelemetry';
+import { eventually } from 'test-servers';
+import { optionsOf, startServers } from '../support/system.js';
+
+@Injectable()
+class Mails {
+  constructor(readonly dq: DqProducer) {}
+
+  @DelayedHandler('mail', { attempts: 1 })
+  send(to: string): void {
+    if (to === 'nobody') throw new Error('no such person');
+  }
+}
+
+/** What Prometheus reads from an application on a real cluster, once a job of it went well and another one is dead. */
+export async function exposition(): Promise<string> {
+  const exporter = new PrometheusExporter({ preventServerStart: true });
+  metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
+  const scraped = createServer((request, response) => exporter.getMetricsRequestHandler(request, response));
+  const servers = await startServers();
+  const quiet = { log: () => undefined, warn: () => undefined, error: () => undefined };
+  const dq = DqModule.forRoot({ ...optionsOf(servers), hooks: [openTelemetry()], logger: quiet });
+  class AppModule {}
+  const app = await NestFactory.createApplicationContext(
+    { module: AppModule, imports: [dq], providers: [Mails] },
+    { logger: false },
+  );
+  try {
+    let ended = 0;
+    for (const event of ['completed', 'dead'] as const) {
+      app
+        .get(DqEvents)
+        .on(event)
+        .subscribe(() => (ended += 1));
+    }
+    for (const to of ['Ada', 'nobody']) await app.get(Mails).dq.now('mail', to);
+    await eventually('both ended', () => ended === 2);
+    await new Promise<void>((resolve) => scraped.listen(0, '127.0.0.1', resolve));
+    const response = await fetch(`http://127.0.0.1:${(scraped.address() as AddressInfo).port}/metrics`);
+    return await response.text();
+  } finally {
+    scraped.close();
+    await app.close();
+    await servers.stop();
+    metrics.disable();
+  }
+}
+
+/** All series of a text that Prometheus reads, each with its labels. */
+export function seriesOf(text: string): Map<string, Set<string>> {
+  const all = new Map<string, Set<string>>();
+  for (const [, name, labels] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
+    const known = all.get(name!) ?? new Set();
+    for (const [, label] of (labels ?? '').matchAll(/(\w+)="/g)) known.add(label!);
+    all.set(name!, known);
+  }
+  return all;
+}

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { exposition, seriesOf } from './exposition.js';
+import { dashboard, dashboardQueries, namesIn, rules } from './queries.js';
+
+/** Labels that Prometheus itself adds, and that of a cluster with a name. */
+const MORE_LABELS = ['instance', 'job', 'dq_cluster'];
+
+const queries = [...rules.map(({ expr }) => expr), ...dashboardQueries];
+let text: string;
+let exposed: Map<string, Set<string>>;
+
+beforeAll(async () => {
+  text = await exposition();
+  exposed = seriesOf(text);
+}, 120_000);
+
+/** Without what a histogram and a counter add to their names. */
+const metricsOf = (names: Iterable<string>) =>
+  new Set(Array.from(names, (name) => name.replace(/_(?:bucket|sum|count|total)$/, '')));
+
+describe('what a real application tells Prometheus', () => {
+  it.each(queries)('has all series and labels of %s', (query) => {
+    const { series, labels } = namesIn(query);
+    expect(series).not.toEqual([]);
+    expect([...exposed.keys()]).toEqual(expect.arrayContaining(series));
+    const known = series.flatMap((name) => [...exposed.get(name)!]);
+    expect([...known, ...MORE_LABELS]).toEqual(expect.arrayContaining(labels));
+  });
+
+  it('is all on the dashboard', () => {
+    const shown = metricsOf(dashboardQueries.flatMap((query) => namesIn(query).series));
+    const told = [...exposed.keys()].filter((name) => name !== 'target_info');
+    expect(shown).toEqual(metricsOf(told));
+  });
+
+  it('is all documented, and nothing else is', () => {
+    const [, page] = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8').split(
+      '### Metrics',
+    );
+    const rows = page!.split('\n## ')[0]!.matchAll(/^\| (`[^|]+`) +\|/gm);
+    const documented = [...rows].flatMap(([, names]) => names!.match(/[\w.]+/g) ?? []);
+    const told = [...text.matchAll(/^# TYPE (?!target_info)(\w+)/gm)].map(([, name]) => name!);
+    expect(documented.map((name) => name.replaceAll('.', '_')).sort()).toEqual([...metricsOf(told)].sort());
+  });
+});
+
+describe('the dashboard', () => {
+  it('has a variable for where its data is, which each panel uses', () => {
+    const panels = dashboard.panels.filter(({ type }) => type !== 'row');
+    expect(dashboard.templating.list).toContainEqual(
+      expect.objectContaining({ name: 'datasource', type: 'datasource', query: 'prometheus' }),
+    );
+    const datasource = { type: 'prometheus', uid: '${datasource}' };
+    for (const panel of panels) expect(panel).toMatchObject({ datasource, targets: expect.anything() });
+  });
+
+  it('has rows for jobs, lateness, servers, and dead letters and processes', () => {
+    const rows = dashboard.panels.filter(({ type }) => type === 'row').map(({ title }) => title);
+    expect(rows).toEqual(['Jobs', 'Lateness', 'Nodes and ledger', 'Dead letters and processes']);
+  });
+});
