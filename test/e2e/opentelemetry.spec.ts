@@ -13,6 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { DelayedHandler, DelayedJob, Discard, DqEvents, DqModule, DqProducer, Retry } from 'nest-dq';
 import { openTelemetry } from 'nest-dq/opentelemetry';
+import type { EventHub } from 'nest-dq/src/events/event-hub.js';
 import { eventually } from 'test-servers';
 
 class Reader extends MetricReader {
@@ -191,6 +192,17 @@ describe('the metrics', () => {
       [CANCEL, { count: 2 }],
       [{ 'error.type': 'TypeError' }, { count: 1 }],
       [{ 'error.type': 'Discard' }, { count: 1 }],
+    ]);
+  });
+
+  it('count the dead letters that were removed', async () => {
+    const events = app.get<EventHub>(DqEvents);
+    events.tell('lettersRemoved', { tube: 'order.cancel', tooOld: 2, tooMany: 0 });
+    events.tell('lettersRemoved', { tube: 'order.cancel', tooOld: 1, tooMany: 4 });
+    const removed = (why: string) => ({ 'messaging.destination.name': 'order.cancel', 'dq.letter.why': why });
+    expect(await measured('dq.letter.removed')).toEqual([
+      [removed('too_old'), 3],
+      [removed('too_many'), 4],
     ]);
   });
 

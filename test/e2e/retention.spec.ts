@@ -23,8 +23,8 @@ it('the oldest of too many dead letters are removed from Redis, and their copies
   const newest = (await letters()).letters.slice(0, 2).map(({ id }) => id);
   expect(await copies()).toBe(15);
 
-  const second = suite.start({ deadLetters: { maxCount: 2 } });
-  await second.consumer.consume(TUBE, () => undefined);
+  const second = suite.start();
+  await second.consumer.consume(TUBE, () => undefined, { deadLetters: { maxCount: 2 } });
   await eventually('only the newest are left', async () => (await letters()).letters.length === 2);
   expect((await letters()).letters.map(({ id }) => id)).toEqual(newest);
   await eventually('the copies of the others are gone', async () => (await copies()) === 6);

@@ -45,6 +45,7 @@ export {
   type HandlerMethod,
   type HandlerOptions,
   type HandlerResult,
+  type RetentionOptions,
 } from './api/job.js';
 export { DqConsumer, type Consumption } from './consumer/consumer.js';
 export { DqDeadLetters } from './producer/dead-letters.js';

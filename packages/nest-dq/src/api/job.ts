@@ -172,6 +172,16 @@ export interface HandlerOptions {
   backoff?: Backoff;
   /** A longer run is a failure: its signal aborts, and a retry or a dead letter follows. @default none */
   timeout?: Duration;
+  /** How long the dead letters of this tube stay. What it does not say is the module's. @default the module's `deadLetters` */
+  deadLetters?: RetentionOptions;
+}
+
+/** How long dead letters stay. */
+export interface RetentionOptions {
+  /** Older letters are removed; at least a minute. */
+  maxAge?: Duration;
+  /** If a tube has more letters, the oldest are removed. */
+  maxCount?: number;
 }
 
 /** What a handler returns or throws to say more than «done» or «failed». */

@@ -15,7 +15,7 @@ const SETTINGS: ClusterConsumerSettings = {
   consume: true,
   deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },
 };
-const SILENT = {} as ConsumerReport;
+const SILENT = { lettersRemoved: () => undefined } as unknown as ConsumerReport;
 
 describe('ClusterConsumer', () => {
   let producer: ClusterProducer;
@@ -51,6 +51,33 @@ describe('ClusterConsumer', () => {
     expect(ran).toEqual(['a']);
     expect(most).toBe(2);
     await Promise.all([consumer.stop(), clock.advance(5_000)]);
+  });
+
+  it('removes the dead letters of a tube as its handler says, and else as the module does', async () => {
+    const consumer = make({ deadLetters: { maxAge: 3_600_000, maxCount: 2 } });
+    const letters = (tube: string) => world.ledger.tube(tube).records.letters;
+    for (const tube of ['own', 'usual']) {
+      for (const id of ['a', 'b', 'c']) {
+        const died = clock.wall() - 120_000;
+        const letter = { id, born: 0, generation: 0, due: died, attempt: 1, died, places: [] };
+        world.ledger.tube(tube).records.keepLetter({ ...letter, why: 'discarded' });
+      }
+      await consumer.consume(tube, () => undefined, tube === 'own' ? { deadLetters: { maxAge: '1m' } } : {});
+    }
+    consumer.start();
+    await clock.advance(5_000);
+    expect([letters('own').size, letters('usual').size]).toEqual([0, 2]);
+    await Promise.all([consumer.stop(), clock.advance(5_000)]);
+  });
+
+  it.each([
+    [
+      { deadLetters: { maxAge: '1s' } },
+      /^DQ_BAD_OPTION: `deadLetters.maxAge` is "1s": expected 60000 ms or more$/,
+    ],
+    [{ deadLetters: '30d' }, /^DQ_BAD_OPTION: `deadLetters` is "30d": expected an object/],
+  ])('refuses a handler with %j', async (options, message) => {
+    await expect(make().consume('t', () => undefined, options as object)).rejects.toThrow(message);
   });
 
   it('knows what each tube has at hand', async () => {

@@ -4,7 +4,8 @@ import { schemaOf, tubeName, type Tube } from '../api/tube.js';
 import type { ConsumerParts, ConsumerSettings } from './tube-context.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
 import { sharedLanesTo, type SharedLanesByNode } from './reserve/shared-lanes.js';
-import { LetterSweeper, type LetterSweeperSettings } from './letter-sweeper.js';
+import { LetterSweeper } from './letter-sweeper.js';
+import { resolveRetention, type Retention } from './retention.js';
 import { TubeConsumer } from './tube-consumer.js';
 
 /** What `consume` returns: the way to end it. */
@@ -36,11 +37,13 @@ export abstract class DqConsumer {
   abstract stop(): Promise<void>;
 }
 
-export interface ClusterConsumerSettings extends ConsumerSettings, LetterSweeperSettings {
+export interface ClusterConsumerSettings extends ConsumerSettings {
   /** Milliseconds. */
   readonly drainLimit: number;
   /** What each handler starts from. */
   readonly handlers: HandlerSettings;
+  /** Of the dead letters of a tube whose handler does not say anything else. */
+  readonly deadLetters: Retention;
   /** False: this process only produces. */
   readonly consume: boolean;
 }
@@ -53,6 +56,7 @@ export interface ClusterConsumerParts extends ConsumerParts {
 /** All tubes that this process consumes: one handler each. */
 export class ClusterConsumer extends DqConsumer {
   private readonly tubes = new Map<string, TubeConsumer>();
+  private readonly retentions = new Map<string, Retention>();
   private readonly sharedLanes: SharedLanesByNode;
   private readonly sweeper: LetterSweeper;
   private started = false;
@@ -64,7 +68,7 @@ export class ClusterConsumer extends DqConsumer {
   ) {
     super();
     this.sharedLanes = sharedLanesTo(parts.cluster.nodes, parts.clock, parts.report);
-    this.sweeper = new LetterSweeper(settings, parts, () => this.tubes.keys());
+    this.sweeper = new LetterSweeper(settings.prefix, parts, this.retentions);
   }
 
   override async consume(
@@ -91,19 +95,23 @@ export class ClusterConsumer extends DqConsumer {
       );
     }
     const handling = {
-      ...resolveHandlerOptions(options, this.settings.handlers),
+      ...resolveHandlerOptions(options, this.settings.handlers, ['deadLetters']),
       schema: schemaOf(tube),
     };
+    const retention = resolveRetention(options?.deadLetters, this.settings.deadLetters);
     const { around } = this.parts;
     const surrounded = around ? around(handler) : handler;
     const parts = { ...this.parts, sharedLanes: this.sharedLanes };
     const consumer = new TubeConsumer(name, surrounded, handling, this.settings, parts);
     this.tubes.set(name, consumer);
+    this.retentions.set(name, retention);
     if (this.started) consumer.start();
     return {
       stop: async () => {
         await consumer.stop(this.settings.drainLimit);
-        if (this.tubes.get(name) === consumer) this.tubes.delete(name);
+        if (this.tubes.get(name) !== consumer) return;
+        this.tubes.delete(name);
+        this.retentions.delete(name);
       },
     };
   }

@@ -19,9 +19,9 @@ function sweeping(
   const process = world.process();
   const reports: string[] = [];
   const sweeper = new LetterSweeper(
-    { prefix: '', deadLetters: { maxAge: 60 * MINUTE, maxCount: 100, ...given } },
+    '',
     { ...process, cluster, clock, report: textReport(reports) },
-    () => ['t'],
+    new Map([['t', { maxAge: 60 * MINUTE, maxCount: 100, ...given }]]),
   );
   return { ...process, reports, sweeper };
 }
@@ -44,12 +44,14 @@ describe('the sweeper of dead letters', () => {
 
   it('removes the oldest of too many', async () => {
     const world = await withDeadJobs(4);
-    const { sweeper, reports } = sweeping(world, { maxCount: 1 });
+    const { sweeper, reports, events } = sweeping(world, { maxCount: 1 });
+    const told = events.collect('lettersRemoved');
     sweeper.start();
     await world.clock.advance(FIRST);
     expect(await world.dead()).toEqual(['3']);
     expect(await world.payloads()).toEqual(['3', '3', '3']);
     expect(reports).toEqual(['removed 0 old 3 beyond']);
+    expect(told).toEqual([{ tube: 't', tooOld: 0, tooMany: 3 }]);
   });
 
   it('leaves a letter alone that is young and within the count, and its copies', async () => {

@@ -2,9 +2,10 @@ import { storedTube, type StoredTube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
 import { toError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
-import type { Letter, SurplusRequest } from '../ledger/requests.js';
+import type { Letter } from '../ledger/requests.js';
 import type { Timer } from '../time/clock.js';
 import type { RemovedLetters } from './report.js';
+import type { Retention } from './retention.js';
 import type { ConsumerParts } from './tube-context.js';
 
 /** Milliseconds from the start to the first round: servers have answered by then. */
@@ -15,13 +16,6 @@ const EVERY = 60_000;
 const MOST_TOGETHER = 128;
 /** Times that a round asks for letters of one tube: some 10,000 letters. */
 const MOST_CALLS = 80;
-
-export interface LetterSweeperSettings {
-  /** Before every tube name. */
-  readonly prefix: string;
-  /** Of each tube. */
-  readonly deadLetters: Omit<SurplusRequest, 'limit'>;
-}
 
 /**
  * Removes the dead letters that are too old or too many, of all tubes that a process consumes: soon after the start, and about
@@ -35,10 +29,14 @@ export class LetterSweeper {
   private stopped = false;
 
   constructor(
-    private readonly settings: LetterSweeperSettings,
-    private readonly parts: Pick<ConsumerParts, 'cluster' | 'ledger' | 'settleQueue' | 'clock' | 'report'>,
-    /** Without the prefix. */
-    private readonly tubes: () => Iterable<string>,
+    /** Before every tube name. */
+    private readonly prefix: string,
+    private readonly parts: Pick<
+      ConsumerParts,
+      'cluster' | 'ledger' | 'settleQueue' | 'clock' | 'report' | 'events'
+    >,
+    /** By tube, without the prefix. */
+    private readonly retentions: ReadonlyMap<string, Retention>,
   ) {}
 
   /** To be called once; nothing after `stop`. */
@@ -58,39 +56,45 @@ export class LetterSweeper {
   }
 
   private async round(): Promise<void> {
-    for (const tube of Array.from(this.tubes())) await this.sweep(tube);
+    for (const [tube, retention] of Array.from(this.retentions)) await this.sweep(tube, retention);
     if (!this.stopped) this.waitFor(EVERY);
   }
 
-  private async sweep(tube: string): Promise<void> {
-    const { report } = this.parts;
-    const storedAs = storedTube(tube, this.settings.prefix);
+  private async sweep(tube: string, retention: Retention): Promise<void> {
+    const { report, events } = this.parts;
+    const storedAs = storedTube(tube, this.prefix);
     const ledger = this.parts.ledger.tube(storedAs);
     const removed: RemovedLetters = { tooOld: 0, tooMany: 0 };
     try {
       let more = true;
       for (let calls = 0; more && calls < MOST_CALLS && !ledger.away && !this.stopped; calls++)
-        more = await this.removeSome(storedAs, ledger, removed);
+        more = await this.removeSome(storedAs, ledger, retention, removed);
     } catch (thrown) {
       if (!ledger.away) report.notSwept(tube, toError(thrown)); // where it is away, that is reported already
     }
-    if (removed.tooOld + removed.tooMany > 0) report.lettersRemoved(tube, removed);
+    if (removed.tooOld + removed.tooMany === 0) return;
+    report.lettersRemoved(tube, removed);
+    events.tell('lettersRemoved', { tube, ...removed });
   }
 
   /** False: there is nothing more to remove. */
-  private async removeSome(tube: StoredTube, ledger: TubeLedger, removed: RemovedLetters): Promise<boolean> {
-    const { deadLetters } = this.settings;
+  private async removeSome(
+    tube: StoredTube,
+    ledger: TubeLedger,
+    retention: Retention,
+    removed: RemovedLetters,
+  ): Promise<boolean> {
     const asked = this.doubtful.get(tube);
     const { letters, more } = asked
       ? { letters: asked, more: true }
-      : await ledger.surplus({ ...deadLetters, limit: MOST_TOGETHER });
+      : await ledger.surplus({ ...retention, limit: MOST_TOGETHER });
     if (letters.length === 0) return false;
     this.doubtful.set(tube, letters);
     const answers = await ledger.discard(letters.map(({ id, born, died }) => ({ id, born, died })));
     this.doubtful.delete(tube);
     // Asked once more, it finds nothing where it took the letter away before. Whoever else took it deletes its copies, too.
     const taken = letters.map((letter, i) => answers[i] ?? (asked && letter)).filter((each) => !!each);
-    const oldest = ledger.now() - deadLetters.maxAge;
+    const oldest = ledger.now() - retention.maxAge;
     for (const { died } of taken) removed[died < oldest ? 'tooOld' : 'tooMany']++;
     await Promise.all(taken.map((letter) => deleteCopies(this.parts, tube, letter, letter.places)));
     return more;

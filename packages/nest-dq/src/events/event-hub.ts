@@ -24,6 +24,7 @@ export class EventHub extends DqEvents {
     nodeDown: new Subject(),
     nodeUp: new Subject(),
     nodeTrouble: new Subject(),
+    lettersRemoved: new Subject(),
     operated: new Subject(),
   };
 

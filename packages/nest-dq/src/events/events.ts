@@ -30,6 +30,11 @@ export interface DqEventMap {
    * it comes from the ledger, and is absent if the revoke only stopped an add on its way.
    */
   revoked: { readonly id: string; readonly ref?: JobRefText; readonly tube: string; readonly key?: string };
+  /**
+   * This process removed dead letters of a tube: so many were older than `maxAge`, and so many were younger, but beyond
+   * `maxCount`. Once a round, which is about every minute.
+   */
+  lettersRemoved: { readonly tube: string; readonly tooOld: number; readonly tooMany: number };
   /** A run starts more than `lateAfter` after it was due; told after `started`. */
   late: { readonly job: DelayedJob };
   /** A node does not answer any more: once each time. Also once if the first connection fails. */

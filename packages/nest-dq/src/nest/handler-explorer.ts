@@ -1,4 +1,5 @@
 import type { ApplicationConfig, DiscoveryService } from '@nestjs/core';
+import { resolveRetention } from '../consumer/retention.js';
 import { resolveHandlerOptions } from '../consumer/run/handler-settings.js';
 import { DqError, show } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../api/job.js';
@@ -60,8 +61,9 @@ export class HandlerExplorer {
     refuseTransient(wrapper, name);
     const { cluster: _, ...own } = options ?? {};
     const checked = asConfigError(`${name}: `, () => {
-      const others = recurrence ? ['cluster', 'tz'] : ['cluster'];
+      const others = recurrence ? ['cluster', 'deadLetters', 'tz'] : ['cluster', 'deadLetters'];
       resolveHandlerOptions(options && own, this.options.handlers, others);
+      resolveRetention(own.deadLetters, this.options.deadLetters);
       return tubeName(tube, this.options.prefix);
     });
     const handler = this.invoker.bind(found);

@@ -1,10 +1,10 @@
 import { Logger, type LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
-import type { LetterSweeperSettings } from '../consumer/letter-sweeper.js';
+import { resolveRetention, type Retention } from '../consumer/retention.js';
 import { resolveHandlerOptions, type HandlerSettings } from '../consumer/run/handler-settings.js';
 import { DqError, show, unknownName } from '../errors.js';
 import { checkHooks, type DqHooks } from '../events/hooks.js';
-import type { HandlerOptions } from '../api/job.js';
+import type { HandlerOptions, RetentionOptions } from '../api/job.js';
 import type { Duration } from '../time/duration.js';
 import { resolveFolder, resolveServers, type Folder, type Servers } from './backend-options.js';
 import { clusterLogger, resolveLogLevels, type DqLogLevels } from './log-levels.js';
@@ -71,7 +71,7 @@ export interface DqOptions {
   /** False: this process only produces; its handlers are checked but not run. @default true */
   consume?: boolean;
   /** The defaults of handlers. @default concurrency 10, attempts 10, backoff exponential from 2 s to 1 h, jitter 0.2 */
-  handlers?: Omit<HandlerOptions, 'cluster'>;
+  handlers?: Omit<HandlerOptions, 'cluster' | 'deadLetters'>;
   /** How long a shutdown waits for running handlers before their signals abort and their runs are handed back. @default '10s' */
   drainLimit?: Duration;
   /**
@@ -91,10 +91,10 @@ export interface DqOptions {
   /**
    * How long dead letters stay. About every minute, each process removes letters of the tubes that it consumes, with their
    * copies: those that are older than `maxAge` (at least a minute), and the oldest of a tube that has more than `maxCount`.
-   * Better the same in all processes, as the strictest one decides.
+   * Better the same in all processes, as the strictest one decides. A handler can have its own.
    * @default { maxAge: '30d', maxCount: 10_000 }
    */
-  deadLetters?: { maxAge?: Duration; maxCount?: number };
+  deadLetters?: RetentionOptions;
   /**
    * A run that starts this much later than due makes the event `late`. An idle cluster takes some milliseconds, or two seconds
    * and more if the primary's node is away. So the default shows both a backlog and a missing node.
@@ -120,7 +120,7 @@ export interface ResolvedOptions extends Milliseconds, Required<Pick<DqOptions, 
   readonly replicas: number;
   readonly minWritten: number;
   readonly handlers: HandlerSettings;
-  readonly deadLetters: LetterSweeperSettings['deadLetters'];
+  readonly deadLetters: Retention;
   readonly hooks: readonly DqHooks[];
   readonly logger: LoggerService;
   readonly logLevels: Required<DqLogLevels>;
@@ -143,7 +143,7 @@ const DEFAULTS = {
   lease: '15s',
   doneTtl: '10m',
   staleAfter: '7d',
-  deadLetters: { maxAge: '30d', maxCount: 10_000 },
+  deadLetters: {},
   lateAfter: '1s',
   hooks: [],
 } satisfies DqOptions;
@@ -162,7 +162,8 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 /** The ledger counts the copies of a job in the bits of one number. */
 const MOST_REPLICAS = 16;
-const MOST_LETTERS = 1_000_000_000;
+/** The default: thirty days. */
+const RETENTION: Retention = { maxAge: 30 * 86_400 * SECOND, maxCount: 10_000 };
 
 /** Checks what the user gave, all of it, and fills the rest; `DQ_CONFIG`. */
 export function resolveOptions(options: DqOptions, cluster?: string, embeddedNodes = 1): ResolvedOptions {
@@ -198,7 +199,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
     lease,
     doneTtl: checkDoneTtl(duration('doneTtl', MINUTE), lease),
     staleAfter: duration('staleAfter', MINUTE),
-    deadLetters: resolveRetention(given.deadLetters),
+    deadLetters: asConfigError('', () => resolveRetention(given.deadLetters, RETENTION)),
     lateAfter: duration('lateAfter', 0),
     hooks: checkHooks(given.hooks),
     advise: true,
@@ -226,21 +227,6 @@ function checkDoneTtl(doneTtl: number, lease: number): number {
     'DQ_CONFIG',
     `\`doneTtl\` is ${doneTtl} ms: expected ${4 * lease} ms or more, four leases of ${lease} ms`,
   );
-}
-
-function resolveRetention(given: unknown): ResolvedOptions['deadLetters'] {
-  const { deadLetters: defaults } = DEFAULTS;
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw wrong('`deadLetters`', given, "an object such as { maxAge: '30d', maxCount: 10_000 }");
-  for (const [name, value] of Object.entries(given)) {
-    if (name in defaults || value === undefined) continue;
-    throw unknownName('DQ_CONFIG', `\`deadLetters.${name}\` (given ${show(value)})`, Object.keys(defaults));
-  }
-  const { maxAge, maxCount } = { ...defaults, ...withoutUndefined(given) };
-  return {
-    maxAge: checkDuration('deadLetters.maxAge', maxAge, MINUTE),
-    maxCount: checkCount('deadLetters.maxCount', maxCount, MOST_LETTERS, 'the most there can be'),
-  };
 }
 
 function withoutUndefined<T extends object>(options: T): T {

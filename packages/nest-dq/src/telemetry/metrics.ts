@@ -31,6 +31,7 @@ export function recordMetrics({ name, events, load }: DqClusterView): () => void
   const completed = counter('dq.job.completed', '{job}', 'Runs that went well');
   const failed = counter('dq.job.failed', '{job}', 'Runs that failed');
   const dead = counter('dq.job.dead', '{job}', 'Jobs that became dead letters');
+  const removed = counter('dq.letter.removed', '{letter}', 'Dead letters that were not retained any more');
   const subscriptions = [
     on('scheduled', ({ receipt }) => sent.add(1, of(receipt.tube, 'schedule'))),
     on('started', ({ job }) => {
@@ -49,6 +50,11 @@ export function recordMetrics({ name, events, load }: DqClusterView): () => void
       duration.record(took / 1_000, attributes);
     }),
     on('dead', ({ letter }) => dead.add(1, of(letter.tube, 'process', { 'dq.job.why': letter.why }))),
+    on('lettersRemoved', ({ tube, tooOld, tooMany }) => {
+      const attributes = { ...ofCluster, 'messaging.destination.name': tube };
+      if (tooOld > 0) removed.add(tooOld, { ...attributes, 'dq.letter.why': 'too_old' });
+      if (tooMany > 0) removed.add(tooMany, { ...attributes, 'dq.letter.why': 'too_many' });
+    }),
   ];
 
   const sum = (metric: string, unit: string, description: string) =>
