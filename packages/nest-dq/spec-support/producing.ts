@@ -11,6 +11,8 @@ import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { ClaimAnswer, Death } from '../src/ledger/requests.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
 import { ClusterControl } from '../src/operate/control.js';
+import { ClusterInspector } from '../src/operate/inspector.js';
+import { SeriesScheduler } from '../src/recurring/series-scheduler.js';
 import { ClusterDeadLetters } from '../src/producer/dead-letters.js';
 import { ClusterProducer } from '../src/producer/cluster-producer.js';
 import { ChangedLedger } from './changed-ledger.js';
@@ -101,12 +103,16 @@ export class Producing<S extends Server> {
     const settings = { prefix, backupDelay: 2_000, patience };
     const parts = { cluster, ledger, settleQueue, clock, events, settings, onSchedule };
     const producer = new ClusterProducer(parts);
+    const deadLetters = new ClusterDeadLetters(parts);
+    const series = new SeriesScheduler({ events, clock, trouble: () => undefined });
+    const viewLedger = () => this.memory.view();
     return {
       ledger,
       settleQueue,
       events,
       producer,
-      deadLetters: new ClusterDeadLetters(parts),
+      deadLetters,
+      inspector: new ClusterInspector({ ...parts, viewLedger, producer, deadLetters, series }),
       control: new ClusterControl({ ...parts, producer }),
     };
   };

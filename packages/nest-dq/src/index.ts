@@ -53,6 +53,7 @@ export { DqInspector } from './operate/inspector.js';
 export type { CopyCounts, NodeView } from './operate/node-view.js';
 export type { LedgerView, RedisView } from './ledger/ledger-view.js';
 export type { SeriesView } from './operate/series-view.js';
+export type { TubeList, TubeView } from './operate/tube-view.js';
 export { DqControl } from './operate/control.js';
 export type { ActOptions } from './operate/act.js';
 export type { BulkLimit, BulkOptions, BulkProgress } from './operate/bulk.js';

@@ -1,3 +1,4 @@
+import { storedTube, type Tube } from '../api/tube.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';
@@ -5,6 +6,7 @@ import type { DqProducer } from '../producer/producer.js';
 import type { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { viewOfNode, type NodeView } from './node-view.js';
 import { viewOfSeries, type SeriesView } from './series-view.js';
+import { viewOfTube, viewOfTubes, type TubeList, type TubeView } from './tube-view.js';
 
 /**
  * Shows what waits and who runs it. It changes nothing, and nothing that it shows decides about a job. Inject it. What a call
@@ -16,6 +18,15 @@ export abstract class DqInspector {
 
   /** Asks the ledger how it is. Never rejects. */
   abstract ledger(): Promise<LedgerView>;
+
+  /**
+   * The tubes, with about how many jobs each has: a tube with a million jobs costs what one with ten costs. At most 1,000 tubes;
+   * ask for others by `tube`. Takes at most two seconds, and never rejects.
+   */
+  abstract tubes(): Promise<TubeList>;
+
+  /** One tube, also if it has no job and nobody consumes it. `DQ_BAD_TUBE`. */
+  abstract tube(tube: string | Tube): Promise<TubeView>;
 
   /** The `@Recurring` methods of this process, and when each runs next. `DQ_LEDGER_DOWN`, `DQ_CLOSED`. */
   abstract series(): Promise<SeriesView[]>;
@@ -42,6 +53,14 @@ export class ClusterInspector extends DqInspector {
 
   override ledger(): Promise<LedgerView> {
     return this.parts.viewLedger();
+  }
+
+  override tubes(): Promise<TubeList> {
+    return viewOfTubes(this.parts);
+  }
+
+  override async tube(tube: string | Tube): Promise<TubeView> {
+    return viewOfTube(this.parts, storedTube(tube, this.parts.settings.prefix));
   }
 
   override series(): Promise<SeriesView[]> {

@@ -1,0 +1,125 @@
+import { describe, expect, it } from '@jest/globals';
+import { embedded, scripted } from '../../spec-support/producing.js';
+import { withDead } from '../../spec-support/dead-job.js';
+import { countsOf } from './tube-view.js';
+
+describe('the view of a tube', () => {
+  it('counts jobs and not copies', async () => {
+    const { inspector, producer } = await embedded();
+    for (let i = 0; i < 5; i++) await producer.delay('t', i, '1m');
+    expect(await inspector.tube('t')).toEqual({
+      tube: 't',
+      nodes: 3,
+      waiting: 5,
+      due: 0,
+      running: 0,
+      dead: 0,
+      watching: 0,
+      copies: { ready: 0, delayed: 15, reserved: 0, buried: 0 },
+    });
+  });
+
+  it('counts about as many, while a node is away', async () => {
+    const { inspector, producer, cut } = await embedded();
+    for (let i = 0; i < 6; i++) await producer.delay('t', i, '1m');
+    await cut(1);
+    expect(await inspector.tube('t')).toMatchObject({ nodes: 2, waiting: 6, copies: { delayed: 12 } });
+  });
+
+  it('has no number of which nothing is known', async () => {
+    const { inspector, cut } = await embedded();
+    await cut(0, 1, 2);
+    expect(await inspector.tube('t')).toEqual({ tube: 't', nodes: 0, dead: 0 });
+  });
+
+  it('counts dead letters by the ledger, and not as jobs that wait', async () => {
+    const { inspector } = await withDead();
+    expect(await inspector.tube('t')).toMatchObject({ waiting: 0, due: 0, dead: 1, copies: { buried: 3 } });
+  });
+
+  it('lacks the dead letters while the ledger does not answer', async () => {
+    const { inspector, ledger, after, producer } = await embedded();
+    await producer.delay('t', 1, '1m');
+    ledger.gate = (call) => (call === 'deaths' ? new Promise(() => undefined) : undefined);
+    const view = await after(1_000, inspector.tube('t'));
+    expect([view.waiting, 'dead' in view]).toEqual([1, false]);
+  });
+
+  it('of a name that is none is refused', async () => {
+    const { inspector } = await embedded();
+    await expect(inspector.tube('no tube')).rejects.toMatchObject({ code: 'DQ_BAD_TUBE' });
+  });
+});
+
+describe('the list of tubes', () => {
+  it('has those of the prefix, by name, without it', async () => {
+    const { inspector, producer, nodes, clock } = await embedded(3, 'app.');
+    const options = { priority: 1, delay: 60, ttr: 60 };
+    nodes[0]!.put({ tube: 'other.a', body: ['x'], options, done: () => undefined });
+    await clock.advance(0);
+    await producer.delay('b', 1, '1m');
+    await producer.delay('a', 1, '1m');
+    const { tubes, more, away } = await inspector.tubes();
+    expect([tubes.map(({ tube, waiting }) => [tube, waiting]), more, away]).toEqual([
+      [
+        ['a', 1],
+        ['b', 1],
+      ],
+      false,
+      [],
+    ]);
+  });
+
+  it('has the tube `default` only if it has jobs', async () => {
+    const { inspector, producer } = await embedded();
+    expect((await inspector.tubes()).tubes).toEqual([]);
+    await producer.delay('default', 1, '1m');
+    expect((await inspector.tubes()).tubes).toMatchObject([{ tube: 'default', waiting: 1 }]);
+  });
+
+  it('names the nodes that are away, or fall silent', async () => {
+    const { inspector, clock, servers, after } = await scripted(3);
+    servers[0]!.answers['list-tubes'] = () => servers[0]!.ok('- t');
+    servers[0]!.answers['stats-tube'] = () => servers[0]!.ok('current-jobs-delayed: 2');
+    servers[1]!.refusing = true;
+    servers[1]!.cut();
+    await clock.advance(0);
+    servers[2]!.answers['list-tubes'] = () => undefined;
+    const { tubes, away } = await after(500, inspector.tubes());
+    expect([tubes.map(({ tube, nodes }) => [tube, nodes]), away]).toEqual([[['t', 1]], ['n1:1', 'n2:1']]);
+  });
+
+  it('is cut at 1,000, asks each node once for each tube, and leaves no connection open', async () => {
+    const { inspector, servers, clock } = await scripted(1);
+    const [server] = servers;
+    const names = Array.from({ length: 1_001 }, (_, i) => `- t${i}`).join('\n');
+    server!.answers['list-tubes'] = () => server!.ok(names);
+    server!.answers['stats-tube'] = () => 'NOT_FOUND';
+    const { tubes, more } = await inspector.tubes();
+    expect([tubes.length, more]).toEqual([1_000, true]);
+    expect(server!.words.filter((word) => word === 'stats-tube')).toHaveLength(1_000);
+    await clock.advance(0);
+    expect(server!.connections).toBe(1);
+  });
+});
+
+describe('the estimate of jobs', () => {
+  const told = (ready: number, delayed: number, reserved: number) => [
+    {
+      'current-jobs-ready': String(ready),
+      'current-jobs-delayed': String(delayed),
+      'current-jobs-reserved': String(reserved),
+    },
+  ];
+
+  it.each([
+    ['one that waits', told(0, 3, 0), { waiting: 1, due: 0, running: 0 }],
+    ['one that is just due', told(1, 2, 0), { waiting: 0, due: 1, running: 0 }],
+    ['one that runs', told(0, 2, 1), { waiting: 0, due: 0, running: 1 }],
+    ['one of which all copies are held', told(0, 0, 3), { waiting: 0, due: 0, running: 1 }],
+    ['a backlog', told(300, 30, 0), { waiting: 10, due: 100, running: 0 }],
+    ['none', told(0, 0, 0), { waiting: 0, due: 0, running: 0 }],
+  ])('of %s', (_what, stats, expected) => {
+    expect(countsOf(stats, 3)).toMatchObject(expected);
+  });
+});

@@ -1,0 +1,179 @@
+import { withoutPrefix, type StoredTube } from '../api/tube.js';
+import type { Connection, Stats } from '../beanstalk/connection.js';
+import type { ClusterNode } from '../cluster/cluster-node.js';
+import type { Cluster } from '../cluster/cluster.js';
+import { withinLimit } from '../ledger/call-limit.js';
+import type { Ledger } from '../ledger/ledger.js';
+import type { Clock } from '../time/clock.js';
+import { copyCounts, type CopyCounts } from './node-view.js';
+
+/**
+ * A tube. The nodes count copies, so the numbers of jobs are estimates: they are right while each job has all of its copies,
+ * and a little wrong while many come due. What is unknown is absent.
+ */
+export interface TubeView {
+  /** Without the prefix. */
+  readonly tube: string;
+  /** How many nodes told their numbers. If it is 0, nothing is known but `dead`. */
+  readonly nodes: number;
+  /** About how many jobs wait for their time, or for a retry. */
+  readonly waiting?: number;
+  /** About how many jobs are due and were not taken yet. */
+  readonly due?: number;
+  /** About how many jobs run, or were taken and are about to run. */
+  readonly running?: number;
+  /** How many dead letters there are. */
+  readonly dead?: number;
+  /** How many connections of all processes take jobs of this tube. 0: nobody consumes it. */
+  readonly watching?: number;
+  /** All copies on these nodes. */
+  readonly copies?: CopyCounts;
+}
+
+/** The tubes that nodes know: those with jobs, and those that a process uses or consumes. */
+export interface TubeList {
+  /** By name. */
+  readonly tubes: readonly TubeView[];
+  /** There are more than these. */
+  readonly more: boolean;
+  /** The endpoints of nodes that did not answer: their copies are not counted. */
+  readonly away: readonly string[];
+}
+
+export interface TubeSources {
+  readonly cluster: Cluster;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly settings: { readonly prefix: string };
+}
+
+/** Milliseconds that a node, and the ledger, have for each question. */
+const LIMIT = 1_000;
+const MOST_TUBES = 1_000;
+/** Questions under way to one server, so that nobody waits behind many of them. */
+const AT_ONCE = 50;
+/** Every connection watches it until it watches another one. */
+const DEFAULT = 'default';
+
+/** Asks each node once for its tubes, and once for each tube. Never rejects. */
+export async function viewOfTubes(sources: TubeSources): Promise<TubeList> {
+  const { cluster, settings } = sources;
+  const lanes = new Lanes(sources);
+  try {
+    const lists = await lanes.askAll<string[]>((lane) => lane.ask((done) => lane.listTubes(done)));
+    const isOurs = (name: string) => name.startsWith(settings.prefix) && name !== settings.prefix;
+    const names = [...new Set([...lists.values()].flat())].filter(isOurs).sort();
+    const shown = names.slice(0, MOST_TUBES) as StoredTube[];
+    const tubes = await viewsOf(sources, lanes, shown);
+    const away = cluster.nodes.filter((node) => !lanes.has(node)).map(({ endpoint }) => endpoint);
+    const isUsed = ({ tube, copies }: TubeView) =>
+      settings.prefix + tube !== DEFAULT || (copies && Object.values(copies).some((count) => count > 0));
+    return { tubes: tubes.filter(isUsed), more: names.length > MOST_TUBES, away };
+  } finally {
+    lanes.close();
+  }
+}
+
+/** The same for one tube, which may not exist. Never rejects. */
+export async function viewOfTube(sources: TubeSources, tube: StoredTube): Promise<TubeView> {
+  const lanes = new Lanes(sources);
+  try {
+    const [view] = await viewsOf(sources, lanes, [tube]);
+    return view!;
+  } finally {
+    lanes.close();
+  }
+}
+
+async function viewsOf(
+  { cluster, ledger, clock, settings }: TubeSources,
+  lanes: Lanes,
+  tubes: readonly StoredTube[],
+): Promise<TubeView[]> {
+  const askNodes = lanes.askAll((lane) =>
+    inSlices(tubes, (tube) => lane.ask<Stats | 'NOT_FOUND'>((done) => lane.statsTube(tube, done))),
+  );
+  const dead = new Map<StoredTube, number>();
+  const askLedger = inSlices(tubes, async (tube) => {
+    const [count] = await ledger.tube(tube).ask('deaths', [{ since: 0 }]);
+    dead.set(tube, count!);
+  });
+  const [byNode] = await Promise.all([
+    askNodes,
+    withinLimit(clock, LIMIT, askLedger).catch(() => undefined), // what was not told stays absent
+  ]);
+  const { replicas } = cluster.settings;
+  const perJob = (Math.min(replicas, cluster.nodes.length) * byNode.size) / cluster.nodes.length;
+  return tubes.map((tube, i) => {
+    const told = [...byNode.values()].map((all) => all[i]).filter((stats) => typeof stats === 'object');
+    const deaths = dead.get(tube);
+    return {
+      tube: withoutPrefix(tube, settings.prefix),
+      nodes: byNode.size,
+      ...(byNode.size > 0 && countsOf(told, perJob)),
+      ...(deaths !== undefined && { dead: deaths }),
+    };
+  });
+}
+
+/** @param perJob How many copies a job has on these nodes, on average. */
+export function countsOf(told: readonly Stats[], perJob: number): Omit<TubeView, 'tube' | 'nodes' | 'dead'> {
+  const copies = { ready: 0, delayed: 0, reserved: 0, buried: 0 };
+  let watching = 0;
+  for (const stats of told) {
+    const { ready, delayed, reserved, buried } = copyCounts(stats);
+    copies.ready += ready;
+    copies.delayed += delayed;
+    copies.reserved += reserved;
+    copies.buried += buried;
+    watching += Number(stats['current-watching'] ?? 0);
+  }
+  const { ready, delayed, reserved } = copies;
+  // Of a job that runs one copy is held, and the others are delayed. Of one in a backlog all are ready.
+  const jobs = Math.ceil((ready + delayed + reserved) / perJob);
+  const running = Math.min(jobs, reserved);
+  const due = Math.min(jobs - running, Math.ceil(ready / perJob));
+  return { waiting: jobs - running - due, due, running, watching, copies };
+}
+
+/** A connection of its own to each node in reach: what is asked here holds up no job, and takes no node away. */
+class Lanes {
+  private readonly lanes = new Map<ClusterNode, Connection>();
+
+  constructor(private readonly sources: TubeSources) {
+    for (const node of sources.cluster.nodes) {
+      const lane = node.twin ? undefined : node.connectLane(() => void this.lanes.delete(node));
+      if (lane) this.lanes.set(node, lane);
+    }
+  }
+
+  has(node: ClusterNode): boolean {
+    return this.lanes.has(node);
+  }
+
+  /** The answers of those nodes that answered in time. The others are not asked any more. */
+  async askAll<T>(ask: (lane: Connection) => Promise<T>): Promise<Map<ClusterNode, T>> {
+    const answers = new Map<ClusterNode, T>();
+    const asked = Array.from(this.lanes, async ([node, lane]) => {
+      try {
+        answers.set(node, await withinLimit(this.sources.clock, LIMIT, ask(lane)));
+      } catch {
+        lane.close();
+      }
+    });
+    await Promise.all(asked);
+    return answers;
+  }
+
+  close(): void {
+    for (const lane of this.lanes.values()) lane.close();
+  }
+}
+
+async function inSlices<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
+  const answers: R[] = [];
+  for (let at = 0; at < items.length; at += AT_ONCE) {
+    answers.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(ask))));
+  }
+  return answers;
+}
