@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { COMMANDS } from 'nest-dq/src/cli/commands.js';
 import { ensurePromtool } from 'test-servers';
 import { parse } from 'yaml';
 import { rules } from './queries.js';
@@ -62,6 +63,18 @@ describe('the alerts', () => {
         description: expect.any(String),
         runbook_url: `${page}#${alert.toLowerCase()}`,
       });
+    }
+  });
+});
+
+describe('the runbook', () => {
+  it('names only commands that there are', () => {
+    const named = [...read('../../docs/runbook.md').matchAll(/npx nest-dq ([a-z]+(?: [a-z]+)?)/g)];
+    expect(named.length).toBeGreaterThan(0);
+    const known = Object.keys(COMMANDS);
+    for (const [, words] of named) {
+      const [first] = words!.split(' ');
+      expect([first, known.includes(words!) || known.includes(first!)]).toEqual([first, true]);
     }
   });
 });

@@ -7,6 +7,7 @@ import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { DelayedHandler, DqEvents, DqModule, DqProducer } from 'nest-dq';
 import { openTelemetry } from 'nest-dq/opentelemetry';
+import type { EventHub } from 'nest-dq/src/events/event-hub.js';
 import { eventually } from 'test-servers';
 import { optionsOf, startServers } from '../support/system.js';
 
@@ -20,7 +21,7 @@ class Mails {
   }
 }
 
-/** What Prometheus reads from an application on a real cluster, once a job of it went well and another one is dead. */
+/** What Prometheus reads from an application on a real cluster, once a job of it went well, another one is dead, and letters were removed. */
 export async function exposition(): Promise<string> {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
@@ -43,6 +44,7 @@ export async function exposition(): Promise<string> {
     }
     for (const to of ['Ada', 'nobody']) await app.get(Mails).dq.now('mail', to);
     await eventually('both ended', () => ended === 2);
+    app.get<EventHub>(DqEvents).tell('lettersRemoved', { tube: 'mail', tooOld: 1, tooMany: 1 });
     await new Promise<void>((resolve) => scraped.listen(0, '127.0.0.1', resolve));
     const response = await fetch(`http://127.0.0.1:${(scraped.address() as AddressInfo).port}/metrics`);
     return await response.text();
