@@ -1,6 +1,7 @@
 // The ledger in a Redis with other settings, or for a user with few rights.
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import type { PresenceNews, ProcessRecord } from 'nest-dq/src/ledger/presence.js';
 import type { RedisLedger } from 'nest-dq/src/ledger/redis/redis-ledger.js';
 import { eventually } from 'test-servers';
 import { claim, DOWN, open, realRedis, watch } from './real-redis.js';
@@ -87,6 +88,16 @@ describe('with one Redis', () => {
       const stored = { id: 'key', opening, generation, born: generation, due, announced: 1, owed, places };
       await ledger.handover.leave([]);
       await expect(ledger.handover.take()).resolves.toEqual([]);
+      await expect(ledger.presence.markDrained('node:11300', true)).resolves.toBe(true);
+      const record = { id: 'process' } as ProcessRecord;
+      let leave: () => Promise<void>;
+      const news = await new Promise<PresenceNews>((learn) => {
+        leave = ledger.presence.join({ id: 'process', settings: '', describe: () => record, learn });
+      });
+      expect(news).toMatchObject({ drained: ['node:11300'], electedUntil: expect.any(Number) });
+      await expect(ledger.presence.all()).resolves.toMatchObject([{ record }]);
+      await leave!();
+      await expect(ledger.presence.all()).resolves.toEqual([]);
       await expect(tube.commit([stored])).resolves.toMatchObject([{ kind: 'committed' }]);
       await expect(tube.find(['key'])).resolves.toMatchObject([{ state: 'waiting' }]);
       const other = { id: 'other', generation: 1, due, announced: 1, owed };

@@ -27,7 +27,12 @@ describe('the inspector of a cluster', () => {
     try {
       await eventually('it is seen', () => !nodes[0]!.up);
       const [first, ...others] = await inspector.nodes();
-      expect(first).toEqual({ endpoint: endpoints[0], up: false, reason: expect.any(String) });
+      expect(first).toEqual({
+        endpoint: endpoints[0],
+        up: false,
+        reason: expect.any(String),
+        drained: false,
+      });
       expect(others.map(({ up }) => up)).toEqual([true, true]);
     } finally {
       await suite.servers.beanstalkds[0]!.restart();
@@ -40,7 +45,12 @@ describe('the inspector of a cluster', () => {
     frozen!.freeze();
     try {
       const [first, ...others] = await inspector.nodes();
-      expect(first).toEqual({ endpoint: frozen!.endpoint, up: false, reason: expect.any(String) });
+      expect(first).toEqual({
+        endpoint: frozen!.endpoint,
+        up: false,
+        reason: expect.any(String),
+        drained: false,
+      });
       expect(others.map(({ up }) => up)).toEqual([true, true]);
     } finally {
       frozen!.thaw();

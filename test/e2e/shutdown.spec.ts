@@ -68,7 +68,7 @@ it('leaves to the other processes what was deleted in the last minute, which is 
   await one.app.close();
   const redis = new Redis(suite.servers.redis.url);
   try {
-    const left = await redis.zrange('{}::left', '0', '-1');
+    const left = await redis.zrange('{:}::left', '0', '-1');
     const found = left.map((text) => JSON.parse(text) as LeftDeletions).find(({ ids }) => ids.includes(id));
     expect(found).toMatchObject({ tube: 'slow', unknown: false });
     expect(found!.copies.map(({ index }) => index)).toEqual([0, 1, 2]);

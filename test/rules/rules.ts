@@ -1,9 +1,17 @@
 import { CONSUMING } from './consuming.js';
 import { COPIES } from './copies.js';
+import { PROCESSES } from './processes.js';
 import { REMEMBERING } from './remembering.js';
 import type { Rule } from './rule.js';
 import { RUNS } from './runs.js';
 import { SCHEDULES } from './schedules.js';
 
 /** All rules that the promises need. */
-export const RULES: readonly Rule[] = [...COPIES, ...CONSUMING, ...RUNS, ...SCHEDULES, ...REMEMBERING];
+export const RULES: readonly Rule[] = [
+  ...COPIES,
+  ...CONSUMING,
+  ...RUNS,
+  ...SCHEDULES,
+  ...REMEMBERING,
+  ...PROCESSES,
+];

@@ -26,8 +26,10 @@ export async function startServers(nodes = 3): Promise<Servers> {
   };
 }
 
+type Parts = 'producer' | 'consumer' | 'inspector' | 'control' | 'health' | 'process';
+
 /** The library in one process, without Nest, so that a test can look into its parts. */
-export interface System extends Pick<DqRuntime, 'producer' | 'consumer' | 'inspector' | 'health'> {
+export interface System extends Pick<DqRuntime, Parts> {
   readonly nodes: Cluster['nodes'];
   readonly ledger: Ledger;
   /** The messages that were logged. */
@@ -45,7 +47,7 @@ export function startSystem(servers: Servers, options: DqOptions = {}): System {
   const runtime = new DqRuntime(resolved, realEnvironment.clock, backend);
   runtime.start();
   runtime.consumer.start();
-  const { producer, consumer, inspector, health } = runtime;
+  const { producer, consumer, inspector, control, health, process } = runtime;
   const stop = async () => {
     await runtime.stop();
     await runtime.close();
@@ -54,7 +56,9 @@ export function startSystem(servers: Servers, options: DqOptions = {}): System {
     producer,
     consumer,
     inspector,
+    control,
     health,
+    process,
     nodes: backend.cluster.nodes,
     ledger: backend.ledger,
     log,

@@ -7,6 +7,7 @@ import { unwrap } from '../src/copies/formats/unwrap.js';
 import type { CopyHeader, Envelope } from '../src/copies/header.js';
 import { DqError } from '../src/errors.js';
 import type { DqHooks } from '../src/events/hooks.js';
+import { LocalPresence } from '../src/ledger/memory/local-presence.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { ClaimAnswer, Death } from '../src/ledger/requests.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
@@ -103,6 +104,7 @@ export class Producing<S extends Server> {
     const settings = { prefix, backupDelay: 2_000, patience };
     const parts = { cluster, ledger, settleQueue, clock, events, settings, onSchedule };
     const producer = new ClusterProducer(parts);
+    const presence = new LocalPresence(clock);
     const deadLetters = new ClusterDeadLetters(parts);
     const series = new SeriesScheduler({ events, clock, trouble: () => undefined });
     const viewLedger = () => this.memory.view();
@@ -112,8 +114,8 @@ export class Producing<S extends Server> {
       events,
       producer,
       deadLetters,
-      inspector: new ClusterInspector({ ...parts, viewLedger, producer, deadLetters, series }),
-      control: new ClusterControl({ ...parts, producer }),
+      inspector: new ClusterInspector({ ...parts, viewLedger, producer, deadLetters, series, presence }),
+      control: new ClusterControl({ ...parts, producer, presence }),
     };
   };
 

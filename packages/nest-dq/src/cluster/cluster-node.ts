@@ -49,6 +49,8 @@ export class ClusterNode {
   siblings: readonly ClusterNode[] = [];
   /** Another node that is the same server, as of the last greeting. Only that one gets copies. */
   twin: ClusterNode | undefined;
+  /** Marked by an operator: it gets no new copies, as far as the others can store enough. Everything else goes on. */
+  drained = false;
   /** Whether the node takes connections that reserve, as their owners tell. */
   readonly lanes: LaneHealth;
 

@@ -2,9 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import type { ClusterNode } from './cluster-node.js';
 import { place } from './placement.js';
 
-/** Nodes by name; capital letters are healthy. */
+/** Nodes by name: capital letters are healthy, X and Y drained. */
 const nodes = (names: string): ClusterNode[] =>
-  names.split('').map((name) => ({ endpoint: name, writable: name !== name.toLowerCase() }) as ClusterNode);
+  names.split('').map((name) => {
+    const drained = 'XYxy'.includes(name);
+    return { endpoint: name, writable: name !== name.toLowerCase(), drained } as ClusterNode;
+  });
 const names = (placed: readonly ClusterNode[]): string => placed.map(({ endpoint }) => endpoint).join('');
 
 function primaries(all: string, turns: number): Record<string, number> {
@@ -47,5 +50,24 @@ describe('place', () => {
     expect(place(nodes('abc'), 0, 3, 2)).toMatchObject({ copies: 3, healthy: 0 });
     expect(names(place(nodes('abc'), 1, 3, 2).nodes)).toBe('bca');
     expect(place(nodes('a'), 5, 1, 1)).toMatchObject({ copies: 1, healthy: 0 });
+  });
+
+  it('plans no copy for a drained node while the others can make minWritten', () => {
+    expect(place(nodes('XBC'), 0, 3, 2)).toMatchObject({ copies: 2, healthy: 2 });
+    expect(primaries('XBC', 300)).toEqual({ B: 150, C: 150 });
+    const { nodes: placed, copies } = place(nodes('XBCD'), 2, 3, 2);
+    expect([names(placed), copies]).toEqual(['DBCX', 3]);
+  });
+
+  it('takes as many drained nodes as minWritten needs, and before those that are down', () => {
+    const { nodes: placed, copies, healthy } = place(nodes('aXYD'), 0, 3, 2);
+    expect([names(placed), copies, healthy]).toEqual(['DXYa', 2, 1]);
+    expect(place(nodes('XY'), 0, 2, 1)).toMatchObject({ copies: 1, healthy: 0 });
+  });
+
+  it('counts on all of them when drained nodes are too few as well, whether these are down or not', () => {
+    const { nodes: placed, copies, healthy } = place(nodes('abX'), 0, 3, 2);
+    expect([names(placed), copies, healthy]).toEqual(['Xab', 3, 0]);
+    expect(place(nodes('xbC'), 0, 3, 2)).toMatchObject({ copies: 3, healthy: 1 });
   });
 });

@@ -10,8 +10,9 @@ export interface Placement {
 }
 
 /**
- * Chooses the nodes of one job: healthy ones, and each takes the primary in turn. A node that is down is a last resort: it
- * is tried only if the healthy ones cannot make `minWritten`. If two nodes are one server, only the first is tried.
+ * Chooses the nodes of one job: healthy ones, and each takes the primary in turn. The others are tried only if the healthy ones
+ * cannot make `minWritten`: first as many drained nodes as it needs, and as a last resort those that are down. If two nodes are
+ * one server, only the first is tried.
  */
 export function place(
   nodes: readonly ClusterNode[],
@@ -20,18 +21,25 @@ export function place(
   minWritten: number,
 ): Placement {
   // Nearly always.
-  if (nodes.every((node) => node.writable)) {
+  if (nodes.every((node) => node.writable && !node.drained)) {
     return { copies: Math.min(replicas, nodes.length), nodes: rotated(nodes, turn), healthy: nodes.length };
   }
   const healthy: ClusterNode[] = [];
+  const drained: ClusterNode[] = [];
   const down: ClusterNode[] = [];
-  for (const node of nodes) if (!node.twin) (node.writable ? healthy : down).push(node);
-  const usable = healthy.length >= minWritten ? healthy.length : healthy.length + down.length;
+  for (const node of nodes) {
+    if (!node.twin) (!node.writable ? down : node.drained ? drained : healthy).push(node);
+  }
   return {
-    copies: Math.min(replicas, usable),
-    nodes: [...rotated(healthy, turn), ...rotated(down, turn)],
+    copies: Math.min(replicas, usable(healthy.length, drained.length, down.length, minWritten)),
+    nodes: [...rotated(healthy, turn), ...rotated(drained, turn), ...rotated(down, turn)],
     healthy: healthy.length,
   };
+}
+
+function usable(healthy: number, drained: number, down: number, minWritten: number): number {
+  if (healthy >= minWritten) return healthy;
+  return healthy + drained >= minWritten ? minWritten : healthy + drained + down;
 }
 
 function rotated<T>(items: readonly T[], turn: number): T[] {

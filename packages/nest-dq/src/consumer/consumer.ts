@@ -1,6 +1,7 @@
 import { DqError, show, wrongValue } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../api/job.js';
 import { schemaOf, tubeName, type Tube } from '../api/tube.js';
+import type { TubeLoad } from '../ledger/presence.js';
 import type { ConsumerParts, ConsumerSettings } from './tube-context.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
 import { sharedLanesTo, type SharedLanesByNode } from './reserve/shared-lanes.js';
@@ -117,8 +118,8 @@ export class ClusterConsumer extends DqConsumer {
   }
 
   /** What each tube has at hand. */
-  load(): { readonly tube: string; readonly running: number; readonly held: number }[] {
-    return Array.from(this.tubes.values(), ({ tube, running, held }) => ({ tube, running, held }));
+  load(): TubeLoad[] {
+    return Array.from(this.tubes.values(), ({ load }) => load);
   }
 
   /** Begins to reserve for all handlers, and for those to come. Idempotent, and nothing after `stop`. */

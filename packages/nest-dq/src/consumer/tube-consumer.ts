@@ -3,6 +3,7 @@ import type { HandlerMethod } from '../api/job.js';
 import { storedTube } from '../api/tube.js';
 import { copyDelay } from '../copies/timing.js';
 import type { Sent } from '../ledger/batcher.js';
+import type { TubeLoad } from '../ledger/presence.js';
 import type { ClaimAnswer, CompleteAnswer } from '../ledger/requests.js';
 import { busyPause, leasePause } from './claim/pauses.js';
 import { ClaimQueue } from './claim/claim-queue.js';
@@ -25,6 +26,7 @@ import { Run } from './run/run.js';
 import { loseLease } from './run/signals.js';
 import { StartScheduler } from './run/start-scheduler.js';
 import type { ConsumerParts, ConsumerSettings, TubeContext } from './tube-context.js';
+import { loadOf } from './tube-load.js';
 
 /** Milliseconds. A copy that surfaces earlier than this is released: its node's clock runs ahead. */
 const EARLIEST = 1_100;
@@ -102,14 +104,9 @@ export class TubeConsumer {
     this.heartbeat = new Heartbeat(context, () => this.reserver.touchAll());
   }
 
-  /** Handlers that have not returned. */
-  get running(): number {
-    return this.context.budget.handling;
-  }
-
-  /** Copies in hand that are early, or due without a slot. */
-  get held(): number {
-    return this.claims.size;
+  /** What it has at hand. */
+  get load(): TubeLoad {
+    return loadOf(this.context, this.claims.size);
   }
 
   /** Begins as soon as the ledger and a node answer. Idempotent, and nothing after `stop`. */

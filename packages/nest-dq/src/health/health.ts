@@ -11,6 +11,8 @@ export interface DqHealthState {
   readonly nodes: Readonly<Record<string, string>>;
   /** `none`: the ledger is in the memory of this process. */
   readonly redis: 'up' | 'down' | 'none';
+  /** For people: each setting that should be the same in all processes, and is not. Absent if there is none. */
+  readonly unequalSettings?: readonly string[];
 }
 
 /** Whether jobs can be stored and run, in the form that @nestjs/terminus takes: `health.check([() => dq.check()])`. Inject it. */
@@ -27,6 +29,7 @@ export class ClusterHealth extends DqHealth {
     private readonly cluster: Cluster,
     /** Whether Redis answers now; absent if there is no Redis. */
     private readonly askRedis: (() => Promise<boolean>) | undefined,
+    private readonly unequalSettings: () => readonly string[] = () => [],
   ) {
     super();
   }
@@ -38,6 +41,8 @@ export class ClusterHealth extends DqHealth {
     const usable = nodes.filter(({ reason }) => reason === 'up').length;
     const status = redis === 'down' || usable < settings.minWritten ? 'down' : 'up';
     const reasons = Object.fromEntries(nodes.map(({ endpoint, reason }) => [endpoint, reason]));
-    return { [key ?? 'dq']: { status, nodes: reasons, redis } } as Record<Key, DqHealthState>;
+    const unequal = this.unequalSettings();
+    const state = { status, nodes: reasons, redis, ...(unequal.length > 0 && { unequalSettings: unequal }) };
+    return { [key ?? 'dq']: state } as Record<Key, DqHealthState>;
   }
 }

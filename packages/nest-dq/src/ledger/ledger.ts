@@ -1,5 +1,7 @@
 import type { StoredTube } from '../api/tube.js';
 import type { Handover } from './handover.js';
+import type { History } from './history.js';
+import type { Presence } from './presence.js';
 import type * as Asked from './requests.js';
 import type { WaitingPage } from './waiting-jobs.js';
 
@@ -12,6 +14,9 @@ export interface Ledger {
   tube(name: StoredTube): TubeLedger;
   /** Shared by all processes with the same prefix; absent where there is no other process. */
   readonly handover?: Handover;
+  /** The same of what processes know of each other, and of what they counted. */
+  readonly presence?: Presence;
+  readonly history?: History;
   /** Connects in the background and checks the server. Idempotent. */
   start(): void;
   /** Tells when any server stops to answer, and when all answer again. Returns a function that ends the listening. */

@@ -3,10 +3,12 @@ import { ClusterConsumer } from '../consumer/consumer.js';
 import { DqError, show, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { ClusterHealth } from '../health/health.js';
+import { LocalPresence } from '../ledger/memory/local-presence.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/hooks.js';
 import { ClusterControl } from '../operate/control.js';
 import { ClusterInspector } from '../operate/inspector.js';
+import { ThisProcess } from '../operate/this-process.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import { SeriesScheduler } from '../recurring/series-scheduler.js';
@@ -30,6 +32,9 @@ export class DqRuntime {
   readonly events: EventHub;
   readonly health: ClusterHealth;
 
+  /** This process among the others. */
+  readonly process: ThisProcess;
+
   private readonly settleQueue: SettleQueue;
   private readonly hooksToStart: DqHooks[];
   private readonly unhook: (() => void)[] = [];
@@ -49,7 +54,6 @@ export class DqRuntime {
     this.hooksToStart = [...hooks];
     const events = (this.events = new EventHub({ lateAfter, listenerFailed }));
     const { cluster, ledger } = backend;
-    this.health = new ClusterHealth(cluster, backend.askRedis);
     for (const node of cluster.nodes) {
       node.listen(report);
       node.listen(nodeEvents(events));
@@ -66,12 +70,18 @@ export class DqRuntime {
       clock,
       trouble: (message) => void options.logger.warn(message),
     });
-    const { producer, deadLetters, series } = this;
-    const { viewLedger } = backend;
-    this.inspector = new ClusterInspector({ ...producing, viewLedger, producer, deadLetters, series });
-    this.control = new ClusterControl({ ...producing, producer });
     const { stopped } = backend;
     this.consumer = new ClusterConsumer(options, { ...parts, report, around: handlerHook(hooks), stopped });
+    const presence = ledger.presence ?? new LocalPresence(clock);
+    const load = () => this.consumer.load();
+    const warn = (message: string) => void options.logger.warn(message);
+    this.process = new ThisProcess({ presence, cluster, clock, settings: options, name, load, warn });
+    this.health = new ClusterHealth(cluster, backend.askRedis, () => this.process.unequalSettings);
+    const { producer, deadLetters, series } = this;
+    const { viewLedger } = backend;
+    const looking = { ...producing, viewLedger, producer, deadLetters, series, presence };
+    this.inspector = new ClusterInspector(looking);
+    this.control = new ClusterControl({ ...producing, producer, presence });
   }
 
   /** Comes first: opens what stores the jobs. `DQ_DISK`, `DQ_CONFIG`. */
@@ -88,6 +98,7 @@ export class DqRuntime {
     this.backend.cluster.start();
     this.backend.ledger.start();
     this.settleQueue.start();
+    this.process.start();
   }
 
   /**
@@ -125,23 +136,15 @@ export class DqRuntime {
       ),
       nodesNeeded: settings.minWritten,
       ledgerUp: this.ledgerUp,
-      tubes: this.consumer.load(),
+      tubes: this.consumer.load().map(({ tube, running, held }) => ({ tube, running, held })),
       owed: this.settleQueue.size,
     };
   }
 
   private async end(): Promise<void> {
-    const { producer, deadLetters, control, settleQueue, backend, events } = this;
-    const parts = [
-      producer,
-      deadLetters,
-      control,
-      settleQueue,
-      backend.ledger,
-      backend.cluster,
-      backend,
-      events,
-    ];
+    const { process, producer, deadLetters, control, settleQueue, backend, events } = this;
+    const { ledger, cluster } = backend;
+    const parts = [process, producer, deadLetters, control, settleQueue, ledger, cluster, backend, events];
     const steps: (() => void | Promise<void>)[] = [
       ...parts.map((part) => () => part.close()),
       ...this.unhook,

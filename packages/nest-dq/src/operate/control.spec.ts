@@ -67,3 +67,26 @@ describe('runNow', () => {
     expect(told).toEqual([]);
   });
 });
+
+describe('drainNode and undrainNode', () => {
+  it('mark a node, say whether that changed something, and tell it', async () => {
+    const { control, events } = await embedded();
+    const told = events.collect('operated');
+    expect(await control.drainNode('n1:1', { by: 'ann' })).toBe(true);
+    expect(await control.drainNode('n1:1')).toBe(false);
+    expect(await control.undrainNode('n1:1')).toBe(true);
+    expect(told).toMatchObject([
+      { by: 'ann', act: 'drainNode', on: { node: 'n1:1' }, count: 1 },
+      { act: 'drainNode', count: 0 },
+      { act: 'undrainNode', on: { node: 'n1:1' }, count: 1 },
+    ]);
+  });
+
+  it('refuse a node that the cluster does not have', async () => {
+    const { control, events } = await embedded();
+    const told = events.collect('operated');
+    const { message } = await failure(control.drainNode('n9:1'));
+    expect(message).toBe('DQ_BAD_OPTION: there is no node "n9:1": expected one of n0:1, n1:1, n2:1');
+    expect(told).toEqual([]);
+  });
+});

@@ -1,7 +1,9 @@
+import { show, unknownName } from '../errors.js';
 import type { JobRef, PatienceOptions, RescheduleResult } from '../api/job.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { withoutPrefix, type Tube } from '../api/tube.js';
 import { parseRef } from '../copies/job-ref.js';
+import type { Presence } from '../ledger/presence.js';
 import { checkObject } from '../producer/call-options.js';
 import { ProducerContext, type ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
@@ -45,11 +47,23 @@ export abstract class DqControl {
     filter: LetterFilter,
     options?: BulkOptions,
   ): AsyncIterable<BulkProgress<DeadLetter>>;
+
+  /**
+   * Drains a node: from now on it gets no new copies, in all processes within 5 s, until `undrainNode`. Its copies stay, and
+   * their jobs run. Only an add that could not reach `minWritten` otherwise still uses it. True: it was not drained before.
+   * `DQ_BAD_OPTION`: the cluster has no such node. `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   * @param endpoint As in the option `beanstalks`, which should be the same in all processes.
+   */
+  abstract drainNode(endpoint: string, options?: ActOptions): Promise<boolean>;
+
+  /** Lets a node get copies again, in all processes within 5 s. True: it was drained. It throws what `drainNode` throws. */
+  abstract undrainNode(endpoint: string, options?: ActOptions): Promise<boolean>;
 }
 
 /** What the control of a cluster works with. */
 export interface ControlParts extends ProducerParts {
   readonly producer: DqProducer;
+  readonly presence: Presence;
 }
 
 /** The control of one cluster. */
@@ -97,5 +111,25 @@ export class ClusterControl extends DqControl {
   /** Everything fails from now on. Idempotent. */
   close(): void {
     this.context.close();
+  }
+
+  override drainNode(endpoint: string, options?: ActOptions): Promise<boolean> {
+    return this.mark('drainNode', endpoint, true, options);
+  }
+
+  override undrainNode(endpoint: string, options?: ActOptions): Promise<boolean> {
+    return this.mark('undrainNode', endpoint, false, options);
+  }
+
+  private async mark(act: string, node: string, drained: boolean, options?: ActOptions): Promise<boolean> {
+    this.context.refuseIfClosed();
+    const { by } = checkObject('the options', options, ['by']);
+    const { events, presence, cluster } = this.parts;
+    const known = cluster.nodes.map(({ endpoint }) => endpoint);
+    if (!known.includes(node)) throw unknownName('DQ_BAD_OPTION', `node ${show(node)}`, known);
+    const marking = new Act(events, act, { node }, by);
+    const changed = await presence.markDrained(node, drained);
+    marking.ended(changed ? 1 : 0);
+    return changed;
   }
 }

@@ -1,10 +1,12 @@
 import { storedTube, type Tube } from '../api/tube.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
+import type { Presence } from '../ledger/presence.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
 import type { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { viewOfNode, type NodeView } from './node-view.js';
+import { processesOf, type ProcessView } from './processes.js';
 import { viewOfSeries, type SeriesView } from './series-view.js';
 import { viewOfTube, viewOfTubes, type TubeList, type TubeView } from './tube-view.js';
 
@@ -30,6 +32,12 @@ export abstract class DqInspector {
 
   /** The `@Recurring` methods of this process, and when each runs next. `DQ_LEDGER_DOWN`, `DQ_CLOSED`. */
   abstract series(): Promise<SeriesView[]>;
+
+  /**
+   * The processes that use this cluster, the first to start first; at most 1,000. Each tells of itself every 5 s; one that
+   * died is shown for 15 s. `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   */
+  abstract processes(): Promise<ProcessView[]>;
 }
 
 /** What the inspector of a cluster looks at. */
@@ -38,6 +46,7 @@ export interface InspectorParts extends Pick<ProducerParts, 'cluster' | 'ledger'
   readonly producer: DqProducer;
   readonly deadLetters: DqDeadLetters;
   readonly series: SeriesScheduler;
+  readonly presence: Presence;
 }
 
 /** The inspector of one cluster. */
@@ -67,5 +76,9 @@ export class ClusterInspector extends DqInspector {
     const { series, producer, clock } = this.parts;
     const now = clock.wall();
     return Promise.all(series.all().map((each) => viewOfSeries(each, producer, now)));
+  }
+
+  override processes(): Promise<ProcessView[]> {
+    return processesOf(this.parts.presence);
   }
 }

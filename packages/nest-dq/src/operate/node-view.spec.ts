@@ -30,6 +30,7 @@ describe('the view of a node', () => {
     expect(await viewed(clock, node)).toEqual({
       endpoint: 'n1:11300',
       up: true,
+      drained: false,
       instance: node.instance,
       version: '1.12',
       uptime: 3_000,
@@ -61,7 +62,7 @@ describe('the view of a node', () => {
     node.start();
     await clock.advance(100);
     const reason = expect.stringContaining('ECONNREFUSED');
-    expect(await viewed(clock, node)).toEqual({ endpoint: 'n1:11300', up: false, reason });
+    expect(await viewed(clock, node)).toEqual({ endpoint: 'n1:11300', up: false, reason, drained: false });
   });
 
   it('is there after half a second, if the node froze just now', async () => {
@@ -69,7 +70,12 @@ describe('the view of a node', () => {
     await clock.advance(490); // the ping, which has half a second too, comes after the question
     server.freeze();
     const reason = expect.stringMatching(/no (answer|reply)/);
-    expect(await viewed(clock, node, 500)).toEqual({ endpoint: 'n1:11300', up: false, reason });
+    expect(await viewed(clock, node, 500)).toEqual({
+      endpoint: 'n1:11300',
+      up: false,
+      reason,
+      drained: false,
+    });
   });
 
   it('is there after half a second, if the node was never reached', async () => {

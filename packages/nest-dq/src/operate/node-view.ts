@@ -3,7 +3,7 @@ import type { ClusterNode } from '../cluster/cluster-node.js';
 import { withinLimit } from '../ledger/call-limit.js';
 import type { Clock } from '../time/clock.js';
 
-/** A beanstalkd of the cluster, as this process sees it. All but the first three are absent while it does not answer. */
+/** A beanstalkd of the cluster, as this process sees it. All but the first four are absent while it does not answer. */
 export interface NodeView {
   /** `host:port`, as in the option `beanstalks`. */
   readonly endpoint: string;
@@ -11,6 +11,8 @@ export interface NodeView {
   readonly up: boolean;
   /** Why it cannot; absent if it can. */
   readonly reason?: string;
+  /** Whether it is drained, so that it gets no new copies: see `DqControl.drainNode`. */
+  readonly drained: boolean;
   /** Changes with each start of the server. */
   readonly instance?: string;
   /** Of beanstalkd. */
@@ -50,13 +52,13 @@ const LIMIT = 500;
 
 /** Asks a node now. Takes half a second at most, and never rejects. */
 export async function viewOfNode(node: ClusterNode, clock: Clock): Promise<NodeView> {
-  const { endpoint } = node;
+  const { endpoint, drained } = node;
   const asked = node.ask<Stats>((connection, done) => connection.stats(done));
   const stats = await withinLimit(clock, LIMIT, asked).catch(() => undefined);
   const { reason } = node;
   const isUp = reason === 'up';
-  if (!stats) return { endpoint, up: false, reason: isUp ? `no answer within ${LIMIT} ms` : reason };
-  return { endpoint, up: isUp, ...(!isUp && { reason }), ...factsOf(node, stats) };
+  if (!stats) return { endpoint, up: false, reason: isUp ? `no answer within ${LIMIT} ms` : reason, drained };
+  return { endpoint, up: isUp, ...(!isUp && { reason }), drained, ...factsOf(node, stats) };
 }
 
 function factsOf(node: ClusterNode, stats: Stats): Partial<NodeView> {

@@ -213,7 +213,7 @@ export class DqTestKit {
       for (const tube of this.polled) this.tally.addPoll(settings.prefix + tube);
       for (const index of this.asleep) shared.nodes[index]!.sleep();
     }
-    const ledger = new KitLedger(shared.ledger, this.tally);
+    const ledger = new KitLedger(shared.ledger, this.tally, shared.presence);
     this.ledgers.add(ledger);
     const { ledger: sharedLedger } = shared;
     const noLongerIdle = async () => void (ledger.isIdle = false);

@@ -7,6 +7,7 @@ import type { JobOptions } from '../api/job.js';
 import { PRIORITIES } from '../api/job-options.js';
 import { storedTube } from '../api/tube.js';
 import type { LedgerSettings } from '../ledger/ledger.js';
+import { LocalPresence } from '../ledger/memory/local-presence.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import { StoredWaitingJobs } from '../operate/stored-waiting-jobs.js';
 import type { Clock } from '../time/clock.js';
@@ -33,6 +34,7 @@ export class KitCluster {
   readonly nodes: readonly KitNode[];
   readonly ledger: MemoryLedger;
   readonly waiting: StoredWaitingJobs;
+  readonly presence: LocalPresence;
 
   constructor(
     count: number,
@@ -43,6 +45,7 @@ export class KitCluster {
     this.ledger = new MemoryLedger({ settings, clock });
     const named = this.nodes.map(({ node }, index) => ({ endpoint: `node-${index}`, node }));
     this.waiting = new StoredWaitingJobs(named, this.ledger);
+    this.presence = new LocalPresence(clock);
   }
 
   /** One application's way to the nodes. It sends no pings, as they took most of the time of a journey. */

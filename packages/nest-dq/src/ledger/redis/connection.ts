@@ -2,6 +2,8 @@ import { Redis, type Cluster, type RedisOptions } from 'ioredis';
 import type { Verb } from '../ledger.js';
 import { PROBE } from './probe.js';
 import { LEAVE, TAKE } from './redis-handover.js';
+import { HISTORY_SCRIPTS, type HistoryScript } from './redis-history.js';
+import { PRESENCE_SCRIPTS, type PresenceScript } from './redis-presence.js';
 import type { RawReply } from './script.js';
 import { REDIS_VERBS } from './verbs.js';
 
@@ -13,11 +15,13 @@ export const SCRIPTS: Readonly<Record<ScriptName, string>> = {
   ...(Object.fromEntries(
     Object.entries(REDIS_VERBS).map(([verb, { script }]) => [`dq:${verb}`, script]),
   ) as Record<`dq:${Verb}`, string>),
+  ...PRESENCE_SCRIPTS,
+  ...HISTORY_SCRIPTS,
   'dq:leave': LEAVE,
   'dq:take': TAKE,
   'dq:probe': PROBE,
 };
-export type ScriptName = `dq:${Verb | 'leave' | 'take' | 'probe'}`;
+export type ScriptName = `dq:${Verb | 'leave' | 'take' | 'probe'}` | PresenceScript | HistoryScript;
 
 type ScriptCalls = {
   [name in ScriptName]: (keys: number, ...keysThenArguments: readonly string[][]) => Promise<RawReply>;

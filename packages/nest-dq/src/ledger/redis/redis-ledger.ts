@@ -5,7 +5,9 @@ import type { LedgerView } from '../ledger-view.js';
 import { isCluster, ledgerConnection, type LedgerConnection, type RedisSource } from './connection.js';
 import { Connector } from './connector.js';
 import { RedisHandover } from './redis-handover.js';
+import { RedisHistory } from './redis-history.js';
 import { RedisMaster } from './master.js';
+import { RedisPresence } from './redis-presence.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
 import { ServerCheck, serversOf } from './server-check.js';
 import { viewOf } from './server-view.js';
@@ -75,20 +77,35 @@ export class RedisLedger implements Ledger {
   }
 
   get handover(): RedisHandover {
-    const master = this.master(this.anyBase);
-    const keys = [`${this.anyBase}:left`];
+    const master = this.master(this.sharedBase);
+    const keys = [`${this.sharedBase}:left`];
     return new RedisHandover((script, json) => master.call(script, keys, json));
   }
 
-  /** Like that of a tube: the Redis user may have rights for such keys only. */
-  private get anyBase(): string {
-    return baseOf(this.options.prefix ?? '');
+  get presence(): RedisPresence {
+    const master = this.master(this.sharedBase);
+    const { clock } = this.options;
+    return new RedisPresence(this.sharedBase, clock, (script, keys, json) => master.call(script, keys, json));
+  }
+
+  get history(): RedisHistory {
+    const master = this.master(this.sharedBase);
+    const now = () => master.time.now();
+    return new RedisHistory(this.sharedBase, now, (script, keys, json) => master.call(script, keys, json));
+  }
+
+  /**
+   * Of the keys that all processes of the prefix share. It looks like that of a tube, as the Redis user may have rights for
+   * such keys only; no tube has a colon in its name. A Redis Cluster does not take an empty text in braces for a hash tag.
+   */
+  private get sharedBase(): string {
+    return baseOf(`${this.options.prefix ?? ''}:`);
   }
 
   start(): void {
     if (this.state !== 'new') return;
     this.state = 'started';
-    if (!isCluster(this.connection)) this.master(this.anyBase); // so that it is probed although no tube is used yet
+    if (!isCluster(this.connection)) this.master(this.sharedBase); // so that it is probed although no tube is used yet
     for (const master of this.masters.values()) master.start();
     this.connector.start();
   }
@@ -121,7 +138,7 @@ export class RedisLedger implements Ledger {
     const { clock } = options;
     const looks = serversOf(connection).map((server) => viewOf(server, clock));
     const [up, servers] = await Promise.all([this.ping(), Promise.all(looks)]);
-    const { time, lastProblem } = this.master(this.anyBase);
+    const { time, lastProblem } = this.master(this.sharedBase);
     return {
       kind: isCluster(connection) ? 'cluster' : 'redis',
       up,
@@ -145,7 +162,7 @@ export class RedisLedger implements Ledger {
   }
 
   private master(base: string): RedisMaster {
-    const place = isCluster(this.connection) ? base : this.anyBase;
+    const place = isCluster(this.connection) ? base : this.sharedBase;
     let master = this.masters.get(place);
     if (!master) {
       master = new RedisMaster({

@@ -1,0 +1,26 @@
+import { expect, it } from '@jest/globals';
+import { runOf, tubeContext } from '../../spec-support/tube-context.js';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
+import type { Delivery } from './reserve/delivery.js';
+import { loadOf } from './tube-load.js';
+
+it('tells the first hundred of the runs that take longer than a second, and not those that have returned', async () => {
+  const clock = new VirtualClock();
+  const context = tubeContext(clock);
+  const run = (id: string) => {
+    const begun = runOf({ header: { id } } as Delivery);
+    begun.startedAt = clock.now();
+    context.runs.set(id, begun);
+    return begun;
+  };
+  run('returned').hasSlot = false;
+  for (let i = 0; i < 101; i++) run(`${i}`);
+  await clock.advance(1);
+  run('short');
+  context.budget.handling = 102;
+  await clock.advance(999);
+  const load = loadOf(context, 7);
+  expect(load).toMatchObject({ tube: 'tube', concurrency: 10, running: 102, held: 7 });
+  expect(load.long.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_, i) => `${i}`));
+  expect(load.long[0]).toEqual({ id: '0', attempt: 2, runFor: 1_000 });
+});

@@ -1,0 +1,50 @@
+// What happened to jobs, by minute: numbers for people. They are not exact where a process dies or Redis is away.
+
+/** Milliseconds: how long a minute is remembered. */
+export const REMEMBERED = 2 * 86_400_000;
+/** Tubes that have numbers of their own in an hour. Further ones count in the sum of all tubes only. */
+export const MOST_TUBES = 100;
+/** Minutes in one call of `read`: an hour, and never over the end of an hour. */
+export const HOUR = 60;
+
+/** The name that the sum of all tubes has. No tube has it. */
+export const ALL_TUBES = '';
+
+/** Milliseconds: a start that is at most this late belongs to the class; all others to one more. */
+export const LATENESS_CLASSES = [10, 100, 1_000, 10_000, 60_000] as const;
+
+/** What is counted. Runs that were started come after them, by class of lateness. */
+export const COUNTED = ['scheduled', 'completed', 'failed', 'dead'] as const;
+export type Counted = (typeof COUNTED)[number];
+
+/** How many numbers a tube has for each minute: those of COUNTED, then those of the classes of lateness. */
+export const NUMBERS: number = COUNTED.length + LATENESS_CLASSES.length + 1;
+
+/** The numbers of one tube, or of all, in one minute. */
+export interface MinuteOfTube {
+  /** Minutes since 1970, by ledger time. */
+  readonly minute: number;
+  /** Without the prefix, or ALL_TUBES. */
+  readonly tube: string;
+  /** As many as NUMBERS. */
+  readonly counts: readonly number[];
+}
+
+/** The numbers of all processes of one prefix. */
+export interface History {
+  /** Ledger time, ms. */
+  now(): number;
+  /** Adds to what is there. All are of one hour; at most some hundred. `DQ_LEDGER_DOWN`: they may have been added. */
+  add(minutes: readonly MinuteOfTube[]): Promise<void>;
+  /** The minutes from `from` to `to` (both included, and of one hour) in which anything was counted. `DQ_LEDGER_DOWN`. */
+  read(tube: string, from: number, to: number): Promise<MinuteOfTube[]>;
+}
+
+/** Adds the second to the first. */
+export function addCounts(counts: number[], more: readonly number[]): void {
+  for (let i = 0; i < NUMBERS; i++) counts[i]! += more[i]!;
+}
+
+export function hourOf(minute: number): number {
+  return Math.floor(minute / HOUR);
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../../time/clock.js';
+import type { Member, Presence, PresentProcess } from '../presence.js';
+
+/** The presence where there is no other process; or that of the processes of a test, which are one process. */
+export class LocalPresence implements Presence {
+  /** In the order in which they joined: the first is the elected one. */
+  private readonly members = new Set<Member>();
+  private readonly drained = new Set<string>();
+
+  constructor(private readonly clock: Clock) {}
+
+  join(member: Member): () => Promise<void> {
+    this.members.add(member);
+    this.tell();
+    return () => {
+      if (this.members.delete(member)) this.tell();
+      return Promise.resolve();
+    };
+  }
+
+  all(): Promise<PresentProcess[]> {
+    const at = this.clock.wall();
+    const [elected] = this.members;
+    const all = Array.from(this.members, (member) => ({
+      record: member.describe(),
+      at,
+      elected: member === elected,
+    }));
+    return Promise.resolve(all);
+  }
+
+  markDrained(endpoint: string, drained: boolean): Promise<boolean> {
+    const changes = this.drained.has(endpoint) !== drained;
+    if (drained) this.drained.add(endpoint);
+    else this.drained.delete(endpoint);
+    if (changes) this.tell();
+    return Promise.resolve(changes);
+  }
+
+  /** Nobody falls silent here, so nobody has to be asked again: an election holds until its process leaves. */
+  private tell(): void {
+    const [elected] = this.members;
+    const settings = Array.from(this.members, (member) => member.settings);
+    for (const member of this.members) {
+      member.learn({
+        electedUntil: member === elected ? Infinity : 0,
+        drained: [...this.drained],
+        otherSettings: Array.from(new Set(settings.filter((each) => each !== member.settings))),
+      });
+    }
+  }
+}

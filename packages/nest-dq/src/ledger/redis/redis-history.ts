@@ -1,0 +1,88 @@
+import {
+  ALL_TUBES,
+  HOUR,
+  hourOf,
+  MOST_TUBES,
+  REMEMBERED,
+  type History,
+  type MinuteOfTube,
+} from '../history.js';
+import { RECORD } from './parts/record.js';
+import { ScriptReply, type RawReply } from './script.js';
+
+/**
+ * KEYS: a hash for each hour. Under `tubes` it has a JSON list of the tubes that have numbers of their own. Under
+ * `<minute>:<place>` it has a JSON list of numbers: of the tube at this place of the list, or of all tubes at place 0.
+ */
+const OF_HOUR: string = `${RECORD}
+local HISTORY = KEYS[1]
+local tubes = cjson.decode(call('HGET', HISTORY, 'tubes') or '[]')
+local places = { ['${ALL_TUBES}'] = 0 }
+for place, tube in ipairs(tubes) do places[tube] = place end
+`;
+
+export const HISTORY_SCRIPTS = {
+  /** Arguments: for each minute of a tube a list of the minute in its hour, the tube, and the numbers. */
+  'dq:count': `${OF_HOUR}
+local known = #tubes
+for _, entry in ipairs(args) do
+  local tube = entry[2]
+  if not places[tube] and #tubes < ${MOST_TUBES} then
+    tubes[#tubes + 1] = tube
+    places[tube] = #tubes
+  end
+  if places[tube] then
+    local field = entry[1] .. ':' .. places[tube]
+    local counts = cjson.decode(call('HGET', HISTORY, field) or '[]')
+    for i = 3, #entry do counts[i - 2] = (counts[i - 2] or 0) + entry[i] end
+    call('HSET', HISTORY, field, cjson.encode(counts))
+  end
+end
+if #tubes > known then call('HSET', HISTORY, 'tubes', cjson.encode(tubes)) end
+call('PEXPIRE', HISTORY, ${REMEMBERED + HOUR * 60_000})
+return reply
+`,
+
+  /** Arguments: a tube, the first and the last minute in the hour. Reply: for each of these minutes the numbers as JSON. */
+  'dq:counts': `${OF_HOUR}
+local place = places[args[1]]
+if not place then return reply end
+local fields = {}
+for minute = args[2], args[3] do fields[#fields + 1] = minute .. ':' .. place end
+for _, counts in ipairs(call('HMGET', HISTORY, unpack(fields))) do push(counts or '') end
+return reply
+`,
+} as const;
+
+export type HistoryScript = keyof typeof HISTORY_SCRIPTS;
+
+/** The history of all processes of one prefix, in one Redis: a key for each hour, which expires. */
+export class RedisHistory implements History {
+  constructor(
+    /** The beginning of the keys. */
+    private readonly base: string,
+    readonly now: () => number,
+    private readonly send: (script: HistoryScript, keys: string[], json: string) => Promise<RawReply>,
+  ) {}
+
+  async add(minutes: readonly MinuteOfTube[]): Promise<void> {
+    const [first] = minutes;
+    if (!first) return;
+    const entries = minutes.map(({ minute, tube, counts }) => [minute % HOUR, tube, ...counts]);
+    await this.call('dq:count', hourOf(first.minute), entries);
+  }
+
+  async read(tube: string, from: number, to: number): Promise<MinuteOfTube[]> {
+    const reply = await this.call('dq:counts', hourOf(from), [tube, from % HOUR, to % HOUR]);
+    const found: MinuteOfTube[] = [];
+    for (let minute = from; !reply.ended; minute++) {
+      const counts = reply.text();
+      if (counts !== '') found.push({ minute, tube, counts: JSON.parse(counts) as number[] });
+    }
+    return found;
+  }
+
+  private async call(script: HistoryScript, hour: number, args: readonly unknown[]): Promise<ScriptReply> {
+    return new ScriptReply(await this.send(script, [`${this.base}:history:${hour}`], JSON.stringify(args)));
+  }
+}

@@ -1,0 +1,208 @@
+import type { Clock, Timer } from '../../time/clock.js';
+import { withinLimit } from '../call-limit.js';
+import {
+  ANNOUNCE_EVERY,
+  GONE_AFTER,
+  MOST_PROCESSES,
+  type Member,
+  type Presence,
+  type PresenceNews,
+  type PresentProcess,
+  type ProcessRecord,
+} from '../presence.js';
+import { RECORD } from './parts/record.js';
+import { ScriptReply, type RawReply } from './script.js';
+
+/** Milliseconds. A process that ends waits no longer for its farewell: its record expires by itself. */
+const FAREWELL = 500;
+/** Records in one reply. */
+const TOGETHER = 50;
+
+/**
+ * The keys, in the order of KEYS. All of them are in one slot.
+ *
+ *  1. `seen`       a sorted set: the ids of processes by the time at which each is gone
+ *  2. `processes`  a hash: the JSON of each process's record by its id
+ *  3. `settings`   a sorted set: the texts of settings by the time at which each was had by nobody for long enough
+ *  4. `drained`    a sorted set: the endpoints of drained nodes by the time of their mark. It never expires
+ *  5. `elected`    a text: the id of the elected process. It expires with the election
+ */
+const NAMES = ['seen', 'processes', 'settings', 'drained', 'elected'] as const;
+
+const SHARED: string = `${RECORD}
+local ${NAMES.join(', ').toUpperCase()} = ${NAMES.map((_, i) => `KEYS[${i + 1}]`).join(', ')}
+local GONE_AFTER, MOST = ${GONE_AFTER}, 100
+local id = args[1]
+
+-- Removes some of what is over. The last ranks of the reversed order have the earliest times.
+local function purge(key, hash)
+  local found = call('ZREVRANGE', key, -MOST, -1, 'WITHSCORES')
+  for i = 1, #found, 2 do
+    if tonumber(found[i + 1]) <= now then
+      call('ZREM', key, found[i])
+      if hash then call('HDEL', hash, found[i]) end
+    end
+  end
+end
+`;
+
+export const PRESENCE_SCRIPTS = {
+  /**
+   * Arguments: the id of the process, its record as JSON, its settings as a text. Reply: the id of the elected process, the
+   * number of drained nodes, their endpoints, and some of the settings that others have.
+   */
+  'dq:announce': `${SHARED}
+purge(SEEN, PROCESSES)
+purge(SETTINGS)
+call('ZADD', SEEN, now + GONE_AFTER, id)
+call('HSET', PROCESSES, id, args[2])
+call('ZADD', SETTINGS, now + GONE_AFTER, args[3])
+for _, key in ipairs({ SEEN, PROCESSES, SETTINGS }) do call('PEXPIRE', key, GONE_AFTER) end
+local elected = call('GET', ELECTED)
+if not elected or elected == id then
+  call('SET', ELECTED, id, 'PX', GONE_AFTER)
+  elected = id
+end
+local drained = call('ZREVRANGE', DRAINED, 0, MOST - 1)
+push(elected, #drained, unpack(drained))
+for _, settings in ipairs(call('ZREVRANGE', SETTINGS, 0, 9)) do
+  if settings ~= args[3] then push(settings) end
+end
+return reply
+`,
+
+  /** Argument: the id of a process that ends. */
+  'dq:withdraw': `${SHARED}
+call('ZREM', SEEN, id)
+call('HDEL', PROCESSES, id)
+if call('GET', ELECTED) == id then call('PEXPIRE', ELECTED, 0) end
+return reply
+`,
+
+  /** Reply: the id of the elected process or an empty text; then the id of each process, and when it will be gone. */
+  'dq:processes': `${SHARED}
+purge(SEEN, PROCESSES)
+push(call('GET', ELECTED) or '')
+local found = call('ZREVRANGE', SEEN, 0, ${MOST_PROCESSES - 1}, 'WITHSCORES')
+for i = 1, #found, 2 do
+  if tonumber(found[i + 1]) > now then push(found[i], tonumber(found[i + 1])) end
+end
+return reply
+`,
+
+  /** Arguments: ids of processes. Reply: the record of each as JSON; an empty text: it has left. */
+  'dq:records': `${SHARED}
+for _, record in ipairs(call('HMGET', PROCESSES, unpack(args))) do push(record or '') end
+return reply
+`,
+
+  /** Arguments: an endpoint, and 1 to mark it, 0 to remove the mark. Reply: 1 if that changed something. */
+  'dq:mark': `${SHARED}
+push(args[2] == 1 and call('ZADD', DRAINED, 'NX', now, args[1]) or args[2] == 0 and call('ZREM', DRAINED, args[1]) or 0)
+return reply
+`,
+} as const;
+
+export type PresenceScript = keyof typeof PRESENCE_SCRIPTS;
+
+/** The presence of all processes of one prefix, in one Redis. Each tells of itself every `ANNOUNCE_EVERY`, in one call. */
+export class RedisPresence implements Presence {
+  private readonly announcers = new Set<Announcer>();
+  private readonly keys: string[];
+
+  constructor(
+    /** The beginning of the keys. */
+    base: string,
+    private readonly clock: Clock,
+    private readonly send: (script: PresenceScript, keys: string[], json: string) => Promise<RawReply>,
+  ) {
+    this.keys = NAMES.map((name) => `${base}:${name}`);
+  }
+
+  join(member: Member): () => Promise<void> {
+    const call = (script: PresenceScript, args: readonly unknown[]) => this.call(script, args);
+    const announcer = new Announcer(member, this.clock, call);
+    this.announcers.add(announcer);
+    announcer.announce();
+    return () => {
+      this.announcers.delete(announcer);
+      return announcer.stop();
+    };
+  }
+
+  async all(): Promise<PresentProcess[]> {
+    const reply = await this.call('dq:processes', []);
+    const elected = reply.text();
+    const found: { readonly id: string; readonly at: number }[] = [];
+    while (!reply.ended) found.push({ id: reply.text(), at: reply.number() - GONE_AFTER });
+    const present: PresentProcess[] = [];
+    while (found.length > 0) {
+      const some = found.splice(0, TOGETHER);
+      const records = await this.call(
+        'dq:records',
+        some.map(({ id }) => id),
+      );
+      for (const { id, at } of some) {
+        const json = records.text();
+        if (json !== '')
+          present.push({ record: JSON.parse(json) as ProcessRecord, at, elected: id === elected });
+      }
+    }
+    return present;
+  }
+
+  async markDrained(endpoint: string, drained: boolean): Promise<boolean> {
+    const reply = await this.call('dq:mark', [endpoint, Number(drained)]);
+    for (const announcer of this.announcers) announcer.announce();
+    return reply.number() === 1;
+  }
+
+  private async call(script: PresenceScript, args: readonly unknown[]): Promise<ScriptReply> {
+    return new ScriptReply(await this.send(script, this.keys, JSON.stringify(args)));
+  }
+}
+
+/** One process that tells of itself until it stops. */
+class Announcer {
+  private timer: Timer | undefined;
+  /** The calls under way. */
+  private underWay: Promise<void> = Promise.resolve();
+  private stopped = false;
+
+  constructor(
+    private readonly member: Member,
+    private readonly clock: Clock,
+    private readonly call: (script: PresenceScript, args: readonly unknown[]) => Promise<ScriptReply>,
+  ) {}
+
+  /** Now, and then again and again. One call after the other: the news of the last one count. */
+  announce(): void {
+    this.timer?.cancel();
+    this.timer = this.clock.after(ANNOUNCE_EVERY, () => this.announce());
+    // Unanswered, it is told with the next call. What was learned before counts until then.
+    this.underWay = this.underWay.then(() => this.tell()).catch(() => undefined);
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.timer?.cancel();
+    const farewell = this.underWay.then(() => this.call('dq:withdraw', [this.member.id]));
+    await withinLimit(this.clock, FAREWELL, farewell).catch(() => undefined);
+  }
+
+  private async tell(): Promise<void> {
+    if (this.stopped) return;
+    const { member, clock } = this;
+    const { id, settings } = member;
+    const sent = clock.now();
+    const reply = await this.call('dq:announce', [id, JSON.stringify(member.describe()), settings]);
+    if (this.stopped) return;
+    // The election began after the call was sent. So it is over here before it is over in Redis.
+    const electedUntil = reply.text() === id ? sent + GONE_AFTER : 0;
+    const drained = Array.from({ length: reply.number() }, () => reply.text());
+    const otherSettings: string[] = [];
+    while (!reply.ended) otherSettings.push(reply.text());
+    const news: PresenceNews = { electedUntil, drained, otherSettings };
+    member.learn(news);
+  }
+}

@@ -1,0 +1,69 @@
+import type { Presence, PresentProcess } from '../ledger/presence.js';
+
+/** A process that uses this cluster, as it told some seconds ago. */
+export interface ProcessView {
+  /** Differs from that of any other process. It has nothing to do with the jobs. */
+  readonly id: string;
+  /** The name of the machine. */
+  readonly host: string;
+  readonly pid: number;
+  /** Of nest-dq. */
+  readonly version: string;
+  /** Of Node.js. */
+  readonly nodeVersion: string;
+  /** The name of the cluster in the application; absent for the one without a name. */
+  readonly cluster?: string;
+  readonly since: Date;
+  /** When it told this: at most 15 s ago, or it is not shown. */
+  readonly toldAt: Date;
+  /** Whether it does what one process does for all. */
+  readonly elected: boolean;
+  /** False: it only produces. */
+  readonly consumes: boolean;
+  /** By endpoint: whether the node stores jobs and lets the process reserve them. */
+  readonly nodes: Readonly<Record<string, boolean>>;
+  /** Those that other processes should share. Durations in milliseconds. */
+  readonly settings: {
+    readonly prefix: string;
+    readonly replicas: number;
+    readonly minWritten: number;
+    readonly lease: number;
+    readonly doneTtl: number;
+    readonly staleAfter: number;
+  };
+  /** The tubes that it consumes: at most 1,000. */
+  readonly tubes: readonly ProcessTubeView[];
+}
+
+/** A tube that a process consumes. */
+export interface ProcessTubeView {
+  /** Without the prefix. */
+  readonly tube: string;
+  readonly concurrency: number;
+  /** Handlers that have not returned. */
+  readonly running: number;
+  /** Copies in hand that are early, or due without a slot. */
+  readonly held: number;
+  /** Runs that take longer than a second: at most 100, and 1,000 of all tubes. */
+  readonly longRuns: readonly { readonly id: string; readonly attempt: number; readonly since: Date }[];
+}
+
+/** All processes that are there, the first to start first. `DQ_LEDGER_DOWN`. */
+export async function processesOf(presence: Presence): Promise<ProcessView[]> {
+  const views = (await presence.all()).map(viewOf);
+  return views.sort((a, b) => a.since.getTime() - b.since.getTime());
+}
+
+function viewOf({ record, at, elected }: PresentProcess): ProcessView {
+  const { upFor, tubes, ...told } = record;
+  return {
+    ...told,
+    since: new Date(at - upFor),
+    toldAt: new Date(at),
+    elected,
+    tubes: tubes.map(({ long, ...load }) => ({
+      ...load,
+      longRuns: long.map(({ id, attempt, runFor }) => ({ id, attempt, since: new Date(at - runFor) })),
+    })),
+  };
+}

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Cluster } from '../cluster/cluster.js';
+import type {
+  LongRun,
+  Member,
+  Presence,
+  PresenceNews,
+  ProcessRecord,
+  ProcessSettings,
+  TubeLoad,
+} from '../ledger/presence.js';
+import type { Clock } from '../time/clock.js';
+import { sharedSettings, unequalSettings, type UnequalSetting } from './unequal-settings.js';
+import { VERSION } from './version.js';
+
+const MOST_TUBES = 1_000;
+/** Of all tubes together. */
+const MOST_LONG_RUNS = 1_000;
+
+export interface ThisProcessParts {
+  readonly presence: Presence;
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly settings: ProcessSettings & { readonly consume: boolean };
+  /** The name of the cluster. */
+  readonly name?: string;
+  /** Of each tube that has a handler here. */
+  readonly load: () => readonly TubeLoad[];
+  /** Is told once of each setting that another process has otherwise. */
+  readonly warn: (message: string) => void;
+}
+
+/** This process among the others of its prefix: what it tells them, and what it learns from them. */
+export class ThisProcess implements Member {
+  readonly id: string = randomUUID();
+  readonly settings: string;
+  private readonly joinedAt: number;
+  private leave: (() => Promise<void>) | undefined;
+  private electedUntil = 0;
+  /** The settings of others, as of which `unequal` is. */
+  private compared = '';
+  private unequal: readonly UnequalSetting[] = [];
+  private readonly told = new Set<string>();
+  private closed = false;
+
+  constructor(private readonly parts: ThisProcessParts) {
+    this.joinedAt = parts.clock.now();
+    this.settings = sharedSettings(this.describe());
+  }
+
+  /**
+   * Whether this process is the one that does what one has to do for all. At most one is: another is elected only after this
+   * has become false here, but for what was begun before. If the elected one dies, another follows within 20 s.
+   */
+  get elected(): boolean {
+    return !this.closed && this.parts.clock.now() < this.electedUntil;
+  }
+
+  /** For people: each setting that should be the same, and is not. */
+  get unequalSettings(): string[] {
+    return this.unequal.map(({ text }) => text);
+  }
+
+  /** The others see it from now on. Idempotent, and nothing after `close`. */
+  start(): void {
+    if (!this.closed) this.leave ??= this.parts.presence.join(this);
+  }
+
+  /** The others do not see it any more, and one of them can be elected. Idempotent. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    await this.leave?.();
+  }
+
+  describe(): ProcessRecord {
+    const { cluster, clock, settings, name, load } = this.parts;
+    const { prefix, replicas, minWritten, lease, doneTtl, staleAfter, consume } = settings;
+    return {
+      id: this.id,
+      host: hostname(),
+      pid: process.pid,
+      version: VERSION,
+      nodeVersion: process.version,
+      ...(name !== undefined && { cluster: name }),
+      upFor: Math.round(clock.now() - this.joinedAt),
+      consumes: consume,
+      nodes: Object.fromEntries(cluster.nodes.map(({ endpoint, reason }) => [endpoint, reason === 'up'])),
+      settings: { prefix, replicas, minWritten, lease, doneTtl, staleAfter },
+      tubes: bounded(load()),
+    };
+  }
+
+  learn({ electedUntil, drained, otherSettings }: PresenceNews): void {
+    this.electedUntil = electedUntil;
+    for (const node of this.parts.cluster.nodes) node.drained = drained.includes(node.endpoint);
+    const others = otherSettings.toSorted().join('\n');
+    if (others === this.compared) return;
+    this.compared = others;
+    if (others === '') this.unequal = [];
+    else this.compare(others).catch(() => (this.compared = '')); // again with the next news
+  }
+
+  private async compare(others: string): Promise<void> {
+    const { presence, warn } = this.parts;
+    const all = await presence.all();
+    if (this.compared !== others) return;
+    this.unequal = unequalSettings(
+      this.describe(),
+      all.map(({ record }) => record),
+    );
+    for (const { what, text } of this.unequal) {
+      if (!this.told.has(what)) warn(text);
+      this.told.add(what);
+    }
+  }
+}
+
+function bounded(load: readonly TubeLoad[]): TubeLoad[] {
+  let left = MOST_LONG_RUNS;
+  return load.slice(0, MOST_TUBES).map((tube) => {
+    const long: readonly LongRun[] = tube.long.slice(0, left);
+    left -= long.length;
+    return { ...tube, long };
+  });
+}

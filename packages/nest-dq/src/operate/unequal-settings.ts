@@ -1,0 +1,51 @@
+// Settings that differ between processes although all should have the same.
+import type { ProcessRecord } from '../ledger/presence.js';
+
+/** What processes have to agree on, with the words for people. The nodes of a process are the keys of its record's `nodes`. */
+const SHARED: readonly (readonly [name: string, of: (record: ProcessRecord) => string])[] = [
+  ['lease', ({ settings }) => `${settings.lease} ms`],
+  ['doneTtl', ({ settings }) => `${settings.doneTtl} ms`],
+  ['staleAfter', ({ settings }) => `${settings.staleAfter} ms`],
+  ['beanstalks', ({ nodes }) => Object.keys(nodes).toSorted().join(', ')],
+];
+const MOST_NAMED = 3;
+
+/** One text: two processes agree if theirs are the same. */
+export function sharedSettings(record: ProcessRecord): string {
+  return SHARED.map(([name, of]) => `${name}: ${of(record)}`).join('; ');
+}
+
+/** A setting that others have otherwise. */
+export interface UnequalSetting {
+  /** The setting and the other value. */
+  readonly what: string;
+  /** For people: both values, and who has them. */
+  readonly text: string;
+}
+
+/** How the settings of others differ from those of one process. */
+export function unequalSettings(own: ProcessRecord, others: readonly ProcessRecord[]): UnequalSetting[] {
+  return SHARED.flatMap(([name, of]) => {
+    const here = of(own);
+    const elsewhere = new Set(others.map(of));
+    elsewhere.delete(here);
+    return Array.from(elsewhere, (there) => {
+      const who = namesOf(others.filter((other) => of(other) === there));
+      const values = `${here} in ${nameOf(own)} (this process), and ${there} in ${who}`;
+      return {
+        what: `${name}: ${there}`,
+        text: `\`${name}\` is ${values}: expected the same in all processes`,
+      };
+    });
+  });
+}
+
+function namesOf(records: readonly ProcessRecord[]): string {
+  const names = records.slice(0, MOST_NAMED).map(nameOf);
+  const more = records.length - names.length;
+  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(' and ');
+}
+
+function nameOf({ host, pid }: ProcessRecord): string {
+  return `${host}:${pid}`;
+}
