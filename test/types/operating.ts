@@ -7,6 +7,7 @@ import {
   type BulkProgress,
   type DeadLetter,
   type DqEventMap,
+  type JobView,
 } from 'nest-dq';
 import { type Equal, holds } from './tubes.js';
 
@@ -30,6 +31,15 @@ export async function bulk(control: DqControl): Promise<ActProgress | undefined>
     control.discardMany('order.cancel');
     // @ts-expect-error what is discarded is gone
     control.discardMany('order.cancel', {}, { delay: '1m' });
+    const later = { later: '1h' } as const;
+    for await (const { examples } of control.rescheduleMany('order.cancel', { state: 'retrying' }, later)) {
+      holds<Equal<typeof examples, readonly JobView[]>>();
+    }
+    control.revokeMany('order.cancel', { dueTo: new Date() }, { dryRun: true });
+    // @ts-expect-error a text is no instant
+    control.rescheduleMany('order.cancel', {}, 'tomorrow');
+    // @ts-expect-error a dead job does not wait
+    control.revokeMany('order.cancel', { state: 'dead' });
   } catch (error) {
     if (error instanceof DqError) return error.progress;
   }

@@ -10,9 +10,11 @@ import type { DqHooks } from '../src/events/hooks.js';
 import { LocalPresence } from '../src/ledger/memory/local-presence.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { ClaimAnswer, Death } from '../src/ledger/requests.js';
+import type { WaitingJobs } from '../src/ledger/waiting-jobs.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
 import { ClusterControl } from '../src/operate/control.js';
 import { ClusterInspector } from '../src/operate/inspector.js';
+import { StoredWaitingJobs, type NamedNode } from '../src/operate/stored-waiting-jobs.js';
 import { SeriesScheduler } from '../src/recurring/series-scheduler.js';
 import { ClusterDeadLetters } from '../src/producer/dead-letters.js';
 import { ClusterProducer } from '../src/producer/cluster-producer.js';
@@ -55,6 +57,8 @@ export class Producing<S extends Server> {
   readonly memory: MemoryLedger;
   readonly nodes: readonly ClusterNode[];
   readonly cluster: Cluster;
+  /** Only with embedded nodes. */
+  private readonly listed: WaitingJobs;
   private readonly away = new Set<number>();
   private readonly streams: Set<Duplex>[] = [];
 
@@ -64,6 +68,8 @@ export class Producing<S extends Server> {
     private readonly prefix: string,
   ) {
     this.memory = new MemoryLedger({ settings: LEDGER_SETTINGS, clock });
+    const named = servers.map((node, i) => ({ endpoint: `n${i}:1`, node }) as unknown as NamedNode);
+    this.listed = new StoredWaitingJobs(named, this.memory);
     this.nodes = servers.map((_, i) => new ClusterNode(`n${i}:1`, () => this.dial(i), clock));
     const replicas = Math.min(3, servers.length);
     this.cluster = new Cluster(this.nodes, { replicas, minWritten: Math.min(2, replicas) });
@@ -115,7 +121,7 @@ export class Producing<S extends Server> {
       producer,
       deadLetters,
       inspector: new ClusterInspector({ ...parts, viewLedger, producer, deadLetters, series, presence }),
-      control: new ClusterControl({ ...parts, producer, presence }),
+      control: new ClusterControl({ ...parts, producer, presence, waiting: this.listed }),
     };
   };
 

@@ -59,6 +59,7 @@ export { DqControl } from './operate/control.js';
 export type { ActOptions } from './operate/act.js';
 export type { BulkLimit, BulkOptions, BulkProgress } from './operate/bulk.js';
 export type { LetterFilter } from './operate/letter-filter.js';
+export type { NewTime, WaitingFilter } from './operate/waiting-filter.js';
 export type { DeadLetter } from './api/dead-letter.js';
 export type { DiscardResult, ReviveResult } from './api/job.js';
 export {

@@ -73,6 +73,8 @@ export interface OperatedOn {
   readonly node?: string;
   /** Of an act on many. */
   readonly filter?: object;
+  /** Of a move of many: the new time. */
+  readonly change?: unknown;
 }
 
 /** The names of events. */

@@ -78,10 +78,10 @@ export class DqRuntime {
     this.process = new ThisProcess({ presence, cluster, clock, settings: options, name, load, warn });
     this.health = new ClusterHealth(cluster, backend.askRedis, () => this.process.unequalSettings);
     const { producer, deadLetters, series } = this;
-    const { viewLedger } = backend;
+    const { viewLedger, waiting } = backend;
     const looking = { ...producing, viewLedger, producer, deadLetters, series, presence };
     this.inspector = new ClusterInspector(looking);
-    this.control = new ClusterControl({ ...producing, producer, presence });
+    this.control = new ClusterControl({ ...producing, producer, presence, waiting });
   }
 
   /** Comes first: opens what stores the jobs. `DQ_DISK`, `DQ_CONFIG`. */

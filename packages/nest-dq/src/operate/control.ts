@@ -1,9 +1,10 @@
 import { show, unknownName } from '../errors.js';
-import type { JobRef, PatienceOptions, RescheduleResult } from '../api/job.js';
+import type { JobRef, JobView, PatienceOptions, RescheduleResult } from '../api/job.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { withoutPrefix, type Tube } from '../api/tube.js';
 import { parseRef } from '../copies/job-ref.js';
 import type { Presence } from '../ledger/presence.js';
+import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import { checkObject } from '../producer/call-options.js';
 import { ProducerContext, type ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
@@ -12,6 +13,8 @@ import { Act, type ActOptions } from './act.js';
 import type { BulkOptions, BulkProgress } from './bulk.js';
 import { LetterActs } from './letter-acts.js';
 import type { LetterFilter } from './letter-filter.js';
+import { WaitingActs } from './waiting-acts.js';
+import type { NewTime, WaitingFilter } from './waiting-filter.js';
 
 /** Steers a cluster, by the rules that every job has. Each act is told as the event `operated`. Inject it. */
 export abstract class DqControl {
@@ -58,23 +61,50 @@ export abstract class DqControl {
 
   /** Lets a node get copies again, in all processes within 5 s. True: it was drained. It throws what `drainNode` throws. */
   abstract undrainNode(endpoint: string, options?: ActOptions): Promise<boolean>;
+
+  /**
+   * Revokes the jobs of a tube that wait and meet the filter, in the order in which they are due, and deletes their copies. A job
+   * that has begun to run, or ended, counts as skipped; nothing follows a run that goes on. Only jobs that are listed are met:
+   * on a cluster some may be missing. Progress and errors are those of `reviveMany`.
+   */
+  abstract revokeMany(
+    tube: string | Tube,
+    filter: WaitingFilter,
+    options?: BulkOptions,
+  ): AsyncIterable<BulkProgress<JobView>>;
+
+  /**
+   * Moves the jobs of a tube that wait and meet the filter: to an instant, to a delay from now, or `{ later: '1h' }` or
+   * `{ earlier: '1h' }` than each was due, where a time in the past means now. Attempts begin anew. A job that others moved,
+   * that runs or that is over counts as skipped; none is moved twice. Otherwise as `revokeMany`. The iteration may also throw
+   * `DQ_PAST_TIME`.
+   */
+  abstract rescheduleMany(
+    tube: string | Tube,
+    filter: WaitingFilter,
+    when: NewTime,
+    options?: BulkOptions,
+  ): AsyncIterable<BulkProgress<JobView>>;
 }
 
 /** What the control of a cluster works with. */
 export interface ControlParts extends ProducerParts {
   readonly producer: DqProducer;
   readonly presence: Presence;
+  readonly waiting: WaitingJobs;
 }
 
 /** The control of one cluster. */
 export class ClusterControl extends DqControl {
   private readonly context: ProducerContext;
   private readonly letters: LetterActs;
+  private readonly waiting: WaitingActs;
 
   constructor(private readonly parts: ControlParts) {
     super();
     this.context = new ProducerContext(parts, 'nothing can be steered');
     this.letters = new LetterActs(this.context);
+    this.waiting = new WaitingActs(this.context, parts);
   }
 
   override async runNow(ref: JobRef, options?: PatienceOptions & ActOptions): Promise<RescheduleResult> {
@@ -106,6 +136,23 @@ export class ClusterControl extends DqControl {
     options?: BulkOptions,
   ): AsyncIterable<BulkProgress<DeadLetter>> {
     return this.letters.discardMany(tube, filter, options);
+  }
+
+  override revokeMany(
+    tube: string | Tube,
+    filter: WaitingFilter,
+    options?: BulkOptions,
+  ): AsyncIterable<BulkProgress<JobView>> {
+    return this.waiting.revokeMany(tube, filter, options);
+  }
+
+  override rescheduleMany(
+    tube: string | Tube,
+    filter: WaitingFilter,
+    when: NewTime,
+    options?: BulkOptions,
+  ): AsyncIterable<BulkProgress<JobView>> {
+    return this.waiting.rescheduleMany(tube, filter, when, options);
   }
 
   /** Everything fails from now on. Idempotent. */

@@ -22,6 +22,8 @@ export interface Change {
   readonly headers?: Readonly<Record<string, string>>;
   /** By the clock: until then it is tried again while others come in between, and a call to the ledger is repeated. */
   readonly until: number;
+  /** Moves the job only while this is its generation; otherwise the result is `unknown`. @default whatever it is */
+  readonly only?: number;
   /** True: the call ends only when the old copies are deleted. @default that goes on in the background */
   readonly thorough?: boolean;
 }
@@ -77,6 +79,7 @@ async function tryReschedule(
   if (found && born !== undefined && found.born !== born) return 'unknown';
   if (found && found.state !== 'waiting') return found.state;
   if (!found && born === undefined) return 'unknown';
+  if (found && change.only !== undefined && found.generation !== change.only) return 'unknown';
   const places = found && found.places.length > 0 ? found.places : given;
   const before = found ?? { born: born!, generation: born!, due: dueBefore };
   const { generation } = before;

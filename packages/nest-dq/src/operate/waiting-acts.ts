@@ -1,0 +1,172 @@
+import type { JobView } from '../api/job.js';
+import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
+import { formatRef } from '../copies/job-ref.js';
+import { wrongValue } from '../errors.js';
+import type { OperatedOn } from '../events/events.js';
+import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
+import { reschedule } from '../producer/job-mover.js';
+import type { ProducerContext } from '../producer/producer-context.js';
+import type { DqProducer } from '../producer/producer.js';
+import { Act } from './act.js';
+import {
+  PAGE,
+  checkBulk,
+  inBulk,
+  ofOne,
+  someAtOnce,
+  type Bulk,
+  type BulkOptions,
+  type BulkPage,
+  type BulkProgress,
+} from './bulk.js';
+import {
+  checkNewTime,
+  checkWaitingFilter,
+  stateOf,
+  type NewTime,
+  type WaitingFilter,
+} from './waiting-filter.js';
+
+/** Each move stores copies on nodes. */
+const MOVES_AT_ONCE = 32;
+
+export interface WaitingActsParts {
+  readonly producer: DqProducer;
+  readonly waiting: WaitingJobs;
+}
+
+type Change = Bulk<WaitingJob, JobView>['change'];
+type WaitingAct = AsyncGenerator<BulkProgress<JobView>, void, undefined>;
+
+/**
+ * Revokes and moves many jobs that wait. They are read in the order in which they are due, so a job that is moved may be met
+ * again behind its old place. Its generation tells that it was opened after the act began, and then it is left alone.
+ */
+export class WaitingActs {
+  constructor(
+    private readonly context: ProducerContext,
+    private readonly parts: WaitingActsParts,
+  ) {}
+
+  revokeMany(tube: string | Tube, filter: WaitingFilter, options?: BulkOptions): WaitingAct {
+    const checked = checkBulk(options);
+    const { patience } = checked;
+    const revoke = (storedAs: StoredTube): Change => {
+      return (jobs, ended) =>
+        someAtOnce(jobs, PAGE, async (job) => {
+          const ref = refOf(storedAs, job);
+          const result = await this.parts.producer.revoke(ref, patience === undefined ? {} : { patience });
+          ended(job, result === 'revoked' ? 'done' : 'skipped');
+        });
+    };
+    return this.begin('revokeMany', tube, filter, checked, {}, revoke);
+  }
+
+  rescheduleMany(
+    tube: string | Tube,
+    filter: WaitingFilter,
+    when: NewTime,
+    options?: BulkOptions,
+  ): WaitingAct {
+    const checked = checkBulk(options);
+    const call = this.context.patientCall(checked.patience);
+    const dueOf = checkNewTime(when);
+    const { clock } = this.context.parts;
+    const move = (storedAs: StoredTube): Change => {
+      return (jobs, ended) =>
+        someAtOnce(jobs, MOVES_AT_ONCE, async (job) => {
+          const { id, born, generation, places } = job;
+          const target = { tube: storedAs, id, born, due: job.due, copies: places.length, places };
+          const until = clock.now() + call.patience;
+          const result = await this.context.retries.run(call, async () => {
+            try {
+              const due = dueOf(job.due)(this.context.now(storedAs));
+              return await reschedule(this.context, target, { due, until, only: generation, thorough: true });
+            } catch (error) {
+              // A job without a copy in reach fails at once: others must not wait for it.
+              return ofOne(error);
+            }
+          });
+          ended(job, typeof result !== 'string' ? result : result === 'rescheduled' ? 'done' : 'skipped');
+        });
+    };
+    return this.begin('rescheduleMany', tube, filter, checked, { change: when }, move);
+  }
+
+  private begin(
+    name: 'revokeMany' | 'rescheduleMany',
+    tube: string | Tube,
+    filter: WaitingFilter,
+    { by, cursor, dryRun = false, patience }: BulkOptions,
+    more: OperatedOn,
+    changeIn: (storedAs: StoredTube) => Change,
+  ): WaitingAct {
+    this.context.refuseIfClosed();
+    const { parts, retries } = this.context;
+    const { prefix } = parts.settings;
+    const storedAs = storedTube(tube, prefix);
+    const { from, to, isMeant, ...limits } = checkWaitingFilter(filter);
+    const act = new Act(parts.events, name, { tube: withoutPrefix(storedAs, prefix), filter, ...more }, by);
+    const call = { ...this.context.patientCall(patience), repeatable: true };
+    const ledger = parts.ledger.tube(storedAs);
+    let start = cursor === undefined ? undefined : parseCursor(cursor, name);
+
+    const read = async (at: string | undefined): Promise<BulkPage<WaitingJob>> => {
+      this.context.refuseIfClosed();
+      const after = at === undefined ? undefined : parseCursor(at, name).after;
+      const page = { from, limit: PAGE, ...(to !== undefined && { to }), ...(after && { after }) };
+      const { jobs, next } = await retries.run(call, () => this.parts.waiting.page(storedAs, page));
+      // A time that has certainly come: what is opened from now on has a greater generation, or the same.
+      start ??= { began: Math.floor(ledger.nowAtLeast()), after: undefined };
+      const { began } = start;
+      return {
+        items: jobs,
+        cursor: formatCursor({ began, after }),
+        next: next && formatCursor({ began, after: next }),
+      };
+    };
+    const bulk: Bulk<WaitingJob, JobView> = {
+      read,
+      isMeant: (job) => job.generation < start!.began && isMeant(job),
+      cursorBehind: ({ due, id }) => formatCursor({ began: start!.began, after: { due, id } }),
+      change: changeIn(storedAs),
+      show: async (job) => this.view(storedAs, job),
+    };
+    return inBulk(bulk, { cursor, ...limits }, dryRun ? undefined : act);
+  }
+
+  private view(storedAs: StoredTube, job: WaitingJob): JobView {
+    const { id, due, attempt } = job;
+    const tube = withoutPrefix(storedAs, this.context.parts.settings.prefix);
+    return { state: stateOf(attempt), id, ref: refOf(storedAs, job), tube, dueAt: new Date(due), attempt };
+  }
+}
+
+function refOf(tube: StoredTube, { id, born, due, places }: WaitingJob) {
+  return formatRef({ tube, id, born, due, copies: places.length, places });
+}
+
+/** Where a page begins, and when the act began: ledger time, ms. */
+interface Start {
+  readonly began: number;
+  readonly after: WaitingPosition | undefined;
+}
+
+function formatCursor({ began, after }: Start): string {
+  const parts = after ? [began, after.due, after.id] : [began];
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
+}
+
+/** `DQ_BAD_OPTION`. */
+function parseCursor(cursor: string, name: string): Start {
+  try {
+    const [began, due, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof began === 'number' && due === undefined && id === undefined)
+      return { began, after: undefined };
+    if (typeof began === 'number' && typeof due === 'number' && typeof id === 'string')
+      return { began, after: { due, id } };
+  } catch {
+    // said below
+  }
+  throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, `the \`cursor\` of a \`${name}\` before`);
+}

@@ -1,0 +1,68 @@
+import { wrongValue } from '../errors.js';
+import type { WaitingJob } from '../ledger/waiting-jobs.js';
+import { checkObject } from '../producer/call-options.js';
+import { dueAgain, dueAt, type Due } from '../producer/due.js';
+import { parseDuration, type Duration } from '../time/duration.js';
+import type { When } from '../time/instant.js';
+import { checkLimit, type BulkLimit } from './bulk.js';
+import { checkRange } from './letter-filter.js';
+
+/** Which waiting jobs of a tube are meant; those that meet all that is given. `{}`: all. */
+export interface WaitingFilter extends BulkLimit {
+  /** Those that are due at this time or later; of a job that waits for a retry, the time of the retry counts. */
+  dueFrom?: When;
+  /** Those that are due before this time. */
+  dueTo?: When;
+  /** `retrying`: those that wait after a run that failed or was cut short; `waiting`: all others. */
+  state?: 'waiting' | 'retrying';
+}
+
+/** Ledger times in ms. */
+export interface CheckedWaitingFilter extends BulkLimit {
+  readonly from: number;
+  readonly to: number | undefined;
+  readonly isMeant: (job: WaitingJob) => boolean;
+}
+
+/** When jobs are to run: at an instant, after a delay from now, or later or earlier than each was due. */
+export type NewTime =
+  When | { readonly delay: Duration } | { readonly later: Duration } | { readonly earlier: Duration };
+
+/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
+export function checkWaitingFilter(filter: WaitingFilter): CheckedWaitingFilter {
+  if (filter === undefined)
+    throw wrongValue('DQ_BAD_OPTION', 'the filter', filter, 'an object; {} means all jobs that wait');
+  const names = ['dueFrom', 'dueTo', 'state', 'limit'] as const;
+  const { state, limit, ...times } = checkObject('the filter', filter, names);
+  if (state !== undefined && state !== 'waiting' && state !== 'retrying')
+    throw wrongValue('DQ_BAD_OPTION', '`state`', state, '"waiting" or "retrying"');
+  checkLimit(limit);
+  const [from, to] = checkRange(times, 'dueFrom', 'dueTo');
+  const isMeant = ({ attempt }: WaitingJob) => state === undefined || state === stateOf(attempt);
+  return { from, to, isMeant, ...(limit !== undefined && { limit }) };
+}
+
+/** Of a job that waits. */
+export function stateOf(attempt: number): 'waiting' | 'retrying' {
+  return attempt > 0 ? 'retrying' : 'waiting';
+}
+
+/**
+ * When a job is to run that is due at a time. A shift into the past means now. `DQ_BAD_TIME`, `DQ_BAD_DURATION`,
+ * `DQ_BAD_OPTION`; the result may throw `DQ_PAST_TIME` and `DQ_TOO_FAR`.
+ */
+export function checkNewTime(when: NewTime): (due: number) => Due {
+  const shift = shiftOf(when);
+  if (shift !== undefined) return (due) => dueAt(Math.max(0, due + shift), true);
+  const due = dueAgain(when as When | { readonly delay: Duration }, false);
+  return () => due;
+}
+
+/** Milliseconds; undefined for what is no shift. */
+function shiftOf(when: NewTime): number | undefined {
+  if (typeof when !== 'object' || when === null) return undefined;
+  if ('later' in when) return parseDuration(checkObject('the new time', when, ['later']).later, '`later`');
+  if ('earlier' in when)
+    return -parseDuration(checkObject('the new time', when, ['earlier']).earlier, '`earlier`');
+  return undefined;
+}
