@@ -75,10 +75,11 @@ export async function produce(dq: DqProducer): Promise<RevokeResult> {
 
   await dq.revoke(receipt.ref);
   await dq.revoke({ ref: String(receipt.ref) }); // from a database
-  // @ts-expect-error the id of a job finds nothing
+  // @ts-expect-error the id of a job finds nothing without its tube
   await dq.revoke(receipt.id);
   await dq.revoke(JSON.parse(JSON.stringify(receipt)) as JobReceipt);
   await dq.revoke({ tube: OrderCancel, key: '42' });
+  await dq.revoke({ tube: OrderCancel, id: receipt.id });
   await dq.revoke({ tube: 'order.cancel', key: '42' }, { abort: true });
   // @ts-expect-error a key without its tube
   await dq.revoke({ key: '42' });

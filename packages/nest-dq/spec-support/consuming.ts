@@ -8,6 +8,7 @@ import { TubeConsumer } from '../src/consumer/tube-consumer.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
 import type { HandlerMethod, HandlerOptions, JobOptions, JobReceipt } from '../src/api/job.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
+import { LedgerIndex } from '../src/ledger/ledger-index.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
 import { ClusterProducer } from '../src/producer/cluster-producer.js';
 import { CollectingHub } from './collecting-hub.js';
@@ -148,7 +149,8 @@ export class ConsumingProcess {
     const cluster = (this.cluster = new Cluster(nodes, { replicas: 3, minWritten: 2 }));
     const ledger = (this.ledger = new SwitchableLedger(world.ledger));
     const settleQueue = (this.settleQueue = new SettleQueue(world.ledger, clock, nodes));
-    this.parts = { cluster, ledger, settleQueue, clock, events: this.events };
+    const waiting = new LedgerIndex(ledger);
+    this.parts = { cluster, ledger, waiting, settleQueue, clock, events: this.events };
     this.producer = new ClusterProducer({ ...this.parts, settings: { ...SETTINGS, patience: 0 } });
     cluster.start();
   }

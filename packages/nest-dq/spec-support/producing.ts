@@ -7,6 +7,7 @@ import { unwrap } from '../src/copies/formats/unwrap.js';
 import type { CopyHeader, Envelope } from '../src/copies/header.js';
 import { DqError } from '../src/errors.js';
 import type { DqHooks } from '../src/events/hooks.js';
+import { LedgerIndex } from '../src/ledger/ledger-index.js';
 import { LocalPresence } from '../src/ledger/memory/local-presence.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { ClaimAnswer, Death } from '../src/ledger/requests.js';
@@ -23,7 +24,12 @@ import { CollectingHub } from './collecting-hub.js';
 import { ScriptedNode } from './scripted-node.js';
 import { VirtualClock } from '../src/test-kit/virtual-clock.js';
 
-export const LEDGER_SETTINGS = { lease: 15_000, doneTtl: 60_000, staleAfter: 604_800_000 };
+export const LEDGER_SETTINGS = {
+  lease: 15_000,
+  doneTtl: 60_000,
+  staleAfter: 604_800_000,
+  mostIndexed: 1_000,
+};
 
 interface Server {
   dial(): Duplex;
@@ -101,14 +107,17 @@ export class Producing<S extends Server> {
   }
 
   /** Starts one more process. */
-  readonly process = (more: { onSchedule?: DqHooks['onSchedule']; patience?: number } = {}) => {
-    const { onSchedule, patience = 0 } = more;
+  readonly process = (
+    more: { onSchedule?: DqHooks['onSchedule']; patience?: number; mostIndexed?: number } = {},
+  ) => {
+    const { onSchedule, patience = 0, mostIndexed = 0 } = more;
     const { clock, cluster, prefix } = this;
     const ledger = new ChangedLedger(this.memory, clock);
     const settleQueue = new SettleQueue(ledger, clock, cluster.nodes);
     const events = new CollectingHub();
-    const settings = { prefix, backupDelay: 2_000, patience };
-    const parts = { cluster, ledger, settleQueue, clock, events, settings, onSchedule };
+    const settings = { prefix, backupDelay: 2_000, patience, mostIndexed };
+    const waiting = new LedgerIndex(ledger);
+    const parts = { cluster, ledger, waiting, settleQueue, clock, events, settings, onSchedule };
     const producer = new ClusterProducer(parts);
     const presence = new LocalPresence(clock);
     const deadLetters = new ClusterDeadLetters(parts);

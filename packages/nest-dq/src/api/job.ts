@@ -74,17 +74,25 @@ export type AddResult =
 
 /**
  * The opaque text of a receipt, view, job or letter that finds the job again: some 300 characters that begin with `dq1.`.
- * It has its own type, so that a job's `id`, which finds nothing, cannot be given instead. Give a text from your database
+ * It has its own type, so that a job's `id`, which finds nothing without its tube, cannot be given instead. Give a text from your database
  * as `{ ref: row.timer }`.
  */
 export type JobRefText = string & { readonly '~finds': 'job' };
 
-/** A receipt (also after JSON), its `ref`, or your key. A key means the job that is scheduled under it now. */
+/**
+ * A receipt (also after JSON), its `ref`, your key, or the job's id. A key means the job that is scheduled under it now. An id
+ * finds a job without a key only while it waits and is listed (see the option `index`), and from its first run until its end
+ * is forgotten.
+ */
 export type JobRef<In = any> =
-  JobRefText | { readonly ref: string } | { readonly tube: string | Tube<In>; readonly key: string };
+  | JobRefText
+  | { readonly ref: string }
+  | { readonly tube: string | Tube<In>; readonly key: string }
+  | { readonly tube: string | Tube<In>; readonly id: string };
 
 /** The same for the jobs of one tube, as `producer.tube` takes it. */
-export type TubeJobRef = JobRefText | { readonly ref: string } | { readonly key: string };
+export type TubeJobRef =
+  JobRefText | { readonly ref: string } | { readonly key: string } | { readonly id: string };
 
 /**
  * The result of a revoke. `revoked`: the job does not start any more. `running`: its run goes on, and nothing follows it.

@@ -5,6 +5,7 @@ import { InProcessNode } from '../embedded/in-process-node.js';
 import type { LedgerListener } from '../ledger/ledger.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import type { MemoryTubeLedger } from '../ledger/memory/memory-ledger.js';
+import { LedgerIndex } from '../ledger/ledger-index.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { DEFAULT_LOG_LEVELS } from '../nest/log-levels.js';
 import { LogReport } from '../nest/log-report.js';
@@ -53,6 +54,7 @@ class Process {
   private readonly parts = {
     cluster: this.cluster,
     ledger: this.ledger,
+    waiting: new LedgerIndex(this.ledger),
     settleQueue: this.settleQueue,
     clock: this.clock,
     report: this.report,

@@ -119,10 +119,10 @@ describe('parseRef', () => {
     );
   });
 
-  it('says that a job is not found by its id', () => {
+  it('says that a job is not found by its id alone', () => {
     const id = '01JD2Q7Z0000000000000000AA' as JobRefText;
     expect(() => parse(id)).toThrow(
-      `the reference is "${id}": expected a receipt, the text in its \`ref\` (its \`id\` finds nothing)`,
+      `the reference is "${id}": expected a receipt, the text in its \`ref\` (its \`id\` alone finds nothing)`,
     );
   });
 
@@ -137,6 +137,19 @@ describe('parseRef', () => {
     const unknown = { born: undefined, due: 0, copies: 0, places: [] };
     expect(parse({ tube: 't', key: 'order:42' })).toEqual({ ...target, ...unknown });
     expect(parse({ tube: defineTube<number>('t'), key: 'order:42' })).toEqual({ ...target, ...unknown });
+  });
+
+  it('takes a tube and an id as a job that has to be looked up', () => {
+    const target = { tube: 'app.t', id: CONTENT.id, byId: true };
+    const unknown = { born: undefined, due: 0, copies: 0, places: [] };
+    expect(parse({ tube: 't', id: CONTENT.id })).toEqual({ ...target, ...unknown });
+    expect(parse({ tube: 't', id: CONTENT.id, key: 'k' } as JobRef)).toMatchObject({ key: 'k' });
+  });
+
+  it.each([undefined, '', ':dead', 'a b', 42])('refuses the id %p, and shows it', (id) => {
+    const refuse = () => parse({ tube: 't', id } as JobRef);
+    expect(refuse).toThrow(expect.objectContaining({ code: 'DQ_BAD_REF' }));
+    expect(refuse).toThrow(/the id of the reference is .*: expected the `id` of a job/);
   });
 
   it.each<[unknown, string]>([

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { asciiJson } from '../structures/ascii-json.js';
 import { isJobId } from './header.js';
-import { DqError, show } from '../errors.js';
+import { DqError, show, wrongValue } from '../errors.js';
 import { checkKey } from '../api/job-options.js';
 import type { JobRef, JobRefText } from '../api/job.js';
 import { placesJson, readPlaces, type Place } from './location.js';
@@ -23,8 +23,14 @@ export interface RefContent {
   readonly places: readonly Place[];
 }
 
-/** A reference, read. One by key means the job that is scheduled under it now, so it knows neither `born` nor places. */
-export type JobTarget = Omit<RefContent, 'born'> & { readonly born: number | undefined };
+/**
+ * A reference, read. One by key or by id means the job that is scheduled under it now, so it knows neither `born` nor places.
+ * `byId`: they have to be looked up.
+ */
+export type JobTarget = Omit<RefContent, 'born'> & {
+  readonly born: number | undefined;
+  readonly byId?: true;
+};
 
 const MARK = 'dq1.';
 
@@ -57,11 +63,11 @@ export function keyedId(tube: StoredTube, key: string): string {
 }
 
 /**
- * Takes a receipt, a receipt after JSON, its `ref`, or a tube and a key, where `prefix` stands before the tube.
- * `DQ_BAD_REF` for anything else, `DQ_BAD_TUBE` for a wrong tube beside a key.
+ * Takes a receipt, a receipt after JSON, its `ref`, or a tube and a key or an id, where `prefix` stands before the tube.
+ * `DQ_BAD_REF` for anything else, `DQ_BAD_TUBE` for a wrong tube beside a key or an id.
  */
 export function parseRef(ref: JobRef, prefix: string): JobTarget {
-  const fields: { ref?: unknown; tube?: unknown; key?: unknown } | undefined =
+  const fields: { ref?: unknown; tube?: unknown; key?: unknown; id?: unknown } | undefined =
     typeof ref === 'object' && ref !== null ? ref : undefined;
   const text = fields ? fields.ref : ref;
   const content =
@@ -72,10 +78,16 @@ export function parseRef(ref: JobRef, prefix: string): JobTarget {
     const tube = storedTube(fields.tube as string, prefix);
     return { tube, id: keyedId(tube, key), key, born: undefined, due: 0, copies: 0, places: [] };
   }
+  if (fields && fields.ref === undefined && 'id' in fields && 'tube' in fields) {
+    const { id } = fields;
+    if (!isJobId(id)) throw wrongValue('DQ_BAD_REF', 'the id of the reference', id, 'the `id` of a job');
+    const tube = storedTube(fields.tube as string, prefix);
+    return { tube, id, byId: true, born: undefined, due: 0, copies: 0, places: [] };
+  }
   const slip = typeof text === 'string' && text.startsWith(MARK) ? ', cut short or altered' : '';
   throw new DqError(
     'DQ_BAD_REF',
-    `the reference is ${show(ref)}${slip}: expected a receipt, the text in its \`ref\` (its \`id\` finds nothing), or { tube, key }`,
+    `the reference is ${show(ref)}${slip}: expected a receipt, the text in its \`ref\` (its \`id\` alone finds nothing), { tube, key } or { tube, id }`,
   );
 }
 

@@ -42,6 +42,7 @@ describe('the options', () => {
       doneTtl: 600_000,
       staleAfter: 604_800_000,
       deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },
+      mostIndexed: 0,
       lateAfter: 1_000,
       hooks: [],
       logger: expect.any(Logger),
@@ -191,6 +192,11 @@ describe('the options', () => {
     [{ hooks: [{}] }, '`hooks[0]` is {}: expected a list of objects'],
     [{ hooks: [{ onSchedule: 5 }] }, '`hooks[0]` is {"onSchedule":5}: expected'],
     [{ staleAfter: 1 }, '`staleAfter` is 1: expected 60000 ms or more'],
+    [{ index: 'yes' }, '`index` is "yes": expected true, false, or an object such as { most: 1_000_000 }'],
+    [{ index: null }, '`index` is null: expected true, false, or an object'],
+    [{ index: { most: -1 } }, '`index.most` is -1: expected a whole number from 0 to 100000000'],
+    [{ index: { most: '5' } }, '`index.most` is "5": expected a whole number'],
+    [{ index: { max: 5 } }, '`index.max` (given 5)'],
     [{ deadLetters: '30d' }, '`deadLetters` is "30d": expected an object such as { maxAge: '],
     [{ deadLetters: [] }, '`deadLetters` is []: expected an object'],
     [{ deadLetters: { maxAge: '30' } }, '`deadLetters.maxAge` is "30": no unit'],
@@ -237,6 +243,19 @@ describe('the options', () => {
     ],
   ])('refuse %j', (options, message) => {
     expect(refusal(options)).toContain(message);
+  });
+
+  it.each([
+    [undefined, 1_000_000],
+    [true, 1_000_000],
+    [false, 0],
+    [{}, 1_000_000],
+    [{ most: 5 }, 5],
+    [{ most: undefined }, 1_000_000],
+  ])('take %j for the index of servers, and have none of an embedded node', (index, most) => {
+    const given = { index } as DqOptions;
+    expect(resolveOptions({ ...given, beanstalks, redis: 'redis://h' }).mostIndexed).toBe(most);
+    expect(resolveOptions(given).mostIndexed).toBe(0);
   });
 
   it('never show a password of Redis', () => {

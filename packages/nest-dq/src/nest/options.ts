@@ -7,6 +7,7 @@ import { checkHooks, type DqHooks } from '../events/hooks.js';
 import type { HandlerOptions, RetentionOptions } from '../api/job.js';
 import type { Duration } from '../time/duration.js';
 import { resolveFolder, resolveServers, type Folder, type Servers } from './backend-options.js';
+import { resolveIndex } from './index-option.js';
 import { clusterLogger, resolveLogLevels, type DqLogLevels } from './log-levels.js';
 import {
   asConfigError,
@@ -96,6 +97,14 @@ export interface DqOptions {
    */
   deadLetters?: RetentionOptions;
   /**
+   * Whether plain jobs that wait are listed in Redis, some 240 bytes a job, so that they can be looked at and found by their id:
+   * at most `most` jobs of a tube, 0 to 100,000,000; `true` means 1,000,000. Jobs are listed behind their adds, and no add waits
+   * for it or fails by it. Without it, only jobs with a key, or with a run that failed, are listed. An embedded node
+   * lists its jobs itself, whatever this says.
+   * @default true
+   */
+  index?: boolean | { most?: number };
+  /**
    * A run that starts this much later than due makes the event `late`. An idle cluster takes some milliseconds, or two seconds
    * and more if the primary's node is away. So the default shows both a backlog and a missing node.
    * @default '1s'
@@ -121,6 +130,8 @@ export interface ResolvedOptions extends Milliseconds, Required<Pick<DqOptions, 
   readonly minWritten: number;
   readonly handlers: HandlerSettings;
   readonly deadLetters: Retention;
+  /** Jobs that the index of a tube may have. 0: there is none. */
+  readonly mostIndexed: number;
   readonly hooks: readonly DqHooks[];
   readonly logger: LoggerService;
   readonly logLevels: Required<DqLogLevels>;
@@ -144,6 +155,7 @@ const DEFAULTS = {
   doneTtl: '10m',
   staleAfter: '7d',
   deadLetters: {},
+  index: true,
   lateAfter: '1s',
   hooks: [],
 } satisfies DqOptions;
@@ -200,6 +212,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
     doneTtl: checkDoneTtl(duration('doneTtl', MINUTE), lease),
     staleAfter: duration('staleAfter', MINUTE),
     deadLetters: asConfigError('', () => resolveRetention(given.deadLetters, RETENTION)),
+    mostIndexed: resolveIndex(given.index, servers !== undefined),
     lateAfter: duration('lateAfter', 0),
     hooks: checkHooks(given.hooks),
     advise: true,

@@ -53,7 +53,7 @@ export class DqRuntime {
     const listenerFailed = (who: string, error: Error) => report.listenerFailed(who, error);
     this.hooksToStart = [...hooks];
     const events = (this.events = new EventHub({ lateAfter, listenerFailed }));
-    const { cluster, ledger } = backend;
+    const { cluster, ledger, waiting } = backend;
     for (const node of cluster.nodes) {
       node.listen(report);
       node.listen(nodeEvents(events));
@@ -62,7 +62,7 @@ export class DqRuntime {
     ledger.listen({ away: () => (this.ledgerUp = false), back: () => (this.ledgerUp = true) });
     const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock, cluster.nodes));
     const parts = { cluster, ledger, settleQueue, clock, events };
-    const producing = { ...parts, settings: options, onSchedule: scheduleHook(hooks) };
+    const producing = { ...parts, waiting, settings: options, onSchedule: scheduleHook(hooks) };
     this.producer = new ClusterProducer(producing);
     this.deadLetters = new ClusterDeadLetters(producing);
     this.series = new SeriesScheduler({

@@ -118,7 +118,7 @@ describe('delayMany', () => {
   it('refuses a wrong tube, and a closed module, as a whole', async () => {
     const { producer } = await embedded();
     expect((await failure(producer.delayMany('no tube', []))).code).toBe('DQ_BAD_TUBE');
-    producer.close();
+    void producer.close();
     expect((await failure(producer.delayMany('t', []))).code).toBe('DQ_CLOSED');
   });
 
@@ -129,7 +129,7 @@ describe('delayMany', () => {
       Array.from({ length: 1_000 }, () => ({ payload: 1, delay: '1m' })),
     );
     await Promise.resolve();
-    producer.close();
+    void producer.close();
     expect(new Set((await added).map(outcome))).toEqual(new Set(['DQ_CLOSED']));
   });
 });

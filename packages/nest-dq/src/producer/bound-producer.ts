@@ -63,9 +63,10 @@ export class BoundProducer extends TubeProducer {
   /** The tube beside a text, too: its schema checks another payload. */
   private within(given: TubeJobRef): JobRef {
     const { tube } = this;
-    const { ref, key }: { ref?: string; key?: string } =
+    const { ref, key, id }: { ref?: string; key?: string; id?: string } =
       typeof given === 'object' && given !== null ? given : { ref: given };
     if (ref === undefined && key !== undefined) return { tube, key };
+    if (ref === undefined && id !== undefined) return { tube, id };
     const found = parseRef(given as JobRef, '');
     if (found.tube === this.storedAs) return { tube, ref: ref! };
     throw new DqError(

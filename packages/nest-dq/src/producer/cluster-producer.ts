@@ -25,6 +25,7 @@ import { checkBoolean, checkObject } from './call-options.js';
 import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
 import { JobAdder, type AddDone } from './job-adder.js';
 import { findJob, headersOf } from './job-finder.js';
+import { located } from './job-locator.js';
 import { reschedule, type Change } from './job-mover.js';
 import { refuseInvalid } from './payload-check.js';
 import { ProducerContext, type ProducerParts } from './producer-context.js';
@@ -32,6 +33,9 @@ import { DqProducer } from './producer.js';
 import type { PatientCall, Together } from './retries.js';
 import type { TubeProducer } from './tube-producer.js';
 import { TubeTimes } from './tube-times.js';
+
+/** Copies may exist, at unknown places. */
+const SOMEWHERE = { mask: 0, unknown: true } as const;
 
 /** The producer of one cluster. */
 export class ClusterProducer extends DqProducer {
@@ -85,10 +89,14 @@ export class ClusterProducer extends DqProducer {
     const { abort = false, patience } = checkObject('the revoke options', options, ['abort', 'patience']);
     checkBoolean('abort', abort);
     const call = { ...this.context.patientCall(patience), repeatable: true };
-    const target = this.context.parse(ref);
-    const { tube, id, born, due, places } = target;
-    const request = { id, born, due, owed: owedAt(places), abort };
+    const given = this.context.parse(ref);
     const { retries, batched } = this.context;
+    const target = await retries.run(call, () => located(this.context, given));
+    if (!target) return 'unknown';
+    const { tube, id, born, due, places } = target;
+    // A job that was found by its id may have copies at places that nobody knows.
+    const owed = given.byId && places.length === 0 ? SOMEWHERE : owedAt(places);
+    const request = { id, born, due, owed, abort };
     const { result, revoked } = await retries.run(call, () => batched.ask(tube, 'revoke', request));
     if (!revoked) return this.ended(target, result);
     // The record's places are newer than the reference's: the job may have been moved since.
@@ -148,9 +156,10 @@ export class ClusterProducer extends DqProducer {
     return new BoundProducer(this, tube, storedTube(tube, this.parts.settings.prefix));
   }
 
-  /** Everything fails from now on. Idempotent. */
-  close(): void {
+  /** Everything fails from now on. Resolves once what was stored is indexed, within half a second. Idempotent. */
+  async close(): Promise<void> {
     this.context.close();
+    await this.context.index?.close();
   }
 
   private move(

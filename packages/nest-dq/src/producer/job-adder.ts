@@ -65,7 +65,11 @@ export class JobAdder {
   private storePlain(job: NewJob, id: string, done: (stored: Stored) => void): void {
     const envelope = this.envelopeOf(job, id, 0);
     refuseTooLarge(this.context.parts.cluster, envelope);
-    this.context.store(job.storedAs, envelope, done);
+    this.context.store(job.storedAs, envelope, (stored) => {
+      const { enough, due, places } = stored;
+      if (enough) this.context.index?.add(job.storedAs, { id, due, places });
+      done(stored);
+    });
   }
 
   /** Undoes a plain job that was stored on too few nodes, and tries again. */

@@ -4,10 +4,13 @@ import { formatRef, type JobTarget } from '../copies/job-ref.js';
 import { readCopy } from '../copies/reading.js';
 import type { Schedule } from '../ledger/requests.js';
 import { look } from './generations.js';
+import { located } from './job-locator.js';
 import type { ProducerContext } from './producer-context.js';
 
 /** Tells the state of a job: the ledger's, or, if the ledger does not know the job, that of a copy. */
-export async function findJob(context: ProducerContext, target: JobTarget): Promise<JobView | undefined> {
+export async function findJob(context: ProducerContext, given: JobTarget): Promise<JobView | undefined> {
+  const target = await located(context, given);
+  if (!target) return undefined;
   const { id, born, places } = target;
   const found = await known(context, target);
   if (found) return born === undefined || found.born === born ? view(context, target, found) : undefined;

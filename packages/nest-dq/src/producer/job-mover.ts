@@ -10,6 +10,7 @@ import { envelopeFor, owedAt } from '../copies/storing.js';
 import { DqError, show } from '../errors.js';
 import type { Letter, Refusal, Schedule } from '../ledger/requests.js';
 import { beforeStoring, conflict, isEnough, storeGeneration, type NextGeneration } from './generations.js';
+import { located } from './job-locator.js';
 import type { ProducerContext } from './producer-context.js';
 
 /** What a job is to be from now on. */
@@ -31,9 +32,11 @@ export interface Change {
 /** Moves a job that waits. The new copies are stored before the ledger decides. `DQ_CONFLICT`: others came in between. */
 export async function reschedule(
   context: ProducerContext,
-  target: JobTarget,
+  given: JobTarget,
   change: Change,
 ): Promise<RescheduleResult> {
+  const target = await located(context, given);
+  if (!target) return 'unknown';
   const { tube, id, key } = target;
   const find = () => beforeStoring(context.batched.ask(tube, 'find', id));
   let found = await find();

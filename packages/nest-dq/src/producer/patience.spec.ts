@@ -116,7 +116,7 @@ describe('an add while all nodes stand still', () => {
     all((server) => server.freeze());
     const failed = failure(producer.now('t', 1));
     await clock.advance(1_200);
-    producer.close();
+    void producer.close();
     await clock.advance(2_000);
     expect(await failed).toMatchObject({ code: 'DQ_CLOSED', indeterminate: false });
   });

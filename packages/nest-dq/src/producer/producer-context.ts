@@ -9,9 +9,11 @@ import type { EventHub } from '../events/event-hub.js';
 import type { DqHooks } from '../events/hooks.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
+import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { Clock } from '../time/clock.js';
 import { parseDuration, type Duration } from '../time/duration.js';
 import { BatchedLedger } from './batched-ledger.js';
+import { IndexWriter } from './index-writer.js';
 import { Retries, type PatientCall } from './retries.js';
 
 export interface ProducerSettings {
@@ -21,12 +23,16 @@ export interface ProducerSettings {
   readonly backupDelay: number;
   /** Milliseconds that a call goes on trying while its outcome is certainly nothing, unless the call says otherwise. */
   readonly patience: number;
+  /** Jobs that the index of a tube's waiting jobs may have. 0: none are added. @default 0 */
+  readonly mostIndexed?: number;
 }
 
 /** What a cluster schedules jobs with. */
 export interface ProducerParts {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
+  /** Finds a job by its id alone. */
+  readonly waiting: WaitingJobs;
   readonly settleQueue: SettleQueue;
   readonly clock: Clock;
   readonly settings: ProducerSettings;
@@ -40,6 +46,8 @@ export class ProducerContext {
   readonly retries: Retries;
   /** For requests about one job. */
   readonly batched: BatchedLedger;
+  /** Undefined: plain jobs are not indexed. */
+  readonly index: IndexWriter | undefined;
   private closed = false;
 
   constructor(
@@ -49,6 +57,8 @@ export class ProducerContext {
   ) {
     this.retries = new Retries(parts.clock);
     this.batched = new BatchedLedger(parts.ledger, parts.clock);
+    const { mostIndexed = 0 } = parts.settings;
+    this.index = mostIndexed > 0 ? new IndexWriter(parts.ledger, parts.clock) : undefined;
   }
 
   /** Everything fails from now on. Idempotent. */

@@ -186,7 +186,7 @@ describe('a closed producer', () => {
     const { producer, deadLetters, ledger, words } = await scripted();
     const receipt = await producer.delay('t', 1, '1m');
     const before = words().length;
-    for (const each of [producer, deadLetters, producer, deadLetters]) each.close();
+    for (const each of [producer, deadLetters, producer, deadLetters]) void each.close();
     for (const call of [
       producer.now('t', 1),
       producer.delay('t', 1, '1m'),
@@ -209,7 +209,7 @@ describe('a closed producer', () => {
     const { producer, ledger, cluster, words, after } = await scripted();
     ledger.readTime = () => new Promise<void>(() => undefined);
     const add = failure(after(500, producer.delay('t', 1, '1m')));
-    producer.close();
+    void producer.close();
     cluster.close();
     expect((await add).code).toBe('DQ_CLOSED');
     expect(words()).toEqual([]);

@@ -75,7 +75,7 @@ describe('producer.tube', () => {
       expect(error.code).toBe('DQ_BAD_REF');
       expect(error.message).toMatch(/of a job of "app\.mail": expected one of "app\.t"/);
     }
-    for (const none of [undefined, null, 5, {}, '42', { id: '42' }, { key: undefined }]) {
+    for (const none of [undefined, null, 5, {}, '42', { id: '4 2' }, { key: undefined }]) {
       expect(await failure(orders.revoke(none as unknown as { key: string }))).toMatchObject({
         code: 'DQ_BAD_REF',
       });

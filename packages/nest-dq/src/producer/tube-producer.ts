@@ -13,7 +13,7 @@ import type { When } from '../time/instant.js';
 
 /**
  * The producer of one tube: `producer.tube(OrderCancel)` makes it. It has the calls of `DqProducer` without the parameter
- * `tube`, and takes a key alone as a key of this tube. It throws what `DqProducer` throws. `DQ_BAD_REF`: the reference is of a
+ * `tube`, and takes a key, or an id, alone as one of this tube. It throws what `DqProducer` throws. `DQ_BAD_REF`: the reference is of a
  * job of another tube.
  */
 export abstract class TubeProducer<In = unknown> {

@@ -30,7 +30,8 @@ describe('RunCompletion', () => {
     completion.tell(run('a'), { kind: 'done' });
     completion.tell(run('b', { generation: 3, born: 2 }), { kind: 'retry', delay: 500, error });
     completion.tell(run('c', { siblings, copyId: '7' }), { kind: 'dead', death, error });
-    completion.tell(run('d'), { kind: 'back' });
+    completion.tell(run('d', { siblings, copyId: '8' }), { kind: 'back' });
+    completion.tell(run('backup', { index: 1 }), { kind: 'back' });
     completion.tell(run('e'), { kind: 'again', next });
     expect(ledger.completions).toEqual([]);
     await turn();
@@ -40,17 +41,20 @@ describe('RunCompletion', () => {
       { index: 0, location: 'node#instance:7' },
       { index: 1, location: 'n1#i:5' },
     ];
+    const all = [{ index: 0, location: 'node#instance:8' }, ...siblings];
     expect(ledger.completions.map(({ requests }) => requests)).toEqual([
       [
         { ...common, id: 'a', owed, outcome: { kind: 'done' } },
         { ...common, id: 'b', generation: 3, born: 2, owed, outcome: { kind: 'retry', due: 1_501 } },
         { ...common, id: 'c', owed: { mask: 7, unknown: true }, outcome: { kind: 'dead', death, places } },
-        { ...common, id: 'd', owed, outcome: { kind: 'back' } },
+        // The record of a plain job that waits on learns the places, also of a put without an answer.
+        { ...common, id: 'd', owed: { mask: 7, unknown: true }, outcome: { kind: 'back' }, places: all },
+        { ...common, id: 'backup', owed: { mask: 7, unknown: false }, outcome: { kind: 'back' } },
         { ...common, id: 'e', owed, outcome: { kind: 'again', ...next } },
       ],
     ]);
-    await ledger.completions[0]!.answer('ok', 'ok', 'ok', 'refused', 'over');
-    expect(taken).toEqual(['a ok', 'b ok', 'c ok', 'd refused', 'e over']);
+    await ledger.completions[0]!.answer('ok', 'ok', 'ok', 'refused', 'refused', 'over');
+    expect(taken).toEqual(['a ok', 'b ok', 'c ok', 'd refused', 'backup refused', 'e over']);
   });
 
   it('tells the same time of a retry again, and the last OK as it is by then', async () => {

@@ -34,8 +34,18 @@ function requestOf(run: Run): CompleteRequest {
   const { delivery, grant, lastOk } = run;
   const { id, generation, born } = delivery.header;
   const { fence, attempt, due } = grant;
+  const { owed } = delivery;
+  const outcome = outcomeIn(run);
   // Field by field: a spread of `run.ref` costs ten times as much.
-  return { id, generation, born, due, fence, attempt, lastOk, owed: delivery.owed, outcome: outcomeIn(run) };
+  const request = { id, generation, born, due, fence, attempt, lastOk, owed, outcome };
+  return mayWaitAgain(run) ? { ...request, places: delivery.allPlaces } : request;
+}
+
+/** A plain job that goes on to wait gets a record that says where its copies are. Only a primary knows all of them. */
+function mayWaitAgain({ completion, delivery }: Run): boolean {
+  const { kind } = completion!;
+  const goesOn = kind === 'retry' || kind === 'back' || kind === 'later';
+  return goesOn && delivery.primary && delivery.header.generation === 0;
 }
 
 function outcomeIn({ completion, delivery, nextDue }: Run): CompleteRequest['outcome'] {

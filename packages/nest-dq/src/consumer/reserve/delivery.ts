@@ -99,11 +99,13 @@ export class Delivery {
 
   /** Where copies of the job are, as far as this one knows: itself, and for a primary the other confirmed copies. */
   get places(): Place[] {
+    return this.allPlaces.filter(({ location }) => !isUnknown(location));
+  }
+
+  /** The same, with those of puts without an answer. */
+  get allPlaces(): Place[] {
     const { index, siblings } = this.header;
-    return [
-      { index, location: this.location },
-      ...siblings.filter((sibling) => !isUnknown(sibling.location)),
-    ];
+    return [{ index, location: this.location }, ...siblings];
   }
 
   /**

@@ -1,0 +1,25 @@
+import { show, unknownName } from '../errors.js';
+import { wrong } from './option-checks.js';
+
+/** Jobs of a tube, by default. */
+const MOST_INDEXED = 1_000_000;
+const MOST_EVER = 100_000_000;
+
+/** Jobs that the index of a tube may have: 0 for none, as where there are no servers. `DQ_CONFIG`. */
+export function resolveIndex(given: unknown, hasServers: boolean): number {
+  const most = mostOf(given);
+  return hasServers ? most : 0;
+}
+
+function mostOf(given: unknown): number {
+  if (typeof given === 'boolean') return given ? MOST_INDEXED : 0;
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw wrong('`index`', given, 'true, false, or an object such as { most: 1_000_000 }');
+  for (const [name, value] of Object.entries(given)) {
+    if (name === 'most' || value === undefined) continue;
+    throw unknownName('DQ_CONFIG', `\`index.${name}\` (given ${show(value)})`, ['most']);
+  }
+  const { most = MOST_INDEXED } = given as { readonly most?: number };
+  if (Number.isSafeInteger(most) && most >= 0 && most <= MOST_EVER) return most;
+  throw wrong('`index.most`', most, `a whole number from 0 to ${MOST_EVER}`);
+}

@@ -1,0 +1,132 @@
+import type { StoredTube } from '../api/tube.js';
+import type { Ledger } from '../ledger/ledger.js';
+import type { IndexRequest } from '../ledger/requests.js';
+import type { Clock, Timer } from '../time/clock.js';
+
+/** Jobs that wait for their call, of all tubes. What is beyond is dropped. */
+const MOST_KEPT = 100_000;
+/** A script blocks Redis while it runs. */
+const LARGEST_CALL = 256;
+/** Milliseconds. What comes within this time goes with one call. */
+const TOGETHER = 10;
+/** Milliseconds after a call without an answer, such as while Redis is away. */
+const PAUSE = 500;
+/** Milliseconds that a shutdown waits. */
+const CLOSING_LIMIT = 500;
+
+/**
+ * Writes the plain jobs that this process stored into the ledger's index, behind their adds: no add waits for it or fails by
+ * it. A tube has one call under way at a time; what comes meanwhile goes with the next one. While Redis is away, jobs are
+ * kept up to a bound.
+ */
+export class IndexWriter {
+  /** Jobs that are in no index, because there were too many. */
+  dropped = 0;
+  private readonly tubes = new Map<StoredTube, TubeWriter>();
+  private kept = 0;
+  private closed = false;
+
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly clock: Clock,
+  ) {}
+
+  add(tube: StoredTube, job: IndexRequest): void {
+    if (this.closed) return;
+    if (this.kept >= MOST_KEPT) {
+      this.dropped++;
+      return;
+    }
+    this.kept++;
+    let writer = this.tubes.get(tube);
+    if (!writer) this.tubes.set(tube, (writer = this.writerOf(tube)));
+    writer.add(job);
+  }
+
+  /** Resolves once the jobs of a tube that were added until now are written. Rejects as the ledger does. */
+  async written(tube: StoredTube): Promise<void> {
+    await this.tubes.get(tube)?.flush();
+  }
+
+  /** Writes what it can within half a second. Idempotent. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    const writers = [...this.tubes.values()];
+    const flushed = Promise.allSettled(writers.map((writer) => writer.flush()));
+    let limit: Timer | undefined;
+    const over = new Promise<void>((resolve) => {
+      limit = this.clock.after(CLOSING_LIMIT, resolve);
+    });
+    await Promise.race([flushed, over]);
+    limit?.cancel();
+    for (const writer of writers) writer.close();
+  }
+
+  private writerOf(tube: StoredTube): TubeWriter {
+    return new TubeWriter(this.clock, async (jobs) => {
+      const answers = await this.ledger.tube(tube).ask('index', jobs);
+      this.kept -= jobs.length;
+      this.dropped += answers.filter((answer) => answer === 'full').length;
+      if (this.tubes.get(tube)?.size === jobs.length) this.tubes.delete(tube);
+    });
+  }
+}
+
+/** The jobs of one tube. They wait here until their call is answered. */
+class TubeWriter {
+  private readonly waiting: IndexRequest[] = [];
+  private call: Promise<number> | undefined;
+  private timer: Timer | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly write: (jobs: readonly IndexRequest[]) => Promise<void>,
+  ) {}
+
+  get size(): number {
+    return this.waiting.length;
+  }
+
+  add(job: IndexRequest): void {
+    this.waiting.push(job);
+    if (!this.call) this.sendIn(TOGETHER);
+  }
+
+  async flush(): Promise<void> {
+    for (let left = this.size; left > 0 && !this.closed;) left -= await this.send();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.timer?.cancel();
+  }
+
+  /** How many jobs were written. Rejects as the ledger does: then they wait for the next call. */
+  private send(): Promise<number> {
+    this.call ??= this.sendNow();
+    return this.call;
+  }
+
+  private async sendNow(): Promise<number> {
+    this.timer?.cancel();
+    this.timer = undefined;
+    const jobs = this.waiting.slice(0, LARGEST_CALL);
+    let pause = PAUSE;
+    try {
+      await this.write(jobs);
+      this.waiting.splice(0, jobs.length);
+      pause = this.size < LARGEST_CALL ? TOGETHER : 0;
+    } finally {
+      this.call = undefined;
+      if (this.size > 0) this.sendIn(pause);
+    }
+    return jobs.length;
+  }
+
+  private sendIn(ms: number): void {
+    if (this.closed) return;
+    this.timer ??= this.clock.after(ms, () => void this.send().catch(() => undefined));
+  }
+}
