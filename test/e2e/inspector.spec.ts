@@ -57,6 +57,48 @@ describe('the inspector of a cluster', () => {
     }
   }, 60_000);
 
+  it('counts the jobs of a tube, and explains one, also while a node is killed or frozen', async () => {
+    const { inspector, producer, consumer, nodes } = await started();
+    const receipt = await producer.delay('late', {}, '1h');
+    await producer.delay('late', {}, '1h');
+    expect((await inspector.tubes()).tubes).toContainEqual({
+      tube: 'late',
+      nodes: 3,
+      waiting: 2,
+      due: 0,
+      running: 0,
+      dead: 0,
+      watching: 0,
+      copies: { ready: 0, delayed: 6, reserved: 0, buried: 0 },
+    });
+    const states = async () => (await inspector.explain(receipt)).copies.map(({ state }) => state).sort();
+    expect(await inspector.explain(receipt)).toMatchObject({ because: 'not-due', state: 'waiting' });
+    expect(await states()).toEqual(['delayed', 'delayed', 'delayed']);
+    const [first, second] = suite.servers.beanstalkds;
+    await first!.kill();
+    second!.freeze();
+    try {
+      await eventually('both are seen', () => !nodes[0]!.up && !nodes[1]!.up);
+      expect(await states()).toEqual(['away', 'away', 'delayed']);
+      const { tubes, away } = await inspector.tubes();
+      expect(tubes.find(({ tube }) => tube === 'late')).toMatchObject({ nodes: 1, waiting: 2 });
+      expect(away).toEqual([first!.endpoint, second!.endpoint]);
+    } finally {
+      second!.thaw();
+      await first!.restart();
+    }
+    await eventually('all nodes are up', () => nodes.every(({ up }) => up));
+    let end = (): void => undefined;
+    await consumer.consume('late', () => new Promise<void>((resolve) => (end = resolve)));
+    const runs = await producer.now('late', {});
+    const because = async () => (await inspector.explain(runs)).because;
+    await eventually('it runs', async () => (await because()) === 'running');
+    const { watching, running } = await inspector.tube('late');
+    expect([watching! > 0, running]).toEqual([true, 1]);
+    end();
+    await eventually('it is done', async () => (await because()) === 'done');
+  }, 60_000);
+
   it('shows the ledger, and why it is away', async () => {
     const proxy = await suite.redisProxy();
     const { inspector, nodes } = suite.start({ redis: `redis://${proxy.endpoint}` });

@@ -55,6 +55,7 @@ export type { LedgerView, RedisView } from './ledger/ledger-view.js';
 export type { ProcessTubeView, ProcessView } from './operate/processes.js';
 export type { SeriesView } from './operate/series-view.js';
 export type { TubeList, TubeView } from './operate/tube-view.js';
+export type { ExplanationCase, CopyView, Explanation, RunView } from './operate/explanation.js';
 export { DqControl } from './operate/control.js';
 export type { ActOptions } from './operate/act.js';
 export type { BulkLimit, BulkOptions, BulkProgress } from './operate/bulk.js';

@@ -112,8 +112,8 @@ export class Cluster {
     node.peek(place.copyId, done);
   }
 
-  /** By the instance first: two processes may know one node by two names. */
-  private find(endpoint: string, instance: string): ClusterNode | undefined {
+  /** The node of a location. By the instance first: two processes may know one node by two names. */
+  find(endpoint: string, instance: string): ClusterNode | undefined {
     for (const node of this.nodes) if (node.instance === instance) return node;
     return this.nodes.find((node) => node.endpoint === endpoint);
   }

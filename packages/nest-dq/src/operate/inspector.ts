@@ -1,3 +1,4 @@
+import type { JobRef } from '../api/job.js';
 import { storedTube, type Tube } from '../api/tube.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { Presence } from '../ledger/presence.js';
@@ -5,6 +6,8 @@ import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
 import type { SeriesScheduler } from '../recurring/series-scheduler.js';
+import { explain } from './explain.js';
+import type { Explanation } from './explanation.js';
 import { viewOfNode, type NodeView } from './node-view.js';
 import { processesOf, type ProcessView } from './processes.js';
 import { viewOfSeries, type SeriesView } from './series-view.js';
@@ -29,6 +32,12 @@ export abstract class DqInspector {
 
   /** One tube, also if it has no job and nobody consumes it. `DQ_BAD_TUBE`. */
   abstract tube(tube: string | Tube): Promise<TubeView>;
+
+  /**
+   * What is known of a job: what the ledger decided, where each copy is and how it is, and in a sentence why the job has not
+   * run. Servers that do not answer are a part of it. Takes at most three seconds. `DQ_BAD_REF`, `DQ_BAD_TUBE`.
+   */
+  abstract explain(ref: JobRef): Promise<Explanation>;
 
   /** The `@Recurring` methods of this process, and when each runs next. `DQ_LEDGER_DOWN`, `DQ_CLOSED`. */
   abstract series(): Promise<SeriesView[]>;
@@ -70,6 +79,10 @@ export class ClusterInspector extends DqInspector {
 
   override async tube(tube: string | Tube): Promise<TubeView> {
     return viewOfTube(this.parts, storedTube(tube, this.parts.settings.prefix));
+  }
+
+  override async explain(ref: JobRef): Promise<Explanation> {
+    return explain(this.parts, ref);
   }
 
   override series(): Promise<SeriesView[]> {

@@ -44,6 +44,11 @@ export function parseDuration(value: string | number, what: string): number {
   throw new DqError('DQ_BAD_DURATION', `${what} is ${show(value)}: ${why}; ${EXPECTED_DURATION}`);
 }
 
+/** A time for people, rounded to its largest unit: `14 minutes`. */
+export function spelled(milliseconds: number): string {
+  return ms(Math.round(milliseconds), { long: true });
+}
+
 /** NaN for what is no duration, and for all over 100 characters. */
 function parseText(text: string): number {
   return DURATION.test(text) && !IN_M.test(text) ? ms(text as ms.StringValue) : NaN;

@@ -1,0 +1,167 @@
+import { describe, expect, it } from '@jest/globals';
+import { BOOM, withDead } from '../../spec-support/dead-job.js';
+import { embedded } from '../../spec-support/producing.js';
+import { InProcessNode } from '../embedded/in-process-node.js';
+
+const KEY = { tube: 't', key: 'k' };
+
+describe('the explanation', () => {
+  it('of a plain job that waits shows each copy', async () => {
+    const { inspector, producer } = await embedded();
+    const receipt = await producer.delay('t', 1, '14m');
+    const explanation = await inspector.explain(receipt);
+    expect(explanation).toMatchObject({
+      because: 'not-due',
+      why: expect.stringMatching(/^It is due at .*, in 14 minutes\.$/),
+      id: receipt.id,
+      tube: 't',
+      state: 'waiting',
+      dueAt: receipt.dueAt,
+      copies: [
+        { node: 'n0:1', index: 0, state: 'delayed', readyIn: 839_000, reserves: 0, releases: 0, age: 0 },
+        { index: 1, state: 'delayed' },
+        { index: 2, state: 'delayed' },
+      ],
+    });
+    expect(Object.keys(explanation)).not.toContain('attempt');
+  });
+
+  it('says that a job runs, and since when', async () => {
+    const { inspector, producer, copies, run, clock } = await embedded();
+    const receipt = await producer.now('t', 1, { key: 'k' });
+    const began = clock.wall();
+    await run((await copies())[0]!);
+    await clock.advance(3_000);
+    expect(await inspector.explain(receipt)).toMatchObject({
+      because: 'running',
+      key: 'k',
+      state: 'running',
+      attempt: 1,
+      run: { startedAt: new Date(began), leaseEndsAt: new Date(began + 15_000) },
+    });
+  });
+
+  it('says that it waits for a retry, and when that is', async () => {
+    const { inspector, producer, copies, run, clock } = await embedded();
+    const receipt = await producer.now('t', 1);
+    const due = clock.wall() + 60_000;
+    await (await run((await copies())[0]!)).finish('retry', { due });
+    expect(await inspector.explain(receipt)).toMatchObject({
+      because: 'retrying',
+      state: 'retrying',
+      attempt: 1,
+      dueAt: new Date(due),
+    });
+  });
+
+  it('says that nobody consumes the tube of an overdue job', async () => {
+    const { inspector, producer, clock } = await embedded();
+    const receipt = await producer.now('t', 1);
+    await clock.advance(60_000);
+    expect(await inspector.explain(receipt)).toMatchObject({ because: 'not-consumed', state: 'waiting' });
+  });
+
+  it('has the dead letter, and its buried copies', async () => {
+    const { inspector, receipt } = await withDead();
+    const explanation = await inspector.explain(receipt);
+    expect(explanation).toMatchObject({ because: 'dead', state: 'dead', deadLetter: { error: BOOM } });
+    expect(explanation.copies.map(({ state }) => state)).toEqual(['buried', 'buried', 'buried']);
+  });
+
+  it('of an old receipt says that a newer job has replaced it, and shows none of its copies', async () => {
+    const { inspector, producer, clock } = await embedded();
+    const old = await producer.delay('t', 1, '1m', { key: 'k' });
+    await clock.advance(1);
+    await producer.delay('t', 2, '2m', { key: 'k' });
+    const { because, copies } = await inspector.explain(old);
+    expect([because, copies.map(({ state }) => state)]).toEqual([
+      'replaced',
+      ['missing', 'missing', 'missing'],
+    ]);
+    expect(await inspector.explain(KEY)).toMatchObject({ because: 'not-due', key: 'k' });
+  });
+
+  it('follows a job that was moved to its new copies', async () => {
+    const { inspector, producer } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m');
+    await producer.reschedule(receipt, { delay: '2h' });
+    const { because, copies } = await inspector.explain(receipt);
+    expect([because, copies.map(({ state }) => state)]).toEqual([
+      'not-due',
+      ['delayed', 'delayed', 'delayed'],
+    ]);
+  });
+
+  it('says that a job is revoked, or done', async () => {
+    const { inspector, producer, copies, run } = await embedded();
+    const revoked = await producer.delay('t', 1, '1m');
+    await producer.revoke(revoked);
+    expect(await inspector.explain(revoked)).toMatchObject({ because: 'revoked', state: 'revoked' });
+    const done = await producer.now('t', 1);
+    await (await run((await copies()).at(0)!)).finish('done');
+    expect(await inspector.explain(done)).toMatchObject({ because: 'done', state: 'done', attempt: 1 });
+  });
+
+  it('names the nodes that are away, and waits for none', async () => {
+    const { inspector, producer, cut } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m');
+    await cut(1);
+    const some = await inspector.explain(receipt);
+    expect([some.because, some.copies.map(({ state }) => state)]).toEqual([
+      'not-due',
+      ['delayed', 'away', 'delayed'],
+    ]);
+    await cut(0, 2);
+    const none = await inspector.explain(receipt);
+    expect([none.because, none.state]).toEqual(['nodes-away', undefined]);
+  });
+
+  it('knows no copy of another job that has its id on a node that lost everything', async () => {
+    const { inspector, producer, servers, cut, restore, clock } = await embedded();
+    const lost = await producer.delay('t', 1, '1m');
+    await cut(0, 1, 2);
+    for (const i of servers.keys()) servers[i] = new InProcessNode(clock);
+    await restore();
+    for (let i = 0; i < 3; i++) await producer.delay('t', 2, '1m');
+    const { because, copies } = await inspector.explain(lost);
+    expect([because, copies.map(({ state }) => state)]).toEqual([
+      'no-copy',
+      ['missing', 'missing', 'missing'],
+    ]);
+  });
+
+  it('says that the ledger is away, and shows the copies all the same', async () => {
+    const { inspector, producer, ledger } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m');
+    ledger.down = true;
+    const { because, state, copies } = await inspector.explain(receipt);
+    expect([because, state, copies.length]).toEqual(['ledger-away', undefined, 3]);
+  });
+
+  it('waits a second, and no longer, for a ledger that is silent', async () => {
+    const { inspector, producer, ledger, after } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m');
+    ledger.gate = () => new Promise(() => undefined);
+    expect(await after(2_000, inspector.explain(receipt))).toMatchObject({ because: 'ledger-away' });
+  });
+
+  it('of a job that never was says so', async () => {
+    const { inspector } = await embedded();
+    expect(await inspector.explain(KEY)).toMatchObject({ because: 'unknown', copies: [] });
+  });
+
+  it('changes nothing', async () => {
+    const { inspector, producer, ledger, copies } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m');
+    const before = await copies();
+    ledger.asked.length = 0;
+    await inspector.explain(receipt);
+    expect(await copies()).toEqual(before);
+    expect([...ledger.asked].sort()).toEqual(['deaths', 'letter', 'trace']);
+  });
+
+  it('refuses what is no reference', async () => {
+    const { inspector } = await embedded();
+    await expect(inspector.explain('job' as never)).rejects.toMatchObject({ code: 'DQ_BAD_REF' });
+  });
+});

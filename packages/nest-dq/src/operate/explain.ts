@@ -1,0 +1,144 @@
+import type { DeadLetter } from '../api/dead-letter.js';
+import type { JobRef } from '../api/job.js';
+import { withoutPrefix } from '../api/tube.js';
+import type { Stats } from '../beanstalk/connection.js';
+import type { Cluster } from '../cluster/cluster.js';
+import { unwrap } from '../copies/formats/unwrap.js';
+import { isCopyOf } from '../copies/header.js';
+import { parseRef, type JobTarget } from '../copies/job-ref.js';
+import { isUnknown, parseLocation, type Place } from '../copies/location.js';
+import { toError } from '../errors.js';
+import { withinLimit } from '../ledger/call-limit.js';
+import type { Trace } from '../ledger/requests.js';
+import type { DqDeadLetters } from '../producer/dead-letters.js';
+import type { Clock } from '../time/clock.js';
+import type { CopyView, Explanation } from './explanation.js';
+import { viewOfTube, type TubeSources } from './tube-view.js';
+import { why, type Facts } from './why.js';
+
+export interface ExplanationSources extends TubeSources {
+  readonly deadLetters: DqDeadLetters;
+}
+
+/** Milliseconds that the ledger, and each node, have for an answer. */
+const LIMIT = 1_000;
+
+/** `DQ_BAD_REF`, `DQ_BAD_TUBE`. Servers that do not answer are a part of the explanation. */
+export async function explain(sources: ExplanationSources, ref: JobRef): Promise<Explanation> {
+  const { ledger, settings } = sources;
+  const target = parseRef(ref, settings.prefix);
+  const { tube, id, key, born } = target;
+  const known = await ask(sources, target, ref);
+  const replaced = known.trace !== undefined && born !== undefined && known.trace.born !== born;
+  const trace = replaced ? undefined : known.trace;
+  const { letter, ledgerAway } = known;
+  const [copies, tubeView] = await Promise.all([
+    copiesOf(sources, target, trace, letter),
+    viewOfTube(sources, tube),
+  ]);
+  const due = trace?.due ?? letter?.dueAt.getTime() ?? (born === undefined ? undefined : target.due);
+  const now = ledger.tube(tube).now();
+  const facts: Facts = { now, ledgerAway, trace, replaced, letter, due, copies, tube: tubeView };
+  const isThere = copies.some(
+    ({ state }) => state === 'delayed' || state === 'ready' || state === 'reserved',
+  );
+  const state = trace?.state ?? (letter ? 'dead' : isThere && !replaced ? 'waiting' : undefined);
+  const isRetrying = state === 'waiting' && trace !== undefined && trace.attempt > 0;
+  return {
+    ...why(facts),
+    id,
+    tube: withoutPrefix(tube, settings.prefix),
+    ...(key !== undefined && { key }),
+    ...(state !== undefined && !ledgerAway && { state: isRetrying ? 'retrying' : state }),
+    ...(due !== undefined && { dueAt: new Date(due) }),
+    ...(trace && { attempt: trace.attempt }),
+    ...(trace && trace.fence > 0 && { run: runOf(trace) }),
+    copies,
+    ...(letter && { deadLetter: letter }),
+  };
+}
+
+interface Known {
+  readonly trace?: Trace;
+  readonly letter?: DeadLetter;
+  readonly ledgerAway?: string;
+}
+
+async function ask(
+  { ledger, deadLetters, clock }: ExplanationSources,
+  { tube, id }: JobTarget,
+  ref: JobRef,
+): Promise<Known> {
+  try {
+    const [[trace], letter] = await Promise.all([
+      withinLimit(clock, LIMIT, ledger.tube(tube).ask('trace', [id])),
+      withinLimit(clock, 2 * LIMIT, deadLetters.get(ref, { patience: 0 })), // it asks nodes, too
+    ]);
+    return { trace, letter };
+  } catch (thrown) {
+    return { ledgerAway: toError(thrown).message };
+  }
+}
+
+function runOf({ fence, leaseEnd }: Trace) {
+  return {
+    startedAt: new Date(fence / 1_000),
+    ...(leaseEnd > 0 && { leaseEndsAt: new Date(leaseEnd) }),
+  };
+}
+
+function copiesOf(
+  { cluster, clock, settings }: ExplanationSources,
+  target: JobTarget,
+  trace: Trace | undefined,
+  letter: DeadLetter | undefined,
+): Promise<CopyView[]> {
+  const generation = trace?.generation ?? target.born ?? 0;
+  const ofReceipt = generation === target.born ? target.places : [];
+  const ofLetter = letter ? parseRef(letter.ref, settings.prefix).places : [];
+  const places = [trace?.places ?? [], ofReceipt, ofLetter].find((some) => some.length > 0) ?? [];
+  const { id } = target;
+  const inOrder = places.toSorted((a, b) => a.index - b.index);
+  return Promise.all(inOrder.map((place) => copyAt(cluster, clock, { id, generation }, place)));
+}
+
+async function copyAt(
+  cluster: Cluster,
+  clock: Clock,
+  { id, generation }: { readonly id: string; readonly generation: number },
+  { index, location }: Place,
+): Promise<CopyView> {
+  const place = parseLocation(location);
+  const node = place && cluster.find(place.endpoint, place.instance);
+  const base = { node: node?.endpoint ?? place?.endpoint ?? location, index };
+  if (isUnknown(location)) return { ...base, state: 'unknown' };
+  if (!place || !node) return { ...base, state: 'away' };
+  const { copyId } = place;
+  const asked = node.ask<Stats | 'NOT_FOUND'>((connection, done) =>
+    connection.peek(copyId, (error, reply) => {
+      if (error || reply === 'NOT_FOUND') return done(error, 'NOT_FOUND');
+      // A server that lost its log gives the same ids again, so another job may have this one.
+      const envelope = unwrap(reply.body);
+      const isSame = typeof envelope === 'object' && isCopyOf(envelope, id, generation, index);
+      if (!isSame) return done(undefined, 'NOT_FOUND');
+      connection.statsJob(copyId, done);
+    }),
+  );
+  const stats = await withinLimit(clock, LIMIT, asked).catch(() => undefined);
+  if (!stats) return { ...base, state: 'away' };
+  return stats === 'NOT_FOUND' ? { ...base, state: 'missing' } : { ...base, ...factsOf(stats) };
+}
+
+function factsOf(stats: Stats): Omit<CopyView, 'node' | 'index'> {
+  const number = (name: string) => Number(stats[name] ?? 0);
+  const state = stats['state'] as 'delayed' | 'ready' | 'reserved' | 'buried';
+  return {
+    state,
+    ...((state === 'delayed' || state === 'reserved') && { readyIn: number('time-left') * 1_000 }),
+    priority: number('pri'),
+    age: number('age') * 1_000,
+    reserves: number('reserves'),
+    releases: number('releases'),
+    timeouts: number('timeouts'),
+  };
+}

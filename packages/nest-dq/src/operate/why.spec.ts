@@ -1,0 +1,149 @@
+import { describe, expect, it } from '@jest/globals';
+import type { DeadLetter } from '../api/dead-letter.js';
+import type { Trace } from '../ledger/requests.js';
+import type { CopyView } from './explanation.js';
+import { why, type Facts } from './why.js';
+
+const NOW = Date.parse('2027-01-01T12:00:00Z');
+const MINUTE = 60_000;
+
+const copy = (state: CopyView['state'], over: Partial<CopyView> = {}): CopyView => ({
+  node: 'n0:11300',
+  index: 0,
+  state,
+  ...over,
+});
+const trace = (over: Partial<Trace> = {}): Trace => ({
+  state: 'waiting',
+  born: 0,
+  generation: 0,
+  due: NOW - MINUTE,
+  attempt: 0,
+  places: [],
+  fence: 0,
+  leaseEnd: 0,
+  left: false,
+  holdEnd: 0,
+  ...over,
+});
+const letter = (over: Partial<DeadLetter> = {}) =>
+  ({ diedAt: new Date(NOW - MINUTE), attempt: 10, why: 'attempts', ...over }) as DeadLetter;
+
+const fence = (NOW - 3 * MINUTE) * 1_000;
+const WAITS = { due: NOW + 14 * MINUTE, copies: [copy('delayed', { readyIn: 14 * MINUTE })] };
+const DUE = { due: NOW - 3 * MINUTE };
+const SINCE = 'It is due since 2027-01-01T11:57:00.000Z (3 minutes)';
+
+const CASES: [string, Partial<Facts>, string][] = [
+  ['ledger-away', { ledgerAway: 'no answer' }, 'The ledger does not answer, so no job runs: no answer.'],
+  [
+    'dead',
+    { letter: letter({ error: { name: 'TypeError', message: 'boom' } }), trace: trace({ state: 'dead' }) },
+    'It is dead since 2027-01-01T11:59:00.000Z, as its attempts are used up (10): TypeError: boom.',
+  ],
+  [
+    'dead',
+    { letter: letter({ why: 'discarded' }), replaced: true },
+    'It is dead since 2027-01-01T11:59:00.000Z, as its handler discarded it.',
+  ],
+  [
+    'dead',
+    { letter: letter({ why: 'invalid' }) },
+    'It is dead since 2027-01-01T11:59:00.000Z, as its payload cannot be read.',
+  ],
+  [
+    'dead',
+    { letter: letter({ why: 'stale' }) },
+    'It is dead since 2027-01-01T11:59:00.000Z, as a copy came back so late that nobody knows any more whether it ran.',
+  ],
+  ['dead', { trace: trace({ state: 'dead' }) }, 'It is dead, and its letter is gone.'],
+  ['replaced', { replaced: true, ...WAITS }, 'A newer job of its key has replaced it.'],
+  [
+    'done',
+    { trace: trace({ state: 'done', fence }) },
+    'It is done: its last run began at 2027-01-01T11:57:00.000Z.',
+  ],
+  ['done', { trace: trace({ state: 'done' }) }, 'It is done.'],
+  ['revoked', { trace: trace({ state: 'revoked' }) }, 'It was revoked, so it does not start any more.'],
+  [
+    'running',
+    { trace: trace({ state: 'running', fence, attempt: 2 }) },
+    'It runs, since 2027-01-01T11:57:00.000Z (3 minutes): attempt 2.',
+  ],
+  ['unknown', { copies: [] }, 'Nothing is known of it: there is no such job, or it ended long ago.'],
+  [
+    'nodes-away',
+    { ...WAITS, copies: [copy('away'), copy('unknown', { node: 'n1:11300' }), copy('missing')] },
+    'It can run once a node is back that may have a copy of it: n0:11300, n1:11300.',
+  ],
+  [
+    'no-copy',
+    { ...DUE, copies: [copy('missing')] },
+    'No node has a copy of it any more, and the ledger does not know it: it ended long ago, or it is lost.',
+  ],
+  [
+    'no-copy',
+    { ...DUE, trace: trace(), copies: [copy('missing')] },
+    'No node has a copy of it any more, and the ledger waits for it: it is lost.',
+  ],
+  ['not-due', WAITS, 'It is due at 2027-01-01T12:14:00.000Z, in 14 minutes.'],
+  ['not-due', { ...WAITS, trace: trace() }, 'It is due at 2027-01-01T12:14:00.000Z, in 14 minutes.'],
+  [
+    'retrying',
+    { ...WAITS, trace: trace({ attempt: 2 }) },
+    'It waits for its next attempt, after 2, which is due at 2027-01-01T12:14:00.000Z, in 14 minutes.',
+  ],
+  [
+    'left',
+    { ...DUE, trace: trace({ attempt: 1, left: true, leaseEnd: NOW - 1_000 }), copies: [copy('delayed')] },
+    'The process that ran it was not heard of since its lease ended at 2027-01-01T11:59:59.000Z: it runs again when a copy comes back.',
+  ],
+  [
+    'held',
+    { ...DUE, trace: trace({ holdEnd: NOW + 1 }), copies: [copy('ready')] },
+    'It waits for the end of a run of the job that it replaced.',
+  ],
+  [
+    'not-consumed',
+    { ...DUE, copies: [copy('ready')], tube: { tube: 't', watching: 0 } },
+    `${SINCE}, but no process consumes the tube t.`,
+  ],
+  [
+    'taken',
+    { ...DUE, copies: [copy('ready'), copy('reserved')] },
+    `${SINCE}, and a process holds it until it has a free slot.`,
+  ],
+  [
+    'queued',
+    {
+      ...DUE,
+      copies: [copy('ready'), copy('delayed')],
+      tube: { tube: 't', watching: 3, due: 7, running: 2 },
+    },
+    `${SINCE}, and waits for a process to take it: of its tube about 7 are due, and 2 run.`,
+  ],
+  [
+    'queued',
+    { ...DUE, copies: [copy('ready')], tube: { tube: 't' } },
+    `${SINCE}, and waits for a process to take it.`,
+  ],
+  [
+    'coming',
+    { ...DUE, copies: [copy('delayed', { readyIn: 9_000 }), copy('delayed', { readyIn: 4_000 })] },
+    `${SINCE}, and its next copy comes back in 4 seconds.`,
+  ],
+  [
+    'buried',
+    { ...DUE, copies: [copy('buried'), copy('missing')] },
+    `${SINCE}, but its copies are buried, and stay so until they are kicked.`,
+  ],
+  ['unknown', { ...DUE, trace: trace() }, `${SINCE}, and nothing is known of its copies.`],
+];
+
+describe('why a job has not run', () => {
+  it.each(CASES)('%s', (because, facts, sentence) => {
+    const tube = { tube: 't', watching: 3, due: 1, running: 0 };
+    const told = why({ now: NOW, replaced: false, copies: [], tube, ...facts });
+    expect(told).toEqual({ because, why: sentence });
+  });
+});

@@ -1,0 +1,126 @@
+import type { DeadLetter } from '../api/dead-letter.js';
+import type { Trace } from '../ledger/requests.js';
+import { spelled } from '../time/duration.js';
+import type { ExplanationCase, CopyView } from './explanation.js';
+import type { TubeView } from './tube-view.js';
+
+/** What the sentence about a job is made from. */
+export interface Facts {
+  /** Ledger time, ms. */
+  readonly now: number;
+  /** Why the ledger does not answer. */
+  readonly ledgerAway?: string;
+  /** What the ledger knows of this very job. */
+  readonly trace?: Trace;
+  /** The ledger knows another job of its key. */
+  readonly replaced: boolean;
+  readonly letter?: DeadLetter;
+  /** Ledger time, ms; absent if nothing tells it. */
+  readonly due?: number;
+  readonly copies: readonly CopyView[];
+  readonly tube: Pick<TubeView, 'tube' | 'watching' | 'due' | 'running'>;
+}
+
+const DEATHS: Readonly<Record<DeadLetter['why'], (letter: DeadLetter) => string>> = {
+  attempts: ({ attempt }) => `its attempts are used up (${attempt})`,
+  discarded: () => 'its handler discarded it',
+  invalid: () => 'its payload cannot be read',
+  stale: () => 'a copy came back so late that nobody knows any more whether it ran',
+};
+
+/** The first case that holds. */
+export function why(facts: Facts): { readonly because: ExplanationCase; readonly why: string } {
+  const [because, sentence] =
+    byLedger(facts) ?? byCopies(facts) ?? byTime(facts) ?? byLease(facts) ?? byTube(facts);
+  return { because, why: sentence };
+}
+
+type Case = readonly [because: ExplanationCase, sentence: string];
+
+function byLedger({ ledgerAway, trace, replaced, letter, now }: Facts): Case | undefined {
+  if (ledgerAway !== undefined)
+    return ['ledger-away', `The ledger does not answer, so no job runs: ${ledgerAway}.`];
+  if (letter && (trace === undefined || trace.state === 'dead')) {
+    const { diedAt, error } = letter;
+    const told = error ? `: ${error.name}: ${error.message}` : '';
+    return ['dead', `It is dead since ${at(diedAt.getTime())}, as ${DEATHS[letter.why](letter)}${told}.`];
+  }
+  if (replaced) return ['replaced', 'A newer job of its key has replaced it.'];
+  const began = trace && trace.fence > 0 ? at(trace.fence / 1_000) : undefined;
+  switch (trace?.state) {
+    case 'done':
+      return ['done', began === undefined ? 'It is done.' : `It is done: its last run began at ${began}.`];
+    case 'revoked':
+      return ['revoked', 'It was revoked, so it does not start any more.'];
+    case 'dead':
+      return ['dead', 'It is dead, and its letter is gone.'];
+    case 'running': {
+      const since = trace.fence > 0 ? `, since ${began} (${spelled(now - trace.fence / 1_000)})` : '';
+      return ['running', `It runs${since}: attempt ${trace.attempt}.`];
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Of a job that waits, as far as is known: whether it can run at all. */
+function byCopies({ trace, copies }: Facts): Case | undefined {
+  if (copies.length === 0) {
+    if (trace) return undefined;
+    return ['unknown', 'Nothing is known of it: there is no such job, or it ended long ago.'];
+  }
+  const out = copies.filter(({ state }) => state === 'away' || state === 'unknown');
+  if (copies.some(({ state }) => state !== 'away' && state !== 'unknown' && state !== 'missing'))
+    return undefined;
+  if (out.length > 0) {
+    const nodes = [...new Set(out.map(({ node }) => node))].join(', ');
+    return ['nodes-away', `It can run once a node is back that may have a copy of it: ${nodes}.`];
+  }
+  const known = trace ? 'the ledger waits for it' : 'the ledger does not know it';
+  const fate = trace ? 'it is lost' : 'it ended long ago, or it is lost';
+  return ['no-copy', `No node has a copy of it any more, and ${known}: ${fate}.`];
+}
+
+function byTime({ now, due, trace }: Facts): Case | undefined {
+  if (due === undefined || due <= now) return undefined;
+  const when = `${at(due)}, in ${spelled(due - now)}`;
+  if (!trace || trace.attempt === 0) return ['not-due', `It is due at ${when}.`];
+  return ['retrying', `It waits for its next attempt, after ${trace.attempt}, which is due at ${when}.`];
+}
+
+function byLease({ now, trace }: Facts): Case | undefined {
+  if (trace?.left) {
+    const ended = at(trace.leaseEnd);
+    return [
+      'left',
+      `The process that ran it was not heard of since its lease ended at ${ended}: it runs again when a copy comes back.`,
+    ];
+  }
+  if (trace && trace.holdEnd > now) {
+    return ['held', 'It waits for the end of a run of the job that it replaced.'];
+  }
+  return undefined;
+}
+
+/** Of a job that is due. */
+function byTube({ now, due, copies, tube }: Facts): Case {
+  const since = due === undefined ? 'It is due' : `It is due since ${at(due)} (${spelled(now - due)})`;
+  const has = (state: CopyView['state']) => copies.some((copy) => copy.state === state);
+  if (tube.watching === 0)
+    return ['not-consumed', `${since}, but no process consumes the tube ${tube.tube}.`];
+  if (has('reserved')) return ['taken', `${since}, and a process holds it until it has a free slot.`];
+  if (has('ready')) {
+    const { due: waiting, running } = tube;
+    const others = waiting === undefined ? '' : `: of its tube about ${waiting} are due, and ${running} run`;
+    return ['queued', `${since}, and waits for a process to take it${others}.`];
+  }
+  const soonest = Math.min(...copies.map(({ readyIn = Infinity }) => readyIn));
+  if (has('delayed')) return ['coming', `${since}, and its next copy comes back in ${spelled(soonest)}.`];
+  if (has('buried'))
+    return ['buried', `${since}, but its copies are buried, and stay so until they are kicked.`];
+  return ['unknown', `${since}, and nothing is known of its copies.`];
+}
+
+function at(time: number): string {
+  return new Date(time).toISOString();
+}
