@@ -46,8 +46,15 @@ export async function exposition(): Promise<string> {
     await eventually('both ended', () => ended === 2);
     app.get<EventHub>(DqEvents).tell('lettersRemoved', { tube: 'mail', tooOld: 1, tooMany: 1 });
     await new Promise<void>((resolve) => scraped.listen(0, '127.0.0.1', resolve));
-    const response = await fetch(`http://127.0.0.1:${(scraped.address() as AddressInfo).port}/metrics`);
-    return await response.text();
+    const { port } = scraped.address() as AddressInfo;
+    let text = '';
+    // Dead letters are told of by the first look at all tubes, which the first reading begins once this process is elected.
+    await eventually('the tubes are told', async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+      text = await response.text();
+      return /^dq_tube_jobs\{.*dq_job_state="dead".*\} 1$/m.test(text);
+    });
+    return text;
   } finally {
     scraped.close();
     await app.close();

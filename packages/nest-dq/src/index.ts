@@ -72,7 +72,7 @@ export {
 } from './events/events.js';
 export { OnDq } from './nest/on-dq.js';
 export { DqHealth, type DqHealthState } from './health/health.js';
-export type { DqClusterView, DqHooks, DqLoad, DqNodeLoad, ScheduledTo } from './events/hooks.js';
+export type { DqClusterView, DqHooks, DqLoad, DqNodeLoad, DqTubeCounts, ScheduledTo } from './events/hooks.js';
 export {
   DqError,
   type ActProgress,

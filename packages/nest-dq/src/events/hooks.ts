@@ -40,6 +40,27 @@ export interface DqClusterView {
   readonly events: DqEvents;
   /** What this process knows now, without asking anybody. */
   readonly load: () => DqLoad;
+  /**
+   * About how many jobs each tube of the whole cluster has, at most about 15 s ago. One process of all tells it, so that the
+   * servers are asked once: in the others, and until the first look, it is undefined. The looking begins with the first call.
+   */
+  readonly allTubes: () => readonly DqTubeCounts[] | undefined;
+}
+
+/** A tube of the whole cluster. What is unknown is absent. `DqInspector.tubes` tells more. */
+export interface DqTubeCounts {
+  /** Without the prefix. */
+  readonly tube: string;
+  /** About how many jobs wait for their time, or for a retry. */
+  readonly waiting?: number;
+  /** About how many jobs are due and were not taken yet. */
+  readonly due?: number;
+  /** About how many jobs run, or were taken and are about to run. */
+  readonly running?: number;
+  /** How many dead letters there are. */
+  readonly dead?: number;
+  /** How many connections of all processes take jobs of this tube. 0: nobody consumes it. */
+  readonly watching?: number;
 }
 
 /** What this process has at hand. */
@@ -50,6 +71,8 @@ export interface DqLoad {
   readonly nodesNeeded: number;
   /** Whether the ledger answers: false from its first silence on until it answers again. */
   readonly ledgerUp: boolean;
+  /** Whether this process does what one process does for all. */
+  readonly elected: boolean;
   /** Of each tube that has a handler here. */
   readonly tubes: readonly {
     /** Without the prefix. */

@@ -9,6 +9,7 @@ import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/
 import { ClusterControl } from '../operate/control.js';
 import { ClusterInspector } from '../operate/inspector.js';
 import { ThisProcess } from '../operate/this-process.js';
+import { TubeWatch } from '../operate/tube-watch.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import { SeriesScheduler } from '../recurring/series-scheduler.js';
@@ -35,6 +36,7 @@ export class DqRuntime {
   /** This process among the others. */
   readonly process: ThisProcess;
 
+  private readonly tubeWatch: TubeWatch;
   private readonly settleQueue: SettleQueue;
   private readonly hooksToStart: DqHooks[];
   private readonly unhook: (() => void)[] = [];
@@ -81,6 +83,11 @@ export class DqRuntime {
     const { viewLedger, waiting } = backend;
     const looking = { ...producing, viewLedger, producer, deadLetters, series, presence };
     this.inspector = new ClusterInspector(looking);
+    this.tubeWatch = new TubeWatch({
+      clock,
+      elected: () => this.process.elected,
+      look: () => this.inspector.tubes(),
+    });
     this.control = new ClusterControl({ ...producing, producer, presence, waiting });
   }
 
@@ -92,7 +99,12 @@ export class DqRuntime {
   /** Connects in the background, and goes on trying. Idempotent. Throws what a hook throws, before anything connects. */
   start(): void {
     for (const hook of this.hooksToStart.splice(0)) {
-      const stop = hook.onStart?.({ name: this.name, events: this.events, load: () => this.load() });
+      const stop = hook.onStart?.({
+        name: this.name,
+        events: this.events,
+        load: () => this.load(),
+        allTubes: () => this.tubeWatch.tubes(),
+      });
       if (stop) this.unhook.push(stop);
     }
     this.backend.cluster.start();
@@ -136,15 +148,27 @@ export class DqRuntime {
       ),
       nodesNeeded: settings.minWritten,
       ledgerUp: this.ledgerUp,
+      elected: this.process.elected,
       tubes: this.consumer.load().map(({ tube, running, held }) => ({ tube, running, held })),
       owed: this.settleQueue.size,
     };
   }
 
   private async end(): Promise<void> {
-    const { process, producer, deadLetters, control, settleQueue, backend, events } = this;
+    const { tubeWatch, process, producer, deadLetters, control, settleQueue, backend, events } = this;
     const { ledger, cluster } = backend;
-    const parts = [process, producer, deadLetters, control, settleQueue, ledger, cluster, backend, events];
+    const parts = [
+      tubeWatch,
+      process,
+      producer,
+      deadLetters,
+      control,
+      settleQueue,
+      ledger,
+      cluster,
+      backend,
+      events,
+    ];
     const steps: (() => void | Promise<void>)[] = [
       ...parts.map((part) => () => part.close()),
       ...this.unhook,

@@ -2,6 +2,7 @@ import { metrics, type Attributes, type BatchObservableCallback } from '@opentel
 import type { DqEventMap, DqEventName } from '../events/events.js';
 import type { DqClusterView } from '../events/hooks.js';
 import { SCOPE, tubeAttributes } from './names.js';
+import { recordTubes } from './tube-metrics.js';
 
 /** Seconds. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -11,7 +12,8 @@ const LATENESSES = [
 ];
 
 /** Counts the events of this process. When a reader asks, it also tells the load. Returns a function that stops it. */
-export function recordMetrics({ name, events, load }: DqClusterView): () => void {
+export function recordMetrics(view: DqClusterView): () => void {
+  const { name, events, load } = view;
   const meter = metrics.getMeter(SCOPE);
   const ofCluster: Attributes = name === undefined ? {} : { 'dq.cluster': name };
   const of = (tube: string, operation: 'schedule' | 'process', more?: Attributes): Attributes => ({
@@ -72,9 +74,10 @@ export function recordMetrics({ name, events, load }: DqClusterView): () => void
   const well = gauge('dq.node.well', '1', 'Whether a node stores jobs and lets them be reserved: 1 or 0');
   const needed = gauge('dq.node.needed', '{node}', 'Nodes that an add needs');
   const ledger = gauge('dq.ledger.up', '1', 'Whether the ledger answers: 1 or 0');
-  const observed = [running, held, owed, up, well, needed, ledger];
+  const elected = gauge('dq.process.elected', '1', 'Whether this process tells of all tubes: 1 or 0');
+  const observed = [running, held, owed, up, well, needed, ledger, elected];
   const observe: BatchObservableCallback = (result) => {
-    const { nodes, nodesNeeded, ledgerUp, tubes, owed: jobs } = load();
+    const { nodes, nodesNeeded, ledgerUp, tubes, owed: jobs, elected: isElected } = load();
     for (const each of tubes) {
       const attributes = { ...ofCluster, 'messaging.destination.name': each.tube };
       result.observe(running, each.running, attributes);
@@ -88,12 +91,15 @@ export function recordMetrics({ name, events, load }: DqClusterView): () => void
     }
     result.observe(needed, nodesNeeded, ofCluster);
     result.observe(ledger, ledgerUp ? 1 : 0, ofCluster);
+    result.observe(elected, isElected ? 1 : 0, ofCluster);
   };
   meter.addBatchObservableCallback(observe, observed);
+  const stopTubes = recordTubes(meter, ofCluster, view);
 
   return () => {
     for (const subscription of subscriptions) subscription.unsubscribe();
     meter.removeBatchObservableCallback(observe, observed);
+    stopTubes();
   };
 
   function on<N extends DqEventName>(event: N, listener: (event: DqEventMap[N]) => void) {

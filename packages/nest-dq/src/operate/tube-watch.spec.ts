@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { TubeWatch } from './tube-watch.js';
+
+function watched() {
+  const clock = new VirtualClock();
+  const is = { elected: true };
+  let looks = 0;
+  const watch = new TubeWatch({
+    clock,
+    elected: () => is.elected,
+    look: async () => ({ tubes: [{ tube: 'mail', nodes: 3, due: (looks += 1) }], more: false, away: [] }),
+  });
+  return { clock, is, watch, looks: () => looks };
+}
+
+describe('TubeWatch', () => {
+  it('asks the servers every 15 s, and not at each call', async () => {
+    const { clock, watch, looks } = watched();
+    expect(watch.tubes()).toBeUndefined();
+    await clock.advance(0);
+    for (let i = 0; i < 3; i++) expect(watch.tubes()).toMatchObject([{ due: 1 }]);
+    await clock.advance(14_999);
+    expect(looks()).toBe(1);
+    await clock.advance(1);
+    expect(watch.tubes()).toMatchObject([{ due: 2 }]);
+  });
+
+  it('asks nothing before the first call, and nothing once it is closed', async () => {
+    const { clock, watch, looks } = watched();
+    await clock.advance(60_000);
+    expect(looks()).toBe(0);
+    watch.tubes();
+    watch.close();
+    await clock.advance(60_000);
+    expect(looks()).toBe(1);
+  });
+
+  it('asks nothing and tells nothing while another process is elected, and nothing old after that', async () => {
+    const { clock, is, watch, looks } = watched();
+    watch.tubes();
+    await clock.advance(0);
+    is.elected = false;
+    expect(watch.tubes()).toBeUndefined();
+    await clock.advance(60_000);
+    expect(looks()).toBe(1);
+    is.elected = true;
+    expect(watch.tubes()).toBeUndefined();
+    await clock.advance(1_000);
+    expect(watch.tubes()).toMatchObject([{ due: 2 }]);
+  });
+});

@@ -1,0 +1,68 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { MeterProvider, MetricReader, type DataPoint } from '@opentelemetry/sdk-metrics';
+import type { DqClusterView, DqTubeCounts } from 'nest-dq';
+import { recordTubes } from 'nest-dq/src/telemetry/tube-metrics.js';
+
+class Reader extends MetricReader {
+  protected override async onShutdown(): Promise<void> {}
+  protected override async onForceFlush(): Promise<void> {}
+}
+
+let reader: Reader;
+let all: DqTubeCounts[] | undefined;
+
+beforeEach(() => {
+  reader = new Reader();
+  const meter = new MeterProvider({ readers: [reader] }).getMeter('spec');
+  recordTubes(meter, { 'dq.cluster': 'shop' }, { allTubes: () => all } as DqClusterView);
+});
+
+/** What a reader gets, as `tube state` of jobs, and `tube` of connections, with the value. */
+async function told(): Promise<Record<string, unknown>> {
+  const { resourceMetrics } = await reader.collect();
+  const points = resourceMetrics.scopeMetrics.flatMap(({ metrics }) =>
+    metrics.flatMap(({ dataPoints }) => dataPoints as DataPoint<number>[]),
+  );
+  return Object.fromEntries(
+    points.map(({ attributes, value }) => {
+      expect(attributes['dq.cluster']).toBe('shop');
+      const { 'messaging.destination.name': tube, 'dq.job.state': state } = attributes;
+      return [[tube, state].filter(Boolean).join(' '), value];
+    }),
+  );
+}
+
+const MAIL = { tube: 'mail', waiting: 5, due: 4, running: 3, dead: 2, watching: 6 };
+const MAIL_TOLD = { 'mail waiting': 5, 'mail due': 4, 'mail running': 3, 'mail dead': 2, mail: 6 };
+const MAIL_GONE = { 'mail waiting': 0, 'mail due': 0, 'mail running': 0, 'mail dead': 0, mail: 0 };
+
+describe('the metrics of all tubes', () => {
+  it('are nothing in a process that was never elected', async () => {
+    all = undefined;
+    expect(await told()).toEqual({});
+  });
+
+  it('are what the elected process saw last, without what is unknown', async () => {
+    all = [MAIL, { tube: 'order', dead: 1 }];
+    expect(await told()).toEqual({ ...MAIL_TOLD, 'order dead': 1 });
+  });
+
+  it.each<[string, DqTubeCounts[] | undefined]>([
+    ['a tube is gone', []],
+    ['another process is elected', undefined],
+  ])('are 0 once %s', async (_what, then) => {
+    all = [MAIL];
+    await told();
+    all = then;
+    expect(await told()).toEqual(MAIL_GONE);
+    all = [MAIL];
+    expect(await told()).toEqual(MAIL_TOLD);
+  });
+
+  it('are of 300 tubes at most', async () => {
+    all = Array.from({ length: 400 }, (_, i) => ({ tube: `t${i}`, watching: i }));
+    expect(Object.keys(await told())).toHaveLength(300);
+    all = Array.from({ length: 400 }, (_, i) => ({ tube: `u${i}`, watching: i }));
+    expect(Object.keys(await told()).filter((name) => name.startsWith('u'))).toEqual([]);
+  });
+});
