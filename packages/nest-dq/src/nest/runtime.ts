@@ -80,7 +80,7 @@ export class DqRuntime {
     this.process = new ThisProcess({ presence, cluster, clock, settings: options, name, load, warn });
     this.health = new ClusterHealth(cluster, backend.askRedis, () => this.process.unequalSettings);
     const { producer, deadLetters, series } = this;
-    const { viewLedger, waiting } = backend;
+    const { viewLedger } = backend;
     const looking = { ...producing, viewLedger, producer, deadLetters, series, presence };
     this.inspector = new ClusterInspector(looking);
     this.tubeWatch = new TubeWatch({
@@ -88,7 +88,7 @@ export class DqRuntime {
       elected: () => this.process.elected,
       look: () => this.inspector.tubes(),
     });
-    this.control = new ClusterControl({ ...producing, producer, presence, waiting });
+    this.control = new ClusterControl({ ...producing, producer, presence });
   }
 
   /** Comes first: opens what stores the jobs. `DQ_DISK`, `DQ_CONFIG`. */
