@@ -6,7 +6,7 @@ import { afterAll, beforeAll, jest } from '@jest/globals';
 import { Discard } from 'nest-dq/src/api/job.js';
 import { eventually } from 'test-servers';
 import { startServers, startSystem, type Servers, type System } from '../support/system.js';
-import { NestDqProcess } from './nest-dq-process.js';
+import { NestDqProcess, PROGRAM } from './nest-dq-process.js';
 
 // Each run starts a process, which takes a second and more where tests of others run.
 jest.setTimeout(120_000);
@@ -30,6 +30,8 @@ export interface CliSuite {
   nestDq(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ran>;
   /** Runs a command line in a shell. */
   shell(line: string, path: string): Promise<Ran>;
+  /** Runs it on a terminal of its own, and types the keys once it has said this. Resolves with all that it said, and its status. */
+  onTerminal(args: readonly string[], said: string, keys: string): Promise<string>;
   /** Makes `order-42` wait for an hour, and `order-13` a dead letter. */
   prepare(): Promise<void>;
 }
@@ -85,6 +87,23 @@ export function cliSuite(): CliSuite {
         const child = execFile('/bin/sh', ['-c', line], surroundings, (_error, stdout, stderr) =>
           resolve({ code: child.exitCode, stdout, stderr }),
         );
+      }),
+    onTerminal: (args, awaited, keys) =>
+      new Promise((resolve, reject) => {
+        const command = [process.execPath, PROGRAM, ...args].join(' ');
+        const surroundings = { env: { ...process.env, ...env }, cwd: folder };
+        const child = execFile(
+          'script',
+          ['-qec', `stty rows 24 cols 80; ${command}`, '/dev/null'],
+          surroundings,
+        );
+        let said = '';
+        child.stdout!.on('data', (chunk: string) => {
+          if (!said.includes(awaited) && (said + chunk).includes(awaited)) child.stdin!.write(keys);
+          said += chunk;
+        });
+        child.on('error', reject);
+        child.on('close', (code) => resolve(`${said}\nstatus ${code}`));
       }),
     prepare: async () => {
       const { producer } = system;

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { COMMANDS } from 'nest-dq/src/cli/commands.js';
 import { cliSuite } from './cluster-suite.js';
-import { NestDqProcess } from './nest-dq-process.js';
+import { NestDqProcess, PROGRAM } from './nest-dq-process.js';
 
-const PROGRAM = join(process.cwd(), '..', 'packages', 'nest-dq', 'bin', 'nest-dq.js');
 const suite = cliSuite();
 
 beforeAll(() => symlink(PROGRAM, join(suite.folder, 'nest-dq')));

@@ -1,3 +1,4 @@
+import type { StoredTube } from '../api/tube.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { ResolvedOptions } from '../nest/options.js';
@@ -17,6 +18,8 @@ export interface Connected {
 }
 
 type ClusterCommand = Omit<Command, 'run'> & {
+  /** False: it has no `Answer`, and so no `--json`. @default true */
+  readonly json?: boolean;
   run(args: Arguments, connected: Connected): Promise<Answer | void>;
 };
 
@@ -24,7 +27,7 @@ type ClusterCommand = Omit<Command, 'run'> & {
 export function clusterCommand(command: ClusterCommand): Command {
   return {
     ...command,
-    flags: { ...command.flags, ...JSON_FLAG, ...CONNECTION_FLAGS },
+    flags: { ...command.flags, ...(command.json === false ? {} : JSON_FLAG), ...CONNECTION_FLAGS },
     run: async (args) => {
       const settings = readSettings(args);
       const { clock } = realEnvironment;
@@ -35,7 +38,12 @@ export function clusterCommand(command: ClusterCommand): Command {
         // Not `runtime.start()`: it begins what an application does in the background.
         await runtime.open();
         cluster.start();
-        await cluster.firstAnswers(clock, FIRST_ANSWERS);
+        // Any name will do: it is the server that is asked. What is away, the command finds out.
+        const ledger = backend.ledger.tube(settings.prefix as StoredTube);
+        await Promise.all([
+          cluster.firstAnswers(clock, FIRST_ANSWERS),
+          ledger.readTime().catch(() => undefined),
+        ]);
         return await command.run(args, { runtime, cluster, settings });
       } finally {
         await runtime.close();

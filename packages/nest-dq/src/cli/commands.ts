@@ -3,10 +3,15 @@ import type { Command } from './command.js';
 /** Each command by its name. A command is loaded when it is called, so that none waits for the parts of another. */
 export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('./doctor/doctor.js')).doctor,
+  top: async () => (await import('./top.js')).top,
+  stats: async () => (await import('./stats.js')).stats,
+  nodes: async () => (await import('./nodes.js')).nodes,
   'dead list': async () => (await import('./dead.js')).deadList,
   'dead show': async () => (await import('./dead.js')).deadShow,
   'dead revive': async () => (await import('./dead.js')).deadRevive,
   'dead discard': async () => (await import('./dead.js')).deadDiscard,
+  'dead revive-many': async () => (await import('./dead-many.js')).deadReviveMany,
+  'dead discard-many': async () => (await import('./dead-many.js')).deadDiscardMany,
   find: async () => (await import('./jobs.js')).find,
   revoke: async () => (await import('./jobs.js')).revoke,
   move: async () => (await import('./jobs.js')).move,

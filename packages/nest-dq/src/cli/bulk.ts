@@ -1,0 +1,76 @@
+import type { BulkOptions, BulkProgress } from '../operate/bulk.js';
+import type { Arguments, Flags } from './arguments.js';
+import type { Answer } from './command.js';
+import { confirmed, YES_FLAG } from './confirm.js';
+import { counted, grouped } from './output.js';
+import { tell } from './process.js';
+
+/** For commands that act on many; each has its filter beside them. */
+export const BULK_FLAGS: Flags = {
+  limit: { value: 'N', help: 'at most so many' },
+  'dry-run': { help: 'only counts, and shows some' },
+  ...YES_FLAG,
+};
+
+const MOST = 1_000_000_000;
+
+/** An act on many, as `DqControl` has it. */
+interface BulkAct<Example> {
+  /** What is done to them: `revive`. */
+  readonly verb: string;
+  /** What they are: `dead letter of order.cancel`, `dead letters of order.cancel`. */
+  readonly one: string;
+  readonly many: string;
+  start(options: BulkOptions): AsyncIterable<BulkProgress<Example>>;
+  /** One of the examples, in a line. */
+  show(example: Example): string;
+}
+
+export function limitOf(args: Arguments): { limit?: number } {
+  const limit = args.count('limit', 1, MOST);
+  return limit === undefined ? {} : { limit };
+}
+
+/** Counts first, asks, and then acts, with its progress on standard error. */
+export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>): Promise<Answer> {
+  const { verb, one, many } = act;
+  const found = await last(act.start({ dryRun: true }));
+  const what = `${verb} ${counted(found.done, one, many)}`;
+  if (args.has('dry-run')) {
+    const lines = found.examples.map((example) => `  ${act.show(example)}`);
+    const more = found.done > lines.length && lines.length > 0 ? ['  …'] : [];
+    return {
+      json: { dryRun: true, count: found.done, examples: found.examples },
+      text: [`it would ${what}`, ...lines, ...more].join('\n'),
+    };
+  }
+  if (found.done > 0 && !(await confirmed(args, what))) {
+    return { json: { done: 0, failed: 0, skipped: 0, failures: [] }, text: 'nothing was done', status: 1 };
+  }
+  const { done, failed, skipped, failures } =
+    found.done === 0
+      ? found
+      : await last(act.start({}), ({ done }) => tell(`${grouped(done)} of ${grouped(found.done)}`));
+  const lines = failures.map(({ id, error }) => `  ${id}: ${error.message}`);
+  return {
+    json: {
+      done,
+      failed,
+      skipped,
+      failures: failures.map(({ id, error }) => ({ id, error: error.message })),
+    },
+    text: [`${grouped(done)} done, ${grouped(failed)} failed, ${grouped(skipped)} skipped`, ...lines].join(
+      '\n',
+    ),
+    status: failed > 0 ? 1 : 0,
+  };
+}
+
+async function last<Example>(
+  progress: AsyncIterable<BulkProgress<Example>>,
+  each?: (progress: BulkProgress<Example>) => void,
+): Promise<BulkProgress<Example>> {
+  let latest: BulkProgress<Example> = { done: 0, failed: 0, skipped: 0, failures: [], examples: [] };
+  for await (latest of progress) each?.(latest);
+  return latest;
+}

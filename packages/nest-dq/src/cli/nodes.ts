@@ -1,0 +1,58 @@
+import type { LedgerView, RedisView } from '../ledger/ledger-view.js';
+import type { NodeView } from '../operate/node-view.js';
+import { clusterCommand } from './cluster.js';
+import { bytes, span, table } from './output.js';
+
+const NONE = '–';
+
+export const nodes = clusterCommand({
+  name: 'nodes',
+  summary: 'Shows the nodes, with the copies that they have, and Redis.',
+  flags: {},
+  status: '0 all answer and store, 1 one does not',
+  examples: ['nest-dq nodes', 'nest-dq nodes --json'],
+  async run(_args, { runtime }) {
+    const [views, ledger] = await Promise.all([runtime.inspector.nodes(), runtime.inspector.ledger()]);
+    const isWell = ledger.up && views.every(({ up }) => up);
+    const text = `${showNodes(views)}\n\n${showLedger(ledger)}`;
+    return { json: { nodes: views, ledger }, text, status: isWell ? 0 : 1 };
+  },
+});
+
+function showNodes(views: readonly NodeView[]): string {
+  const rows = views.map(
+    ({ endpoint, up, reason, drained, version, uptime, copies, connections, binlog }) => [
+      endpoint,
+      up ? (drained ? 'up, drained' : 'up') : `down: ${reason}`,
+      version ?? NONE,
+      uptime === undefined ? NONE : span(uptime),
+      copies?.ready ?? NONE,
+      copies?.delayed ?? NONE,
+      copies?.reserved ?? NONE,
+      copies?.buried ?? NONE,
+      connections ?? NONE,
+      binlog ?? NONE,
+    ],
+  );
+  const head = ['NODE', 'STATE', 'VERSION', 'UPTIME', 'DUE', 'DELAYED', 'TAKEN', 'BURIED', 'CONN', 'BINLOG'];
+  return table(head, rows);
+}
+
+function showLedger({ servers, up, reason, problems }: LedgerView): string {
+  const rows = servers.map((server: RedisView) => [
+    server.address,
+    server.up ? 'up' : `down: ${server.reason ?? ''}`,
+    server.version ?? NONE,
+    server.role ?? NONE,
+    server.memory === undefined ? NONE : bytes(server.memory),
+    server.policy ?? NONE,
+    server.appendOnly === undefined ? NONE : server.appendOnly ? 'yes' : 'no',
+    server.roundTrip === undefined ? NONE : `${Math.ceil(server.roundTrip)} ms`,
+  ]);
+  const lines = table(['REDIS', 'STATE', 'VERSION', 'ROLE', 'MEMORY', 'POLICY', 'AOF', 'ROUND TRIP'], rows);
+  return [
+    lines,
+    ...(up ? [] : [`the ledger does not decide: ${reason ?? 'nobody knows why'}`]),
+    ...problems,
+  ].join('\n');
+}

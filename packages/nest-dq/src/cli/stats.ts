@@ -1,0 +1,45 @@
+import type { TubeList, TubeView } from '../operate/tube-view.js';
+import { clusterCommand } from './cluster.js';
+import { table } from './output.js';
+
+const UNKNOWN = '?';
+const HEAD = ['TUBE', 'WAITING', 'DUE', 'RUNNING', 'DEAD', 'CONSUMERS'];
+
+export const stats = clusterCommand({
+  name: 'stats',
+  operands: ['[TUBE]'],
+  summary: 'Shows the tubes, and about how many jobs each has.',
+  about:
+    'The nodes count copies, so the numbers of jobs are estimates. CONSUMERS says whether connections take\n' +
+    'jobs of the tube.',
+  flags: {},
+  status: '0 shown, 1 a node did not answer, so its copies are not counted',
+  examples: ['nest-dq stats', 'nest-dq stats order.cancel --json'],
+  async run(args, { runtime, cluster }) {
+    const name = args.operand('TUBE');
+    if (name !== undefined) {
+      const view = await runtime.inspector.tube(name);
+      return { json: view, text: tubesTable([view]), status: view.nodes === cluster.nodes.length ? 0 : 1 };
+    }
+    const list = await runtime.inspector.tubes();
+    return { json: list, text: showList(list), status: list.away.length > 0 ? 1 : 0 };
+  },
+});
+
+function showList({ tubes, more, away }: TubeList): string {
+  return [
+    tubes.length === 0 ? 'no tube has jobs or consumers' : tubesTable(tubes),
+    ...(more ? ['… and more tubes: name one to see it'] : []),
+    ...(away.length > 0 ? [`not counted, as they do not answer: ${away.join(', ')}`] : []),
+  ].join('\n');
+}
+
+/** A line for each tube. */
+export function tubesTable(tubes: readonly TubeView[]): string {
+  const rows = tubes.map(({ tube, waiting, due, running, dead, watching }) => [
+    tube,
+    ...[waiting, due, running, dead].map((count) => count ?? UNKNOWN),
+    watching === undefined ? UNKNOWN : watching > 0 ? 'yes' : 'NONE',
+  ]);
+  return table(HEAD, rows);
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import type { LedgerView } from '../ledger/ledger-view.js';
+import type { NodeView } from '../operate/node-view.js';
+import type { TubeView } from '../operate/tube-view.js';
+import { frameOf } from './top.js';
+
+const AT = new Date('2026-12-24T18:00:00Z');
+const ledger: LedgerView = {
+  kind: 'redis',
+  up: true,
+  servers: [{ address: 'r:6379', up: true, roundTrip: 1.2 }],
+  problems: [],
+};
+const copies = { ready: 1, delayed: 20_000, reserved: 3, buried: 0 };
+
+function node(i: number, more: Partial<NodeView> = {}): NodeView {
+  return { endpoint: `10.0.0.${i}:11300`, up: true, drained: false, copies, connections: 12, ...more };
+}
+
+function tube(name: string, more: Partial<TubeView> = {}): TubeView {
+  return { tube: name, nodes: 3, waiting: 0, due: 0, running: 0, dead: 0, watching: 3, ...more };
+}
+
+function frame(nodes: readonly NodeView[], tubes: readonly TubeView[]): string[] {
+  return frameOf({ nodes, ledger, tubes: { tubes, more: false, away: [] } }, 24, AT);
+}
+
+describe('a frame of top', () => {
+  it('shows what is due first, then what runs, then what waits', () => {
+    const tubes = [
+      tube('a', { waiting: 500_000 }),
+      tube('b', { running: 2 }),
+      tube('c', { due: 1, watching: 0 }),
+    ];
+    expect(frame([node(1, { drained: true }), node(2, { up: false, reason: 'it is away' })], tubes)).toEqual([
+      '18:00:00  1 of 2 nodes up  Redis answers in 2 ms  (q quits)',
+      '',
+      'NODE            DUE  DELAYED  TAKEN  BURIED  CONN  STATE',
+      '10.0.0.1:11300    1   20,000      3       0    12  up, drained',
+      '10.0.0.2:11300    1   20,000      3       0    12  DOWN: it is away',
+      '',
+      'TUBE  WAITING  DUE  RUNNING  DEAD  CONSUMERS',
+      'c           0    1        0     0  NONE',
+      'b           0    0        2     0  yes',
+      'a     500,000    0        0     0  yes',
+    ]);
+  });
+
+  it('fits a screen of 24 rows, however many nodes and tubes there are, and counts the others', () => {
+    const nodes = Array.from({ length: 9 }, (_, i) => node(i));
+    const tubes = Array.from({ length: 100 }, (_, i) => tube(`order.cancel.${i}`));
+    const lines = frame(nodes, tubes);
+    expect(lines).toHaveLength(24);
+    expect(lines).toContain('… and 3 nodes more');
+    expect(lines.at(-1)).toBe('… and 89 tubes');
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(80);
+  });
+
+  it('says why Redis is away, and shows what is unknown as such', () => {
+    const away = { ...ledger, up: false, reason: 'ECONNREFUSED' };
+    const unknown = { tube: 'a', nodes: 0 };
+    const list = { tubes: [unknown], more: false, away: [] };
+    const lines = frameOf({ nodes: [node(1)], ledger: away, tubes: list }, 24, AT);
+    expect(lines[0]).toContain('Redis is away: ECONNREFUSED');
+    expect(lines.at(-1)).toBe('a     ?        ?    ?        ?     ?');
+  });
+});

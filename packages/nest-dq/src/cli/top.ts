@@ -1,0 +1,103 @@
+import type { LedgerView } from '../ledger/ledger-view.js';
+import type { NodeView } from '../operate/node-view.js';
+import type { TubeList, TubeView } from '../operate/tube-view.js';
+import { clusterCommand } from './cluster.js';
+import { counted, span, table } from './output.js';
+import { Screen } from './screen.js';
+import { tubesTable } from './stats.js';
+
+/** Milliseconds. */
+const INTERVAL = 2_000;
+const SHORTEST = 500;
+const LONGEST = 3_600_000;
+/** Nodes that are shown; the others are counted. */
+const MOST_NODES = 6;
+const UNKNOWN = '?';
+
+/** What a frame shows. */
+export interface TopView {
+  readonly nodes: readonly NodeView[];
+  readonly ledger: LedgerView;
+  readonly tubes: TubeList;
+}
+
+export const top = clusterCommand({
+  name: 'top',
+  summary: 'Shows nodes, Redis and tubes on a live screen. q quits.',
+  about: 'The tubes with the most due jobs come first. Without a terminal it needs --count.',
+  flags: {
+    interval: { value: 'TIME', help: 'between two screens (default 2s, at least 500ms)' },
+    count: { value: 'N', help: 'ends after so many screens' },
+  },
+  json: false,
+  status: '0 it was asked to end, 1 it could not go on',
+  examples: ['nest-dq top --interval 1s --count 2'],
+  async run(args, { runtime }) {
+    const interval = args.duration('interval') ?? INTERVAL;
+    if (interval < SHORTEST || interval > LONGEST)
+      throw args.wrong(`--interval is ${span(interval)}: expected 500 ms to 1 h.`);
+    const count = args.count('count', 1, 1_000_000_000) ?? Infinity;
+    if (count === Infinity && !process.stdout.isTTY)
+      throw args.wrong('there is no terminal: expected --count, or `nest-dq stats` in its place.');
+    const { inspector, clock } = runtime;
+    const screen = new Screen(clock);
+    try {
+      for (let shown = 1; ; shown++) {
+        const [nodes, ledger, tubes] = await Promise.all([
+          inspector.nodes(),
+          inspector.ledger(),
+          inspector.tubes(),
+        ]);
+        if (screen.left) return;
+        screen.show(frameOf({ nodes, ledger, tubes }, screen.rows, new Date(clock.wall())));
+        if (shown >= count) return;
+        await screen.rest(interval);
+        if (screen.left) return;
+      }
+    } finally {
+      screen.close();
+    }
+  },
+});
+
+/** The lines of a screen of so many rows. */
+export function frameOf({ nodes, ledger, tubes }: TopView, rows: number, now: Date): string[] {
+  const up = nodes.filter((node) => node.up).length;
+  const redis = ledger.servers.find(({ roundTrip }) => roundTrip !== undefined)?.roundTrip;
+  const time = redis === undefined ? '' : ` in ${Math.ceil(redis)} ms`;
+  const ledgerText = ledger.up ? `Redis answers${time}` : `Redis is away: ${ledger.reason ?? ''}`;
+  const head = [
+    `${now.toISOString().slice(11, 19)}  ${up} of ${counted(nodes.length, 'node')} up  ${ledgerText}  (q quits)`,
+    '',
+    ...nodesTable(nodes.slice(0, MOST_NODES)).split('\n'),
+    ...(nodes.length > MOST_NODES ? [`… and ${counted(nodes.length - MOST_NODES, 'node')} more`] : []),
+    '',
+  ];
+  // The head of the table, and the line that counts the others.
+  const room = Math.max(1, rows - head.length - 2);
+  const sorted = tubes.tubes.toSorted((a, b) => urgency(b) - urgency(a) || (a.tube < b.tube ? -1 : 1));
+  const others = sorted.length - room;
+  return [
+    ...head,
+    ...tubesTable(sorted.slice(0, room)).split('\n'),
+    ...(others > 0 || tubes.more ? [`… and ${tubes.more ? 'more' : counted(others, 'tube')}`] : []),
+  ];
+}
+
+function nodesTable(nodes: readonly NodeView[]): string {
+  const rows = nodes.map(({ endpoint, up, reason, drained, copies, connections }) => [
+    endpoint,
+    copies?.ready ?? UNKNOWN,
+    copies?.delayed ?? UNKNOWN,
+    copies?.reserved ?? UNKNOWN,
+    copies?.buried ?? UNKNOWN,
+    connections ?? UNKNOWN,
+    up ? (drained ? 'up, drained' : 'up') : `DOWN: ${reason}`,
+  ]);
+  return table(['NODE', 'DUE', 'DELAYED', 'TAKEN', 'BURIED', 'CONN', 'STATE'], rows);
+}
+
+/** Due jobs first; without any, those that are many. */
+function urgency({ due = 0, running = 0, waiting = 0 }: TubeView): number {
+  return due * 1e12 + running * 1e6 + Math.min(waiting, 999_999);
+}

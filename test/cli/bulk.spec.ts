@@ -1,0 +1,79 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { stored } from 'nest-dq/spec-support/stored.js';
+import { eventually } from 'test-servers';
+import { cliSuite, TUBE } from './cluster-suite.js';
+
+const suite = cliSuite();
+
+async function letters(): Promise<number> {
+  const page = await suite.system.ledger.tube(stored(TUBE)).letters({ limit: 250, after: undefined });
+  return page.letters.length;
+}
+
+beforeEach(async () => {
+  await suite.prepare();
+  const before = await letters();
+  for (let i = 0; i < 4; i++) await suite.system.producer.now(TUBE, { i, bad: true });
+  await eventually('they are dead', async () => (await letters()) === before + 4);
+});
+
+describe('nest-dq dead discard-many', () => {
+  const DISCARD = ['dead', 'discard-many', TUBE];
+
+  it('counts in a dry run, and changes nothing', async () => {
+    const before = await letters();
+    const { stdout } = await suite.nestDq([...DISCARD, '--why', 'discarded', '--dry-run', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ dryRun: true, count: before });
+    const none = await suite.nestDq([...DISCARD, '--error', 'something else', '--dry-run']);
+    expect(none).toEqual({ code: 0, stdout: `it would discard 0 dead letters of ${TUBE}\n`, stderr: '' });
+    expect(await letters()).toBe(before);
+  });
+
+  it('refuses without --yes where there is no terminal, and says how many', async () => {
+    const before = await letters();
+    const { code, stdout, stderr } = await suite.nestDq([...DISCARD, '--limit', '2']);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(
+      `nest-dq: dead discard-many: it would discard 2 dead letters of ${TUBE}: expected --yes, as there is no terminal to ask on.`,
+    );
+    expect(await letters()).toBe(before);
+  });
+
+  it('asks on a terminal, and does nothing unless the answer is yes', async () => {
+    const before = await letters();
+    const refused = await suite.onTerminal([...DISCARD, '--limit', '2'], '[y/N]', 'no\n');
+    expect(refused).toContain(`It would discard 2 dead letters of ${TUBE}. Go on? [y/N]`);
+    expect(refused).toMatch(/nothing was done\s+status 1$/);
+    expect(await letters()).toBe(before);
+    expect(await suite.onTerminal([...DISCARD, '--limit', '2'], '[y/N]', 'y\n')).toMatch(
+      /2 done, 0 failed, 0 skipped\s+status 0$/,
+    );
+    expect(await letters()).toBe(before - 2);
+  });
+
+  it('does it with --yes, tells its progress apart from the answer, and has nothing to ask about none', async () => {
+    const before = await letters();
+    const all = await suite.nestDq([...DISCARD, '--yes', '--json']);
+    expect(JSON.parse(all.stdout)).toEqual({ done: before, failed: 0, skipped: 0, failures: [] });
+    expect(all.stderr).toBe(`nest-dq: ${before} of ${before}\n`);
+    expect(await letters()).toBe(0);
+    expect(await suite.nestDq(DISCARD)).toMatchObject({ code: 0, stdout: '0 done, 0 failed, 0 skipped\n' });
+  });
+
+  it.each([
+    [['--why', 'old'], '--why was given "old": expected one of attempts, discarded, invalid, stale.'],
+    [['--from', 'monday'], '--from was given "monday": expected an instant with its zone'],
+    [['--limit', '0'], '--limit was given "0": expected a whole number from 1'],
+    [['--from', '1h', '--to', '-1h'], 'expected `diedTo` to be later'],
+  ])('%j is refused', async (args, message) => {
+    const { code, stderr } = await suite.nestDq([...DISCARD, '--yes', ...args]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
+it('nest-dq dead revive-many revives those that the filter means', async () => {
+  const before = await letters();
+  const args = ['dead', 'revive-many', TUBE, '--error', 'no user', '--limit', '3', '--delay', '1h', '--yes'];
+  expect((await suite.nestDq([...args, '--json'])).code).toBe(0);
+  expect(await letters()).toBe(before - 3);
+});

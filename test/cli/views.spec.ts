@@ -1,0 +1,70 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { cliSuite, TUBE } from './cluster-suite.js';
+
+const suite = cliSuite();
+
+beforeEach(() => suite.prepare());
+
+it('nest-dq nodes shows each node and Redis, and ends with 1 if one is away', async () => {
+  const { endpoint } = suite.servers.beanstalkds[0]!;
+  const well = await suite.nestDq(['nodes']);
+  expect(well.code).toBe(0);
+  expect(well.stdout).toMatch(new RegExp(`^${endpoint} +up +1\\.12 .* working$`, 'm'));
+  expect(well.stdout).toMatch(/^127\.0\.0\.1:\d+ +up +7\.\S+ +master .* noeviction +yes +\d+ ms$/m);
+  const away = await suite.nestDq(['nodes', '--json', '--beanstalks', `${endpoint},127.0.0.1:1`]);
+  expect(away.code).toBe(1);
+  expect(JSON.parse(away.stdout)).toMatchObject({
+    nodes: [
+      { endpoint, up: true },
+      { endpoint: '127.0.0.1:1', up: false },
+    ],
+    ledger: { kind: 'redis', up: true },
+  });
+});
+
+describe('nest-dq stats', () => {
+  it('shows each tube, and whether somebody consumes it', async () => {
+    await suite.system.producer.delay('orphan', 1, '1h');
+    const { code, stdout } = await suite.nestDq(['stats']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^TUBE +WAITING +DUE +RUNNING +DEAD +CONSUMERS$/m);
+    expect(stdout).toMatch(/^order\.cancel( +\d+){4} +yes$/m);
+    expect(stdout).toMatch(/^orphan +1 +0 +0 +0 +NONE$/m);
+    const one = await suite.nestDq(['stats', TUBE, '--json']);
+    expect(JSON.parse(one.stdout)).toMatchObject({ tube: TUBE, nodes: 3, waiting: expect.any(Number) });
+  });
+
+  it('ends with 1 if a node is away, and says which', async () => {
+    const nodes = `${suite.env['DQ_BEANSTALKS']},127.0.0.1:1`;
+    expect(await suite.nestDq(['stats', '--beanstalks', nodes])).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('\nnot counted, as they do not answer: 127.0.0.1:1\n'),
+    });
+    expect((await suite.nestDq(['stats', TUBE, '--beanstalks', nodes])).code).toBe(1);
+  });
+
+  it('refuses what is no tube', async () => {
+    const { code, stderr } = await suite.nestDq(['stats', 'a b']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('DQ_BAD_TUBE: the tube is "a b"')]);
+  });
+});
+
+describe('nest-dq top', () => {
+  it('draws a screen until somebody presses q, and leaves the terminal as it was', async () => {
+    const said = await suite.onTerminal(['top', '--interval', '500ms'], 'CONSUMERS', 'q');
+    expect(said).toContain('\x1b[?1049h');
+    expect(said).toMatch(/3 of 3 nodes up/);
+    expect(said).toMatch(/order\.cancel( +\d+){4} +yes/);
+    expect(said.slice(said.indexOf('CONSUMERS'))).toContain('\x1b[?25h\x1b[?1049l');
+    expect(said).toMatch(/status 0$/);
+  });
+
+  it.each([
+    [[], 'top: there is no terminal: expected --count, or `nest-dq stats` in its place.'],
+    [['--interval', '10ms'], 'top: --interval is 10 ms: expected 500 ms to 1 h.'],
+    [['--interval', '2'], '--interval: the duration is "2": no unit'],
+  ])('%j is refused without a terminal', async (args, message) => {
+    const { code, stderr } = await suite.nestDq(['top', ...args]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
