@@ -44,6 +44,10 @@ export interface LedgerHarness {
   size(tube: string, id: string): Promise<number>;
   /** Changes an existing record as no call does: as if a clock had been elsewhere. */
   overwrite(tube: string, id: string, fields: RecordFields): Promise<void>;
+  /** Gives a tube these pauses, from and to, as if they were made before. */
+  pauses(tube: string, spans: readonly (readonly [from: number, to: number])[]): Promise<void>;
+  /** How many pauses of a tube are remembered. */
+  pauseCount(tube: string): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -68,10 +72,11 @@ export async function diskHarness(): Promise<LedgerHarness> {
     await disk.saved();
     const found = new Records(SETTINGS);
     await loadRecords(disk, (tube) => (tube === name ? found : new Records(SETTINGS)));
-    const { byId, letters } = ledger.tube(name).records;
+    const { byId, letters, pauses } = ledger.tube(name).records;
     const withoutLeases = [...byId].map(([id, record]) => [id, { ...record, leaseEnd: 0, holdEnd: 0 }]);
     expect(Object.fromEntries(found.byId)).toEqual(Object.fromEntries(withoutLeases));
     expect(found.letters).toEqual(letters);
+    expect(found.pauses).toEqual(pauses);
   };
   const compared = (name: string, tube: TubeLedger): TubeLedger =>
     new Proxy(tube, {
@@ -147,6 +152,7 @@ async function localHarness(
         records.byId.clear();
         records.letters.clear();
         records.index.clear();
+        records.keepPauses([]);
       }
     },
     forgottenIn: async (tube, id) => {
@@ -158,6 +164,9 @@ async function localHarness(
       Object.assign(record(tube, id)!, fields);
       ledger.tube(tube).records.noteChange('records', id);
     },
+    pauses: async (tube, spans) =>
+      ledger.tube(tube).records.keepPauses(spans.map(([from, to]) => ({ from, to }))),
+    pauseCount: async (tube) => ledger.tube(tube).records.pauses.length,
     stop: async () => undefined,
   };
 }
@@ -167,6 +176,9 @@ local record = cmsgpack.unpack(redis.call('GET', KEYS[1]))
 for name, value in pairs(cjson.decode(ARGV[1])) do record[name] = value end
 redis.call('SET', KEYS[1], cmsgpack.pack(record), 'KEEPTTL')
 `;
+
+const PAUSES = `redis.call('SET', KEYS[1], cmsgpack.pack({ pauses = cjson.decode(ARGV[1]) }))`;
+const PAUSE_COUNT = `return #cmsgpack.unpack(redis.call('GET', KEYS[1])).pauses / 2`;
 
 export const redisHarness = () => serverHarness(false);
 export const clusterHarness = () => serverHarness(true);
@@ -217,6 +229,10 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
     overwrite: async (tube, id, fields) => {
       await inspect.eval(OVERWRITE, 1, key(tube, id), JSON.stringify(fields));
     },
+    pauses: async (tube, spans) => {
+      await inspect.eval(PAUSES, 1, key(tube, ':control'), JSON.stringify(spans.flat()));
+    },
+    pauseCount: async (tube) => (await inspect.eval(PAUSE_COUNT, 1, key(tube, ':control'))) as number,
     stop: async () => {
       inspect.disconnect();
       users?.disconnect();

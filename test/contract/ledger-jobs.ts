@@ -31,7 +31,7 @@ export const MINUTE = 60_000;
 /** The age of a generation whose commit is surely not under way any more. */
 export const OLD = 11_000;
 /** How long a record with copies left is kept, counted from the latest time in it. */
-export const KEPT = SETTINGS.staleAfter + MINUTE;
+export const KEPT = 2 * SETTINGS.staleAfter + MINUTE;
 
 /** States the same facts about the ledger in memory, in Redis and in a Redis Cluster. */
 export function everyLedger(facts: (jobs: LedgerJobs) => void): void {

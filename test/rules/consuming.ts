@@ -142,7 +142,11 @@ export const CONSUMING: readonly Rule[] = [
       ...unit(
         'consumer/ledger-gate.spec.ts',
         'is shut at once when the ledger is away, and suspends after a second',
-        ['consumer/ledger-gate.ts', "this.changed('suspended');", ''],
+        [
+          'consumer/ledger-gate.ts',
+          "this.cutOff = true;\n      this.changed('suspended');",
+          'this.cutOff = true;',
+        ],
       ),
       ...[
         'runs nothing, and gives everything to others after a second, at once',

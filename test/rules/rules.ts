@@ -1,5 +1,6 @@
 import { CONSUMING } from './consuming.js';
 import { COPIES } from './copies.js';
+import { PAUSES } from './pauses.js';
 import { PROCESSES } from './processes.js';
 import { REMEMBERING } from './remembering.js';
 import type { Rule } from './rule.js';
@@ -11,6 +12,7 @@ export const RULES: readonly Rule[] = [
   ...COPIES,
   ...CONSUMING,
   ...RUNS,
+  ...PAUSES,
   ...SCHEDULES,
   ...REMEMBERING,
   ...PROCESSES,

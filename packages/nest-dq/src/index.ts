@@ -57,6 +57,7 @@ export type { SeriesView } from './operate/series-view.js';
 export type { TubeList, TubeView } from './operate/tube-view.js';
 export type { ExplanationCase, CopyView, Explanation, RunView } from './operate/explanation.js';
 export { DqControl } from './operate/control.js';
+export type { TubePause } from './operate/tube-pauses.js';
 export type { ActOptions } from './operate/act.js';
 export type { BulkLimit, BulkOptions, BulkProgress } from './operate/bulk.js';
 export type { LetterFilter } from './operate/letter-filter.js';

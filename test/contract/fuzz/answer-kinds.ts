@@ -42,6 +42,12 @@ export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): s
       const { letters, more } = answer as { letters: unknown[]; more: boolean };
       return `${verb}: ${more ? 'more' : letters.length > 0 ? 'some' : 'none'}`;
     }
+    case 'pause':
+    case 'resume':
+    case 'paused': {
+      const { until } = (answer ?? {}) as { until?: number };
+      return `${verb}: ${!answer ? 'nothing' : until === undefined ? 'for good' : 'until'}`;
+    }
     default:
       return `${verb}: ${answer === undefined ? 'nothing' : 'a letter'}`;
   }
@@ -53,7 +59,7 @@ function kinds(what: string, answers: string): string[] {
 
 /** All that must be reached. */
 export const KINDS: readonly string[] = [
-  ...kinds('claim', 'run | wait | busy | gone | dead | dead, now | stale'),
+  ...kinds('claim', 'run | wait | busy | gone | dead | dead, now | stale | paused'),
   ...kinds('extend', 'ok | refused | abort'),
   ...['done', 'retry', 'back', 'dead', 'again', 'later'].flatMap((kind) =>
     kinds(`complete ${kind}`, 'ok | over | refused'),
@@ -82,6 +88,7 @@ export const KINDS: readonly string[] = [
   ...kinds('waiting', 'none | some'),
   ...kinds('locate', 'none | waiting | running | done | revoked | dead'),
   ...kinds('tally', 'none | some'),
+  ...['pause', 'resume', 'paused'].flatMap((verb) => kinds(verb, 'nothing | for good | until')),
   ...kinds('settle', 'nothing'),
   ...kinds('buried', 'nothing'),
 ];

@@ -12,6 +12,8 @@ import { letterName } from 'nest-dq/src/ledger/rules/records.js';
 import { HOUR, type Step } from './steps.js';
 import { SETTINGS, type TwinLedgers } from './twin-ledgers.js';
 
+/** Milliseconds from now to the end of a pause. */
+const PAUSES = [60_000, -1_000, 30.5, SETTINGS.staleAfter + HOUR];
 const NONE_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: false }, places: [] };
 
 interface Opened {
@@ -119,6 +121,11 @@ export class Asking {
         return { request: { ...this.letterOf(s), ...(s.odd && { died: this.deathOf(s) }) } };
       case 'buried':
         return { request: { id, born: this.present(s).born, places: placesOf(s) } };
+      case 'pause':
+        return { request: { until: s.flag ? now + PAUSES[s.run % PAUSES.length]! : undefined } };
+      case 'resume':
+      case 'paused':
+        return { request: {} };
     }
   }
 

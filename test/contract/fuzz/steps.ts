@@ -27,6 +27,13 @@ const CALLS: readonly (readonly Verb[])[] = [
 ]
   .flatMap((line) => line.split(' | '))
   .map((verbs) => verbs.split(' ') as Verb[]);
+/** Few leave the tube paused, or hardly anything else would run. */
+const PAUSES: readonly (readonly Verb[])[] = [
+  'pause claim resume | pause paused claim resume claim | pause claim resume paused | pause resume claim',
+  'resume claim | resume paused | resume | pause paused',
+]
+  .flatMap((line) => line.split(' | '))
+  .map((verbs) => verbs.split(' ') as Verb[]);
 /** A record remembers 16 adds that failed. */
 const FAILED_ADDS = Array.from({ length: 18 }, () => ['open', 'abort'] as const).flat();
 
@@ -43,6 +50,7 @@ const passed = oneof(
 export const step = fc.record({
   verbs: oneof(
     { weight: 60, arbitrary: constantFrom(...CALLS) },
+    { weight: 4, arbitrary: constantFrom(...PAUSES) },
     { weight: 1, arbitrary: constant(FAILED_ADDS) },
   ),
   passed,
@@ -110,6 +118,13 @@ export const RARE: readonly Step[][] = [
     PLAIN,
     { ...PLAIN, verbs: ['open', 'open', 'commit'], by: 'move' },
     { ...PLAIN, verbs: ['commit'], passed: YOUNG, generation: 1 },
+  ],
+  [
+    { ...PLAIN, verbs: ['open', 'commit', 'claim', 'complete'], outcome: 'dead' },
+    { ...PLAIN, verbs: ['open', 'commit', 'claim', 'complete'], outcome: 'dead', id: 'b' },
+    { ...PLAIN, verbs: ['letters', 'surplus', 'open'], by: 'revive' },
+    { ...PLAIN, verbs: ['open', 'commit'] },
+    { ...PLAIN, verbs: ['commit'], generation: 1 },
   ],
   [
     PLAIN,

@@ -8,11 +8,13 @@ import { SCRIPTS } from 'nest-dq/src/ledger/redis/connection.js';
 import type { RedisMaster } from 'nest-dq/src/ledger/redis/master.js';
 import { RedisTubeLedger } from 'nest-dq/src/ledger/redis/redis-tube-ledger.js';
 import type { RawReply } from 'nest-dq/src/ledger/redis/script.js';
-import type { JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
+import { keptAfter, type JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
+import { FOR_GOOD } from 'nest-dq/src/ledger/rules/pauses.js';
 import { Records } from 'nest-dq/src/ledger/rules/records.js';
 import { RULES } from 'nest-dq/src/ledger/rules/rules.js';
 
 export const SETTINGS = { lease: 15_000, doneTtl: 600_000, staleAfter: 7 * 86_400_000, mostIndexed: 1 };
+const NO_PAUSES = { pauses: [], pausesExpire: 'never' };
 const TUBE = '{t}:';
 const EXPIRIES = `${TUBE}:expiries`;
 
@@ -101,6 +103,7 @@ export class TwinLedgers {
     this.records.byId.clear();
     this.records.letters.clear();
     this.records.index.clear();
+    this.records.keepPauses([]);
     await this.redis.flushall();
   }
 
@@ -123,11 +126,12 @@ export class TwinLedgers {
     return [rules, scripts];
   }
 
-  /** What is written of a job, of all dead letters, and of the waiting jobs. */
+  /** What is written of a job, of all dead letters, of the waiting jobs and of the pauses. */
   async written(id: string): Promise<[rules: object, scripts: object]> {
     const inspect = this.redis as unknown as Inspecting;
-    const [[fields, expiry], letters, dead, index, places] = await Promise.all([
+    const [[fields, expiry], [control, until], letters, dead, index, places] = await Promise.all([
       inspect.fuzzInspect(TUBE + id),
+      inspect.fuzzInspect(`${TUBE}:control`),
       this.redis.hgetall(`${TUBE}:letters`),
       this.redis.zrange(`${TUBE}:dead`, '0', '-1', 'WITHSCORES'),
       this.redis.zrange(`${TUBE}:index`, '0', '-1', 'WITHSCORES'),
@@ -152,6 +156,7 @@ export class TwinLedgers {
         dead: inMemory.map(([name, { died }]) => [name, died]),
         index: waiting.map(([name, { due }]) => [name, due]),
         places: withPlaces,
+        ...this.pauses(),
       },
       {
         record:
@@ -163,8 +168,20 @@ export class TwinLedgers {
         index: scores(index),
         // The list of the servers goes with the last job.
         places: places.filter((name) => name !== '#' || index.length === 0).sort(),
+        ...(control.length > 0 && (until === 'never' || Number(until) > this.now)
+          ? { pauses: control[1], pausesExpire: until }
+          : NO_PAUSES),
       },
     ];
+  }
+
+  private pauses(): object {
+    const { pauses } = this.records;
+    const last = pauses.at(-1);
+    const expiry = last && last.to !== FOR_GOOD ? last.to + keptAfter(SETTINGS) : Infinity;
+    if (!last || expiry <= this.now) return NO_PAUSES;
+    const pausesExpire = expiry === Infinity ? 'never' : String(expiry);
+    return { pauses: pauses.flatMap(({ from, to }) => [from, to]), pausesExpire };
   }
 }
 

@@ -1,21 +1,24 @@
 import type { TubeLedger } from '../ledger/ledger.js';
+import type { Pause } from '../ledger/pause.js';
 import type { Clock, Timer } from '../time/clock.js';
 
 /** Milliseconds. A ledger that is away for longer stops reserving: other processes get what this one cannot claim ◆. */
 const AWAY_LIMIT = 1_000;
+/** Milliseconds. How often a paused tube is looked at. */
+const LOOK_AT_PAUSE = 1_000;
 /** Milliseconds. By then after the ledger is back, all other processes have told it what they still run ◆. */
 const BACK_PAUSE = 2_000;
 
+const NOT_KNOWN: Pause = { since: 0 };
+
 /**
- * `open`: the ledger answers, and claims may begin or go on. `suspended`: the ledger is away for longer than a moment.
- * `back`: it answers again, so this process tells it at once what it still runs.
+ * `open`: the ledger answers, and claims may begin or go on. `suspended`: the ledger is away for longer than a moment, or the
+ * tube is paused. `back`: it answers again, so this process tells it at once what it still runs.
  */
 export type GateChange = 'open' | 'suspended' | 'back';
 
-/** Decides whether this process may reserve and claim: the ledger may answer, be away, or be just back. */
+/** Decides whether this process may reserve and claim: the ledger may answer, be away, be just back, or have paused the tube. */
 export class LedgerGate {
-  /** This process must hold nothing that is not claimed. */
-  suspended = false;
   /**
    * Set until all other processes have told what they still run. Leases that ended since this ledger time may have ended
    * only because their processes were cut off. Jobs that nobody ever ran can be claimed all the time, however often the
@@ -23,10 +26,15 @@ export class LedgerGate {
    */
   sparedFrom: number | undefined;
   private begun = false;
+  private closed = false;
+  private cutOff = false;
+  /** As far as this process knows: a claim is the first to tell. */
+  private paused = false;
   /** The ledger may have forgotten runs that go on: nothing is claimed until it was told of them again. */
   private recovering = false;
   private awayTimer: Timer | undefined;
   private backTimer: Timer | undefined;
+  private pauseTimer: Timer | undefined;
   private stopListening: (() => void) | undefined;
 
   constructor(
@@ -34,6 +42,11 @@ export class LedgerGate {
     private readonly clock: Clock,
     private readonly changed: (change: GateChange) => void,
   ) {}
+
+  /** This process must hold nothing that is not claimed. */
+  get suspended(): boolean {
+    return this.cutOff || this.paused || this.closed;
+  }
 
   /** This process may reserve and claim. */
   get open(): boolean {
@@ -52,13 +65,22 @@ export class LedgerGate {
     );
   }
 
+  /** A claim was answered `paused`: nothing is reserved until the ledger says, asked once a second, that the tube goes on. */
+  pause(ms: number): void {
+    if (this.paused || this.closed) return;
+    this.paused = true;
+    this.lookIn(ms);
+    this.changed('suspended');
+  }
+
   /** Sends no more events. Idempotent, also before `start`. */
   close(): void {
     this.begun = true;
-    this.suspended = true;
+    this.closed = true;
     this.stopListening?.();
     this.awayTimer?.cancel();
     this.backTimer?.cancel();
+    this.pauseTimer?.cancel();
   }
 
   private begin(): void {
@@ -72,7 +94,7 @@ export class LedgerGate {
     this.backTimer?.cancel();
     this.backTimer = undefined;
     this.awayTimer ??= this.clock.after(AWAY_LIMIT, () => {
-      this.suspended = true;
+      this.cutOff = true;
       this.changed('suspended');
     });
   }
@@ -95,8 +117,23 @@ export class LedgerGate {
   }
 
   private resume(): void {
-    this.suspended = false;
-    if (this.begun) this.changed('open');
-    else this.begin();
+    this.cutOff = false;
+    if (!this.begun) this.begin();
+    else if (!this.paused) this.changed('open');
+  }
+
+  private lookIn(ms: number): void {
+    const pause = Math.max(1, Math.min(ms, LOOK_AT_PAUSE));
+    this.pauseTimer = this.clock.after(pause, () => void this.look());
+  }
+
+  private async look(): Promise<void> {
+    // Without an answer the tube counts as paused.
+    const still = await this.ledger.paused().catch(() => NOT_KNOWN);
+    if (this.closed) return;
+    if (still)
+      return this.lookIn(still.until === undefined ? LOOK_AT_PAUSE : still.until - this.ledger.now());
+    this.paused = false;
+    if (!this.suspended) this.changed('open');
   }
 }

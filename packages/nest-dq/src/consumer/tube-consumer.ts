@@ -150,6 +150,9 @@ export class TubeConsumer {
         return this.waitUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
         return delivery.release(busyPause(index, answer, context));
+      case 'paused':
+        context.gate.pause(answer.ms);
+        return delivery.release(0);
       case 'gone':
         return this.deleter.delete(delivery, false); // who ended the job could not delete it
       case 'dead':

@@ -1,6 +1,7 @@
 import type { StoredTube } from '../api/tube.js';
 import type { Handover } from './handover.js';
 import type { History } from './history.js';
+import type { Pause, PauseRequest } from './pause.js';
 import type { Presence } from './presence.js';
 import type * as Asked from './requests.js';
 import type { WaitingPage } from './waiting-jobs.js';
@@ -47,7 +48,7 @@ export interface LedgerSettings {
   readonly lease: number;
   /** How long an end is remembered once no copy can be left. */
   readonly doneTtl: number;
-  /** A copy without a record that is overdue by more than this is stale. */
+  /** A copy without a record that is overdue by more than this is stale. Of pauses so much is not counted, too. */
   readonly staleAfter: number;
   /** Jobs that the index of a tube's waiting jobs may have, for the adding of more. 0: none are added. @default 0 */
   readonly mostIndexed?: number;
@@ -79,6 +80,10 @@ export interface Verbs {
   discard: [Asked.DiscardRequest, Asked.Letter | undefined];
   surplus: [Asked.SurplusRequest, Asked.LetterList];
   deaths: [Asked.DeathsRequest, number];
+  // the tube as a whole
+  pause: [PauseRequest, Pause | undefined];
+  resume: [object, Pause | undefined];
+  paused: [object, Pause | undefined];
 }
 export type Verb = keyof Verbs;
 export type RequestOf<V extends Verb> = Verbs[V][0];
@@ -169,6 +174,27 @@ export abstract class TubeLedger {
   async surplus(request: Asked.SurplusRequest): Promise<Asked.LetterList> {
     const [list] = await this.ask('surplus', [request]);
     return list!;
+  }
+
+  /**
+   * From now on no run is granted, until somebody resumes the tube, or until this ledger time (ms). Runs that were granted go on.
+   * Answers the pause as it is now: undefined if `until` is over already.
+   */
+  async pause(until?: number): Promise<Pause | undefined> {
+    const [pause] = await this.ask('pause', [{ until }]);
+    return pause;
+  }
+
+  /** Ends the pause. Answers it; undefined if there was none. */
+  async resume(): Promise<Pause | undefined> {
+    const [pause] = await this.ask('resume', [{}]);
+    return pause;
+  }
+
+  /** The present pause; undefined if there is none. */
+  async paused(): Promise<Pause | undefined> {
+    const [pause] = await this.ask('paused', [{}]);
+    return pause;
   }
 
   /** Says where copies of dead jobs are, as they are buried. */

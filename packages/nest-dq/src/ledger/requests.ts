@@ -32,7 +32,9 @@ export type ClaimAnswer =
   | { readonly kind: 'gone' }
   /** A dead letter: bury the copy. `fresh`: this very call found the attempts used up. */
   | { readonly kind: 'dead'; readonly fresh: boolean }
-  /** No record, and overdue by more than `staleAfter`: bury it; a person decides. */
+  /** The tube is paused: nobody runs the job. Ask again in `ms`. */
+  | { readonly kind: 'paused'; readonly ms: number }
+  /** No record, and overdue by more than `staleAfter`, not counting pauses: bury it; a person decides. */
   | { readonly kind: 'stale' };
 
 /** What goes with the claims of one call. */

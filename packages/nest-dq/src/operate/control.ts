@@ -9,10 +9,12 @@ import { checkObject } from '../producer/call-options.js';
 import { ProducerContext, type ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
 import type { Duration } from '../time/duration.js';
+import type { When } from '../time/instant.js';
 import { Act, type ActOptions } from './act.js';
 import type { BulkOptions, BulkProgress } from './bulk.js';
 import { LetterActs } from './letter-acts.js';
 import type { LetterFilter } from './letter-filter.js';
+import { TubePauses, type TubePause } from './tube-pauses.js';
 import { WaitingActs } from './waiting-acts.js';
 import type { NewTime, WaitingFilter } from './waiting-filter.js';
 
@@ -85,6 +87,27 @@ export abstract class DqControl {
     when: NewTime,
     options?: BulkOptions,
   ): AsyncIterable<BulkProgress<JobView>>;
+
+  /**
+   * From the answer on no run of the tube is granted, in any process, until somebody resumes it, or until an instant. Runs that
+   * were granted go on; adds, moves and revokes too. What comes due waits, and the time of a pause makes no job stale. In a tube
+   * that is paused it sets the end anew. Resolves with the pause.
+   * `DQ_PAST_TIME`: `until` is over by the clock of the ledger; nothing changes. `DQ_BAD_TIME`, `DQ_TOO_FAR`, `DQ_BAD_TUBE`,
+   * `DQ_BAD_OPTION`, `DQ_BAD_DURATION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   */
+  abstract pause(
+    tube: string | Tube,
+    options?: PatienceOptions & ActOptions & { until?: When },
+  ): Promise<TubePause>;
+
+  /**
+   * Ends the pause of a tube. Processes learn it within a second, and then run what is due. Resolves with the pause that it
+   * ended; undefined if there was none. `DQ_BAD_TUBE`, `DQ_BAD_OPTION`, `DQ_BAD_DURATION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   */
+  abstract resume(
+    tube: string | Tube,
+    options?: PatienceOptions & ActOptions,
+  ): Promise<TubePause | undefined>;
 }
 
 /** What the control of a cluster works with. */
@@ -99,12 +122,14 @@ export class ClusterControl extends DqControl {
   private readonly context: ProducerContext;
   private readonly letters: LetterActs;
   private readonly waiting: WaitingActs;
+  private readonly pauses: TubePauses;
 
   constructor(private readonly parts: ControlParts) {
     super();
     this.context = new ProducerContext(parts, 'nothing can be steered');
     this.letters = new LetterActs(this.context);
     this.waiting = new WaitingActs(this.context, parts);
+    this.pauses = new TubePauses(this.context);
   }
 
   override async runNow(ref: JobRef, options?: PatienceOptions & ActOptions): Promise<RescheduleResult> {
@@ -153,6 +178,20 @@ export class ClusterControl extends DqControl {
     options?: BulkOptions,
   ): AsyncIterable<BulkProgress<JobView>> {
     return this.waiting.rescheduleMany(tube, filter, when, options);
+  }
+
+  override pause(
+    tube: string | Tube,
+    options?: PatienceOptions & ActOptions & { until?: When },
+  ): Promise<TubePause> {
+    return this.pauses.pause(tube, options);
+  }
+
+  override resume(
+    tube: string | Tube,
+    options?: PatienceOptions & ActOptions,
+  ): Promise<TubePause | undefined> {
+    return this.pauses.resume(tube, options);
   }
 
   /** Everything fails from now on. Idempotent. */

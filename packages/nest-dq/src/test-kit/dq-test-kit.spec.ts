@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { KitOfTest, MINUTE, NONE, Orders, really, START } from '../../spec-support/kit-of-test.js';
+import { DAY, KitOfTest, MINUTE, NONE, Orders, really, START } from '../../spec-support/kit-of-test.js';
 import { Again, Discard } from '../api/job.js';
 import { DqTestKit } from './dq-test-kit.js';
 
@@ -36,6 +36,21 @@ describe('runs', () => {
     expect(await test.kit.advance('1h')).toEqual({ started: 2, completed: 0, failed: 2, dead: 1 });
     expect(runs.map(([, at]) => at)).toEqual([0, MINUTE, 2 * MINUTE]);
     expect(test.kit.scheduled(Orders)).toEqual([]);
+  });
+
+  it('wait while their tube is paused, and go on when the pause ends', async () => {
+    const runs = await test.noting();
+    const tube = test.kit['clusters'].get(undefined)!.ledger.tube('orders');
+    await test.kit.producer.delay(Orders, { id: 'a' }, '1m');
+    await tube.pause(START.getTime() + 10 * DAY);
+    expect(await test.kit.advance('9d')).toEqual(NONE);
+    expect(await test.kit.advance('2d')).toEqual({ ...NONE, started: 1, completed: 1 });
+    expect(runs[0]![1] - 10 * DAY).toBeLessThan(1_000);
+    await tube.pause();
+    await test.kit.producer.now(Orders, { id: 'b' });
+    expect(await test.kit.advance('1h')).toEqual(NONE);
+    await tube.resume();
+    expect(await test.kit.advance('1s')).toEqual({ ...NONE, started: 1, completed: 1 });
   });
 
   it('that discard are dead at once, and those that go on are completed', async () => {

@@ -39,7 +39,7 @@ export class KitCluster {
   constructor(
     count: number,
     readonly settings: LedgerSettings & { readonly prefix: string },
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
     this.nodes = Array.from({ length: count }, () => new KitNode(clock));
     this.ledger = new MemoryLedger({ settings, clock });
@@ -56,9 +56,12 @@ export class KitCluster {
     return new Cluster(nodes, settings);
   }
 
-  /** When the next job of these tubes changes its state by itself, by `Clock.now`; -Infinity while a job is held. */
+  /** When the next job of these tubes changes its state by itself, or a pause ends, by `Clock.now`; -Infinity while a job is held. */
   nextChange(ofTube: (name: string) => boolean): number {
-    return Math.min(...this.nodes.map(({ node }) => node.nextChange(ofTube)));
+    const { clock, ledger } = this;
+    const now = ledger.now();
+    const pauseEnd = ledger.records.nextPauseEnd(now) - now + clock.now();
+    return Math.min(pauseEnd, ...this.nodes.map(({ node }) => node.nextChange(ofTube)));
   }
 
   /** The soonest first. */

@@ -49,6 +49,17 @@ describe('a ledger on a disk, after a restart', () => {
     expect(await tube.find(['job'])).toMatchObject([{ state: 'done', attempt: 1 }]);
   });
 
+  it('goes on with a pause, and ends it', async () => {
+    const pause = await tube.pause();
+    await folder.restart();
+    expect(await tube.paused()).toEqual(pause);
+    expect(await claim()).toMatchObject({ kind: 'paused' });
+    expect(await tube.resume()).toEqual(pause);
+    await folder.restart();
+    expect(await tube.paused()).toBeUndefined();
+    expect(await claim()).toMatchObject({ kind: 'run' });
+  });
+
   it('lets a job run at once whose runner is gone, and counts the attempt', async () => {
     const before = await run();
     await folder.restart();

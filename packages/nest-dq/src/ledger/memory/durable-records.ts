@@ -2,22 +2,29 @@ import type { Disk } from '../../disk/disk.js';
 import { VALUE, type DiskBatch } from '../../disk/entries.js';
 import { emptyRecord, type JobRecord } from '../rules/job-record.js';
 import type { Letter } from '../requests.js';
+import type { PauseSpan } from '../pause.js';
 import type { Records } from '../rules/records.js';
 
 /**
  * `record <tube> <id>` and `letter <tube> <id>:<born>` hold what the memory ledger has, as JSON. Without `expiresAt` a
- * record never expires; a field that is missing has the value of an empty record's.
+ * record never expires; a field that is missing has the value of an empty record's. `pauses <tube>` holds a list.
  */
 const RECORD = 'record ';
 const LETTER = 'letter ';
+const PAUSES = 'pauses ';
 
 /** Adds what has changed of a tube to a batch. */
-export function collectRecords(batch: DiskBatch, tube: string, { byId, letters, unsaved }: Records): void {
+export function collectRecords(batch: DiskBatch, tube: string, records: Records): void {
+  const { byId, letters, pauses, unsaved } = records;
   collectFrom(batch, `${RECORD}${tube} `, unsaved.records, byId);
   collectFrom(batch, `${LETTER}${tube} `, unsaved.letters, letters);
+  if (!unsaved.pauses) return;
+  if (pauses.length > 0) batch.putText(PAUSES + tube, JSON.stringify(pauses));
+  else batch.delete(PAUSES + tube);
+  unsaved.pauses = false;
 }
 
-/** Reads all tubes' records and letters into the tubes' own. `DQ_DISK`. */
+/** Reads all tubes' records, letters and pauses into the tubes' own. `DQ_DISK`. */
 export async function loadRecords(disk: Disk, recordsOf: (tube: string) => Records): Promise<void> {
   await disk.read(RECORD, (rest, value) => {
     const [tube, id] = split(rest);
@@ -26,6 +33,9 @@ export async function loadRecords(disk: Disk, recordsOf: (tube: string) => Recor
   await disk.read(LETTER, (rest, value) => {
     const [tube, name] = split(rest);
     recordsOf(tube).letters.set(name, JSON.parse(value.toString('utf8', VALUE)) as Letter);
+  });
+  await disk.read(PAUSES, (tube, value) => {
+    recordsOf(tube).pauses = JSON.parse(value.toString('utf8', VALUE)) as PauseSpan[];
   });
 }
 

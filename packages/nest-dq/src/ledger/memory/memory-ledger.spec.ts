@@ -4,6 +4,7 @@ import { MemoryLedger } from './memory-ledger.js';
 
 // What every ledger does is stated in test/contract/ledger-*.spec.ts; here is what only memory must care for.
 describe('MemoryLedger', () => {
+  const MINUTE = 60_000;
   const settings = { lease: 15_000, doneTtl: 60_000, staleAfter: 3_600_000 };
   const NOTHING_OWED = { mask: 0, unknown: false };
   let clock: VirtualClock;
@@ -40,6 +41,20 @@ describe('MemoryLedger', () => {
     // Whoever knew one before and whoever asks for it now go by the same records.
     await runAndFinish('job', 'gone 0');
     await expect(before.find(['job'])).resolves.toMatchObject([{ state: 'done' }]);
+  });
+
+  it('keeps a paused tube without jobs, and forgets a pause that does not matter any more', async () => {
+    const look = async () => {
+      for (let i = 0; i < 10; i++) await ledger.tube('another').find(['a', 'b', 'c']);
+      return ledger.tube('paused').records.pauses.length;
+    };
+    await ledger.tube('paused').pause();
+    expect(await look()).toBe(1);
+    await ledger.tube('paused').resume();
+    await clock.advance(2 * settings.staleAfter);
+    expect(await look()).toBe(1);
+    await clock.advance(MINUTE);
+    expect(await look()).toBe(0);
   });
 
   it('tells a time that starts as the machine’s and never jumps', async () => {

@@ -104,6 +104,7 @@ const AT_ONCE: ReadonlySet<Verb> = new Set<Verb>([
   'letter',
   'surplus',
   'deaths',
+  'paused',
 ]);
 
 /** One tube's decisions in memory. The contract suite holds it to the same rules as the Lua scripts. */

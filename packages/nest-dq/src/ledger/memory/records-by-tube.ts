@@ -33,6 +33,12 @@ export class RecordsByTube implements DiskPart {
     return records;
   }
 
+  /** When the next pause ends by itself, ledger time; Infinity if none does. */
+  nextPauseEnd(now: number): number {
+    const ends = Array.from(this.byName.values(), ({ pauses }) => pauses.at(-1)?.to ?? Infinity);
+    return Math.min(...ends.filter((end) => end > now));
+  }
+
   /**
    * Removes some of what has expired, for so many records that a call asks for: of all tubes in turn, as nobody may ask for
    * some of them any more.
@@ -54,8 +60,9 @@ export class RecordsByTube implements DiskPart {
   /** The tube that was swept last. */
   private forgetEmpty(): void {
     if (!this.swept) return;
-    const [name, { byId, letters, index, unsaved }] = this.swept;
-    if (byId.size + letters.size + index.size + unsaved.records.size + unsaved.letters.size === 0)
-      this.byName.delete(name);
+    const [name, { byId, letters, index, pauses, unsaved }] = this.swept;
+    const stored = byId.size + letters.size + index.size + pauses.length;
+    const size = stored + unsaved.records.size + unsaved.letters.size;
+    if (size === 0 && !unsaved.pauses) this.byName.delete(name);
   }
 }

@@ -119,11 +119,11 @@ export class RedisTubeLedger extends TubeLedger {
     context?: ClaimContext,
     alone = false,
   ): Promise<AnswerOf<V>[]> {
-    const { fields, read, usual } = REDIS_VERBS[verb];
+    const { fields, read, usual, about } = REDIS_VERBS[verb];
     const { base } = this;
     const settled = context?.settled ?? [];
     const keys: string[] = TUBE_KEYS.map((name) => `${base}:${name}`);
-    for (const request of requests) keys.push(base + idOf(request));
+    for (const request of requests) keys.push(base + (about ? `:${about}` : idOf(request)));
     for (const each of settled) keys.push(base + idOf(each));
     const values: unknown[] = [requests.length, context?.sparedFrom ?? false];
     addFields(values, fields, requests);
@@ -135,10 +135,9 @@ export class RedisTubeLedger extends TubeLedger {
   }
 }
 
-/** What the key ends with that a request is about. A page is about no job: its key is that of the dead letters. */
+/** Of the job that a request is about. */
 function idOf(request: RequestOf<Verb>): string {
-  if (typeof request === 'string') return request;
-  return 'id' in request ? request.id : ':dead';
+  return typeof request === 'string' ? request : (request as { readonly id: string }).id;
 }
 
 function addFields<Request>(to: unknown[], fields: Fields<Request>, requests: readonly Request[]): void {

@@ -2,7 +2,7 @@
  * What a tube has beside the records of its jobs: the keys `{<tube>}::<name>`. They come first in the KEYS of every script. In
  * Lua, the local with the name in upper case is the key, and HEAD is how many there are.
  */
-export const TUBE_KEYS = ['dead', 'letters', 'index', 'places'] as const;
+export const TUBE_KEYS = ['dead', 'letters', 'index', 'places', 'control'] as const;
 
 /** The reply of a script: 1 if it acted and 0 if the call came too late, the server's time in microseconds, the answers. */
 export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];
@@ -19,6 +19,8 @@ export interface RedisVerb<Request, Answer> {
   readonly fields: Fields<Request>;
   readonly script: string;
   readonly read: (from: ScriptReply, request: Request) => Answer;
+  /** For requests that are about no job: the key of the tube that they are about. It stands in the place of a record's. */
+  readonly about?: (typeof TUBE_KEYS)[number];
   /** The answer to each request if the reply has no answers. */
   readonly usual?: Answer;
 }

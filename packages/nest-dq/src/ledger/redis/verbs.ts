@@ -8,6 +8,7 @@ import { extend } from './verbs/extend.js';
 import { find } from './verbs/find.js';
 import { buried, deaths, discard, letter, letters, surplus } from './verbs/letters.js';
 import { open } from './verbs/open.js';
+import { pause, paused, resume } from './verbs/pause.js';
 import { revoke } from './verbs/revoke.js';
 import { settle } from './verbs/settle.js';
 import { trace } from './verbs/trace.js';
@@ -35,4 +36,7 @@ export const REDIS_VERBS: { readonly [V in Verb]: RedisVerb<RequestOf<V>, Answer
   discard,
   surplus,
   deaths,
+  pause,
+  resume,
+  paused,
 };

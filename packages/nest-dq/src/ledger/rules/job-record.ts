@@ -153,14 +153,21 @@ export function giveUp(record: JobRecord, stored: Omit<AnnouncedGeneration, 'pla
   narrow(record, stored);
 }
 
+/**
+ * Milliseconds after its latest time by which any copy of a job is stale, also without a record: `staleAfter` counts no time in
+ * which the tube was paused, up to a second `staleAfter`.
+ */
+export function keptAfter({ staleAfter }: LedgerSettings): number {
+  return 2 * staleAfter + 60_000;
+}
+
 /** When a record written now may be forgotten: soon only where no copy can be left that would ask for it. */
 export function expiry(record: JobRecord, now: number, settings: LedgerSettings): number {
   if (record.state === 'dead') return Infinity;
-  const keptAfter = settings.staleAfter + 60_000;
   const { state, owed, sum, sumDue, lostDue } = record;
   const ended = state === 'done' || state === 'revoked' || record.committed === NO_GENERATION;
-  const owes = owed !== undefined || sum !== 0 || (lostDue !== 0 && lostDue + keptAfter > now);
+  const owes = owed !== undefined || sum !== 0 || (lostDue !== 0 && lostDue + keptAfter(settings) > now);
   if (ended && !owes && record.holdEnd <= now) return now + settings.doneTtl;
   const last = Math.max(now, record.due, record.leaseEnd, record.holdEnd, sumDue, lostDue, owed?.due ?? 0);
-  return last + keptAfter;
+  return last + keptAfter(settings);
 }

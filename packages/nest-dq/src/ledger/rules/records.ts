@@ -1,6 +1,7 @@
 import type { Place } from '../../copies/location.js';
-import { expiry, newRecord, NO_GENERATION, type JobRecord } from './job-record.js';
+import { expiry, keptAfter, newRecord, NO_GENERATION, type JobRecord } from './job-record.js';
 import type { LedgerSettings } from '../ledger.js';
+import type { PauseSpan } from '../pause.js';
 import type { Letter, RunRef } from '../requests.js';
 
 /** Ledger time of one call, in whole milliseconds and microseconds. */
@@ -22,8 +23,10 @@ export class Records {
   readonly letters = new Map<string, Letter>();
   /** The jobs that wait, by id, for those who look. No disk has it. */
   readonly index = new Map<string, { readonly due: number; readonly places: readonly Place[] }>();
+  /** Of the tube: those in the past that still matter, and the present one, in the order of time. */
+  pauses: readonly PauseSpan[] = [];
   /** What a disk has not written yet; nothing where there is no disk. Names of letters are by `letterName`. */
-  readonly unsaved = { records: new Set<string>(), letters: new Set<string>() };
+  readonly unsaved = { records: new Set<string>(), letters: new Set<string>(), pauses: false };
   private sweeping = this.byId.entries();
 
   constructor(
@@ -74,6 +77,13 @@ export class Records {
     if (this.letters.delete(name)) this.noteChange('letters', name);
   }
 
+  keepPauses(pauses: readonly PauseSpan[]): void {
+    this.pauses = pauses;
+    if (!this.changed) return;
+    this.unsaved.pauses = true;
+    this.changed();
+  }
+
   /** The record of a run that was lost, made from what its runner knows: only while no later end can be forgotten. */
   madeAnew(run: RunRef, { now }: Moment): JobRecord | undefined {
     if (now - run.lastOk >= this.settings.doneTtl) return undefined;
@@ -86,6 +96,8 @@ export class Records {
     const next = this.sweeping.next();
     if (next.done) {
       this.sweeping = this.byId.entries();
+      const last = this.pauses.at(-1);
+      if (last && last.to + keptAfter(this.settings) <= now) this.keepPauses([]); // see ./pauses.ts
       return false;
     }
     const [id, record] = next.value;
@@ -96,7 +108,7 @@ export class Records {
     return true;
   }
   /** It was written, or is gone. */
-  noteChange(kind: keyof Records['unsaved'], name: string): void {
+  noteChange(kind: 'records' | 'letters', name: string): void {
     if (!this.changed) return;
     this.unsaved[kind].add(name);
     this.changed();

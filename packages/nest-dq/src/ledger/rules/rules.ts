@@ -1,6 +1,7 @@
 import type { AnswerOf, RequestOf, Verb } from '../ledger.js';
 import { buried, deaths, discard, letter, letters, surplus } from './letters.js';
 import { settle } from './owed-copies.js';
+import { pause, paused, resume } from './pauses.js';
 import type { Moment, Records } from './records.js';
 import { claim, complete, extend } from './runs.js';
 import { abort, commit, find, open, revoke, trace } from './schedules.js';
@@ -40,4 +41,7 @@ export const RULES: { readonly [V in Verb]: Rule<V> } = {
   discard,
   surplus,
   deaths,
+  pause,
+  resume,
+  paused,
 };

@@ -24,6 +24,7 @@ import type {
   CompleteRequest,
   Letter,
 } from '../requests.js';
+import { forgiven, pausedFor } from './pauses.js';
 import type { Records, Moment } from './records.js';
 import { owe } from './owed-copies.js';
 
@@ -97,10 +98,12 @@ export function claim(
   const due = record && current ? record.due : request.due;
   const attempt = record && current ? record.attempt : 0;
   if (due > now + records.ahead) return { kind: 'wait', ms: due - now };
+  const pausedMs = pausedFor(records, time);
+  if (pausedMs !== undefined) return { kind: 'paused', ms: pausedMs };
   const next = record ?? newRecord(generation, born, due);
   // An ended record may be of an older copy, which made it after all was forgotten. So it does not know this generation.
   const live = record && (record.state === 'waiting' || running);
-  if (!current && !live && due + staleAfter < now) {
+  if (!current && !live && due + staleAfter + forgiven(records, due, time) < now) {
     if (record) swap(next, born, { generation, due, places: [] });
     bury(records, id, next, 'stale', time);
     return { kind: 'stale' };

@@ -36,13 +36,15 @@ import { OWED_COPIES } from './owed-copies.js';
  * Each write decides how long the record stays:
  *  - a dead one for good
  *  - an ended one without owed copies for DONE_TTL
- *  - any other until STALE_AFTER and a minute after the latest time in it. A copy that comes later is stale, also without a
- *    record.
+ *  - any other until KEPT_AFTER after the latest time in it, which is two STALE_AFTER and a minute. A copy that comes later is
+ *    stale, also without a record and after pauses: see parts/pauses.ts
  * A record may stay longer. So the end of a run does not change the expiry if that of the lease is late enough.
  *
  * A tube also has an index of its waiting jobs, see waiting.ts, and its dead letters, each with the name `<id>:<born>`:
  *  - `{<tube>}::dead`, a sorted set: their names by time of death
  *  - `{<tube>}::letters`, a hash: under the name a JSON text, under `<name>:l` the places
+ *
+ * And it has the pauses, at `{<tube>}::control`: see pauses.ts.
  *
  * To change this: a new field only needs a value for its absence. A field that changes its meaning gets a new name, and for one
  * minor version the scripts read both, because processes of two versions share the records.
@@ -62,7 +64,7 @@ local us = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local now = math.floor(us / 1000)
 if now > tonumber(ARGV[1]) then return { 0, us } end
 local LEASE, DONE_TTL, STALE_AFTER = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local KEPT_AFTER = STALE_AFTER + 60000
+local KEPT_AFTER = 2 * STALE_AFTER + 60000
 local MOST_INDEXED = tonumber(ARGV[5])
 local args = cjson.decode(ARGV[6])
 local HEAD = ${TUBE_KEYS.length}

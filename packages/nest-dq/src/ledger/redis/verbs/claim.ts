@@ -1,5 +1,6 @@
 import { AHEAD, YOUNG } from '../../ledger.js';
 import type { ClaimAnswer, ClaimRequest } from '../../requests.js';
+import { PAUSES } from '../parts/pauses.js';
 import { RECORD } from '../parts/record.js';
 import { RELISTING } from '../parts/waiting.js';
 import { codes, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
@@ -14,10 +15,10 @@ const FIELDS: Fields<ClaimRequest> = {
 };
 
 /** `first`: a first run. Its fence is the server's time in this reply, and it is due when the request says so. */
-const KINDS = ['gone', 'run', 'wait', 'busy', 'dead', 'stale', 'first'] as const;
+const KINDS = ['gone', 'run', 'wait', 'busy', 'dead', 'stale', 'first', 'paused'] as const;
 
 /** Decides who runs jobs now. */
-const SCRIPT = `${RECORD}${RELISTING}
+const SCRIPT = `${RECORD}${RELISTING}${PAUSES}
 ${codes(KINDS)}
 local AHEAD, YOUNG = ${AHEAD}, ${YOUNG}
 -- Milliseconds. Who waits for a replaced run or a spared lease asks again after this time, because nobody tells when it ends.
@@ -39,11 +40,30 @@ local function claimFirst(key, due, token)
   return call('SET', key, cmsgpack.pack(record), 'NX', 'PX', LEASE + KEPT_AFTER)
 end
 
+-- While the slot of the tube moves, the keys of the tube are not at hand: then nobody looks at a pause.
+local pauses = CONTROL == DEAD and {} or readPauses(CONTROL)
+-- Milliseconds until it is worth asking again; nil if the tube is not paused.
+local pausedFor
+if presentOf(pauses) ~= 0 then
+  pausedFor = pauses[#pauses] == FOR_GOOD and LOOK_AT_PAUSE or pauses[#pauses] - now
+end
+
+-- How much of the time since then does not make a job stale. If it was more than STALE_AFTER, a leftover copy of a job that is
+-- over and forgotten would run.
+local function forgiven(due)
+  local sum = 0
+  for i = 1, #pauses, 2 do
+    sum = sum + max(0, math.min(pauses[i + 1], now) - max(pauses[i], due))
+  end
+  return math.min(sum, STALE_AFTER)
+end
+
 local sparedFrom = args[2]
 
 local function claim(key, ${namesOf(FIELDS)})
   local plain = generation == 0 and born == 0
-  if plain and due <= now + AHEAD and due + STALE_AFTER >= now and claimFirst(key, due, token) then
+  local quick = plain and not pausedFor and due <= now + AHEAD and due + STALE_AFTER >= now
+  if quick and claimFirst(key, due, token) then
     unlist(key)
     return FIRST
   end
@@ -107,9 +127,10 @@ local function claim(key, ${namesOf(FIELDS)})
     if current then runDue, attempt = record.due, record.attempt end
   end
   if runDue > now + AHEAD then return WAIT, runDue - now end
+  if pausedFor then return PAUSED, pausedFor end
   -- An ended record may be of an older copy, which made it after all was forgotten. So it does not know this generation.
   local live = record and (record.state == 'w' or isRunning(record))
-  if not current and not live and due + STALE_AFTER < now then
+  if not current and not live and due + STALE_AFTER + forgiven(due) < now then
     record = record or newRecord(generation, born, due)
     if record.committed ~= generation then swap(record, born, generation, due, nil) end
     bury(key, 'stale', record)
@@ -147,6 +168,7 @@ export const claim: RedisVerb<ClaimRequest, ClaimAnswer> = {
       case 'run':
         return { kind, fence: from.number(), attempt: from.number(), due: from.number() };
       case 'wait':
+      case 'paused':
         return { kind, ms: from.number() };
       case 'busy':
         return { kind, ms: from.number(), ranFor: from.number() };

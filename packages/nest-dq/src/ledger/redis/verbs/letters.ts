@@ -62,6 +62,7 @@ const PAGE: Fields<LetterPage> = {
 /** A page of dead letters, newest first. */
 export const letters: RedisVerb<LetterPage, LetterList> = {
   fields: PAGE,
+  about: 'dead',
   script: `${RECORD}${READ}${RANKS}
 -- How many letters come before the page. Many jobs may have died in the same millisecond. Their letters are in descending order
 -- of their names, so a binary search finds the place.
@@ -95,6 +96,7 @@ const SURPLUS: Fields<SurplusRequest> = {
 /** The dead letters that are not retained, oldest first. */
 export const surplus: RedisVerb<SurplusRequest, LetterList> = {
   fields: SURPLUS,
+  about: 'dead',
   script: `${RECORD}${READ}
 local function surplus(key, ${namesOf(SURPLUS)})
   local all = call('ZCOUNT', DEAD, '-inf', '+inf')
@@ -115,6 +117,7 @@ const DEATHS: Fields<DeathsRequest> = { since: ({ since }) => since };
 /** How many dead letters there are. */
 export const deaths: RedisVerb<DeathsRequest, number> = {
   fields: DEATHS,
+  about: 'dead',
   script: `${RECORD}
 needLetters()
 

@@ -62,6 +62,7 @@ const PAGE: Fields<WaitingPage> = {
 /** A page of the index, the first due first. Replies 1 if more follow, and two values for each job. */
 export const waiting: RedisVerb<WaitingPage, WaitingIds> = {
   fields: PAGE,
+  about: 'index',
   script: `${RECORD}${WAITING}${NEEDS_INDEX}${RANKS}
 local all = sizeOfIndex()
 
@@ -133,6 +134,7 @@ const TIMES: Fields<TallyRequest> = { times: ({ times }) => times.map(String) };
 /** Counts the jobs of the index. Replies how many there are, how many are due, when the first is due, and each count. */
 export const tally: RedisVerb<TallyRequest, Tally> = {
   fields: TIMES,
+  about: 'index',
   script: `${RECORD}${WAITING}${NEEDS_INDEX}
 local function tally(key, times)
   local all = sizeOfIndex()
