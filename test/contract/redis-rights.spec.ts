@@ -98,6 +98,9 @@ describe('with one Redis', () => {
       await expect(ledger.presence.all()).resolves.toMatchObject([{ record }]);
       await leave!();
       await expect(ledger.presence.all()).resolves.toEqual([]);
+      const minute = Math.floor(ledger.history.now() / 60_000);
+      await ledger.history.add([{ minute, tube: 'orders', counts: [1] }]);
+      await expect(ledger.history.read('orders', minute, minute)).resolves.toMatchObject([{ counts: [1] }]);
       await expect(tube.commit([stored])).resolves.toMatchObject([{ kind: 'committed' }]);
       await expect(tube.find(['key'])).resolves.toMatchObject([{ state: 'waiting' }]);
       const other = { id: 'other', generation: 1, due, announced: 1, owed };

@@ -125,3 +125,36 @@ describe('a drained node', () => {
     await one.control.undrainNode(endpoint);
   }, 60_000);
 });
+
+describe('the history', () => {
+  it('tells what happened in all processes, also in those that have ended', async () => {
+    const tube = 'counted';
+    const from = new Date();
+    const [one, two] = [suite.start(), suite.start()];
+    let runs = 0;
+    await two.consumer.consume(
+      tube,
+      (payload) => {
+        runs++;
+        if (payload === 'fails') throw new Error('as told');
+      },
+      { attempts: 1 },
+    );
+    for (const payload of ['runs', 'runs', 'fails']) await one.producer.now(tube, payload);
+    await eventually('all ran', () => runs === 3);
+    await eventually('all ended', async () => (await one.inspector.tube(tube)).dead === 1);
+    await Promise.all([one.stop(), two.stop()]);
+    const { inspector } = suite.start();
+    const to = new Date();
+    const numbers = async (name?: string) => {
+      const buckets = await inspector.history({ from, to, ...(name !== undefined && { tube: name }) });
+      const sum = (of: 'scheduled' | 'started' | 'completed' | 'failed' | 'dead') =>
+        buckets.reduce((total, bucket) => total + bucket[of], 0);
+      return [sum('scheduled'), sum('started'), sum('completed'), sum('failed'), sum('dead')];
+    };
+    expect(await numbers(tube)).toEqual([3, 3, 2, 1, 1]);
+    const all = await numbers();
+    expect(all.every((count, i) => count >= [3, 3, 2, 1, 1][i]!)).toBe(true);
+    expect(await numbers('other')).toEqual([0, 0, 0, 0, 0]);
+  }, 60_000);
+});

@@ -8,6 +8,7 @@ import type { CopyHeader, Envelope } from '../src/copies/header.js';
 import { DqError } from '../src/errors.js';
 import type { DqHooks } from '../src/events/hooks.js';
 import { LedgerIndex } from '../src/ledger/ledger-index.js';
+import { LocalHistory } from '../src/ledger/memory/local-history.js';
 import { LocalPresence } from '../src/ledger/memory/local-presence.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { ClaimAnswer, Death } from '../src/ledger/requests.js';
@@ -120,6 +121,7 @@ export class Producing<S extends Server> {
     const parts = { cluster, ledger, waiting, settleQueue, clock, events, settings, onSchedule };
     const producer = new ClusterProducer(parts);
     const presence = new LocalPresence(clock);
+    const history = new LocalHistory(clock);
     const deadLetters = new ClusterDeadLetters(parts);
     const series = new SeriesScheduler({ events, clock, trouble: () => undefined });
     const viewLedger = () => this.memory.view();
@@ -129,7 +131,15 @@ export class Producing<S extends Server> {
       events,
       producer,
       deadLetters,
-      inspector: new ClusterInspector({ ...parts, viewLedger, producer, deadLetters, series, presence }),
+      inspector: new ClusterInspector({
+        ...parts,
+        viewLedger,
+        producer,
+        deadLetters,
+        series,
+        presence,
+        history,
+      }),
       control: new ClusterControl({ ...parts, producer, presence, waiting: this.listed }),
     };
   };

@@ -52,6 +52,7 @@ export { DqDeadLetters } from './producer/dead-letters.js';
 export { DqInspector } from './operate/inspector.js';
 export type { CopyCounts, NodeView } from './operate/node-view.js';
 export type { LedgerView, RedisView } from './ledger/ledger-view.js';
+export type { HistoryBucket, HistoryRange } from './operate/history-view.js';
 export type { ProcessTubeView, ProcessView } from './operate/processes.js';
 export type { SeriesView } from './operate/series-view.js';
 export type { TubeList, TubeView } from './operate/tube-view.js';

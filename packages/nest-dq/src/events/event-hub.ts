@@ -1,8 +1,9 @@
 import { Subject, type Observable } from 'rxjs';
 import { show, unknownName } from '../errors.js';
-import type { DelayedJob } from '../api/job.js';
+import type { DelayedJob, JobReceipt } from '../api/job.js';
 import { DqEvents, type DqEventMap, type DqEventName } from './events.js';
 import { GuardedObservable } from './guarded-observable.js';
+import { Tally } from './tally.js';
 
 export interface EventHubOptions {
   /** Milliseconds. A run that starts later than this is a `late` event. */
@@ -13,6 +14,8 @@ export interface EventHubOptions {
 
 /** Brings events to their listeners. Most have none, so ask `heard` before you make an event of a job. */
 export class EventHub extends DqEvents {
+  /** Counts jobs, also those whose events nobody hears. */
+  readonly tally = new Tally();
   private readonly subjects: { readonly [N in DqEventName]: Subject<DqEventMap[N]> } = {
     scheduled: new Subject(),
     started: new Subject(),
@@ -50,8 +53,15 @@ export class EventHub extends DqEvents {
     this.subjects[name].next(event);
   }
 
+  /** An add stored a job, or replaced one. */
+  scheduled(receipt: JobReceipt): void {
+    this.tally.count(receipt.tube, 'scheduled');
+    if (this.heard('scheduled')) this.tell('scheduled', { receipt });
+  }
+
   /** A run begins. */
   started(job: DelayedJob): void {
+    this.tally.started(job.tube, job.lateness);
     if (this.heard('started')) this.tell('started', { job });
     if (job.lateness > this.options.lateAfter && this.heard('late')) this.tell('late', { job });
   }

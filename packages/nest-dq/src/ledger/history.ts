@@ -10,23 +10,13 @@ export const HOUR = 60;
 /** The name that the sum of all tubes has. No tube has it. */
 export const ALL_TUBES = '';
 
-/** Milliseconds: a start that is at most this late belongs to the class; all others to one more. */
-export const LATENESS_CLASSES = [10, 100, 1_000, 10_000, 60_000] as const;
-
-/** What is counted. Runs that were started come after them, by class of lateness. */
-export const COUNTED = ['scheduled', 'completed', 'failed', 'dead'] as const;
-export type Counted = (typeof COUNTED)[number];
-
-/** How many numbers a tube has for each minute: those of COUNTED, then those of the classes of lateness. */
-export const NUMBERS: number = COUNTED.length + LATENESS_CLASSES.length + 1;
-
 /** The numbers of one tube, or of all, in one minute. */
 export interface MinuteOfTube {
   /** Minutes since 1970, by ledger time. */
   readonly minute: number;
   /** Without the prefix, or ALL_TUBES. */
   readonly tube: string;
-  /** As many as NUMBERS. */
+  /** As many as all others have. Their meaning is not known here. */
   readonly counts: readonly number[];
 }
 
@@ -40,9 +30,9 @@ export interface History {
   read(tube: string, from: number, to: number): Promise<MinuteOfTube[]>;
 }
 
-/** Adds the second to the first. */
+/** Adds the second list to the first one. */
 export function addCounts(counts: number[], more: readonly number[]): void {
-  for (let i = 0; i < NUMBERS; i++) counts[i]! += more[i]!;
+  for (let i = 0; i < more.length; i++) counts[i] = (counts[i] ?? 0) + more[i]!;
 }
 
 export function hourOf(minute: number): number {

@@ -3,10 +3,12 @@ import { ClusterConsumer } from '../consumer/consumer.js';
 import { DqError, show, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { ClusterHealth } from '../health/health.js';
+import { LocalHistory } from '../ledger/memory/local-history.js';
 import { LocalPresence } from '../ledger/memory/local-presence.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/hooks.js';
 import { ClusterControl } from '../operate/control.js';
+import { HistoryWriter } from '../operate/history-writer.js';
 import { ClusterInspector } from '../operate/inspector.js';
 import { ThisProcess } from '../operate/this-process.js';
 import { TubeWatch } from '../operate/tube-watch.js';
@@ -37,6 +39,7 @@ export class DqRuntime {
   readonly process: ThisProcess;
 
   private readonly tubeWatch: TubeWatch;
+  private readonly historyWriter: HistoryWriter;
   private readonly settleQueue: SettleQueue;
   private readonly hooksToStart: DqHooks[];
   private readonly unhook: (() => void)[] = [];
@@ -74,14 +77,15 @@ export class DqRuntime {
     });
     const { stopped } = backend;
     this.consumer = new ClusterConsumer(options, { ...parts, report, around: handlerHook(hooks), stopped });
-    const presence = ledger.presence ?? new LocalPresence(clock);
+    const { presence = new LocalPresence(clock), history = new LocalHistory(clock) } = ledger;
+    this.historyWriter = new HistoryWriter(events.tally, history, clock);
     const load = () => this.consumer.load();
     const warn = (message: string) => void options.logger.warn(message);
     this.process = new ThisProcess({ presence, cluster, clock, settings: options, name, load, warn });
     this.health = new ClusterHealth(cluster, backend.askRedis, () => this.process.unequalSettings);
     const { producer, deadLetters, series } = this;
     const { viewLedger } = backend;
-    const looking = { ...producing, viewLedger, producer, deadLetters, series, presence };
+    const looking = { ...producing, viewLedger, producer, deadLetters, series, presence, history };
     this.inspector = new ClusterInspector(looking);
     this.tubeWatch = new TubeWatch({
       clock,
@@ -155,20 +159,10 @@ export class DqRuntime {
   }
 
   private async end(): Promise<void> {
-    const { tubeWatch, process, producer, deadLetters, control, settleQueue, backend, events } = this;
-    const { ledger, cluster } = backend;
-    const parts = [
-      tubeWatch,
-      process,
-      producer,
-      deadLetters,
-      control,
-      settleQueue,
-      ledger,
-      cluster,
-      backend,
-      events,
-    ];
+    const { tubeWatch, process, producer, deadLetters, control, historyWriter, settleQueue } = this;
+    const { ledger, cluster } = this.backend;
+    const own = [tubeWatch, process, producer, deadLetters, control, historyWriter, settleQueue];
+    const parts = [...own, ledger, cluster, this.backend, this.events];
     const steps: (() => void | Promise<void>)[] = [
       ...parts.map((part) => () => part.close()),
       ...this.unhook,

@@ -1,5 +1,6 @@
 import type { JobRef } from '../api/job.js';
 import { storedTube, type Tube } from '../api/tube.js';
+import type { History } from '../ledger/history.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { Presence } from '../ledger/presence.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
@@ -8,6 +9,7 @@ import type { DqProducer } from '../producer/producer.js';
 import type { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { explain } from './explain.js';
 import type { Explanation } from './explanation.js';
+import { bucketsOf, type HistoryBucket, type HistoryRange } from './history-view.js';
 import { viewOfNode, type NodeView } from './node-view.js';
 import { processesOf, type ProcessView } from './processes.js';
 import { viewOfSeries, type SeriesView } from './series-view.js';
@@ -47,6 +49,13 @@ export abstract class DqInspector {
    * died is shown for 15 s. `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract processes(): Promise<ProcessView[]>;
+
+  /**
+   * What happened by minute, in all processes, within the last two days; the minutes in which nothing happened are left out. The
+   * numbers are some seconds old, and not exact: a process that dies, or that does not reach Redis for long, loses some of them.
+   * Of an hour, 100 tubes have numbers of their own. `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   */
+  abstract history(range: HistoryRange): Promise<HistoryBucket[]>;
 }
 
 /** What the inspector of a cluster looks at. */
@@ -56,6 +65,7 @@ export interface InspectorParts extends Pick<ProducerParts, 'cluster' | 'ledger'
   readonly deadLetters: DqDeadLetters;
   readonly series: SeriesScheduler;
   readonly presence: Presence;
+  readonly history: History;
 }
 
 /** The inspector of one cluster. */
@@ -89,6 +99,10 @@ export class ClusterInspector extends DqInspector {
     const { series, producer, clock } = this.parts;
     const now = clock.wall();
     return Promise.all(series.all().map((each) => viewOfSeries(each, producer, now)));
+  }
+
+  override history(range: HistoryRange): Promise<HistoryBucket[]> {
+    return bucketsOf(this.parts.history, this.parts.settings.prefix, range);
   }
 
   override processes(): Promise<ProcessView[]> {

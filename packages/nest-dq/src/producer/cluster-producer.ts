@@ -204,7 +204,7 @@ export class ClusterProducer extends DqProducer {
     const content = encodePayload(payload);
     const learning = this.times.learning(storedAs);
     const carrying = this.carrying(resolved, name);
-    const told = this.parts.events.heard('scheduled') ? this.telling(done) : done;
+    const told = this.telling(done);
     const schema = schemaOf(tube);
     // The last call that may throw: from here on its promise has an owner.
     const checking = schema && refuseInvalid(schema, content, name);
@@ -232,7 +232,7 @@ export class ClusterProducer extends DqProducer {
 
   private telling(done: AddDone): AddDone {
     return (error, receipt) => {
-      if (receipt && receipt.status !== 'kept') this.parts.events.tell('scheduled', { receipt });
+      if (receipt && receipt.status !== 'kept') this.parts.events.scheduled(receipt);
       done(error, receipt);
     };
   }

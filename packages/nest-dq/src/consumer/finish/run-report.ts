@@ -12,8 +12,11 @@ export function reportRun(context: TubeContext, run: Run, answer: Exclude<Comple
   if (completion.kind === 'retry' || completion.kind === 'dead') {
     const next = completion.kind === 'retry' ? new Date(run.nextDue) : 'dead';
     reportFailure(context, run, completion.error, answer === 'over' ? 'over' : next);
-  } else if (run.job && context.events.heard('completed')) {
-    context.events.tell('completed', { job: run.job, took: tookOf(run), result: run.result });
+  } else if (run.job) {
+    const { events, tube } = context;
+    events.tally.count(tube, 'completed');
+    if (events.heard('completed'))
+      events.tell('completed', { job: run.job, took: tookOf(run), result: run.result });
   }
   if (completion.kind !== 'dead' || answer === 'over') return;
   const { due, attempt } = run.grant;
@@ -27,6 +30,7 @@ export function reportDeath(
   end: Pick<Letter, 'why' | 'error' | 'due' | 'attempt'>,
 ): void {
   report.dead(tube, header, end);
+  events.tally.count(tube, 'dead');
   if (!events.heard('dead')) return;
   const { id, born, generation } = header;
   const letter = { ...end, died: ledger.now(), id, born, generation, places };
@@ -38,6 +42,7 @@ function reportFailure({ report, events }: TubeContext, run: Run, error: Error, 
   // A run that never began is told as dead; and a run that its raised signal ended is no failure.
   if (!job || run.revoked) return;
   report.failed(job, error, next);
+  events.tally.count(job.tube, 'failed');
   if (!events.heard('failed')) return;
   const retry = next instanceof Date ? { retryAt: next } : {};
   events.tell('failed', { job, error, took: tookOf(run), ...retry });

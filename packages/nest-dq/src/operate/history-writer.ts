@@ -1,0 +1,96 @@
+import { NUMBERS, type Tally } from '../events/tally.js';
+import { withinLimit } from '../ledger/call-limit.js';
+import { addCounts, ALL_TUBES, hourOf, type History, type MinuteOfTube } from '../ledger/history.js';
+import type { Clock, Timer } from '../time/clock.js';
+
+/** Milliseconds. A minute is a multiple of it, so no interval is in two minutes. */
+const EVERY = 10_000;
+/** Tubes of one interval that have numbers of their own; further ones count in the sum only. */
+const MOST_TUBES = 200;
+/** Minutes of tubes that wait while the ledger is away. Then the oldest are dropped. */
+const MOST_WAITING = 2_000;
+/** Minutes of tubes in one call. */
+const TOGETHER = 100;
+/** Milliseconds. How long an end waits for the last numbers to be written. */
+const LAST_CALL = 500;
+
+/** Adds what this process counted to the history of all, every 10 s in which it counted anything. */
+export class HistoryWriter {
+  private readonly waiting = new Map<string, MinuteOfTube>();
+  private minute = 0;
+  private timer: Timer | undefined;
+  private underWay: Promise<void> = Promise.resolve();
+  private closed = false;
+
+  constructor(
+    private readonly tally: Tally,
+    private readonly history: History,
+    private readonly clock: Clock,
+  ) {
+    tally.begun = () => this.begin();
+  }
+
+  /** Writes the rest, as far as that takes little time. Idempotent. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    this.timer?.cancel();
+    this.collect();
+    await withinLimit(this.clock, LAST_CALL, this.underWay).catch(() => undefined);
+  }
+
+  private begin(): void {
+    if (this.closed) return;
+    const now = this.history.now();
+    this.minute = Math.floor(now / 60_000);
+    this.timer = this.clock.after(EVERY - (now % EVERY), () => this.collect());
+  }
+
+  private collect(): void {
+    const { minute } = this;
+    const taken = this.tally.take();
+    if (taken.size > 0) {
+      const sum = new Array<number>(NUMBERS).fill(0);
+      let left = MOST_TUBES;
+      for (const [tube, counts] of taken) {
+        addCounts(sum, counts);
+        if (left-- > 0) this.keep({ minute, tube, counts });
+      }
+      this.keep({ minute, tube: ALL_TUBES, counts: sum });
+    }
+    this.underWay = this.underWay.then(() => this.write()).catch(() => undefined); // again with the next
+  }
+
+  private keep({ minute, tube, counts }: MinuteOfTube): void {
+    const name = `${minute} ${tube}`;
+    const known = this.waiting.get(name);
+    const sum = known ? [...known.counts] : [...counts];
+    if (known) addCounts(sum, counts);
+    this.waiting.set(name, { minute, tube, counts: sum });
+    if (this.waiting.size <= MOST_WAITING) return;
+    const [oldest] = this.waiting.keys();
+    this.waiting.delete(oldest!);
+  }
+
+  private async write(): Promise<void> {
+    while (this.waiting.size > 0) {
+      const [first] = this.waiting.values();
+      const hour = hourOf(first!.minute);
+      const some: MinuteOfTube[] = [];
+      for (const each of this.waiting.values())
+        if (some.length < TOGETHER && hourOf(each.minute) === hour) some.push(each);
+      // Taken out only after it was written; what was counted meanwhile has another interval, and may have another sum.
+      await this.history.add(some);
+      for (const each of some) this.written(each);
+    }
+  }
+
+  private written({ minute, tube, counts }: MinuteOfTube): void {
+    const name = `${minute} ${tube}`;
+    const now = this.waiting.get(name);
+    if (!now) return;
+    const rest = now.counts.map((count, i) => count - counts[i]!);
+    if (rest.every((count) => count === 0)) this.waiting.delete(name);
+    else this.waiting.set(name, { minute, tube, counts: rest });
+  }
+}

@@ -1,0 +1,93 @@
+// What happened by minute: over Redis, a Redis Cluster, and in one process.
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ALL_TUBES, HOUR, MOST_TUBES, type History } from 'nest-dq/src/ledger/history.js';
+import { LocalHistory } from 'nest-dq/src/ledger/memory/local-history.js';
+import { systemClock } from 'nest-dq/src/time/clock.js';
+import { EACH_REDIS, open, realRedis } from './real-redis.js';
+
+/** The first minute of the present hour. */
+const hour = () => Math.floor(systemClock.wall() / (HOUR * 60_000)) * HOUR;
+
+/** Of each process: one for each call. */
+function contract(historyOfProcess: () => History): void {
+  it('adds up what the processes counted, by minute and tube', async () => {
+    const [one, two] = [historyOfProcess(), historyOfProcess()];
+    const minute = hour() + 7;
+    await one.add([
+      { minute, tube: 'a', counts: [1, 0, 2] },
+      { minute, tube: ALL_TUBES, counts: [1, 0, 2] },
+      { minute: minute + 52, tube: 'a', counts: [5, 5, 5] },
+    ]);
+    await two.add([
+      { minute, tube: 'a', counts: [10, 0, 1_000_000] },
+      { minute, tube: 'Größe „b“', counts: [0, 1, 0] },
+    ]);
+    const last = minute + 52;
+    expect(await one.read('a', minute, last)).toEqual([
+      { minute, tube: 'a', counts: [11, 0, 1_000_002] },
+      { minute: last, tube: 'a', counts: [5, 5, 5] },
+    ]);
+    expect(await two.read('a', minute + 1, last - 1)).toEqual([]);
+    expect(await two.read('Größe „b“', minute, minute)).toEqual([
+      { minute, tube: 'Größe „b“', counts: [0, 1, 0] },
+    ]);
+    expect(await two.read(ALL_TUBES, minute, last)).toEqual([{ minute, tube: ALL_TUBES, counts: [1, 0, 2] }]);
+    expect(await two.read('unknown', minute, last)).toEqual([]);
+  });
+
+  it('tells one hour from the other', async () => {
+    const history = historyOfProcess();
+    const minute = hour();
+    await history.add([{ minute: minute - HOUR, tube: 'a', counts: [1] }]);
+    await history.add([{ minute, tube: 'a', counts: [2] }]);
+    expect(await history.read('a', minute, minute + 59)).toEqual([{ minute, tube: 'a', counts: [2] }]);
+  });
+
+  it('gives the first tubes of an hour numbers of their own, and no others', async () => {
+    const history = historyOfProcess();
+    const minute = hour();
+    const names = Array.from({ length: MOST_TUBES + 1 }, (_, i) => `t${i}`);
+    await history.add(names.map((tube) => ({ minute, tube, counts: [1] })));
+    await history.add([{ minute, tube: names.at(-2)!, counts: [1] }]);
+    expect(await history.read(names.at(-2)!, minute, minute)).toMatchObject([{ counts: [2] }]);
+    expect(await history.read(names.at(-1)!, minute, minute)).toEqual([]);
+  });
+
+  it('has the time of the ledger', () => {
+    expect(Math.abs(historyOfProcess().now() - systemClock.wall())).toBeLessThan(60_000);
+  });
+}
+
+describe('the history in one process', () => {
+  let history: LocalHistory;
+  beforeEach(() => {
+    history = new LocalHistory(systemClock);
+  });
+  contract(() => history);
+
+  it('forgets what is older than two days', async () => {
+    const minute = hour();
+    await history.add([{ minute: minute - 49 * HOUR, tube: 'a', counts: [1] }]);
+    await history.add([{ minute: minute - 47 * HOUR, tube: 'a', counts: [1] }]);
+    await history.add([{ minute, tube: 'a', counts: [1] }]);
+    expect(await history.read('a', minute - 49 * HOUR, minute - 49 * HOUR)).toEqual([]);
+    expect(await history.read('a', minute - 47 * HOUR, minute - 47 * HOUR)).toHaveLength(1);
+  });
+});
+
+describe.each(EACH_REDIS)('the history in %s', (_name, cluster) => {
+  const at = realRedis({ cluster });
+  beforeEach(async () => {
+    await at.inspect.flushall();
+  });
+  contract(() => open(at.client).history);
+
+  it('expires after two days, and is of one prefix', async () => {
+    const minute = hour();
+    await open(at.client, { prefix: 'shop.' }).history.add([{ minute, tube: 'a', counts: [1] }]);
+    const left = await at.inspect.pttl(`{shop.:}::history:${minute / HOUR}`);
+    expect(left).toBeGreaterThan(48 * 3_600_000);
+    expect(left).toBeLessThanOrEqual(49 * 3_600_000);
+    expect(await open(at.client).history.read('a', minute, minute)).toEqual([]);
+  });
+});
