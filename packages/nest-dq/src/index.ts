@@ -57,6 +57,14 @@ export type { ProcessTubeView, ProcessView } from './operate/processes.js';
 export type { SeriesView } from './operate/series-view.js';
 export type { TubeList, TubeView } from './operate/tube-view.js';
 export type { ExplanationCase, CopyView, Explanation, RunView } from './operate/explanation.js';
+export type {
+  JobFilter,
+  JobPage,
+  JobSummary,
+  TimelineBucket,
+  TimelineOptions,
+  WaitingState,
+} from './operate/waiting-view.js';
 export { DqControl } from './operate/control.js';
 export type { TubePause } from './operate/tube-pauses.js';
 export type { ActOptions } from './operate/act.js';
@@ -74,7 +82,14 @@ export {
 } from './events/events.js';
 export { OnDq } from './nest/on-dq.js';
 export { DqHealth, type DqHealthState } from './health/health.js';
-export type { DqClusterView, DqHooks, DqLoad, DqNodeLoad, DqTubeCounts, ScheduledTo } from './events/hooks.js';
+export type {
+  DqClusterView,
+  DqHooks,
+  DqLoad,
+  DqNodeLoad,
+  DqTubeCounts,
+  ScheduledTo,
+} from './events/hooks.js';
 export {
   DqError,
   type ActProgress,

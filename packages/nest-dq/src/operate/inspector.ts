@@ -13,6 +13,14 @@ import { bucketsOf, type HistoryBucket, type HistoryRange } from './history-view
 import { viewOfNode, type NodeView } from './node-view.js';
 import { processesOf, type ProcessView } from './processes.js';
 import { viewOfSeries, type SeriesView } from './series-view.js';
+import {
+  timelineOf,
+  waitingPage,
+  type JobFilter,
+  type JobPage,
+  type TimelineBucket,
+  type TimelineOptions,
+} from './waiting-view.js';
 import { viewOfTube, viewOfTubes, type TubeList, type TubeView } from './tube-view.js';
 
 /**
@@ -41,6 +49,16 @@ export abstract class DqInspector {
    */
   abstract explain(ref: JobRef): Promise<Explanation>;
 
+  /**
+   * A page of the jobs of a tube that wait, the first due first. A cluster lists them in its index (see the option `index`),
+   * which may miss some: `listed` of `about`. Dead letters are listed by `DqDeadLetters`. `DQ_BAD_OPTION`, `DQ_BAD_TIME`,
+   * `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   */
+  abstract jobs(tube: string | Tube, filter?: JobFilter): Promise<JobPage>;
+
+  /** How many of the listed jobs of a tube come due when. It throws what `jobs` throws. */
+  abstract timeline(tube: string | Tube, options: TimelineOptions): Promise<TimelineBucket[]>;
+
   /** The `@Recurring` methods of this process, and when each runs next. `DQ_LEDGER_DOWN`, `DQ_CLOSED`. */
   abstract series(): Promise<SeriesView[]>;
 
@@ -59,7 +77,10 @@ export abstract class DqInspector {
 }
 
 /** What the inspector of a cluster looks at. */
-export interface InspectorParts extends Pick<ProducerParts, 'cluster' | 'ledger' | 'clock' | 'settings'> {
+export interface InspectorParts extends Pick<
+  ProducerParts,
+  'cluster' | 'ledger' | 'waiting' | 'clock' | 'settings'
+> {
   readonly viewLedger: () => Promise<LedgerView>;
   readonly producer: DqProducer;
   readonly deadLetters: DqDeadLetters;
@@ -93,6 +114,21 @@ export class ClusterInspector extends DqInspector {
 
   override async explain(ref: JobRef): Promise<Explanation> {
     return explain(this.parts, ref);
+  }
+
+  override async jobs(tube: string | Tube, filter?: JobFilter): Promise<JobPage> {
+    const { waiting, ledger, settings } = this.parts;
+    const { prefix } = settings;
+    const storedAs = storedTube(tube, prefix);
+    const now = ledger.tube(storedAs).now();
+    const page = await waitingPage({ waiting, tube: storedAs, prefix, now }, filter);
+    const { waiting: toCome, due } = await viewOfTube(this.parts, storedAs);
+    return { ...page, ...(toCome !== undefined && due !== undefined && { about: toCome + due }) };
+  }
+
+  override async timeline(tube: string | Tube, options: TimelineOptions): Promise<TimelineBucket[]> {
+    const { waiting, settings } = this.parts;
+    return timelineOf({ waiting, tube: storedTube(tube, settings.prefix) }, options);
   }
 
   override series(): Promise<SeriesView[]> {

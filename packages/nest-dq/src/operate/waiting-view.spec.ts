@@ -1,0 +1,117 @@
+import { describe, expect, it } from '@jest/globals';
+import { embedded, failure } from '../../spec-support/producing.js';
+
+/** Three nodes, and a process whose plain jobs are indexed. */
+async function indexing() {
+  const world = await embedded();
+  return Object.assign(world, world.process({ mostIndexed: 100_000 }));
+}
+
+describe('the jobs that an inspector shows', () => {
+  it('are those that wait, are due, or wait for a retry, the first due first, with what finds them', async () => {
+    const { producer, inspector, copies, run, clock } = await indexing();
+    const late = await producer.delay('t', 1, '2m');
+    const keyed = await producer.delay('t', 1, '1m', { key: 'k' });
+    const due = await producer.delay('t', 1, '1s');
+    const tried = await producer.now('t', 1);
+    const primary = (await copies()).find(({ header }) => header.id === tried.id)!;
+    const { finish } = await run(primary);
+    await finish('retry', { due: clock.wall() + 90_000 });
+    await clock.advance(2_000);
+    const page = await inspector.jobs('t');
+    expect(page.jobs.map(({ id, state, attempt }) => [id, state, attempt])).toEqual([
+      [due.id, 'due', 0],
+      [keyed.id, 'waiting', 0],
+      [tried.id, 'retrying', 1],
+      [late.id, 'waiting', 0],
+    ]);
+    expect(page.jobs[3]).toEqual({
+      id: late.id,
+      ref: late.ref,
+      tube: 't',
+      state: 'waiting',
+      dueAt: late.dueAt,
+      attempt: 0,
+    });
+    expect(page).toMatchObject({ listed: 4, about: 4 });
+    const ids = async (filter: Parameters<typeof inspector.jobs>[1]) =>
+      (await inspector.jobs('t', filter)).jobs.map(({ id }) => id);
+    expect(await ids({ state: 'waiting' })).toEqual([keyed.id, late.id]);
+    expect(await ids({ state: 'due' })).toEqual([due.id]);
+    expect(await ids({ state: 'retrying' })).toEqual([tried.id]);
+    expect(await ids({ from: keyed.dueAt, to: late.dueAt })).toEqual([keyed.id, tried.id]);
+    expect(await producer.revoke(page.jobs[0]!)).toBe('revoked');
+  });
+
+  it('come page by page', async () => {
+    const { producer, inspector, clock } = await indexing();
+    const at = new Date(clock.wall() + 60_000);
+    await producer.atMany(
+      't',
+      Array.from({ length: 7 }, (_, payload) => ({ payload, at })),
+    );
+    await clock.advance(100);
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await inspector.jobs('t', { limit: 3, ...(cursor !== undefined && { cursor }) });
+      found.push(...page.jobs.map(({ id }) => id));
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    expect(new Set(found).size).toBe(7);
+    expect(found).toHaveLength(7);
+  });
+
+  it('are looked for among 1,000 in each call', async () => {
+    const { inspector, memory, clock } = await indexing();
+    const due = clock.wall() + 60_000;
+    const jobs = Array.from({ length: 1_000 }, (_, i) => ({ id: `job-${i}`, due: due + i, places: [] }));
+    await memory.tube('t').ask('index', jobs);
+    const page = await inspector.jobs('t', { state: 'retrying' });
+    expect(page).toMatchObject({ jobs: [], listed: 1_000 });
+  });
+
+  it('are asked for with what can be meant', async () => {
+    const { inspector } = await indexing();
+    for (const [filter, message] of [
+      [{ limit: 0 }, '`limit` is 0: expected 1 to 1000'],
+      [{ limit: 1_001 }, '`limit` is 1001'],
+      [{ state: 'dead' }, "`state` is \"dead\": expected 'waiting', 'due' or 'retrying'"],
+      [{ cursor: 'x' }, '`cursor` is "x"'],
+      [{ form: 1 }, '"form" in the filter'],
+    ] as const) {
+      const error = await failure(inspector.jobs('t', filter as {}));
+      expect(error).toMatchObject({ code: 'DQ_BAD_OPTION', message: expect.stringContaining(message) });
+    }
+    expect(await failure(inspector.jobs('a b'))).toMatchObject({ code: 'DQ_BAD_TUBE' });
+    expect(await failure(inspector.jobs('t', { from: new Date(NaN) }))).toMatchObject({
+      code: 'DQ_BAD_TIME',
+    });
+  });
+});
+
+describe('the timeline of an inspector', () => {
+  it('tells how many jobs come due in each span', async () => {
+    const { producer, inspector, clock } = await indexing();
+    const now = clock.wall();
+    for (const ms of [0, 9_999, 10_000, 25_000, 40_000]) await producer.at('t', 1, new Date(now + ms));
+    await clock.advance(100);
+    const span = { from: new Date(now), to: new Date(now + 30_000), buckets: 3 };
+    const timeline = await inspector.timeline('t', span);
+    expect(timeline.map(({ jobs }) => jobs)).toEqual([2, 1, 1]);
+    expect(timeline[1]).toMatchObject({ from: new Date(now + 10_000), to: new Date(now + 20_000) });
+  });
+
+  it('is asked for with what can be meant', async () => {
+    const { inspector } = await indexing();
+    const from = new Date(1_800_000_000_000);
+    expect(await failure(inspector.timeline('t', { from, to: from }))).toMatchObject({
+      code: 'DQ_BAD_OPTION',
+      message: expect.stringContaining('expected a time after `from`'),
+    });
+    const to = new Date(1_900_000_000_000);
+    expect(await failure(inspector.timeline('t', { from, to, buckets: 201 }))).toMatchObject({
+      code: 'DQ_BAD_OPTION',
+    });
+  });
+});

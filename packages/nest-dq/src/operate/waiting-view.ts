@@ -1,0 +1,160 @@
+import type { JobRefText } from '../api/job.js';
+import { withoutPrefix, type StoredTube } from '../api/tube.js';
+import { formatRef } from '../copies/job-ref.js';
+import { wrongValue } from '../errors.js';
+import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
+import { checkBetween, checkObject } from '../producer/call-options.js';
+import { parseWhen, type When } from '../time/instant.js';
+
+/** `waiting` for its time, `due` and not begun, or `retrying` after a run that failed or was cut short. */
+export type WaitingState = 'waiting' | 'due' | 'retrying';
+
+/** A job that waits. */
+export interface JobSummary {
+  /** A ULID, or made from tube and key. */
+  readonly id: string;
+  /** Finds this job. */
+  readonly ref: JobRefText;
+  /** Without the prefix. */
+  readonly tube: string;
+  readonly state: WaitingState;
+  /** When it runs (next). */
+  readonly dueAt: Date;
+  /** Runs begun. */
+  readonly attempt: number;
+}
+
+/** What a page of jobs is asked for. */
+export interface JobFilter {
+  /** @default any */
+  readonly state?: WaitingState;
+  /** Jobs that are due at this time or later. @default all */
+  readonly from?: When;
+  /** Jobs that are due before this time. @default all */
+  readonly to?: When;
+  /** That of the page before. @default the first page */
+  readonly cursor?: string;
+  /** 1 to 1,000 jobs. @default 50 */
+  readonly limit?: number;
+}
+
+/** The job that is due first comes first. */
+export interface JobPage {
+  /** May be fewer than `limit`, even none, although more follow: a call looks at 1,000 jobs at most. */
+  readonly jobs: readonly JobSummary[];
+  /** Gets the next page. Absent: this was the last one. */
+  readonly cursor?: string;
+  /** How many waiting jobs of the tube can be listed. */
+  readonly listed: number;
+  /** About how many there are, as far as the nodes tell: each copy of a job counts. Absent: no node told. */
+  readonly about?: number;
+}
+
+/** What comes due in some span of time. */
+export interface TimelineBucket {
+  readonly from: Date;
+  /** The end, which does not belong to it. */
+  readonly to: Date;
+  readonly jobs: number;
+}
+
+/** The times and the number of buckets of a timeline. */
+export interface TimelineOptions {
+  readonly from: When;
+  readonly to: When;
+  /** 1 to 200. @default 60 */
+  readonly buckets?: number;
+}
+
+const MOST_JOBS = 1_000;
+const MOST_BUCKETS = 200;
+/** Of one script. */
+const LARGEST_PAGE = 250;
+
+/** What is listed of a tube, and how it is named. */
+export interface WaitingSource {
+  readonly waiting: WaitingJobs;
+  readonly tube: StoredTube;
+  readonly prefix: string;
+  /** Ledger time, ms. */
+  readonly now: number;
+}
+
+/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
+export async function waitingPage(
+  { waiting, tube, prefix, now }: WaitingSource,
+  filter: JobFilter | undefined,
+): Promise<Omit<JobPage, 'about'>> {
+  const given = checkObject('the filter', filter, ['state', 'from', 'to', 'cursor', 'limit']);
+  const { state, limit = 50, cursor } = given;
+  checkBetween('limit', limit, 1, MOST_JOBS);
+  const states: readonly unknown[] = [undefined, 'waiting', 'due', 'retrying'];
+  if (!states.includes(state))
+    throw wrongValue('DQ_BAD_OPTION', '`state`', state, "'waiting', 'due' or 'retrying'");
+  const from = given.from === undefined ? -Infinity : parseWhen(given.from);
+  const to = given.to === undefined ? Infinity : parseWhen(given.to);
+  // Only so much of the list has to be looked at.
+  const least = state === 'waiting' ? Math.max(from, now) : from;
+  const most = state === 'due' ? Math.min(to, now) : to;
+  const bounds = { ...(least > -Infinity && { from: least }), ...(most < Infinity && { to: most }) };
+  let after = cursor === undefined ? undefined : parseCursor(cursor);
+  const jobs: JobSummary[] = [];
+  const { listed } = await waiting.counts(tube);
+  let looked = 0;
+  do {
+    const size = Math.min(LARGEST_PAGE, limit - jobs.length);
+    const page = await waiting.page(tube, { ...bounds, ...(after && { after }), limit: size });
+    for (const job of page.jobs) {
+      const summary = summaryOf(job, tube, prefix, now);
+      if (state === undefined || summary.state === state) jobs.push(summary);
+    }
+    looked += size;
+    after = page.next;
+  } while (after && jobs.length < limit && looked < MOST_JOBS);
+  return { jobs, ...(after && { cursor: formatCursor(after) }), listed };
+}
+
+/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
+export async function timelineOf(
+  { waiting, tube }: Pick<WaitingSource, 'waiting' | 'tube'>,
+  options: TimelineOptions,
+): Promise<TimelineBucket[]> {
+  const given = checkObject('the timeline', options, ['from', 'to', 'buckets']);
+  const { buckets = 60 } = given;
+  checkBetween('buckets', buckets, 1, MOST_BUCKETS);
+  const [from, to] = [parseWhen(given.from), parseWhen(given.to)];
+  if (to <= from) throw wrongValue('DQ_BAD_OPTION', '`to`', given.to, 'a time after `from`');
+  const times = Array.from({ length: buckets + 1 }, (_, i) => from + ((to - from) * i) / buckets);
+  const before = await waiting.dueBefore(tube, times);
+  return times.slice(1).map((end, i) => ({
+    from: new Date(times[i]!),
+    to: new Date(end),
+    jobs: before[i + 1]! - before[i]!,
+  }));
+}
+
+function summaryOf(job: WaitingJob, tube: StoredTube, prefix: string, now: number): JobSummary {
+  const { id, born, due, places, attempt } = job;
+  return {
+    id,
+    ref: formatRef({ tube, id, born, due, copies: places.length, places }),
+    tube: withoutPrefix(tube, prefix),
+    state: attempt > 0 ? 'retrying' : due < now ? 'due' : 'waiting',
+    dueAt: new Date(due),
+    attempt,
+  };
+}
+
+function formatCursor({ due, id }: WaitingPosition): string {
+  return Buffer.from(JSON.stringify([due, id])).toString('base64url');
+}
+
+function parseCursor(cursor: string): WaitingPosition {
+  try {
+    const [due, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof due === 'number' && typeof id === 'string') return { due, id };
+  } catch {
+    // said below
+  }
+  throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, 'the `cursor` of the page before');
+}
