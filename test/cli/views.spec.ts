@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from 'test-servers';
 import { cliSuite, TUBE } from './cluster-suite.js';
 
 const suite = cliSuite();
@@ -66,5 +67,60 @@ describe('nest-dq top', () => {
   ])('%j is refused without a terminal', async (args, message) => {
     const { code, stderr } = await suite.nestDq(['top', ...args]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
+describe('nest-dq explain', () => {
+  it('says in a sentence why a job has not run, and where its copies are', async () => {
+    const { code, stdout } = await suite.nestDq(['explain', '--tube', TUBE, '--key', 'order-42']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^key {3,}order-42$/m);
+    expect(stdout).toMatch(/^primary +127\.0\.0\.1:\d+ +delayed +59 min/m);
+    expect(stdout.match(/^backup \d /gm)).toHaveLength(2);
+    const dead = await suite.nestDq(['explain', '--tube', TUBE, '--key', 'order-13', '--json']);
+    expect(JSON.parse(dead.stdout)).toMatchObject({ because: 'dead', deadLetter: { why: 'discarded' } });
+  });
+
+  it('ends with 1 if nothing is known', async () => {
+    const { code, stdout } = await suite.nestDq(['explain', '--tube', TUBE, '--key', 'none', '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([1, expect.objectContaining({ because: 'unknown' })]);
+  });
+});
+
+describe('nest-dq processes', () => {
+  it('shows the process that consumes, and not itself', async () => {
+    const there = async () => (await suite.system.inspector.processes()).length === 1;
+    await eventually('the process told of itself', there);
+    const { code, stdout } = await suite.nestDq(['processes', '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      [expect.objectContaining({ pid: process.pid, consumes: true })],
+    ]);
+    expect((await suite.nestDq(['processes'])).stdout).toMatch(
+      new RegExp(`^\\S+:${process.pid} .* order\\.cancel`, 'm'),
+    );
+    expect(await suite.system.inspector.processes()).toHaveLength(1);
+  });
+});
+
+describe('nest-dq node drain and undrain', () => {
+  it('marks the node for all processes, and takes the mark away', async () => {
+    const { endpoint } = suite.servers.beanstalkds[0]!;
+    const drained = async () => (await suite.system.inspector.nodes()).map((node) => node.drained);
+    expect(await suite.nestDq(['node', 'drain', endpoint])).toMatchObject({
+      code: 0,
+      stdout: `${endpoint}: is drained\n`,
+    });
+    await eventually('the process knows it', async () => (await drained())[0] === true);
+    expect((await suite.nestDq(['node', 'drain', endpoint])).stdout).toBe(`${endpoint}: was drained\n`);
+    expect((await suite.nestDq(['node', 'undrain', endpoint])).stdout).toBe(
+      `${endpoint}: gets copies again\n`,
+    );
+    await eventually('the process knows it', async () => (await drained())[0] === false);
+  });
+
+  it('refuses what is no node of the cluster', async () => {
+    const { code, stderr } = await suite.nestDq(['node', 'drain', '127.0.0.1:1']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('DQ_BAD_OPTION')]);
   });
 });

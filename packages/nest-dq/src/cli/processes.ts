@@ -1,0 +1,38 @@
+import type { ProcessView } from '../operate/processes.js';
+import { clusterCommand } from './cluster.js';
+import { span, table } from './output.js';
+
+const MOST_TUBES = 4;
+
+export const processes = clusterCommand({
+  name: 'processes',
+  summary: 'Shows the processes of the application: what they consume and run.',
+  about: 'Each tells it every 5 s, and is gone from here 15 s after its end.',
+  flags: {},
+  status: '0 shown, 1 Redis is away',
+  examples: ['nest-dq processes', 'nest-dq processes --json'],
+  async run(_args, { runtime }) {
+    const found = await runtime.inspector.processes();
+    const now = runtime.clock.wall();
+    return { json: found, text: found.length === 0 ? 'no process is there' : showAll(found, now) };
+  },
+});
+
+function showAll(found: readonly ProcessView[], now: number): string {
+  const rows = found.map(({ host, pid, version, since, elected, consumes, tubes }) => [
+    `${host}:${pid}${elected ? ' *' : ''}`,
+    version,
+    span(Math.max(0, now - since.getTime())),
+    tubes.reduce((sum, { running }) => sum + running, 0),
+    tubes.reduce((sum, { longRuns }) => sum + longRuns.length, 0),
+    consumes ? namesOf(tubes.map(({ tube }) => tube)) : 'only produces',
+  ]);
+  const lines = table(['PROCESS', 'VERSION', 'UP FOR', 'RUNNING', 'OVER 1 S', 'CONSUMES'], rows);
+  return `${lines}\n\n* does what one process does for all`;
+}
+
+function namesOf(tubes: readonly string[]): string {
+  const more = tubes.length - MOST_TUBES;
+  const names = tubes.slice(0, MOST_TUBES).join(', ');
+  return more > 0 ? `${names} and ${more} more` : names;
+}
