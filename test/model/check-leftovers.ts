@@ -28,7 +28,7 @@ export function recordsGone({ plan, restAt, ledger, history }: Simulation): stri
     ...history.starts.map(({ headerDue }) => headerDue),
     ...history.calls.map(({ due, began, ended = began }) => (due ? due.from - began + ended : 0)),
   );
-  const longest = isCalm ? restAt + SETTINGS.doneTtl : latestDue + SETTINGS.staleAfter + 60_000 + 10_000;
+  const longest = isCalm ? restAt + SETTINGS.doneTtl : latestDue + 2 * SETTINGS.staleAfter + 60_000 + 10_000;
   for (const [id, { expiresAt, state }] of ledger.records) {
     if (expiresAt <= longest) continue;
     // The copies of a dead letter stay, and so they stay owed, also if a newer job has the same key.

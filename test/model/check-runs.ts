@@ -123,7 +123,7 @@ export function attemptsCounted({ history }: Simulation): string[] {
     if (attempt > request.attempts) found.push(`${told} of ${request.attempts}`);
     if (history.losses.some((loss) => loss.at <= at)) continue;
     // No record stays longer than this after its times. A process that was frozen for longer finds it forgotten.
-    const isForgotten = before && at - before.at > SETTINGS.staleAfter;
+    const isForgotten = before && at - before.at > 2 * SETTINGS.staleAfter;
     if (isForgotten && attempt === 1) continue;
     const expected = before ? attemptAfter(history, before) : 1;
     if (attempt !== expected) found.push(`${told}, not ${expected}`);
