@@ -78,6 +78,8 @@ export class History {
   readonly finishes: FinishCall[] = [];
   readonly disturbances: Disturbance[] = [];
   readonly losses: LedgerLoss[] = [];
+  /** Until then no run may be granted. */
+  pausedUntil = 0;
   /** Jobs that had no copy on any node after a node lost copies. */
   readonly robberies: { readonly id: string; readonly at: number }[] = [];
   /** Jobs that were dead in the ledger, with the last time of that. */

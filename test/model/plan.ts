@@ -64,6 +64,8 @@ export type Fault =
   | { readonly kind: 'lose ledger replies'; readonly process?: number; readonly ms: number }
   | { readonly kind: 'flush ledger' }
   | { readonly kind: 'roll ledger back'; readonly by: number }
+  /** Somebody pauses the tube for so long. */
+  | { readonly kind: 'pause'; readonly ms: number }
   /** All processes are frozen meanwhile; nodes and ledger go on. */
   | { readonly kind: 'jump'; readonly ms: number };
 
@@ -127,6 +129,7 @@ const FAULTS: Readonly<Record<Fault['kind'], (random: Random, processes: number)
     ...(r.chance(0.6) ? { process: r.between(0, n - 1) } : {}),
   }),
   'flush ledger': () => ({ kind: 'flush ledger' }),
+  pause: (r) => ({ kind: 'pause', ms: r.between(500, 20_000) }),
   'roll ledger back': (r) => ({ kind: 'roll ledger back', by: r.between(100, 5_000) }),
   jump: (r) => ({
     kind: 'jump',

@@ -64,6 +64,10 @@ export class PlannedFaults {
         return processes.loseLedger('cut', fault);
       case 'lose ledger replies':
         return processes.loseLedger('deaf', fault);
+      case 'pause':
+        healing.after(fault.ms, () => history.log('the pause may be over'));
+        history.pausedUntil = await ledger.pause(fault.ms);
+        return;
       case 'flush ledger':
         this.noteLedgerLoss();
         return ledger.flush();
@@ -95,6 +99,7 @@ export class PlannedFaults {
   private noteLedgerLoss(): void {
     const remembered = Array.from(this.disks.values(), ({ disk }) => disk);
     noteLedgerLoss(this.parts.history, this.parts.nodes, remembered);
+    this.parts.history.pausedUntil = 0; // the ledger forgets its pause, too
   }
 }
 

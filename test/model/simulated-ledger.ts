@@ -100,6 +100,12 @@ export class SimulatedLedger {
     return rule(this.tube);
   }
 
+  /** Pauses the tube for `ms`. Resolves with the end of its pause. */
+  async pause(ms: number): Promise<number> {
+    const pause = await this.tube.pause(this.now() + ms);
+    return pause!.until!;
+  }
+
   /** FLUSHALL. */
   flush(): void {
     this.restore(new Map(), new Map());
@@ -120,6 +126,7 @@ export class SimulatedLedger {
     for (const [id, record] of records) this.records.set(id, record);
     this.letters.clear();
     for (const [name, letter] of letters) this.letters.set(name, letter);
+    this.tube.records.keepPauses([]);
     this.snapshots = [];
   }
 }

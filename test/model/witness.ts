@@ -24,6 +24,8 @@ export class Witness implements LedgerWitness {
     ) {
       const { fence, attempt, due } = answer;
       grants.push({ at, process, request, fence, attempt, due });
+      if (at < Math.floor(history.pausedUntil))
+        history.faults.push(`paused: ${process} was granted ${history.name(id)} at ${history.when(at)}`);
     }
     if (answer.kind === 'dead' || answer.kind === 'stale') history.died.set(id, at);
     const told =
