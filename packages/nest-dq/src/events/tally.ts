@@ -44,7 +44,7 @@ export class Tally {
     let counts = this.byTube.get(tube);
     if (!counts) {
       if (this.byTube.size === 0) this.begun();
-      this.byTube.set(tube, (counts = new Array<number>(NUMBERS).fill(0)));
+      this.byTube.set(tube, (counts = Array.from({ length: NUMBERS }, () => 0)));
     }
     return counts;
   }

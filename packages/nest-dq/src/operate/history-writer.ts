@@ -50,7 +50,7 @@ export class HistoryWriter {
     const { minute } = this;
     const taken = this.tally.take();
     if (taken.size > 0) {
-      const sum = new Array<number>(NUMBERS).fill(0);
+      const sum = Array.from({ length: NUMBERS }, () => 0);
       let left = MOST_TUBES;
       for (const [tube, counts] of taken) {
         addCounts(sum, counts);
