@@ -8,6 +8,7 @@ import { flushall } from './experiments/flushall.js';
 import { longHandlers } from './experiments/long-handlers.js';
 import { nodeAway } from './experiments/node-away.js';
 import { nodeKilled } from './experiments/node-killed.js';
+import { nodeRepaired } from './experiments/node-repaired.js';
 import { nodeSilent } from './experiments/node-silent.js';
 import { nodeWiped } from './experiments/node-wiped.js';
 import { poison } from './experiments/poison.js';
@@ -36,4 +37,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   clocks,
   rollingRestarts,
   redisFailover,
+  nodeRepaired,
 ];

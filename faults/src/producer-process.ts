@@ -7,6 +7,7 @@ import {
   type DeadLetter,
   type JobOptions,
   type JobReceipt,
+  type RepairOptions,
   type RescheduleResult,
   type RevokeResult,
 } from 'nest-dq';
@@ -63,6 +64,10 @@ export class ProducerProcess implements TaskProducer {
 
   reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult> {
     return this.ask('reschedule', receipt, due, task);
+  }
+
+  repair(options: RepairOptions): Promise<number> {
+    return this.ask('repair', options);
   }
 
   deadLetters(): Promise<DeadLetter<Task>[]> {

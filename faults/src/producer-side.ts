@@ -1,4 +1,4 @@
-import { DqError, type DeadLetter, type JobOptions, type JobReceipt } from 'nest-dq';
+import { DqError, type DeadLetter, type JobOptions, type JobReceipt, type RepairOptions } from 'nest-dq';
 import type { Line, Revocation, Schedule } from './log.js';
 import type { Act, Task } from './task.js';
 import type { TaskProducer } from './task-producer.js';
@@ -82,6 +82,11 @@ export class ProducerSide {
 
   rescheduleMany(jobs: readonly number[], due: (i: number) => number): Promise<Schedule[]> {
     return this.inParallel(jobs.length, (i) => this.reschedule(jobs[i]!, due(i)));
+  }
+
+  /** Resolves with how many jobs were moved. Their instants are the same as before. */
+  repair(options: RepairOptions): Promise<number> {
+    return this.producer.repair(options);
   }
 
   deadLetters(): Promise<DeadLetter<Task>[]> {

@@ -1,6 +1,7 @@
 import type { INestApplicationContext, LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
+  DqControl,
   DqDeadLetters,
   DqModule,
   DqProducer,
@@ -8,6 +9,7 @@ import {
   type DqOptions,
   type JobOptions,
   type JobReceipt,
+  type RepairOptions,
   type RescheduleResult,
   type RevokeResult,
 } from 'nest-dq';
@@ -21,6 +23,8 @@ export interface TaskProducer {
   delay(task: Task, ms: number, options: JobOptions): Promise<JobReceipt>;
   revoke(receipt: JobReceipt): Promise<RevokeResult>;
   reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult>;
+  /** Resolves with how many jobs were moved. */
+  repair(options: RepairOptions): Promise<number>;
   /** All dead letters. */
   deadLetters(): Promise<DeadLetter<Task>[]>;
   close(): Promise<void>;
@@ -32,12 +36,13 @@ export class TaskProducerApp implements TaskProducer {
     private readonly app: INestApplicationContext,
     private readonly producer: DqProducer,
     private readonly letters: DqDeadLetters,
+    private readonly control: DqControl,
   ) {}
 
   static async start(options: DqOptions, logger: LoggerService): Promise<TaskProducerApp> {
     const module = DqModule.forRoot({ ...options, consume: false, logger });
     const app = await NestFactory.createApplicationContext(module, { logger });
-    return new TaskProducerApp(app, app.get(DqProducer), app.get(DqDeadLetters));
+    return new TaskProducerApp(app, app.get(DqProducer), app.get(DqDeadLetters), app.get(DqControl));
   }
 
   at(task: Task, due: number, options: JobOptions): Promise<JobReceipt> {
@@ -54,6 +59,12 @@ export class TaskProducerApp implements TaskProducer {
 
   reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult> {
     return this.producer.reschedule(receipt, due, { payload: task, allowPast: true });
+  }
+
+  async repair(options: RepairOptions): Promise<number> {
+    let moved = 0;
+    for await (const { done } of this.control.repair(options)) moved = done;
+    return moved;
   }
 
   async deadLetters(): Promise<DeadLetter<Task>[]> {

@@ -140,7 +140,12 @@ export class Producing<S extends Server> {
         presence,
         history,
       }),
-      control: new ClusterControl({ ...parts, producer, presence, waiting: this.listed }),
+      control: new ClusterControl({
+        ...parts,
+        producer,
+        presence,
+        waiting: mostIndexed > 0 ? waiting : this.listed,
+      }),
     };
   };
 

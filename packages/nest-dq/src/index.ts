@@ -67,6 +67,7 @@ export type {
 } from './operate/waiting-view.js';
 export { DqControl } from './operate/control.js';
 export type { TubePause } from './operate/tube-pauses.js';
+export type { RepairExample, RepairOptions } from './operate/repair.js';
 export type { ActOptions } from './operate/act.js';
 export type { BulkLimit, BulkOptions, BulkProgress } from './operate/bulk.js';
 export type { LetterFilter } from './operate/letter-filter.js';

@@ -1,10 +1,8 @@
-import { show, unknownName } from '../errors.js';
 import type { JobRef, JobView, PatienceOptions, RescheduleResult } from '../api/job.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { withoutPrefix, type Tube } from '../api/tube.js';
 import { parseRef } from '../copies/job-ref.js';
 import type { Presence } from '../ledger/presence.js';
-import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import { checkObject } from '../producer/call-options.js';
 import { ProducerContext, type ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
@@ -14,6 +12,8 @@ import { Act, type ActOptions } from './act.js';
 import type { BulkOptions, BulkProgress } from './bulk.js';
 import { LetterActs } from './letter-acts.js';
 import type { LetterFilter } from './letter-filter.js';
+import { checkNode } from './missing-copies.js';
+import { repair, type RepairExample, type RepairOptions } from './repair.js';
 import { TubePauses, type TubePause } from './tube-pauses.js';
 import { WaitingActs } from './waiting-acts.js';
 import type { NewTime, WaitingFilter } from './waiting-filter.js';
@@ -108,13 +108,25 @@ export abstract class DqControl {
     tube: string | Tube,
     options?: PatienceOptions & ActOptions,
   ): Promise<TubePause | undefined>;
+
+  /**
+   * Gives jobs that wait the copies that they miss. A copy is missing if its node answers and does not have it, is drained, or is
+   * the one in the options; and if an add reached fewer nodes than it could reach now. Each such job is moved to its own
+   * instant, so that all of its copies are stored anew on nodes that work; its attempts, its id, its receipt and its `ref`
+   * stay. Jobs that wait for a retry stay as they are, as do those that are due within `dueAfter`, and all copies of a node
+   * that does not answer count, unless it is the one in the options. Only jobs of `DqInspector.jobs` are found, in up to
+   * 1,000 tubes.
+   *
+   * A job without a copy in reach counts as failed, and one that ran, was revoked or was moved meanwhile as skipped. Progress
+   * and errors are those of `reviveMany`.
+   */
+  abstract repair(options?: RepairOptions): AsyncIterable<BulkProgress<RepairExample>>;
 }
 
 /** What the control of a cluster works with. */
 export interface ControlParts extends ProducerParts {
   readonly producer: DqProducer;
   readonly presence: Presence;
-  readonly waiting: WaitingJobs;
 }
 
 /** The control of one cluster. */
@@ -194,11 +206,6 @@ export class ClusterControl extends DqControl {
     return this.pauses.resume(tube, options);
   }
 
-  /** Everything fails from now on. Idempotent. */
-  close(): void {
-    this.context.close();
-  }
-
   override drainNode(endpoint: string, options?: ActOptions): Promise<boolean> {
     return this.mark('drainNode', endpoint, true, options);
   }
@@ -207,12 +214,20 @@ export class ClusterControl extends DqControl {
     return this.mark('undrainNode', endpoint, false, options);
   }
 
+  override repair(options?: RepairOptions): AsyncIterable<BulkProgress<RepairExample>> {
+    return repair(this.context, this.parts.waiting, options);
+  }
+
+  /** Everything fails from now on. Idempotent. */
+  close(): void {
+    this.context.close();
+  }
+
   private async mark(act: string, node: string, drained: boolean, options?: ActOptions): Promise<boolean> {
     this.context.refuseIfClosed();
     const { by } = checkObject('the options', options, ['by']);
     const { events, presence, cluster } = this.parts;
-    const known = cluster.nodes.map(({ endpoint }) => endpoint);
-    if (!known.includes(node)) throw unknownName('DQ_BAD_OPTION', `node ${show(node)}`, known);
+    checkNode(cluster, node);
     const marking = new Act(events, act, { node }, by);
     const changed = await presence.markDrained(node, drained);
     marking.ended(changed ? 1 : 0);

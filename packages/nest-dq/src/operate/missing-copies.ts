@@ -1,0 +1,54 @@
+import { show, unknownName } from '../errors.js';
+import type { Cluster } from '../cluster/cluster.js';
+import type { ClusterNode } from '../cluster/cluster-node.js';
+import { isUnknown, parseLocation, type Place } from '../copies/location.js';
+import { readCopy } from '../copies/reading.js';
+import type { WaitingJob } from '../ledger/waiting-jobs.js';
+
+/**
+ * How many copies a job would have more if it were stored again now. 0: it has all that it can have, or nobody knows, as a
+ * node does not answer.
+ * @param replaced The endpoint of a node whose copies do not count, although it may come back.
+ */
+export async function missingCopies(
+  cluster: Cluster,
+  job: WaitingJob,
+  replaced: string | undefined,
+): Promise<number> {
+  const usable = cluster.nodes.filter(
+    ({ endpoint, writable, up, drained, twin }) =>
+      up && writable && !drained && !twin && endpoint !== replaced,
+  );
+  const possible = Math.min(cluster.settings.replicas, usable.length);
+  if (job.places.length === 0) return 0; // the list does not know them
+  const known = job.places.filter(({ location }) => !isUnknown(location));
+  const counted = await Promise.all(known.map((place) => counts(cluster, job, place, replaced)));
+  return Math.max(0, possible - counted.filter(Boolean).length);
+}
+
+async function counts(
+  cluster: Cluster,
+  job: WaitingJob,
+  place: Place,
+  replaced: string | undefined,
+): Promise<boolean> {
+  const location = parseLocation(place.location);
+  const node = location && nodeAt(cluster, location.instance, location.endpoint);
+  if (!node || node.drained || node.endpoint === replaced) return false;
+  // A server that runs on has what it stored. One that is away may come back with it.
+  if (!node.up || node.instance === location.instance) return true;
+  // It restarted: with its log it has the copy, without it not.
+  if (await readCopy(cluster, job, [place])) return true;
+  return !node.up;
+}
+
+/** By the instance first: two processes may know one node by two names. */
+function nodeAt({ nodes }: Cluster, instance: string, endpoint: string): ClusterNode | undefined {
+  return nodes.find((node) => node.instance === instance) ?? nodes.find((node) => node.endpoint === endpoint);
+}
+
+/** `DQ_BAD_OPTION`: the cluster has no such node. */
+export function checkNode({ nodes }: Cluster, endpoint: string): void {
+  const known = nodes.map((node) => node.endpoint);
+  if (!known.includes(endpoint)) throw unknownName('DQ_BAD_OPTION', `node ${show(endpoint)}`, known);
+}

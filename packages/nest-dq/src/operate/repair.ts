@@ -1,0 +1,206 @@
+import type { StoredTube } from '../api/tube.js';
+import { storedTube, withoutPrefix, type Tube } from '../api/tube.js';
+import { DqError, wrongValue } from '../errors.js';
+import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
+import { reschedule } from '../producer/job-mover.js';
+import type { ProducerContext } from '../producer/producer-context.js';
+import { parseDuration, type Duration } from '../time/duration.js';
+import { Act } from './act.js';
+import {
+  checkBulk,
+  inBulk,
+  ofOne,
+  PAGE,
+  someAtOnce,
+  type Bulk,
+  type BulkOptions,
+  type BulkPage,
+  type BulkProgress,
+  type Changed,
+} from './bulk.js';
+import { checkNode, missingCopies } from './missing-copies.js';
+import { viewOfTubes } from './tube-view.js';
+
+/** Jobs that are looked at, or moved, at the same time. */
+const AT_ONCE = 64;
+
+export interface RepairOptions extends BulkOptions {
+  /** Only the jobs of this tube. @default all tubes */
+  tube?: string | Tube;
+  /**
+   * The endpoint of a node that will not come back, or not with its copies: these do not count any more.
+   * @default a copy counts unless its node answers and does not have it, or is drained
+   */
+  node?: string;
+  /** What is due sooner stays as it is: it runs from the copies that it has. @default '1m' */
+  dueAfter?: Duration;
+}
+
+/** A job that has fewer copies than it could have. */
+export interface RepairExample {
+  readonly id: string;
+  /** Without the prefix. */
+  readonly tube: string;
+  readonly dueAt: Date;
+  /** How many copies it could have more. */
+  readonly missing: number;
+}
+
+interface Checked extends WaitingJob {
+  readonly tube: StoredTube;
+  readonly missing: number;
+}
+
+interface RepairSettings {
+  readonly only: StoredTube | undefined;
+  readonly node: string | undefined;
+  /** Milliseconds. */
+  readonly dueAfter: number;
+  /** Milliseconds. */
+  readonly patience: number;
+}
+
+/** Where a page of jobs begins: behind a job of a tube, or at the tube's first one. */
+interface Cursor {
+  readonly tube: StoredTube;
+  readonly after?: WaitingPosition | undefined;
+}
+
+/** Repairs what the options mean, as `DqControl.repair` says. */
+export function repair(
+  context: ProducerContext,
+  waiting: WaitingJobs,
+  options: RepairOptions = {},
+): AsyncGenerator<BulkProgress<RepairExample>, void, undefined> {
+  const {
+    tube,
+    node,
+    dueAfter = '1m',
+    by,
+    cursor,
+    dryRun = false,
+    patience,
+  } = checkBulk(options, ['dueAfter', 'node', 'tube']);
+  context.refuseIfClosed();
+  const { cluster, events, settings } = context.parts;
+  if (node !== undefined) checkNode(cluster, node);
+  if (cursor !== undefined) parseCursor(cursor);
+  const only = tube === undefined ? undefined : storedTube(tube, settings.prefix);
+  const on = {
+    ...(only !== undefined && { tube: withoutPrefix(only, settings.prefix) }),
+    ...(node !== undefined && { node }),
+  };
+  const act = new Act(events, 'repair', on, by);
+  const work = new Repair(context, waiting, {
+    only,
+    node,
+    dueAfter: parseDuration(dueAfter, '`dueAfter`'),
+    patience: context.patientCall(patience).patience,
+  });
+  return inBulk(work, { cursor }, dryRun ? undefined : act);
+}
+
+/** Finds the waiting jobs that miss copies, tube after tube, and moves each to its own instant: its new generation has them. */
+class Repair implements Bulk<Checked, RepairExample> {
+  /** In the order of their names. */
+  private tubes: Promise<readonly StoredTube[]> | undefined;
+
+  constructor(
+    private readonly context: ProducerContext,
+    private readonly waiting: WaitingJobs,
+    private readonly settings: RepairSettings,
+  ) {}
+
+  async read(from: string | undefined): Promise<BulkPage<Checked>> {
+    const { context, waiting } = this;
+    const { only, node, dueAfter, patience } = this.settings;
+    context.refuseIfClosed();
+    const { cluster } = context.parts;
+    const begin = from === undefined ? undefined : parseCursor(from);
+    const all = await (this.tubes ??= only === undefined ? this.allTubes() : Promise.resolve([only]));
+    const [tube, following] = all.filter((name) => !begin || name >= begin.tube);
+    if (tube === undefined) return { items: [], cursor: from ?? '', next: undefined };
+    const after = tube === begin?.tube ? begin.after : undefined;
+    const page = { from: context.now(tube) + dueAfter, limit: PAGE, ...(after && { after }) };
+    const call = { patience, repeatable: true };
+    const { jobs, next } = await context.retries.run(call, () => waiting.page(tube, page));
+    const items: Checked[] = [];
+    await someAtOnce(jobs, AT_ONCE, async (job) => {
+      // A move would begin the attempts of a job anew that waits for a retry.
+      const missing = job.attempt > 0 ? 0 : await missingCopies(cluster, job, node);
+      items.push({ ...job, tube, missing });
+    });
+    const goesOn = next ? { tube, after: next } : following && { tube: following };
+    return {
+      items: items.sort(inOrder),
+      cursor: formatCursor({ tube, after }),
+      next: goesOn && formatCursor(goesOn),
+    };
+  }
+
+  private async allTubes(): Promise<StoredTube[]> {
+    const { parts } = this.context;
+    const { tubes } = await viewOfTubes(parts);
+    return tubes.map(({ tube }) => storedTube(tube, parts.settings.prefix));
+  }
+
+  isMeant({ missing }: Checked): boolean {
+    return missing > 0;
+  }
+
+  cursorBehind({ tube, due, id }: Checked): string {
+    return formatCursor({ tube, after: { due, id } });
+  }
+
+  change(jobs: readonly Checked[], ended: (job: Checked, how: Changed) => void): Promise<void> {
+    const { context, settings } = this;
+    const { patience } = settings;
+    return someAtOnce(jobs, AT_ONCE, async (job) => {
+      const { tube, id, born, due, places } = job;
+      const target = { tube, id, born, due, copies: places.length, places };
+      const until = context.parts.clock.now() + patience;
+      try {
+        const result = await context.retries.run({ patience }, () =>
+          reschedule(context, target, { due, until }),
+        );
+        ended(job, result === 'rescheduled' ? 'done' : result === 'unknown' ? withoutCopy(job) : 'skipped');
+      } catch (error) {
+        ended(job, ofOne(error));
+      }
+    });
+  }
+
+  show({ id, tube, due, missing }: Checked): Promise<RepairExample> {
+    const name = withoutPrefix(tube, this.context.parts.settings.prefix);
+    return Promise.resolve({ id, tube: name, dueAt: new Date(due), missing });
+  }
+}
+
+/** A plain job that the ledger has no record of, so that nothing else tells what it was. */
+function withoutCopy({ id, places }: Checked): DqError {
+  const where = places.map(({ location }) => location).join(', ');
+  return new DqError('DQ_NO_COPY', `no copy of job ${id} is in reach: expected one at ${where}`);
+}
+
+function inOrder(a: WaitingPosition, b: WaitingPosition): number {
+  return a.due - b.due || (a.id < b.id ? -1 : 1);
+}
+
+function formatCursor({ tube, after }: Cursor): string {
+  return Buffer.from(JSON.stringify([tube, ...(after ? [after.due, after.id] : [])])).toString('base64url');
+}
+
+/** `DQ_BAD_OPTION`. */
+function parseCursor(cursor: string): Cursor {
+  try {
+    const [tube, due, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof tube === 'string') {
+      const begin = { tube: tube as StoredTube };
+      if (due === undefined) return begin;
+      if (typeof due === 'number' && typeof id === 'string') return { ...begin, after: { due, id } };
+    }
+  } catch {
+    // said below
+  }
+  throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, 'the `cursor` of a `repair` before');
+}
