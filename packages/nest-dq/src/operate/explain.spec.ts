@@ -145,6 +145,20 @@ describe('the explanation', () => {
     expect(await after(2_000, inspector.explain(receipt))).toMatchObject({ because: 'ledger-away' });
   });
 
+  it('of a plain job by its id takes its places from the list of what waits', async () => {
+    const world = await embedded();
+    const { after } = world;
+    const { inspector, producer } = world.process({ mostIndexed: 100 });
+    const { id } = await producer.delay('t', 1, '14m');
+    await after(10, producer.find({ tube: 't', id })); // the list is written by then
+    const { because, state, copies } = await inspector.explain({ tube: 't', id });
+    expect([because, state, copies.map((copy) => copy.state)]).toEqual([
+      'not-due',
+      'waiting',
+      ['delayed', 'delayed', 'delayed'],
+    ]);
+  });
+
   it('of a job that never was says so', async () => {
     const { inspector } = await embedded();
     expect(await inspector.explain(KEY)).toMatchObject({ because: 'unknown', copies: [] });

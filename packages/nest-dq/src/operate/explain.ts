@@ -10,6 +10,7 @@ import { isUnknown, parseLocation, type Place } from '../copies/location.js';
 import { toError } from '../errors.js';
 import { withinLimit } from '../ledger/call-limit.js';
 import type { Trace } from '../ledger/requests.js';
+import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { Clock } from '../time/clock.js';
 import type { CopyView, Explanation } from './explanation.js';
@@ -17,6 +18,7 @@ import { viewOfTube, type TubeSources } from './tube-view.js';
 import { why, type Facts } from './why.js';
 
 export interface ExplanationSources extends TubeSources {
+  readonly waiting: WaitingJobs;
   readonly deadLetters: DqDeadLetters;
 }
 
@@ -26,7 +28,7 @@ const LIMIT = 1_000;
 /** `DQ_BAD_REF`, `DQ_BAD_TUBE`. Servers that do not answer are a part of the explanation. */
 export async function explain(sources: ExplanationSources, ref: JobRef): Promise<Explanation> {
   const { ledger, settings } = sources;
-  const target = parseRef(ref, settings.prefix);
+  const target = await located(sources, parseRef(ref, settings.prefix));
   const { tube, id, key, born } = target;
   const known = await ask(sources, target, ref);
   const replaced = known.trace !== undefined && born !== undefined && known.trace.born !== born;
@@ -56,6 +58,13 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
     copies,
     ...(letter && { deadLetter: letter }),
   };
+}
+
+/** Of a plain job that waits, and of which only the id was given, the list has what a receipt would tell. */
+async function located({ waiting, clock }: ExplanationSources, target: JobTarget): Promise<JobTarget> {
+  if (!target.byId) return target;
+  const listed = await withinLimit(clock, LIMIT, waiting.find(target.tube, target.id)).catch(() => undefined);
+  return listed ? { ...target, ...listed } : target;
 }
 
 interface Known {
