@@ -219,6 +219,57 @@ export const COPIES: readonly Rule[] = [
     ],
   },
   {
+    rule: 'A job is told as lost, once, only if all nodes answer, none is a server that stored a copy of it, none has one, and it waits still.',
+    mutants: [
+      ...unit(
+        'consumer/lost-jobs.spec.ts',
+        'tells nothing while a node is away, whether it has the copy or not',
+        [
+          'cluster/cluster-node.ts',
+          'if (this.cannotAsk(copyId)) return done(undefined, false);',
+          'if (this.cannotAsk(copyId)) return done(undefined, true);',
+        ],
+      ),
+      ...unit(
+        'consumer/lost-jobs.spec.ts',
+        'tells nothing of a job whose copies were deleted: it is over, whatever its list says',
+        [
+          'cluster/cluster.ts',
+          '!maySee || this.nodes.some(({ instance }) => instance === place.instance)',
+          '!maySee',
+        ],
+      ),
+      ...unit('consumer/lost-jobs.spec.ts', 'tells nothing of a node that was restarted with its log', [
+        'cluster/cluster.ts',
+        'certain && !(body && isSame(body))',
+        'certain',
+      ]),
+      ...unit('consumer/lost-jobs.spec.ts', 'takes no other job for the copy that has its id by now', [
+        'cluster/cluster.ts',
+        'certain && !(body && isSame(body))',
+        'certain && !body',
+      ]),
+      ...unit(
+        'consumer/lost-jobs.spec.ts',
+        'tells nothing of a job that was %s while its copies were looked for',
+        ['consumer/lost-jobs.ts', 'if (isSame && !this.stopped)', 'if (!this.stopped)'],
+      ),
+      ...unit(
+        'consumer/lost-jobs.spec.ts',
+        'tells once that a job is lost when all nodes have lost their data, and leaves it in the list',
+        ['consumer/lost-jobs.ts', 'this.told.has(name) ||', ''],
+      ),
+    ],
+  },
+  {
+    rule: 'The list of what waits in embedded nodes has no job that runs, is over or is dead.',
+    mutants: unit(
+      'operate/stored-waiting-jobs.spec.ts',
+      'has no job that runs, is over, is dead or was revoked, even while copies of it lie there',
+      ['operate/stored-waiting-jobs.ts', "known.state !== 'waiting' ||", ''],
+    ),
+  },
+  {
     rule: 'A connection reserves only once it watches its tube and no other.',
     mutants: unit(
       'consumer/reserve/lane.spec.ts',

@@ -29,6 +29,7 @@ export function textReport(texts: string[]): ConsumerReport {
     cutOff: (_tube, handlers) => texts.push(`cut off ${handlers}`),
     lettersRemoved: (_tube, { tooOld, tooMany }) => texts.push(`removed ${tooOld} old ${tooMany} beyond`),
     notSwept: (_tube, { message }) => texts.push(`not swept ${message}`),
+    lost: ({ tube, id }) => texts.push(`lost ${tube} ${id}`),
     nodeTrouble: (node) => texts.push(`trouble ${node}`),
   };
 }

@@ -78,11 +78,12 @@ export {
   DqEvents,
   type DqEventMap,
   type DqEventName,
+  type LostJob,
   type Operated,
   type OperatedOn,
 } from './events/events.js';
 export { OnDq } from './nest/on-dq.js';
-export { DqHealth, type DqHealthState } from './health/health.js';
+export { DqHealth, type DqHealthState, type LostJobsState } from './health/health.js';
 export type {
   DqClusterView,
   DqHooks,

@@ -180,14 +180,17 @@ export class ClusterNode {
     });
   }
 
-  /** Reads the job that has this id now, in any state. Undefined: there is none, or the node cannot be asked. */
-  peek(copyId: string, done: (body: Buffer | undefined) => void): void {
-    if (this.cannotAsk(copyId)) return done(undefined);
+  /**
+   * Reads the job that has this id now, in any state. Undefined: there is none, which is `certain`, or the node cannot be asked.
+   */
+  peek(copyId: string, done: (body: Buffer | undefined, certain: boolean) => void): void {
+    if (this.cannotAsk(copyId)) return done(undefined, false);
     this.link.whenUp((store) => {
-      if (!store) return done(undefined);
-      store.connection.peek(copyId, (error, reply) =>
-        done(error || reply === 'NOT_FOUND' ? undefined : reply.body),
-      );
+      if (!store) return done(undefined, false);
+      store.connection.peek(copyId, (error, reply) => {
+        if (error) done(undefined, false);
+        else done(reply === 'NOT_FOUND' ? undefined : reply.body, true);
+      });
     });
   }
 

@@ -1,5 +1,5 @@
 import type { Body, PutOptions } from '../beanstalk/connection.js';
-import { longestLocation, parseLocation, type Place } from '../copies/location.js';
+import { longestLocation, parseLocation, UNKNOWN_COPY, type Place } from '../copies/location.js';
 import type { Clock } from '../time/clock.js';
 import type { ClusterNode, CopyToPut, DeleteResult, PutFailure } from './cluster-node.js';
 import { place, type Placement } from './placement.js';
@@ -110,6 +110,21 @@ export class Cluster {
     const node = place && this.find(place.endpoint, place.instance);
     if (!place || !node) return done(undefined);
     node.peek(place.copyId, done);
+  }
+
+  /**
+   * Whether the copy at a location is gone without anybody having deleted it: all nodes answer, none of them is the server that
+   * stored it, and none has it. If that server runs still, a copy that it does not have was deleted, because its job is over.
+   */
+  async hasLost(location: string, isSame: (body: Buffer) => boolean): Promise<boolean> {
+    const place = parseLocation(location);
+    const maySee = place !== undefined && place.copyId !== UNKNOWN_COPY;
+    if (!maySee || this.nodes.some(({ instance }) => instance === place.instance)) return false;
+    const lacks = (node: ClusterNode) =>
+      new Promise<boolean>((resolve) => {
+        node.peek(place.copyId, (body, certain) => resolve(certain && !(body && isSame(body))));
+      });
+    return (await Promise.all(this.nodes.map(lacks))).every(Boolean);
   }
 
   /** The node of a location. By the instance first: two processes may know one node by two names. */

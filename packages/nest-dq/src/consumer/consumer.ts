@@ -5,7 +5,9 @@ import type { TubeLoad } from '../ledger/presence.js';
 import type { ConsumerParts, ConsumerSettings } from './tube-context.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
 import { sharedLanesTo, type SharedLanesByNode } from './reserve/shared-lanes.js';
+import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import { LetterSweeper } from './letter-sweeper.js';
+import { LostJobs, type LostJobsFound } from './lost-jobs.js';
 import { resolveRetention, type Retention } from './retention.js';
 import { TubeConsumer } from './tube-consumer.js';
 
@@ -52,6 +54,8 @@ export interface ClusterConsumerSettings extends ConsumerSettings {
 export interface ClusterConsumerParts extends ConsumerParts {
   /** Awaits a stop, which may take some of the clock's time. Default: the clock moves by itself. */
   readonly stopped?: (stop: Promise<void>) => Promise<void>;
+  /** What waits, among which lost jobs are found. Default: none are looked for. */
+  readonly waiting?: WaitingJobs;
 }
 
 /** All tubes that this process consumes: one handler each. */
@@ -60,6 +64,7 @@ export class ClusterConsumer extends DqConsumer {
   private readonly retentions = new Map<string, Retention>();
   private readonly sharedLanes: SharedLanesByNode;
   private readonly sweeper: LetterSweeper;
+  private readonly lostJobs: LostJobs | undefined;
   private started = false;
   private stopping: Promise<void> | undefined;
 
@@ -70,6 +75,12 @@ export class ClusterConsumer extends DqConsumer {
     super();
     this.sharedLanes = sharedLanesTo(parts.cluster.nodes, parts.clock, parts.report);
     this.sweeper = new LetterSweeper(settings.prefix, parts, this.retentions);
+    const { waiting } = parts;
+    // What is listed from its copies has copies.
+    const isIndex = waiting !== undefined && !waiting.complete;
+    this.lostJobs = isIndex
+      ? new LostJobs(settings.prefix, parts, waiting, () => this.tubes.keys())
+      : undefined;
   }
 
   override async consume(
@@ -122,12 +133,18 @@ export class ClusterConsumer extends DqConsumer {
     return Array.from(this.tubes.values(), ({ load }) => load);
   }
 
+  /** Jobs that were found lost since the start; undefined if there are none. */
+  get lost(): LostJobsFound | undefined {
+    return this.lostJobs?.found;
+  }
+
   /** Begins to reserve for all handlers, and for those to come. Idempotent, and nothing after `stop`. */
   start(): void {
     if (this.started || this.stopping) return;
     this.started = true;
     for (const consumer of this.tubes.values()) consumer.start();
     this.sweeper.start();
+    this.lostJobs?.start();
   }
 
   /** Nothing can be consumed any more. */
@@ -142,6 +159,6 @@ export class ClusterConsumer extends DqConsumer {
   private async drain(): Promise<void> {
     const consumers = [...this.tubes.values()];
     const stops = consumers.map((consumer) => consumer.stop(this.settings.drainLimit));
-    await Promise.all([this.sweeper.stop(), ...stops]);
+    await Promise.all([this.sweeper.stop(), this.lostJobs?.stop(), ...stops]);
   }
 }

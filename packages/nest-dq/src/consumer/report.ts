@@ -1,4 +1,5 @@
 import type { DelayedJob } from '../api/job.js';
+import type { LostJob } from '../events/events.js';
 import type { Death } from '../ledger/requests.js';
 
 /** A failed job is tried again at a time, is a dead letter, or was revoked or replaced while it ran. */
@@ -43,6 +44,8 @@ export interface ConsumerReport {
   lettersRemoved(tube: string, removed: RemovedLetters): void;
   /** The ledger answers, but failed at the dead letters that are not retained; it is asked again a minute later. */
   notSwept(tube: string, error: Error): void;
+  /** A job that waited is lost; once for each. */
+  lost(job: LostJob): void;
   /** The node gave an answer that a healthy node does not give. */
   nodeTrouble(node: string, message: string): void;
 }

@@ -28,6 +28,7 @@ export class EventHub extends DqEvents {
     nodeUp: new Subject(),
     nodeTrouble: new Subject(),
     lettersRemoved: new Subject(),
+    lost: new Subject(),
     operated: new Subject(),
   };
 

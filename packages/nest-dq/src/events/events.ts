@@ -43,8 +43,22 @@ export interface DqEventMap {
   nodeUp: { readonly node: string };
   /** A node answers, but refuses to store, or takes no connection that reserves. The text says what it is, and what to do. */
   nodeTrouble: { readonly node: string; readonly message: string };
+  /** A job that waited is lost: no node has a copy of it any more. Each process that consumes its tube tells it once. */
+  lost: LostJob;
   /** An act of `DqControl` of this process ended. A dry run makes no event. */
   operated: Operated;
+}
+
+/** A job that waited, and whose copies are all gone. It will not run, unless a node comes back with one of them. */
+export interface LostJob {
+  /** Without the prefix. */
+  readonly tube: string;
+  readonly id: string;
+  readonly dueAt: Date;
+  /** Runs begun that count: more than 0 if it waited for a retry. */
+  readonly attempt: number;
+  /** How many copies of it were stored. */
+  readonly copies: number;
 }
 
 /** An act of `DqControl`, as it is kept for those who ask later. */

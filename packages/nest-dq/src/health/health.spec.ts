@@ -26,6 +26,18 @@ describe('ClusterHealth', () => {
     });
   });
 
+  it('stays up with lost jobs, and tells how many and which was found last', async () => {
+    const { cluster } = await scripted();
+    const lost = { count: 3, latest: { tube: 't', id: 'a', dueAt: new Date(0) } };
+    const { dq } = await new ClusterHealth(
+      cluster,
+      yes,
+      () => [],
+      () => lost,
+    ).check();
+    expect(dq).toMatchObject({ status: 'up', lost });
+  });
+
   it('is down without Redis', async () => {
     const { cluster } = await scripted();
     const { dq } = await new ClusterHealth(cluster, no).check();

@@ -13,6 +13,22 @@ export interface DqHealthState {
   readonly redis: 'up' | 'down' | 'none';
   /** For people: each setting that should be the same in all processes, and is not. Absent if there is none. */
   readonly unequalSettings?: readonly string[];
+  /**
+   * Jobs of which no node has a copy any more, as this process found since its start: they were stored on nodes that lost their
+   * data. Absent if there are none. `status` does not depend on it.
+   */
+  readonly lost?: LostJobsState;
+}
+
+/** Lost jobs, as the event `lost` told of each. */
+export interface LostJobsState {
+  readonly count: number;
+  readonly latest: {
+    /** Without the prefix. */
+    readonly tube: string;
+    readonly id: string;
+    readonly dueAt: Date;
+  };
 }
 
 /** Whether jobs can be stored and run, in the form that @nestjs/terminus takes: `health.check([() => dq.check()])`. Inject it. */
@@ -30,6 +46,7 @@ export class ClusterHealth extends DqHealth {
     /** Whether Redis answers now; absent if there is no Redis. */
     private readonly askRedis: (() => Promise<boolean>) | undefined,
     private readonly unequalSettings: () => readonly string[] = () => [],
+    private readonly lost: () => LostJobsState | undefined = () => undefined,
   ) {
     super();
   }
@@ -42,7 +59,8 @@ export class ClusterHealth extends DqHealth {
     const status = redis === 'down' || usable < settings.minWritten ? 'down' : 'up';
     const reasons = Object.fromEntries(nodes.map(({ endpoint, reason }) => [endpoint, reason]));
     const unequal = this.unequalSettings();
-    const state = { status, nodes: reasons, redis, ...(unequal.length > 0 && { unequalSettings: unequal }) };
-    return { [key ?? 'dq']: state } as Record<Key, DqHealthState>;
+    const lost = this.lost();
+    const told = { ...(unequal.length > 0 && { unequalSettings: unequal }), ...(lost && { lost }) };
+    return { [key ?? 'dq']: { status, nodes: reasons, redis, ...told } } as Record<Key, DqHealthState>;
   }
 }

@@ -137,6 +137,13 @@ describe('the log', () => {
       ['error: job b of t is a dead letter, because its payload cannot be read: bad JSON'],
     ],
     [
+      'a job whose copies are gone',
+      () => report.lost({ tube: 't', id: 'a', dueAt: new Date(0), attempt: 0, copies: 3 }),
+      [
+        'error: job a of t, due at 1970-01-01T00:00:00.000Z, is lost: all 3 copies of it went with data that nodes have lost',
+      ],
+    ],
+    [
       'letters that grew old',
       () => report.lettersRemoved('t', { tooOld: 3, tooMany: 0 }),
       ['log: removed 3 dead letters of t with their copies: 3 older than `deadLetters.maxAge`'],

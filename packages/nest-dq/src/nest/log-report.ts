@@ -4,6 +4,7 @@ import { isOutcome, textOf } from '../consumer/run/outcome.js';
 import type { AfterFailure, ConsumerReport, NamedJob, RemovedLetters } from '../consumer/report.js';
 import { DqError, shorten } from '../errors.js';
 import type { DelayedJob } from '../api/job.js';
+import type { LostJob } from '../events/events.js';
 import type { LedgerListener } from '../ledger/ledger.js';
 import type { Death } from '../ledger/requests.js';
 import type { Clock } from '../time/clock.js';
@@ -124,6 +125,13 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   notSwept(tube: string, { message }: Error): void {
     const trouble = `the ledger failed at the old dead letters of ${tube}, and is asked again in a minute: ${message}`;
     this.tellNowAndThen(trouble, 'warn', `letters ${tube}`);
+  }
+
+  lost({ tube, id, dueAt, copies }: LostJob): void {
+    const stored = copies === 1 ? 'the only copy' : `all ${copies} copies`;
+    this.logger.error(
+      `job ${id} of ${tube}, due at ${dueAt.toISOString()}, is lost: ${stored} of it went with data that nodes have lost`,
+    );
   }
 
   // ── servers ──

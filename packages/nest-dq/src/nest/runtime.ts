@@ -76,13 +76,24 @@ export class DqRuntime {
       trouble: (message) => void options.logger.warn(message),
     });
     const { stopped } = backend;
-    this.consumer = new ClusterConsumer(options, { ...parts, report, around: handlerHook(hooks), stopped });
+    this.consumer = new ClusterConsumer(options, {
+      ...parts,
+      waiting,
+      report,
+      around: handlerHook(hooks),
+      stopped,
+    });
     const { presence = new LocalPresence(clock), history = new LocalHistory(clock) } = ledger;
     this.historyWriter = new HistoryWriter(events.tally, history, clock);
     const load = () => this.consumer.load();
     const warn = (message: string) => void options.logger.warn(message);
     this.process = new ThisProcess({ presence, cluster, clock, settings: options, name, load, warn });
-    this.health = new ClusterHealth(cluster, backend.askRedis, () => this.process.unequalSettings);
+    this.health = new ClusterHealth(
+      cluster,
+      backend.askRedis,
+      () => this.process.unequalSettings,
+      () => this.consumer.lost,
+    );
     const { producer, deadLetters, series } = this;
     const { viewLedger } = backend;
     const looking = { ...producing, viewLedger, producer, deadLetters, series, presence, history };

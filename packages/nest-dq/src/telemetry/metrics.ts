@@ -34,6 +34,7 @@ export function recordMetrics(view: DqClusterView): () => void {
   const failed = counter('dq.job.failed', '{job}', 'Runs that failed');
   const dead = counter('dq.job.dead', '{job}', 'Jobs that became dead letters');
   const removed = counter('dq.letter.removed', '{letter}', 'Dead letters that were not retained any more');
+  const lost = counter('dq.job.lost', '{job}', 'Jobs of which no node has a copy any more');
   const subscriptions = [
     on('scheduled', ({ receipt }) => sent.add(1, of(receipt.tube, 'schedule'))),
     on('started', ({ job }) => {
@@ -52,6 +53,7 @@ export function recordMetrics(view: DqClusterView): () => void {
       duration.record(took / 1_000, attributes);
     }),
     on('dead', ({ letter }) => dead.add(1, of(letter.tube, 'process', { 'dq.job.why': letter.why }))),
+    on('lost', ({ tube }) => lost.add(1, { ...ofCluster, 'messaging.destination.name': tube })),
     on('lettersRemoved', ({ tube, tooOld, tooMany }) => {
       const attributes = { ...ofCluster, 'messaging.destination.name': tube };
       if (tooOld > 0) removed.add(tooOld, { ...attributes, 'dq.letter.why': 'too_old' });

@@ -1,0 +1,123 @@
+import { storedTube } from '../api/tube.js';
+import { unwrap } from '../copies/formats/unwrap.js';
+import { isCopyOf } from '../copies/header.js';
+import type { LostJob } from '../events/events.js';
+import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
+import type { Timer } from '../time/clock.js';
+import type { ConsumerParts } from './tube-context.js';
+
+/** Milliseconds. */
+export interface LostJobsTimes {
+  /** From the start to the first round. */
+  readonly firstAfter: number;
+  /** From one round to the next. */
+  readonly every: number;
+  /** A job is looked for once it is overdue by this: by then its backups have come, and leases have ended. */
+  readonly overdue: number;
+}
+
+const TIMES: LostJobsTimes = { firstAfter: 30_000, every: 60_000, overdue: 300_000 };
+/** Jobs of one tube that a round looks at. */
+const MOST_IN_A_ROUND = 128;
+/** Jobs that are remembered as told. */
+const MOST_TOLD = 10_000;
+
+/** What a process found since its start. */
+export interface LostJobsFound {
+  readonly count: number;
+  readonly latest: LostJob;
+}
+
+/**
+ * Looks about each minute whether jobs are lost, of all tubes that a process consumes: among those of the list that are long
+ * overdue, the oldest first, some in each round. A job is lost if every server that stored a copy of it has been replaced by one
+ * without that copy. It changes nothing: the job stays in the list, and runs if a copy comes back after all.
+ */
+export class LostJobs {
+  found: LostJobsFound | undefined;
+  /** By tube: where the next round goes on. */
+  private readonly positions = new Map<string, WaitingPosition>();
+  private readonly told = new Set<string>();
+  private timer: Timer | undefined;
+  private underWay: Promise<void> | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly prefix: string,
+    private readonly parts: Pick<ConsumerParts, 'cluster' | 'ledger' | 'clock' | 'report' | 'events'>,
+    /** A list of jobs whose copies may be gone. */
+    private readonly waiting: WaitingJobs,
+    /** Without the prefix. */
+    private readonly tubes: () => Iterable<string>,
+    private readonly times = TIMES,
+  ) {}
+
+  /** To be called once; nothing after `stop`. */
+  start(): void {
+    if (!this.stopped) this.waitFor(this.times.firstAfter);
+  }
+
+  /** Tells nothing more. Idempotent; also before `start`. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.timer?.cancel();
+    await this.underWay;
+  }
+
+  private waitFor(ms: number): void {
+    this.timer = this.parts.clock.after(ms, () => void (this.underWay = this.round()));
+  }
+
+  private async round(): Promise<void> {
+    for (const tube of Array.from(this.tubes())) {
+      // A ledger that does not answer is reported already, and the next round asks it again.
+      await this.look(tube).catch(() => undefined);
+    }
+    if (!this.stopped) this.waitFor(this.times.every);
+  }
+
+  private async look(tube: string): Promise<void> {
+    const storedAs = storedTube(tube, this.prefix);
+    const ledger = this.parts.ledger.tube(storedAs);
+    if (ledger.away || this.stopped) return;
+    const to = ledger.now() - this.times.overdue;
+    const after = this.positions.get(tube);
+    const { jobs, next } = await this.waiting.page(storedAs, {
+      to,
+      limit: MOST_IN_A_ROUND,
+      ...(after && { after }),
+    });
+    if (next) this.positions.set(tube, next);
+    else this.positions.delete(tube);
+    for (const job of jobs) {
+      const name = `${tube} ${job.id} ${job.generation}`;
+      if (this.stopped || this.told.has(name) || !(await this.hasNoCopy(job))) continue;
+      // It may have been claimed, moved or revoked since the list was read.
+      const now = await this.waiting.find(storedAs, job.id);
+      const isSame = now?.generation === job.generation && now.due === job.due && now.attempt === job.attempt;
+      if (isSame && !this.stopped) this.tell(name, tube, job);
+    }
+  }
+
+  private async hasNoCopy({ id, generation, places }: WaitingJob): Promise<boolean> {
+    // Where the primary is not known, its siblings may not be known either.
+    if (!places.some(({ index }) => index === 0)) return false;
+    for (const { index, location } of places) {
+      const isSame = (body: Buffer) => {
+        const envelope = unwrap(body);
+        return typeof envelope === 'object' && isCopyOf(envelope, id, generation, index);
+      };
+      if (!(await this.parts.cluster.hasLost(location, isSame))) return false;
+    }
+    return true;
+  }
+
+  private tell(name: string, tube: string, { id, due, attempt, places }: WaitingJob): void {
+    this.told.add(name);
+    if (this.told.size > MOST_TOLD) this.told.delete(this.told.values().next().value!);
+    const latest = { tube, id, dueAt: new Date(due), attempt, copies: places.length };
+    this.found = { count: (this.found?.count ?? 0) + 1, latest };
+    this.parts.report.lost(latest);
+    this.parts.events.tell('lost', latest);
+  }
+}
