@@ -87,7 +87,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
     const ids = taken.flat().map(({ ids: [id] }) => id);
     expect(new Set(ids)).toEqual(new Set(['before', 'now']));
     await expect(leaving!.take()).resolves.toEqual([]);
-    expect(await at.inspect.pttl('{shop.}::left')).toBeGreaterThan(86_000_000);
+    expect(await at.inspect.pttl('{shop.:}::left')).toBeGreaterThan(86_000_000);
     await expect(open(at.client).handover.take()).resolves.toEqual([]);
   });
 

@@ -8,13 +8,13 @@ import {
   type RequestOf,
   type Verb,
 } from 'nest-dq/src/ledger/ledger.js';
+import type { Letter } from 'nest-dq/src/ledger/letter-requests.js';
 import type {
   ClaimAnswer,
   ClaimContext,
   ClaimRequest,
   CompleteAnswer,
   CompleteRequest,
-  Letter,
 } from 'nest-dq/src/ledger/requests.js';
 import type { JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
 import { MemoryLedger, type MemoryTubeLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';

@@ -5,7 +5,8 @@ import {
   type RequestOf,
   type Verb,
 } from '../src/ledger/ledger.js';
-import type { BuriedRequest, ClaimContext, SettledCopies } from '../src/ledger/requests.js';
+import type { BuriedRequest } from '../src/ledger/letter-requests.js';
+import type { ClaimContext, SettledCopies } from '../src/ledger/requests.js';
 import type { Clock } from '../src/time/clock.js';
 
 /** A call to the ledger that waits for the spec's answer. */

@@ -1,6 +1,6 @@
 import type { DelayedJob } from '../api/job.js';
 import type { LostJob } from '../events/events.js';
-import type { Death } from '../ledger/requests.js';
+import type { Death } from '../ledger/letter-requests.js';
 
 /** A failed job is tried again at a time, is a dead letter, or was revoked or replaced while it ran. */
 export type AfterFailure = Date | 'dead' | 'over';

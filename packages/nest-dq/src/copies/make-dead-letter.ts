@@ -4,7 +4,7 @@ import { decodePayload } from './payload.js';
 import { DqError } from '../errors.js';
 import { formatRef } from './job-ref.js';
 import type { DeadLetter } from '../api/dead-letter.js';
-import type { Letter } from '../ledger/requests.js';
+import type { Letter } from '../ledger/letter-requests.js';
 
 /** What the ledger knows of a letter, and a copy of its job: only the copy has the payload and the key. */
 export interface LetterParts {

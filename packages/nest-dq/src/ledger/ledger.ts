@@ -3,6 +3,7 @@ import type { Handover } from './handover.js';
 import type { History } from './history.js';
 import type { Pause, PauseRequest } from './pause.js';
 import type { Presence } from './presence.js';
+import type * as Letters from './letter-requests.js';
 import type * as Asked from './requests.js';
 import type { WaitingPage } from './waiting-jobs.js';
 
@@ -74,12 +75,12 @@ export interface Verbs {
   locate: [string, Asked.Schedule | undefined];
   tally: [Asked.TallyRequest, Asked.Tally];
   // dead letters
-  letters: [Asked.LetterPage, Asked.LetterList];
-  letter: [Asked.LetterRef, Asked.Letter | undefined];
-  buried: [Asked.BuriedRequest, void];
-  discard: [Asked.DiscardRequest, Asked.Letter | undefined];
-  surplus: [Asked.SurplusRequest, Asked.LetterList];
-  deaths: [Asked.DeathsRequest, number];
+  letters: [Letters.LetterPage, Letters.LetterList];
+  letter: [Letters.LetterRef, Letters.Letter | undefined];
+  buried: [Letters.BuriedRequest, void];
+  discard: [Letters.DiscardRequest, Letters.Letter | undefined];
+  surplus: [Letters.SurplusRequest, Letters.LetterList];
+  deaths: [Letters.DeathsRequest, number];
   // the tube as a whole
   pause: [PauseRequest, Pause | undefined];
   resume: [object, Pause | undefined];
@@ -152,12 +153,12 @@ export abstract class TubeLedger {
     return this.ask('find', ids);
   }
 
-  letter(refs: readonly Asked.LetterRef[]): Promise<(Asked.Letter | undefined)[]> {
+  letter(refs: readonly Letters.LetterRef[]): Promise<(Letters.Letter | undefined)[]> {
     return this.ask('letter', refs);
   }
 
   /** Takes letters away for good: a job that is still dead becomes revoked. Answers the letters that were taken. */
-  discard(refs: readonly Asked.DiscardRequest[]): Promise<(Asked.Letter | undefined)[]> {
+  discard(refs: readonly Letters.DiscardRequest[]): Promise<(Letters.Letter | undefined)[]> {
     return this.ask('discard', refs);
   }
 
@@ -165,13 +166,13 @@ export abstract class TubeLedger {
     await this.ask('settle', settled);
   }
 
-  async letters(page: Asked.LetterPage): Promise<Asked.LetterList> {
+  async letters(page: Letters.LetterPage): Promise<Letters.LetterList> {
     const [list] = await this.ask('letters', [page]);
     return list!;
   }
 
   /** Finds the letters that are not retained, the oldest first, and takes none away. */
-  async surplus(request: Asked.SurplusRequest): Promise<Asked.LetterList> {
+  async surplus(request: Letters.SurplusRequest): Promise<Letters.LetterList> {
     const [list] = await this.ask('surplus', [request]);
     return list!;
   }
@@ -198,7 +199,7 @@ export abstract class TubeLedger {
   }
 
   /** Says where copies of dead jobs are, as they are buried. */
-  async buried(requests: readonly Asked.BuriedRequest[]): Promise<void> {
+  async buried(requests: readonly Letters.BuriedRequest[]): Promise<void> {
     await this.ask('buried', requests);
   }
 }

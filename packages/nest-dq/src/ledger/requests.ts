@@ -1,6 +1,7 @@
 // What the ledger is asked about a job, and what it answers: see the verbs in ledger.ts.
 import type { OnDuplicate, RevokeResult } from '../api/job.js';
 import type { Place } from '../copies/location.js';
+import type { Death } from './letter-requests.js';
 import type { WaitingCounts, WaitingPosition } from './waiting-jobs.js';
 
 // Runs
@@ -266,70 +267,4 @@ export interface TallyRequest {
 export interface Tally extends WaitingCounts {
   /** For each of the times, how many jobs of the index are due before it. */
   readonly before: readonly number[];
-}
-
-// Dead letters
-
-/** Why a job became a dead letter. */
-export interface Death {
-  readonly why: 'attempts' | 'discarded' | 'invalid' | 'stale';
-  /** Stored as it is: a long stack is cut by the caller. */
-  readonly error?: { readonly name: string; readonly message: string; readonly stack?: string };
-}
-
-/** A dead job's entry in the tube's index. There is one at most for each (id, born). */
-export interface Letter extends Death {
-  readonly id: string;
-  readonly born: number;
-  readonly generation: number;
-  readonly due: number;
-  /** Runs begun. */
-  readonly attempt: number;
-  /** Ledger time, ms. */
-  readonly died: number;
-  readonly places: readonly Place[];
-}
-
-/** Without `born`: the job's present generation, if that is dead. */
-export interface LetterRef {
-  readonly id: string;
-  readonly born: number | undefined;
-}
-
-export interface DiscardRequest extends LetterRef {
-  /** Only the letter of this death: a job that was revived may have died again since. @default whatever letter there is */
-  readonly died?: number;
-}
-
-/** Asks for the letters that are not retained: those older than `maxAge`, and those beyond the `maxCount` newest ones. */
-export interface SurplusRequest {
-  /** Milliseconds. */
-  readonly maxAge: number;
-  readonly maxCount: number;
-  /** Of the oldest letters. */
-  readonly limit: number;
-}
-
-/** Asks how many letters there are of jobs that died at this ledger time, in ms, or later. */
-export interface DeathsRequest {
-  readonly since: number;
-}
-
-export interface LetterPage {
-  readonly limit: number;
-  /** Where the page before ended: goes on right behind it, even if that letter does not exist any more. */
-  readonly after: { readonly died: number; readonly id: string; readonly born: number } | undefined;
-}
-
-/** Newest first, those of one millisecond by `<id>:<born>` in descending order. A surplus is told the other way round. */
-export interface LetterList {
-  readonly letters: readonly Letter[];
-  /** There are letters behind the last one. */
-  readonly more: boolean;
-}
-
-export interface BuriedRequest {
-  readonly id: string;
-  readonly born: number;
-  readonly places: readonly Place[];
 }

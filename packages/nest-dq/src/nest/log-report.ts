@@ -6,7 +6,7 @@ import { DqError, shorten } from '../errors.js';
 import type { DelayedJob } from '../api/job.js';
 import type { LostJob } from '../events/events.js';
 import type { LedgerListener } from '../ledger/ledger.js';
-import type { Death } from '../ledger/requests.js';
+import type { Death } from '../ledger/letter-requests.js';
 import type { Clock } from '../time/clock.js';
 import type { DqLogLevel, DqLogLevels } from './log-levels.js';
 

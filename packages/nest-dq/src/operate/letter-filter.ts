@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../api/dead-letter.js';
 import { DqError, show, unknownName, wrongValue } from '../errors.js';
-import type { Letter } from '../ledger/requests.js';
+import type { Letter } from '../ledger/letter-requests.js';
 import { checkObject } from '../producer/call-options.js';
 import { parseWhen, showInstant, type When } from '../time/instant.js';
 import { checkLimit, type BulkLimit } from './bulk.js';

@@ -4,7 +4,7 @@ import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import { makeDeadLetter } from '../copies/make-dead-letter.js';
 import { readCopy } from '../copies/reading.js';
 import { wrongValue } from '../errors.js';
-import type { Letter, LetterPage } from '../ledger/requests.js';
+import type { Letter, LetterPage } from '../ledger/letter-requests.js';
 import type { ProducerParts } from './producer-context.js';
 
 /** Where a page of letters ended. */

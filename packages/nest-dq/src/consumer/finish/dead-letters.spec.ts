@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { JobEnvelope } from '../../copies/formats/dq1.js';
 import type { Place } from '../../copies/location.js';
 import { Again, Discard, type HandlerMethod } from '../../api/job.js';
-import type { Letter } from '../../ledger/requests.js';
+import type { Letter } from '../../ledger/letter-requests.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
 import { NONE, clock, consumingInEachTest, forEver, world } from '../../../spec-support/consuming.js';
 import { byIndex, placesOf } from '../../../spec-support/noting.js';

@@ -1,5 +1,6 @@
 import { makeDeadLetter } from '../../copies/make-dead-letter.js';
-import type { CompleteAnswer, Letter } from '../../ledger/requests.js';
+import type { Letter } from '../../ledger/letter-requests.js';
+import type { CompleteAnswer } from '../../ledger/requests.js';
 import type { AfterFailure } from '../report.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { Run } from '../run/run.js';

@@ -1,7 +1,7 @@
 import type { Disk } from '../../disk/disk.js';
 import { VALUE, type DiskBatch } from '../../disk/entries.js';
 import { emptyRecord, type JobRecord } from '../rules/job-record.js';
-import type { Letter } from '../requests.js';
+import type { Letter } from '../letter-requests.js';
 import type { PauseSpan } from '../pause.js';
 import type { Records } from '../rules/records.js';
 

@@ -10,7 +10,7 @@ import type {
   LetterPage,
   LetterRef,
   SurplusRequest,
-} from '../requests.js';
+} from '../letter-requests.js';
 import { letterName, type Records, type Moment } from './records.js';
 import { owe } from './owed-copies.js';
 

@@ -2,7 +2,8 @@ import type { Place } from '../../copies/location.js';
 import { expiry, keptAfter, newRecord, NO_GENERATION, type JobRecord } from './job-record.js';
 import type { LedgerSettings } from '../ledger.js';
 import type { PauseSpan } from '../pause.js';
-import type { Letter, RunRef } from '../requests.js';
+import type { Letter } from '../letter-requests.js';
+import type { RunRef } from '../requests.js';
 
 /** Ledger time of one call, in whole milliseconds and microseconds. */
 export interface Moment {

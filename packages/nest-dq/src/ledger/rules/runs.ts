@@ -14,15 +14,14 @@ import {
   type JobRecord,
 } from './job-record.js';
 import { YOUNG } from '../ledger.js';
+import type { Death, Letter } from '../letter-requests.js';
 import type {
   ClaimAnswer,
   ClaimRequest,
-  Death,
   ExtendAnswer,
   RunRef,
   CompleteAnswer,
   CompleteRequest,
-  Letter,
 } from '../requests.js';
 import { forgiven, pausedFor } from './pauses.js';
 import type { Records, Moment } from './records.js';

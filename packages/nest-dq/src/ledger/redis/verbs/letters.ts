@@ -8,7 +8,7 @@ import type {
   LetterPage,
   LetterRef,
   SurplusRequest,
-} from '../../requests.js';
+} from '../../letter-requests.js';
 import { letterName } from '../../rules/records.js';
 import { GENERATIONS } from '../parts/generations.js';
 import { RANKS } from '../parts/ranks.js';
