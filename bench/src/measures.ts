@@ -7,6 +7,7 @@ import { embedded } from './measures/embedded.js';
 import { growth } from './measures/growth.js';
 import { hotKey } from './measures/hot-key.js';
 import { idleJob } from './measures/idle-job.js';
+import { indexOfJobs } from './measures/index-of-jobs.js';
 import { immediate } from './measures/immediate.js';
 import { lateness } from './measures/lateness.js';
 import { memory } from './measures/memory.js';
@@ -27,6 +28,7 @@ export const MEASURES: readonly Measure[] = [
   idleJob,
   immediate,
   memory,
+  indexOfJobs,
   growth,
   backlog,
   recovery,
