@@ -38,6 +38,16 @@ export function recordsGone({ plan, restAt, ledger, history }: Simulation): stri
   return found;
 }
 
+/** In the end nothing is listed as waiting, unless the ledger forgot what happened, or a job has lost all of its copies. */
+export function nothingListed({ ledger, history }: Simulation): string[] {
+  if (history.losses.length > 0) return [];
+  const robbed = new Set(history.robberies.map(({ id }) => id));
+  const listed = [...ledger.index.keys()].filter((id) => !robbed.has(id));
+  return listed.map(
+    (id) => `listed: ${history.name(id)}, ${ledger.records.get(id)?.state ?? 'without a record'}`,
+  );
+}
+
 /** Whether a buried copy may stay: its node was away when the dead letter was removed, or the ledger lost the dead letter. */
 function isLetterGone(history: History, id: string): boolean {
   const taken = history.calls.some(

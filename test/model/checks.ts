@@ -1,5 +1,5 @@
 import { callsAnswered } from './check-calls.js';
-import { copiesGone, recordsGone } from './check-leftovers.js';
+import { copiesGone, nothingListed, recordsGone } from './check-leftovers.js';
 import { jobsEnded, revivedRan } from './check-lost-jobs.js';
 import {
   againIsHeeded,
@@ -30,6 +30,7 @@ const PROMISES: readonly ((simulation: Simulation) => string[])[] = [
   callsAnswered,
   copiesGone,
   recordsGone,
+  nothingListed,
 ];
 
 /** Everything that is wrong. Each line begins with the name of the promise and a colon. */

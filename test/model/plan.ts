@@ -92,6 +92,8 @@ export const SETTINGS = {
   patience: 5_000,
   doneTtl: 60_000,
   staleAfter: 3_600_000,
+  /** More than there are jobs. */
+  mostIndexed: 1_000,
 } as const;
 
 /** Milliseconds from the start. All operations begin in this time. */

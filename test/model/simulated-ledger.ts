@@ -36,7 +36,10 @@ interface Snapshot {
   readonly at: number;
   readonly records: Map<string, JobRecord>;
   readonly letters: Map<string, Letter>;
+  readonly index: Index;
 }
+
+type Index = MemoryTubeLedger['records']['index'];
 
 /** Milliseconds. */
 const SNAPSHOT_EVERY = 250;
@@ -69,6 +72,11 @@ export class SimulatedLedger {
     return this.tube.records.letters;
   }
 
+  /** The jobs that are listed as waiting. */
+  get index(): Index {
+    return this.tube.records.index;
+  }
+
   /** The run id of the present server. */
   get runId(): string {
     return `server ${this.server}`;
@@ -94,7 +102,8 @@ export class SimulatedLedger {
     const last = this.snapshots.at(-1);
     if (!last || at - last.at >= SNAPSHOT_EVERY) {
       const records = structuredClone(this.records);
-      this.snapshots.push({ at, records, letters: new Map(this.letters) });
+      const [letters, index] = [new Map(this.letters), new Map(this.index)];
+      this.snapshots.push({ at, records, letters, index });
       if (this.snapshots.length > SNAPSHOTS_KEPT) this.snapshots.shift();
     }
     return rule(this.tube);
@@ -108,7 +117,7 @@ export class SimulatedLedger {
 
   /** FLUSHALL. */
   flush(): void {
-    this.restore(new Map(), new Map());
+    this.restore({ records: new Map(), letters: new Map(), index: new Map() });
   }
 
   /** A failover to a replica that is `by` ms behind. */
@@ -116,16 +125,18 @@ export class SimulatedLedger {
     const until = this.world.now() - by;
     const snapshot = this.snapshots.findLast(({ at }) => at <= until) ?? this.snapshots[0];
     if (!snapshot) return;
-    this.restore(structuredClone(snapshot.records), new Map(snapshot.letters));
+    this.restore({ ...snapshot, records: structuredClone(snapshot.records) });
     this.server++;
     for (const link of this.links) link.reconnect();
   }
 
-  private restore(records: Map<string, JobRecord>, letters: Map<string, Letter>): void {
+  private restore({ records, letters, index }: Omit<Snapshot, 'at'>): void {
     this.records.clear();
     for (const [id, record] of records) this.records.set(id, record);
     this.letters.clear();
     for (const [name, letter] of letters) this.letters.set(name, letter);
+    this.index.clear();
+    for (const [id, listed] of index) this.index.set(id, listed);
     this.tube.records.keepPauses([]);
     this.snapshots = [];
   }

@@ -47,7 +47,7 @@ export class SimulatedProcess {
     this.ledger = ledger.connect(name, clock);
     const clusterNodes = nodes.map((node) => new ClusterNode(node.endpoint, () => node.dial(clock), clock));
     const cluster = new Cluster(clusterNodes, { replicas: 3, minWritten: 2 });
-    const { concurrency, mostIndexed: _most, ...durations } = settings;
+    const { concurrency, mostIndexed = 0, ...durations } = settings;
     const backoff = { type: 'fixed', delay: 1_000, max: 1_000, jitter: 0.2 } as const;
     const say = (text: string) => surroundings.report(this, text);
     const logger = { log: say, warn: say, error: say };
@@ -56,7 +56,7 @@ export class SimulatedProcess {
     const deadLetters = { maxCount: 2 }; // so few that some plans have more
     const given = { ...durations, deadLetters, drainLimit: DRAIN_LIMIT, handlers, logger, logLevels };
     const resolved = resolveOptions(given, undefined, nodes.length);
-    const options = { ...resolved, mostIndexed: settings.mostIndexed ?? 0 };
+    const options = { ...resolved, mostIndexed };
     const nothing = () => Promise.resolve();
     const viewLedger = async () => ({ kind: 'redis', up: true, servers: [], problems: [] }) as const;
     const waiting = new LedgerIndex(this.ledger);
