@@ -26,6 +26,17 @@ describe('nest-dq find', () => {
     expect(stdout).toMatch(/^due {6}\d{4}-\d\d-\d\dT[\d:]{8}Z \(in (59 min \d+ s|1 h)\)$/m);
   });
 
+  it('shows a job without a key by its id', async () => {
+    const { id, ref } = await suite.system.producer.delay(TUBE, 1, '1h');
+    const isListed = async () => (await suite.system.inspector.jobs(TUBE)).jobs.some((job) => job.id === id);
+    await eventually('the job is listed', isListed);
+    expect(await json('find', '--tube', TUBE, '--id', id)).toMatchObject({ id, state: 'waiting' });
+    expect((await suite.nestDq(['revoke', '--tube', TUBE, '--id', id])).stdout).toBe(
+      `${TUBE} ${id}: revoked\n`,
+    );
+    expect(await suite.system.producer.find(ref)).toMatchObject({ state: 'revoked' });
+  });
+
   it('ends with status 1 if nothing is known', async () => {
     expect(await suite.nestDq(['find', '--tube', TUBE, '--key', 'none'])).toEqual({
       code: 1,
@@ -61,6 +72,52 @@ describe('nest-dq revoke, move, run', () => {
     expect((await suite.nestDq(['run', ...BY_KEY])).code).toBe(0);
     const isDone = async () => (await suite.system.producer.find(KEY))?.state === 'done';
     await eventually('it ran', isDone);
+  });
+});
+
+describe('nest-dq pause and resume', () => {
+  const MAILS = 'mail.welcome';
+  it('pause a tube until a time or for good, and end the pause', async () => {
+    const until = new Date(Date.now() + 7_200_000).toISOString();
+    expect(await json('pause', MAILS, '--until', until)).toEqual({
+      tube: MAILS,
+      since: expect.any(String),
+      until,
+    });
+    expect((await suite.nestDq(['pause', MAILS, '--until', '3h'])).stdout).toMatch(
+      /^mail\.welcome: is paused until \S+Z \(in (2 h 59 min|3 h)\)\n$/,
+    );
+    expect((await suite.nestDq(['pause', MAILS])).stdout).toBe(
+      `${MAILS}: is paused until somebody resumes it\n`,
+    );
+    expect(await json('resume', MAILS)).toEqual({ tube: MAILS, ended: { since: expect.any(String) } });
+    expect(await json('resume', MAILS)).toEqual({ tube: MAILS, ended: null });
+    expect(await suite.nestDq(['resume', MAILS])).toEqual({
+      code: 0,
+      stdout: `${MAILS}: was not paused\n`,
+      stderr: '',
+    });
+  });
+
+  it('let what came due run after the end', async () => {
+    await suite.nestDq(['pause', TUBE]);
+    try {
+      await suite.system.producer.now(TUBE, 1, { key: 'held-up' });
+      const ref = { tube: TUBE, key: 'held-up' };
+      expect((await suite.system.producer.find(ref))?.state).toBe('waiting');
+      expect((await suite.nestDq(['resume', TUBE])).stdout).toMatch(
+        /^order\.cancel: goes on; it was paused (now|\d+ s ago)\n$/,
+      );
+      const isDone = async () => (await suite.system.producer.find(ref))?.state === 'done';
+      await eventually('it ran', isDone);
+    } finally {
+      await suite.system.control.resume(TUBE);
+    }
+  });
+
+  it('refuse an end that is over', async () => {
+    const { code, stderr } = await suite.nestDq(['pause', MAILS, '--until', '-1h']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('DQ_PAST_TIME')]);
   });
 });
 
@@ -161,7 +218,9 @@ describe('the connection', () => {
   });
 
   it.each([
-    [['find'], 'find: no job is named: expected REF, or --tube TUBE --key KEY.'],
+    [['find'], 'find: no job is named: expected REF, or --tube TUBE with --key KEY or --id ID.'],
+    [['find', '--id', 'x'], 'find: no job is named'],
+    [['find', ...BY_KEY, '--id', 'x'], 'find: the job is named twice'],
     [['find', 'dq1.x', ...BY_KEY], 'find: the job is named twice'],
     [['find', 'x'], 'DQ_BAD_REF: the reference is {"ref":"x"}'],
     [['find', '--tube', 'a b', '--key', 'k'], 'DQ_BAD_TUBE: the tube is "a b"'],

@@ -3,19 +3,29 @@ import type { Arguments, Flags } from './arguments.js';
 
 /** For commands about one job; their operand is `[REF]`. */
 export const REFERENCE_FLAGS: Flags = {
-  tube: { value: 'TUBE', help: 'without the prefix; with --key, in the place of REF' },
+  tube: { value: 'TUBE', help: 'without the prefix; with --key or --id, in the place of REF' },
   key: { value: 'KEY', help: 'the key of the job' },
+  id: {
+    value: 'ID',
+    help: 'the id of the job; one without a key is found while it is listed,\nand from its first run on',
+  },
 };
 
-/** The job that the arguments name: `REF`, the `ref` of a receipt, or `--tube TUBE --key KEY`. */
+/** The job that the arguments name: `REF`, the `ref` of a receipt, or `--tube TUBE` with `--key KEY` or `--id ID`. */
 export function referenceOf(args: Arguments): JobRef {
   const ref = args.operand('REF');
   const tube = args.text('tube', 'the name of a tube');
   const key = args.text('key', 'the key of a job');
-  if (ref !== undefined && tube === undefined && key === undefined) return { ref };
-  if (ref === undefined && tube !== undefined && key !== undefined) return { tube, key };
+  const id = args.text('id', 'the id of a job');
+  const names = [ref, key, id].filter((name) => name !== undefined);
+  if (names.length === 1) {
+    if (ref !== undefined && tube === undefined) return { ref };
+    if (key !== undefined && tube !== undefined) return { tube, key };
+    if (id !== undefined && tube !== undefined) return { tube, id };
+  }
+  const isTwice = names.length > 1 || (ref !== undefined && tube !== undefined);
   throw args.wrong(
-    `${ref === undefined ? 'no job is named' : 'the job is named twice'}: expected REF, or --tube TUBE --key KEY.`,
+    `${isTwice ? 'the job is named twice' : 'no job is named'}: expected REF, or --tube TUBE with --key KEY or --id ID.`,
   );
 }
 
@@ -23,5 +33,5 @@ export function referenceOf(args: Arguments): JobRef {
 export function showReference(args: Arguments): string {
   const ref = args.operand('REF');
   if (ref !== undefined) return ref.length > 24 ? `${ref.slice(0, 24)}…` : ref;
-  return `${args.text('tube', '')} ${args.text('key', '')}`;
+  return `${args.text('tube', '')} ${args.text('key', '') ?? args.text('id', '')}`;
 }
