@@ -1,5 +1,6 @@
 import { CONSUMING } from './consuming.js';
 import { COPIES } from './copies.js';
+import { LISTING } from './listing.js';
 import { PAUSES } from './pauses.js';
 import { PROCESSES } from './processes.js';
 import { REMEMBERING } from './remembering.js';
@@ -16,4 +17,5 @@ export const RULES: readonly Rule[] = [
   ...SCHEDULES,
   ...REMEMBERING,
   ...PROCESSES,
+  ...LISTING,
 ];

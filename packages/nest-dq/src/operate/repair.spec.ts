@@ -104,12 +104,13 @@ describe('repair', () => {
   });
 
   it('leaves jobs alone that are due soon, that wait for a retry, or of another tube', async () => {
-    const { add, wipe, repaired, clock, copies, run } = await world();
-    await add([30_000, 2 * HOUR]);
+    const { add, wipe, repaired, producer, clock, copies, run } = await world();
+    await producer.delay('t', 'it fails once', 30_000, { key: 'k' }); // so its places are known
+    await add([2 * HOUR]);
     await add([HOUR], 'other');
-    const [first] = await copies();
+    const first = (await copies()).find(({ header }) => header.key === 'k')!;
     await clock.advance(30_000);
-    await (await run(first!)).finish('retry', { due: clock.wall() + HOUR });
+    await (await run(first)).finish('retry', { due: clock.wall() + HOUR });
     await wipe(0);
     await wipe(1);
     expect(await repaired({ tube: 't', dueAfter: '3h' })).toMatchObject({ done: 0, failed: 0 });

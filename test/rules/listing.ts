@@ -1,0 +1,64 @@
+// What the list of waiting jobs promises to those who look, and what a repair may do with it.
+import { contract, inRedisOnly, unit, type Rule } from './rule.js';
+
+export const LISTING: readonly Rule[] = [
+  {
+    rule: 'A job that runs or is over is not listed as waiting.',
+    mutants: [
+      ...contract(
+        'ledger-index.spec.ts',
+        'does not wait any more once it was revoked',
+        [
+          'rules/records.ts',
+          "if (state !== 'waiting') this.index.delete(id);",
+          "if (state !== 'waiting') return;",
+        ],
+        [
+          'parts/waiting.ts',
+          "if record.state ~= 'w' then return unlist(key) end",
+          "if record.state ~= 'w' then return end",
+        ],
+      ),
+      ...inRedisOnly('ledger-index.spec.ts', 'does not wait any more once it was claimed: %s', [
+        'verbs/claim.ts',
+        '    unlist(key)\n    return FIRST',
+        '    return FIRST',
+      ]),
+      ...contract(
+        'ledger-index.spec.ts',
+        'is not listed when its end may be forgotten',
+        ['rules/waiting.ts', 'Math.ceil(due) + records.settings.doneTtl <= time.now || ', ''],
+        ['verbs/waiting.ts', 'due + DONE_TTL <= now or ', ''],
+      ),
+    ],
+  },
+  {
+    rule: 'The id of a job that nobody knows revokes nothing, and nothing is written.',
+    mutants: unit('producer/find-by-id.spec.ts', 'that nobody knows is unknown, and nothing is written', [
+      'producer/job-locator.ts',
+      'if (!found) return undefined;',
+      'if (!found) return target;',
+    ]),
+  },
+  {
+    rule: 'A repair moves a job only if it then has more copies, never to a drained node, and never one that waits for a retry.',
+    mutants: [
+      ...unit('operate/repair.spec.ts', 'moves nothing where no node could take another copy', [
+        'operate/missing-copies.ts',
+        'Math.min(cluster.settings.replicas, usable.length)',
+        'cluster.settings.replicas',
+      ]),
+      ...unit('operate/repair.spec.ts', 'leaves a node alone that is away, unless it is said to be lost', [
+        'operate/missing-copies.ts',
+        'if (!node.up || node.instance === location.instance) return true;',
+        'if (node.instance === location.instance) return true;\n  if (!node.up) return false;',
+      ]),
+      ...unit(
+        'operate/repair.spec.ts',
+        'leaves jobs alone that are due soon, that wait for a retry, or of another tube',
+        ['operate/repair.ts', 'job.attempt > 0 ? 0 : ', ''],
+        ['operate/repair.ts', 'from: context.now(tube) + dueAfter, ', ''],
+      ),
+    ],
+  },
+];
