@@ -61,6 +61,7 @@ describe('the inspector of a cluster', () => {
     const { inspector, producer, consumer, nodes } = await started();
     const receipt = await producer.delay('late', {}, '1h');
     await producer.delay('late', {}, '1h');
+    await eventually('both are listed', async () => (await inspector.tube('late')).listed === 2);
     expect((await inspector.tubes()).tubes).toContainEqual({
       tube: 'late',
       nodes: 3,
@@ -68,7 +69,11 @@ describe('the inspector of a cluster', () => {
       due: 0,
       running: 0,
       dead: 0,
+      listed: 2,
+      overdue: 0,
+      overdueFor: 0,
       watching: 0,
+      consumers: 0,
       copies: { ready: 0, delayed: 6, reserved: 0, buried: 0 },
     });
     const states = async () => (await inspector.explain(receipt)).copies.map(({ state }) => state).sort();
@@ -95,6 +100,9 @@ describe('the inspector of a cluster', () => {
     await eventually('it runs', async () => (await because()) === 'running');
     const { watching, running } = await inspector.tube('late');
     expect([watching! > 0, running]).toEqual([true, 1]);
+    await eventually('the process tells of itself', async () => {
+      return (await inspector.tube('late')).consumers === 1;
+    });
     end();
     await eventually('it is done', async () => (await because()) === 'done');
   }, 60_000);

@@ -67,6 +67,7 @@ export class Producing<S extends Server> {
   readonly cluster: Cluster;
   /** Only with embedded nodes. */
   private readonly listed: WaitingJobs;
+  readonly presence: LocalPresence;
   private readonly away = new Set<number>();
   private readonly streams: Set<Duplex>[] = [];
 
@@ -78,6 +79,7 @@ export class Producing<S extends Server> {
     this.memory = new MemoryLedger({ settings: LEDGER_SETTINGS, clock });
     const named = servers.map((node, i) => ({ endpoint: `n${i}:1`, node }) as unknown as NamedNode);
     this.listed = new StoredWaitingJobs(named, this.memory);
+    this.presence = new LocalPresence(clock);
     this.nodes = servers.map((_, i) => new ClusterNode(`n${i}:1`, () => this.dial(i), clock));
     const replicas = Math.min(3, servers.length);
     this.cluster = new Cluster(this.nodes, { replicas, minWritten: Math.min(2, replicas) });
@@ -121,7 +123,7 @@ export class Producing<S extends Server> {
     const waiting = new LedgerIndex(ledger);
     const parts = { cluster, ledger, waiting, settleQueue, clock, events, settings, onSchedule };
     const producer = new ClusterProducer(parts);
-    const presence = new LocalPresence(clock);
+    const { presence } = this;
     const history = new LocalHistory(clock);
     const deadLetters = new ClusterDeadLetters(parts);
     const series = new SeriesScheduler({ events, clock, trouble: () => undefined });

@@ -11,7 +11,7 @@ export const stats = clusterCommand({
   summary: 'Shows the tubes, and about how many jobs each has.',
   about:
     'The nodes count copies, so the numbers of jobs are estimates. CONSUMERS says whether connections take\n' +
-    'jobs of the tube.',
+    'jobs of the tube, or that somebody has paused it.',
   flags: {},
   status: '0 shown, 1 a node did not answer, so its copies are not counted',
   examples: ['nest-dq stats', 'nest-dq stats order.cancel --json'],
@@ -36,10 +36,10 @@ function showList({ tubes, more, away }: TubeList): string {
 
 /** A line for each tube. */
 export function tubesTable(tubes: readonly TubeView[]): string {
-  const rows = tubes.map(({ tube, waiting, due, running, dead, watching }) => [
+  const rows = tubes.map(({ tube, waiting, due, running, dead, watching, paused }) => [
     tube,
     ...[waiting, due, running, dead].map((count) => count ?? UNKNOWN),
-    watching === undefined ? UNKNOWN : watching > 0 ? 'yes' : 'NONE',
+    paused ? 'paused' : watching === undefined ? UNKNOWN : watching > 0 ? 'yes' : 'NONE',
   ]);
   return table(HEAD, rows);
 }

@@ -171,7 +171,7 @@ describe('the explanation', () => {
     ledger.asked.length = 0;
     await inspector.explain(receipt);
     expect(await copies()).toEqual(before);
-    expect([...ledger.asked].sort()).toEqual(['deaths', 'letter', 'trace']);
+    expect([...ledger.asked].sort()).toEqual(['deaths', 'letter', 'paused', 'trace']);
   });
 
   it('refuses what is no reference', async () => {

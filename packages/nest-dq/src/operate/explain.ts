@@ -27,7 +27,7 @@ const LIMIT = 1_000;
 
 /** `DQ_BAD_REF`, `DQ_BAD_TUBE`. Servers that do not answer are a part of the explanation. */
 export async function explain(sources: ExplanationSources, ref: JobRef): Promise<Explanation> {
-  const { ledger, settings } = sources;
+  const { cluster, ledger, clock, settings } = sources;
   const target = await located(sources, parseRef(ref, settings.prefix));
   const { tube, id, key, born } = target;
   const known = await ask(sources, target, ref);
@@ -36,7 +36,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
   const { letter, ledgerAway } = known;
   const [copies, tubeView] = await Promise.all([
     copiesOf(sources, target, trace, letter),
-    viewOfTube(sources, tube),
+    viewOfTube({ cluster, ledger, clock, settings }, tube),
   ]);
   const due = trace?.due ?? letter?.dueAt.getTime() ?? (born === undefined ? undefined : target.due);
   const now = ledger.tube(tube).now();

@@ -122,7 +122,7 @@ export class ClusterInspector extends DqInspector {
     const storedAs = storedTube(tube, prefix);
     const now = ledger.tube(storedAs).now();
     const page = await waitingPage({ waiting, tube: storedAs, prefix, now }, filter);
-    const { waiting: toCome, due } = await viewOfTube(this.parts, storedAs);
+    const { waiting: toCome, due } = await viewOfTube({ ...this.parts, waiting: undefined }, storedAs);
     return { ...page, ...(toCome !== undefined && due !== undefined && { about: toCome + due }) };
   }
 

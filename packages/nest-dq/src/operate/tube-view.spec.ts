@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { embedded, scripted } from '../../spec-support/producing.js';
 import { withDead } from '../../spec-support/dead-job.js';
-import { countsOf } from './tube-view.js';
+import type { StoredTube } from '../api/tube.js';
+import { joined } from '../../spec-support/other-process.js';
+import { StoredWaitingJobs } from './stored-waiting-jobs.js';
+import { countsOf, viewOfTube, viewOfTubes } from './tube-view.js';
 
 describe('the view of a tube', () => {
   it('counts jobs and not copies', async () => {
@@ -14,9 +17,49 @@ describe('the view of a tube', () => {
       due: 0,
       running: 0,
       dead: 0,
+      listed: 0,
+      overdue: 0,
+      overdueFor: 0,
       watching: 0,
+      consumers: 0,
       copies: { ready: 0, delayed: 15, reserved: 0, buried: 0 },
     });
+  });
+
+  it('tells of the listed jobs how many are overdue, and since when', async () => {
+    const world = await embedded();
+    const { clock, after } = world;
+    const { inspector, producer } = world.process({ mostIndexed: 100 });
+    const first = await producer.delay('t', 1, '1m');
+    await producer.delay('t', 2, '2m');
+    const { id } = await producer.delay('t', 3, '1h');
+    await after(10, producer.find({ tube: 't', id })); // the list is written by then
+    const none = await inspector.tube('t');
+    expect(none).toMatchObject({ listed: 3, overdue: 0, overdueFor: 0 });
+    expect('oldestDue' in none).toBe(false);
+    await clock.advance(first.dueAt.getTime() + 90_000 - clock.wall());
+    const late = { listed: 3, overdue: 2, oldestDue: first.dueAt, overdueFor: 90_000 };
+    expect(await inspector.tube('t')).toMatchObject(late);
+    expect((await inspector.tubes()).tubes).toMatchObject([late]);
+  });
+
+  it('tells its pause as long as it lasts', async () => {
+    const { inspector, control, clock } = await embedded(3, 'app.');
+    const since = new Date(clock.wall());
+    const until = new Date(clock.wall() + 60_000);
+    await control.pause('t', { until });
+    expect((await inspector.tube('t')).paused).toEqual({ since, until });
+    await clock.advance(60_000);
+    expect('paused' in (await inspector.tube('t'))).toBe(false);
+  });
+
+  it('counts the processes that consume it', async () => {
+    const world = await embedded(3, 'app.');
+    const { inspector } = world;
+    joined(world, { tube: 't' });
+    joined(world, { tube: 't' }, { tube: 'u' });
+    const counted = ['t', 'u', 'v'].map(async (tube) => (await inspector.tube(tube)).consumers);
+    expect(await Promise.all(counted)).toEqual([2, 1, 0]);
   });
 
   it('counts about as many, while a node is away', async () => {
@@ -29,7 +72,15 @@ describe('the view of a tube', () => {
   it('has no number of which nothing is known', async () => {
     const { inspector, cut } = await embedded();
     await cut(0, 1, 2);
-    expect(await inspector.tube('t')).toEqual({ tube: 't', nodes: 0, dead: 0 });
+    expect(await inspector.tube('t')).toEqual({
+      tube: 't',
+      nodes: 0,
+      dead: 0,
+      listed: 0,
+      overdue: 0,
+      overdueFor: 0,
+      consumers: 0,
+    });
   });
 
   it('counts dead letters by the ledger, and not as jobs that wait', async () => {
@@ -37,12 +88,33 @@ describe('the view of a tube', () => {
     expect(await inspector.tube('t')).toMatchObject({ waiting: 0, due: 0, dead: 1, copies: { buried: 3 } });
   });
 
-  it('lacks the dead letters while the ledger does not answer', async () => {
+  it('lacks what the ledger knows while it does not answer', async () => {
     const { inspector, ledger, after, producer } = await embedded();
     await producer.delay('t', 1, '1m');
-    ledger.gate = (call) => (call === 'deaths' ? new Promise(() => undefined) : undefined);
+    ledger.gate = () => new Promise(() => undefined);
     const view = await after(1_000, inspector.tube('t'));
-    expect([view.waiting, 'dead' in view]).toEqual([1, false]);
+    expect(Object.keys(view).sort()).toEqual(
+      ['consumers', 'copies', 'due', 'nodes', 'running', 'tube', 'waiting', 'watching'].sort(),
+    );
+  });
+
+  it('lacks only the numbers of the list while that does not answer', async () => {
+    const { inspector, ledger } = await embedded();
+    ledger.fail('tally', 'lost');
+    const view = await inspector.tube('t');
+    expect([view.dead, 'listed' in view, 'overdue' in view, 'overdueFor' in view]).toEqual([
+      0,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('lacks the consumers while nobody knows the processes', async () => {
+    const { inspector, presence } = await embedded();
+    presence.all = () => Promise.reject(new Error('no answer'));
+    const view = await inspector.tube('t');
+    expect([view.nodes, 'consumers' in view]).toEqual([3, false]);
   });
 
   it('of a name that is none is refused', async () => {
@@ -68,6 +140,34 @@ describe('the list of tubes', () => {
       false,
       [],
     ]);
+  });
+
+  it('does not walk through all jobs for each tube where there is no index', async () => {
+    const world = await embedded();
+    const { cluster, ledger, memory, clock, servers } = world;
+    const named = servers.map((node, i) => ({ endpoint: `n${i}:1`, node }));
+    const waiting = new StoredWaitingJobs(named, memory);
+    await world.producer.delay('t', 1, '1m');
+    const sources = { cluster, ledger, clock, settings: { prefix: '' }, waiting };
+    const { tubes } = await viewOfTubes(sources);
+    expect(tubes.map(({ tube, waiting, listed }) => [tube, waiting, listed])).toEqual([['t', 1, undefined]]);
+    expect(await viewOfTube(sources, 't' as StoredTube)).toMatchObject({ waiting: 1, listed: 1, overdue: 0 });
+  });
+
+  it('asks the ledger for no more once its time is over', async () => {
+    const { inspector, ledger, servers, after } = await scripted(1);
+    const [server] = servers;
+    const names = Array.from({ length: 60 }, (_, i) => `- t${i}`).join('\n');
+    server!.answers['list-tubes'] = () => server!.ok(names);
+    server!.answers['stats-tube'] = () => 'NOT_FOUND';
+    const opened: (() => void)[] = [];
+    ledger.gate = () => new Promise<void>((resolve) => opened.push(resolve));
+    const { tubes } = await after(1_000, inspector.tubes());
+    expect(tubes).toHaveLength(60);
+    const asked = ledger.asked.length;
+    for (const open of opened) open();
+    await after(1_000, Promise.resolve());
+    expect([asked, ledger.asked.length]).toEqual([150, 150]);
   });
 
   it('has the tube `default` only if it has jobs', async () => {

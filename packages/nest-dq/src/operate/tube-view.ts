@@ -4,8 +4,11 @@ import type { ClusterNode } from '../cluster/cluster-node.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { withinLimit } from '../ledger/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
+import type { Presence } from '../ledger/presence.js';
+import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { Clock } from '../time/clock.js';
 import { copyCounts, type CopyCounts } from './node-view.js';
+import { tubePause, type TubePause } from './tube-pauses.js';
 
 /**
  * A tube. The nodes count copies, so the numbers of jobs are estimates: they are right while each job has all of its copies,
@@ -14,7 +17,7 @@ import { copyCounts, type CopyCounts } from './node-view.js';
 export interface TubeView {
   /** Without the prefix. */
   readonly tube: string;
-  /** How many nodes told their numbers. If it is 0, nothing is known but `dead`. */
+  /** How many nodes told their numbers. If it is 0, only what the ledger and the processes tell is known. */
   readonly nodes: number;
   /** About how many jobs wait for their time, or for a retry. */
   readonly waiting?: number;
@@ -22,10 +25,22 @@ export interface TubeView {
   readonly due?: number;
   /** About how many jobs run, or were taken and are about to run. */
   readonly running?: number;
-  /** How many dead letters there are. */
+  /** How many dead letters there are. Absent: the ledger did not tell. */
   readonly dead?: number;
-  /** How many connections of all processes take jobs of this tube. 0: nobody consumes it. */
+  /** Absent: the tube is not paused, or, if `dead` is absent too, nobody knows. */
+  readonly paused?: TubePause;
+  /** How many jobs that wait, also for a retry, `DqInspector.jobs` can list. Of embedded nodes only `tube` tells this. */
+  readonly listed?: number;
+  /** How many of the listed jobs are due by now. */
+  readonly overdue?: number;
+  /** When the first of them was due. Absent if none is. */
+  readonly oldestDue?: Date;
+  /** Milliseconds since then, by the clock of the ledger; 0 if none is due. */
+  readonly overdueFor?: number;
+  /** How many connections of all processes take jobs of this tube. 0: nobody consumes it, or it is paused. */
   readonly watching?: number;
+  /** How many processes have a handler for it, as they told within the last 15 s. */
+  readonly consumers?: number;
   /** All copies on these nodes. */
   readonly copies?: CopyCounts;
 }
@@ -45,9 +60,13 @@ export interface TubeSources {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly settings: { readonly prefix: string };
+  /** Absent: nothing is told of listed jobs. */
+  readonly waiting?: WaitingJobs | undefined;
+  /** Absent: nothing is told of consumers. */
+  readonly presence?: Pick<Presence, 'all'> | undefined;
 }
 
-/** Milliseconds that a node, and the ledger, have for each question. */
+/** Milliseconds that a node has for each question, and the ledger for all. */
 const LIMIT = 1_000;
 const MOST_TUBES = 1_000;
 /** Questions under way to one server, so that nobody waits behind many of them. */
@@ -57,14 +76,16 @@ const DEFAULT = 'default';
 
 /** Asks each node once for its tubes, and once for each tube. Never rejects. */
 export async function viewOfTubes(sources: TubeSources): Promise<TubeList> {
-  const { cluster, settings } = sources;
+  const { cluster, settings, waiting } = sources;
   const lanes = new Lanes(sources);
   try {
     const lists = await lanes.askAll<string[]>((lane) => lane.ask((done) => lane.listTubes(done)));
     const isOurs = (name: string) => name.startsWith(settings.prefix) && name !== settings.prefix;
     const names = [...new Set([...lists.values()].flat())].filter(isOurs).sort();
     const shown = names.slice(0, MOST_TUBES) as StoredTube[];
-    const tubes = await viewsOf(sources, lanes, shown);
+    // A list that is complete has no numbers at hand: for each tube it would walk through all jobs.
+    const counted = waiting?.complete ? { ...sources, waiting: undefined } : sources;
+    const tubes = await viewsOf(counted, lanes, shown);
     const away = cluster.nodes.filter((node) => !lanes.has(node)).map(({ endpoint }) => endpoint);
     const isUsed = ({ tube, copies }: TubeView) =>
       settings.prefix + tube !== DEFAULT || (copies && Object.values(copies).some((count) => count > 0));
@@ -86,38 +107,82 @@ export async function viewOfTube(sources: TubeSources, tube: StoredTube): Promis
 }
 
 async function viewsOf(
-  { cluster, ledger, clock, settings }: TubeSources,
+  sources: TubeSources,
   lanes: Lanes,
   tubes: readonly StoredTube[],
 ): Promise<TubeView[]> {
+  const { cluster, settings } = sources;
   const askNodes = lanes.askAll((lane) =>
     inSlices(tubes, (tube) => lane.ask<Stats | 'NOT_FOUND'>((done) => lane.statsTube(tube, done))),
   );
-  const dead = new Map<StoredTube, number>();
-  const askLedger = inSlices(tubes, async (tube) => {
-    const [count] = await ledger.tube(tube).ask('deaths', [{ since: 0 }]);
-    dead.set(tube, count!);
-  });
-  const [byNode] = await Promise.all([
+  const [byNode, byLedger, consumers] = await Promise.all([
     askNodes,
-    withinLimit(clock, LIMIT, askLedger).catch(() => undefined), // what was not told stays absent
+    factsOf(sources, tubes),
+    consumersOf(sources),
   ]);
   const { replicas } = cluster.settings;
   const perJob = (Math.min(replicas, cluster.nodes.length) * byNode.size) / cluster.nodes.length;
-  return tubes.map((tube, i) => {
+  return tubes.map((stored, i) => {
     const told = [...byNode.values()].map((all) => all[i]).filter((stats) => typeof stats === 'object');
-    const deaths = dead.get(tube);
+    const tube = withoutPrefix(stored, settings.prefix);
     return {
-      tube: withoutPrefix(tube, settings.prefix),
+      tube,
       nodes: byNode.size,
       ...(byNode.size > 0 && countsOf(told, perJob)),
-      ...(deaths !== undefined && { dead: deaths }),
+      ...byLedger.get(stored),
+      ...(consumers && { consumers: consumers.get(tube) ?? 0 }),
     };
   });
 }
 
+type LedgerFacts = Pick<TubeView, 'dead' | 'paused' | 'listed' | 'overdue' | 'oldestDue' | 'overdueFor'>;
+
+/** What the ledger tells of each tube in time. Never rejects. */
+async function factsOf(
+  { ledger, waiting, clock }: TubeSources,
+  tubes: readonly StoredTube[],
+): Promise<ReadonlyMap<StoredTube, LedgerFacts>> {
+  const facts = new Map<StoredTube, LedgerFacts>();
+  let isOver = false;
+  const note = (tube: StoredTube, more: LedgerFacts) => facts.set(tube, { ...facts.get(tube), ...more });
+  const ask = inSlices(tubes, async (tube) => {
+    if (isOver) return;
+    const of = ledger.tube(tube);
+    // The list of a tube may be out of reach for a moment, as while its slot moves.
+    const listed = waiting?.counts(tube).then(
+      ({ listed, overdue, firstDue }) => {
+        const isLate = overdue > 0 && firstDue !== undefined;
+        const overdueFor = isLate ? Math.max(0, of.now() - firstDue) : 0;
+        note(tube, { listed, overdue, overdueFor, ...(isLate && { oldestDue: new Date(firstDue) }) });
+      },
+      () => undefined,
+    );
+    const [[dead], pause] = await Promise.all([of.ask('deaths', [{ since: 0 }]), of.paused()]);
+    note(tube, { dead: dead!, ...(pause && { paused: tubePause(pause) }) });
+    await listed;
+  });
+  await withinLimit(clock, LIMIT, ask).catch(() => undefined); // what was not told stays absent
+  isOver = true;
+  return facts;
+}
+
+/** How many processes consume each tube, by its name without the prefix. Undefined: nobody knows. */
+async function consumersOf({ presence, clock }: TubeSources): Promise<Map<string, number> | undefined> {
+  if (!presence) return undefined;
+  const processes = await withinLimit(clock, LIMIT, presence.all()).catch(() => undefined);
+  if (!processes) return undefined;
+  const consumers = new Map<string, number>();
+  for (const { tube } of processes.flatMap(({ record }) => record.tubes)) {
+    consumers.set(tube, (consumers.get(tube) ?? 0) + 1);
+  }
+  return consumers;
+}
+
 /** @param perJob How many copies a job has on these nodes, on average. */
-export function countsOf(told: readonly Stats[], perJob: number): Omit<TubeView, 'tube' | 'nodes' | 'dead'> {
+export function countsOf(
+  told: readonly Stats[],
+  perJob: number,
+): Pick<TubeView, 'waiting' | 'due' | 'running' | 'watching' | 'copies'> {
   const copies = { ready: 0, delayed: 0, reserved: 0, buried: 0 };
   let watching = 0;
   for (const stats of told) {
