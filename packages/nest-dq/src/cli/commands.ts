@@ -8,6 +8,8 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   nodes: async () => (await import('./nodes.js')).nodes,
   'node drain': async () => (await import('./drain.js')).nodeDrain,
   'node undrain': async () => (await import('./drain.js')).nodeUndrain,
+  due: async () => (await import('./due.js')).due,
+  jobs: async () => (await import('./waiting.js')).jobs,
   pause: async () => (await import('./pauses.js')).pause,
   resume: async () => (await import('./pauses.js')).resume,
   processes: async () => (await import('./processes.js')).processes,

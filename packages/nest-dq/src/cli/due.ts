@@ -1,0 +1,64 @@
+import type { DqInspector } from '../operate/inspector.js';
+import type { TimelineBucket, TimelineOptions } from '../operate/waiting-view.js';
+import { clusterCommand } from './cluster.js';
+import { table } from './output.js';
+
+/** Milliseconds. */
+const HOUR = 3_600_000;
+const BUCKETS = 12;
+/** Characters of the longest bar. */
+const WIDEST = 40;
+
+export const due = clusterCommand({
+  name: 'due',
+  operands: ['[TUBE]'],
+  summary: 'Shows how many jobs come due when, as bars: of a tube, or of all tubes together.',
+  about: 'It counts the jobs that are listed, of at most 1,000 tubes.',
+  flags: {
+    from: {
+      value: 'TIME',
+      help: 'begins at this time: 2026-12-24T18:00:00Z, or from now, such as -1h (default now)',
+    },
+    to: { value: 'TIME', help: 'ends before this time (default an hour after the begin)' },
+    buckets: { value: 'N', help: `so many bars (default ${BUCKETS}, at most 200)` },
+  },
+  status: '0 shown, 1 a server is away',
+  examples: ['nest-dq due', 'nest-dq due order.cancel --from -1h --to 1d --buckets 50 --json'],
+  async run(args, { runtime }) {
+    const { inspector, clock } = runtime;
+    const now = clock.wall();
+    const from = args.instant('from', now) ?? new Date(now);
+    const to = args.instant('to', now) ?? new Date(from.getTime() + HOUR);
+    const options = { from, to, buckets: args.count('buckets', 1, 200) ?? BUCKETS };
+    const tube = args.operand('TUBE');
+    if (tube !== undefined) {
+      const buckets = await inspector.timeline(tube, options);
+      return { json: { buckets, away: [] }, text: showBars(buckets) };
+    }
+    const { buckets, away } = await ofAllTubes(inspector, options);
+    const note = away.length > 0 ? `\ntubes may be missing, as these do not answer: ${away.join(', ')}` : '';
+    return { json: { buckets, away }, text: showBars(buckets) + note, status: away.length > 0 ? 1 : 0 };
+  },
+});
+
+/** The sum of the tubes that the nodes know. */
+async function ofAllTubes(inspector: DqInspector, options: TimelineOptions) {
+  const { tubes, away } = await inspector.tubes();
+  let sum: TimelineBucket[] | undefined;
+  for (const { tube } of tubes) {
+    const buckets = await inspector.timeline(tube, options);
+    sum = sum ? sum.map((bucket, i) => ({ ...bucket, jobs: bucket.jobs + buckets[i]!.jobs })) : buckets;
+  }
+  return { buckets: sum ?? [], away };
+}
+
+function showBars(buckets: readonly TimelineBucket[]): string {
+  if (buckets.length === 0) return 'there is no tube';
+  const most = Math.max(1, ...buckets.map(({ jobs }) => jobs));
+  const rows = buckets.map(({ from, jobs }) => [
+    from.toISOString().replace(/\.\d+Z$/, 'Z'),
+    jobs,
+    '█'.repeat(Math.ceil((jobs / most) * WIDEST)),
+  ]);
+  return table(['FROM', 'JOBS', ''], rows);
+}
