@@ -56,7 +56,13 @@ export type { HistoryBucket, HistoryRange } from './operate/history-view.js';
 export type { ProcessTubeView, ProcessView } from './operate/processes.js';
 export type { SeriesView } from './operate/series-view.js';
 export type { TubeList, TubeView } from './operate/tube-view.js';
-export type { ExplanationCase, CopyView, Explanation, RunView } from './operate/explanation.js';
+export type {
+  ExplanationCase,
+  CopyView,
+  Explanation,
+  RunningProcess,
+  RunView,
+} from './operate/explanation.js';
 export type {
   JobFilter,
   JobPage,

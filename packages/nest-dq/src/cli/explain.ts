@@ -26,6 +26,7 @@ function show({ why, tube, key, id, state, dueAt, attempt, run, copies }: Explan
     due: dueAt && instant(dueAt, now),
     runs: attempt === undefined ? undefined : String(attempt),
     started: run && instant(run.startedAt, now),
+    process: run?.process && `${run.process.pid} on ${run.process.host}`,
     'lease ends': run?.leaseEndsAt && instant(run.leaseEndsAt, now),
   });
   return [why, '', known, ...(copies.length > 0 ? ['', showCopies(copies)] : [])].join('\n');

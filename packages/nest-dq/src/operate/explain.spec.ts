@@ -1,6 +1,8 @@
+import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { BOOM, withDead } from '../../spec-support/dead-job.js';
 import { embedded } from '../../spec-support/producing.js';
+import { joined } from '../../spec-support/other-process.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
 
 const KEY = { tube: 't', key: 'k' };
@@ -39,6 +41,42 @@ describe('the explanation', () => {
       attempt: 1,
       run: { startedAt: new Date(began), leaseEndsAt: new Date(began + 15_000) },
     });
+  });
+
+  it('names the process that runs it, once that has told of the run', async () => {
+    const world = await embedded(3, 'app.');
+    const { inspector, producer, copies, run } = world;
+    const receipt = await producer.now('t', 1);
+    const { finish } = await run((await copies('app.t'))[0]!, 10, 'app.t');
+    const long = (id: string, attempt: number) => [{ id, attempt, runFor: 2_000 }];
+    joined(world, { tube: 't', long: long(receipt.id, 2) }, { tube: 'u', long: long(receipt.id, 1) });
+    const unknown = await inspector.explain(receipt);
+    expect([unknown.because, 'process' in unknown.run!]).toEqual(['running', false]);
+    const { id } = joined(world, { tube: 't', long: long(receipt.id, 1) });
+    const { why, run: known } = await inspector.explain(receipt);
+    expect(known!.process).toEqual({ id, host: hostname(), pid: process.pid });
+    expect(why).toMatch(`: attempt 1, in the process ${process.pid} on ${hostname()}.`);
+    await finish('done');
+    expect(Object.keys((await inspector.explain(receipt)).run!)).not.toContain('process');
+  });
+
+  it('says that a job runs also if nobody knows the processes', async () => {
+    const { inspector, producer, copies, run, presence } = await embedded();
+    const receipt = await producer.now('t', 1);
+    await run((await copies())[0]!);
+    presence.all = () => Promise.reject(new Error('no answer'));
+    expect(await inspector.explain(receipt)).toMatchObject({ because: 'running', attempt: 1 });
+  });
+
+  it('says that its tube is paused, once it is due', async () => {
+    const { inspector, control, producer, clock } = await embedded();
+    const receipt = await producer.delay('t', 1, '1m');
+    await control.pause('t');
+    expect(await inspector.explain(receipt)).toMatchObject({ because: 'not-due' });
+    await clock.advance(60_000);
+    expect(await inspector.explain(receipt)).toMatchObject({ because: 'paused', state: 'waiting' });
+    await control.resume('t');
+    expect(await inspector.explain(receipt)).toMatchObject({ because: 'not-consumed' });
   });
 
   it('says that it waits for a retry, and when that is', async () => {

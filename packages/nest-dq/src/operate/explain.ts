@@ -9,16 +9,18 @@ import { parseRef, type JobTarget } from '../copies/job-ref.js';
 import { isUnknown, parseLocation, type Place } from '../copies/location.js';
 import { toError } from '../errors.js';
 import { withinLimit } from '../ledger/call-limit.js';
+import type { Presence } from '../ledger/presence.js';
 import type { Trace } from '../ledger/requests.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { Clock } from '../time/clock.js';
-import type { CopyView, Explanation } from './explanation.js';
+import type { CopyView, Explanation, RunningProcess } from './explanation.js';
 import { viewOfTube, type TubeSources } from './tube-view.js';
 import { why, type Facts } from './why.js';
 
 export interface ExplanationSources extends TubeSources {
   readonly waiting: WaitingJobs;
+  readonly presence: Presence;
   readonly deadLetters: DqDeadLetters;
 }
 
@@ -34,13 +36,14 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
   const replaced = known.trace !== undefined && born !== undefined && known.trace.born !== born;
   const trace = replaced ? undefined : known.trace;
   const { letter, ledgerAway } = known;
-  const [copies, tubeView] = await Promise.all([
+  const [copies, tubeView, process] = await Promise.all([
     copiesOf(sources, target, trace, letter),
     viewOfTube({ cluster, ledger, clock, settings }, tube),
+    trace?.state === 'running' ? runnerOf(sources, target, trace) : undefined,
   ]);
   const due = trace?.due ?? letter?.dueAt.getTime() ?? (born === undefined ? undefined : target.due);
   const now = ledger.tube(tube).now();
-  const facts: Facts = { now, ledgerAway, trace, replaced, letter, due, copies, tube: tubeView };
+  const facts: Facts = { now, ledgerAway, trace, replaced, letter, due, copies, process, tube: tubeView };
   const isThere = copies.some(
     ({ state }) => state === 'delayed' || state === 'ready' || state === 'reserved',
   );
@@ -54,7 +57,7 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
     ...(state !== undefined && !ledgerAway && { state: isRetrying ? 'retrying' : state }),
     ...(due !== undefined && { dueAt: new Date(due) }),
     ...(trace && { attempt: trace.attempt }),
-    ...(trace && trace.fence > 0 && { run: runOf(trace) }),
+    ...(trace && trace.fence > 0 && { run: { ...runOf(trace), ...(process && { process }) } }),
     copies,
     ...(letter && { deadLetter: letter }),
   };
@@ -94,6 +97,22 @@ function runOf({ fence, leaseEnd }: Trace) {
     startedAt: new Date(fence / 1_000),
     ...(leaseEnd > 0 && { leaseEndsAt: new Date(leaseEnd) }),
   };
+}
+
+/** The process that told of the run as one that takes long. Never rejects. */
+async function runnerOf(
+  { presence, clock, settings }: ExplanationSources,
+  { tube, id }: JobTarget,
+  { attempt }: Trace,
+): Promise<RunningProcess | undefined> {
+  const name = withoutPrefix(tube, settings.prefix);
+  const all = await withinLimit(clock, LIMIT, presence.all()).catch(() => []);
+  const found = all.find(({ record }) =>
+    record.tubes.some(
+      (load) => load.tube === name && load.long.some((run) => run.id === id && run.attempt === attempt),
+    ),
+  );
+  return found && { id: found.record.id, host: found.record.host, pid: found.record.pid };
 }
 
 function copiesOf(

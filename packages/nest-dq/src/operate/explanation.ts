@@ -14,6 +14,7 @@ export type ExplanationCase =
   | 'no-copy'
   | 'not-due'
   | 'retrying'
+  | 'paused'
   | 'left'
   | 'held'
   | 'not-consumed'
@@ -53,6 +54,16 @@ export interface RunView {
   readonly startedAt: Date;
   /** Until then no other process may run the job. Absent once the run is over. */
   readonly leaseEndsAt?: Date;
+  /** Who runs it now. Absent if nobody does, or nobody has told yet: a process tells of a run that takes longer than a second. */
+  readonly process?: RunningProcess;
+}
+
+/** `DqInspector.processes` tells more. */
+export interface RunningProcess {
+  readonly id: string;
+  /** The name of the machine. */
+  readonly host: string;
+  readonly pid: number;
 }
 
 /** One copy of a job, as its node tells of it. */

@@ -34,6 +34,8 @@ const WAITS = { due: NOW + 14 * MINUTE, copies: [copy('delayed', { readyIn: 14 *
 const DUE = { due: NOW - 3 * MINUTE };
 const SINCE = 'It is due since 2027-01-01T11:57:00.000Z (3 minutes)';
 
+const PAUSED = { tube: 't', watching: 0, paused: { since: new Date(NOW - MINUTE) } };
+
 const CASES: [string, Partial<Facts>, string][] = [
   ['ledger-away', { ledgerAway: 'no answer' }, 'The ledger does not answer, so no job runs: no answer.'],
   [
@@ -70,6 +72,15 @@ const CASES: [string, Partial<Facts>, string][] = [
     { trace: trace({ state: 'running', fence, attempt: 2 }) },
     'It runs, since 2027-01-01T11:57:00.000Z (3 minutes): attempt 2.',
   ],
+  [
+    'running',
+    {
+      trace: trace({ state: 'running', fence, attempt: 2 }),
+      process: { id: 'p', host: 'shop-1', pid: 4711 },
+      tube: PAUSED,
+    },
+    'It runs, since 2027-01-01T11:57:00.000Z (3 minutes): attempt 2, in the process 4711 on shop-1.',
+  ],
   ['unknown', { copies: [] }, 'Nothing is known of it: there is no such job, or it ended long ago.'],
   [
     'nodes-away',
@@ -92,6 +103,26 @@ const CASES: [string, Partial<Facts>, string][] = [
     'retrying',
     { ...WAITS, trace: trace({ attempt: 2 }) },
     'It waits for its next attempt, after 2, which is due at 2027-01-01T12:14:00.000Z, in 14 minutes.',
+  ],
+  ['not-due', { ...WAITS, tube: PAUSED }, 'It is due at 2027-01-01T12:14:00.000Z, in 14 minutes.'],
+  [
+    'paused',
+    { ...DUE, copies: [copy('delayed')], trace: trace({ left: true, attempt: 1 }), tube: PAUSED },
+    `${SINCE}, but the tube t is paused since 2027-01-01T11:59:00.000Z until somebody resumes it.`,
+  ],
+  [
+    'paused',
+    {
+      ...DUE,
+      copies: [copy('ready')],
+      tube: { ...PAUSED, paused: { ...PAUSED.paused, until: new Date(NOW + MINUTE) } },
+    },
+    `${SINCE}, but the tube t is paused since 2027-01-01T11:59:00.000Z until 2027-01-01T12:01:00.000Z.`,
+  ],
+  [
+    'nodes-away',
+    { ...DUE, copies: [copy('away')], tube: PAUSED },
+    'It can run once a node is back that may have a copy of it: n0:11300.',
   ],
   [
     'left',

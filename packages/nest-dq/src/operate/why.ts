@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { Trace } from '../ledger/requests.js';
 import { spelled } from '../time/duration.js';
-import type { ExplanationCase, CopyView } from './explanation.js';
+import type { ExplanationCase, CopyView, RunningProcess } from './explanation.js';
 import type { TubeView } from './tube-view.js';
 
 /** What the sentence about a job is made from. */
@@ -18,7 +18,9 @@ export interface Facts {
   /** Ledger time, ms; absent if nothing tells it. */
   readonly due?: number;
   readonly copies: readonly CopyView[];
-  readonly tube: Pick<TubeView, 'tube' | 'watching' | 'due' | 'running'>;
+  /** Who runs it. */
+  readonly process?: RunningProcess | undefined;
+  readonly tube: Pick<TubeView, 'tube' | 'watching' | 'due' | 'running' | 'paused'>;
 }
 
 const DEATHS: Readonly<Record<DeadLetter['why'], (letter: DeadLetter) => string>> = {
@@ -31,13 +33,13 @@ const DEATHS: Readonly<Record<DeadLetter['why'], (letter: DeadLetter) => string>
 /** The first case that holds. */
 export function why(facts: Facts): { readonly because: ExplanationCase; readonly why: string } {
   const [because, sentence] =
-    byLedger(facts) ?? byCopies(facts) ?? byTime(facts) ?? byLease(facts) ?? byTube(facts);
+    byLedger(facts) ?? byCopies(facts) ?? byTime(facts) ?? byPause(facts) ?? byLease(facts) ?? byTube(facts);
   return { because, why: sentence };
 }
 
 type Case = readonly [because: ExplanationCase, sentence: string];
 
-function byLedger({ ledgerAway, trace, replaced, letter, now }: Facts): Case | undefined {
+function byLedger({ ledgerAway, trace, replaced, letter, now, process }: Facts): Case | undefined {
   if (ledgerAway !== undefined)
     return ['ledger-away', `The ledger does not answer, so no job runs: ${ledgerAway}.`];
   if (letter && (trace === undefined || trace.state === 'dead')) {
@@ -56,7 +58,8 @@ function byLedger({ ledgerAway, trace, replaced, letter, now }: Facts): Case | u
       return ['dead', 'It is dead, and its letter is gone.'];
     case 'running': {
       const since = trace.fence > 0 ? `, since ${began} (${spelled(now - trace.fence / 1_000)})` : '';
-      return ['running', `It runs${since}: attempt ${trace.attempt}.`];
+      const where = process ? `, in the process ${process.pid} on ${process.host}` : '';
+      return ['running', `It runs${since}: attempt ${trace.attempt}${where}.`];
     }
     default:
       return undefined;
@@ -88,6 +91,18 @@ function byTime({ now, due, trace }: Facts): Case | undefined {
   return ['retrying', `It waits for its next attempt, after ${trace.attempt}, which is due at ${when}.`];
 }
 
+/** Of a job that is due: nothing else lets it run before the pause ends. */
+function byPause(facts: Facts): Case | undefined {
+  const { tube, paused } = facts.tube;
+  if (!paused) return undefined;
+  const { since, until } = paused;
+  const end = until ? at(until.getTime()) : 'somebody resumes it';
+  return [
+    'paused',
+    `${dueSince(facts)}, but the tube ${tube} is paused since ${at(since.getTime())} until ${end}.`,
+  ];
+}
+
 function byLease({ now, trace }: Facts): Case | undefined {
   if (trace?.left) {
     const ended = at(trace.leaseEnd);
@@ -103,8 +118,9 @@ function byLease({ now, trace }: Facts): Case | undefined {
 }
 
 /** Of a job that is due. */
-function byTube({ now, due, copies, tube }: Facts): Case {
-  const since = due === undefined ? 'It is due' : `It is due since ${at(due)} (${spelled(now - due)})`;
+function byTube(facts: Facts): Case {
+  const { copies, tube } = facts;
+  const since = dueSince(facts);
   const has = (state: CopyView['state']) => copies.some((copy) => copy.state === state);
   if (tube.watching === 0)
     return ['not-consumed', `${since}, but no process consumes the tube ${tube.tube}.`];
@@ -119,6 +135,10 @@ function byTube({ now, due, copies, tube }: Facts): Case {
   if (has('buried'))
     return ['buried', `${since}, but its copies are buried, and stay so until they are kicked.`];
   return ['unknown', `${since}, and nothing is known of its copies.`];
+}
+
+function dueSince({ now, due }: Facts): string {
+  return due === undefined ? 'It is due' : `It is due since ${at(due)} (${spelled(now - due)})`;
 }
 
 function at(time: number): string {
