@@ -22,8 +22,8 @@ describe('nest-dq find', () => {
     expect(await json('find', ...BY_KEY)).toEqual(expected);
     expect(await json('find', job!.ref)).toEqual(expected);
     const { stdout } = await suite.nestDq(['find', ...BY_KEY]);
-    expect(stdout).toMatch(/^key {6}order-42$/m);
-    expect(stdout).toMatch(/^due {6}\d{4}-\d\d-\d\dT[\d:]{8}Z \(in (59 min \d+ s|1 h)\)$/m);
+    expect(stdout).toMatch(/^key +order-42$/m);
+    expect(stdout).toMatch(/^due +\d{4}-\d\d-\d\dT[\d:]{8}Z \(in (59 min \d+ s|1 h)\)$/m);
   });
 
   it('shows a job without a key by its id', async () => {

@@ -250,7 +250,7 @@ describe('nest-dq', () => {
     [['serve', '11300'], 'serve takes no argument 11300.'],
     [['server'], 'There is no command server: expected one of doctor, '],
     [['--port', '1'], 'There is no command in front of --port: expected one of doctor, '],
-    [['dead'], 'dead needs one of list, show, revive, discard.'],
+    [['dead'], 'dead needs one of list, show, revive, discard, '],
     [[], 'There is nothing to do: expected one of doctor, '],
   ])('%j is refused', async (args, message) => {
     const process = nestDq(...args);

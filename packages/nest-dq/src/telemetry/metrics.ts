@@ -35,6 +35,7 @@ export function recordMetrics(view: DqClusterView): () => void {
   const dead = counter('dq.job.dead', '{job}', 'Jobs that became dead letters');
   const removed = counter('dq.letter.removed', '{letter}', 'Dead letters that were not retained any more');
   const lost = counter('dq.job.lost', '{job}', 'Jobs of which no node has a copy any more');
+  lost.add(0, ofCluster); // so that a reader knows it before there is a first one
   const subscriptions = [
     on('scheduled', ({ receipt }) => sent.add(1, of(receipt.tube, 'schedule'))),
     on('started', ({ job }) => {
