@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { rules } from './queries.js';
 
 const here = (path: string) => new URL(path, import.meta.url);
+const TESTS = ['alerts.test.yml', 'job-alerts.test.yml'];
 const read = (path: string) => readFileSync(here(path), 'utf8');
 
 let promtool: string;
@@ -31,7 +32,7 @@ describe('the alerts', () => {
   });
 
   it('fire when they should, and say what they should, by the tests beside this file', async () => {
-    const said = await check('test', 'rules', fileURLToPath(here('alerts.test.yml')));
+    const said = await check('test', 'rules', ...TESTS.map((name) => fileURLToPath(here(name))));
     expect(said).toContain('SUCCESS');
   });
 
@@ -40,8 +41,8 @@ describe('the alerts', () => {
       alertname: string;
       exp_alerts?: unknown[];
     }
-    const { tests } = parse(read('alerts.test.yml')) as { tests: { alert_rule_test: Case[] }[] };
-    const cases = tests.flatMap((test) => test.alert_rule_test);
+    const files = TESTS.map((name) => parse(read(name)) as { tests: { alert_rule_test: Case[] }[] });
+    const cases = files.flatMap(({ tests }) => tests.flatMap((test) => test.alert_rule_test));
     const named = (fires: boolean) =>
       new Set(
         cases.filter(({ exp_alerts: alerts }) => !!alerts?.length === fires).map((each) => each.alertname),

@@ -21,7 +21,7 @@ class Mails {
   }
 }
 
-/** What Prometheus reads from an application on a real cluster, once a job of it went well, another one is dead, and letters were removed. */
+/** What Prometheus reads from an application on a real cluster, once a job of it went well, another one is dead, and it was told that letters were removed and a job is lost. */
 export async function exposition(): Promise<string> {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
@@ -44,7 +44,9 @@ export async function exposition(): Promise<string> {
     }
     for (const to of ['Ada', 'nobody']) await app.get(Mails).dq.now('mail', to);
     await eventually('both ended', () => ended === 2);
-    app.get<EventHub>(DqEvents).tell('lettersRemoved', { tube: 'mail', tooOld: 1, tooMany: 1 });
+    const events = app.get<EventHub>(DqEvents);
+    events.tell('lettersRemoved', { tube: 'mail', tooOld: 1, tooMany: 1 });
+    events.tell('lost', { tube: 'mail', id: 'a', dueAt: new Date(), attempt: 0, copies: 3 });
     await new Promise<void>((resolve) => scraped.listen(0, '127.0.0.1', resolve));
     const { port } = scraped.address() as AddressInfo;
     let text = '';

@@ -17,24 +17,45 @@ beforeEach(() => {
   recordTubes(meter, { 'dq.cluster': 'shop' }, { allTubes: () => all } as DqClusterView);
 });
 
-/** What a reader gets, as `tube state` of jobs, and `tube` of connections, with the value. */
+/** What a reader gets, as `tube state` of jobs, and `tube metric` of the others, with the value. */
 async function told(): Promise<Record<string, unknown>> {
   const { resourceMetrics } = await reader.collect();
   const points = resourceMetrics.scopeMetrics.flatMap(({ metrics }) =>
-    metrics.flatMap(({ dataPoints }) => dataPoints as DataPoint<number>[]),
+    metrics.flatMap(({ descriptor, dataPoints }) =>
+      (dataPoints as DataPoint<number>[]).map((point) => ({ ...point, metric: descriptor.name })),
+    ),
   );
   return Object.fromEntries(
-    points.map(({ attributes, value }) => {
+    points.map(({ metric, attributes, value }) => {
       expect(attributes['dq.cluster']).toBe('shop');
       const { 'messaging.destination.name': tube, 'dq.job.state': state } = attributes;
-      return [[tube, state].filter(Boolean).join(' '), value];
+      return [`${String(tube)} ${String(state ?? metric.replace('dq.tube.', ''))}`, value];
     }),
   );
 }
 
-const MAIL = { tube: 'mail', waiting: 5, due: 4, running: 3, dead: 2, watching: 6 };
-const MAIL_TOLD = { 'mail waiting': 5, 'mail due': 4, 'mail running': 3, 'mail dead': 2, mail: 6 };
-const MAIL_GONE = { 'mail waiting': 0, 'mail due': 0, 'mail running': 0, 'mail dead': 0, mail: 0 };
+const MAIL: DqTubeCounts = {
+  tube: 'mail',
+  waiting: 5,
+  due: 4,
+  running: 3,
+  dead: 2,
+  paused: { since: new Date(0) },
+  listed: 9,
+  overdueFor: 1_500,
+  watching: 6,
+};
+const MAIL_TOLD = {
+  'mail waiting': 5,
+  'mail due': 4,
+  'mail running': 3,
+  'mail dead': 2,
+  'mail paused': 1,
+  'mail listed': 9,
+  'mail overdue': 1.5,
+  'mail watching': 6,
+};
+const MAIL_GONE = Object.fromEntries(Object.keys(MAIL_TOLD).map((name) => [name, 0]));
 
 describe('the metrics of all tubes', () => {
   it('are nothing in a process that was never elected', async () => {
@@ -43,8 +64,9 @@ describe('the metrics of all tubes', () => {
   });
 
   it('are what the elected process saw last, without what is unknown', async () => {
-    all = [MAIL, { tube: 'order', dead: 1 }];
-    expect(await told()).toEqual({ ...MAIL_TOLD, 'order dead': 1 });
+    all = [MAIL, { tube: 'order', dead: 1 }, { tube: 'sms', watching: 3 }];
+    const others = { 'order dead': 1, 'order paused': 0, 'sms watching': 3 };
+    expect(await told()).toEqual({ ...MAIL_TOLD, ...others });
   });
 
   it.each<[string, DqTubeCounts[] | undefined]>([

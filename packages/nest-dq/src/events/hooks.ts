@@ -57,9 +57,15 @@ export interface DqTubeCounts {
   readonly due?: number;
   /** About how many jobs run, or were taken and are about to run. */
   readonly running?: number;
-  /** How many dead letters there are. */
+  /** How many dead letters there are. Absent: the ledger did not tell. */
   readonly dead?: number;
-  /** How many connections of all processes take jobs of this tube. 0: nobody consumes it. */
+  /** Absent: the tube is not paused, or, if `dead` is absent too, nobody knows. */
+  readonly paused?: { readonly since: Date; readonly until?: Date };
+  /** How many jobs that wait are in the index. */
+  readonly listed?: number;
+  /** Milliseconds since the oldest of the listed jobs was due; 0 if none is due. */
+  readonly overdueFor?: number;
+  /** How many connections of all processes take jobs of this tube. 0: nobody consumes it, or it is paused. */
   readonly watching?: number;
 }
 
