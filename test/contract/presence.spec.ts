@@ -95,11 +95,13 @@ function contract(presenceOfProcess: () => Presence): void {
     await joined(presenceOfProcess(), later);
     for (const each of [one, two, later])
       await eventually(`${each.id} knows`, () => each.news!.drained.toSorted().join() === 'n0:1,n1:1');
+    expect((await presenceOfProcess().drainedNodes()).toSorted()).toEqual(['n0:1', 'n1:1']);
     expect(await presenceOfProcess().markDrained('n1:1', false)).toBe(true);
     expect(await presence.markDrained('n1:1', false)).toBe(false);
     expect(await presence.markDrained('n0:1', false)).toBe(true);
     for (const each of [one, two, later])
       await eventually(`${each.id} knows`, () => each.news!.drained.length === 0);
+    expect(await presence.drainedNodes()).toEqual([]);
   });
 
   it('tells the settings of others as far as they differ', async () => {

@@ -6,11 +6,13 @@ import { counted, grouped } from './output.js';
 import { tell } from './process.js';
 
 /** For commands that act on many; each has its filter beside them. */
-export const BULK_FLAGS: Flags = {
-  limit: { value: 'N', help: 'at most so many' },
+export const ACT_FLAGS: Flags = {
   'dry-run': { help: 'only counts, and shows some' },
   ...YES_FLAG,
 };
+export const BULK_FLAGS: Flags = { limit: { value: 'N', help: 'at most so many' }, ...ACT_FLAGS };
+
+export const BULK_STATUS = '0 done, 1 not done, or not for all, or a server is away';
 
 const MOST = 1_000_000_000;
 

@@ -43,6 +43,8 @@ export function clusterCommand(command: ClusterCommand): Command {
         await Promise.all([
           cluster.firstAnswers(clock, FIRST_ANSWERS),
           ledger.readTime().catch(() => undefined),
+          // A command that adds copies must know them, too.
+          runtime.process.learnDrained().catch(() => undefined),
         ]);
         return await command.run(args, { runtime, cluster, settings });
       } finally {

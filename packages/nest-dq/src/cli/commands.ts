@@ -12,6 +12,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   jobs: async () => (await import('./waiting.js')).jobs,
   pause: async () => (await import('./pauses.js')).pause,
   resume: async () => (await import('./pauses.js')).resume,
+  repair: async () => (await import('./repair.js')).repair,
   processes: async () => (await import('./processes.js')).processes,
   explain: async () => (await import('./explain.js')).explain,
   'dead list': async () => (await import('./dead.js')).deadList,

@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { LetterFilter } from '../operate/letter-filter.js';
 import type { Arguments, Flags } from './arguments.js';
-import { actOnMany, BULK_FLAGS, limitOf } from './bulk.js';
+import { actOnMany, BULK_FLAGS, BULK_STATUS, limitOf } from './bulk.js';
 import { clusterCommand } from './cluster.js';
 
 const WHYS = ['attempts', 'discarded', 'invalid', 'stale'] as const;
@@ -11,7 +11,6 @@ const FILTER_FLAGS: Flags = {
   why: { value: 'WHY', help: `died of this: ${WHYS.join(', ')}` },
   error: { value: 'TEXT', help: 'their error has this text' },
 };
-const STATUS = '0 done, 1 not done, or not for all, or a server is away';
 const operands = ['TUBE'];
 
 export const deadReviveMany = clusterCommand({
@@ -24,7 +23,7 @@ export const deadReviveMany = clusterCommand({
     delay: { value: 'TIME', help: 'not now but later, such as 15m' },
     ...BULK_FLAGS,
   },
-  status: STATUS,
+  status: BULK_STATUS,
   examples: [
     'nest-dq dead revive-many order.cancel --error ETIMEDOUT --from -1d --dry-run',
     'nest-dq dead revive-many order.cancel --why discarded --delay 10m --yes 2> progress.log',
@@ -48,7 +47,7 @@ export const deadDiscardMany = clusterCommand({
   summary: 'Gives up many dead letters of a tube for good, and deletes their copies.',
   about: 'Without a filter it means all. It counts them and asks before it begins.',
   flags: { ...FILTER_FLAGS, ...BULK_FLAGS },
-  status: STATUS,
+  status: BULK_STATUS,
   examples: [
     'nest-dq dead discard-many order.cancel --to -7d --dry-run --json',
     'nest-dq dead discard-many order.cancel --why discarded --yes 2> progress.log',

@@ -21,6 +21,8 @@ export interface Presence {
    * that changed something. `DQ_LEDGER_DOWN`.
    */
   markDrained(endpoint: string, drained: boolean): Promise<boolean>;
+  /** The endpoints of the nodes that are marked as drained, at most 100. `DQ_LEDGER_DOWN`. */
+  drainedNodes(): Promise<string[]>;
 }
 
 /** A process, as the place where they meet asks it. */

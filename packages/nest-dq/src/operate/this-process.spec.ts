@@ -160,6 +160,7 @@ describe('ThisProcess', () => {
     const failing: Presence = {
       join: (member: Member) => presence.join(member),
       markDrained: (...mark) => presence.markDrained(...mark),
+      drainedNodes: () => presence.drainedNodes(),
       all: async () => {
         if (fails) throw new Error('away');
         return presence.all();

@@ -74,6 +74,11 @@ export class ThisProcess implements Member {
     await this.leave?.();
   }
 
+  /** In the place of `start`, for one that is soon over: learns which nodes are drained, and nobody sees it. `DQ_LEDGER_DOWN`. */
+  async learnDrained(): Promise<void> {
+    this.mark(await this.parts.presence.drainedNodes());
+  }
+
   describe(): ProcessRecord {
     const { cluster, clock, settings, name, load } = this.parts;
     const { prefix, replicas, minWritten, lease, doneTtl, staleAfter, consume } = settings;
@@ -94,12 +99,16 @@ export class ThisProcess implements Member {
 
   learn({ electedUntil, drained, otherSettings }: PresenceNews): void {
     this.electedUntil = electedUntil;
-    for (const node of this.parts.cluster.nodes) node.drained = drained.includes(node.endpoint);
+    this.mark(drained);
     const others = otherSettings.toSorted().join('\n');
     if (others === this.compared) return;
     this.compared = others;
     if (others === '') this.unequal = [];
     else this.compare(others).catch(() => (this.compared = '')); // again with the next news
+  }
+
+  private mark(drained: readonly string[]): void {
+    for (const node of this.parts.cluster.nodes) node.drained = drained.includes(node.endpoint);
   }
 
   private async compare(others: string): Promise<void> {

@@ -37,6 +37,10 @@ export class LocalPresence implements Presence {
     return Promise.resolve(changes);
   }
 
+  drainedNodes(): Promise<string[]> {
+    return Promise.resolve([...this.drained]);
+  }
+
   /** Nobody falls silent here, so nobody has to be asked again: an election holds until its process leaves. */
   private tell(): void {
     const [elected] = this.members;

@@ -101,6 +101,12 @@ return reply
 push(args[2] == 1 and call('ZADD', DRAINED, 'NX', now, args[1]) or args[2] == 0 and call('ZREM', DRAINED, args[1]) or 0)
 return reply
 `,
+
+  /** Reply: the endpoints of the drained nodes. */
+  'dq:drained': `${SHARED}
+push(unpack(call('ZREVRANGE', DRAINED, 0, MOST - 1)))
+return reply
+`,
 } as const;
 
 export type PresenceScript = keyof typeof PRESENCE_SCRIPTS;
@@ -155,6 +161,13 @@ export class RedisPresence implements Presence {
     const reply = await this.call('dq:mark', [endpoint, Number(drained)]);
     for (const announcer of this.announcers) announcer.announce();
     return reply.number() === 1;
+  }
+
+  async drainedNodes(): Promise<string[]> {
+    const reply = await this.call('dq:drained', []);
+    const endpoints: string[] = [];
+    while (!reply.ended) endpoints.push(reply.text());
+    return endpoints;
   }
 
   private async call(script: PresenceScript, args: readonly unknown[]): Promise<ScriptReply> {
