@@ -45,6 +45,15 @@ describe('nest-dq doctor', () => {
     ]);
   });
 
+  it('says nothing of the tubes where no node answers', async () => {
+    const { code, checks } = await examine({ DQ_BEANSTALKS: '127.0.0.1:1,127.0.0.1:2' });
+    expect(code).toBe(2);
+    expect(checks.map(({ about }) => about)).not.toContain('tubes');
+    expect(checks).toContainEqual(
+      expect.objectContaining({ level: 'failure', about: 'nodes', fact: '0 of 2 store jobs' }),
+    );
+  });
+
   it('finds two names of one server', async () => {
     const { port, endpoint } = suite.servers.beanstalkds[0]!;
     const { code, bad } = await examine({ DQ_BEANSTALKS: `${suite.env['DQ_BEANSTALKS']},localhost:${port}` });

@@ -25,5 +25,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   revoke: async () => (await import('./jobs.js')).revoke,
   move: async () => (await import('./jobs.js')).move,
   run: async () => (await import('./jobs.js')).run,
+  'revoke-many': async () => (await import('./many.js')).revokeMany,
+  'move-many': async () => (await import('./many.js')).moveMany,
   serve: async () => (await import('./serve.js')).serve,
 };

@@ -28,6 +28,8 @@ export async function checkTubes(
   prefix: string,
   isEmptyOfLetters: (tube: string) => Promise<boolean | undefined>,
 ): Promise<Check[]> {
+  // That is a failure of each of them; nothing is known of the tubes.
+  if (nodes.every(({ error }) => error !== undefined)) return [];
   const names = new Set(nodes.flatMap(({ tubes }) => [...tubes.keys()]));
   const tubes = [...names].toSorted().map((name) => tubeFacts(nodes, name));
   const checks: Check[] = [];

@@ -1,0 +1,97 @@
+import type { JobView } from '../api/job.js';
+import type { WaitingFilter } from '../operate/waiting-filter.js';
+import type { Arguments, Flags } from './arguments.js';
+import { actOnMany, BULK_FLAGS, BULK_STATUS, limitOf } from './bulk.js';
+import { clusterCommand } from './cluster.js';
+import { instant } from './output.js';
+
+const STATES = ['waiting', 'retrying'] as const;
+const FILTER_FLAGS: Flags = {
+  from: { value: 'TIME', help: 'due at this time or later: 2026-12-24T18:00:00Z, or from now, such as -1h' },
+  to: { value: 'TIME', help: 'due before this time' },
+  state: { value: 'STATE', help: `only these: ${STATES.join(', ')}` },
+};
+const ABOUT =
+  'Without a filter it means all that wait. It counts them and asks before it begins. It finds jobs that are listed.';
+const operands = ['TUBE'];
+
+export const revokeMany = clusterCommand({
+  name: 'revoke-many',
+  operands,
+  summary: 'Revokes many jobs of a tube that wait, and deletes their copies.',
+  about: ABOUT,
+  flags: { ...FILTER_FLAGS, ...BULK_FLAGS },
+  status: BULK_STATUS,
+  examples: [
+    'nest-dq revoke-many order.cancel --to 15m --dry-run',
+    'nest-dq revoke-many order.cancel --state retrying --yes --json',
+  ],
+  run(args, { runtime }) {
+    const tube = args.required('TUBE');
+    const now = runtime.clock.wall();
+    const filter = filterOf(args, now);
+    return actOnMany<JobView>(args, {
+      verb: 'revoke',
+      ...named(tube, now),
+      start: (options) => runtime.control.revokeMany(tube, filter, options),
+    });
+  },
+});
+
+export const moveMany = clusterCommand({
+  name: 'move-many',
+  operands,
+  summary: 'Moves many jobs of a tube that wait to another time. Their attempts begin anew.',
+  about: ABOUT,
+  flags: {
+    at: { value: 'TIME', help: 'all to this time: 2026-12-24T18:00:00Z, or from now, such as 15m' },
+    later: { value: 'TIME', help: 'each so much later than it was due, such as 1h' },
+    earlier: { value: 'TIME', help: 'each so much earlier; what would be over runs now' },
+    ...FILTER_FLAGS,
+    ...BULK_FLAGS,
+  },
+  status: BULK_STATUS,
+  examples: [
+    'nest-dq move-many order.cancel --later 1h --dry-run',
+    'nest-dq move-many order.cancel --to 30m --at 2h --yes --json 2> progress.log',
+  ],
+  run(args, { runtime }) {
+    const tube = args.required('TUBE');
+    const now = runtime.clock.wall();
+    const filter = filterOf(args, now);
+    const [at, later, earlier] = [args.instant('at', now), args.duration('later'), args.duration('earlier')];
+    const times = [
+      ...(at ? [at] : []),
+      ...(later === undefined ? [] : [{ later }]),
+      ...(earlier === undefined ? [] : [{ earlier }]),
+    ];
+    const [when] = times;
+    if (when === undefined || times.length > 1)
+      throw args.wrong(`expected one of --at, --later and --earlier, got ${times.length}.`);
+    return actOnMany<JobView>(args, {
+      verb: 'move',
+      ...named(tube, now),
+      start: (options) => runtime.control.rescheduleMany(tube, filter, when, options),
+    });
+  },
+});
+
+function filterOf(args: Arguments, now: number): WaitingFilter {
+  const dueFrom = args.instant('from', now);
+  const dueTo = args.instant('to', now);
+  const state = args.oneOf('state', STATES);
+  return {
+    ...(dueFrom && { dueFrom }),
+    ...(dueTo && { dueTo }),
+    ...(state && { state }),
+    ...limitOf(args),
+  };
+}
+
+function named(tube: string, now: number) {
+  return {
+    one: `waiting job of ${tube}`,
+    many: `waiting jobs of ${tube}`,
+    show: ({ id, state, dueAt }: JobView) => `${id}  ${state}, due ${instant(dueAt, now)}`,
+  };
+}

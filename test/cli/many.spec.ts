@@ -1,0 +1,66 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from 'test-servers';
+import { cliSuite } from './cluster-suite.js';
+
+const suite = cliSuite();
+/** Nobody consumes it. */
+const TUBE = 'mail.welcome';
+const AT = Date.parse('2031-01-01T00:00:00Z');
+/** Hours after AT. */
+const HOURS = [0, 1, 2, 3];
+
+beforeAll(async () => {
+  for (const hour of HOURS) await suite.system.producer.at(TUBE, hour, new Date(AT + hour * 3_600_000));
+  const areListed = async () => (await suite.system.inspector.jobs(TUBE)).listed === HOURS.length;
+  await eventually('the jobs are listed', areListed);
+});
+
+async function dueAts(): Promise<string[]> {
+  const { jobs } = await suite.system.inspector.jobs(TUBE);
+  return jobs.map(({ dueAt }) => dueAt.toISOString().slice(0, 16));
+}
+
+const BEFORE = ['2031-01-01T00:00', '2031-01-01T01:00', '2031-01-01T02:00', '2031-01-01T03:00'];
+
+describe('nest-dq move-many', () => {
+  const LAST_TWO = ['move-many', TUBE, '--from', '2031-01-01T02:00:00Z'];
+
+  it('counts in a dry run, and refuses without --yes where there is no terminal', async () => {
+    const dry = await suite.nestDq([...LAST_TWO, '--later', '1d', '--dry-run']);
+    expect(dry.stdout).toMatch(
+      /^it would move 2 waiting jobs of mail\.welcome\n {2}\w{26} {2}waiting, due 2031-01-01T02:00:00Z \(in /,
+    );
+    const { code, stderr } = await suite.nestDq([...LAST_TWO, '--later', '1d']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('it would move 2 waiting jobs')]);
+    expect(await dueAts()).toEqual(BEFORE);
+  });
+
+  it('moves those that the filter means: later, earlier, and to a time', async () => {
+    const later = await suite.nestDq([...LAST_TWO, '--later', '1d', '--yes', '--json']);
+    expect(JSON.parse(later.stdout)).toEqual({ done: 2, failed: 0, skipped: 0, failures: [] });
+    expect(await dueAts()).toEqual([...BEFORE.slice(0, 2), '2031-01-02T02:00', '2031-01-02T03:00']);
+    await suite.nestDq([...LAST_TWO, '--limit', '1', '--earlier', '1d', '--yes']);
+    expect(await dueAts()).toEqual([...BEFORE.slice(0, 3), '2031-01-02T03:00']);
+    await suite.nestDq([...LAST_TWO, '--at', '2032-01-01T00:00:00Z', '--yes']);
+    expect(await dueAts()).toEqual([...BEFORE.slice(0, 2), '2032-01-01T00:00', '2032-01-01T00:00']);
+  });
+
+  it.each([
+    [[], 'move-many: expected one of --at, --later and --earlier, got 0.'],
+    [['--at', '1h', '--later', '1h'], 'move-many: expected one of --at, --later and --earlier, got 2.'],
+    [['--later', '5'], '--later: the duration is "5": no unit'],
+    [['--later', '1h', '--state', 'dead'], '--state was given "dead": expected one of waiting, retrying.'],
+  ])('%j is refused', async (args, message) => {
+    const { code, stderr } = await suite.nestDq(['move-many', TUBE, ...args]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
+describe('nest-dq revoke-many', () => {
+  it('revokes those that the filter means', async () => {
+    const before = await dueAts();
+    const args = ['revoke-many', TUBE, '--to', '2031-01-01T01:00:00Z', '--yes'];
+    expect(await suite.nestDq(args)).toMatchObject({ code: 0, stdout: '1 done, 0 failed, 0 skipped\n' });
+    expect(await dueAts()).toEqual(before.slice(1));
+  });
+});
