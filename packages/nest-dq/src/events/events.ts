@@ -53,7 +53,9 @@ export interface DqEventMap {
 export interface LostJob {
   /** Without the prefix. */
   readonly tube: string;
+  /** Of the job. */
   readonly id: string;
+  /** When it was due. */
   readonly dueAt: Date;
   /** Runs begun that count: more than 0 if it waited for a retry. */
   readonly attempt: number;

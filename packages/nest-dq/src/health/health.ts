@@ -22,11 +22,15 @@ export interface DqHealthState {
 
 /** Lost jobs, as the event `lost` told of each. */
 export interface LostJobsState {
+  /** Since this process started. */
   readonly count: number;
+  /** The last one that was told. */
   readonly latest: {
     /** Without the prefix. */
     readonly tube: string;
+    /** Of the job. */
     readonly id: string;
+    /** When it was due. */
     readonly dueAt: Date;
   };
 }

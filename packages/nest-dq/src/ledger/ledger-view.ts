@@ -27,6 +27,7 @@ export interface RedisView {
   readonly reason?: string;
   /** Milliseconds from the question to the answer. */
   readonly roundTrip?: number;
+  /** Of Redis. */
   readonly version?: string;
   /** `master` or `slave`, in the words of Redis. */
   readonly role?: string;

@@ -49,6 +49,7 @@ export interface Explanation {
   readonly deadLetter?: DeadLetter;
 }
 
+/** A run of a job, as the ledger knows it. */
 export interface RunView {
   /** By the clock of the ledger. */
   readonly startedAt: Date;
@@ -60,9 +61,11 @@ export interface RunView {
 
 /** `DqInspector.processes` tells more. */
 export interface RunningProcess {
+  /** As `DqInspector.processes` shows it. */
   readonly id: string;
   /** The name of the machine. */
   readonly host: string;
+  /** On that machine. */
   readonly pid: number;
 }
 

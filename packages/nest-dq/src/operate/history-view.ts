@@ -1,6 +1,6 @@
 import { tubeName, type Tube } from '../api/tube.js';
 import { wrongValue } from '../errors.js';
-import { FIRST_CLASS, LATENESS_CLASSES, PLACES, type Counted } from '../events/tally.js';
+import { FIRST_CLASS, LATENESS_CLASSES, PLACES } from '../events/tally.js';
 import { ALL_TUBES, HOUR, hourOf, REMEMBERED, type History } from '../ledger/history.js';
 import { checkObject } from '../producer/call-options.js';
 import { parseWhen, showInstant, type When } from '../time/instant.js';
@@ -16,11 +16,19 @@ export interface HistoryRange {
 }
 
 /** What happened in one minute, in all processes. */
-export interface HistoryBucket extends Readonly<Record<Counted, number>> {
+export interface HistoryBucket {
   /** When the minute began. */
   readonly at: Date;
+  /** Jobs that were added or replaced. */
+  readonly scheduled: number;
   /** Runs that began. */
   readonly started: number;
+  /** Runs that went well. */
+  readonly completed: number;
+  /** Runs that failed. */
+  readonly failed: number;
+  /** Jobs that became dead letters. */
+  readonly dead: number;
   /** The same by lateness: runs that began at most `upTo` milliseconds late, and later than the entry before. The last is Infinity. */
   readonly byLateness: readonly { readonly upTo: number; readonly started: number }[];
 }

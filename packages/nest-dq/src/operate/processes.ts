@@ -6,6 +6,7 @@ export interface ProcessView {
   readonly id: string;
   /** The name of the machine. */
   readonly host: string;
+  /** On that machine. */
   readonly pid: number;
   /** Of nest-dq. */
   readonly version: string;
@@ -13,6 +14,7 @@ export interface ProcessView {
   readonly nodeVersion: string;
   /** The name of the cluster in the application; absent for the one without a name. */
   readonly cluster?: string;
+  /** When it started. */
   readonly since: Date;
   /** When it told this: at most 15 s ago, or it is not shown. */
   readonly toldAt: Date;
@@ -39,6 +41,7 @@ export interface ProcessView {
 export interface ProcessTubeView {
   /** Without the prefix. */
   readonly tube: string;
+  /** How many runs it has at the same time, at most. */
   readonly concurrency: number;
   /** Handlers that have not returned. */
   readonly running: number;

@@ -38,9 +38,11 @@ export interface RepairOptions extends BulkOptions {
 
 /** A job that has fewer copies than it could have. */
 export interface RepairExample {
+  /** Of the job. */
   readonly id: string;
   /** Without the prefix. */
   readonly tube: string;
+  /** When it runs, also after a repair. */
   readonly dueAt: Date;
   /** How many copies it could have more. */
   readonly missing: number;

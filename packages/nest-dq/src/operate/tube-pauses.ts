@@ -10,6 +10,7 @@ import { Act, type ActOptions } from './act.js';
 
 /** A pause of a tube. */
 export interface TubePause {
+  /** When it began, by the clock of the ledger. */
   readonly since: Date;
   /** When it ends by itself. Absent: when somebody resumes the tube. */
   readonly until?: Date;

@@ -17,6 +17,7 @@ export interface JobSummary {
   readonly ref: JobRefText;
   /** Without the prefix. */
   readonly tube: string;
+  /** `due`: its time has come, and it did not begin. `retrying`: it waits after a run that failed or was cut short. */
   readonly state: WaitingState;
   /** When it runs (next). */
   readonly dueAt: Date;
@@ -52,15 +53,19 @@ export interface JobPage {
 
 /** What comes due in some span of time. */
 export interface TimelineBucket {
+  /** The begin, which belongs to it. */
   readonly from: Date;
   /** The end, which does not belong to it. */
   readonly to: Date;
+  /** How many of the listed jobs are due in it. */
   readonly jobs: number;
 }
 
 /** The times and the number of buckets of a timeline. */
 export interface TimelineOptions {
+  /** Where the first bucket begins. */
   readonly from: When;
+  /** Where the last one ends. */
   readonly to: When;
   /** 1 to 200. @default 60 */
   readonly buckets?: number;
