@@ -123,7 +123,7 @@ describe('a node without room for its log', () => {
       const attempts: number[] = [];
       await alone.consumer.consume(tube, (_, { attempt }) => {
         attempts.push(attempt);
-        return attempt === 1 ? Retry.after('2s') : undefined;
+        return attempt === 1 ? Retry.after('6s') : undefined; // long: a copy that is due within a second is not released
       });
       await eventually(
         'nine were tried again',
