@@ -127,6 +127,22 @@ describe('repair', () => {
     expect(failures).toEqual([{ id: receipt!.id, error: expect.objectContaining({ code: 'DQ_NO_COPY' }) }]);
   });
 
+  it('leaves a job alone that somebody else moves in between', async () => {
+    const { add, wipe, repaired, producer, process, ledger, clock } = await world();
+    const [receipt] = await add([HOUR]);
+    await wipe(0);
+    const other = process().producer;
+    let isMoved = false;
+    ledger.gate = async (verb) => {
+      if (verb !== 'find' || isMoved) return;
+      isMoved = true;
+      await other.reschedule(receipt!, { delay: 5 * HOUR });
+    };
+    const before = clock.wall();
+    expect(await repaired()).toMatchObject({ done: 0, failed: 0, skipped: 1 });
+    expect((await producer.find(receipt!))!.dueAt.getTime()).toBeGreaterThanOrEqual(before + 5 * HOUR);
+  });
+
   it('goes on from a cursor, across tubes', async () => {
     const { add, wipe, control, after } = await world();
     await add([HOUR], 'a');

@@ -2,14 +2,12 @@ import type { StoredTube } from '../api/tube.js';
 import { storedTube, withoutPrefix, type Tube } from '../api/tube.js';
 import { DqError, wrongValue } from '../errors.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
-import { reschedule } from '../producer/job-mover.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import { parseDuration, type Duration } from '../time/duration.js';
 import { Act } from './act.js';
 import {
   checkBulk,
   inBulk,
-  ofOne,
   PAGE,
   someAtOnce,
   type Bulk,
@@ -18,6 +16,7 @@ import {
   type BulkProgress,
   type Changed,
 } from './bulk.js';
+import { moveListed } from './listed-job.js';
 import { checkNode, missingCopies } from './missing-copies.js';
 import { viewOfTubes } from './tube-view.js';
 
@@ -155,20 +154,16 @@ class Repair implements Bulk<Checked, RepairExample> {
   }
 
   change(jobs: readonly Checked[], ended: (job: Checked, how: Changed) => void): Promise<void> {
-    const { context, settings } = this;
-    const { patience } = settings;
+    const { context } = this;
+    const { patience } = this.settings;
     return someAtOnce(jobs, AT_ONCE, async (job) => {
-      const { tube, id, born, due, places } = job;
-      const target = { tube, id, born, due, copies: places.length, places };
-      const until = context.parts.clock.now() + patience;
-      try {
-        const result = await context.retries.run({ patience }, () =>
-          reschedule(context, target, { due, until }),
-        );
-        ended(job, result === 'rescheduled' ? 'done' : result === 'unknown' ? withoutCopy(job) : 'skipped');
-      } catch (error) {
-        ended(job, ofOne(error));
-      }
+      const { tube, id, due } = job;
+      const result = await moveListed(context, { patience }, tube, job, () => due);
+      if (typeof result !== 'string') return ended(job, result);
+      if (result !== 'unknown') return ended(job, result === 'rescheduled' ? 'done' : 'skipped');
+      // Others have moved it, and so there is a record; or it is a plain job without a copy, of which nothing else tells.
+      const known = await context.retries.run({ patience }, () => context.batched.ask(tube, 'find', id));
+      ended(job, known ? 'skipped' : withoutCopy(job));
     });
   }
 
@@ -178,7 +173,6 @@ class Repair implements Bulk<Checked, RepairExample> {
   }
 }
 
-/** A plain job that the ledger has no record of, so that nothing else tells what it was. */
 function withoutCopy({ id, places }: Checked): DqError {
   const where = places.map(({ location }) => location).join(', ');
   return new DqError('DQ_NO_COPY', `no copy of job ${id} is in reach: expected one at ${where}`);

@@ -4,7 +4,6 @@ import { formatRef } from '../copies/job-ref.js';
 import { wrongValue } from '../errors.js';
 import type { OperatedOn } from '../events/events.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
-import { reschedule } from '../producer/job-mover.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
 import { Act } from './act.js';
@@ -12,13 +11,13 @@ import {
   PAGE,
   checkBulk,
   inBulk,
-  ofOne,
   someAtOnce,
   type Bulk,
   type BulkOptions,
   type BulkPage,
   type BulkProgress,
 } from './bulk.js';
+import { moveListed, targetOf } from './listed-job.js';
 import {
   checkNewTime,
   checkWaitingFilter,
@@ -71,22 +70,11 @@ export class WaitingActs {
     const checked = checkBulk(options);
     const call = this.context.patientCall(checked.patience);
     const dueOf = checkNewTime(when);
-    const { clock } = this.context.parts;
     const move = (storedAs: StoredTube): Change => {
       return (jobs, ended) =>
         someAtOnce(jobs, MOVES_AT_ONCE, async (job) => {
-          const { id, born, generation, places } = job;
-          const target = { tube: storedAs, id, born, due: job.due, copies: places.length, places };
-          const until = clock.now() + call.patience;
-          const result = await this.context.retries.run(call, async () => {
-            try {
-              const due = dueOf(job.due)(this.context.now(storedAs));
-              return await reschedule(this.context, target, { due, until, only: generation, thorough: true });
-            } catch (error) {
-              // A job without a copy in reach fails at once: others must not wait for it.
-              return ofOne(error);
-            }
-          });
+          const dueNow = () => dueOf(job.due)(this.context.now(storedAs));
+          const result = await moveListed(this.context, call, storedAs, job, dueNow);
           ended(job, typeof result !== 'string' ? result : result === 'rescheduled' ? 'done' : 'skipped');
         });
     };
@@ -142,8 +130,8 @@ export class WaitingActs {
   }
 }
 
-function refOf(tube: StoredTube, { id, born, due, places }: WaitingJob) {
-  return formatRef({ tube, id, born, due, copies: places.length, places });
+function refOf(tube: StoredTube, job: WaitingJob) {
+  return formatRef(targetOf(tube, job));
 }
 
 /** Where a page begins, and when the act began: ledger time, ms. */
