@@ -123,15 +123,17 @@ everyLedger((jobs) => {
       await jobs.harness.until(short, short.now() + 40);
       const later = copy({ token: 'b' });
       const spared = { kind: 'busy', ms: 1_000, ranFor: expect.any(Number) };
-      await expect(short.claim([later, copy({ id: 'new' })], [], before)).resolves.toEqual([
+      await expect(short.claim([later, copy({ id: 'new' })], { sparedFrom: before })).resolves.toEqual([
         spared,
         expect.objectContaining({ kind: 'run', attempt: 1 }),
       ]);
-      await expect(short.claim([later], [], 0)).resolves.toEqual([spared]);
-      await expect(short.claim([later], [], short.now())).resolves.toMatchObject([
+      await expect(short.claim([later], { sparedFrom: 0 })).resolves.toEqual([spared]);
+      await expect(short.claim([later], { sparedFrom: short.now() })).resolves.toMatchObject([
         { kind: 'run', attempt: 2 },
       ]);
-      await expect(short.claim([copy({ id: 'other' })], [], 0)).resolves.toMatchObject([{ kind: 'run' }]);
+      await expect(short.claim([copy({ id: 'other' })], { sparedFrom: 0 })).resolves.toMatchObject([
+        { kind: 'run' },
+      ]);
     });
 
     it('makes fences of microseconds, exact to the last digit', async () => {

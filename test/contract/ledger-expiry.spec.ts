@@ -66,12 +66,11 @@ everyLedger((jobs) => {
 
     it('is settled along with claims', async () => {
       await done(await run());
-      await jobs.tube.claim(
-        [copy({ id: 'next' })],
-        [{ id: 'job', generation: 0, mask: 0b111, unknown: false }],
-      );
+      await jobs.tube.claim([copy({ id: 'next' })], {
+        settled: [{ id: 'job', generation: 0, mask: 0b111, unknown: false }],
+      });
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);
-      await jobs.tube.claim([], [{ id: 'job', generation: 0, mask: 0b111, unknown: true }]);
+      await jobs.tube.claim([], { settled: [{ id: 'job', generation: 0, mask: 0b111, unknown: true }] });
       expectAbout(await forgottenIn(), KEPT);
     });
 

@@ -62,10 +62,10 @@ everyLedger((jobs) => {
     const since = nowMs() - 1_000;
     await jobs.harness.overwrite(jobs.tubeName, 'job', { holdEnd: since + 900 });
     const successor = copy({ generation: next, token: 'b' });
-    await expect(jobs.tube.claim([successor], [], since)).resolves.toMatchObject([
+    await expect(jobs.tube.claim([successor], { sparedFrom: since })).resolves.toMatchObject([
       { kind: 'busy', ms: 1_000 },
     ]);
-    await expect(jobs.tube.claim([successor], [])).resolves.toMatchObject([{ kind: 'run' }]);
+    await expect(jobs.tube.claim([successor])).resolves.toMatchObject([{ kind: 'run' }]);
   });
 
   it('holds it back no longer than its lease', async () => {

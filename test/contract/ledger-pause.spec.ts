@@ -115,9 +115,9 @@ everyLedger((jobs) => {
       await done(await run());
       await pause();
       const settled = { id: 'job', generation: 0, mask: THREE.mask, unknown: false };
-      await expect(jobs.tube.claim([jobs.copy({ id: 'next' })], [settled])).resolves.toMatchObject([
-        { kind: 'paused' },
-      ]);
+      await expect(
+        jobs.tube.claim([jobs.copy({ id: 'next' })], { settled: [settled] }),
+      ).resolves.toMatchObject([{ kind: 'paused' }]);
       expect(await jobs.forgottenIn()).toBeLessThanOrEqual(SETTINGS.doneTtl);
     });
   });

@@ -67,7 +67,7 @@ describe.each(EACH_REDIS)('with %s', (_name, cluster) => {
     const settled = generations.map((generation) => ({ id: 'job', generation, mask: 7, unknown: false }));
     await expect(counted(() => tube.settle(settled.slice(0, 500)))).resolves.toEqual([1, 1]);
     // The claim of another job: its own record is written without being read. The control record is read once.
-    const claimed = counted(() => tube.claim([copy(tube, 'other')], settled.slice(500)));
+    const claimed = counted(() => tube.claim([copy(tube, 'other')], { settled: settled.slice(500) }));
     await expect(claimed).resolves.toEqual([2, 2]);
   });
 

@@ -79,9 +79,9 @@ it('goes on with old jobs and new ones, on whichever master they are, and is awa
   await beginMoving();
   await move('{moving}:moves');
 
-  const claimed = await tube.claim(['new', 'stays', 'moves', 'newer'].map(copy), [
-    { id: 'stays', generation: 0, mask: 2, unknown: false },
-  ]);
+  const claimed = await tube.claim(['new', 'stays', 'moves', 'newer'].map(copy), {
+    settled: [{ id: 'stays', generation: 0, mask: 2, unknown: false }],
+  });
   expect(claimed.map(({ kind }) => kind)).toEqual(['run', 'run', 'run', 'run']);
   const runs = [runOf('stays', stays), runOf('moves', moves), runOf('new', claimed[0])];
   await expect(tube.extend(runs)).resolves.toEqual(['ok', 'ok', 'ok']);

@@ -73,7 +73,7 @@ export class ScriptedLedger extends TubeLedger {
     requests: readonly RequestOf<V>[],
     context?: ClaimContext,
   ): Promise<AnswerOf<V>[]> {
-    if (context) this.settled.push(context.settled);
+    if (context?.settled) this.settled.push(context.settled);
     if (verb === 'settle') this.settled.push(requests as readonly SettledCopies[]);
     if (verb === 'buried') this.burials.push(requests as readonly BuriedRequest[]);
     if (!this.calls.has(verb)) return Promise.resolve([]);

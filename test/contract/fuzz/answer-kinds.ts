@@ -2,12 +2,12 @@ import type { RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
 
 /** What was asked and answered, as far as it makes a difference. */
 export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): string {
-  const { kind, why, fresh, replaced, already, result, state } = (answer ?? {}) as Readonly<
+  const { kind, by, why, fresh, replaced, already, result, state } = (answer ?? {}) as Readonly<
     Record<string, unknown>
   >;
   switch (verb) {
     case 'claim':
-      return `claim: ${kind as string}${fresh === true ? ', now' : ''}`;
+      return `claim: ${kind as string}${fresh === true ? ', now' : ''}${by ? ` by ${by as string}` : ''}`;
     case 'complete':
       return `complete ${(request as RequestOf<'complete'>).outcome.kind}: ${answer as string}`;
     case 'open':
@@ -31,6 +31,10 @@ export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): s
     }
     case 'tally':
       return `${verb}: ${(answer as { listed: number }).listed > 0 ? 'some' : 'none'}`;
+    case 'usage': {
+      const { running, inGroup } = answer as { running: number; inGroup: number };
+      return `${verb}: ${inGroup > 0 ? 'in the group' : running > 0 ? 'some' : 'none'}`;
+    }
     case 'trace': {
       const { left } = (answer ?? {}) as { left?: boolean };
       return `${verb}: ${(state ?? 'none') as string}${left ? ', left' : ''}`;
@@ -60,6 +64,8 @@ function kinds(what: string, answers: string): string[] {
 /** All that must be reached. */
 export const KINDS: readonly string[] = [
   ...kinds('claim', 'run | wait | busy | gone | dead | dead, now | stale | paused'),
+  ...kinds('claim', 'limited by concurrency | limited by group | limited by rate'),
+  ...kinds('usage', 'none | some | in the group'),
   ...kinds('extend', 'ok | refused | abort'),
   ...['done', 'retry', 'back', 'dead', 'again', 'later'].flatMap((kind) =>
     kinds(`complete ${kind}`, 'ok | over | refused'),

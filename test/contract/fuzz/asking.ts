@@ -1,5 +1,6 @@
 // Requests that follow from what was answered before.
 import type { RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
+import { permitOf, type Limits } from 'nest-dq/src/ledger/limits.js';
 import type {
   AnnouncedGeneration,
   ClaimContext,
@@ -12,6 +13,14 @@ import { letterName } from 'nest-dq/src/ledger/rules/records.js';
 import { HOUR, type Step } from './steps.js';
 import { SETTINGS, type TwinLedgers } from './twin-ledgers.js';
 
+/** By what a step says: with them claims of two jobs meet. */
+const LIMITS: readonly (Limits | undefined)[] = [
+  undefined,
+  { interval: 1_333_333 },
+  { interval: 7, burst: 3 },
+  { concurrency: 1, perGroup: 1 },
+  { perGroup: 1, interval: 30_000_000, burst: 2 },
+];
 /** Milliseconds from now to the end of a pause. */
 const PAUSES = [60_000, -1_000, 30.5, SETTINGS.staleAfter + HOUR];
 const NONE_OPENED = { generation: -1, announced: 0, owed: { mask: 0, unknown: false }, places: [] };
@@ -53,9 +62,11 @@ export class Asking {
           due: last.due,
           token: s.token,
           attempts: s.attempts,
+          permit: LIMITS[s.limits] && permitOf(LIMITS[s.limits]!, s.group),
         };
         const settled = s.odd ? [this.settled(s)] : [];
-        return { request, context: { settled, sparedFrom: s.odd ? now - 1_000 : undefined } };
+        const sparedFrom = s.odd ? now - 1_000 : undefined;
+        return { request, context: { settled, sparedFrom, limits: LIMITS[s.limits] } };
       }
       case 'extend':
         return { request: this.runOf(s) };
@@ -107,6 +118,8 @@ export class Asking {
         return { request: id };
       case 'tally':
         return { request: { times: [due, now] } };
+      case 'usage':
+        return { request: { group: s.group } };
       case 'settle':
         return { request: this.settled(s) };
       case 'letters':
@@ -132,11 +145,11 @@ export class Asking {
   /** What later steps go on from. */
   learn(verb: Verb, request: RequestOf<Verb>, answer: unknown): void {
     if (verb === 'claim') {
-      const { id, generation, born } = request as RequestOf<'claim'>;
+      const { id, generation, born, permit } = request as RequestOf<'claim'>;
       const run = answer as { kind: string } & Pick<RunRef, 'fence' | 'attempt' | 'due'>;
       if (run.kind !== 'run') return;
       const { fence, attempt, due } = run;
-      this.runs.push({ id, generation, born, due, fence, attempt, lastOk: this.twins.now });
+      this.runs.push({ id, generation, born, due, fence, attempt, lastOk: this.twins.now, permit });
     }
     if (verb === 'open') {
       const { kind, generation } = answer as { kind: string; generation: number };

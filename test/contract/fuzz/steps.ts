@@ -18,7 +18,7 @@ const CALLS: readonly (readonly Verb[])[] = [
   'letters | letter | buried | discard | surplus deaths',
   'index | waiting | locate | tally | index claim waiting | index revoke locate | index claim complete locate',
   'index open commit locate | open commit waiting | open commit locate | index tally',
-  'claim complete | claim complete find | claim find trace',
+  'claim complete | claim complete find | claim find trace | claim usage | claim claim usage',
   'revoke find letter | claim revoke extend | claim revoke complete | claim extend',
   'open commit | open commit claim | open commit claim complete',
   'open revoke commit | open abort commit | open claim commit | open claim complete commit',
@@ -67,6 +67,8 @@ export const step = fc.record({
     { weight: 1, arbitrary: constantFrom(60_000, -SETTINGS.staleAfter - HOUR) },
   ),
   token: constantFrom('x', 'y'),
+  limits: constantFrom(0, 0, 0, 0, 0, 0, 1, 2, 3, 4),
+  group: constantFrom('x', 'x', ':y', undefined),
   attempts: constantFrom(1, 2, 5, 5),
   mask,
   announced: constantFrom(0b111, 0b111, 0b011),
@@ -100,6 +102,8 @@ const PLAIN: Step = {
   run: 0,
   due: -1e3,
   token: 'x',
+  limits: 0,
+  group: undefined,
   attempts: 5,
   mask: 7,
   announced: 7,
@@ -111,8 +115,20 @@ const PLAIN: Step = {
   flag: false,
   odd: false,
 };
-/** What is drawn too rarely: a move whose job begins to run, and one that comes late and after another; a revival that is revoked. */
+/**
+ * What is drawn too rarely: limits that two jobs reach; a move whose job begins to run, and one that comes late and after another; a
+ * revival that is revoked.
+ */
 export const RARE: readonly Step[][] = [
+  ...[3, 4].map((limits): Step[] => {
+    const claim: Step = { ...PLAIN, verbs: ['claim'], limits, group: 'x', plain: true };
+    return [
+      claim,
+      { ...claim, id: 'b', passed: 1_000 },
+      { ...claim, id: 'b' },
+      { ...claim, verbs: ['usage', 'complete'] },
+    ];
+  }),
   [PLAIN, { ...PLAIN, verbs: ['open', 'claim', 'commit'], by: 'move', flag: true }],
   [
     PLAIN,

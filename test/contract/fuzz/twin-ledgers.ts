@@ -68,6 +68,15 @@ end
 return { fields, redis.call('HGET', '${EXPIRIES}', KEYS[1]) or 'never' }
 `;
 
+/** What counts against the limits: each field with what it says. */
+const INSPECT_LIMITS = `
+local fields = redis.call('HGETALL', KEYS[1])
+for i = 2, #fields, 2 do
+  if fields[i - 1] ~= 'turn' then fields[i] = cmsgpack.unpack(fields[i]) end
+end
+return fields
+`;
+
 interface Inspecting {
   fuzzInspect(key: string): Promise<[fields: unknown[], expiry: string]>;
 }
@@ -104,6 +113,9 @@ export class TwinLedgers {
     this.records.letters.clear();
     this.records.index.clear();
     this.records.keepPauses([]);
+    this.records.limitUse.running.clear();
+    this.records.limitUse.groups.clear();
+    this.records.keepTurn(0);
     await this.redis.flushall();
   }
 
@@ -119,24 +131,28 @@ export class TwinLedgers {
   ): Promise<[rules: AnswerOf<V>[], scripts: AnswerOf<V>[]]> {
     const scripts = await this.tube.ask(verb, requests, context);
     const time = { now: this.now, us: this.now * 1_000 };
+    const claiming = context && { ...context };
     const decide = <W extends Verb>(rule: W, asked: readonly RequestOf<W>[]) =>
-      asked.map((request) => RULES[rule](this.records, request, time, context?.sparedFrom));
+      asked.map((request) => RULES[rule](this.records, request, time, claiming));
     const rules = decide(verb, requests);
-    if (context) decide('settle', context.settled);
+    if (context?.settled) decide('settle', context.settled);
     return [rules, scripts];
   }
 
   /** What is written of a job, of all dead letters, of the waiting jobs and of the pauses. */
   async written(id: string): Promise<[rules: object, scripts: object]> {
     const inspect = this.redis as unknown as Inspecting;
-    const [[fields, expiry], [control, until], letters, dead, index, places] = await Promise.all([
-      inspect.fuzzInspect(TUBE + id),
-      inspect.fuzzInspect(`${TUBE}:control`),
-      this.redis.hgetall(`${TUBE}:letters`),
-      this.redis.zrange(`${TUBE}:dead`, '0', '-1', 'WITHSCORES'),
-      this.redis.zrange(`${TUBE}:index`, '0', '-1', 'WITHSCORES'),
-      this.redis.hkeys(`${TUBE}:places`),
-    ]);
+    const [[fields, expiry], [control, until], letters, dead, index, places, running, limits] =
+      await Promise.all([
+        inspect.fuzzInspect(TUBE + id),
+        inspect.fuzzInspect(`${TUBE}:control`),
+        this.redis.hgetall(`${TUBE}:letters`),
+        this.redis.zrange(`${TUBE}:dead`, '0', '-1', 'WITHSCORES'),
+        this.redis.zrange(`${TUBE}:index`, '0', '-1', 'WITHSCORES'),
+        this.redis.hkeys(`${TUBE}:places`),
+        this.redis.zrange(`${TUBE}:running`, '0', '-1', 'WITHSCORES'),
+        this.redis.eval(INSPECT_LIMITS, 1, `${TUBE}:limits`),
+      ]);
     const waiting = [...this.records.index].sort(byName);
     const withPlaces = waiting.filter(([, { places }]) => places.length > 0).map(([name]) => name);
     const expiresAt = expiry === 'never' ? Infinity : Number(expiry);
@@ -156,6 +172,7 @@ export class TwinLedgers {
         dead: inMemory.map(([name, { died }]) => [name, died]),
         index: waiting.map(([name, { due }]) => [name, due]),
         places: withPlaces,
+        ...this.limitUse(),
         ...this.pauses(),
       },
       {
@@ -168,11 +185,24 @@ export class TwinLedgers {
         index: scores(index),
         // The list of the servers goes with the last job.
         places: places.filter((name) => name !== '#' || index.length === 0).sort(),
+        running: scores(running),
+        limits: Object.fromEntries(pairs(limits as unknown[])),
         ...(control.length > 0 && (until === 'never' || Number(until) > this.now)
           ? { pauses: control[1], pausesExpire: until }
           : NO_PAUSES),
       },
     ];
+  }
+
+  private limitUse(): object {
+    const { turn, running, groups } = this.records.limitUse;
+    const inUse = [...groups].map(([name, use]) => [`=${name}`, [use.running, use.grantedAt, use.askAt]]);
+    return {
+      running: [...running]
+        .map(([id, { permit, until }]) => [`${id}:${permit}`, until] as const)
+        .sort(byName),
+      limits: { ...Object.fromEntries(inUse), ...(turn > 0 && { turn: String(turn) }) },
+    };
   }
 
   private pauses(): object {

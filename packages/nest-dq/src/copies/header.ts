@@ -20,6 +20,8 @@ export interface JobHeader {
   readonly attempts?: number;
   readonly backoff?: ResolvedBackoff;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Of which so many run at the same time, if the handler has the limit `perGroup`. */
+  readonly group?: string;
 }
 
 /** What a copy says of its job and of itself. */

@@ -4,6 +4,7 @@ import type { History } from './history.js';
 import type { Pause, PauseRequest } from './pause.js';
 import type { Presence } from './presence.js';
 import type * as Letters from './letter-requests.js';
+import type { Usage, UsageRequest } from './limits.js';
 import type * as Asked from './requests.js';
 import type { WaitingPage } from './waiting-jobs.js';
 
@@ -85,6 +86,7 @@ export interface Verbs {
   pause: [PauseRequest, Pause | undefined];
   resume: [object, Pause | undefined];
   paused: [object, Pause | undefined];
+  usage: [UsageRequest, Usage];
 }
 export type Verb = keyof Verbs;
 export type RequestOf<V extends Verb> = Verbs[V][0];
@@ -117,12 +119,8 @@ export abstract class TubeLedger {
   /** This process says no more about the runs that it was granted until now: their leases end by themselves. */
   abandonRuns(): void {}
 
-  claim(
-    requests: readonly Asked.ClaimRequest[],
-    settled: readonly Asked.SettledCopies[] = [],
-    sparedFrom?: number,
-  ): Promise<Asked.ClaimAnswer[]> {
-    return this.ask('claim', requests, { settled, sparedFrom });
+  claim(requests: readonly Asked.ClaimRequest[], context?: Asked.ClaimContext): Promise<Asked.ClaimAnswer[]> {
+    return this.ask('claim', requests, context);
   }
 
   extend(runs: readonly Asked.RunRef[]): Promise<Asked.ExtendAnswer[]> {

@@ -2,6 +2,7 @@
 import type { OnDuplicate, RevokeResult } from '../api/job.js';
 import type { Place } from '../copies/location.js';
 import type { Death } from './letter-requests.js';
+import type { LimitKind, Limits } from './limits.js';
 import type { WaitingCounts, WaitingPosition } from './waiting-jobs.js';
 
 // Runs
@@ -20,6 +21,8 @@ export interface ClaimRequest {
   readonly attempts: number;
   /** Milliseconds the handler has. While the event loop is blocked, the lease is renewed for no longer. @default no limit */
   readonly timeout?: number;
+  /** See `permitOf`. @default the run is not counted */
+  readonly permit?: string | undefined;
 }
 
 export type ClaimAnswer =
@@ -35,17 +38,21 @@ export type ClaimAnswer =
   | { readonly kind: 'dead'; readonly fresh: boolean }
   /** The tube is paused: nobody runs the job. Ask again in `ms`. */
   | { readonly kind: 'paused'; readonly ms: number }
+  /** A limit of the tube is reached. Ask again in `ms`; each job that the rate refuses in a call has its own time. */
+  | { readonly kind: 'limited'; readonly by: LimitKind; readonly ms: number }
   /** No record, and overdue by more than `staleAfter`, not counting pauses: bury it; a person decides. */
   | { readonly kind: 'stale' };
 
 /** What goes with the claims of one call. */
 export interface ClaimContext {
-  readonly settled: readonly SettledCopies[];
+  readonly settled?: readonly SettledCopies[];
   /**
    * No run is taken over whose lease ended at this ledger time or later: its process may have been cut off too, and not be
    * back yet. Such a job is busy. @default leases that ended are taken over
    */
-  readonly sparedFrom: number | undefined;
+  readonly sparedFrom?: number | undefined;
+  /** @default nothing is limited */
+  readonly limits?: Limits | undefined;
 }
 
 /** Which copies of one generation may still exist. */
@@ -75,6 +82,8 @@ export interface RunRef {
   readonly attempt: number;
   /** Ledger time of the ledger's last OK to this run (its claim, or an extend). */
   readonly lastOk: number;
+  /** That of its claim. */
+  readonly permit?: string | undefined;
 }
 
 /** `refused`: the lease is lost, and the run must stop. `abort`: renewed, but a revoke asks the handler to stop. */

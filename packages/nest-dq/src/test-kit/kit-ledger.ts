@@ -31,9 +31,9 @@ export class KitLedger implements Ledger {
 
   tube(name: string): TubeLedger {
     const tube = this.ledger.tube(name);
-    const claim: TubeLedger['claim'] = async (requests, settled, sparedFrom) => {
+    const claim: TubeLedger['claim'] = async (requests, context) => {
       if (!this.isOpen) await new Promise<void>((pass) => this.waiting.push(pass));
-      const answers = await tube.claim(requests, settled, sparedFrom);
+      const answers = await tube.claim(requests, context);
       answers.forEach((answer, i) => this.tally.claimed(name, requests[i]!.id, answer));
       return answers;
     };

@@ -1,6 +1,7 @@
 import { stagger } from '../../copies/timing.js';
 import { Heap } from '../../structures/heap.js';
 import { Batcher, type Sent } from '../../ledger/batcher.js';
+import { permitOf } from '../../ledger/limits.js';
 import type { ClaimAnswer, ClaimRequest, SettledCopies } from '../../ledger/requests.js';
 import type { Timer } from '../../time/clock.js';
 import type { Delivery } from '../reserve/delivery.js';
@@ -37,7 +38,7 @@ export class ClaimQueue {
     /** There is something to claim, or a call was answered, or failed. */
     private readonly changed: () => void,
   ) {
-    const { ledger, clock, budget, settleQueue, storedAs, gate } = context;
+    const { ledger, clock, budget, settleQueue, storedAs, gate, handling } = context;
     this.early = new DueBuffer(
       clock,
       ledger,
@@ -49,7 +50,7 @@ export class ClaimQueue {
       call: (batch, repeat) => {
         const settled = repeat ? NOTHING_SETTLED : settleQueue.take(storedAs);
         const requests = batch.map((delivery) => this.requestOf(delivery));
-        return ledger.claim(requests, settled, gate.sparedFrom);
+        return ledger.claim(requests, { settled, sparedFrom: gate.sparedFrom, limits: handling.limits });
       },
       answered: (batch, answers, sent) => {
         budget.claiming -= batch.length;
@@ -141,7 +142,7 @@ export class ClaimQueue {
   }
 
   private requestOf({ header, token }: Delivery): ClaimRequest {
-    const { id, generation, born, due, attempts } = header;
+    const { id, generation, born, due, attempts, group } = header;
     const { handling } = this.context;
     return {
       id,
@@ -151,6 +152,7 @@ export class ClaimQueue {
       token,
       attempts: attempts ?? handling.attempts,
       timeout: handling.timeout,
+      permit: handling.limits && permitOf(handling.limits, group),
     };
   }
 

@@ -4,6 +4,7 @@ import { DqError, show, wrongValue } from '../../errors.js';
 import { checkCount, refuseUnknown } from '../../api/job-options.js';
 import type { HandlerOptions } from '../../api/job.js';
 import { parseDuration, type Duration } from '../../time/duration.js';
+import type { Limits } from '../../ledger/limits.js';
 import type { BackoffFunction } from './outcome.js';
 
 /** The handler options, checked and completed with their defaults. */
@@ -13,6 +14,7 @@ export interface HandlerSettings {
   readonly backoff: ResolvedBackoff | BackoffFunction;
   /** Milliseconds. */
   readonly timeout?: number;
+  readonly limits?: Limits;
   /** The tube's schema, which checks payloads before the handler gets them. */
   readonly schema?: StandardSchemaV1;
 }

@@ -46,6 +46,8 @@ export class Run {
     claimedAt: number,
     /** Milliseconds of the clock: after that, somebody else may have been granted the job. */
     readonly usableUntil: number,
+    /** See `permitOf`. */
+    readonly permit?: string,
   ) {
     this.lastOk = claimedAt;
   }
@@ -63,7 +65,7 @@ export class Run {
   get ref(): RunRef {
     const { id, generation, born } = this.delivery.header;
     const { fence, attempt, due } = this.grant;
-    return { id, generation, born, due, fence, attempt, lastOk: this.lastOk };
+    return { id, generation, born, due, fence, attempt, lastOk: this.lastOk, permit: this.permit };
   }
 }
 

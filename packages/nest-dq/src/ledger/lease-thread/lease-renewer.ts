@@ -127,6 +127,6 @@ export class LeaseRenewer {
 }
 
 function refOf({ run, lastOk }: RenewedRun): RunRef {
-  const { id, generation, born, due, fence, attempt } = run;
-  return { id, generation, born, due, fence, attempt, lastOk };
+  const { timeout: _timeout, ...ref } = run;
+  return { ...ref, lastOk };
 }

@@ -14,6 +14,8 @@ export interface PackedRuns {
   readonly ids: string;
   /** For each run its `NUMBERS`. */
   readonly numbers: Float64Array;
+  /** For each run its permit; absent if none has one. */
+  readonly permits?: readonly (string | undefined)[];
 }
 
 /** The numbers of a run, in the order in which a message has them. */
@@ -35,14 +37,17 @@ export function packRuns(runs: readonly RunLease[]): PackedRuns {
   const numbers = new Float64Array(NUMBERS.length * runs.length);
   let at = 0;
   for (const run of runs) for (const name of NUMBERS) numbers[at++] = run[name];
-  return { ids: packIds(runs.map(({ id }) => id)), numbers };
+  const packed = { ids: packIds(runs.map(({ id }) => id)), numbers };
+  const permits = runs.map(({ permit }) => permit);
+  return permits.some((permit) => permit !== undefined) ? { ...packed, permits } : packed;
 }
 
-export function unpackRuns({ ids, numbers }: PackedRuns): RunLease[] {
+export function unpackRuns({ ids, numbers, permits }: PackedRuns): RunLease[] {
   let at = 0;
-  return unpackIds(ids).map((id) => {
+  return unpackIds(ids).map((id, i) => {
     const ofRun = NUMBERS.map((name) => [name, numbers[at++]]);
-    return { id, ...(Object.fromEntries(ofRun) as Record<(typeof NUMBERS)[number], number>) };
+    const values = Object.fromEntries(ofRun) as Record<(typeof NUMBERS)[number], number>;
+    return { id, ...values, permit: permits?.[i] };
   });
 }
 

@@ -7,24 +7,25 @@ import type { Records } from '../rules/records.js';
 
 /**
  * `record <tube> <id>` and `letter <tube> <id>:<born>` hold what the memory ledger has, as JSON. Without `expiresAt` a
- * record never expires; a field that is missing has the value of an empty record's. `pauses <tube>` holds a list.
+ * record never expires; a field that is missing has the value of an empty record's. `pauses <tube>` holds a list,
+ * and `turn <tube>` a number.
  */
 const RECORD = 'record ';
 const LETTER = 'letter ';
 const PAUSES = 'pauses ';
+const TURN = 'turn ';
 
 /** Adds what has changed of a tube to a batch. */
 export function collectRecords(batch: DiskBatch, tube: string, records: Records): void {
-  const { byId, letters, pauses, unsaved } = records;
+  const { byId, letters, pauses, limitUse, unsaved } = records;
   collectFrom(batch, `${RECORD}${tube} `, unsaved.records, byId);
   collectFrom(batch, `${LETTER}${tube} `, unsaved.letters, letters);
-  if (!unsaved.pauses) return;
-  if (pauses.length > 0) batch.putText(PAUSES + tube, JSON.stringify(pauses));
-  else batch.delete(PAUSES + tube);
-  unsaved.pauses = false;
+  if (unsaved.pauses) collectText(batch, PAUSES + tube, pauses.length > 0 && JSON.stringify(pauses));
+  if (unsaved.turn) collectText(batch, TURN + tube, limitUse.turn > 0 && String(limitUse.turn));
+  unsaved.pauses = unsaved.turn = false;
 }
 
-/** Reads all tubes' records, letters and pauses into the tubes' own. `DQ_DISK`. */
+/** Reads all tubes' records, letters, pauses and turns into the tubes' own. `DQ_DISK`. */
 export async function loadRecords(disk: Disk, recordsOf: (tube: string) => Records): Promise<void> {
   await disk.read(RECORD, (rest, value) => {
     const [tube, id] = split(rest);
@@ -37,6 +38,14 @@ export async function loadRecords(disk: Disk, recordsOf: (tube: string) => Recor
   await disk.read(PAUSES, (tube, value) => {
     recordsOf(tube).pauses = JSON.parse(value.toString('utf8', VALUE)) as PauseSpan[];
   });
+  await disk.read(TURN, (tube, value) => {
+    recordsOf(tube).limitUse.turn = Number(value.toString('utf8', VALUE));
+  });
+}
+
+function collectText(batch: DiskBatch, name: string, text: string | false): void {
+  if (text === false) batch.delete(name);
+  else batch.putText(name, text);
 }
 
 function collectFrom(

@@ -105,6 +105,7 @@ const AT_ONCE: ReadonlySet<Verb> = new Set<Verb>([
   'surplus',
   'deaths',
   'paused',
+  'usage',
 ]);
 
 /** One tube's decisions in memory. The contract suite holds it to the same rules as the Lua scripts. */
@@ -149,12 +150,12 @@ export class MemoryTubeLedger extends TubeLedger {
   async ask<V extends Verb>(
     verb: V,
     requests: readonly RequestOf<V>[],
-    { settled = [], sparedFrom }: Partial<ClaimContext> = {},
+    context?: ClaimContext,
   ): Promise<AnswerOf<V>[]> {
     const { disk } = this.ledger;
     const before = disk?.lastChange;
-    const answers = this.decide(verb, requests, sparedFrom);
-    if (settled.length > 0) this.decide('settle', settled);
+    const answers = this.decide(verb, requests, context);
+    if (context?.settled?.length) this.decide('settle', context.settled);
     if (disk && disk.lastChange !== before && !AT_ONCE.has(verb)) await stored(disk);
     return answers;
   }
@@ -173,7 +174,7 @@ export class MemoryTubeLedger extends TubeLedger {
   private decide<V extends Verb>(
     verb: V,
     requests: readonly RequestOf<V>[],
-    sparedFrom?: number,
+    context?: ClaimContext,
   ): AnswerOf<V>[] {
     const { ledger } = this;
     ledger.checkOpen();
@@ -184,7 +185,8 @@ export class MemoryTubeLedger extends TubeLedger {
     ledger.records.sweep(requests.length, time);
     const { records } = this;
     const rule = RULES[verb];
-    return requests.map((request) => rule(records, request, time, sparedFrom));
+    const claiming = context && { ...context };
+    return requests.map((request) => rule(records, request, time, claiming));
   }
 }
 

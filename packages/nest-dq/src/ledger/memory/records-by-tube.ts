@@ -60,9 +60,10 @@ export class RecordsByTube implements DiskPart {
   /** The tube that was swept last. */
   private forgetEmpty(): void {
     if (!this.swept) return;
-    const [name, { byId, letters, index, pauses, unsaved }] = this.swept;
-    const stored = byId.size + letters.size + index.size + pauses.length;
+    const [name, { byId, letters, index, pauses, limitUse, unsaved }] = this.swept;
+    const { turn, running } = limitUse;
+    const stored = byId.size + letters.size + index.size + pauses.length + turn + running.size;
     const size = stored + unsaved.records.size + unsaved.letters.size;
-    if (size === 0 && !unsaved.pauses) this.byName.delete(name);
+    if (size === 0 && !unsaved.pauses && !unsaved.turn) this.byName.delete(name);
   }
 }

@@ -14,7 +14,6 @@ import type {
   CompleteRequest,
   ExtendAnswer,
   RunRef,
-  SettledCopies,
 } from '../requests.js';
 import { DqError, toError } from '../../errors.js';
 import { isAboutMoving } from './connection.js';
@@ -62,14 +61,10 @@ export class RedisTubeLedger extends TubeLedger {
     return this.master.listen(listener);
   }
 
-  override async claim(
-    requests: readonly ClaimRequest[],
-    settled?: readonly SettledCopies[],
-    sparedFrom?: number,
-  ): Promise<ClaimAnswer[]> {
+  override async claim(requests: readonly ClaimRequest[], context?: ClaimContext): Promise<ClaimAnswer[]> {
     const lastOk = this.now();
     const { abandonments } = this;
-    const answers = await super.claim(requests, settled, sparedFrom);
+    const answers = await super.claim(requests, context);
     if (this.leases && abandonments === this.abandonments)
       this.leases.granted(grantedLeases(requests, answers, lastOk));
     return answers;
@@ -98,14 +93,14 @@ export class RedisTubeLedger extends TubeLedger {
     requests: readonly RequestOf<V>[],
     context?: ClaimContext,
   ): Promise<AnswerOf<V>[]> {
-    if (requests.length === 0 && !context?.settled.length) return [];
+    if (requests.length === 0 && !context?.settled?.length) return [];
     try {
       return await this.call(verb, requests, context);
     } catch (error) {
       // The producer keeps what it could not write, and no job waits for the index.
       if (!isMoving(error) || verb === 'index') throw error;
       // While the tube's slot moves, each job has a call of its own. If `settle` fails, records only stay longer.
-      if (context) this.settle(context.settled).catch(() => undefined);
+      if (context?.settled) this.settle(context.settled).catch(() => undefined);
       const alone = context && { ...context, settled: [] };
       const answers = await Promise.all(requests.map((request) => this.call(verb, [request], alone, true)));
       return answers.flat(1) as AnswerOf<V>[];
@@ -125,7 +120,8 @@ export class RedisTubeLedger extends TubeLedger {
     const keys: string[] = TUBE_KEYS.map((name) => `${base}:${name}`);
     for (const request of requests) keys.push(base + (about ? `:${about}` : idOf(request)));
     for (const each of settled) keys.push(base + idOf(each));
-    const values: unknown[] = [requests.length, context?.sparedFrom ?? false];
+    const { sparedFrom, limits } = context ?? {};
+    const values: unknown[] = [requests.length, { sparedFrom, limits }];
     addFields(values, fields, requests);
     addFields(values, SETTLED, settled);
     if (alone) keys.fill(keys[TUBE_KEYS.length]!, 0, TUBE_KEYS.length);
@@ -157,9 +153,9 @@ function grantedLeases(
   const runs: RunLease[] = [];
   answers.forEach((answer, i) => {
     if (answer.kind !== 'run') return;
-    const { id, generation, born, timeout = Infinity } = requests[i]!;
+    const { id, generation, born, timeout = Infinity, permit } = requests[i]!;
     const { due, fence, attempt } = answer;
-    runs.push({ id, generation, born, due, fence, attempt, lastOk, timeout });
+    runs.push({ id, generation, born, due, fence, attempt, lastOk, timeout, permit });
   });
   return runs;
 }

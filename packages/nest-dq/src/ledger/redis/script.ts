@@ -2,7 +2,7 @@
  * What a tube has beside the records of its jobs: the keys `{<tube>}::<name>`. They come first in the KEYS of every script. In
  * Lua, the local with the name in upper case is the key, and HEAD is how many there are.
  */
-export const TUBE_KEYS = ['dead', 'letters', 'index', 'places', 'control'] as const;
+export const TUBE_KEYS = ['dead', 'letters', 'index', 'places', 'control', 'running', 'limits'] as const;
 
 /** The reply of a script: 1 if it acted and 0 if the call came too late, the server's time in microseconds, the answers. */
 export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];
@@ -32,7 +32,7 @@ export function namesOf<Request>(fields: Fields<Request>): string {
 
 /**
  * Lua: calls the function `name` with the key and the fields of each request, and replies the values that it returns. `args`
- * begins with the number of requests and `sparedFrom`; then come the fields of each request, one after the other.
+ * begins with the number of requests and the context of claims or false; then come the fields of each request, one after the other.
  */
 export function replyEach<Request>(fields: Fields<Request>, name: string): string {
   return forEachRequest(fields, `push(${callOf(name, fields)})`);

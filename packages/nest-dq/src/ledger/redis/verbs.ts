@@ -12,6 +12,7 @@ import { pause, paused, resume } from './verbs/pause.js';
 import { revoke } from './verbs/revoke.js';
 import { settle } from './verbs/settle.js';
 import { trace } from './verbs/trace.js';
+import { usage } from './verbs/usage.js';
 import { index, locate, tally, waiting } from './verbs/waiting.js';
 
 /** Every verb, as Redis does it. The rules in memory are their reference: ../rules. */
@@ -39,4 +40,5 @@ export const REDIS_VERBS: { readonly [V in Verb]: RedisVerb<RequestOf<V>, Answer
   pause,
   resume,
   paused,
+  usage,
 };

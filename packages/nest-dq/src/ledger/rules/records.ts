@@ -4,6 +4,7 @@ import type { LedgerSettings } from '../ledger.js';
 import type { PauseSpan } from '../pause.js';
 import type { Letter } from '../letter-requests.js';
 import type { RunRef } from '../requests.js';
+import type { LimitUse } from './limits.js';
 
 /** Ledger time of one call, in whole milliseconds and microseconds. */
 export interface Moment {
@@ -26,8 +27,10 @@ export class Records {
   readonly index = new Map<string, { readonly due: number; readonly places: readonly Place[] }>();
   /** Of the tube: those in the past that still matter, and the present one, in the order of time. */
   pauses: readonly PauseSpan[] = [];
+  /** Of it a disk has only the turn: no run outlives the process. */
+  readonly limitUse: LimitUse = { turn: 0, running: new Map(), groups: new Map() };
   /** What a disk has not written yet; nothing where there is no disk. Names of letters are by `letterName`. */
-  readonly unsaved = { records: new Set<string>(), letters: new Set<string>(), pauses: false };
+  readonly unsaved = { records: new Set<string>(), letters: new Set<string>(), pauses: false, turn: false };
   private sweeping = this.byId.entries();
 
   constructor(
@@ -85,6 +88,13 @@ export class Records {
     this.changed();
   }
 
+  keepTurn(turn: number): void {
+    this.limitUse.turn = turn;
+    if (!this.changed) return;
+    this.unsaved.turn = true;
+    this.changed();
+  }
+
   /** The record of a run that was lost, made from what its runner knows: only while no later end can be forgotten. */
   madeAnew(run: RunRef, { now }: Moment): JobRecord | undefined {
     if (now - run.lastOk >= this.settings.doneTtl) return undefined;
@@ -99,6 +109,8 @@ export class Records {
       this.sweeping = this.byId.entries();
       const last = this.pauses.at(-1);
       if (last && last.to + keptAfter(this.settings) <= now) this.keepPauses([]); // see ./pauses.ts
+      const { turn } = this.limitUse;
+      if (turn > 0 && turn <= now * 1_000) this.keepTurn(0);
       return false;
     }
     const [id, record] = next.value;

@@ -1,5 +1,6 @@
 import type { AnswerOf, RequestOf, Verb } from '../ledger.js';
 import { buried, deaths, discard, letter, letters, surplus } from './letters.js';
+import { usage, type Claiming } from './limits.js';
 import { settle } from './owed-copies.js';
 import { pause, paused, resume } from './pauses.js';
 import type { Moment, Records } from './records.js';
@@ -12,8 +13,8 @@ export type Rule<V extends Verb> = (
   records: Records,
   request: RequestOf<V>,
   time: Moment,
-  /** Of claims: see ClaimContext. */
-  sparedFrom?: number,
+  /** Of claims: one for all of a call. */
+  claiming?: Claiming,
 ) => AnswerOf<V>;
 
 /** The reference of all ledgers. The scripts of Redis do the same, step by step: redis/verbs. */
@@ -44,4 +45,5 @@ export const RULES: { readonly [V in Verb]: Rule<V> } = {
   pause,
   resume,
   paused,
+  usage,
 };

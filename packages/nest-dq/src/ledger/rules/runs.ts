@@ -23,6 +23,7 @@ import type {
   CompleteAnswer,
   CompleteRequest,
 } from '../requests.js';
+import { holdPermit, limited, returnLapsed, returnPermit, takeTurn, type Claiming } from './limits.js';
 import { forgiven, pausedFor } from './pauses.js';
 import type { Records, Moment } from './records.js';
 import { owe } from './owed-copies.js';
@@ -37,9 +38,11 @@ export function claim(
   records: Records,
   request: ClaimRequest,
   time: Moment,
-  sparedFrom = Infinity,
+  claiming: Claiming = {},
 ): ClaimAnswer {
-  const { id, generation, born, token } = request;
+  const { id, generation, born, token, permit } = request;
+  const { sparedFrom = Infinity } = claiming;
+  returnLapsed(records, claiming, time);
   const { now } = time;
   const { lease, staleAfter } = records.settings;
   const record = records.read(id, time);
@@ -70,6 +73,7 @@ export function claim(
     const left = leased - now;
     if (running && current && record.token === token && (left > 0 || !record.noFurtherStart)) {
       record.leaseEnd = now + lease;
+      holdPermit(records, id, permit, record.leaseEnd, time);
       records.writeListed(id, record, time);
       return { kind: 'run', fence: record.fence, attempt: record.attempt, due: record.due };
     }
@@ -111,19 +115,22 @@ export function claim(
     bury(records, id, next, 'attempts', time);
     return { kind: 'dead', fresh: true };
   }
+  const refused = limited(records, permit, claiming, time);
+  if (refused) return refused;
   if (!current) {
     // A newer generation is committed by its first run ◆: a commit that was lost loses no job.
     if (next.state === 'dead' && next.born === born) records.dropLetter(id, born);
     swap(next, born, { generation, due, places: [] });
   }
   endRun(next, 'running');
-  next.due = due;
+  next.due = Math.max(due, takeTurn(records, claiming, time));
   next.attempt = attempt + 1;
   next.fence = newFence(next, time);
   next.leaseEnd = now + lease;
   next.token = token;
+  holdPermit(records, id, permit, next.leaseEnd, time);
   records.writeListed(id, next, time);
-  return { kind: 'run', fence: next.fence, attempt: next.attempt, due };
+  return { kind: 'run', fence: next.fence, attempt: next.attempt, due: next.due };
 }
 
 export function complete(records: Records, request: CompleteRequest, time: Moment): CompleteAnswer {
@@ -140,6 +147,7 @@ export function complete(records: Records, request: CompleteRequest, time: Momen
     return 'ok';
   }
   if (!record || record.fence !== request.fence) return refuse(records, request, time, record);
+  returnPermit(records, request);
   if (generation < record.committed) {
     // It was replaced while it ran, and only held its successor back.
     record.holdEnd = 0;
@@ -202,6 +210,7 @@ export function extend(records: Records, request: RunRef, time: Moment): ExtendA
     if (record.state !== 'running') return 'refused';
     record.leaseEnd = leaseEnd;
   }
+  holdPermit(records, request.id, request.permit, leaseEnd, time);
   records.write(request.id, record, time);
   return record.abortAsked ? 'abort' : 'ok';
 }

@@ -1,7 +1,7 @@
 // The index of the jobs that wait: the same rules as redis/verbs/waiting.
 import type { IndexAnswer, IndexRequest, Schedule, Tally, TallyRequest, WaitingIds } from '../requests.js';
 import type { WaitingPage, WaitingPosition } from '../waiting-jobs.js';
-import { scheduleOf } from './job-record.js';
+import { keptAfter, scheduleOf } from './job-record.js';
 import type { Moment, Records } from './records.js';
 
 export function index(records: Records, request: IndexRequest, time: Moment): IndexAnswer {
@@ -30,7 +30,7 @@ export function locate(records: Records, id: string, time: Moment): Schedule | u
   }
   const found = records.index.get(id);
   if (!found) return undefined;
-  if (found.due + records.settings.staleAfter + 60_000 < time.now) {
+  if (found.due + keptAfter(records.settings) < time.now) {
     records.index.delete(id);
     return undefined;
   }

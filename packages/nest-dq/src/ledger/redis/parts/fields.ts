@@ -13,6 +13,12 @@ export const RUN = {
   lastOk: ({ lastOk }) => Math.floor(lastOk),
 } satisfies Fields<RunRef>;
 
+/** In calls that hold or return the permit of a run. */
+export const COUNTED_RUN = {
+  ...RUN,
+  permit: ({ permit }) => permit ?? false,
+} satisfies Fields<RunRef>;
+
 export const OWED = {
   mask: ({ owed }) => owed.mask,
   unknown: ({ owed }) => Number(owed.unknown),

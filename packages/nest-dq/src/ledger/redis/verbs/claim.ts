@@ -1,5 +1,7 @@
 import { AHEAD, YOUNG } from '../../ledger.js';
+import type { LimitKind } from '../../limits.js';
 import type { ClaimAnswer, ClaimRequest } from '../../requests.js';
+import { CLAIM_LIMITS } from '../parts/limits.js';
 import { PAUSES } from '../parts/pauses.js';
 import { RECORD } from '../parts/record.js';
 import { RELISTING } from '../parts/waiting.js';
@@ -12,15 +14,20 @@ const FIELDS: Fields<ClaimRequest> = {
   due: ({ due }) => Math.ceil(due),
   token: ({ token }) => token,
   attempts: ({ attempts }) => attempts,
+  permit: ({ permit }) => permit ?? false,
 };
 
 /** `first`: a first run. Its fence is the server's time in this reply, and it is due when the request says so. */
-const KINDS = ['gone', 'run', 'wait', 'busy', 'dead', 'stale', 'first', 'paused'] as const;
+const KINDS = ['gone', 'run', 'wait', 'busy', 'dead', 'stale', 'first', 'paused', 'limited'] as const;
+const LIMIT_KINDS: readonly LimitKind[] = ['concurrency', 'group', 'rate'];
 
 /** Decides who runs jobs now. */
 const SCRIPT = `${RECORD}${RELISTING}${PAUSES}
 ${codes(KINDS)}
+${codes(LIMIT_KINDS)}
 local AHEAD, YOUNG = ${AHEAD}, ${YOUNG}
+local context = args[2]
+${CLAIM_LIMITS}
 -- Milliseconds. Who waits for a replaced run or a spared lease asks again after this time, because nobody tells when it ends.
 local LOOK = 1000
 
@@ -58,11 +65,12 @@ local function forgiven(due)
   return math.min(sum, STALE_AFTER)
 end
 
-local sparedFrom = args[2]
+local sparedFrom = context.sparedFrom
+local isLimited = limits.interval or limits.concurrency or limits.perGroup
 
 local function claim(key, ${namesOf(FIELDS)})
   local plain = generation == 0 and born == 0
-  local quick = plain and not pausedFor and due <= now + AHEAD and due + STALE_AFTER >= now
+  local quick = plain and not pausedFor and not isLimited and due <= now + AHEAD and due + STALE_AFTER >= now
   if quick and claimFirst(key, due, token) then
     unlist(key)
     return FIRST
@@ -98,6 +106,7 @@ local function claim(key, ${namesOf(FIELDS)})
     local last = record.state == 'l'
     if running and current and record.token == token and (left > 0 or not last) then
       record.leaseEnd = now + LEASE
+      holdPermit(key, permit, record.leaseEnd)
       writeRecord(key, record)
       return RUN, record.fence, record.attempt, record.due
     end
@@ -142,13 +151,18 @@ local function claim(key, ${namesOf(FIELDS)})
     bury(key, 'attempts', record)
     return DEAD, 1
   end
+  local why, waitFor = limitedBy(permit)
+  if why then return LIMITED, why, waitFor end
   if record.committed ~= generation then
     -- The first run commits a newer generation. So if its commit was lost, the job is not.
     if record.state == 'x' and record.born == born then dropLetter(letterName(key, born)) end
     swap(record, born, generation, due, nil)
   end
   attempt = attempt + 1
+  runDue = max(runDue, takeTurn())
   record.state, record.attempt, record.fence, record.leaseEnd, record.token = 'r', attempt, fence, now + LEASE, token
+  record.due = runDue
+  holdPermit(key, permit, record.leaseEnd)
   record.abort = nil
   writeRecord(key, record)
   return RUN, fence, attempt, runDue
@@ -170,6 +184,8 @@ export const claim: RedisVerb<ClaimRequest, ClaimAnswer> = {
       case 'wait':
       case 'paused':
         return { kind, ms: from.number() };
+      case 'limited':
+        return { kind, by: from.entry(LIMIT_KINDS), ms: from.number() };
       case 'busy':
         return { kind, ms: from.number(), ranFor: from.number() };
       case 'dead':

@@ -1,12 +1,13 @@
 import { formatPlaces } from '../../../copies/location.js';
 import type { CompleteAnswer, CompleteRequest } from '../../requests.js';
-import { ANNOUNCED, OWED, PLACES, RUN, tableOf } from '../parts/fields.js';
+import { ANNOUNCED, COUNTED_RUN, OWED, PLACES, tableOf } from '../parts/fields.js';
 import { GENERATIONS } from '../parts/generations.js';
+import { LIMITS_OF_RUNS } from '../parts/limits.js';
 import { RELISTING } from '../parts/waiting.js';
 import { codes, namesOf, readCodes, replyCodes, type Fields, type RedisVerb } from '../script.js';
 
 const FIELDS: Fields<CompleteRequest> = {
-  ...RUN,
+  ...COUNTED_RUN,
   ...OWED,
   where: ({ places }) => places !== undefined && formatPlaces(places),
   /** The kind alone, or a table with the kind and its fields. */
@@ -33,7 +34,7 @@ const FIELDS: Fields<CompleteRequest> = {
 const ANSWERS: readonly CompleteAnswer[] = ['refused', 'ok', 'over'];
 
 /** Takes the outcomes of runs. */
-const SCRIPT = `${GENERATIONS}${RELISTING}
+const SCRIPT = `${GENERATIONS}${RELISTING}${LIMITS_OF_RUNS}
 ${codes(ANSWERS)}
 local NOTHING_MORE = {}
 
@@ -72,7 +73,9 @@ local function complete(key, ${namesOf(FIELDS)})
     record = madeAnew(generation, born, due, fence, attempt)
   elseif record.fence ~= fence then
     return refuse(key, record, next)
-  elseif generation < record.committed then
+  end
+  returnPermit(key, permit)
+  if generation < record.committed then
     -- The job was replaced while it ran, and this run only held the new generation back.
     record.holdEnd, record.abort = nil, nil
     if next then return goOn(key, record, next, OVER) end

@@ -1,5 +1,6 @@
 import type { ExtendAnswer, RunRef } from '../../requests.js';
-import { RUN } from '../parts/fields.js';
+import { COUNTED_RUN } from '../parts/fields.js';
+import { LIMITS_OF_RUNS } from '../parts/limits.js';
 import { RECORD } from '../parts/record.js';
 import { codes, namesOf, readCodes, replyCodes, type RedisVerb } from '../script.js';
 
@@ -7,11 +8,11 @@ const ANSWERS: readonly ExtendAnswer[] = ['refused', 'ok', 'abort'];
 
 /** Renews leases. */
 export const extend: RedisVerb<RunRef, ExtendAnswer> = {
-  fields: RUN,
-  script: `${RECORD}
+  fields: COUNTED_RUN,
+  script: `${RECORD}${LIMITS_OF_RUNS}
 ${codes(ANSWERS)}
 
-local function extend(key, ${namesOf(RUN)})
+local function extend(key, ${namesOf(COUNTED_RUN)})
   local record = readRecord(key)
   if not record then
     if now - lastOk >= DONE_TTL then return REFUSED end
@@ -20,16 +21,18 @@ local function extend(key, ${namesOf(RUN)})
     return REFUSED
   elseif generation < record.committed and record.holdEnd > 0 then
     record.holdEnd = now + LEASE
+    holdPermit(key, permit, record.holdEnd)
     writeRecord(key, record)
     return record.abort and ABORT or OK
   elseif not isRunning(record) then
     return REFUSED
   end
   record.leaseEnd = now + LEASE
+  holdPermit(key, permit, record.leaseEnd)
   writeRecord(key, record)
   return record.abort and ABORT or OK
 end
-${replyCodes(RUN, 'extend')}
+${replyCodes(COUNTED_RUN, 'extend')}
 `,
   ...readCodes(ANSWERS),
 };

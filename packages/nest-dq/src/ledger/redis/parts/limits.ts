@@ -1,0 +1,86 @@
+import { GROUP_PATIENCE, LONGEST_GROUP_WAIT, LOOK_AT_PERMITS } from '../../rules/limits.js';
+
+/**
+ * For scripts that count the runs of a tube. Only tubes whose handlers have limits have these keys:
+ *  - `{<tube>}::running`, a sorted set: `<id>:<group>` of each run that has a permit, by the end of its lease. Without a group
+ *    there is nothing behind the colon
+ *  - `{<tube>}::limits`, a hash: under `=<group>` how many runs of the group are in the set, when the last was granted, and when
+ *    the next job may ask, in MessagePack; under `turn` GCRA's theoretical arrival time, in microseconds
+ *
+ * While the slot of the tube moves, these keys are not at hand. Then nobody is limited, and a permit ends with its lease.
+ */
+export const LIMITS_OF_RUNS: string = `
+local isCounted = RUNNING ~= LIMITS
+
+local function changeGroup(group, by)
+  if group == '' then return end
+  local field = '=' .. group
+  local packed = call('HGET', LIMITS, field)
+  local use = packed and cmsgpack.unpack(packed) or { 0, 0, 0 }
+  use[1] = use[1] + by
+  if use[1] <= 0 then
+    call('HDEL', LIMITS, field)
+    return
+  end
+  if by > 0 then use[2] = now end
+  call('HSET', LIMITS, field, cmsgpack.pack(use))
+end
+
+-- The lease of a run lasts until then. permit: false if the run has none.
+local function holdPermit(key, permit, leaseEnd)
+  if not permit or not isCounted then return end
+  if call('ZADD', RUNNING, leaseEnd, idOf(key) .. ':' .. permit) == 1 then changeGroup(permit, 1) end
+end
+
+local function returnMember(member)
+  if call('ZREM', RUNNING, member) == 1 then changeGroup(string.match(member, ':(.*)'), -1) end
+end
+
+-- The run is over.
+local function returnPermit(key, permit)
+  if permit and isCounted then returnMember(idOf(key) .. ':' .. permit) end
+end
+`;
+
+/** The same, for the claims: who may run now. `context` has `limits` and `sparedFrom`. */
+export const CLAIM_LIMITS: string = `${LIMITS_OF_RUNS}
+local limits = isCounted and context.limits or {}
+local burst = limits.burst or 1
+local turn = limits.interval and tonumber(call('HGET', LIMITS, 'turn') or 0)
+local refusals = 0
+
+-- Takes the permits back whose lease is over, but for those that are spared.
+if limits.concurrency or limits.perGroup then
+  local before = context.sparedFrom
+  before = before and before <= now and string.format('(%.17g', before) or now
+  for _, member in ipairs(call('ZRANGEBYSCORE', RUNNING, '-inf', before, 'LIMIT', 0, 1000)) do returnMember(member) end
+end
+
+-- Gives nil if a run may be granted; else why not, and in how many ms to ask again.
+local function limitedBy(permit)
+  if limits.concurrency and call('ZCARD', RUNNING) >= limits.concurrency then return CONCURRENCY, ${LOOK_AT_PERMITS} end
+  local packed = permit and permit ~= '' and limits.perGroup and call('HGET', LIMITS, '=' .. permit)
+  local use = packed and cmsgpack.unpack(packed)
+  if use and use[1] >= limits.perGroup then
+    local step = math.floor((now - use[2]) / ${GROUP_PATIENCE.part})
+    step = math.min(${GROUP_PATIENCE.most}, max(${GROUP_PATIENCE.least}, step))
+    use[3] = math.min(now + ${LONGEST_GROUP_WAIT}, max(now, use[3]) + step)
+    call('HSET', LIMITS, '=' .. permit, cmsgpack.pack(use))
+    return GROUP, use[3] - now
+  end
+  if not turn then return nil end
+  local wait = turn - (burst - 1) * limits.interval - us
+  if wait <= AHEAD * 1000 then return nil end
+  refusals = refusals + 1
+  return RATE, math.ceil((wait + (refusals - 1) * limits.interval) / 1000)
+end
+
+-- A run is granted: it counts from now on. Gives the ledger time before which it must not begin.
+local function takeTurn()
+  if not turn then return 0 end
+  local from = turn - (burst - 1) * limits.interval
+  turn = max(turn, us) + limits.interval
+  call('HSET', LIMITS, 'turn', string.format('%.0f', turn))
+  return math.ceil(from / 1000)
+end
+`;
