@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, jest } from '@jest/globals';
 import { Discard } from 'nest-dq/src/api/job.js';
+import type { DqOptions } from 'nest-dq/src/nest/options.js';
 import { eventually } from 'test-servers';
 import { startServers, startSystem, type Servers, type System } from '../support/system.js';
 import { NestDqProcess, PROGRAM } from './nest-dq-process.js';
@@ -36,7 +37,8 @@ export interface CliSuite {
   prepare(): Promise<void>;
 }
 
-export function cliSuite(): CliSuite {
+/** `options`: of the process that consumes. */
+export function cliSuite(options: DqOptions = {}): CliSuite {
   let servers: Servers;
   let system: System;
   let folder: string;
@@ -49,7 +51,7 @@ export function cliSuite(): CliSuite {
       DQ_REDIS: servers.redis.url,
       DQ_PREFIX: '',
     };
-    system = startSystem(servers);
+    system = startSystem(servers, options);
     await system.consumer.consume(TUBE, (payload: unknown) =>
       (payload as { bad?: true }).bad ? Discard.because('the order has no user') : undefined,
     );

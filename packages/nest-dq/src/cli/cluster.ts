@@ -5,7 +5,9 @@ import type { ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';
 import type { Arguments } from './arguments.js';
 import { JSON_FLAG, type Answer, type Command } from './command.js';
-import { CONNECTION_FLAGS, readSettings } from './settings.js';
+import { tell } from './process.js';
+import { CONNECTION_FLAGS, givenOptions, resolveSettings } from './settings.js';
+import { processesIn, sharedSettings } from './shared-settings.js';
 
 /** Milliseconds. How long a command waits for the first answers of the nodes. */
 const FIRST_ANSWERS = 1_000;
@@ -20,6 +22,8 @@ export interface Connected {
 type ClusterCommand = Omit<Command, 'run'> & {
   /** False: it has no `Answer`, and so no `--json`. @default true */
   readonly json?: boolean;
+  /** It writes records or copies, as a process of the application would. */
+  readonly writes?: boolean;
   run(args: Arguments, connected: Connected): Promise<Answer | void>;
 };
 
@@ -29,8 +33,8 @@ export function clusterCommand(command: ClusterCommand): Command {
     ...command,
     flags: { ...command.flags, ...(command.json === false ? {} : JSON_FLAG), ...CONNECTION_FLAGS },
     run: async (args) => {
-      const settings = readSettings(args);
       const { clock } = realEnvironment;
+      const settings = await settingsOf(args, command.writes ? tell : () => undefined);
       const backend = realEnvironment.backend(settings, undefined);
       const runtime = new DqRuntime(settings, clock, backend);
       const { cluster } = backend;
@@ -52,4 +56,17 @@ export function clusterCommand(command: ClusterCommand): Command {
       }
     },
   };
+}
+
+/** Those of the application, as its processes tell them, for what was not given. */
+async function settingsOf(args: Arguments, doubt: (line: string) => void): Promise<ResolvedOptions> {
+  const given = givenOptions(args);
+  const settings = resolveSettings(given);
+  const { ledger } = realEnvironment.backend(settings, undefined);
+  const processes = await processesIn(ledger, realEnvironment.clock);
+  await ledger.close();
+  if (!processes) return settings; // the command will tell that Redis is away
+  const { options, doubts } = sharedSettings(given, settings, processes);
+  doubts.forEach(doubt);
+  return resolveSettings(options);
 }

@@ -15,6 +15,7 @@ const operands = ['TUBE'];
 
 export const deadReviveMany = clusterCommand({
   name: 'dead revive-many',
+  writes: true,
   operands,
   summary: 'Runs many dead letters of a tube again; their attempts begin anew.',
   about: 'Without a filter it means all. It counts them and asks before it begins.',
@@ -43,6 +44,7 @@ export const deadReviveMany = clusterCommand({
 
 export const deadDiscardMany = clusterCommand({
   name: 'dead discard-many',
+  writes: true,
   operands,
   summary: 'Gives up many dead letters of a tube for good, and deletes their copies.',
   about: 'Without a filter it means all. It counts them and asks before it begins.',

@@ -57,6 +57,7 @@ export const deadShow = clusterCommand({
 
 export const deadRevive = clusterCommand({
   name: 'dead revive',
+  writes: true,
   operands,
   summary: 'Runs a dead letter again; its attempts begin anew.',
   flags: { ...REFERENCE_FLAGS, delay: { value: 'TIME', help: 'not now but later, such as 15m' } },
@@ -71,6 +72,7 @@ export const deadRevive = clusterCommand({
 
 export const deadDiscard = clusterCommand({
   name: 'dead discard',
+  writes: true,
   operands,
   summary: 'Gives up a dead letter for good, and deletes its copies.',
   flags: REFERENCE_FLAGS,

@@ -28,6 +28,7 @@ export const find = clusterCommand({
 
 export const revoke = clusterCommand({
   name: 'revoke',
+  writes: true,
   operands,
   summary: 'Revokes a job, so that it does not start any more.',
   flags: { ...REFERENCE_FLAGS, abort: { help: 'if it runs, aborts the signal of its handler, too' } },
@@ -41,6 +42,7 @@ export const revoke = clusterCommand({
 
 export const move = clusterCommand({
   name: 'move',
+  writes: true,
   operands,
   summary: 'Gives a job that does not run a new time. Its attempts begin anew.',
   flags: {
@@ -62,6 +64,7 @@ export const move = clusterCommand({
 
 export const run = clusterCommand({
   name: 'run',
+  writes: true,
   operands,
   summary: 'Moves a job that waits, or waits for a retry, to now. Its attempts begin anew.',
   flags: REFERENCE_FLAGS,

@@ -17,6 +17,7 @@ const operands = ['TUBE'];
 
 export const revokeMany = clusterCommand({
   name: 'revoke-many',
+  writes: true,
   operands,
   summary: 'Revokes many jobs of a tube that wait, and deletes their copies.',
   about: ABOUT,
@@ -40,6 +41,7 @@ export const revokeMany = clusterCommand({
 
 export const moveMany = clusterCommand({
   name: 'move-many',
+  writes: true,
   operands,
   summary: 'Moves many jobs of a tube that wait to another time. Their attempts begin anew.',
   about: ABOUT,

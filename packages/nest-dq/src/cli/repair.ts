@@ -6,6 +6,7 @@ import { tell } from './process.js';
 
 export const repair = clusterCommand({
   name: 'repair',
+  writes: true,
   summary: 'Gives jobs that wait the copies that they miss.',
   about:
     'Each such job is moved to its own instant. It counts them and asks before it begins. It finds jobs that are listed, of at\n' +

@@ -34,8 +34,8 @@ const IN_FILE = [
 const DEFAULT_FILE = 'nest-dq.json';
 const silent = () => undefined;
 
-/** Flags come before the environment, and the environment before the file. A command tells its failures by itself. */
-export function readSettings(args: Arguments): ResolvedOptions {
+/** What was given: flags come before the environment, and the environment before the file. */
+export function givenOptions(args: Arguments): DqOptions {
   const file = fileOf(args);
   const beanstalks = first(args.text('beanstalks', 'host:port,host:port'), process.env['DQ_BEANSTALKS']);
   const redis = first(args.text('redis', 'redis://… or rediss://…'), process.env['DQ_REDIS']);
@@ -52,6 +52,11 @@ export function readSettings(args: Arguments): ResolvedOptions {
       `Nothing says which ${name} to ask: expected --${name}, DQ_${name.toUpperCase()}, or a file with \`${name}\`.`,
     );
   }
+  return options;
+}
+
+/** With the defaults for the rest. A command tells its failures by itself, so nothing is logged. */
+export function resolveSettings(options: DqOptions): ResolvedOptions {
   const logger = { log: silent, warn: silent, error: silent };
   try {
     return realEnvironment.resolve({ ...options, logger, consume: false }, undefined);

@@ -3,7 +3,7 @@ import { realEnvironment } from '../../nest/environment.js';
 import type { ResolvedOptions } from '../../nest/options.js';
 import type { Arguments } from '../arguments.js';
 import { JSON_FLAG, type Answer, type Command } from '../command.js';
-import { CONNECTION_FLAGS, readSettings } from '../settings.js';
+import { CONNECTION_FLAGS, givenOptions, resolveSettings } from '../settings.js';
 import { showChecks, statusOf, type Check } from './check.js';
 import { askNode, checkNodes } from './nodes.js';
 import { askRedis, checkRedis } from './redis.js';
@@ -23,7 +23,7 @@ export const doctor: Command = {
 };
 
 async function run(args: Arguments): Promise<Answer> {
-  const settings = readSettings(args);
+  const settings = resolveSettings(givenOptions(args));
   const checks = await examine(settings);
   const status = statusOf(checks);
   return { json: { status: WORDS[status], checks }, text: showChecks(checks), status };

@@ -1,0 +1,69 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { ask, eventually } from 'test-servers';
+import { startSystem } from '../support/system.js';
+import { cliSuite, TUBE } from './cluster-suite.js';
+
+const DAY = 86_400_000;
+const suite = cliSuite({ staleAfter: '30d', replicas: 2 });
+
+beforeAll(() => eventually('the process told of itself', async () => (await processes()) === 1));
+
+async function processes(): Promise<number> {
+  return (await suite.system.inspector.processes()).length;
+}
+
+/** Revokes a new job by the command. Resolves with how long its record stays then, in days, and with what was said. */
+async function revoked(args: readonly string[] = []) {
+  const { ref, id } = await suite.system.producer.delay(TUBE, 1, '1h');
+  const { code, stderr } = await suite.nestDq(['revoke', ref, ...args]);
+  expect(code).toBe(0);
+  const left = await ask(suite.servers.redis, `PTTL {${TUBE}}:${id}`);
+  return { days: Number(left.slice(1)) / DAY, stderr };
+}
+
+describe('a command that writes', () => {
+  it('writes records as the processes of the application do', async () => {
+    const { days, stderr } = await revoked();
+    expect(days).toBeGreaterThan(60);
+    expect(days).toBeLessThan(61);
+    expect(stderr).toBe('');
+  });
+
+  it('stores as many copies as they do', async () => {
+    const { ref } = await suite.system.producer.delay(TUBE, 1, '1h');
+    expect((await suite.nestDq(['move', ref, '--to', '2h'])).code).toBe(0);
+    expect((await suite.system.inspector.explain({ ref })).copies).toHaveLength(2);
+  });
+
+  it('takes what its file says', async () => {
+    const file = join(suite.folder, 'own.json');
+    await writeFile(file, JSON.stringify({ staleAfter: '10d' }));
+    const { days, stderr } = await revoked(['--config', file]);
+    expect(days).toBeGreaterThan(20);
+    expect(days).toBeLessThan(21);
+    expect(stderr).toBe('');
+  });
+
+  it('takes the longest times where processes differ, and says so', async () => {
+    const other = startSystem(suite.servers, { staleAfter: '40d', replicas: 2 });
+    try {
+      await eventually('both told of themselves', async () => (await processes()) === 2);
+      const { days, stderr } = await revoked();
+      expect(days).toBeGreaterThan(80);
+      expect(stderr).toBe('nest-dq: the processes differ in staleAfter (30 d, 40 d): the largest counts\n');
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('says that it takes the defaults where no process is, and one that only looks does not', async () => {
+    const args = ['--tube', TUBE, '--key', 'none'];
+    const prefix = { DQ_PREFIX: 'nobody.' };
+    expect((await suite.nestDq(['revoke', ...args], prefix)).stderr).toBe(
+      'nest-dq: no process with the prefix "nobody." is there, so the defaults count for lease, doneTtl, staleAfter, replicas, minWritten\n',
+    );
+    expect((await suite.nestDq(['find', ...args], prefix)).stderr).toBe('');
+  });
+});
