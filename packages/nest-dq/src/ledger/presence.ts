@@ -75,6 +75,10 @@ export interface ProcessRecord {
   /** By endpoint: whether the node stores jobs and lets the process reserve them. */
   readonly nodes: Readonly<Record<string, boolean>>;
   readonly settings: ProcessSettings;
+  /** Jobs that it found to be lost, since it joined. Absent: none. */
+  readonly lost?: number;
+  /** Jobs that it added and that the index has no room for, since it joined. Absent: none. */
+  readonly unlisted?: number;
   /** Those that it consumes: at most 1,000. */
   readonly tubes: readonly TubeLoad[];
 }

@@ -97,10 +97,10 @@ export interface DqOptions {
    */
   deadLetters?: RetentionOptions;
   /**
-   * Whether plain jobs that wait are listed in Redis, some 240 bytes a job, so that they can be looked at and found by their id:
+   * Whether jobs that wait are listed in Redis, some 240 bytes a job, so that they can be looked at and found by their id:
    * at most `most` jobs of a tube, 0 to 100,000,000; `true` means 1,000,000. Jobs are listed behind their adds, and no add waits
-   * for it or fails by it. Without it, only jobs with a key, or with a run that failed, are listed. An embedded node
-   * lists its jobs itself, whatever this says.
+   * for it or fails by it. With `false` this process lists none, and `revokeMany`, `rescheduleMany` and `repair` fail. An
+   * embedded node lists its jobs itself, whatever this says.
    * @default true
    */
   index?: boolean | { most?: number };

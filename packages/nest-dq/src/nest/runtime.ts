@@ -86,8 +86,9 @@ export class DqRuntime {
     const { presence = new LocalPresence(clock), history = new LocalHistory(clock) } = ledger;
     this.historyWriter = new HistoryWriter(events.tally, history, clock);
     const load = () => this.consumer.load();
+    const counts = () => ({ lost: this.consumer.lost?.count ?? 0, unlisted: this.producer.unlisted });
     const warn = (message: string) => void options.logger.warn(message);
-    this.process = new ThisProcess({ presence, cluster, clock, settings: options, name, load, warn });
+    this.process = new ThisProcess({ presence, cluster, clock, settings: options, name, load, counts, warn });
     this.health = new ClusterHealth(
       cluster,
       backend.askRedis,

@@ -3,6 +3,7 @@ import type { DeadLetter } from '../api/dead-letter.js';
 import { withoutPrefix, type Tube } from '../api/tube.js';
 import { parseRef } from '../copies/job-ref.js';
 import type { Presence } from '../ledger/presence.js';
+import { DqError } from '../errors.js';
 import { checkObject } from '../producer/call-options.js';
 import { ProducerContext, type ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
@@ -67,7 +68,8 @@ export abstract class DqControl {
   /**
    * Revokes the jobs of a tube that wait and meet the filter, in the order in which they are due, and deletes their copies. A job
    * that has begun to run, or ended, counts as skipped; nothing follows a run that goes on. Only jobs that are listed are met:
-   * on a cluster some may be missing. Progress and errors are those of `reviveMany`.
+   * on a cluster some may be missing, and `DQ_CONFIG` is thrown at the call if the option `index` of this process is false.
+   * Progress and other errors are those of `reviveMany`.
    */
   abstract revokeMany(
     tube: string | Tube,
@@ -115,7 +117,7 @@ export abstract class DqControl {
    * instant, so that all of its copies are stored anew on nodes that work; its attempts, its id, its receipt and its `ref`
    * stay. Jobs that wait for a retry stay as they are, as do those that are due within `dueAfter`, and all copies of a node
    * that does not answer count, unless it is the one in the options. Only jobs of `DqInspector.jobs` are found, in up to
-   * 1,000 tubes.
+   * 1,000 tubes; `DQ_CONFIG` is thrown at the call if the option `index` of this process is false.
    *
    * A job without a copy in reach counts as failed, and one that ran, was revoked or was moved meanwhile as skipped. Progress
    * and errors are those of `reviveMany`.
@@ -180,6 +182,7 @@ export class ClusterControl extends DqControl {
     filter: WaitingFilter,
     options?: BulkOptions,
   ): AsyncIterable<BulkProgress<JobView>> {
+    this.refuseWithoutList('revokeMany');
     return this.waiting.revokeMany(tube, filter, options);
   }
 
@@ -189,6 +192,7 @@ export class ClusterControl extends DqControl {
     when: NewTime,
     options?: BulkOptions,
   ): AsyncIterable<BulkProgress<JobView>> {
+    this.refuseWithoutList('rescheduleMany');
     return this.waiting.rescheduleMany(tube, filter, when, options);
   }
 
@@ -215,12 +219,21 @@ export class ClusterControl extends DqControl {
   }
 
   override repair(options?: RepairOptions): AsyncIterable<BulkProgress<RepairExample>> {
+    this.refuseWithoutList('repair');
     return repair(this.context, this.parts.waiting, options);
   }
 
   /** Everything fails from now on. Idempotent. */
   close(): void {
     this.context.close();
+  }
+
+  /** An act that finds nothing must not look like one that had nothing to do. `DQ_CONFIG`. */
+  private refuseWithoutList(act: string): void {
+    const { waiting, settings } = this.parts;
+    if (waiting.complete || (settings.mostIndexed ?? 0) > 0) return;
+    const fact = `\`index\` is off, so no job is listed that \`${act}\` could find: expected \`index: true\` in all processes`;
+    throw new DqError('DQ_CONFIG', fact);
   }
 
   private async mark(act: string, node: string, drained: boolean, options?: ActOptions): Promise<boolean> {

@@ -33,6 +33,10 @@ export interface ProcessView {
     readonly doneTtl: number;
     readonly staleAfter: number;
   };
+  /** Jobs that it found to be lost, since its start: see the event `lost`. Each process counts for itself. Absent: none. */
+  readonly lost?: number;
+  /** Jobs that it added and could not list, since its start, as there were too many: see the option `index`. Absent: none. */
+  readonly unlisted?: number;
   /** The tubes that it consumes: at most 1,000. */
   readonly tubes: readonly ProcessTubeView[];
 }

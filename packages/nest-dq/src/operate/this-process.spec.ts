@@ -36,6 +36,7 @@ describe('ThisProcess', () => {
       clock: world.clock,
       settings: SETTINGS,
       load: () => [],
+      counts: () => ({ lost: 0, unlisted: 0 }),
       warn: (message) => void warnings.push(message),
       ...over,
     });
@@ -70,6 +71,14 @@ describe('ThisProcess', () => {
         tubes: [{ ...tube, longRuns: [{ id: 'a', attempt: 2, since: new Date(begun + 500) }] }],
       },
     ]);
+  });
+
+  it('tells how many jobs it found lost, and could not list, if there are any', () => {
+    const { lost, unlisted } = make({ counts: () => ({ lost: 2, unlisted: 3 }) }).describe();
+    expect({ lost, unlisted }).toEqual({ lost: 2, unlisted: 3 });
+    expect(Object.keys(make().describe())).not.toEqual(
+      expect.arrayContaining([expect.stringMatching('list|lost')]),
+    );
   });
 
   it('tells of a thousand tubes and a thousand long runs at most', () => {

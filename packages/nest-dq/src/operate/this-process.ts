@@ -27,6 +27,8 @@ export interface ThisProcessParts {
   readonly name?: string;
   /** Of each tube that has a handler here. */
   readonly load: () => readonly TubeLoad[];
+  /** Jobs, since the start. */
+  readonly counts: () => { readonly lost: number; readonly unlisted: number };
   /** Is told once of each setting that another process has otherwise. */
   readonly warn: (message: string) => void;
 }
@@ -80,7 +82,8 @@ export class ThisProcess implements Member {
   }
 
   describe(): ProcessRecord {
-    const { cluster, clock, settings, name, load } = this.parts;
+    const { cluster, clock, settings, name, load, counts } = this.parts;
+    const { lost, unlisted } = counts();
     const { prefix, replicas, minWritten, lease, doneTtl, staleAfter, consume } = settings;
     return {
       id: this.id,
@@ -93,6 +96,8 @@ export class ThisProcess implements Member {
       consumes: consume,
       nodes: Object.fromEntries(cluster.nodes.map(({ endpoint, reason }) => [endpoint, reason === 'up'])),
       settings: { prefix, replicas, minWritten, lease, doneTtl, staleAfter },
+      ...(lost > 0 && { lost }),
+      ...(unlisted > 0 && { unlisted }),
       tubes: bounded(load()),
     };
   }

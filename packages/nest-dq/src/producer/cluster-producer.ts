@@ -50,6 +50,11 @@ export class ClusterProducer extends DqProducer {
     this.times = new TubeTimes(parts.ledger, parts.clock);
   }
 
+  /** Jobs that this producer stored and that the index has no room for. */
+  get unlisted(): number {
+    return this.context.index?.unlisted ?? 0;
+  }
+
   override now(tube: string | Tube, payload: unknown, options?: JobOptions): Promise<JobReceipt> {
     return this.add(tube, payload, options, () => dueNow);
   }

@@ -71,7 +71,7 @@ describe('an index writer', () => {
     state.away = true;
     add(100_002);
     await clock.advance(2_000);
-    expect(writer.dropped).toBe(2);
+    expect(writer.unlisted).toBe(2);
     expect(calls.length).toBeLessThan(6);
     state.away = false;
     const before = calls.length;
@@ -80,7 +80,7 @@ describe('an index writer', () => {
     add();
     await clock.advance(100);
     expect(calls.at(-1)!.ids).toEqual(['job-100002']);
-    expect(writer.dropped).toBe(2);
+    expect(writer.unlisted).toBe(2);
   });
 
   it('counts the jobs for which the index has no room', async () => {
@@ -88,7 +88,7 @@ describe('an index writer', () => {
     state.answer = 'full';
     add(3);
     await clock.advance(100);
-    expect(writer.dropped).toBe(3);
+    expect(writer.unlisted).toBe(3);
   });
 
   it('tells when the jobs that were added before are written, and fails as the ledger does', async () => {

@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import type { IndexRequest } from '../ledger/requests.js';
 import type { Clock, Timer } from '../time/clock.js';
 
-/** Jobs that wait for their call, of all tubes. What is beyond is dropped. */
+/** Jobs that wait for their call, of all tubes. What is beyond is not listed. */
 const MOST_KEPT = 100_000;
 /** A script blocks Redis while it runs. */
 const LARGEST_CALL = 256;
@@ -21,7 +21,7 @@ const CLOSING_LIMIT = 500;
  */
 export class IndexWriter {
   /** Jobs that are in no index, because there were too many. */
-  dropped = 0;
+  unlisted = 0;
   private readonly tubes = new Map<StoredTube, TubeWriter>();
   private kept = 0;
   private closed = false;
@@ -34,7 +34,7 @@ export class IndexWriter {
   add(tube: StoredTube, job: IndexRequest): void {
     if (this.closed) return;
     if (this.kept >= MOST_KEPT) {
-      this.dropped++;
+      this.unlisted++;
       return;
     }
     this.kept++;
@@ -67,7 +67,7 @@ export class IndexWriter {
     return new TubeWriter(this.clock, async (jobs) => {
       const answers = await this.ledger.tube(tube).ask('index', jobs);
       this.kept -= jobs.length;
-      this.dropped += answers.filter((answer) => answer === 'full').length;
+      this.unlisted += answers.filter((answer) => answer === 'full').length;
       if (this.tubes.get(tube)?.size === jobs.length) this.tubes.delete(tube);
     });
   }

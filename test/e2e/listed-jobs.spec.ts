@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ask, eventually } from 'test-servers';
+import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+
+const HOUR = 3_600_000;
+let servers: Servers;
+let adding: System;
+let other: System;
+
+beforeAll(async () => {
+  servers = await startServers();
+  adding = startSystem(servers);
+  other = startSystem(servers);
+  const isReady = ({ nodes }: System) => nodes.every(({ up }) => up);
+  await eventually('both reach all nodes', () => isReady(adding) && isReady(other));
+}, 120_000);
+
+afterAll(async () => {
+  await Promise.all([adding.stop(), other.stop()]);
+  await servers.stop();
+});
+
+/** Adds a plain job, and waits until another process can list it. */
+async function listed(tube: string) {
+  const receipt = await adding.producer.delay(tube, { of: tube }, '1h');
+  const isThere = async () => (await other.inspector.jobs(tube)).jobs.some(({ id }) => id === receipt.id);
+  await eventually('it is listed', isThere);
+  return { receipt, ref: { tube, id: receipt.id } };
+}
+
+async function copiesOf(tube: string): Promise<number> {
+  const found = await Promise.all(servers.beanstalkds.map((node) => ask(node, `stats-tube ${tube}`)));
+  return found.reduce((sum, stats) => sum + Number(/current-jobs-delayed: (\d+)/.exec(stats)?.[1] ?? 0), 0);
+}
+
+describe('a plain job of another process', () => {
+  it('is listed with its reference, its state and its time', async () => {
+    const { receipt } = await listed('shown');
+    expect(await other.inspector.jobs('shown')).toEqual({
+      jobs: [
+        {
+          id: receipt.id,
+          ref: receipt.ref,
+          tube: 'shown',
+          state: 'waiting',
+          dueAt: receipt.dueAt,
+          attempt: 0,
+        },
+      ],
+      listed: 1,
+      about: 1,
+    });
+  });
+
+  it('is found by its tube and id', async () => {
+    const { receipt, ref } = await listed('found');
+    expect(await other.producer.find(ref)).toMatchObject({ state: 'waiting', ref: receipt.ref });
+    expect(await other.producer.find({ tube: 'another', id: receipt.id })).toBeUndefined();
+  });
+
+  it('is revoked by its tube and id, with its copies and its entry', async () => {
+    const { receipt, ref } = await listed('revoked');
+    expect(await copiesOf('revoked')).toBe(3);
+    expect(await other.producer.revoke(ref)).toBe('revoked');
+    expect(await copiesOf('revoked')).toBe(0);
+    expect(await adding.inspector.jobs('revoked')).toMatchObject({ jobs: [], listed: 0 });
+    expect(await adding.producer.revoke(receipt)).toBe('revoked');
+    expect(await adding.producer.find(receipt)).toMatchObject({ state: 'revoked' });
+  });
+
+  it('is moved by its tube and id, and is listed at its new time', async () => {
+    const { receipt, ref } = await listed('moved');
+    const at = new Date(receipt.dueAt.getTime() + HOUR);
+    expect(await other.producer.reschedule(ref, at)).toBe('rescheduled');
+    expect(await copiesOf('moved')).toBe(3);
+    expect((await adding.inspector.jobs('moved')).jobs).toMatchObject([{ id: receipt.id, dueAt: at }]);
+    expect(await adding.producer.revoke(ref)).toBe('revoked');
+    expect(await copiesOf('moved')).toBe(0);
+  });
+
+  it('runs once at a time to which it was moved by its tube and id, and is over then', async () => {
+    const { receipt, ref } = await listed('run');
+    const runs: string[] = [];
+    await adding.consumer.consume('run', (_payload, { id }) => void runs.push(id));
+    expect(await other.producer.reschedule(ref, { delay: 0 })).toBe('rescheduled');
+    await eventually('it is done', async () => (await other.producer.find(ref))?.state === 'done');
+    expect(runs).toEqual([receipt.id]);
+    expect(await other.producer.revoke(ref)).toBe('done');
+    expect((await other.inspector.jobs('run')).jobs).toEqual([]);
+  });
+});
+
+it('what the index has no room for is counted, and told with the process', async () => {
+  const bounded = startSystem(servers, { index: { most: 2 } });
+  try {
+    await bounded.producer.delayMany(
+      'full',
+      Array.from({ length: 5 }, (_, payload) => ({ payload, delay: '1h' as const })),
+    );
+    const told = async () => (await adding.inspector.processes()).map(({ unlisted }) => unlisted);
+    await eventually('three are told', async () => (await told()).includes(3));
+    expect((await adding.inspector.jobs('full')).listed).toBe(2);
+  } finally {
+    await bounded.stop();
+  }
+});
+
+describe('without the index', () => {
+  it.each(['revokeMany', 'rescheduleMany', 'repair'] as const)('%s is refused at the call', async (act) => {
+    const without = startSystem(servers, { index: false });
+    try {
+      const { control } = without;
+      const acts = {
+        revokeMany: () => control.revokeMany('t', {}, { dryRun: true }),
+        rescheduleMany: () => control.rescheduleMany('t', {}, { later: '1h' }),
+        repair: () => control.repair(),
+      };
+      expect(acts[act]).toThrow(
+        `DQ_CONFIG: \`index\` is off, so no job is listed that \`${act}\` could find: expected \`index: true\` in all processes`,
+      );
+    } finally {
+      await without.stop();
+    }
+  });
+});
