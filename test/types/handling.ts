@@ -51,7 +51,12 @@ export class Handlers {
     return order.id + job.payload.id;
   }
 
-  @DelayedHandler(OrderCancel, { concurrency: 50, attempts: 3, backoff: { type: 'exponential', max: '10m' } })
+  @DelayedHandler(OrderCancel, {
+    concurrency: 50,
+    attempts: 3,
+    backoff: { type: 'exponential', max: '10m' },
+    limit: { rate: 600, per: '1m', burst: 10, concurrency: 5, perGroup: 1 },
+  })
   async wider({ id }: { id: string }, job: DelayedJob): Promise<number> {
     return id.length + job.attempt;
   }

@@ -24,6 +24,7 @@ export async function produce(dq: DqProducer): Promise<RevokeResult> {
   await dq.delay(OrderCancel, order, '15m');
   await dq.delay(OrderCancel, order, 900_000, { priority: 'high', attempts: 3, headers: { tenant: 'a' } });
   await dq.at(OrderCancel, order, new Date(), { allowPast: true, backoff: { type: 'fixed', delay: '5s' } });
+  await dq.now(OrderCancel, order, { group: 'user-17' });
   await dq.at(OrderCancel, order, { epochMilliseconds: 1 });
   await dq.at(OrderCancel, order, { toDate: () => new Date() });
   await dq.at(OrderCancel, order, { toJSDate: () => new Date() });

@@ -44,6 +44,7 @@ export {
   Retry,
   type HandlerMethod,
   type HandlerOptions,
+  type LimitOptions,
   type HandlerResult,
   type RetentionOptions,
 } from './api/job.js';

@@ -19,6 +19,7 @@ describe('resolveJobOptions', () => {
         attempts: 3,
         backoff: { type: 'fixed', delay: '5s', max: '1h', jitter: 0 },
         headers: { tenant: 'ä\n' },
+        group: 'user-17',
         allowPast: true,
       }),
     ).toEqual({
@@ -28,6 +29,7 @@ describe('resolveJobOptions', () => {
       attempts: 3,
       backoff: { type: 'fixed', delay: 5_000, max: 3_600_000, jitter: 0 },
       headers: { tenant: 'ä\n' },
+      group: 'user-17',
       allowPast: true,
     });
     expect(resolveJobOptions({ priority: 'low' }).priority).toBe(2);
@@ -61,6 +63,10 @@ describe('resolveJobOptions', () => {
     [{ headers: new Map([['tenant', 'a']]) }, '`headers` is {}'],
     [{ headers: { tenant: 5 } }, 'the header `tenant` is 5'],
     [{ headers: { tenant: undefined } }, 'the header `tenant` is undefined'],
+    [{ group: '' }, '`group` is "": expected a text of 1 to 100 characters'],
+    [{ group: 17 }, '`group` is 17'],
+    [{ group: null }, '`group` is null'],
+    [{ group: 'x'.repeat(101) }, '101 characters: expected a text of 1 to 100 characters'],
     [{ key: '' }, '`key` is ""'],
     [{ key: 42 }, '`key` is 42'],
     [{ key: null }, '`key` is null'],

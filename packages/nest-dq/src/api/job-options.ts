@@ -12,6 +12,7 @@ export interface ResolvedJobOptions {
   readonly attempts?: number;
   readonly backoff?: ResolvedBackoff;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly group?: string;
   readonly allowPast: boolean;
   /** Milliseconds. */
   readonly patience?: number;
@@ -21,6 +22,7 @@ export interface ResolvedJobOptions {
 export const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 const ON_DUPLICATE = ['replace', 'keep', 'reject'];
 const LONGEST_KEY = 500;
+const LONGEST_GROUP = 100;
 const KNOWN = new Set([
   'key',
   'onDuplicate',
@@ -28,6 +30,7 @@ const KNOWN = new Set([
   'attempts',
   'backoff',
   'headers',
+  'group',
   'allowPast',
   'patience',
 ]);
@@ -39,9 +42,10 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
   if (typeof options !== 'object' || options === null)
     throw wrongValue('DQ_BAD_OPTION', 'the job options', options, 'an object');
   refuseUnknown(options, KNOWN, 'job');
-  const { key, onDuplicate, priority, attempts, backoff, headers, allowPast, patience } = options;
+  const { key, onDuplicate, priority, attempts, backoff, headers, group, allowPast, patience } = options;
   // An undefined key is usually an id that somebody forgot. Without it the job could never be found by its key.
   if ('key' in options) checkKey(key, '`key`', 'DQ_BAD_OPTION');
+  if (group !== undefined) checkName(group, '`group`', 'DQ_BAD_OPTION', LONGEST_GROUP);
   if (onDuplicate !== undefined) {
     if (!ON_DUPLICATE.includes(onDuplicate))
       throw wrongValue('DQ_BAD_OPTION', '`onDuplicate`', onDuplicate, "'replace', 'keep' or 'reject'");
@@ -62,6 +66,7 @@ export function resolveJobOptions(options: JobOptions | undefined): ResolvedJobO
     backoff: backoff === undefined ? undefined : resolveBackoff(backoff),
     // A copy, because the caller may change its own object later.
     headers: headers && { ...headers },
+    group,
     allowPast: allowPast ?? false,
     patience: patience === undefined ? undefined : parseDuration(patience, '`patience`'),
   };
@@ -78,12 +83,18 @@ export function withHeaders(
 
 /** A text of 1 to 500 characters. */
 export function checkKey(key: unknown, what: string, code: 'DQ_BAD_OPTION' | 'DQ_BAD_REF'): string {
-  if (typeof key === 'string' && key.length > 0 && key.length <= LONGEST_KEY) return key;
-  const long = typeof key === 'string' && key.length > LONGEST_KEY ? `, ${key.length} characters` : '';
-  throw new DqError(
-    code,
-    `${what} is ${show(key)}${long}: expected a text of 1 to ${LONGEST_KEY} characters`,
-  );
+  return checkName(key, what, code, LONGEST_KEY);
+}
+
+function checkName(
+  name: unknown,
+  what: string,
+  code: 'DQ_BAD_OPTION' | 'DQ_BAD_REF',
+  longest: number,
+): string {
+  if (typeof name === 'string' && name.length > 0 && name.length <= longest) return name;
+  const long = typeof name === 'string' && name.length > longest ? `, ${name.length} characters` : '';
+  throw new DqError(code, `${what} is ${show(name)}${long}: expected a text of 1 to ${longest} characters`);
 }
 
 /** A whole number of 1 or more, else `DQ_BAD_OPTION`. */

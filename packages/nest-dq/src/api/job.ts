@@ -22,6 +22,11 @@ export interface JobOptions {
   backoff?: BackoffPlan;
   /** Small texts that travel beside the payload: tenant, trace. @default none */
   headers?: Record<string, string>;
+  /**
+   * Whose job it is, 1 to 100 characters such as 'user-17': of the jobs of a tube with the same group so many run at the same
+   * time as the handler's `limit.perGroup` says. The order of the jobs does not change. @default none
+   */
+  group?: string;
   /** An instant in the past runs now. @default false */
   allowPast?: boolean;
   /**
@@ -148,7 +153,9 @@ export abstract class DelayedJob<P = unknown> {
   abstract readonly payload: P;
   /** The headers of the add and those that hooks wrote; {} if there are none. */
   abstract readonly headers: Readonly<Record<string, string>>;
-  /** When this run was due: a retry's own time. */
+  /** The option of its add; absent if it has no group. */
+  abstract readonly group?: string;
+  /** When this run was due: a retry's own time, or when the rate of its tube let it begin, if that was later. */
   abstract readonly dueAt: Date;
   /** Milliseconds from `dueAt` to the start of this run. */
   abstract readonly lateness: number;
@@ -180,8 +187,33 @@ export interface HandlerOptions {
   backoff?: Backoff;
   /** A longer run is a failure: its signal aborts, and a retry or a dead letter follows. @default none */
   timeout?: Duration;
+  /** How many runs of this tube begin in a time, and go on at the same time, in all processes together. @default no limit */
+  limit?: LimitOptions;
   /** How long the dead letters of this tube stay. What it does not say is the module's. @default the module's `deadLetters` */
   deadLetters?: RetentionOptions;
+}
+
+/**
+ * Limits of the runs of one tube, in all processes of its prefix together: at least one of `rate`, `concurrency` and `perGroup`.
+ * Give all processes the same ones, as each goes by its own. A job that a limit holds back waits, and that costs no attempt.
+ * docs/limits.md says what is counted.
+ * @example
+ * { rate: 100 } // 100 runs begin in a second, one every 10 ms
+ * { rate: 600, per: '1m', burst: 50 } // 10 in a second on average, and up to 50 at once after a quiet time
+ * { concurrency: 5 } // 5 runs at the same time
+ * { perGroup: 1 } // one run at a time of the jobs with the same `group`
+ */
+export interface LimitOptions {
+  /** So many runs begin in the time `per`, evenly; retries count, too. */
+  rate?: number;
+  /** The time of `rate`. @default '1s' */
+  per?: Duration;
+  /** So many of them may begin at once after a time in which fewer began than `rate` allows. @default 1 */
+  burst?: number;
+  /** So many runs go on at the same time. The handler's own `concurrency`, of each process, is this at most. */
+  concurrency?: number;
+  /** So many runs of jobs with the same `group` go on at the same time. Jobs without a group are not limited by it. */
+  perGroup?: number;
 }
 
 /** How long dead letters stay. */

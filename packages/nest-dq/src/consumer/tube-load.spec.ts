@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import { runOf, tubeContext } from '../../spec-support/tube-context.js';
 import { VirtualClock } from '../test-kit/virtual-clock.js';
 import type { Delivery } from './reserve/delivery.js';
+import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
 import { loadOf } from './tube-load.js';
 
 it('tells the first hundred of the runs that take longer than a second, and not those that have returned', async () => {
@@ -23,4 +24,11 @@ it('tells the first hundred of the runs that take longer than a second, and not 
   expect(load).toMatchObject({ tube: 'tube', concurrency: 10, running: 102, held: 7 });
   expect(load.long.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_, i) => `${i}`));
   expect(load.long[0]).toEqual({ id: '0', attempt: 2, runFor: 1_000 });
+});
+
+it('tells the limits of the handler', () => {
+  const limit = { rate: 5, per: 1_000, burst: 1 };
+  const handling = { ...DEFAULT_HANDLER_SETTINGS, limit };
+  expect(loadOf(tubeContext(new VirtualClock(), { handling }), 0).limits).toEqual(limit);
+  expect(loadOf(tubeContext(new VirtualClock()), 0)).not.toHaveProperty('limits');
 });

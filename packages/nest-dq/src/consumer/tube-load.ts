@@ -6,7 +6,7 @@ const LONG = 1_000;
 const MOST_LONG = 100;
 
 /** What this process has at hand of a tube, without asking anybody. */
-export function loadOf({ tube, budget, runs, clock }: TubeContext, held: number): TubeLoad {
+export function loadOf({ tube, budget, runs, clock, handling }: TubeContext, held: number): TubeLoad {
   const now = clock.now();
   const long: LongRun[] = [];
   for (const { id, grant, hasSlot, startedAt } of runs.values()) {
@@ -14,5 +14,13 @@ export function loadOf({ tube, budget, runs, clock }: TubeContext, held: number)
     if (hasSlot && runFor >= LONG && long.length < MOST_LONG)
       long.push({ id, attempt: grant.attempt, runFor });
   }
-  return { tube, concurrency: budget.concurrency, running: budget.handling, held, long };
+  const { limit } = handling;
+  return {
+    tube,
+    concurrency: budget.concurrency,
+    ...(limit && { limits: limit }),
+    running: budget.handling,
+    held,
+    long,
+  };
 }

@@ -98,12 +98,28 @@ export interface TubeLoad {
   /** Without the prefix. */
   readonly tube: string;
   readonly concurrency: number;
+  /** Absent: its handler has no limits. */
+  readonly limits?: TubeLimits;
   /** Handlers that have not returned. */
   readonly running: number;
   /** Copies in hand that are early, or due without a slot. */
   readonly held: number;
   /** Runs that take longer than a second, the first to begin first: at most 100. */
   readonly long: readonly LongRun[];
+}
+
+/** The limits of a tube's runs, as its handler's option `limit` has them. What is absent is not limited. */
+export interface TubeLimits {
+  /** So many runs begin in the time `per`. */
+  readonly rate?: number;
+  /** Milliseconds. There if `rate` is. */
+  readonly per?: number;
+  /** So many may begin at once after a quiet time. There if `rate` is. */
+  readonly burst?: number;
+  /** So many runs go on at the same time. */
+  readonly concurrency?: number;
+  /** So many runs of jobs with the same group go on at the same time. */
+  readonly perGroup?: number;
 }
 
 export interface LongRun {

@@ -213,6 +213,7 @@ describe('the options', () => {
     [{ consume: 'false' }, '`consume` is "false": expected true or false'],
     [{ handlers: { concurrency: 0 } }, '`handlers`: `concurrency` is 0: expected'],
     [{ handlers: { timeout: 0 } }, '`timeout` is 0: expected longer than 0'],
+    [{ handlers: { limit: { rate: 5 } } }, '`handlers`: `limit` is {"rate":5}: expected it at a handler'],
     [{ handlers: { cluster: 'x' } }, '`handlers`: there is no handler option `cluster`'],
     [{ logger: { log() {} } }, ': expected an object with the methods'],
     [{ logLevels: 'debug' }, '`logLevels` is "debug": expected an object such as'],

@@ -1,7 +1,7 @@
 import { Logger, type LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
 import { resolveRetention, type Retention } from '../consumer/retention.js';
-import { resolveHandlerOptions, type HandlerSettings } from '../consumer/run/handler-settings.js';
+import { resolveHandlerDefaults, type HandlerSettings } from '../consumer/run/handler-settings.js';
 import { DqError, show, unknownName } from '../errors.js';
 import { checkHooks, type DqHooks } from '../events/hooks.js';
 import type { HandlerOptions, RetentionOptions } from '../api/job.js';
@@ -72,7 +72,7 @@ export interface DqOptions {
   /** False: this process only produces; its handlers are checked but not run. @default true */
   consume?: boolean;
   /** The defaults of handlers. @default concurrency 10, attempts 10, backoff exponential from 2 s to 1 h, jitter 0.2 */
-  handlers?: Omit<HandlerOptions, 'cluster' | 'deadLetters'>;
+  handlers?: Omit<HandlerOptions, 'cluster' | 'deadLetters' | 'limit'>;
   /** How long a shutdown waits for running handlers before their signals abort and their runs are handed back. @default '10s' */
   drainLimit?: Duration;
   /**
@@ -206,7 +206,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
     patience: duration('patience', 0),
     prefix: checkPrefix(given.prefix),
     consume: checkBoolean('consume', given.consume),
-    handlers: asConfigError('`handlers`: ', () => resolveHandlerOptions(given.handlers)),
+    handlers: asConfigError('`handlers`: ', () => resolveHandlerDefaults(given.handlers)),
     drainLimit: duration('drainLimit', 0),
     lease,
     doneTtl: checkDoneTtl(duration('doneTtl', MINUTE), lease),

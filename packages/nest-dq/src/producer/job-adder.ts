@@ -129,8 +129,8 @@ export class JobAdder {
   }
 
   private envelopeOf({ due, options, content }: NewJob, id: string, generation: number): JobEnvelope {
-    const { key, priority, attempts, backoff, headers } = options;
-    const header = { id, due, generation, key, priority, attempts, backoff, headers };
+    const { key, priority, attempts, backoff, headers, group } = options;
+    const header = { id, due, generation, key, priority, attempts, backoff, headers, group };
     return envelopeFor(this.context.parts.cluster, header, content);
   }
 

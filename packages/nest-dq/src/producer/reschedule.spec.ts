@@ -90,13 +90,15 @@ describe('reschedule', () => {
       attempts: 7,
       backoff: { type: 'fixed', delay: '5s', max: '6s', jitter: 0 },
       headers: { tenant: 'ä' },
+      group: 'user-17',
     };
     const { producer, clock, ref, old, copies } = await waiting(kind, options);
     await producer.reschedule(ref, { delay: '5m' });
     await clock.advance(0);
     const [{ header }] = (await copies()) as [StoredCopy];
-    const { id, key, priority, attempts, backoff, headers } = old[0]!.header;
-    expect(header).toMatchObject({ id, priority, attempts, backoff, headers });
+    const { id, key, priority, attempts, backoff, headers, group } = old[0]!.header;
+    expect(header).toMatchObject({ id, priority, attempts, backoff, headers, group });
+    expect(group).toBe('user-17');
     expect([header.key, header.priority, header.attempts]).toEqual([key, 2, 7]);
     expect(key).toBe(kind === 'keyed' ? 'k' : undefined);
   });

@@ -9,7 +9,8 @@ describe('revive', () => {
     ['plain', {}],
     ['keyed', { key: 'k' }],
   ])('lets a job run again, with attempts that begin anew: %s', async (_kind, options) => {
-    const settings = { attempts: 3, headers: { tenant: 'x' }, priority: 'high' } as const;
+    const same = { attempts: 3, headers: { tenant: 'x' }, group: 'user-17' };
+    const settings = { ...same, priority: 'high' } as const;
     const { deadLetters, receipt, copies, run, clock, producer } = await withDead({
       ...options,
       ...settings,
@@ -23,7 +24,7 @@ describe('revive', () => {
       ['delayed', '{"a":1}', clock.wall()],
     ]);
     const { key } = options;
-    expect(revived[0]!.header).toMatchObject({ attempts: 3, headers: { tenant: 'x' }, priority: 0 });
+    expect(revived[0]!.header).toMatchObject({ ...same, priority: 0 });
     expect([revived[0]!.header.id, revived[0]!.header.key]).toEqual([receipt.id, key]);
     expect(await deadLetters.list('t')).toEqual({ letters: [] });
     expect(await producer.find(receipt)).toMatchObject({ state: 'waiting', attempt: 0 });

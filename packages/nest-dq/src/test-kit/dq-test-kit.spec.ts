@@ -110,6 +110,7 @@ describe('scheduled', () => {
       priority: 'high',
       attempts: 3,
       headers: { tenant: 'x' },
+      group: 'user-17',
       backoff: { type: 'fixed', delay: 5, max: 10, jitter: 0 },
     } as const;
     await test.kit.producer.delay(Orders, { id: 'b' }, '2m', options);

@@ -93,12 +93,13 @@ export class KitCluster {
   }
 }
 
-function optionsOf({ key, priority, attempts, backoff, headers }: CopyHeader): JobOptions {
+function optionsOf({ key, priority, attempts, backoff, headers, group }: CopyHeader): JobOptions {
   return {
     ...(key === undefined ? {} : { key }),
     ...(priority === 1 ? {} : { priority: PRIORITIES[priority]! }),
     ...(attempts === undefined ? {} : { attempts }),
     ...(backoff === undefined ? {} : { backoff }),
     ...(headers === undefined ? {} : { headers: { ...headers } }),
+    ...(group === undefined ? {} : { group }),
   };
 }

@@ -94,7 +94,8 @@ describe('AgainScheduler', () => {
 
   it('stores the same job as the new generation, and hands that to the completion', async () => {
     const backoff = { type: 'fixed', delay: 9, max: 9, jitter: 0 } as const;
-    const same = { born: 2, key: 'user 5', priority: 0, attempts: 6, backoff, headers: { tenant: 'x' } };
+    const texts = { key: 'user 5', headers: { tenant: 'x' }, group: 'user-17' };
+    const same = { born: 2, priority: 0, attempts: 6, backoff, ...texts };
     await opened(run('a', same));
     expect(again.size).toBe(1);
     const { copies } = puts[0]!;

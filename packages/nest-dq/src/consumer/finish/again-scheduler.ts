@@ -138,8 +138,8 @@ export class AgainScheduler {
 
   /** The same job, another generation of it. */
   private envelopeOf({ delivery }: Run, due: number, generation: number): JobEnvelope {
-    const { id, born, key, priority, attempts, backoff, headers } = delivery.header;
-    const job = { id, due, generation, born, key, priority, attempts, backoff, headers };
+    const { id, born, key, priority, attempts, backoff, headers, group } = delivery.header;
+    const job = { id, due, generation, born, key, priority, attempts, backoff, headers, group };
     return envelopeFor(this.context.cluster, job, delivery.content);
   }
 }

@@ -20,13 +20,14 @@ describe('Executor', () => {
     await world.clock.advance(1_250);
     let job: DelayedJob | undefined;
     world.handler = (_payload, given) => void (job = given);
-    world.start({ headers: { tenant: 'x' }, attempts: 6, key: 'user 5' }, 2);
+    world.start({ headers: { tenant: 'x' }, attempts: 6, key: 'user 5', group: 'user-17' }, 2);
     expect(job).toMatchObject({
       id: 'a',
       tube: 'tube',
       key: 'user 5',
       payload: undefined,
       headers: { tenant: 'x' },
+      group: 'user-17',
       attempt: 2,
       attempts: 6,
       fence: 77,

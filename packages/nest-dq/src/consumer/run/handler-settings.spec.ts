@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DqError } from '../../errors.js';
 import type { HandlerOptions } from '../../api/job.js';
-import { DEFAULT_HANDLER_SETTINGS, resolveHandlerOptions } from './handler-settings.js';
+import {
+  DEFAULT_HANDLER_SETTINGS,
+  resolveHandlerDefaults,
+  resolveHandlerOptions,
+} from './handler-settings.js';
 
 function refusal(options: unknown): string {
   try {
@@ -45,7 +49,62 @@ describe('resolveHandlerOptions', () => {
     expect(resolveHandlerOptions().timeout).toBeUndefined();
   });
 
+  it('takes limits, and says each as the ledger takes it and as it was given', () => {
+    expect(resolveHandlerOptions({ limit: { rate: 100 } })).toMatchObject({
+      limit: { rate: 100, per: 1_000, burst: 1 },
+      limits: { interval: 10_000, burst: 1 },
+    });
+    const all = { rate: 7, per: '1m', burst: 3, concurrency: 5, perGroup: 2 } as const;
+    expect(resolveHandlerOptions({ limit: all })).toMatchObject({
+      limit: { ...all, per: 60_000 },
+      limits: { interval: 8_571_429, burst: 3, concurrency: 5, perGroup: 2 },
+    });
+    expect(resolveHandlerOptions({ limit: { perGroup: 1 } })).toMatchObject({
+      limit: { perGroup: 1 },
+      limits: { perGroup: 1 },
+    });
+    const none = resolveHandlerOptions({ limit: undefined });
+    expect(none).toMatchObject({ limit: undefined, limits: undefined });
+  });
+
+  it('has no more runs in a process than the limit allows in all of them', () => {
+    expect(resolveHandlerOptions({ limit: { concurrency: 5 } }).concurrency).toBe(5);
+    expect(resolveHandlerOptions({ concurrency: 3, limit: { concurrency: 5 } }).concurrency).toBe(3);
+    expect(resolveHandlerOptions({ limit: { perGroup: 1 } }).concurrency).toBe(10);
+  });
+
+  it('refuses a limit as a default of all handlers', () => {
+    const resolve = () => resolveHandlerDefaults({ limit: { rate: 1 } } as HandlerOptions);
+    expect(resolve).toThrow(
+      'DQ_BAD_OPTION: `limit` is {"rate":1}: expected it at a handler, as each tube has limits of its own',
+    );
+    expect(resolveHandlerDefaults({ attempts: 3 }).attempts).toBe(3);
+  });
+
   it.each([
+    [{ limit: 5 }, 'DQ_BAD_OPTION', '`limit` is 5: expected an object such as { rate: 100 }'],
+    [{ limit: null }, 'DQ_BAD_OPTION', '`limit` is null'],
+    [{ limit: {} }, 'DQ_BAD_OPTION', '`limit` is {}: expected a `rate`, a `concurrency` or a `perGroup`'],
+    [{ limit: { burst: 5 } }, 'DQ_BAD_OPTION', '`limit` is {"burst":5}: expected a `rate`'],
+    [
+      { limit: { max: 5 } },
+      'DQ_BAD_OPTION',
+      'there is no limit option `max` (given 5): expected one of rate',
+    ],
+    [{ limit: { rate: 0 } }, 'DQ_BAD_OPTION', '`limit.rate` is 0: expected a whole number of 1 or more'],
+    [{ limit: { rate: 0.5 } }, 'DQ_BAD_OPTION', '`limit.rate` is 0.5'],
+    [{ limit: { rate: '9' } }, 'DQ_BAD_OPTION', '`limit.rate` is "9"'],
+    [{ limit: { rate: 1, per: 0 } }, 'DQ_BAD_OPTION', '`limit.per` is 0: expected longer than 0'],
+    [{ limit: { rate: 1, per: '1' } }, 'DQ_BAD_DURATION', '`limit.per` is "1"'],
+    [{ limit: { rate: 1, burst: 0 } }, 'DQ_BAD_OPTION', '`limit.burst` is 0'],
+    [
+      { limit: { concurrency: 1, burst: 2 } },
+      'DQ_BAD_OPTION',
+      '`limit.burst` is 2: expected a `rate` beside',
+    ],
+    [{ limit: { perGroup: 1, per: '1s' } }, 'DQ_BAD_OPTION', '`limit.per` is "1s": expected a `rate` beside'],
+    [{ limit: { concurrency: 0 } }, 'DQ_BAD_OPTION', '`limit.concurrency` is 0'],
+    [{ limit: { perGroup: -1 } }, 'DQ_BAD_OPTION', '`limit.perGroup` is -1'],
     [{ concurrency: 0 }, 'DQ_BAD_OPTION', '`concurrency` is 0'],
     [{ concurrency: 1.5 }, 'DQ_BAD_OPTION', '`concurrency` is 1.5'],
     [{ concurrency: Infinity }, 'DQ_BAD_OPTION', '`concurrency` is Infinity'],
@@ -73,7 +132,7 @@ describe('resolveHandlerOptions', () => {
   it('names beside its own options those that the caller has', () => {
     const refused = () => resolveHandlerOptions({ tz: 'UTC' } as HandlerOptions, undefined, ['cluster']);
     expect(refused).toThrow(
-      /no handler option `tz`.*: expected one of concurrency, attempts, backoff, timeout, cluster$/,
+      /no handler option `tz`.*: expected one of concurrency, attempts, backoff, timeout, limit, cluster$/,
     );
   });
 });

@@ -5,6 +5,8 @@ import { checkCount, refuseUnknown } from '../../api/job-options.js';
 import type { HandlerOptions } from '../../api/job.js';
 import { parseDuration, type Duration } from '../../time/duration.js';
 import type { Limits } from '../../ledger/limits.js';
+import type { TubeLimits } from '../../ledger/presence.js';
+import { limitsOf, resolveLimit } from './limit-settings.js';
 import type { BackoffFunction } from './outcome.js';
 
 /** The handler options, checked and completed with their defaults. */
@@ -14,12 +16,14 @@ export interface HandlerSettings {
   readonly backoff: ResolvedBackoff | BackoffFunction;
   /** Milliseconds. */
   readonly timeout?: number;
+  /** As the ledger takes `limit`. */
   readonly limits?: Limits;
+  readonly limit?: TubeLimits;
   /** The tube's schema, which checks payloads before the handler gets them. */
   readonly schema?: StandardSchemaV1;
 }
 
-const KNOWN = ['concurrency', 'attempts', 'backoff', 'timeout'];
+const KNOWN = ['concurrency', 'attempts', 'backoff', 'timeout', 'limit'];
 export const DEFAULT_HANDLER_SETTINGS: HandlerSettings = {
   concurrency: 10,
   attempts: 10,
@@ -39,9 +43,11 @@ export function resolveHandlerOptions(
     throw new DqError('DQ_BAD_OPTION', `the handler options are ${show(options)}: expected an object`);
   }
   refuseUnknown(options, new Set([...KNOWN, ...others]), 'handler');
-  const { concurrency, attempts, backoff, timeout } = options;
+  const { concurrency, attempts, backoff, timeout, limit: given } = options;
+  const limit = given === undefined ? undefined : resolveLimit(given);
+  const own = concurrency === undefined ? defaults.concurrency : checkCount('concurrency', concurrency);
   return {
-    concurrency: concurrency === undefined ? defaults.concurrency : checkCount('concurrency', concurrency),
+    concurrency: Math.min(own, limit?.concurrency ?? Infinity),
     attempts: attempts === undefined ? defaults.attempts : checkCount('attempts', attempts),
     backoff:
       backoff === undefined
@@ -50,7 +56,24 @@ export function resolveHandlerOptions(
           ? backoff
           : resolveBackoff(backoff),
     timeout: timeout === undefined ? defaults.timeout : checkTimeout(timeout),
+    limit,
+    limits: limit && limitsOf(limit),
   };
+}
+
+/** The same for the defaults of all handlers. */
+export function resolveHandlerDefaults(
+  options?: Omit<HandlerOptions, 'cluster' | 'deadLetters' | 'limit'>,
+): HandlerSettings {
+  const { limit }: HandlerOptions = options ?? {};
+  if (limit !== undefined)
+    throw wrongValue(
+      'DQ_BAD_OPTION',
+      '`limit`',
+      limit,
+      'it at a handler, as each tube has limits of its own',
+    );
+  return resolveHandlerOptions(options);
 }
 
 function checkTimeout(timeout: Duration): number {

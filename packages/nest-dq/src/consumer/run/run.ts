@@ -104,6 +104,10 @@ export class RunningJob extends DelayedJob {
     return this.run.delivery.header.key;
   }
 
+  get group(): string | undefined {
+    return this.run.delivery.header.group;
+  }
+
   get ref(): JobRefText {
     const { id, key, born, due, copies, index, siblings } = this.run.delivery.header;
     const own = { index, location: this.run.delivery.location };

@@ -44,6 +44,7 @@ describe('an envelope', () => {
       attempts: 7,
       backoff: { type: 'fixed', delay: 5, max: 6, jitter: 0.5 },
       headers: { tenant: 'a', 'x y': 'line\nfeed\r\n and 🐇 \ud800', ['__proto__']: 'p', '': '' },
+      group: 'user "17"\n🐇',
     };
     const siblings = [
       { index: 1, location: 'a:1#0123456789abcdef:5' },
@@ -68,6 +69,7 @@ describe('an envelope', () => {
       attempts: undefined,
       backoff: undefined,
       headers: undefined,
+      group: undefined,
       index: 0,
       siblings: [],
     });
@@ -126,6 +128,7 @@ describe('an envelope', () => {
     expect(header(4) - plain).toBe(69);
     const keyed = { id: 'x'.repeat(24), generation: JOB.due, key: 'k'.repeat(500) };
     expect(header(3, keyed) - plain).toBeLessThanOrEqual(525);
+    expect(header(3, { group: 'g'.repeat(100) }) - plain).toBe(107);
   });
 });
 
@@ -183,6 +186,9 @@ describe('unwrap', () => {
     ['h', ['x']],
     ['h', { a: 1 }],
     ['h', null],
+    ['u', ''],
+    ['u', 17],
+    ['u', null],
     ['t', 'json5'],
     ['l', {}],
     ['l', [5]],
@@ -228,6 +234,7 @@ it('tells of which job a copy is from its first fields, as from all of them', ()
     { generation: 7 },
     { generation: 7, born: 0 },
     { generation: 7, born: 5, key: 'k', priority: 0, attempts: 3 },
+    { group: 'user-17' },
     { headers: { '","g":9,"i":': '","g":9' } },
     { backoff: { type: 'fixed', delay: 5, max: 6, jitter: 0.5 } },
     { due: 8.64e15 },

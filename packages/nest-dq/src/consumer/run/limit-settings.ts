@@ -1,0 +1,47 @@
+import { checkCount, refuseUnknown } from '../../api/job-options.js';
+import type { LimitOptions } from '../../api/job.js';
+import { wrongValue } from '../../errors.js';
+import type { Limits } from '../../ledger/limits.js';
+import type { TubeLimits } from '../../ledger/presence.js';
+import { parseDuration, type Duration } from '../../time/duration.js';
+
+const KNOWN = new Set(['rate', 'per', 'burst', 'concurrency', 'perGroup']);
+const DEFAULT_PER = 1_000;
+
+/** Checks the option `limit` of a handler. `DQ_BAD_OPTION`; `DQ_BAD_DURATION` for `per`. */
+export function resolveLimit(options: LimitOptions): TubeLimits {
+  if (typeof options !== 'object' || options === null)
+    throw wrongValue('DQ_BAD_OPTION', '`limit`', options, 'an object such as { rate: 100 }');
+  refuseUnknown(options, KNOWN, 'limit');
+  const { rate, per, burst, concurrency, perGroup } = options;
+  if (rate === undefined && concurrency === undefined && perGroup === undefined)
+    throw wrongValue('DQ_BAD_OPTION', '`limit`', options, 'a `rate`, a `concurrency` or a `perGroup` in it');
+  for (const [name, value] of Object.entries({ per, burst })) {
+    if (rate === undefined && value !== undefined)
+      throw wrongValue('DQ_BAD_OPTION', `\`limit.${name}\``, value, 'a `rate` beside it');
+  }
+  return {
+    ...(rate !== undefined && {
+      rate: checkCount('limit.rate', rate),
+      per: per === undefined ? DEFAULT_PER : checkPer(per),
+      burst: burst === undefined ? 1 : checkCount('limit.burst', burst),
+    }),
+    ...(concurrency !== undefined && { concurrency: checkCount('limit.concurrency', concurrency) }),
+    ...(perGroup !== undefined && { perGroup: checkCount('limit.perGroup', perGroup) }),
+  };
+}
+
+/** The same, as the ledger takes it. The interval is rounded up, so that no more runs begin than the rate allows. */
+export function limitsOf({ rate, per = DEFAULT_PER, burst, concurrency, perGroup }: TubeLimits): Limits {
+  return {
+    ...(rate !== undefined && { interval: Math.ceil((per * 1_000) / rate), burst: burst ?? 1 }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(perGroup !== undefined && { perGroup }),
+  };
+}
+
+function checkPer(per: Duration): number {
+  const time = parseDuration(per, '`limit.per`');
+  if (time > 0) return time;
+  throw wrongValue('DQ_BAD_OPTION', '`limit.per`', per, 'longer than 0');
+}
