@@ -56,9 +56,33 @@ export const LISTING: readonly Rule[] = [
       ...unit(
         'operate/repair.spec.ts',
         'leaves jobs alone that are due soon, that wait for a retry, or of another tube',
-        ['operate/repair.ts', 'job.attempt > 0 ? 0 : ', ''],
+        ['operate/missing-copies.ts', 'if (job.attempt > 0) return 0;', ''],
         ['operate/repair.ts', 'from: context.now(tube) + dueAfter, ', ''],
       ),
+    ],
+  },
+  {
+    rule: 'A repair moves only the generation that it has looked at, so that two repairs at once, or a move, do no harm.',
+    mutants: unit('operate/repair.spec.ts', 'leaves a job alone that somebody else moves in between', [
+      'operate/listed-job.ts',
+      'until, only: job.generation, ',
+      'until, ',
+    ]),
+  },
+  {
+    rule: 'A repair by itself takes no copy from a node that still has it, and moves nothing in a process that is not elected.',
+    mutants: [
+      ...unit(
+        'operate/self-repair.spec.ts',
+        'takes no copies from a drained node, nor from one that only other processes know',
+        ['operate/missing-copies.ts', 'if (!node) return byItself;', 'if (!node) return false;'],
+        ['operate/missing-copies.ts', '(node.drained && !byItself)', 'node.drained'],
+      ),
+      ...unit('operate/self-repair.spec.ts', 'looks after it was elected, and not before', [
+        'operate/self-repair.ts',
+        'return !this.closed && this.parts.elected();',
+        'return !this.closed;',
+      ]),
     ],
   },
 ];

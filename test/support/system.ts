@@ -26,7 +26,7 @@ export async function startServers(nodes = 3): Promise<Servers> {
   };
 }
 
-type Parts = 'producer' | 'consumer' | 'inspector' | 'control' | 'health' | 'process';
+type Parts = 'producer' | 'consumer' | 'inspector' | 'control' | 'health' | 'process' | 'events';
 
 /** The library in one process, without Nest, so that a test can look into its parts. */
 export interface System extends Pick<DqRuntime, Parts> {
@@ -37,17 +37,18 @@ export interface System extends Pick<DqRuntime, Parts> {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the library on these servers, as one process of a cluster does. */
+/** Starts the library on these servers, as one process of a cluster does; without `repair`, so that copies stay where a test put them. */
 export function startSystem(servers: Servers, options: DqOptions = {}): System {
   const log: string[] = [];
   const note = (message: string) => void log.push(message);
   const logger = { log: note, warn: note, error: note };
-  const resolved = realEnvironment.resolve({ ...optionsOf(servers), logger, ...options }, undefined);
+  const given = { ...optionsOf(servers), repair: false, logger, ...options };
+  const resolved = realEnvironment.resolve(given, undefined);
   const backend = realEnvironment.backend(resolved, undefined);
   const runtime = new DqRuntime(resolved, realEnvironment.clock, backend);
   runtime.start();
   runtime.consumer.start();
-  const { producer, consumer, inspector, control, health, process } = runtime;
+  const { producer, consumer, inspector, control, health, process, events } = runtime;
   const stop = async () => {
     await runtime.stop();
     await runtime.close();
@@ -59,6 +60,7 @@ export function startSystem(servers: Servers, options: DqOptions = {}): System {
     control,
     health,
     process,
+    events,
     nodes: backend.cluster.nodes,
     ledger: backend.ledger,
     log,

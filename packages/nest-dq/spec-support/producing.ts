@@ -30,7 +30,7 @@ export const LEDGER_SETTINGS = {
   lease: 15_000,
   doneTtl: 60_000,
   staleAfter: 604_800_000,
-  mostIndexed: 1_000,
+  mostIndexed: 2_000,
 };
 
 interface Server {
@@ -129,6 +129,7 @@ export class Producing<S extends Server> {
     const series = new SeriesScheduler({ events, clock, trouble: () => undefined });
     const viewLedger = () => this.memory.view();
     return {
+      parts,
       ledger,
       settleQueue,
       events,

@@ -45,7 +45,7 @@ export interface DqEventMap {
   nodeTrouble: { readonly node: string; readonly message: string };
   /** A job that waited is lost: no node has a copy of it any more. Each process that consumes its tube tells it once. */
   lost: LostJob;
-  /** An act of `DqControl` of this process ended. A dry run makes no event. */
+  /** An act of `DqControl` of this process ended, or a repair by itself. A dry run makes no event. */
   operated: Operated;
 }
 
@@ -65,7 +65,7 @@ export interface LostJob {
 
 /** An act of `DqControl`, as it is kept for those who ask later. */
 export interface Operated {
-  /** Who, as the act was told; by default host and process. */
+  /** Who, as the act was told; by default host and process. `nest-dq`: it began by itself. */
   readonly by: string;
   /** The method of `DqControl`. */
   readonly act: string;

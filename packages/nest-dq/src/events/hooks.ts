@@ -90,6 +90,8 @@ export interface DqLoad {
   }[];
   /** Jobs whose copies this process deleted a moment ago, so that the ledger still has to remember them. */
   readonly owed: number;
+  /** About how many jobs the repair that goes on here has still to look at. 0: none goes on here. */
+  readonly toRepair: number;
 }
 
 /** A node as this process sees it. */

@@ -105,6 +105,13 @@ export interface DqOptions {
    */
   index?: boolean | { most?: number };
   /**
+   * Whether jobs that miss copies, as after a node lost its disk, get them again by themselves: one process of all looks for them,
+   * and does what `DqControl.repair` does. The same in all processes, as that one decides. Without an index, with one copy of
+   * each job, or on an embedded node there is nothing to repair.
+   * @default true
+   */
+  repair?: boolean;
+  /**
    * A run that starts this much later than due makes the event `late`. An idle cluster takes some milliseconds, or two seconds
    * and more if the primary's node is away. So the default shows both a backlog and a missing node.
    * @default '1s'
@@ -119,7 +126,8 @@ export interface DqOptions {
 }
 
 /** The options after they were checked and filled. */
-export interface ResolvedOptions extends Milliseconds, Required<Pick<DqOptions, 'prefix' | 'consume'>> {
+export interface ResolvedOptions
+  extends Milliseconds, Required<Pick<DqOptions, 'prefix' | 'consume' | 'repair'>> {
   /** Undefined: an embedded node and ledger. */
   readonly servers?: Servers;
   /** Where the embedded node and ledger store everything. Undefined: in memory. */
@@ -156,6 +164,7 @@ const DEFAULTS = {
   staleAfter: '7d',
   deadLetters: {},
   index: true,
+  repair: true,
   lateAfter: '1s',
   hooks: [],
 } satisfies DqOptions;
@@ -213,6 +222,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
     staleAfter: duration('staleAfter', MINUTE),
     deadLetters: asConfigError('', () => resolveRetention(given.deadLetters, RETENTION)),
     mostIndexed: resolveIndex(given.index, servers !== undefined),
+    repair: checkBoolean('repair', given.repair),
     lateAfter: duration('lateAfter', 0),
     hooks: checkHooks(given.hooks),
     advise: true,

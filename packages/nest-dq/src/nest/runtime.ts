@@ -10,6 +10,7 @@ import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/
 import { ClusterControl } from '../operate/control.js';
 import { HistoryWriter } from '../operate/history-writer.js';
 import { ClusterInspector } from '../operate/inspector.js';
+import { SelfRepair } from '../operate/self-repair.js';
 import { ThisProcess } from '../operate/this-process.js';
 import { TubeWatch } from '../operate/tube-watch.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
@@ -39,6 +40,8 @@ export class DqRuntime {
   readonly process: ThisProcess;
 
   private readonly tubeWatch: TubeWatch;
+  /** Undefined: there is nothing that it could do, or nobody wants it. */
+  private readonly selfRepair: SelfRepair | undefined;
   private readonly historyWriter: HistoryWriter;
   private readonly settleQueue: SettleQueue;
   private readonly hooksToStart: DqHooks[];
@@ -88,7 +91,13 @@ export class DqRuntime {
     const load = () => this.consumer.load();
     const counts = () => ({ lost: this.consumer.lost?.count ?? 0, unlisted: this.producer.unlisted });
     const warn = (message: string) => void options.logger.warn(message);
-    this.process = new ThisProcess({ presence, cluster, clock, settings: options, name, load, counts, warn });
+    const log = (message: string) => void options.logger.log(message);
+    const elected = () => this.process.elected;
+    const repairs = options.repair && options.mostIndexed > 0 && options.replicas > 1;
+    this.selfRepair = repairs ? new SelfRepair({ ...producing, elected, log, warn }) : undefined;
+    const wasElected = () => this.selfRepair?.lookAtAll();
+    const telling = { presence, cluster, clock, settings: options, name, load, counts, warn, wasElected };
+    this.process = new ThisProcess(telling);
     this.health = new ClusterHealth(
       cluster,
       backend.askRedis,
@@ -101,7 +110,7 @@ export class DqRuntime {
     this.inspector = new ClusterInspector(looking);
     this.tubeWatch = new TubeWatch({
       clock,
-      elected: () => this.process.elected,
+      elected,
       look: () => this.inspector.tubes(),
     });
     this.control = new ClusterControl({ ...producing, producer, presence });
@@ -126,6 +135,7 @@ export class DqRuntime {
     this.backend.cluster.start();
     this.backend.ledger.start();
     this.settleQueue.start();
+    this.selfRepair?.start();
     this.process.start();
   }
 
@@ -167,13 +177,15 @@ export class DqRuntime {
       elected: this.process.elected,
       tubes: this.consumer.load().map(({ tube, running, held }) => ({ tube, running, held })),
       owed: this.settleQueue.size,
+      toRepair: this.selfRepair?.left ?? 0,
     };
   }
 
   private async end(): Promise<void> {
     const { tubeWatch, process, producer, deadLetters, control, historyWriter, settleQueue } = this;
     const { ledger, cluster } = this.backend;
-    const own = [tubeWatch, process, producer, deadLetters, control, historyWriter, settleQueue];
+    const repair = this.selfRepair ? [this.selfRepair] : [];
+    const own = [tubeWatch, ...repair, process, producer, deadLetters, control, historyWriter, settleQueue];
     const parts = [...own, ledger, cluster, this.backend, this.events];
     const steps: (() => void | Promise<void>)[] = [
       ...parts.map((part) => () => part.close()),

@@ -119,8 +119,8 @@ export abstract class DqControl {
    * that does not answer count, unless it is the one in the options. Only jobs of `DqInspector.jobs` are found, in up to
    * 1,000 tubes; `DQ_CONFIG` is thrown at the call if the option `index` of this process is false.
    *
-   * A job without a copy in reach counts as failed, and one that ran, was revoked or was moved meanwhile as skipped. Progress
-   * and errors are those of `reviveMany`.
+   * What nodes have lost is also repaired by itself: see the option `repair`. A job without a copy in reach counts as failed, and
+   * one that ran, was revoked or was moved meanwhile as skipped. Progress and errors are those of `reviveMany`.
    */
   abstract repair(options?: RepairOptions): AsyncIterable<BulkProgress<RepairExample>>;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { embedded } from '../../spec-support/producing.js';
-import { InProcessNode } from '../embedded/in-process-node.js';
+import { wipeable } from '../../spec-support/wiped-nodes.js';
 import type { BulkProgress } from './bulk.js';
 import type { RepairExample, RepairOptions } from './repair.js';
 
@@ -8,30 +7,9 @@ const HOUR = 3_600_000;
 /** The endpoint of the first node. */
 const FIRST = 'n0:1';
 
-/** Nodes, of which each job has three, and an index of what waits. */
-async function world(count = 4, prefix = '') {
-  const found = await embedded(count, prefix);
-  const { clock, servers, cut, restore } = found;
-  const process = found.process({ mostIndexed: 1_000 });
-  const { producer, control } = process;
-  /** The first job's primary is on the first node, the second one's on the second, and so on. */
-  const add = async (delays: readonly number[], tube = 't') => {
-    const receipts = await Promise.all(delays.map((delay, i) => producer.delay(tube, i, delay)));
-    await clock.advance(1_000); // the index is written behind
-    return receipts;
-  };
-  /** The server starts again, without a log. */
-  const wipe = async (node: number) => {
-    await cut(node);
-    servers[node] = new InProcessNode(clock);
-    await restore();
-  };
-  /** The copies that count. Of the older generations some may still be there: a deletion without an answer is not repeated. */
-  const present = async (tube = 't') => {
-    const all = await found.copies(tube);
-    const newest = new Map(all.map(({ header }) => [header.id, header.generation])); // in the order of generations
-    return all.filter(({ header }) => header.generation === newest.get(header.id));
-  };
+async function world(count?: number, prefix?: string) {
+  const found = await wipeable(count, prefix);
+  const { control } = found;
   const repaired = async (options?: RepairOptions) => {
     let last: BulkProgress<RepairExample> | undefined;
     const act = async () => {
@@ -40,7 +18,7 @@ async function world(count = 4, prefix = '') {
     await found.after(10_000, act());
     return last!;
   };
-  return Object.assign(found, process, { add, wipe, repaired, present });
+  return Object.assign(found, { repaired });
 }
 
 describe('repair', () => {

@@ -17,10 +17,9 @@ import {
   type Changed,
 } from './bulk.js';
 import { moveListed } from './listed-job.js';
-import { checkNode, missingCopies } from './missing-copies.js';
+import { checkNode, missingCopies, type Counting } from './missing-copies.js';
 import { viewOfTubes } from './tube-view.js';
 
-/** Jobs that are looked at, or moved, at the same time. */
 const AT_ONCE = 64;
 
 export interface RepairOptions extends BulkOptions {
@@ -47,18 +46,22 @@ export interface RepairExample {
   readonly missing: number;
 }
 
-interface Checked extends WaitingJob {
+/** A job that waits, and how many copies it misses. */
+export interface Checked extends WaitingJob {
   readonly tube: StoredTube;
   readonly missing: number;
 }
 
 interface RepairSettings {
-  readonly only: StoredTube | undefined;
-  readonly node: string | undefined;
+  /** Undefined: all tubes. */
+  readonly only?: StoredTube | undefined;
+  readonly counting: Counting;
   /** Milliseconds. */
   readonly dueAfter: number;
   /** Milliseconds. */
   readonly patience: number;
+  /** Jobs that are looked at, or moved, at the same time. */
+  readonly atOnce: number;
 }
 
 /** Where a page of jobs begins: behind a job of a tube, or at the tube's first one. */
@@ -94,17 +97,21 @@ export function repair(
   const act = new Act(events, 'repair', on, by);
   const work = new Repair(context, waiting, {
     only,
-    node,
+    counting: { replaced: node },
     dueAfter: parseDuration(dueAfter, '`dueAfter`'),
     patience: context.patientCall(patience).patience,
+    atOnce: AT_ONCE,
   });
   return inBulk(work, { cursor }, dryRun ? undefined : act);
 }
 
 /** Finds the waiting jobs that miss copies, tube after tube, and moves each to its own instant: its new generation has them. */
-class Repair implements Bulk<Checked, RepairExample> {
+export class Repair implements Bulk<Checked, RepairExample> {
   /** In the order of their names. */
   private tubes: Promise<readonly StoredTube[]> | undefined;
+  /** About how many jobs there are to look at, as far as is known, and how many of them were looked at. */
+  listed = 0;
+  looked = 0;
 
   constructor(
     private readonly context: ProducerContext,
@@ -114,7 +121,7 @@ class Repair implements Bulk<Checked, RepairExample> {
 
   async read(from: string | undefined): Promise<BulkPage<Checked>> {
     const { context, waiting } = this;
-    const { only, node, dueAfter, patience } = this.settings;
+    const { only, counting, dueAfter, patience, atOnce } = this.settings;
     context.refuseIfClosed();
     const { cluster } = context.parts;
     const begin = from === undefined ? undefined : parseCursor(from);
@@ -126,11 +133,10 @@ class Repair implements Bulk<Checked, RepairExample> {
     const call = { patience, repeatable: true };
     const { jobs, next } = await context.retries.run(call, () => waiting.page(tube, page));
     const items: Checked[] = [];
-    await someAtOnce(jobs, AT_ONCE, async (job) => {
-      // A move would begin the attempts of a job anew that waits for a retry.
-      const missing = job.attempt > 0 ? 0 : await missingCopies(cluster, job, node);
-      items.push({ ...job, tube, missing });
+    await someAtOnce(jobs, atOnce, async (job) => {
+      items.push({ ...job, tube, missing: await missingCopies(cluster, job, counting) });
     });
+    this.looked += jobs.length;
     const goesOn = next ? { tube, after: next } : following && { tube: following };
     return {
       items: items.sort(inOrder),
@@ -142,6 +148,7 @@ class Repair implements Bulk<Checked, RepairExample> {
   private async allTubes(): Promise<StoredTube[]> {
     const { parts } = this.context;
     const { tubes } = await viewOfTubes(parts);
+    this.listed = tubes.reduce((sum, { listed = 0 }) => sum + listed, 0);
     return tubes.map(({ tube }) => storedTube(tube, parts.settings.prefix));
   }
 
@@ -155,8 +162,8 @@ class Repair implements Bulk<Checked, RepairExample> {
 
   change(jobs: readonly Checked[], ended: (job: Checked, how: Changed) => void): Promise<void> {
     const { context } = this;
-    const { patience } = this.settings;
-    return someAtOnce(jobs, AT_ONCE, async (job) => {
+    const { patience, atOnce } = this.settings;
+    return someAtOnce(jobs, atOnce, async (job) => {
       const { tube, id, due } = job;
       const result = await moveListed(context, { patience }, tube, job, () => due);
       if (typeof result !== 'string') return ended(job, result);

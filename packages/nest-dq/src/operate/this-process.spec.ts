@@ -118,6 +118,18 @@ describe('ThisProcess', () => {
     expect(process.elected).toBe(false);
   });
 
+  it('tells each time it was elected', async () => {
+    let told = 0;
+    const process = started({ wasElected: () => void told++ });
+    expect([process.elected, told]).toEqual([true, 1]);
+    await world.clock.advance(20_000);
+    expect(told).toBe(1);
+    process.learn(ELECTED);
+    expect([process.elected, told]).toEqual([false, 1]);
+    process.learn({ ...ELECTED, electedUntil: world.clock.now() + 1_000 });
+    expect(told).toBe(2);
+  });
+
   it('puts no copies on a node that is drained, and does again when it is not drained any more', async () => {
     started();
     const places = async () => {

@@ -31,6 +31,8 @@ export interface ThisProcessParts {
   readonly counts: () => { readonly lost: number; readonly unlisted: number };
   /** Is told once of each setting that another process has otherwise. */
   readonly warn: (message: string) => void;
+  /** Is told each time this process was elected, after it was not. */
+  readonly wasElected?: () => void;
 }
 
 /** This process among the others of its prefix: what it tells them, and what it learns from them. */
@@ -103,8 +105,10 @@ export class ThisProcess implements Member {
   }
 
   learn({ electedUntil, drained, otherSettings }: PresenceNews): void {
+    const before = this.elected;
     this.electedUntil = electedUntil;
     this.mark(drained);
+    if (this.elected && !before) this.parts.wasElected?.();
     const others = otherSettings.toSorted().join('\n');
     if (others === this.compared) return;
     this.compared = others;

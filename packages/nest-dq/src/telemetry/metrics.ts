@@ -78,9 +78,10 @@ export function recordMetrics(view: DqClusterView): () => void {
   const needed = gauge('dq.node.needed', '{node}', 'Nodes that an add needs');
   const ledger = gauge('dq.ledger.up', '1', 'Whether the ledger answers: 1 or 0');
   const elected = gauge('dq.process.elected', '1', 'Whether this process tells of all tubes: 1 or 0');
-  const observed = [running, held, owed, up, well, needed, ledger, elected];
+  const left = gauge('dq.repair.left', '{job}', 'Jobs that the repair under way has still to look at, about');
+  const observed = [running, held, owed, up, well, needed, ledger, elected, left];
   const observe: BatchObservableCallback = (result) => {
-    const { nodes, nodesNeeded, ledgerUp, tubes, owed: jobs, elected: isElected } = load();
+    const { nodes, nodesNeeded, ledgerUp, tubes, owed: jobs, elected: isElected, toRepair } = load();
     for (const each of tubes) {
       const attributes = { ...ofCluster, 'messaging.destination.name': each.tube };
       result.observe(running, each.running, attributes);
@@ -95,6 +96,7 @@ export function recordMetrics(view: DqClusterView): () => void {
     result.observe(needed, nodesNeeded, ofCluster);
     result.observe(ledger, ledgerUp ? 1 : 0, ofCluster);
     result.observe(elected, isElected ? 1 : 0, ofCluster);
+    result.observe(left, toRepair, ofCluster);
   };
   meter.addBatchObservableCallback(observe, observed);
   const stopTubes = recordTubes(meter, ofCluster, view);

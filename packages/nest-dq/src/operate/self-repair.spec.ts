@@ -1,0 +1,197 @@
+import { describe, expect, it } from '@jest/globals';
+import { wipeable } from '../../spec-support/wiped-nodes.js';
+import { SelfRepair } from './self-repair.js';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Milliseconds within which a look follows a reason for it, and a small repair ends. */
+const SOON = 20_000;
+/** Milliseconds within which there is a look without a reason. */
+const NOW_AND_THEN = 150_000;
+
+/** Nodes with jobs, and a process that is elected, and repairs. */
+async function world(count?: number, mostIndexed?: number) {
+  const found = await wipeable(count, '', mostIndexed);
+  const log: string[] = [];
+  const is = { elected: true };
+  const note = (message: string) => void log.push(message);
+  const make = () => new SelfRepair({ ...found.parts, elected: () => is.elected, log: note, warn: note });
+  const repair = make();
+  repair.start();
+  const told = found.events.collect('operated');
+  return Object.assign(found, { repair, make, is, log, told });
+}
+
+describe('SelfRepair', () => {
+  it('gives jobs their copies again when a node has come back without them, and tells it', async () => {
+    const { add, wipe, clock, present, log, told, repair } = await world();
+    const [first, ...others] = await add([1, 2, 3, 4].map((hours) => hours * HOUR));
+    await wipe(0);
+    await clock.advance(SOON);
+    expect(await present()).toHaveLength(3 * (1 + others.length));
+    expect(told).toEqual([{ by: 'nest-dq', act: 'repair', on: {}, count: 3 }]);
+    expect(log).toEqual([
+      `job ${first!.id} of t misses 1 of its copies: all of about 4 listed jobs are looked at, and get the copies that they miss`,
+      expect.stringMatching(
+        /^the repair is over after \d\.\d s: 3 jobs have all of their copies again, 0 could not get them, and 0 changed meanwhile$/,
+      ),
+    ]);
+    expect(repair.left).toBe(0);
+  });
+
+  it('does nothing where all copies are there, although a node was away', async () => {
+    const { add, cut, restore, clock, log, copies } = await world();
+    await add([HOUR]);
+    const before = await copies();
+    await cut(0);
+    await clock.advance(NOW_AND_THEN);
+    await restore();
+    await clock.advance(NOW_AND_THEN);
+    expect([log, await copies()]).toEqual([
+      [],
+      before.map((copy) => ({ ...copy, delay: expect.any(Number) })),
+    ]);
+  });
+
+  it('looks after it was elected, and not before', async () => {
+    const { add, wipe, clock, is, repair, told } = await world();
+    await add([HOUR]);
+    is.elected = false;
+    await wipe(0);
+    await clock.advance(NOW_AND_THEN);
+    expect(told).toEqual([]);
+    is.elected = true;
+    repair.lookAtAll();
+    await clock.advance(SOON);
+    expect(told).toMatchObject([{ count: 1 }]);
+  });
+
+  it('finds a loss by itself that nobody saw', async () => {
+    const { add, wipe, clock, is, repair, told } = await world();
+    repair.lookAtAll();
+    await clock.advance(SOON);
+    await add([1, 2, 3, 4].map((hours) => hours * HOUR));
+    is.elected = false; // so that the return of the node is no reason to look
+    await wipe(0);
+    is.elected = true;
+    await clock.advance(NOW_AND_THEN);
+    expect(told).toMatchObject([{ count: 3 }]);
+  });
+
+  it('finds it also where it is behind many jobs, by looking at others each time', async () => {
+    const { add, wipe, clock, is, told, repair } = await world(3, 2_000);
+    await add([2 * HOUR]);
+    repair.lookAtAll();
+    await clock.advance(SOON);
+    is.elected = false;
+    await wipe(0);
+    await add(Array.from({ length: 1_400 }, (_, i) => HOUR + i));
+    is.elected = true;
+    await clock.advance(NOW_AND_THEN);
+    expect(told).toEqual([]);
+    await clock.advance(NOW_AND_THEN);
+    expect(told).toMatchObject([{ count: 1 }]);
+  });
+
+  it('takes no copies from a drained node, nor from one that only other processes know', async () => {
+    const { add, clock, nodes, repair, told, cluster } = await world(6);
+    await add([HOUR]);
+    nodes[0]!.drained = true;
+    Object.assign(cluster, { nodes: nodes.filter((_, i) => i !== 1) });
+    repair.lookAtAll();
+    await clock.advance(SOON);
+    expect(told).toEqual([]);
+  });
+
+  it('leaves jobs alone that are due within a minute, or have no copy at all', async () => {
+    const { add, wipe, clock, told, log, copies, is } = await world(3);
+    is.elected = false;
+    await add([HOUR]);
+    for (const node of [0, 1, 2]) await wipe(node);
+    await add([55_000]);
+    is.elected = true;
+    await wipe(0);
+    await clock.advance(SOON);
+    expect(await copies()).toHaveLength(2);
+    expect([told, log]).toEqual([[], []]);
+  });
+
+  it('moves a thousand jobs a second at most, and tells how many are left', async () => {
+    const { add, wipe, clock, repair, told } = await world(3);
+    await add(Array.from({ length: 500 }, (_, i) => HOUR + i));
+    await wipe(0);
+    while (repair.left === 0) await clock.advance(10);
+    const begun = clock.now();
+    const lefts = new Set<number>();
+    while (told.length === 0) {
+      await clock.advance(1);
+      lefts.add(repair.left);
+    }
+    expect(told).toMatchObject([{ count: 500 }]);
+    expect(clock.now() - begun).toBeGreaterThan(300);
+    expect([...lefts].slice(-4)).toEqual([244, 116, 1, 0]);
+  });
+
+  it('does no harm if two processes do it at once', async () => {
+    const { add, wipe, clock, make, repair, told, present, producer } = await world();
+    const receipts = await add(Array.from({ length: 40 }, (_, i) => HOUR + i));
+    const other = make();
+    other.start();
+    await wipe(0);
+    await clock.advance(NOW_AND_THEN);
+    expect(told.length).toBeGreaterThan(0);
+    expect(await present()).toHaveLength(3 * 40);
+    for (const receipt of receipts) {
+      expect(await producer.find(receipt)).toMatchObject({ state: 'waiting', dueAt: receipt.dueAt });
+    }
+    expect(told.reduce((sum, { count }) => sum + count, 0)).toBe(30);
+    await Promise.all([repair.close(), other.close()]);
+  });
+
+  it('goes on in the process that is elected next', async () => {
+    const { add, wipe, clock, repair, is, told, present, log } = await world(3);
+    await add(Array.from({ length: 500 }, (_, i) => HOUR + i));
+    await wipe(0);
+    while (repair.left === 0) await clock.advance(10);
+    is.elected = false;
+    await clock.advance(NOW_AND_THEN);
+    expect(told).toMatchObject([{ by: 'nest-dq', act: 'repair' }]);
+    expect(told[0]!.count).toBeLessThan(500);
+    expect(log.at(-1)).toMatch(/^the repair goes on in the process that is elected next; here, after/);
+    is.elected = true;
+    repair.lookAtAll();
+    await clock.advance(SOON);
+    expect(await present()).toHaveLength(3 * 500);
+    expect(told[0]!.count + told[1]!.count).toBe(500);
+  });
+
+  it('begins anew after the ledger failed', async () => {
+    const { add, wipe, clock, ledger, told, log } = await world();
+    await add([HOUR]);
+    let isAway = true;
+    ledger.gate = (verb) =>
+      isAway && verb === 'open' ? Promise.reject(new Error('it is away')) : Promise.resolve();
+    await wipe(0);
+    await clock.advance(SOON);
+    expect(log.at(-1)).toMatch(/^jobs that miss copies are looked for again in 2 minutes: /);
+    isAway = false;
+    await clock.advance(NOW_AND_THEN);
+    expect(told.at(-1)).toEqual({ by: 'nest-dq', act: 'repair', on: {}, count: 1 });
+  });
+
+  it('ends with its process', async () => {
+    const { add, wipe, clock, repair, told, after } = await world(3);
+    await add(Array.from({ length: 500 }, (_, i) => HOUR + i));
+    await wipe(0);
+    while (repair.left === 0) await clock.advance(10);
+    await after(5_000, repair.close());
+    const { count } = told[0]!;
+    await clock.advance(NOW_AND_THEN);
+    expect(told).toHaveLength(1);
+    expect(count).toBeLessThan(500);
+    repair.start();
+    repair.lookAtAll();
+    await clock.advance(NOW_AND_THEN);
+    expect(told).toHaveLength(1);
+  });
+});

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Operated } from 'nest-dq/src/events/events.js';
+import type { BeanstalkdServer } from 'test-servers';
+import { eventually } from 'test-servers';
+import { countCopies } from '../support/copies.js';
+import { expectOnceEach, isEmpty, record, schedule, type Start } from '../support/jobs.js';
+import { closedAfterEach } from '../support/suite.js';
+import { startServers, startSystem, type Servers, type System } from '../support/system.js';
+
+const HOUR = 3_600_000;
+const JOBS = 60;
+const open = closedAfterEach();
+let servers: Servers;
+
+beforeAll(async () => {
+  servers = await startServers();
+}, 120_000);
+
+afterAll(() => servers.stop());
+
+/** A process whose nodes are all up. */
+async function started(repair: boolean): Promise<System> {
+  const system = startSystem(servers, { repair });
+  open.push({ close: system.stop });
+  await allUp(system);
+  return system;
+}
+
+const allUp = ({ nodes }: System): Promise<void> =>
+  eventually('all nodes are up', () => nodes.every(({ up }) => up));
+
+/** It comes back without its binlog. */
+async function lose(node: BeanstalkdServer): Promise<void> {
+  await node.kill();
+  await node.wipe();
+  await node.restart();
+}
+
+async function added(system: System, tube: string) {
+  const receipts = await schedule(system, tube, JOBS, (i) => Date.now() + HOUR + i);
+  const areListed = async () => (await system.inspector.jobs(tube)).listed === JOBS;
+  await eventually('all are listed', areListed);
+  return receipts;
+}
+
+const counts = ({ nodes }: System, tube: string): Promise<number[]> =>
+  Promise.all(nodes.map((node) => countCopies(node, tube)));
+
+describe('a node that lost its binlog', () => {
+  it('is filled again without a call, so that both other nodes can be lost', async () => {
+    const tube = 'repaired';
+    const system = await started(true);
+    const told: Operated[] = [];
+    system.events.on('operated').subscribe((act) => told.push(act));
+    const receipts = await added(system, tube);
+    const [first, ...others] = servers.beanstalkds;
+    await lose(first!);
+    await eventually('all jobs have three copies', async () => {
+      await allUp(system);
+      return (await counts(system, tube)).every((count) => count === JOBS);
+    });
+    await eventually('it is told', () => told.length > 0);
+    expect(told).toEqual([{ by: 'nest-dq', act: 'repair', on: {}, count: JOBS }]);
+    expect(system.log.filter((line) => line.startsWith('the repair is over'))).toHaveLength(1);
+
+    for (const node of others) await lose(node);
+    await allUp(system);
+    const starts: Start[] = [];
+    await record(system, tube, starts);
+    for (const receipt of receipts) {
+      await eventually('it is moved', async () => (await system.control.runNow(receipt)) !== 'unknown');
+    }
+    await eventually('all jobs ran', () => starts.length >= JOBS);
+    await eventually('no copy is left', () => isEmpty(system, tube));
+    expectOnceEach(starts, receipts);
+  }, 120_000);
+
+  it('stays as it is where `repair` is false, until another process is elected', async () => {
+    const tube = 'unrepaired';
+    const system = await started(false);
+    await added(system, tube);
+    expect(system.process.elected).toBe(true);
+    await lose(servers.beanstalkds[0]!);
+    await allUp(system);
+    expect(await counts(system, tube)).toEqual([0, JOBS, JOBS]);
+    const next = await started(true);
+    expect(await counts(system, tube)).toEqual([0, JOBS, JOBS]);
+    await system.stop();
+    await eventually('all jobs have three copies', async () =>
+      (await counts(next, tube)).every((count) => count === JOBS),
+    );
+  }, 120_000);
+});
