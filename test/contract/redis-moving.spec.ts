@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import type { TubeLedger } from 'nest-dq/src/ledger/ledger.js';
+import { LedgerIndex } from 'nest-dq/src/ledger/ledger-index.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis/redis-ledger.js';
 import { systemClock } from 'nest-dq/src/time/clock.js';
+import { stored } from 'nest-dq/spec-support/stored.js';
 import { eventually, type RedisServer, startRedis } from 'test-servers';
 import { SETTINGS } from './ledger-harness.js';
 
@@ -43,9 +45,9 @@ afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));
 });
 
-async function beginMoving(): Promise<void> {
-  await target.cluster('SETSLOT', slot, 'IMPORTING', await source.cluster('MYID'));
-  await source.cluster('SETSLOT', slot, 'MIGRATING', await target.cluster('MYID'));
+async function beginMoving(of = slot): Promise<void> {
+  await target.cluster('SETSLOT', of, 'IMPORTING', await source.cluster('MYID'));
+  await source.cluster('SETSLOT', of, 'MIGRATING', await target.cluster('MYID'));
 }
 
 async function move(...keys: string[]): Promise<void> {
@@ -53,9 +55,9 @@ async function move(...keys: string[]): Promise<void> {
   await source.call('MIGRATE', host, port, '', 0, 5_000, 'KEYS', ...keys);
 }
 
-async function endMoving(): Promise<void> {
-  await move(...(await source.cluster('GETKEYSINSLOT', slot, 1_000)));
-  await giveToTarget(slot);
+async function endMoving(of = slot): Promise<void> {
+  await move(...(await source.cluster('GETKEYSINSLOT', of, 1_000)));
+  await giveToTarget(of);
 }
 
 async function giveToTarget(given: number): Promise<void> {
@@ -118,4 +120,27 @@ it('goes on with old jobs and new ones, on whichever master they are, and is awa
     letters: [{ id: 'dies' }],
   });
   expect(told).toEqual([]);
+}, 60_000);
+
+it('drops a job from the list that ended while its slot moved, as soon as somebody looks', async () => {
+  const listing = ledger.tube('listing');
+  const index = new LedgerIndex({ tube: () => listing });
+  const any = stored('any');
+  const own = await source.cluster('KEYSLOT', '{listing}:job');
+  const due = Math.floor(tube.now()) - 1_000;
+  const places = [{ index: 0, location: 'n:11300#i:1' }];
+  await listing.ask(
+    'index',
+    ['ended', 'waits'].map((id) => ({ id, due, places })),
+  );
+  await beginMoving(own);
+  await move('{listing}::index');
+  const [answer] = await listing.claim([{ ...copy('ended'), due }]);
+  const completed = { ...runOf('ended', answer), owed: OWED, outcome: { kind: 'done' } } as const;
+  await expect(listing.complete([completed])).resolves.toEqual(['ok']);
+  await endMoving(own);
+  await expect(index.counts(any)).resolves.toMatchObject({ listed: 2 });
+  const { jobs } = await index.page(any, { limit: 10 });
+  expect(jobs.map(({ id }) => id)).toEqual(['waits']);
+  await expect(index.counts(any)).resolves.toMatchObject({ listed: 1 });
 }, 60_000);

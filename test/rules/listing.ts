@@ -1,5 +1,5 @@
 // What the list of waiting jobs promises to those who look, and what a repair may do with it.
-import { contract, inRedisOnly, unit, type Rule } from './rule.js';
+import { contract, inRedisOnly, server, unit, type Rule } from './rule.js';
 
 export const LISTING: readonly Rule[] = [
   {
@@ -28,7 +28,12 @@ export const LISTING: readonly Rule[] = [
         'ledger-index.spec.ts',
         'is not listed when its end may be forgotten',
         ['rules/waiting.ts', 'Math.ceil(due) + records.settings.doneTtl <= time.now || ', ''],
-        ['verbs/waiting.ts', 'due + DONE_TTL <= now or ', ''],
+        ['verbs/waiting.ts', 'tonumber(due) + DONE_TTL <= now or ', ''],
+      ),
+      ...server(
+        'redis-moving.spec.ts',
+        'drops a job from the list that ended while its slot moved, as soon as somebody looks',
+        ['ledger/redis/verbs/waiting.ts', '  relist(key, record)\n', ''],
       ),
     ],
   },
