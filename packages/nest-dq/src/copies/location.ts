@@ -85,16 +85,19 @@ export function formatPlaces(places: readonly Place[]): string {
   return places.map(({ index, location }) => ` ${index}=${location}`).join('');
 }
 
-/** As the scripts of the index get them: the server, the index, and the copy's id for each place, as a number if it is safe. */
-export function serverPlaces(places: readonly Place[]): (string | number)[] {
-  const list: (string | number)[] = [];
-  for (const { index, location } of places) {
-    const colon = location.lastIndexOf(':');
-    const copyId = location.slice(colon + 1);
-    const number = Number(copyId);
-    list.push(location.slice(0, colon), index, Number.isSafeInteger(number) && number > 0 ? number : copyId);
-  }
-  return list;
+/** The same without the ids of the copies: on which server each copy is. */
+export function layoutOf(places: readonly Place[]): string {
+  let layout = '';
+  for (const { index, location } of places)
+    layout += ` ${index}=${location.slice(0, location.lastIndexOf(':'))}`;
+  return layout;
+}
+
+/** What `layoutOf` leaves out, in the same order: `7,18`. */
+export function copyIdsOf(places: readonly Place[]): string {
+  let ids = '';
+  for (const { location } of places) ids += `${ids && ','}${location.slice(location.lastIndexOf(':') + 1)}`;
+  return ids;
 }
 
 export function parsePlaces(text: string): Place[] {

@@ -20,7 +20,7 @@ import { isAboutMoving } from './connection.js';
 import type { RunLease } from '../lease-thread/run-lease.js';
 import type { TubeLeases } from '../lease-thread/lease-thread.js';
 import type { RedisMaster } from './master.js';
-import { ScriptReply, TUBE_KEYS, type Fields } from './script.js';
+import { ScriptReply, SharedTexts, TUBE_KEYS, type Fields } from './script.js';
 import { REDIS_VERBS } from './verbs.js';
 import { SETTLED } from './verbs/settle.js';
 
@@ -121,9 +121,10 @@ export class RedisTubeLedger extends TubeLedger {
     for (const request of requests) keys.push(base + (about ? `:${about}` : idOf(request)));
     for (const each of settled) keys.push(base + idOf(each));
     const { sparedFrom, limits } = context ?? {};
-    const values: unknown[] = [requests.length, { sparedFrom, limits }];
-    addFields(values, fields, requests);
-    addFields(values, SETTLED, settled);
+    const texts = new SharedTexts();
+    const values: unknown[] = [requests.length, { sparedFrom, limits, texts }];
+    addFields(values, fields, requests, texts);
+    addFields(values, SETTLED, settled, texts);
     if (alone) keys.fill(keys[TUBE_KEYS.length]!, 0, TUBE_KEYS.length);
     const reply = new ScriptReply(await this.master.call(`dq:${verb}`, keys, JSON.stringify(values)));
     if (usual !== undefined && reply.ended) return requests.map(() => usual);
@@ -136,9 +137,14 @@ function idOf(request: RequestOf<Verb>): string {
   return typeof request === 'string' ? request : (request as { readonly id: string }).id;
 }
 
-function addFields<Request>(to: unknown[], fields: Fields<Request>, requests: readonly Request[]): void {
+function addFields<Request>(
+  to: unknown[],
+  fields: Fields<Request>,
+  requests: readonly Request[],
+  texts: SharedTexts,
+): void {
   const valuesOf = Object.values(fields);
-  for (const request of requests) for (const valueOf of valuesOf) to.push(valueOf(request));
+  for (const request of requests) for (const valueOf of valuesOf) to.push(valueOf(request, texts));
 }
 
 function isMoving(error: unknown): boolean {

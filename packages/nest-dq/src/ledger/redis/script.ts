@@ -12,7 +12,23 @@ export type RawReply = readonly [acted: number, us: number, ...answers: (number 
  * names are part of the script, so a call sends only the values, in this order. `false` means that a value is absent; a flag
  * is 0 or 1.
  */
-export type Fields<Request> = Readonly<Record<string, (request: Request) => unknown>>;
+export type Fields<Request> = Readonly<Record<string, (request: Request, texts: SharedTexts) => unknown>>;
+
+/** Texts that many requests of a call have in common: each is sent once, and the requests have its number. */
+export class SharedTexts {
+  private readonly numbers = new Map<string, number>();
+
+  /** From 1 on. */
+  numberOf(text: string): number {
+    let number = this.numbers.get(text);
+    if (number === undefined) this.numbers.set(text, (number = this.numbers.size + 1));
+    return number;
+  }
+
+  toJSON(): string[] {
+    return [...this.numbers.keys()];
+  }
+}
 
 /** A verb of the ledger in Redis: its script, what the script gets of each request, and how an answer is read. */
 export interface RedisVerb<Request, Answer> {
@@ -32,7 +48,8 @@ export function namesOf<Request>(fields: Fields<Request>): string {
 
 /**
  * Lua: calls the function `name` with the key and the fields of each request, and replies the values that it returns. `args`
- * begins with the number of requests and the context of claims or false; then come the fields of each request, one after the other.
+ * begins with the number of requests and what is said of the whole call: `texts`, and the context of claims; then come the fields
+ * of each request, one after the other.
  */
 export function replyEach<Request>(fields: Fields<Request>, name: string): string {
   return forEachRequest(fields, `push(${callOf(name, fields)})`);

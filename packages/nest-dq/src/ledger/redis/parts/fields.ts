@@ -37,7 +37,10 @@ export const PLACES = { places: ({ places }) => formatPlaces(places) } satisfies
 >;
 
 /** One value that is a table in Lua, for fields that only some requests have. */
-export function tableOf<Request>(fields: Fields<Request>, request: Request): object {
+export function tableOf<Request>(
+  fields: Readonly<Record<string, (request: Request) => unknown>>,
+  request: Request,
+): object {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value(request)]));
 }
 

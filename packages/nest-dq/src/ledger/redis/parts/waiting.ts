@@ -1,9 +1,10 @@
 /**
  * For scripts that change or read the index of a tube's waiting jobs. Nothing is decided by it:
  *  - `{<tube>}::index`, a sorted set: the ids by due time
- *  - `{<tube>}::places`, a hash: under the id of a job without a record the places of its copies, packed; under `#` the list of
- *    the servers. Each place is two values: the number of its server (from 0) times 32 plus the index of the copy, and the
- *    copy's id at that server. If its server has no number, the first value is a text, `<index>=<server>`.
+ *  - `{<tube>}::places`, a hash: under the id of a job without a record the places of its copies; under `#` the list of the
+ *    servers, packed. The places are a layout, `|`, and the ids of the copies in the order of the layout, `17,18,9`. The layout is
+ *    two bytes for each copy: its index, and the number of its server (from 1). If a server has no number, the layout is a text,
+ *    ` 0=host:11300#instance 1=…`.
  *
  * A script that decides about jobs calls `writeIndex` at its end. Jobs are taken out under any settings. They are added only
  * while there are fewer than MOST_INDEXED, but a job that is in the index always gets its new time.
@@ -65,44 +66,44 @@ end
 `;
 
 /** For scripts that read or write places of the index. */
-export const PLACES_OF_SERVERS: string = `
+export const PLACES_IN_INDEX: string = `
 -- Each start of a node is another server, so a tube that is never empty may meet many.
-local MOST_SERVERS = 256
+local MOST_SERVERS = 255
 local servers, numbers, isNew
 
 local function readServers()
   local packed = call('HGET', PLACES, '#')
   servers, numbers = packed and cmsgpack.unpack(packed) or {}, {}
-  for i, server in ipairs(servers) do numbers[server] = i - 1 end
+  for number, server in ipairs(servers) do numbers[server] = number end
 end
 
--- From a flat list: the server, the index of the copy, and its id, for each place.
-local function packPlaces(list)
+local function packLayout(text)
   if not servers then readServers() end
-  local packed = {}
-  for i = 1, #list, 3 do
-    local server, index = list[i], list[i + 1]
-    if not numbers[server] and #servers < MOST_SERVERS then
-      servers[#servers + 1], numbers[server], isNew = server, #servers, true
-    end
+  local packed = ''
+  for index, server in string.gmatch(text, ' (%d+)=(%S+)') do
     local number = numbers[server]
-    packed[#packed + 1] = number and number * 32 + index or index .. '=' .. server
-    packed[#packed + 1] = list[i + 2]
+    if not number then
+      number = #servers + 1
+      if number > MOST_SERVERS then return text end
+      servers[number], numbers[server], isNew = server, number, true
+    end
+    packed = packed .. string.char(index, number)
   end
-  return cmsgpack.pack(packed)
+  return packed
 end
 
 -- Of a job in the index, as formatPlaces writes them.
 local function placesOf(id)
-  local packed = call('HGET', PLACES, id)
-  if not packed then return '' end
+  local value = call('HGET', PLACES, id)
+  if not value then return '' end
   if not servers then readServers() end
-  local list, text = cmsgpack.unpack(packed), ''
-  for i = 1, #list, 2 do
-    local where, copy = list[i], list[i + 1]
-    if type(where) == 'number' then where = where % 32 .. '=' .. servers[math.floor(where / 32) + 1] end
-    text = text .. ' ' .. where .. ':' .. (type(copy) == 'number' and string.format('%.0f', copy) or copy)
+  local layout, copies = string.match(value, '^(.*)|(.*)$')
+  if string.byte(layout) ~= 32 then
+    layout = string.gsub(layout, '(.)(.)', function(index, number)
+      return ' ' .. string.byte(index) .. '=' .. servers[string.byte(number)]
+    end)
   end
-  return text
+  local nextCopy = string.gmatch(copies, '[^,]+')
+  return (string.gsub(layout, '%S+', function(at) return at .. ':' .. nextCopy() end))
 end
 `;

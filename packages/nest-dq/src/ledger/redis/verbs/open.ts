@@ -3,13 +3,13 @@ import { openingOf, OWED, PLACES, tableOf } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
 import { namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
-const KNOWN: Fields<NonNullable<OpenRequest['known']>> = {
+const KNOWN = {
   generation: ({ generation }) => generation,
   born: ({ born }) => born,
   due: ({ due }) => Math.ceil(due),
   ...OWED,
   ...PLACES,
-};
+} satisfies Fields<NonNullable<OpenRequest['known']>>;
 
 const FIELDS: Fields<OpenRequest> = {
   opening: ({ opening }) => openingOf(opening),

@@ -1,10 +1,10 @@
-import { serverPlaces } from '../../../copies/location.js';
+import { copyIdsOf, layoutOf } from '../../../copies/location.js';
 import type { IndexAnswer, IndexRequest, Schedule, Tally, TallyRequest, WaitingIds } from '../../requests.js';
 import type { WaitingPage, WaitingPosition } from '../../waiting-jobs.js';
 import { RANKS } from '../parts/ranks.js';
 import { RECORD } from '../parts/record.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
-import { PLACES_OF_SERVERS, WAITING } from '../parts/waiting.js';
+import { PLACES_IN_INDEX, WAITING } from '../parts/waiting.js';
 import { codes, namesOf, readCodes, replyCodes, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const NEEDS_INDEX = `
@@ -12,8 +12,9 @@ if not isIndexAtHand() then error({ err = 'TRYAGAIN the index is not at hand whi
 `;
 
 const STORED: Fields<IndexRequest> = {
-  due: ({ due }) => Math.ceil(due),
-  places: ({ places }) => serverPlaces(places),
+  due: ({ due }) => String(Math.ceil(due)), // a text, as Redis is slow to write numbers of Lua
+  layout: ({ places }, texts) => (places.length > 0 ? texts.numberOf(layoutOf(places)) : 0),
+  copies: ({ places }) => copyIdsOf(places),
 };
 
 const ANSWERS: readonly IndexAnswer[] = ['full', 'listed', 'known'];
@@ -21,29 +22,32 @@ const ANSWERS: readonly IndexAnswer[] = ['full', 'listed', 'known'];
 /** Puts plain jobs that were just stored into the index, unless the ledger knows more of them by now. */
 export const index: RedisVerb<IndexRequest, IndexAnswer> = {
   fields: STORED,
-  script: `${RECORD}${WAITING}${NEEDS_INDEX}${PLACES_OF_SERVERS}
+  script: `${RECORD}${WAITING}${NEEDS_INDEX}${PLACES_IN_INDEX}
 ${codes(ANSWERS)}
 local room = MOST_INDEXED - sizeOfIndex()
 local allNew = call('EXISTS', unpack(KEYS, HEAD + 1)) == 0
-local times, where = { INDEX }, { PLACES }
+local times, where, layouts = { INDEX }, { PLACES }, args[2].texts
+for i, text in ipairs(layouts) do layouts[i] = packLayout(text) .. '|' end
 
 local function index(key, ${namesOf(STORED)})
   -- The record of an ended job stays for DONE_TTL at least.
-  if due + DONE_TTL <= now or not allNew and call('EXISTS', key) == 1 then return KNOWN end
+  if tonumber(due) + DONE_TTL <= now or not allNew and call('EXISTS', key) == 1 then return KNOWN end
   if room <= 0 then return FULL end
   room = room - 1
   local id = idOf(key)
   times[#times + 1], times[#times + 2] = due, id
-  if places[1] then where[#where + 1], where[#where + 2] = id, packPlaces(places) end
+  if layout > 0 then where[#where + 1], where[#where + 2] = id, layouts[layout] .. copies end
   return LISTED
 end
 ${replyCodes(
   STORED,
   'index',
   `
-if isNew then where[#where + 1], where[#where + 2] = '#', cmsgpack.pack(servers) end
 if times[2] then call('ZADD', unpack(times)) end
-if where[2] then call('HSET', unpack(where)) end
+if where[2] then
+  if isNew then where[#where + 1], where[#where + 2] = '#', cmsgpack.pack(servers) end
+  call('HSET', unpack(where))
+end
 `,
 )}
 `,
@@ -107,7 +111,7 @@ return reply
  */
 export const locate: RedisVerb<string, Schedule | undefined> = {
   fields: {},
-  script: `${SCHEDULES}${WAITING}${PLACES_OF_SERVERS}
+  script: `${SCHEDULES}${WAITING}${PLACES_IN_INDEX}
 local function listed(key)
   if not isIndexAtHand() then return nil end
   local due = tonumber(call('ZSCORE', INDEX, idOf(key)) or nil)
