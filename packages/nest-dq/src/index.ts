@@ -54,6 +54,7 @@ export { DqInspector } from './operate/inspector.js';
 export type { CopyCounts, NodeView } from './operate/node-view.js';
 export type { LedgerView, RedisView } from './ledger/ledger-view.js';
 export type { HistoryBucket, HistoryRange } from './operate/history-view.js';
+export type { TubeLimits } from './ledger/limits.js';
 export type { ProcessTubeView, ProcessView } from './operate/processes.js';
 export type { SeriesView } from './operate/series-view.js';
 export type { TubeList, TubeView } from './operate/tube-view.js';
@@ -73,6 +74,7 @@ export type {
   WaitingState,
 } from './operate/waiting-view.js';
 export { DqControl } from './operate/control.js';
+export type { TubeLimitsView } from './operate/tube-limits.js';
 export type { TubePause } from './operate/tube-pauses.js';
 export type { RepairExample, RepairOptions } from './operate/repair.js';
 export type { ActOptions } from './operate/act.js';

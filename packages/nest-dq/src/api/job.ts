@@ -155,7 +155,7 @@ export abstract class DelayedJob<P = unknown> {
   abstract readonly headers: Readonly<Record<string, string>>;
   /** The option of its add; absent if it has no group. */
   abstract readonly group?: string;
-  /** When this run was due: a retry's own time, or when the rate of its tube let it begin, if that was later. */
+  /** When this run was due: a retry's own time. */
   abstract readonly dueAt: Date;
   /** Milliseconds from `dueAt` to the start of this run. */
   abstract readonly lateness: number;

@@ -1,6 +1,7 @@
+import type { TubeLimitsView } from '../operate/tube-limits.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import { clusterCommand } from './cluster.js';
-import { table } from './output.js';
+import { grouped, span, table } from './output.js';
 
 const UNKNOWN = '?';
 const HEAD = ['TUBE', 'WAITING', 'DUE', 'RUNNING', 'DEAD', 'CONSUMERS'];
@@ -11,7 +12,8 @@ export const stats = clusterCommand({
   summary: 'Shows the tubes, and about how many jobs each has.',
   about:
     'The nodes count copies, so the numbers of jobs are estimates. CONSUMERS says whether connections take\n' +
-    'jobs of the tube, or that somebody has paused it.',
+    'jobs of the tube, or that somebody has paused it. LIMITS is there if a handler has some: «3 of 5 run» in all\n' +
+    'processes; UNEQUAL: processes have different ones.',
   flags: {},
   status: '0 shown, 1 a node did not answer, so its copies are not counted',
   examples: ['nest-dq stats', 'nest-dq stats order.cancel --json'],
@@ -36,10 +38,21 @@ function showList({ tubes, more, away }: TubeList): string {
 
 /** A line for each tube. */
 export function tubesTable(tubes: readonly TubeView[]): string {
-  const rows = tubes.map(({ tube, waiting, due, running, dead, watching, paused }) => [
+  const isLimited = tubes.some(({ limits }) => limits);
+  const rows = tubes.map(({ tube, waiting, due, running, dead, watching, paused, limits }) => [
     tube,
     ...[waiting, due, running, dead].map((count) => count ?? UNKNOWN),
     paused ? 'paused' : watching === undefined ? UNKNOWN : watching > 0 ? 'yes' : 'NONE',
+    ...(isLimited ? [limits ? limitsText(limits) : ''] : []),
   ]);
-  return table(HEAD, rows);
+  return table(isLimited ? [...HEAD, 'LIMITS'] : HEAD, rows);
+}
+
+function limitsText({ rate, per = 0, concurrency, running, perGroup, unequal }: TubeLimitsView): string {
+  return [
+    ...(rate === undefined ? [] : [`${grouped(rate)} in ${span(per)}`]),
+    ...(concurrency === undefined ? [] : [`${running ?? UNKNOWN} of ${concurrency} run`]),
+    ...(perGroup === undefined ? [] : [`${perGroup} a group`]),
+    ...(unequal ? ['UNEQUAL'] : []),
+  ].join(', ');
 }

@@ -15,6 +15,20 @@ export interface Limits {
   readonly perGroup?: number;
 }
 
+/** The limits of a tube's runs, as its handler's option `limit` has them. What is absent is not limited. */
+export interface TubeLimits {
+  /** So many runs begin in the time `per`. */
+  readonly rate?: number;
+  /** Milliseconds. There if `rate` is. */
+  readonly per?: number;
+  /** So many may begin at once after a quiet time. There if `rate` is. */
+  readonly burst?: number;
+  /** So many runs go on at the same time. */
+  readonly concurrency?: number;
+  /** So many runs of jobs with the same group go on at the same time. */
+  readonly perGroup?: number;
+}
+
 /** Why a claim was refused by a limit. */
 export type LimitKind = 'concurrency' | 'group' | 'rate';
 
@@ -40,4 +54,13 @@ export interface Usage {
 export function permitOf({ concurrency, perGroup }: Limits, group: string | undefined): string | undefined {
   if (perGroup !== undefined && group !== undefined) return group;
   return concurrency === undefined ? undefined : '';
+}
+
+/** What claims ask for. The interval is rounded up, so that no more runs begin than the rate allows. */
+export function limitsOf({ rate, per = 0, burst = 1, concurrency, perGroup }: TubeLimits): Limits {
+  return {
+    ...(rate !== undefined && { interval: Math.ceil((per * 1_000) / rate), burst }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(perGroup !== undefined && { perGroup }),
+  };
 }

@@ -1,4 +1,5 @@
 // What the processes of one prefix know of each other. Nothing here decides about a job.
+import type { TubeLimits } from './limits.js';
 
 /** Milliseconds. How often a process tells of itself, and learns of the others. */
 export const ANNOUNCE_EVERY = 5_000;
@@ -106,20 +107,6 @@ export interface TubeLoad {
   readonly held: number;
   /** Runs that take longer than a second, the first to begin first: at most 100. */
   readonly long: readonly LongRun[];
-}
-
-/** The limits of a tube's runs, as its handler's option `limit` has them. What is absent is not limited. */
-export interface TubeLimits {
-  /** So many runs begin in the time `per`. */
-  readonly rate?: number;
-  /** Milliseconds. There if `rate` is. */
-  readonly per?: number;
-  /** So many may begin at once after a quiet time. There if `rate` is. */
-  readonly burst?: number;
-  /** So many runs go on at the same time. */
-  readonly concurrency?: number;
-  /** So many runs of jobs with the same group go on at the same time. */
-  readonly perGroup?: number;
 }
 
 export interface LongRun {

@@ -68,6 +68,34 @@ describe('the explanation', () => {
     expect(await inspector.explain(receipt)).toMatchObject({ because: 'running', attempt: 1 });
   });
 
+  it('says that the limit of its group holds it back', async () => {
+    const world = await embedded(3, 'app.');
+    const { inspector, producer, copies, memory } = world;
+    const limits = { perGroup: 1 };
+    joined(world, { tube: 't', limits });
+    const runs = await producer.now('t', 1, { group: 'user-17' });
+    const { id, generation, born, due } = (await copies('app.t'))[0]!.header;
+    const claim = { id, generation, born, due, token: 'x', attempts: 10, permit: 'user-17' };
+    await memory.tube('app.t').claim([claim], { limits });
+    expect(await inspector.explain(runs)).toMatchObject({ because: 'running' });
+    const waits = await producer.now('t', 2, { group: 'user-17' });
+    const { because, why } = await inspector.explain(waits);
+    expect(because).toBe('limited');
+    expect(why).toMatch(/ the tube t is limited to 1 run of a group .* its group "user-17" has 1\.$/);
+    const other = await producer.now('t', 3, { group: 'user-18' });
+    const ungrouped = await producer.now('t', 4);
+    for (const each of [other, ungrouped])
+      expect(await inspector.explain(each)).toMatchObject({ because: 'not-consumed' });
+  });
+
+  it('does without the limits while the ledger does not tell what counts', async () => {
+    const world = await embedded();
+    joined(world, { tube: 't', limits: { concurrency: 1 } });
+    const receipt = await world.producer.now('t', 1);
+    world.ledger.fail('usage', 'lost', 'lost');
+    expect(await world.inspector.explain(receipt)).toMatchObject({ because: 'not-consumed' });
+  });
+
   it('says that its tube is paused, once it is due', async () => {
     const { inspector, control, producer, clock } = await embedded();
     const receipt = await producer.delay('t', 1, '1m');

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { JobRef } from '../api/job.js';
-import { withoutPrefix } from '../api/tube.js';
+import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import type { Stats } from '../beanstalk/connection.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { unwrap } from '../copies/formats/unwrap.js';
@@ -9,6 +9,7 @@ import { parseRef, type JobTarget } from '../copies/job-ref.js';
 import { isUnknown, parseLocation, type Place } from '../copies/location.js';
 import { toError } from '../errors.js';
 import { withinLimit } from '../ledger/call-limit.js';
+import type { TubeLimits } from '../ledger/limits.js';
 import type { Presence } from '../ledger/presence.js';
 import type { Trace } from '../ledger/requests.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
@@ -16,7 +17,7 @@ import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { Clock } from '../time/clock.js';
 import type { CopyView, Explanation, RunningProcess } from './explanation.js';
 import { viewOfTube, type TubeSources } from './tube-view.js';
-import { why, type Facts } from './why.js';
+import { why, type Facts, type LimitUse } from './why.js';
 
 export interface ExplanationSources extends TubeSources {
   readonly waiting: WaitingJobs;
@@ -29,21 +30,35 @@ const LIMIT = 1_000;
 
 /** `DQ_BAD_REF`, `DQ_BAD_TUBE`. Servers that do not answer are a part of the explanation. */
 export async function explain(sources: ExplanationSources, ref: JobRef): Promise<Explanation> {
-  const { cluster, ledger, clock, settings } = sources;
+  const { cluster, ledger, clock, settings, presence } = sources;
   const target = await located(sources, parseRef(ref, settings.prefix));
   const { tube, id, key, born } = target;
   const known = await ask(sources, target, ref);
   const replaced = known.trace !== undefined && born !== undefined && known.trace.born !== born;
   const trace = replaced ? undefined : known.trace;
   const { letter, ledgerAway } = known;
-  const [copies, tubeView, process] = await Promise.all([
+  const [found, tubeView, process] = await Promise.all([
     copiesOf(sources, target, trace, letter),
-    viewOfTube({ cluster, ledger, clock, settings }, tube),
+    viewOfTube({ cluster, ledger, clock, settings, presence }, tube),
     trace?.state === 'running' ? runnerOf(sources, target, trace) : undefined,
   ]);
   const due = trace?.due ?? letter?.dueAt.getTime() ?? (born === undefined ? undefined : target.due);
   const now = ledger.tube(tube).now();
-  const facts: Facts = { now, ledgerAway, trace, replaced, letter, due, copies, process, tube: tubeView };
+  const copies = found.map(({ view }) => view);
+  const group = found.find((copy) => copy.group !== undefined)?.group;
+  const limits = tubeView.limits && (await limitUseOf(sources, tube, tubeView.limits, group));
+  const facts: Facts = {
+    now,
+    ledgerAway,
+    trace,
+    replaced,
+    letter,
+    due,
+    copies,
+    process,
+    limits,
+    tube: tubeView,
+  };
   const isThere = copies.some(
     ({ state }) => state === 'delayed' || state === 'ready' || state === 'reserved',
   );
@@ -92,6 +107,18 @@ async function ask(
   }
 }
 
+/** Undefined: the ledger did not tell. */
+async function limitUseOf(
+  { ledger, clock }: ExplanationSources,
+  tube: StoredTube,
+  limits: TubeLimits,
+  group: string | undefined,
+): Promise<LimitUse | undefined> {
+  const asked = withinLimit(clock, LIMIT, ledger.tube(tube).ask('usage', [{ group }])).catch(() => []);
+  const [usage] = await asked;
+  return usage && { limits, group, usage };
+}
+
 function runOf({ fence, leaseEnd }: Trace) {
   return {
     startedAt: new Date(fence / 1_000),
@@ -115,12 +142,18 @@ async function runnerOf(
   return found && { id: found.record.id, host: found.record.host, pid: found.record.pid };
 }
 
+interface FoundCopy {
+  readonly view: CopyView;
+  /** Of the job. */
+  readonly group?: string | undefined;
+}
+
 function copiesOf(
   { cluster, clock, settings }: ExplanationSources,
   target: JobTarget,
   trace: Trace | undefined,
   letter: DeadLetter | undefined,
-): Promise<CopyView[]> {
+): Promise<FoundCopy[]> {
   const generation = trace?.generation ?? target.born ?? 0;
   const ofReceipt = generation === target.born ? target.places : [];
   const ofLetter = letter ? parseRef(letter.ref, settings.prefix).places : [];
@@ -135,26 +168,29 @@ async function copyAt(
   clock: Clock,
   { id, generation }: { readonly id: string; readonly generation: number },
   { index, location }: Place,
-): Promise<CopyView> {
+): Promise<FoundCopy> {
   const place = parseLocation(location);
   const node = place && cluster.find(place.endpoint, place.instance);
   const base = { node: node?.endpoint ?? place?.endpoint ?? location, index };
-  if (isUnknown(location)) return { ...base, state: 'unknown' };
-  if (!place || !node) return { ...base, state: 'away' };
+  if (isUnknown(location)) return { view: { ...base, state: 'unknown' } };
+  if (!place || !node) return { view: { ...base, state: 'away' } };
   const { copyId } = place;
+  let group: string | undefined;
   const asked = node.ask<Stats | 'NOT_FOUND'>((connection, done) =>
     connection.peek(copyId, (error, reply) => {
       if (error || reply === 'NOT_FOUND') return done(error, 'NOT_FOUND');
       // A server that lost its log gives the same ids again, so another job may have this one.
       const envelope = unwrap(reply.body);
-      const isSame = typeof envelope === 'object' && isCopyOf(envelope, id, generation, index);
-      if (!isSame) return done(undefined, 'NOT_FOUND');
+      if (typeof envelope === 'string' || !isCopyOf(envelope, id, generation, index))
+        return done(undefined, 'NOT_FOUND');
+      group = envelope.header.group;
       connection.statsJob(copyId, done);
     }),
   );
   const stats = await withinLimit(clock, LIMIT, asked).catch(() => undefined);
-  if (!stats) return { ...base, state: 'away' };
-  return stats === 'NOT_FOUND' ? { ...base, state: 'missing' } : { ...base, ...factsOf(stats) };
+  if (!stats) return { view: { ...base, state: 'away' } };
+  if (stats === 'NOT_FOUND') return { view: { ...base, state: 'missing' } };
+  return { view: { ...base, ...factsOf(stats) }, group };
 }
 
 function factsOf(stats: Stats): Omit<CopyView, 'node' | 'index'> {

@@ -17,6 +17,7 @@ export type ExplanationCase =
   | 'paused'
   | 'left'
   | 'held'
+  | 'limited'
   | 'not-consumed'
   | 'taken'
   | 'queued'

@@ -45,7 +45,7 @@ export abstract class DqInspector {
 
   /**
    * What is known of a job: what the ledger decided, where each copy is and how it is, and in a sentence why the job has not
-   * run. Servers that do not answer are a part of it. Takes at most three seconds. `DQ_BAD_REF`, `DQ_BAD_TUBE`.
+   * run. Servers that do not answer are a part of it. Takes at most four seconds. `DQ_BAD_REF`, `DQ_BAD_TUBE`.
    */
   abstract explain(ref: JobRef): Promise<Explanation>;
 

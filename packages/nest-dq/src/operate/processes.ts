@@ -1,3 +1,4 @@
+import type { TubeLimits } from '../ledger/limits.js';
 import type { Presence, PresentProcess } from '../ledger/presence.js';
 
 /** A process that uses this cluster, as it told some seconds ago. */
@@ -47,6 +48,8 @@ export interface ProcessTubeView {
   readonly tube: string;
   /** How many runs it has at the same time, at most. */
   readonly concurrency: number;
+  /** Of its handler, for all processes together. Absent: it has none. */
+  readonly limits?: TubeLimits;
   /** Handlers that have not returned. */
   readonly running: number;
   /** Copies in hand that are early, or due without a slot. */

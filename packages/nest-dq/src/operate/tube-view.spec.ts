@@ -62,6 +62,30 @@ describe('the view of a tube', () => {
     expect(await Promise.all(counted)).toEqual([2, 1, 0]);
   });
 
+  it('tells the limits of its handlers, and whether processes differ in them', async () => {
+    const world = await embedded(3, 'app.');
+    const { inspector, presence } = world;
+    const rate = { rate: 5, per: 1_000, burst: 1 };
+    joined(world, { tube: 't', limits: rate }, { tube: 'u', limits: { concurrency: 3 } }, { tube: 'v' });
+    joined(world, { tube: 't', limits: { ...rate } }, { tube: 'u' });
+    const told = ['t', 'u', 'v', 'w'].map(async (tube) => (await inspector.tube(tube)).limits);
+    expect(await Promise.all(told)).toEqual([
+      rate,
+      { concurrency: 3, running: 0, unequal: true },
+      undefined,
+      undefined,
+    ]);
+    presence.all = () => Promise.reject(new Error('no answer'));
+    expect('limits' in (await inspector.tube('t'))).toBe(false);
+  });
+
+  it('tells of limits also while the ledger does not tell how many run', async () => {
+    const world = await embedded();
+    joined(world, { tube: 't', limits: { perGroup: 1 } });
+    world.ledger.fail('usage', 'lost');
+    expect(await world.inspector.tube('t')).toMatchObject({ dead: 0, limits: { perGroup: 1 } });
+  });
+
   it('counts about as many, while a node is away', async () => {
     const { inspector, producer, cut } = await embedded();
     for (let i = 0; i < 6; i++) await producer.delay('t', i, '1m');

@@ -4,10 +4,11 @@ import type { ClusterNode } from '../cluster/cluster-node.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { withinLimit } from '../ledger/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
-import type { Presence } from '../ledger/presence.js';
+import type { Presence, TubeLoad } from '../ledger/presence.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { Clock } from '../time/clock.js';
 import { copyCounts, type CopyCounts } from './node-view.js';
+import { countsRuns, limitsTold, type TubeLimitsView } from './tube-limits.js';
 import { tubePause, type TubePause } from './tube-pauses.js';
 
 /**
@@ -29,6 +30,8 @@ export interface TubeView {
   readonly dead?: number;
   /** Absent: the tube is not paused, or, if `dead` is absent too, nobody knows. */
   readonly paused?: TubePause;
+  /** Absent: its handlers have no limits, or nobody knows. */
+  readonly limits?: TubeLimitsView;
   /** How many jobs that wait, also for a retry, `DqInspector.jobs` can list. Of embedded nodes only `tube` tells this. */
   readonly listed?: number;
   /** How many of the listed jobs are due by now. */
@@ -62,7 +65,7 @@ export interface TubeSources {
   readonly settings: { readonly prefix: string };
   /** Absent: nothing is told of listed jobs. */
   readonly waiting?: WaitingJobs | undefined;
-  /** Absent: nothing is told of consumers. */
+  /** Absent: nothing is told of consumers and limits. */
   readonly presence?: Pick<Presence, 'all'> | undefined;
 }
 
@@ -115,32 +118,34 @@ async function viewsOf(
   const askNodes = lanes.askAll((lane) =>
     inSlices(tubes, (tube) => lane.ask<Stats | 'NOT_FOUND'>((done) => lane.statsTube(tube, done))),
   );
-  const [byNode, byLedger, consumers] = await Promise.all([
-    askNodes,
-    factsOf(sources, tubes),
-    consumersOf(sources),
-  ]);
+  const told = loadsOf(sources);
+  const [byNode, byLedger, loads] = await Promise.all([askNodes, factsOf(sources, tubes, told), told]);
   const { replicas } = cluster.settings;
   const perJob = (Math.min(replicas, cluster.nodes.length) * byNode.size) / cluster.nodes.length;
   return tubes.map((stored, i) => {
-    const told = [...byNode.values()].map((all) => all[i]).filter((stats) => typeof stats === 'object');
+    const stats = [...byNode.values()].map((all) => all[i]).filter((each) => typeof each === 'object');
     const tube = withoutPrefix(stored, settings.prefix);
     return {
       tube,
       nodes: byNode.size,
-      ...(byNode.size > 0 && countsOf(told, perJob)),
+      ...(byNode.size > 0 && countsOf(stats, perJob)),
       ...byLedger.get(stored),
-      ...(consumers && { consumers: consumers.get(tube) ?? 0 }),
+      ...(loads && { consumers: loads.get(tube)?.length ?? 0 }),
     };
   });
 }
 
-type LedgerFacts = Pick<TubeView, 'dead' | 'paused' | 'listed' | 'overdue' | 'oldestDue' | 'overdueFor'>;
+type LedgerFacts = Pick<
+  TubeView,
+  'dead' | 'paused' | 'limits' | 'listed' | 'overdue' | 'oldestDue' | 'overdueFor'
+>;
+type Loads = ReadonlyMap<string, readonly TubeLoad[]>;
 
-/** What the ledger tells of each tube in time. Never rejects. */
+/** What the ledger tells of each tube in time, with the limits that processes told. Never rejects. */
 async function factsOf(
-  { ledger, waiting, clock }: TubeSources,
+  { ledger, waiting, clock, settings }: TubeSources,
   tubes: readonly StoredTube[],
+  told: Promise<Loads | undefined>,
 ): Promise<ReadonlyMap<StoredTube, LedgerFacts>> {
   const facts = new Map<StoredTube, LedgerFacts>();
   let isOver = false;
@@ -159,6 +164,12 @@ async function factsOf(
     );
     const [[dead], pause] = await Promise.all([of.ask('deaths', [{ since: 0 }]), of.paused()]);
     note(tube, { dead: dead!, ...(pause && { paused: tubePause(pause) }) });
+    const limits = limitsTold((await told)?.get(withoutPrefix(tube, settings.prefix)) ?? []);
+    if (limits) {
+      note(tube, { limits });
+      const [use] = countsRuns(limits) ? await of.ask('usage', [{}]) : [];
+      if (use) note(tube, { limits: { ...limits, running: use.running } });
+    }
     await listed;
   });
   await withinLimit(clock, LIMIT, ask).catch(() => undefined); // what was not told stays absent
@@ -166,16 +177,18 @@ async function factsOf(
   return facts;
 }
 
-/** How many processes consume each tube, by its name without the prefix. Undefined: nobody knows. */
-async function consumersOf({ presence, clock }: TubeSources): Promise<Map<string, number> | undefined> {
+/** What the processes tell of each tube, by its name without the prefix. Undefined: nobody knows. Never rejects. */
+async function loadsOf({ presence, clock }: TubeSources): Promise<Loads | undefined> {
   if (!presence) return undefined;
   const processes = await withinLimit(clock, LIMIT, presence.all()).catch(() => undefined);
   if (!processes) return undefined;
-  const consumers = new Map<string, number>();
-  for (const { tube } of processes.flatMap(({ record }) => record.tubes)) {
-    consumers.set(tube, (consumers.get(tube) ?? 0) + 1);
+  const loads = new Map<string, TubeLoad[]>();
+  for (const load of processes.flatMap(({ record }) => record.tubes)) {
+    const others = loads.get(load.tube);
+    if (others) others.push(load);
+    else loads.set(load.tube, [load]);
   }
-  return consumers;
+  return loads;
 }
 
 /** @param perJob How many copies a job has on these nodes, on average. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DeadLetter } from '../api/dead-letter.js';
+import type { TubeLimits, Usage } from '../ledger/limits.js';
 import type { Trace } from '../ledger/requests.js';
 import type { CopyView } from './explanation.js';
 import { why, type Facts } from './why.js';
@@ -35,6 +36,13 @@ const DUE = { due: NOW - 3 * MINUTE };
 const SINCE = 'It is due since 2027-01-01T11:57:00.000Z (3 minutes)';
 
 const PAUSED = { tube: 't', watching: 0, paused: { since: new Date(NOW - MINUTE) } };
+
+const limits = (limited: TubeLimits, usage: Partial<Usage> = {}, group?: string) => ({
+  ...DUE,
+  copies: [copy('ready')],
+  limits: { limits: limited, group, usage: { running: 0, inGroup: 0, turn: 0, ...usage } },
+});
+const RATE = { rate: 100, per: 60_000, burst: 3 };
 
 const CASES: [string, Partial<Facts>, string][] = [
   ['ledger-away', { ledgerAway: 'no answer' }, 'The ledger does not answer, so no job runs: no answer.'],
@@ -132,6 +140,31 @@ const CASES: [string, Partial<Facts>, string][] = [
   [
     'held',
     { ...DUE, trace: trace({ holdEnd: NOW + 1 }), copies: [copy('ready')] },
+    'It waits for the end of a run of the job that it replaced.',
+  ],
+  [
+    'limited',
+    limits({ concurrency: 5, perGroup: 1 }, { running: 5, inGroup: 1 }, 'user-17'),
+    `${SINCE}, but the tube t is limited to 5 runs at the same time, and has 5.`,
+  ],
+  [
+    'limited',
+    limits({ ...RATE, concurrency: 5, perGroup: 1 }, { running: 4, inGroup: 1 }, 'user-17'),
+    `${SINCE}, but the tube t is limited to 1 run of a group at the same time, and its group "user-17" has 1.`,
+  ],
+  [
+    'limited',
+    limits({ ...RATE, perGroup: 2 }, { running: 4, inGroup: 1, turn: (NOW + 3_200) * 1_000 }, 'user-17'),
+    `${SINCE}, but the tube t is limited to 100 runs in 1 minute: the next may begin at 2027-01-01T12:00:02.000Z, in 2 seconds.`,
+  ],
+  [
+    'queued',
+    limits({ ...RATE, concurrency: 5, perGroup: 1 }, { running: 4, turn: (NOW + 1_200) * 1_000 }, 'user-17'),
+    `${SINCE}, and waits for a process to take it: of its tube about 1 are due, and 0 run.`,
+  ],
+  [
+    'held',
+    { ...limits({ concurrency: 1 }, { running: 1 }), trace: trace({ holdEnd: NOW + 1 }) },
     'It waits for the end of a run of the job that it replaced.',
   ],
   [

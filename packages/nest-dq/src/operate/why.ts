@@ -1,4 +1,6 @@
 import type { DeadLetter } from '../api/dead-letter.js';
+import { show } from '../errors.js';
+import { limitsOf, type TubeLimits, type Usage } from '../ledger/limits.js';
 import type { Trace } from '../ledger/requests.js';
 import { spelled } from '../time/duration.js';
 import type { ExplanationCase, CopyView, RunningProcess } from './explanation.js';
@@ -20,7 +22,17 @@ export interface Facts {
   readonly copies: readonly CopyView[];
   /** Who runs it. */
   readonly process?: RunningProcess | undefined;
+  /** Absent: the tube has no limits, or the ledger did not tell. */
+  readonly limits?: LimitUse | undefined;
   readonly tube: Pick<TubeView, 'tube' | 'watching' | 'due' | 'running' | 'paused'>;
+}
+
+/** The limits of the job's tube, and what counts against them. */
+export interface LimitUse {
+  readonly limits: TubeLimits;
+  /** Of the job. */
+  readonly group?: string | undefined;
+  readonly usage: Usage;
 }
 
 const DEATHS: Readonly<Record<DeadLetter['why'], (letter: DeadLetter) => string>> = {
@@ -32,8 +44,8 @@ const DEATHS: Readonly<Record<DeadLetter['why'], (letter: DeadLetter) => string>
 
 /** The first case that holds. */
 export function why(facts: Facts): { readonly because: ExplanationCase; readonly why: string } {
-  const [because, sentence] =
-    byLedger(facts) ?? byCopies(facts) ?? byTime(facts) ?? byPause(facts) ?? byLease(facts) ?? byTube(facts);
+  const ofDueJob = () => byPause(facts) ?? byLease(facts) ?? byLimit(facts) ?? byTube(facts);
+  const [because, sentence] = byLedger(facts) ?? byCopies(facts) ?? byTime(facts) ?? ofDueJob();
   return { because, why: sentence };
 }
 
@@ -117,6 +129,30 @@ function byLease({ now, trace }: Facts): Case | undefined {
   return undefined;
 }
 
+function byLimit(facts: Facts): Case | undefined {
+  const { now, tube, limits: use } = facts;
+  if (!use) return undefined;
+  const { limits, group, usage } = use;
+  const { rate, per = 0, concurrency = Infinity, perGroup = Infinity } = limits;
+  const limited = (what: string): Case => [
+    'limited',
+    `${dueSince(facts)}, but the tube ${tube.tube} is limited to ${what}.`,
+  ];
+  if (usage.running >= concurrency)
+    return limited(`${runs(concurrency)} at the same time, and has ${usage.running}`);
+  if (group !== undefined && usage.inGroup >= perGroup)
+    return limited(
+      `${runs(perGroup)} of a group at the same time, and its group ${show(group)} has ${usage.inGroup}`,
+    );
+  if (rate === undefined) return undefined;
+  const { interval = 0, burst = 1 } = limitsOf(limits);
+  const next = (usage.turn - (burst - 1) * interval) / 1_000;
+  if (next <= now) return undefined;
+  return limited(
+    `${runs(rate)} in ${spelled(per)}: the next may begin at ${at(next)}, in ${spelled(next - now)}`,
+  );
+}
+
 /** Of a job that is due. */
 function byTube(facts: Facts): Case {
   const { copies, tube } = facts;
@@ -139,6 +175,10 @@ function byTube(facts: Facts): Case {
 
 function dueSince({ now, due }: Facts): string {
   return due === undefined ? 'It is due' : `It is due since ${at(due)} (${spelled(now - due)})`;
+}
+
+function runs(count: number): string {
+  return count === 1 ? '1 run' : `${count} runs`;
 }
 
 function at(time: number): string {

@@ -4,9 +4,8 @@ import { DqError, show, wrongValue } from '../../errors.js';
 import { checkCount, refuseUnknown } from '../../api/job-options.js';
 import type { HandlerOptions } from '../../api/job.js';
 import { parseDuration, type Duration } from '../../time/duration.js';
-import type { Limits } from '../../ledger/limits.js';
-import type { TubeLimits } from '../../ledger/presence.js';
-import { limitsOf, resolveLimit } from './limit-settings.js';
+import { limitsOf, type Limits, type TubeLimits } from '../../ledger/limits.js';
+import { resolveLimit } from './limit-settings.js';
 import type { BackoffFunction } from './outcome.js';
 
 /** The handler options, checked and completed with their defaults. */

@@ -1,8 +1,7 @@
 import { checkCount, refuseUnknown } from '../../api/job-options.js';
 import type { LimitOptions } from '../../api/job.js';
 import { wrongValue } from '../../errors.js';
-import type { Limits } from '../../ledger/limits.js';
-import type { TubeLimits } from '../../ledger/presence.js';
+import type { TubeLimits } from '../../ledger/limits.js';
 import { parseDuration, type Duration } from '../../time/duration.js';
 
 const KNOWN = new Set(['rate', 'per', 'burst', 'concurrency', 'perGroup']);
@@ -28,15 +27,6 @@ export function resolveLimit(options: LimitOptions): TubeLimits {
     }),
     ...(concurrency !== undefined && { concurrency: checkCount('limit.concurrency', concurrency) }),
     ...(perGroup !== undefined && { perGroup: checkCount('limit.perGroup', perGroup) }),
-  };
-}
-
-/** The same, as the ledger takes it. The interval is rounded up, so that no more runs begin than the rate allows. */
-export function limitsOf({ rate, per = DEFAULT_PER, burst, concurrency, perGroup }: TubeLimits): Limits {
-  return {
-    ...(rate !== undefined && { interval: Math.ceil((per * 1_000) / rate), burst: burst ?? 1 }),
-    ...(concurrency !== undefined && { concurrency }),
-    ...(perGroup !== undefined && { perGroup }),
   };
 }
 

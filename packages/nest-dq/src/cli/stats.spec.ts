@@ -1,0 +1,33 @@
+import { expect, it } from '@jest/globals';
+import type { TubeView } from '../operate/tube-view.js';
+import { tubesTable } from './stats.js';
+
+const view = (tube: string, limits?: TubeView['limits']): TubeView => ({
+  tube,
+  nodes: 3,
+  waiting: 1,
+  due: 0,
+  running: 0,
+  dead: 0,
+  watching: 2,
+  ...(limits && { limits }),
+});
+
+it('has a column of limits if a tube has some', () => {
+  expect(tubesTable([view('a')])).not.toContain('LIMITS');
+  const all = { rate: 1_000, per: 1_000, burst: 1, concurrency: 5, perGroup: 1, running: 3 };
+  expect(
+    tubesTable([
+      view('a', all),
+      view('b'),
+      view('c', { rate: 5, per: 3_600_000, burst: 1, unequal: true }),
+      view('d', { concurrency: 2 }),
+    ]).split('\n'),
+  ).toEqual([
+    'TUBE  WAITING  DUE  RUNNING  DEAD  CONSUMERS  LIMITS',
+    'a           1    0        0     0  yes        1,000 in 1 s, 3 of 5 run, 1 a group',
+    'b           1    0        0     0  yes',
+    'c           1    0        0     0  yes        5 in 1 h, UNEQUAL',
+    'd           1    0        0     0  yes        ? of 2 run',
+  ]);
+});
