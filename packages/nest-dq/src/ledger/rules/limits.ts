@@ -1,7 +1,7 @@
 // The limits of a tube's runs: the same rules as redis/parts/limits.ts.
 import type { UsageRequest, Usage } from '../limits.js';
 import type { ClaimAnswer, ClaimContext, RunRef } from '../requests.js';
-import type { Moment, Records } from './records.js';
+import type { LimitUse, Moment, Records } from './records.js';
 
 /** Milliseconds. Whoever finds all permits taken asks again after this time, and sooner if one of its own runs ends. */
 export const LOOK_AT_PERMITS = 500;
@@ -12,16 +12,6 @@ export const LOOK_AT_PERMITS = 500;
 export const GROUP_PATIENCE = { part: 4, least: 10, most: 2_000 };
 /** Milliseconds. Nobody is told to wait for a group for longer. */
 export const LONGEST_GROUP_WAIT = 60_000;
-
-/** What counts against the limits of one tube. */
-export interface LimitUse {
-  /** GCRA's theoretical arrival time of the next run: microseconds of ledger time. */
-  turn: number;
-  /** The runs that have a permit, by the ids of their jobs. `until`: ledger time, ms, the end of the lease. */
-  readonly running: Map<string, { permit: string; until: number }>;
-  /** Only those with runs. Ledger time, ms. */
-  readonly groups: Map<string, { running: number; grantedAt: number; askAt: number }>;
-}
 
 /** What the claims of one call have in common. */
 export interface Claiming extends ClaimContext {

@@ -4,7 +4,16 @@ import type { LedgerSettings } from '../ledger.js';
 import type { PauseSpan } from '../pause.js';
 import type { Letter } from '../letter-requests.js';
 import type { RunRef } from '../requests.js';
-import type { LimitUse } from './limits.js';
+
+/** What counts against the limits of one tube. */
+export interface LimitUse {
+  /** GCRA's theoretical arrival time of the next run: microseconds of ledger time. */
+  turn: number;
+  /** The runs that have a permit, by the ids of their jobs. `until`: ledger time, ms, the end of the lease. */
+  readonly running: Map<string, { permit: string; until: number }>;
+  /** Only those with runs. Ledger time, ms. */
+  readonly groups: Map<string, { running: number; grantedAt: number; askAt: number }>;
+}
 
 /** Ledger time of one call, in whole milliseconds and microseconds. */
 export interface Moment {
