@@ -55,7 +55,7 @@ const MAY_IMPORT = {
     'recurring',
   ],
   // The program `nest-dq`.
-  cli: [...LOWER, 'ledger/redis', 'embedded', 'nest', 'operate'],
+  cli: [...LOWER, 'ledger/redis', 'embedded', 'producer', 'nest', 'operate'],
   // Its own entry, for tests: an application whose servers and clock are replaced.
   'test-kit': [...LOWER, 'ledger/memory', 'embedded', 'producer', 'consumer', 'operate', 'nest'],
   index: [...LOWER, 'producer', 'consumer', 'health', 'operate', 'recurring', 'nest'],

@@ -122,6 +122,51 @@ describe('nest-dq doctor', () => {
     expect((await examine({ DQ_PREFIX: 'shop.' })).bad).toEqual([]);
   });
 
+  it('tells a tube that is paused as paused, and not as one without a consumer', async () => {
+    const { producer, control } = suite.system;
+    await producer.delay('night.report', 1, '1h');
+    await control.pause('night.report', { until: new Date(Date.now() + 3_600_000) });
+    const { code, checks } = await examine({ DQ_PREFIX: 'night.' });
+    expect(code).toBe(0);
+    const about = checks.filter((check) => check.about === 'report');
+    expect(about).toEqual([
+      {
+        level: 'ok',
+        about: 'report',
+        fact: expect.stringMatching(
+          /^it is paused since \S+ \(.+\) until \S+ \(in 59 min .+\), with 0 due and 3 other copies$/,
+        ),
+      },
+    ]);
+    await control.resume('night.report');
+    expect((await examine({ DQ_PREFIX: 'night.' })).bad).toEqual([
+      'warning report: 0 due and 3 other copies, and no consumer',
+    ]);
+  });
+
+  it('warns of a node that is drained', async () => {
+    const { endpoint } = suite.servers.beanstalkds[0]!;
+    await suite.system.control.drainNode(endpoint);
+    expect(await examine()).toMatchObject({
+      code: 1,
+      bad: [`warning ${endpoint}: it is drained, so it gets no new copies`],
+    });
+    await suite.system.control.undrainNode(endpoint);
+  });
+
+  it('says that Redis refuses what the application asks', async () => {
+    await ask(
+      suite.servers.redis,
+      'ACL SETUSER reader on nopass ~* +info +time +ping +hello +client +select',
+    );
+    const { host, port } = suite.servers.redis;
+    const { code, bad } = await examine({ DQ_REDIS: `redis://reader:x@${host}:${port}` });
+    expect(code).toBe(2);
+    expect(bad).toContainEqual(
+      expect.stringMatching(/^failure redis: it answers, but not to the scripts of nest-dq: .*NOPERM/),
+    );
+  });
+
   it('warns of buried copies without a dead letter', async () => {
     await suite.prepare();
     expect((await examine()).bad).toEqual([]); // its copies have a letter

@@ -88,14 +88,15 @@ export class Arguments {
       const away = readDuration(flag, text.replace(/^-/, ''));
       return new Date(now + (text.startsWith('-') ? -away : away));
     }
-    const date = new Date(text);
-    const hasZone = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text);
-    if (hasZone && !Number.isNaN(date.getTime())) return date;
-    throw wrongFlag(
-      flag,
-      text,
-      'an instant with its zone, such as 2026-12-24T18:00:00Z, or a time from now, such as 15m or -1h',
-    );
+    return readInstant(flag, text, 'a time from now, such as 15m or -1h');
+  }
+
+  /** A Date of an ISO text with its zone, or of a time ago, such as `2h`. `now`: ms since 1970. */
+  ago(flag: string, now: number): Date | undefined {
+    const text = this.values[flag];
+    if (typeof text !== 'string') return undefined;
+    if (/^\d+(\.\d+)? ?[a-z]/i.test(text)) return new Date(now - readDuration(flag, text));
+    return readInstant(flag, text, 'a time ago, such as 2h');
   }
 }
 
@@ -135,6 +136,13 @@ function joinNumbers(args: readonly string[]): string[] {
     }
     return [...joined, arg];
   }, []);
+}
+
+function readInstant(flag: string, text: string, orElse: string): Date {
+  const date = new Date(text);
+  const hasZone = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text);
+  if (hasZone && !Number.isNaN(date.getTime())) return date;
+  throw wrongFlag(flag, text, `an instant with its zone, such as 2026-12-24T18:00:00Z, or ${orElse}`);
 }
 
 function readDuration(flag: string, text: string): number {

@@ -1,5 +1,6 @@
 import type { StoredTube } from '../api/tube.js';
 import type { Cluster } from '../cluster/cluster.js';
+import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';
@@ -16,6 +17,7 @@ const FIRST_ANSWERS = 1_000;
 export interface Connected {
   readonly runtime: DqRuntime;
   readonly cluster: Cluster;
+  readonly waiting: WaitingJobs;
   readonly settings: ResolvedOptions;
 }
 
@@ -37,7 +39,7 @@ export function clusterCommand(command: ClusterCommand): Command {
       const settings = await settingsOf(args, command.writes ? tell : () => undefined);
       const backend = realEnvironment.backend(settings, undefined);
       const runtime = new DqRuntime(settings, clock, backend);
-      const { cluster } = backend;
+      const { cluster, waiting } = backend;
       try {
         // Not `runtime.start()`: it begins what an application does in the background.
         await runtime.open();
@@ -50,7 +52,7 @@ export function clusterCommand(command: ClusterCommand): Command {
           // A command that adds copies must know them, too.
           runtime.process.learnDrained().catch(() => undefined),
         ]);
-        return await command.run(args, { runtime, cluster, settings });
+        return await command.run(args, { runtime, cluster, waiting, settings });
       } finally {
         await runtime.close();
       }

@@ -40,7 +40,27 @@ export function unequalSettings(own: ProcessRecord, others: readonly ProcessReco
   });
 }
 
-function namesOf(records: readonly ProcessRecord[]): string {
+/** Each setting that these processes do not all have alike, in a sentence without its end that says who has which value. */
+export function settingsThatDiffer(records: readonly ProcessRecord[]): string[] {
+  return SHARED.flatMap(([name, of]) => {
+    const byValue = whoHas(records, of);
+    if (byValue.size < 2) return [];
+    const values = Array.from(byValue, ([value, who]) => `${value} in ${namesOf(who)}`);
+    return [`\`${name}\` is ${values.join(', and ')}`];
+  });
+}
+
+/** The processes by a value of theirs. */
+export function whoHas(
+  records: readonly ProcessRecord[],
+  of: (record: ProcessRecord) => string,
+): Map<string, ProcessRecord[]> {
+  const found = new Map<string, ProcessRecord[]>();
+  for (const record of records) found.set(of(record), [...(found.get(of(record)) ?? []), record]);
+  return found;
+}
+
+export function namesOf(records: readonly ProcessRecord[]): string {
   const names = records.slice(0, MOST_NAMED).map(nameOf);
   const more = records.length - names.length;
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(' and ');

@@ -138,7 +138,8 @@ export async function timelineOf(
   }));
 }
 
-function summaryOf(job: WaitingJob, tube: StoredTube, prefix: string, now: number): JobSummary {
+/** `now`: ledger time, ms. */
+export function summaryOf(job: WaitingJob, tube: StoredTube, prefix: string, now: number): JobSummary {
   const { id, born, due, places, attempt } = job;
   return {
     id,

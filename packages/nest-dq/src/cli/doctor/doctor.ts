@@ -1,14 +1,22 @@
 import type { StoredTube } from '../../api/tube.js';
+import { toError } from '../../errors.js';
+import { withinLimit } from '../../ledger/call-limit.js';
+import type { Ledger } from '../../ledger/ledger.js';
+import type { ProcessRecord } from '../../ledger/presence.js';
 import { realEnvironment } from '../../nest/environment.js';
 import type { ResolvedOptions } from '../../nest/options.js';
+import type { Clock } from '../../time/clock.js';
 import type { Arguments } from '../arguments.js';
 import { JSON_FLAG, type Answer, type Command } from '../command.js';
 import { CONNECTION_FLAGS, givenOptions, resolveSettings } from '../settings.js';
-import { showChecks, statusOf, type Check } from './check.js';
+import { failure, showChecks, statusOf, type Check } from './check.js';
 import { askNode, checkNodes } from './nodes.js';
 import { askRedis, checkRedis } from './redis.js';
+import { checkProcesses } from './processes.js';
 import { checkTubes } from './tubes.js';
 
+/** Milliseconds that the ledger has to tell of processes and nodes. */
+const LIMIT = 2_000;
 const WORDS = ['ok', 'warning', 'failure'] as const;
 
 /** It connects by itself, and not as other commands do: it has to tell what is wrong with a server that refuses them. */
@@ -38,15 +46,51 @@ async function examine(settings: ResolvedOptions): Promise<Check[]> {
     ...beanstalks.map((endpoint) => askNode(endpoint, prefix, clock)),
   ]);
   const { ledger } = realEnvironment.backend(settings, undefined);
-  const isEmptyOfLetters = async (tube: string) => {
-    if (redis.error !== undefined) return undefined;
-    const page = await ledger.tube(tube as StoredTube).letters({ limit: 1, after: undefined });
-    return page.letters.length === 0;
-  };
   try {
-    const tubes = await checkTubes(nodes, prefix, isEmptyOfLetters);
-    return [...checkNodes(nodes, clock), ...checkRedis(redis), ...tubes];
+    const redisChecks = checkRedis(redis);
+    const known = redis.error === undefined ? await askLedger(ledger, clock) : undefined;
+    if (known?.error !== undefined && statusOf(redisChecks) < 2) redisChecks.push(refusal(known.error));
+    const { processes, drained } = known?.facts ?? { processes: [], drained: [] };
+    const answering = nodes.filter(({ error }) => error === undefined).map(({ endpoint }) => endpoint);
+    const given = beanstalks.map(({ text }) => text);
+    const tubes = await checkTubes(nodes, prefix, {
+      now: ledger.tube(prefix as StoredTube).now(),
+      processes,
+      ...(known?.facts && { ledger }),
+    });
+    return [
+      ...checkNodes(nodes, drained, clock),
+      ...redisChecks,
+      ...(known?.facts ? checkProcesses(processes, given, answering) : []),
+      ...tubes,
+    ];
   } finally {
     await ledger.close();
   }
+}
+
+interface LedgerFacts {
+  readonly processes: readonly ProcessRecord[];
+  /** The endpoints of the nodes that an operator has marked. */
+  readonly drained: readonly string[];
+}
+
+/** By scripts, as an application asks: another user of Redis, or a replica, may refuse them. Never rejects. */
+async function askLedger(
+  ledger: Ledger,
+  clock: Clock,
+): Promise<{ readonly facts?: LedgerFacts; readonly error?: Error }> {
+  const presence = ledger.presence!;
+  try {
+    const asked = Promise.all([presence.all(), presence.drainedNodes()]);
+    const [present, drained] = await withinLimit(clock, LIMIT, asked);
+    return { facts: { processes: present.map(({ record }) => record), drained } };
+  } catch (thrown) {
+    return { error: toError(thrown) };
+  }
+}
+
+function refusal({ message }: Error): Check {
+  const advice = 'look at the rights of its user: docs/clusters.md lists those that nest-dq needs';
+  return failure('redis', `it answers, but not to the scripts of nest-dq: ${message}`, advice);
 }

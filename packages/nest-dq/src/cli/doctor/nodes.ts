@@ -67,9 +67,20 @@ async function askTubes(connection: Connection, names: readonly string[]): Promi
   return new Map((await Promise.all(asked)).filter(isThere));
 }
 
-/** All checks of the nodes. */
-export function checkNodes(nodes: readonly NodeFacts[], clock: Clock): Check[] {
-  return [...nodes.flatMap((node) => checkNode(node, clock)), ...checkTogether(nodes)];
+/** All checks of the nodes. `drained`: the endpoints that an operator has marked. */
+export function checkNodes(nodes: readonly NodeFacts[], drained: readonly string[], clock: Clock): Check[] {
+  return [
+    ...nodes.flatMap((node) => [
+      ...checkNode(node, clock),
+      ...(drained.includes(node.endpoint) ? [isDrained(node.endpoint)] : []),
+    ]),
+    ...checkTogether(nodes),
+  ];
+}
+
+function isDrained(endpoint: string): Check {
+  const advice = 'if that is over: `nest-dq node undrain`; if it is empty, take it out of `beanstalks`';
+  return warning(endpoint, 'it is drained, so it gets no new copies', advice);
 }
 
 function checkNode({ endpoint, error, took, stats, later }: NodeFacts, clock: Clock): Check[] {

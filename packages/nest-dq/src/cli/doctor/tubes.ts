@@ -1,10 +1,18 @@
 import type { Stats } from '../../beanstalk/connection.js';
-import { counted } from '../output.js';
+import type { StoredTube } from '../../api/tube.js';
+import type { Ledger } from '../../ledger/ledger.js';
+import type { Pause } from '../../ledger/pause.js';
+import type { ProcessRecord } from '../../ledger/presence.js';
+import { namesOf } from '../../operate/unequal-settings.js';
+import { counted, instant } from '../output.js';
 import { ok, warning, type Check } from './check.js';
 import type { NodeFacts } from './nodes.js';
 
 /** Every connection watches this tube until it says otherwise, so its watchers tell nothing. */
 const WATCHED_BY_ALL = 'default';
+
+/** Milliseconds, as for the alert. */
+const LONG_PAUSE = 86_400_000;
 
 /** A tube as all nodes that answer know it. */
 interface TubeFacts {
@@ -19,14 +27,21 @@ interface TubeFacts {
   readonly unwatched: readonly string[];
 }
 
-/**
- * All checks of the tubes. `isEmptyOfLetters`: whether the ledger has no dead letter of a tube, by its stored name; undefined if
- * it cannot be asked.
- */
+/** What is known beside that which the nodes tell. */
+export interface Surroundings {
+  /** Ledger time, ms. */
+  readonly now: number;
+  /** Those of the application. */
+  readonly processes: readonly ProcessRecord[];
+  /** Absent: it cannot be asked. */
+  readonly ledger?: Ledger;
+}
+
+/** All checks of the tubes. */
 export async function checkTubes(
   nodes: readonly NodeFacts[],
   prefix: string,
-  isEmptyOfLetters: (tube: string) => Promise<boolean | undefined>,
+  { now, processes, ledger }: Surroundings,
 ): Promise<Check[]> {
   // That is a failure of each of them; nothing is known of the tubes.
   if (nodes.every(({ error }) => error !== undefined)) return [];
@@ -35,9 +50,13 @@ export async function checkTubes(
   const checks: Check[] = [];
   for (const tube of tubes) {
     const about = tube.name.slice(prefix.length);
-    const consumers = checkConsumers(about, tube);
+    const of = ledger?.tube(tube.name as StoredTube);
+    const pause = await of?.paused();
+    const handling = processes.filter(({ tubes }) => tubes.some((load) => load.tube === about));
+    const consumers = pause ? checkPause(about, tube, pause, now) : checkConsumers(about, tube, handling);
     if (consumers) checks.push(consumers);
-    if (tube.buried > 0 && (await isEmptyOfLetters(tube.name)) === true) {
+    const letters = tube.buried > 0 ? await of?.letters({ limit: 1, after: undefined }) : undefined;
+    if (letters?.letters.length === 0) {
       const fact = `${counted(tube.buried, 'buried copy', 'buried copies')}, and no dead letter in the ledger`;
       const advice =
         'Redis may have lost its data, or a letter went while its node was away: look at them with `peek-buried`';
@@ -53,19 +72,42 @@ export async function checkTubes(
   const found = `${counted(tubes.length, 'tube')} with ${counted(copies, 'copy', 'copies')} of jobs`;
   return [
     ...checks,
-    ...(checks.length === 0 ? [ok('tubes', `${found}, and none is without a consumer`)] : []),
+    ...(checks.every(({ level }) => level === 'ok')
+      ? [ok('tubes', `${found}, and none is without a consumer`)]
+      : []),
   ];
 }
 
-function checkConsumers(about: string, tube: TubeFacts): Check | undefined {
-  const { name, ready, delayed, reserved, holding, unwatched } = tube;
+/** Somebody wanted it, so it is no trouble until it looks forgotten. */
+function checkPause(about: string, tube: TubeFacts, { since, until }: Pause, now: number): Check {
+  const end = until === undefined ? 'somebody resumes it' : instant(new Date(until), now);
+  const fact = `it is paused since ${instant(new Date(since), now)} until ${end}, with ${copiesOf(tube)}`;
+  if (now - since < LONG_PAUSE) return ok(about, fact);
+  return warning(about, fact, `if that was forgotten: \`nest-dq resume ${about}\``);
+}
+
+/** @param handling The processes that say that they have a handler for it. */
+function checkConsumers(
+  about: string,
+  tube: TubeFacts,
+  handling: readonly ProcessRecord[],
+): Check | undefined {
+  const { name, holding, unwatched } = tube;
   if (name === WATCHED_BY_ALL || unwatched.length === 0) return undefined;
-  const copies = `${ready} due and ${delayed + reserved} other copies`;
   if (unwatched.length < holding.length) {
     const advice = 'look at the network between the consumers and the node, and at its limit of open files';
     return warning(about, `it has consumers, but none reserves from ${unwatched.join(', ')}`, advice);
   }
+  const copies = copiesOf(tube);
+  if (handling.length > 0) {
+    const advice = 'look at its log: it says what it waits for, such as Redis or a node';
+    return warning(about, `${copies}, and ${namesOf(handling)} has a handler but does not reserve`, advice);
+  }
   return warning(about, `${copies}, and no consumer`, 'start a process that has a handler for this tube');
+}
+
+function copiesOf({ ready, delayed, reserved }: TubeFacts): string {
+  return `${ready} due and ${delayed + reserved} other copies`;
 }
 
 function tubeFacts(nodes: readonly NodeFacts[], name: string): TubeFacts {

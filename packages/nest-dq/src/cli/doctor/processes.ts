@@ -1,0 +1,82 @@
+import { ANNOUNCE_EVERY, type ProcessRecord } from '../../ledger/presence.js';
+import { namesOf, settingsThatDiffer, whoHas } from '../../operate/unequal-settings.js';
+import { counted } from '../output.js';
+import { version } from '../process.js';
+import { ok, warning, type Check } from './check.js';
+
+const ABOUT = 'processes';
+/** Milliseconds. A process that has just started may have told before its nodes were connected. */
+const CONNECTING = 2 * ANNOUNCE_EVERY;
+
+/**
+ * All checks of the processes of the application.
+ * @param answering The endpoints of the nodes that answered the doctor.
+ */
+export function checkProcesses(
+  processes: readonly ProcessRecord[],
+  given: readonly string[],
+  answering: readonly string[],
+): Check[] {
+  if (processes.length === 0) return [ok(ABOUT, 'no process of the application is there')];
+  const checks = [
+    ...settingsThatDiffer(processes).map((fact) =>
+      warning(ABOUT, fact, 'give all the same; during a deploy that changes it, wait for its end'),
+    ),
+    ...checkVersions(processes),
+    ...checkNodes(processes, given, answering),
+    ...checkJobs(processes),
+  ];
+  if (checks.length > 0) return checks;
+  const consuming = processes.filter(({ consumes }) => consumes).length;
+  const fact = `${counted(processes.length, 'process', 'processes')} with the same settings, and ${consuming} of them consume`;
+  return [ok(ABOUT, fact)];
+}
+
+function checkVersions(processes: readonly ProcessRecord[]): Check[] {
+  const byVersion = whoHas(processes, (each) => each.version);
+  const own = version();
+  if (byVersion.size === 1 && byVersion.has(own)) return [];
+  const theirs = Array.from(byVersion, ([each, who]) => `${each} in ${namesOf(who)}`);
+  const fact = `nest-dq is ${[...theirs, `${own} in this command`].join(', and ')}`;
+  return [warning(ABOUT, fact, 'use one version, in this command, too; during a deploy, wait for its end')];
+}
+
+function checkNodes(
+  processes: readonly ProcessRecord[],
+  given: readonly string[],
+  answering: readonly string[],
+): Check[] {
+  const others = new Set(processes.flatMap(({ nodes }) => Object.keys(nodes)));
+  const unnamed = [...others].filter((node) => !given.includes(node));
+  const checks = answering.flatMap((node) => {
+    const without = processes.filter(({ nodes, upFor }) => nodes[node] === false && upFor > CONNECTING);
+    if (without.length === 0) return [];
+    const advice = 'look at their logs, and at the network between them and the node';
+    return [warning(node, `it answers here, but is not well for ${namesOf(without)}`, advice)];
+  });
+  if (unnamed.length === 0) return checks;
+  const fact = `they also use ${unnamed.join(', ')}, which this command was not given`;
+  return [...checks, warning(ABOUT, fact, 'name the same nodes here')];
+}
+
+function checkJobs(processes: readonly ProcessRecord[]): Check[] {
+  const [losing, unlisting] = [
+    processes.filter(({ lost }) => lost),
+    processes.filter(({ unlisted }) => unlisted),
+  ];
+  // Each of them finds the same jobs.
+  const lost = Math.max(0, ...losing.map((each) => each.lost!));
+  const unlisted = unlisting.reduce((sum, each) => sum + each.unlisted!, 0);
+  const checks: Check[] = [];
+  if (lost > 0) {
+    const fact = `${counted(lost, 'job')} or more are lost, as ${namesOf(losing)} found since the start`;
+    checks.push(warning(ABOUT, fact, 'their log names the jobs: add them again; see docs/guarantees.md'));
+  }
+  if (unlisted > 0) {
+    const fact = `${counted(unlisted, 'job')} of ${namesOf(unlisting)} had no room in the index`;
+    checks.push(
+      warning(ABOUT, fact, 'raise `index: { most }`: they run, but are not listed and not found by id'),
+    );
+  }
+  return checks;
+}

@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import type { DeadLetter } from '../api/dead-letter.js';
+import { storedTube } from '../api/tube.js';
+import type { CopyHeader } from '../copies/header.js';
+import { decodePayload, type Content } from '../copies/payload.js';
+import { readCopy } from '../copies/reading.js';
+import { DqError } from '../errors.js';
+import type { WaitingPosition } from '../ledger/waiting-jobs.js';
+import { summaryOf } from '../operate/waiting-view.js';
+import { Retries } from '../producer/retries.js';
+import { clusterCommand, type Connected } from './cluster.js';
+import { counted, grouped } from './output.js';
+import { tell } from './process.js';
+
+/** Jobs that are in memory at once. */
+const PAGE = 100;
+const PRIORITIES = ['high', 'normal', 'low'] as const;
+
+export const exportTube = clusterCommand({
+  name: 'export',
+  operands: ['TUBE'],
+  summary: 'Prints the jobs of a tube that wait, a JSON document a line, the first due first.',
+  about:
+    'A line has tube, id, key, state, dueAt, attempt, payload, headers, priority and ref, and attempts and backoff of the\n' +
+    'job itself if it has them. Bytes are {"base64": …}. Key, payload and the like are read from a copy: if none is in reach,\n' +
+    'the line has `"copy": false`. Jobs that are not listed are not printed, nor those that run. Standard error says how\n' +
+    'many there are.',
+  flags: { dead: { help: 'then also the dead letters: state dead, with diedAt, why and error' } },
+  json: false,
+  status:
+    '0 all that are listed were printed, with their payloads, 1 something is missing, or a server is away',
+  examples: ['nest-dq export order.cancel --dead > jobs.jsonl 2> export.log'],
+  async run(args, connected) {
+    const tube = args.required('TUBE');
+    const { listed, about } = await connected.runtime.inspector.jobs(tube, { limit: 1 });
+    const jobs = await printAll(waitingJobs(tube, connected));
+    tell(`${counted(jobs.printed, 'job')}; the tube had ${grouped(listed)} listed of ${aboutText(about)}`);
+    const letters = args.has('dead') ? await printAll(deadLetters(tube, connected)) : undefined;
+    if (letters) tell(counted(letters.printed, 'dead letter'));
+    const bare = jobs.bare + (letters?.bare ?? 0);
+    if (bare > 0) tell(`of ${grouped(bare)} no copy is in reach, so they have neither key nor payload`);
+    const isWhole = bare === 0 && jobs.isWhole && letters?.isWhole !== false;
+    return { json: null, text: '', status: isWhole ? 0 : 1 };
+  },
+});
+
+function aboutText(about: number | undefined): string {
+  return about === undefined ? 'an unknown number' : `about ${grouped(about)} that wait`;
+}
+
+/** A line. */
+interface Exported {
+  /** That of the job: waiting, due, retrying, dead. */
+  readonly state: string;
+  readonly payload?: unknown;
+  /** False: none is in reach. */
+  readonly copy?: false;
+}
+
+/** Page by page. A job that is moved meanwhile may be met twice, or not at all. */
+async function* waitingJobs(
+  name: string,
+  { runtime, cluster, waiting, settings }: Connected,
+): AsyncGenerator<Exported> {
+  const { prefix, patience } = settings;
+  const tube = storedTube(name, prefix);
+  const retries = new Retries(runtime.clock);
+  let after: WaitingPosition | undefined;
+  do {
+    const page = { limit: PAGE, ...(after && { after }) };
+    const read = () => waiting.page(tube, page);
+    const { jobs, next } = await retries.run({ patience, repeatable: true }, read);
+    const now = runtime.clock.wall();
+    yield* await Promise.all(
+      jobs.map(async (job) => {
+        const copy = await readCopy(cluster, job, job.places);
+        const known = copy
+          ? { ...headerOf(copy.header), payload: shown(copy.content) }
+          : { copy: false as const };
+        return { ...summaryOf(job, tube, prefix, now), ...known };
+      }),
+    );
+    after = next;
+  } while (after);
+}
+
+async function* deadLetters(name: string, { runtime }: Connected): AsyncGenerator<Exported> {
+  let cursor: string | undefined;
+  do {
+    const page = await runtime.deadLetters.list(name, {
+      limit: PAGE,
+      ...(cursor !== undefined && { cursor }),
+    });
+    for (const letter of page.letters) yield letterOf(letter);
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+}
+
+/** One whose payload is undefined has it, too. */
+function letterOf(letter: DeadLetter): Exported {
+  if (!('payload' in letter)) return { state: 'dead', ...letter, copy: false };
+  const { payload } = letter;
+  return { state: 'dead', ...letter, payload: payload instanceof Uint8Array ? base64(payload) : payload };
+}
+
+function headerOf({ key, priority, attempts, backoff, headers }: CopyHeader) {
+  return { key, priority: PRIORITIES[priority], attempts, backoff, headers };
+}
+
+/** What is no JSON is shown as bytes. */
+function shown(content: Content): unknown {
+  try {
+    const payload = decodePayload(content);
+    return payload instanceof Uint8Array ? base64(payload) : payload;
+  } catch (error) {
+    if (error instanceof DqError) return base64(content.bytes);
+    throw error;
+  }
+}
+
+function base64(bytes: Uint8Array | string) {
+  return { base64: Buffer.from(bytes as string).toString('base64') };
+}
+
+async function printAll(lines: AsyncGenerator<Exported>) {
+  let [printed, bare] = [0, 0];
+  for await (const line of lines) {
+    if (!(await print(line))) return { printed, bare, isWhole: false };
+    printed++;
+    if (line.copy === false) bare++;
+  }
+  return { printed, bare, isWhole: true };
+}
+
+/** Waits while the reader is slow. False: there is nobody to read it. */
+async function print(line: Exported): Promise<boolean> {
+  const { stdout } = process;
+  if (stdout.destroyed) return false;
+  if (stdout.write(`${JSON.stringify(line)}\n`)) return true;
+  return once(stdout, 'drain').then(
+    () => true,
+    () => false, // the program tells why
+  );
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import type { HistoryBucket } from '../operate/history-view.js';
+import { byHour, showBuckets } from './history.js';
+
+const CLASSES = [10, 100, 1_000, 10_000, 60_000, Infinity];
+
+function bucket(at: string, starts: readonly number[], more: Partial<HistoryBucket> = {}): HistoryBucket {
+  return {
+    at: new Date(at),
+    scheduled: 5,
+    started: starts.reduce((sum, count) => sum + count, 0),
+    completed: 2,
+    failed: 1,
+    dead: 0,
+    byLateness: CLASSES.map((upTo, i) => ({ upTo, started: starts[i] ?? 0 })),
+    ...more,
+  };
+}
+
+const MINUTES = [
+  bucket('2027-01-01T10:58:00Z', [3]),
+  bucket('2027-01-01T10:59:00Z', [1, 0, 0, 2]),
+  bucket('2027-01-01T11:00:00Z', [0, 0, 0, 0, 0, 4], { scheduled: 0, dead: 1_000 }),
+];
+
+describe('the history', () => {
+  it('is a table of minutes with their sum', () => {
+    expect(showBuckets(MINUTES, 'minute')).toBe(
+      [
+        'MINUTE             ADDED  STARTED  COMPLETED  FAILED   DEAD  LATE  LATEST',
+        '2027-01-01T10:58Z      5        3          2       1      0     0  ≤ 10 ms',
+        '2027-01-01T10:59Z      5        3          2       1      0     2  ≤ 10 s',
+        '2027-01-01T11:00Z      0        4          2       1  1,000     4  over 1 min',
+        'all                   10       10          6       3  1,000     6  over 1 min',
+        '',
+        '3 minutes; each minute in which nothing happened is left out',
+      ].join('\n'),
+    );
+    expect(showBuckets([], 'hour')).toBe('nothing happened, as far as processes have told');
+  });
+
+  it('is summed up by the hour', () => {
+    expect(byHour(MINUTES)).toEqual([
+      bucket('2027-01-01T10:00:00Z', [4, 0, 0, 2], { scheduled: 10, completed: 4, failed: 2 }),
+      { ...MINUTES[2]!, at: new Date('2027-01-01T11:00:00Z') },
+    ]);
+  });
+});

@@ -1,0 +1,94 @@
+import type { HistoryBucket } from '../operate/history-view.js';
+import { clusterCommand } from './cluster.js';
+import { counted, span, table } from './output.js';
+
+/** Milliseconds. */
+const HOUR = 3_600_000;
+/** A longer time is shown by the hour. */
+const LONG = 3 * HOUR;
+/** Milliseconds: a run that begins later than this is late. */
+const LATE = 1_000;
+const WORDS = ['minute', 'hour'] as const;
+
+export const history = clusterCommand({
+  name: 'history',
+  operands: ['[TUBE]'],
+  summary: 'Shows what happened in the last two days: of a tube, or of all tubes together.',
+  about:
+    'ADDED counts jobs, STARTED, COMPLETED and FAILED runs, DEAD dead letters. LATE: runs that began more than a second\n' +
+    'late; LATEST: how late the latest was, at most. What happened in the last seconds may be missing. With --json the\n' +
+    'last class of lateness has `upTo: null`.',
+  flags: {
+    since: {
+      value: 'TIME',
+      help: 'begins here: a time ago, such as 2h, or 2026-12-24T18:00:00Z (default an hour ago)',
+    },
+    until: { value: 'TIME', help: 'ends here: a time ago, or an instant (default now)' },
+    by: { value: 'UNIT', help: 'minute or hour (default hour, if it is more than three hours)' },
+  },
+  status: '0 shown, 1 Redis is away',
+  examples: ['nest-dq history', 'nest-dq history order.cancel --since 2d --by hour --json'],
+  async run(args, { runtime }) {
+    const now = runtime.clock.wall();
+    const from = args.ago('since', now) ?? new Date(now - HOUR);
+    const to = args.ago('until', now) ?? new Date(now);
+    const by = args.oneOf('by', WORDS) ?? (to.getTime() - from.getTime() > LONG ? 'hour' : 'minute');
+    const tube = args.operand('TUBE');
+    const minutes = await runtime.inspector.history({ from, to, ...(tube !== undefined && { tube }) });
+    const buckets = by === 'hour' ? byHour(minutes) : minutes;
+    return { json: { by, buckets }, text: showBuckets(buckets, by) };
+  },
+});
+
+/** The sums of each hour in which anything happened. */
+export function byHour(minutes: readonly HistoryBucket[]): HistoryBucket[] {
+  const hours: HistoryBucket[] = [];
+  for (const minute of minutes) {
+    const at = new Date(Math.floor(minute.at.getTime() / HOUR) * HOUR);
+    const last = hours.at(-1);
+    if (last?.at.getTime() === at.getTime()) hours[hours.length - 1] = sumOf(last, minute);
+    else hours.push({ ...minute, at });
+  }
+  return hours;
+}
+
+function sumOf(a: HistoryBucket, b: HistoryBucket): HistoryBucket {
+  return {
+    at: a.at,
+    scheduled: a.scheduled + b.scheduled,
+    started: a.started + b.started,
+    completed: a.completed + b.completed,
+    failed: a.failed + b.failed,
+    dead: a.dead + b.dead,
+    byLateness: a.byLateness.map(({ upTo, started }, i) => ({
+      upTo,
+      started: started + b.byLateness[i]!.started,
+    })),
+  };
+}
+
+/** The table, with the sum of all below it. */
+export function showBuckets(buckets: readonly HistoryBucket[], by: (typeof WORDS)[number]): string {
+  if (buckets.length === 0) return 'nothing happened, as far as processes have told';
+  const sum = buckets.reduce(sumOf);
+  const lines = [...buckets.map((each) => rowOf(timeOf(each.at), each)), rowOf('all', sum)];
+  const head = [by.toUpperCase(), 'ADDED', 'STARTED', 'COMPLETED', 'FAILED', 'DEAD', 'LATE', 'LATEST'];
+  const left = `each ${by} in which nothing happened is left out`;
+  return `${table(head, lines)}\n\n${counted(buckets.length, by)}; ${left}`;
+}
+
+function rowOf(name: string, { scheduled, started, completed, failed, dead, byLateness }: HistoryBucket) {
+  const late = byLateness.reduce((count, each) => count + (each.upTo > LATE ? each.started : 0), 0);
+  return [name, scheduled, started, completed, failed, dead, late, latestOf(byLateness)];
+}
+
+function latestOf(byLateness: HistoryBucket['byLateness']): string {
+  const worst = byLateness.findLastIndex(({ started }) => started > 0);
+  if (worst < 0) return '';
+  const { upTo } = byLateness[worst]!;
+  return upTo === Infinity ? `over ${span(byLateness[worst - 1]!.upTo)}` : `≤ ${span(upTo)}`;
+}
+
+function timeOf(at: Date): string {
+  return at.toISOString().replace(/:\d\d\.\d+Z$/, 'Z');
+}
