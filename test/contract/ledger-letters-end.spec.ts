@@ -1,8 +1,18 @@
 // What ends a dead letter: a discard, a revival or a newer job of its key; and what does not.
 import { describe, expect, it } from '@jest/globals';
-import type { Death, LetterPage } from 'nest-dq/src/ledger/letter-requests.js';
+import type { BuriedRequest, Death, LetterPage } from 'nest-dq/src/ledger/letter-requests.js';
 import { SETTINGS } from './ledger-harness.js';
-import { adding, everyLedger, expectAbout, KEPT, MINUTE, placesOf, runOf, THREE } from './ledger-jobs.js';
+import {
+  adding,
+  everyLedger,
+  expectAbout,
+  KEPT,
+  MINUTE,
+  OLD,
+  placesOf,
+  runOf,
+  THREE,
+} from './ledger-jobs.js';
 
 everyLedger((jobs) => {
   const { add, claim, commit, copy, done, find, complete, forgottenIn, letter } = jobs;
@@ -15,6 +25,13 @@ everyLedger((jobs) => {
     jobs.tube.letters({ limit: 100, after: undefined, ...over });
   const discard = async (ref: { id?: string; born?: number } = {}) => {
     const [answer] = await jobs.tube.discard([{ id: 'job', born: 0, ...ref }]);
+    return answer;
+  };
+  const buried = async (over: Partial<BuriedRequest> = {}) => {
+    const { generation = 0 } = over;
+    const [answer] = await jobs.tube.buried([
+      { id: 'job', born: generation, generation, places: [], ...over },
+    ]);
     return answer;
   };
 
@@ -42,7 +59,7 @@ everyLedger((jobs) => {
     it('keeps the record while a copy may be left that a claim had found dead', async () => {
       const due = nowMs() - SETTINGS.staleAfter - 1_000;
       await expect(claim({ due })).resolves.toEqual({ kind: 'stale' });
-      await jobs.tube.buried([{ id: 'job', born: 0, places: placesOf('n') }]);
+      await buried({ places: placesOf('n') });
       await expect(discard()).resolves.toMatchObject({ why: 'stale' });
       expectAbout(await forgottenIn(), KEPT);
       await settle(0b111);
@@ -51,7 +68,7 @@ everyLedger((jobs) => {
 
     it('does not forget a copy of unknown fate', async () => {
       await claim({ due: nowMs() - SETTINGS.staleAfter - 1_000 });
-      await jobs.tube.buried([{ id: 'job', born: 0, places: [{ index: 1, location: 'n:11300#x:?' }] }]);
+      await buried({ places: [{ index: 1, location: 'n:11300#x:?' }] });
       await discard();
       await settle(0b111);
       expectAbout(await forgottenIn(), KEPT);
@@ -95,10 +112,11 @@ everyLedger((jobs) => {
       await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'dead', fresh: false });
       await expect(letter()).resolves.toBeDefined();
       const answer = await commit(generation, { opening: reviving(0), born: 0, places: placesOf('new') });
-      expect(answer).toEqual({ kind: 'committed' });
+      expect(answer).toEqual({ kind: 'committed', left: placesOf('n') });
       await expect(letter()).resolves.toBeUndefined();
       await expect(list()).resolves.toEqual({ letters: [], more: false });
       await expect(find()).resolves.toMatchObject({ state: 'waiting', born: 0, places: placesOf('new') });
+      await expect(buried()).resolves.toBe('gone');
       await expect(claim({ token: 'b' })).resolves.toEqual({ kind: 'gone' });
       const second = await run({ generation, born: 0 });
       expect(second.attempt).toBe(1);
@@ -139,6 +157,70 @@ everyLedger((jobs) => {
         kind: 'refused',
       });
       await expect(find()).resolves.toMatchObject({ state: 'dead' });
+    });
+  });
+
+  describe('a copy that is about to be buried, or just was', () => {
+    it('is dead while there is its letter, also under a newer job of the key', async () => {
+      const generation = await add();
+      await complete(await run({ generation }), dead());
+      await expect(buried({ generation })).resolves.toBe('dead');
+      await add();
+      await expect(buried({ generation })).resolves.toBe('dead');
+      await expect(letter({ born: generation })).resolves.toMatchObject({ places: placesOf('n') });
+    });
+
+    it('is gone once the letter was discarded', async () => {
+      await die(['job']);
+      await discard();
+      await expect(buried()).resolves.toBe('gone');
+      await expect(letter()).resolves.toBeUndefined();
+    });
+
+    it('is gone once the letter under a newer job of the key was discarded', async () => {
+      const generation = await add();
+      await complete(await run({ generation }), dead());
+      await add();
+      await discard({ born: generation });
+      await expect(buried({ generation })).resolves.toBe('gone');
+    });
+
+    it('is gone once the job was revived, and is no copy of the letter if the job dies again', async () => {
+      await die(['job']);
+      const opening = reviving(0);
+      const generation = await opened({ opening });
+      await expect(buried()).resolves.toBe('dead');
+      await commit(generation, { opening, born: 0 });
+      await expect(buried()).resolves.toBe('gone');
+      await complete(await run({ generation, born: 0, token: 'b' }), dead(undefined, placesOf('new')));
+      await expect(buried({ places: placesOf('old') })).resolves.toBe('gone');
+      await expect(letter()).resolves.toMatchObject({ generation, places: placesOf('new') });
+    });
+
+    it('is gone once a claim has run what a revival stored', async () => {
+      await die(['job']);
+      await run({ generation: nowMs() - OLD, born: 0, token: 'b' });
+      await expect(buried()).resolves.toBe('gone');
+    });
+
+    it('is of an unknown fate where nothing is known of its job, or not that it died', async () => {
+      await expect(buried()).resolves.toBe('unknown');
+      const ref = await run();
+      await expect(buried()).resolves.toBe('unknown');
+      await revoke({ born: 0 });
+      await expect(buried()).resolves.toBe('unknown');
+      await complete(ref, { kind: 'retry', due: nowMs() });
+      await expect(buried()).resolves.toBe('gone');
+      const generation = await add({ id: 'waiting' });
+      await expect(buried({ id: 'waiting', generation })).resolves.toBe('unknown');
+      await expect(buried({ id: 'waiting', generation: generation + 1 })).resolves.toBe('unknown');
+    });
+
+    it('is told of with others, and each gets its own answer', async () => {
+      await die(['a', 'b']);
+      await discard({ id: 'b' });
+      const asked = ['none', 'a', 'b'].map((id) => ({ id, born: 0, generation: 0, places: [] }));
+      await expect(jobs.tube.buried(asked)).resolves.toEqual(['unknown', 'dead', 'gone']);
     });
   });
 

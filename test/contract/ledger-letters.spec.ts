@@ -103,7 +103,7 @@ everyLedger((jobs) => {
     ]);
     await expect(jobs.tube.letter([])).resolves.toEqual([]);
     await expect(jobs.tube.discard([])).resolves.toEqual([]);
-    await expect(jobs.tube.buried([])).resolves.toBeUndefined();
+    await expect(jobs.tube.buried([])).resolves.toEqual([]);
   });
 
   describe('pages', () => {
@@ -189,17 +189,24 @@ everyLedger((jobs) => {
   });
 
   describe('buried', () => {
-    it('adds the copies that nobody knew of, and no index twice', async () => {
+    it('adds the places that nobody knew of, and none twice', async () => {
       const [first, second, third] = placesOf('n');
+      // A put without an answer was repeated on another node, and stored on both.
+      const twin = { index: 0, location: 'other#x:1' };
+      const like = { index: 1, location: `${second!.location}0` };
+      const job = { id: 'job', born: 0, generation: 0 };
       await complete(await run(), dead(undefined, [first!]));
       await jobs.tube.buried([
-        { id: 'job', born: 0, places: [second!] },
-        { id: 'job', born: 0, places: [{ index: 0, location: 'other#x:1' }, third!] },
-        { id: 'none', born: 0, places: [third!] },
+        { ...job, places: [like] },
+        { ...job, places: [second!, first!] },
+        { ...job, places: [twin, third!] },
+        { ...job, places: [second!, twin] },
+        { ...job, id: 'none', places: [third!] },
       ]);
-      await expect(letter()).resolves.toMatchObject({ places: [first, second, third] });
+      const places = [first, like, second, twin, third];
+      await expect(letter()).resolves.toMatchObject({ places });
       await expect(letter({ id: 'none' })).resolves.toBeUndefined();
-      await expect(list()).resolves.toMatchObject({ letters: [{ places: [first, second, third] }] });
+      await expect(list()).resolves.toMatchObject({ letters: [{ places }] });
     });
   });
 });

@@ -74,7 +74,7 @@ describe('with one Redis', () => {
       await expect(tube.extend([ref])).resolves.toEqual(['ok']);
       const outcome = { kind: 'dead', death: { why: 'discarded' }, places } as const;
       await expect(tube.complete([{ ...ref, owed, outcome }])).resolves.toEqual(['ok']);
-      await tube.buried([{ id: 'dead', born: 0, places }]);
+      await expect(tube.buried([{ id: 'dead', born: 0, generation: 0, places }])).resolves.toEqual(['dead']);
       const page = { limit: 1, after: { died: Date.now() + 60_000, id: 'z', born: 0 } };
       await expect(tube.letters(page)).resolves.toMatchObject({ letters: [{ id: 'dead' }] });
       const few = { maxAge: 60_000, maxCount: 0, limit: 1 };

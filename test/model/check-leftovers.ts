@@ -3,14 +3,15 @@ import { SETTINGS } from './plan.js';
 import type { Simulation } from './simulation.js';
 
 /** In the end the nodes have only copies of dead letters. */
-export function copiesGone({ nodes, ledger, history }: Simulation): string[] {
+export function copiesGone({ plan, nodes, ledger, history }: Simulation): string[] {
+  const hasFaults = plan.actions.some((action) => 'fault' in action);
   const found: string[] = [];
   for (const node of nodes) {
     for (const { header, state } of node.copies()) {
       const letter = [...ledger.letters.values()].some(
         ({ id, born }) => id === header.id && born === header.born,
       );
-      if (state === 'buried' && (letter || isLetterGone(history, header.id))) continue;
+      if (state === 'buried' && (letter || (hasFaults && isLetterGone(history, header.id)))) continue;
       const copy = `${history.name(header.id)} ${history.generation(header.generation)} copy ${header.index}`;
       found.push(`left: ${copy} is ${state} on ${node.endpoint}`);
     }

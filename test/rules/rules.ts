@@ -1,5 +1,6 @@
 import { CONSUMING } from './consuming.js';
 import { COPIES } from './copies.js';
+import { LETTERS } from './letters.js';
 import { LISTING } from './listing.js';
 import { PAUSES } from './pauses.js';
 import { PROCESSES } from './processes.js';
@@ -18,4 +19,5 @@ export const RULES: readonly Rule[] = [
   ...REMEMBERING,
   ...PROCESSES,
   ...LISTING,
+  ...LETTERS,
 ];

@@ -232,9 +232,9 @@ export class Producing<S extends Server> {
       const lane = node.connectLane(() => undefined)!;
       await lane.ask((done) => lane.reserveJob(copy.copyId, done));
       await lane.ask((done) => lane.bury(copy.copyId, 0, done));
-      const { id, born, index } = copy.header;
+      const { id, born, generation, index } = copy.header;
       const places = [{ index, location: `${node.endpoint}#${node.instance}:${copy.copyId}` }];
-      await this.memory.tube(tube).buried([{ id, born, places }]);
+      await this.memory.tube(tube).buried([{ id, born, generation, places }]);
       lane.close();
     }
   };

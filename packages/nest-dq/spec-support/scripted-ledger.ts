@@ -5,7 +5,6 @@ import {
   type RequestOf,
   type Verb,
 } from '../src/ledger/ledger.js';
-import type { BuriedRequest } from '../src/ledger/letter-requests.js';
 import type { ClaimContext, SettledCopies } from '../src/ledger/requests.js';
 import type { Clock } from '../src/time/clock.js';
 
@@ -43,7 +42,7 @@ export class ScriptedLedger extends TubeLedger {
   readonly opens = this.callsOf('open');
   readonly finds = this.callsOf('find');
   readonly reads = this.callsOf('letter');
-  readonly burials: (readonly BuriedRequest[])[] = [];
+  readonly burials = this.callsOf('buried');
   readonly settled: (readonly SettledCopies[])[] = [];
   away = false;
   ahead = 0;
@@ -75,7 +74,6 @@ export class ScriptedLedger extends TubeLedger {
   ): Promise<AnswerOf<V>[]> {
     if (context?.settled) this.settled.push(context.settled);
     if (verb === 'settle') this.settled.push(requests as readonly SettledCopies[]);
-    if (verb === 'buried') this.burials.push(requests as readonly BuriedRequest[]);
     if (!this.calls.has(verb)) return Promise.resolve([]);
     const call = new Call<RequestOf<V>, AnswerOf<V>>(requests);
     this.callsOf(verb).push(call);

@@ -2,7 +2,7 @@ import type { RequestOf, Verb } from 'nest-dq/src/ledger/ledger.js';
 
 /** What was asked and answered, as far as it makes a difference. */
 export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): string {
-  const { kind, by, why, fresh, replaced, already, result, state } = (answer ?? {}) as Readonly<
+  const { kind, by, why, fresh, replaced, already, left, result, state } = (answer ?? {}) as Readonly<
     Record<string, unknown>
   >;
   switch (verb) {
@@ -13,11 +13,12 @@ export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): s
     case 'open':
     case 'commit': {
       const { by } = (request as RequestOf<'open'>).opening;
-      const more = already ? ', already' : replaced ? ', replaced' : '';
+      const more = already ? ', already' : replaced ? ', replaced' : left ? ', a letter' : '';
       return `${verb} ${by}: ${(why ?? kind) as string}${more}`;
     }
     case 'extend':
     case 'abort':
+    case 'buried':
     case 'index':
       return `${verb}: ${answer as string}`;
     case 'revoke':
@@ -82,7 +83,7 @@ export const KINDS: readonly string[] = [
     'commit move',
     'committed, replaced | committed, already | changed | overtaken | revoked | running | done | dead',
   ),
-  ...kinds('commit revive', 'committed | committed, already | changed | revoked'),
+  ...kinds('commit revive', 'committed, a letter | committed, already | changed | revoked'),
   ...kinds('abort', 'aborted | started | full'),
   ...kinds('revoke', 'unknown | revoked | running | done | dead'),
   ...kinds('find', 'none | waiting | running | done | revoked | dead'),
@@ -96,5 +97,5 @@ export const KINDS: readonly string[] = [
   ...kinds('tally', 'none | some'),
   ...['pause', 'resume', 'paused'].flatMap((verb) => kinds(verb, 'nothing | for good | until')),
   ...kinds('settle', 'nothing'),
-  ...kinds('buried', 'nothing'),
+  ...kinds('buried', 'dead | gone | unknown'),
 ];

@@ -132,8 +132,11 @@ export class Asking {
         return { request: this.letterOf(s) };
       case 'discard':
         return { request: { ...this.letterOf(s), ...(s.odd && { died: this.deathOf(s) }) } };
-      case 'buried':
-        return { request: { id, born: this.present(s).born, places: placesOf(s) } };
+      case 'buried': {
+        const { born, committed } = this.present(s);
+        const generation = s.plain ? 0 : s.odd ? (this.last(s)?.generation ?? 0) : committed;
+        return { request: { id, born, generation, places: placesOf(s) } };
+      }
       case 'pause':
         return { request: { until: s.flag ? now + PAUSES[s.run % PAUSES.length]! : undefined } };
       case 'resume':

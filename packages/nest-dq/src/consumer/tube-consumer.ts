@@ -9,7 +9,7 @@ import { busyPause, leasePause } from './claim/pauses.js';
 import { ClaimQueue } from './claim/claim-queue.js';
 import { ConditionWait } from './condition-wait.js';
 import { AgainScheduler, type AfterAgain } from './finish/again-scheduler.js';
-import { BurialRecorder } from './finish/burial-recorder.js';
+import { CopyBurier } from './finish/copy-burier.js';
 import { CopyDeleter } from './finish/copy-deleter.js';
 import { RunCompletion } from './finish/run-completion.js';
 import { reportDeath, reportRun } from './finish/run-report.js';
@@ -54,7 +54,7 @@ export class TubeConsumer {
   private readonly again: AgainScheduler;
   private readonly completion: RunCompletion;
   private readonly deleter: CopyDeleter;
-  private readonly burials: BurialRecorder;
+  private readonly burier: CopyBurier;
   private readonly heartbeat: Heartbeat;
   private readonly wait: ConditionWait;
   private started = false;
@@ -100,7 +100,7 @@ export class TubeConsumer {
     this.deleter = new CopyDeleter(context, answered);
     this.again = new AgainScheduler(context, this.deleter, (run, next) => this.ended(run, next));
     this.completion = new RunCompletion(context, (run, answer) => this.completed(run, answer));
-    this.burials = new BurialRecorder(context, answered);
+    this.burier = new CopyBurier(context, this.deleter, answered);
     this.heartbeat = new Heartbeat(context, () => this.reserver.touchAll());
   }
 
@@ -159,8 +159,7 @@ export class TubeConsumer {
       case 'stale':
         if (answer.kind === 'stale') reportDeath(context, delivery, { why: 'stale', due, attempt: 0 });
         else if (answer.fresh) reportDeath(context, delivery, { why: 'attempts', due, attempt: attempts });
-        delivery.bury();
-        return this.burials.add(delivery);
+        return this.burier.bury(delivery);
     }
   }
 
@@ -212,7 +211,7 @@ export class TubeConsumer {
         delivery.release(0);
         break;
       case 'dead':
-        delivery.bury();
+        this.burier.buryNoted(delivery);
     }
     this.changed();
   }
@@ -262,7 +261,7 @@ export class TubeConsumer {
   private flush(): void {
     this.completion.flush();
     this.again.flush();
-    this.burials.flush();
+    this.burier.flush();
   }
 
   private async drain(limit: number): Promise<void> {
@@ -281,14 +280,14 @@ export class TubeConsumer {
       this.executor.giveUp();
     }
     this.flush();
-    const unanswered = [this.completion, this.again, this.burials, this.deleter];
+    const unanswered = [this.completion, this.again, this.burier, this.deleter];
     const told = () => unanswered.every(({ size }) => size === 0);
     await this.wait.until(told, STORING);
     this.again.stopStoring();
     await this.wait.until(told, LAST_WORDS);
     gate.close();
     this.heartbeat.stop();
-    for (const part of [this.completion, this.again, this.burials, this.claims, this.starts]) part.close();
+    for (const part of [this.completion, this.again, this.burier, this.claims, this.starts]) part.close();
     ledger.abandonRuns(); // with Redis away not every run could be ended
     await this.reserver.close();
   }

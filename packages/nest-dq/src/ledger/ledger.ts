@@ -78,7 +78,7 @@ export interface Verbs {
   // dead letters
   letters: [Letters.LetterPage, Letters.LetterList];
   letter: [Letters.LetterRef, Letters.Letter | undefined];
-  buried: [Letters.BuriedRequest, void];
+  buried: [Letters.BuriedRequest, Letters.BuriedAnswer];
   discard: [Letters.DiscardRequest, Letters.Letter | undefined];
   surplus: [Letters.SurplusRequest, Letters.LetterList];
   deaths: [Letters.DeathsRequest, number];
@@ -196,8 +196,8 @@ export abstract class TubeLedger {
     return pause;
   }
 
-  /** Says where copies of dead jobs are, as they are buried. */
-  async buried(requests: readonly Letters.BuriedRequest[]): Promise<void> {
-    await this.ask('buried', requests);
+  /** Says where copies of dead jobs are, so that their letters can be read, revived and discarded. */
+  buried(requests: readonly Letters.BuriedRequest[]): Promise<Letters.BuriedAnswer[]> {
+    return this.ask('buried', requests);
   }
 }

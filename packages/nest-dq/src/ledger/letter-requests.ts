@@ -59,8 +59,16 @@ export interface LetterList {
   readonly more: boolean;
 }
 
+/** Says where copies of a generation that is dead are, or will be buried. */
 export interface BuriedRequest {
   readonly id: string;
   readonly born: number;
+  readonly generation: number;
   readonly places: readonly Place[];
 }
+
+/**
+ * `dead`: there is a letter of this generation, and it knows the places. `gone`: the letter was discarded or revived, and none of
+ * these copies can be needed any more; a claim would answer the same. `unknown`: neither, because Redis has lost what it knew.
+ */
+export type BuriedAnswer = 'dead' | 'gone' | 'unknown';

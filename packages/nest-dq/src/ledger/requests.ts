@@ -211,9 +211,14 @@ export interface CommitRequest extends AnnouncedGeneration {
 export type CommitAnswer =
   /**
    * `replaced`: the job that waited or ran until now. `already`: an earlier call or a claim has committed it, and the job that
-   * it replaced is not known any more.
+   * it replaced is not known any more. `left`: where the copies of a revived job are, as the letter said that it took away.
    */
-  | { readonly kind: 'committed'; readonly replaced?: Schedule; readonly already?: true }
+  | {
+      readonly kind: 'committed';
+      readonly replaced?: Schedule;
+      readonly already?: true;
+      readonly left?: readonly Place[];
+    }
   /**
    * `overtaken`: a newer generation was committed, and this one is so old that a claim may have committed it before, and
    * run it. `changed`: certainly not.

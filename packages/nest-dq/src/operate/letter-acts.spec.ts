@@ -105,6 +105,19 @@ describe('reviveMany', () => {
 });
 
 describe('discardMany', () => {
+  it('deletes the copies that others have found since the page was read', async () => {
+    const { control, memory, ledger, copies } = await withDeadJobs(2);
+    const { records } = memory.tube('t');
+    const letters = [...records.letters.values()];
+    for (const letter of letters) records.keepLetter({ ...letter, places: [] });
+    ledger.acted = () => {
+      ledger.acted = () => undefined;
+      for (const letter of letters) records.keepLetter(letter);
+    };
+    await all(control.discardMany('t', {}));
+    expect(await copies()).toEqual([]);
+  });
+
   it('gives up the letters that meet the filter, and deletes their copies', async () => {
     const { control, dead, letter, payloads, producer } = await withDeadJobs(3);
     const [{ diedAt }, oldest] = [await letter('1'), await letter('0')];

@@ -80,10 +80,10 @@ export class LetterActs {
         return ledger.discard(asked);
       });
       // Asked once more, it finds nothing where it took a letter away before and its answer was lost.
-      const isOurs = (_: Letter, i: number) => taken[i] !== undefined || tries > 1;
-      const gone = letters.filter(isOurs);
-      await Promise.all(gone.map((letter) => deleteCopies(parts, storedAs, letter, letter.places)));
-      letters.forEach((letter, i) => ended(letter, isOurs(letter, i) ? 'done' : 'skipped'));
+      const gone = letters.map((letter, i) => taken[i] ?? (tries > 1 ? letter : undefined));
+      const deleted = gone.flatMap((letter) => letter ?? []);
+      await Promise.all(deleted.map((letter) => deleteCopies(parts, storedAs, letter, letter.places)));
+      letters.forEach((letter, i) => ended(letter, gone[i] ? 'done' : 'skipped'));
     });
   }
 

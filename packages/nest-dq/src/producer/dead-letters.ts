@@ -122,7 +122,8 @@ export class ClusterDeadLetters extends DqDeadLetters {
     });
     // Asked once more, it finds nothing where it took the letter away before and its answer was lost.
     if (!taken && tries === 1) return this.stateOf(target);
-    await deleteCopies(parts, tube, letter, letter.places);
+    // Others may have found copies since the letter was read.
+    await deleteCopies(parts, tube, letter, (taken ?? letter).places);
     return 'discarded';
   }
 

@@ -126,7 +126,8 @@ async function move(
     envelopeFor(context.parts.cluster, { ...job, generation }, content);
   const { answer } = await storeGeneration(context, { ...next, due, envelopeOf, until });
   if (answer.kind === 'committed') {
-    const deletion = deleteCopies(context.parts, tube, { id, ...known }, known.places);
+    // Others may have found copies of a dead job since its letter was read.
+    const deletion = deleteCopies(context.parts, tube, { id, ...known }, answer.left ?? known.places);
     if (thorough) await deletion;
   }
   // Overtaken: it was moved, and then replaced or moved again. If that came first, this counts as right before it.

@@ -253,3 +253,20 @@ describe('discard', () => {
     expect(await payloads()).toEqual(['new', 'new', 'new']);
   });
 });
+
+it.each(['revive', 'discard'] as const)(
+  'deletes the copies that others have found since the letter was read: %s',
+  async (act) => {
+    const { deadLetters, receipt, ledger, memory, clock, states } = await withDead();
+    const { records } = memory.tube('t');
+    const [letter] = records.letters.values();
+    records.keepLetter({ ...letter!, places: letter!.places.slice(0, 1) });
+    ledger.acted = () => {
+      ledger.acted = () => undefined;
+      records.keepLetter(letter!);
+    };
+    await deadLetters[act](receipt);
+    await clock.advance(0);
+    expect(await states()).not.toContain('buried');
+  },
+);

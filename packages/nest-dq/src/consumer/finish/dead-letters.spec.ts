@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { JobEnvelope } from '../../copies/formats/dq1.js';
+import { deleteCopies } from '../../copies/deletion.js';
 import type { Place } from '../../copies/location.js';
 import { Again, Discard, type HandlerMethod } from '../../api/job.js';
 import type { Letter } from '../../ledger/letter-requests.js';
 import { copyBody } from '../../../spec-support/copy-body.js';
 import { NONE, clock, consumingInEachTest, forEver, world } from '../../../spec-support/consuming.js';
 import { byIndex, placesOf } from '../../../spec-support/noting.js';
+import { stored } from '../../../spec-support/stored.js';
 
 consumingInEachTest();
 
@@ -112,6 +114,38 @@ describe('a dead letter', () => {
     expect(await world.copies()).toEqual({ ...NONE, buried: 3 });
   });
 
+  it.each(['before its letter knows of the copy', 'before the node buries the copy'])(
+    'leaves no copy behind if it is discarded %s',
+    async (when) => {
+      const worker = world.process();
+      const tube = worker.ledger.tube('tube');
+      const job = { id: 'old', due: clock.wall() - 604_900_000, generation: 0, copies: 1, priority: 1 };
+      const placed = put(copyBody(new JobEnvelope(job, { type: 'void', bytes: Buffer.alloc(0) }), 0));
+      await world.settle();
+      const place = await placed;
+      const discard = async () => {
+        const [letter] = await tube.discard([{ id: 'old', born: 0 }]);
+        expect(letter?.places).toEqual(when.includes('letter') ? [] : [place]);
+        // The copy is in the consumer's hand, so nobody else can delete it.
+        expect(await deleteCopies(worker.parts, stored('tube'), letter!, [place])).toBe(false);
+      };
+      const buried = tube.buried.bind(tube);
+      let asked = 0;
+      tube.buried = async (requests) => {
+        const isFirst = asked++ === 0;
+        if (isFirst && when.includes('letter')) await discard();
+        const answers = await buried(requests);
+        if (isFirst && !when.includes('letter')) await discard();
+        return answers;
+      };
+      await worker.consume(forEver);
+      await clock.advance(1_000);
+      expect(await letters()).toEqual([]);
+      expect(await world.copies()).toEqual(NONE);
+      expect(asked).toBe(when.includes('letter') ? 1 : 2);
+    },
+  );
+
   it('is told of its copies again where the ledger was away', async () => {
     const worker = world.process();
     const tube = worker.ledger.tube('tube');
@@ -131,6 +165,7 @@ describe('a dead letter', () => {
     await world.settle();
     expect((await letters())[0]!.places).toEqual([place]);
     await clock.advance(10_000);
-    expect(asked).toBe(2);
+    expect(asked).toBe(3); // the last time after the burial
+    expect(await world.copies()).toEqual({ ...NONE, buried: 1 });
   });
 });

@@ -110,7 +110,7 @@ describe('ConsumerNode, when its node or its lanes fail', () => {
     it('releases them as soon as it has room again, and dead ones only then', async () => {
       for (const delivery of world.held()) delivery.release(3_600);
       await world.clock.advance(60_000);
-      world.held()[1]!.bury();
+      world.held()[1]!.bury(() => undefined);
       await world.clock.advance(0);
       expect(released).toHaveLength(1);
       instance.counters['total-jobs'] = 10;

@@ -16,7 +16,7 @@ export interface Holder {
   holds(delivery: Delivery): boolean;
   /** `delay` in whole seconds. */
   release(delivery: Delivery, delay: number): void;
-  bury(delivery: Delivery): void;
+  bury(delivery: Delivery, done: (asked: boolean) => void): void;
   /** True when the server said DELETED. */
   delete(delivery: Delivery, done: (deleted: boolean) => void): void;
 }
@@ -122,9 +122,12 @@ export class Delivery {
     this.lane.release(this, delay);
   }
 
-  /** Buries the copy: nobody reserves it until a person has looked at it. Does nothing when it is not held. */
-  bury(): void {
-    this.lane.bury(this);
+  /**
+   * Buries the copy: nobody reserves it until a person has looked at it. Calls back with true once the server has answered, or
+   * cannot answer any more. False: nothing was asked of it, because the copy is not held, or stays held as the server is full.
+   */
+  bury(done: (asked: boolean) => void): void {
+    this.lane.bury(this, done);
   }
 
   private get unfolded(): Envelope {

@@ -121,7 +121,9 @@ describe('Lane', () => {
     const delivery = heldDelivery(lane);
     lane.release(delivery, 3);
     lane.release(delivery, 3);
-    lane.bury(delivery);
+    const asked: boolean[] = [];
+    lane.bury(delivery, (each) => asked.push(each));
+    expect(asked).toEqual([false]);
     expect(said).toEqual([`release ${delivery.copyId} pri 3`]);
     expect(delivery.held).toBe(false);
   });
@@ -131,7 +133,7 @@ describe('Lane', () => {
     const old = heldDelivery(lane, { copyId: '1' });
     lane.release(old, 0);
     const again = heldDelivery(lane, { copyId: '1' });
-    lane.bury(old);
+    lane.bury(old, () => undefined);
     expect(said).toEqual(['release 1 pri 0']);
     expect([old.held, again.held]).toEqual([false, true]);
   });
@@ -141,7 +143,7 @@ describe('Lane', () => {
     const { lane } = recordingLane({ freed: () => freed++ });
     const [a, b, c] = [heldDelivery(lane), heldDelivery(lane), heldDelivery(lane)];
     lane.release(a, 0);
-    lane.bury(b);
+    lane.bury(b, () => undefined);
     expect(freed).toBe(0);
     lane.delete(c, () => undefined);
     expect(freed).toBe(1);
@@ -209,11 +211,14 @@ describe('Lane', () => {
 
     it.each(['release', 'bury'] as const)('loses one by a %s at most, and holds the others', (verb) => {
       const { lane, connection, said, hold, refusals, postponed } = setup();
+      const asked: boolean[] = [];
       for (const delivery of hold(3)) {
-        if (verb === 'bury') lane.bury(delivery);
+        if (verb === 'bury') lane.bury(delivery, (each) => asked.push(each));
         else lane.release(delivery, 3);
       }
+      expect(asked).toEqual([]);
       connection.answer(refusal);
+      expect(new Set(asked)).toEqual(new Set(verb === 'bury' ? [true, false] : []));
       expect(said).toHaveLength(1);
       expect(refusals).toEqual(['OUT_OF_MEMORY']);
       const seconds = verb === 'bury' ? Infinity : 3;
@@ -239,6 +244,23 @@ describe('Lane', () => {
       lane.delete(b, () => undefined);
       connection.answer('RELEASED');
       expect(said).toEqual(['release 0 pri 3', 'delete 1', 'release 2 pri 3']);
+    });
+
+    it('says of each burial whether the server was asked, once it has answered', () => {
+      const { lane, connection, hold } = setup();
+      const asked: [number, boolean][] = [];
+      const copies = hold(3);
+      copies.forEach((each, i) => lane.bury(each, (is) => asked.push([i, is])));
+      lane.delete(copies[1]!, () => undefined);
+      expect(asked).toEqual([]);
+      connection.answer('BURIED');
+      expect(asked).toEqual([
+        [1, false],
+        [0, true],
+      ]);
+      connection.answer('DELETED');
+      connection.answer('NOT_FOUND');
+      expect(asked.at(-1)).toEqual([2, true]);
     });
 
     it('sends what waits before it quits', () => {

@@ -164,21 +164,22 @@ export class Lane {
       this.releaseReserved(delivery.copyId, delivery.priority, delay, done);
       this.unhold(delivery);
     };
-    if (delay === 0) send(noReply);
-    else this.write(delivery, delay, send);
+    if (delay === 0) send(nothing);
+    else this.write(delivery, delay, send, nothing);
   }
 
   /** Buries a copy: nobody reserves it until a person has looked at it. */
-  bury(delivery: Delivery): void {
-    if (!this.holds(delivery)) return;
-    const send = (done: (taken: boolean) => void) => {
+  bury(delivery: Delivery, done: (asked: boolean) => void): void {
+    if (!this.holds(delivery)) return done(false);
+    const send = (taken: (taken: boolean) => void) => {
       this.connection.bury(delivery.copyId, delivery.priority, (error) => {
         if (error) this.failed(error);
-        done(!error);
+        taken(!error);
+        done(true);
       });
       this.unhold(delivery);
     };
-    this.write(delivery, Infinity, send);
+    this.write(delivery, Infinity, send, () => done(false));
   }
 
   /** Buries a reserved copy whose body is no envelope. */
@@ -233,8 +234,12 @@ export class Lane {
   }
 
   /** A command that the server writes to its log. Without room for that, the copy stays held for so many seconds. */
-  private write(delivery: Delivery, seconds: number, send: LogWrite['send']): void {
-    this.logWrites.add({ delivery, send, postpone: () => this.events.postponed(delivery, seconds) });
+  private write(delivery: Delivery, seconds: number, send: LogWrite['send'], unsent: () => void): void {
+    const postpone = () => {
+      this.events.postponed(delivery, seconds);
+      unsent();
+    };
+    this.logWrites.add({ delivery, send, postpone, drop: unsent });
   }
 
   private opened(): void {
@@ -259,5 +264,5 @@ export class Lane {
   }
 }
 
-/** A failed command closes the connection, and `forget` handles that. */
-function noReply(): void {}
+/** What follows a release: if it fails, the connection is closed, and `forget` handles that. */
+function nothing(): void {}

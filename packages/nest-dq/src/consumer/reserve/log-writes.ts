@@ -9,6 +9,8 @@ export interface LogWrite {
   readonly send: (done: (taken: boolean) => void) => void;
   /** Called instead of `send` when the server has no room. */
   readonly postpone: () => void;
+  /** Called instead of `send` when the delivery is no longer held. */
+  readonly drop: () => void;
 }
 
 /**
@@ -60,9 +62,13 @@ export class LogWrites {
 
   private sendAll(writes: readonly LogWrite[]): void {
     this.open += writes.length;
-    for (const { delivery, send } of writes) {
-      if (delivery.held) send((taken) => this.answered(taken));
-      else this.answered(true); // no longer held
+    for (const { delivery, send, drop } of writes) {
+      if (delivery.held) {
+        send((taken) => this.answered(taken));
+      } else {
+        drop();
+        this.answered(true);
+      }
     }
   }
 

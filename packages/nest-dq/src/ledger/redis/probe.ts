@@ -31,7 +31,6 @@ need('HSET', key, '', '', '') -- a value is missing: what a user may do is looke
 need('HDEL', key, '')
 need('HGET', key, '')
 need('HMGET', key, '')
-need('HEXISTS', key, '')
 local info = redis.pcall('INFO', 'server')
 local runId = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
 return { 1, us, runId or '' }

@@ -119,6 +119,15 @@ export function isAborted({ aborted }: JobRecord, generation: number): boolean {
   return aborted.some(({ from, to }) => generation >= from && generation <= to);
 }
 
+/** Whether no copy of a generation can be needed any more, and none may run. That never changes again. */
+export function isOver(record: JobRecord, generation: number): boolean {
+  const { state, committed, floor } = record;
+  if (generation < committed || isAborted(record, generation)) return true;
+  if (generation > committed) return generation <= floor;
+  // A run goes on under a revoke that came after it began, and a letter stays.
+  return state === 'done' || state === 'revoked' || (state === 'waiting' && generation <= floor);
+}
+
 export function addAborted({ aborted }: JobRecord, generation: number): void {
   const before = aborted.find(({ to }) => to + 1 === generation);
   if (before) before.to = generation;

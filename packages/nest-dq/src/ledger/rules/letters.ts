@@ -1,7 +1,8 @@
 // Dead letters: the same rules as redis/verbs/letters.
-import { hasUnknown, maskOf } from '../../copies/location.js';
-import { endRun } from './job-record.js';
+import { hasUnknown, maskOf, type Place } from '../../copies/location.js';
+import { endRun, isOver } from './job-record.js';
 import type {
+  BuriedAnswer,
   BuriedRequest,
   DeathsRequest,
   DiscardRequest,
@@ -46,11 +47,20 @@ export function letter(records: Records, ref: LetterRef, time: Moment): Letter |
   return born === undefined ? undefined : records.letters.get(letterName(id, born));
 }
 
-export function buried(records: Records, { id, born, places }: BuriedRequest): void {
+export function buried(
+  records: Records,
+  { id, born, generation, places }: BuriedRequest,
+  time: Moment,
+): BuriedAnswer {
   const found = records.letters.get(letterName(id, born));
-  if (!found) return;
-  const isNew = ({ index }: { index: number }) => !found.places.some((each) => each.index === index);
-  records.keepLetter({ ...found, places: [...found.places, ...places.filter(isNew)] });
+  if (found?.generation === generation) {
+    const isNew = ({ location }: Place) => !found.places.some((each) => each.location === location);
+    const added = places.filter(isNew);
+    if (added.length > 0) records.keepLetter({ ...found, places: [...found.places, ...added] });
+    return 'dead';
+  }
+  const record = records.read(id, time);
+  return record && isOver(record, generation) ? 'gone' : 'unknown';
 }
 
 export function discard(records: Records, ref: DiscardRequest, time: Moment): Letter | undefined {

@@ -84,10 +84,12 @@ export class Records {
     this.noteChange('letters', name);
   }
 
-  /** Does nothing where there is no such letter. */
-  dropLetter(id: string, born: number): void {
+  /** Answers the letter; undefined: there is no such letter. */
+  dropLetter(id: string, born: number): Letter | undefined {
     const name = letterName(id, born);
+    const letter = this.letters.get(name);
     if (this.letters.delete(name)) this.noteChange('letters', name);
+    return letter;
   }
 
   keepPauses(pauses: readonly PauseSpan[]): void {

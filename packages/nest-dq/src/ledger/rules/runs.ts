@@ -5,7 +5,7 @@ import {
   emptyRecord,
   endRun,
   giveUp,
-  isAborted,
+  isOver,
   newRecord,
   NO_GENERATION,
   swap,
@@ -50,16 +50,11 @@ export function claim(
   const current = generation === committed;
   const running = record?.state === 'running';
   if (record) {
-    if (generation < committed || isAborted(record, generation)) return { kind: 'gone' };
-    if (current) {
-      if (record.state === 'done' || record.state === 'revoked') {
-        records.index.delete(id);
-        return { kind: 'gone' };
-      }
-      if (record.state === 'dead') return { kind: 'dead', fresh: false };
+    if (isOver(record, generation)) {
+      if (current) records.index.delete(id);
+      return { kind: 'gone' };
     }
-    // A run goes on under a revoke that came after it began.
-    if (generation <= record.floor && !(current && running)) return { kind: 'gone' };
+    if (current && record.state === 'dead') return { kind: 'dead', fresh: false };
   }
   // The number of a generation is its opening time.
   const age = now - generation;

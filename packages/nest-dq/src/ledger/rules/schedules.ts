@@ -82,11 +82,11 @@ export function commit(records: Records, request: CommitRequest, time: Moment): 
   const runs = record.state === 'running' && record.leaseEnd > now;
   if (runs) record.holdEnd = Math.max(record.holdEnd, record.leaseEnd);
   const { abortAsked } = record;
-  if (opening.by === 'revive') records.dropLetter(id, record.born);
+  const left = opening.by === 'revive' ? records.dropLetter(id, record.born) : undefined;
   take(record, born, request);
   record.abortAsked = abortAsked && record.holdEnd > now;
   records.writeListed(id, record, time);
-  return { kind: 'committed', replaced };
+  return { kind: 'committed', replaced, ...(left && { left: left.places }) };
 }
 
 export function abort(records: Records, request: AbortRequest, time: Moment): AbortAnswer {

@@ -151,6 +151,15 @@ local function isAborted(record, generation)
   return false
 end
 
+-- Whether no copy of a generation can be needed any more, and none may run. That never changes again.
+local function isOver(record, generation)
+  local state, committed = record.state, record.committed
+  if generation < committed or isAborted(record, generation) then return true end
+  if generation > committed then return generation <= record.floor end
+  -- A run that began before the revoke goes on, and a letter stays.
+  return state == 'd' or state == 'v' or state == 'u' or state == 'w' and generation <= record.floor
+end
+
 local function addAborted(record, generation)
   local aborted = record.aborted or {}
   record.aborted = aborted
@@ -213,10 +222,13 @@ local function addLetter(key, record, why, err, places)
   call('HSET', LETTERS, name, letter, name .. ':l', places)
 end
 
+-- Gives the places; nil if there is no such letter.
 local function dropLetter(name)
   needLetters()
+  local places = call('HGET', LETTERS, name .. ':l')
   call('ZREM', DEAD, name)
   call('HDEL', LETTERS, name, name .. ':l')
+  return places or nil
 end
 `;
 

@@ -80,17 +80,11 @@ local function claim(key, ${namesOf(FIELDS)})
   local current = record and generation == committed
   local running = record and isRunning(record)
   if record then
-    local state = record.state
-    if generation < committed or isAborted(record, generation) then return GONE end
-    if current then
-      if state == 'd' or state == 'v' or state == 'u' then
-        unlist(key)
-        return GONE
-      end
-      if state == 'x' then return DEAD, 0 end
+    if isOver(record, generation) then
+      if current then unlist(key) end
+      return GONE
     end
-    -- A run that began before the revoke goes on.
-    if generation <= record.floor and not (current and running) then return GONE end
+    if current and record.state == 'x' then return DEAD, 0 end
   end
   -- The number of a generation is the time at which it was opened.
   local age = now - generation

@@ -1,3 +1,4 @@
+import { parsePlaces } from '../../../copies/location.js';
 import type { CommitAnswer, CommitRequest, Refusal } from '../../requests.js';
 import { ANNOUNCED, openingOf, PLACES } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
@@ -13,8 +14,8 @@ const FIELDS: Fields<CommitRequest> = {
 
 /**
  * Makes opened generations the jobs from now on. Replies for each: the reason of a refusal and the present schedule; or an empty
- * text and the replaced schedule; or 'already' and no schedule. If all are empty texts without a
- * schedule, as in nearly all calls, the reply has no answers.
+ * text and the replaced schedule; or 'already' and no schedule; or 'revived', no schedule, and the places of the letter. If all are
+ * empty texts without a schedule, as in nearly all calls, the reply has no answers.
  */
 const SCRIPT = `${SCHEDULES}${RELISTING}
 local function commit(key, ${namesOf(FIELDS)})
@@ -36,11 +37,12 @@ local function commit(key, ${namesOf(FIELDS)})
   end
   local replaced = isLive(record) and present or nil
   if isRunning(record) and record.leaseEnd > now then record.holdEnd = max(record.holdEnd, record.leaseEnd) end
-  if opening.by == 'revive' then dropLetter(letterName(key, record.born)) end
+  local left = opening.by == 'revive' and dropLetter(letterName(key, record.born))
   local abort = record.abort
   take(record, born, generation, due, announced, mask, unknown, places)
   record.abort = record.holdEnd > now and abort or nil
   writeRecord(key, record)
+  if left then return 'revived', '', left end
   return '', valuesOf(replaced)
 end
 ${replyEach(FIELDS, 'commit')}
@@ -59,6 +61,7 @@ export const commit: RedisVerb<CommitRequest, CommitAnswer> = {
     const why = from.text();
     const schedule = readSchedule(from);
     if (why === 'already') return { kind: 'committed', already: true };
+    if (why === 'revived') return { kind: 'committed', left: parsePlaces(from.text()) };
     return why === ''
       ? { kind: 'committed', replaced: schedule }
       : { kind: 'refused', why: why as Refusal | 'overtaken', present: schedule };

@@ -1,5 +1,6 @@
 import { formatPlaces, parsePlaces } from '../../../copies/location.js';
 import type {
+  BuriedAnswer,
   BuriedRequest,
   DeathsRequest,
   DiscardRequest,
@@ -13,7 +14,16 @@ import { letterName } from '../../rules/records.js';
 import { GENERATIONS } from '../parts/generations.js';
 import { RANKS } from '../parts/ranks.js';
 import { RECORD } from '../parts/record.js';
-import { namesOf, replyEach, type Fields, type RedisVerb, type ScriptReply } from '../script.js';
+import {
+  codes,
+  namesOf,
+  readCodes,
+  replyCodes,
+  replyEach,
+  type Fields,
+  type RedisVerb,
+  type ScriptReply,
+} from '../script.js';
 
 const READ = `
 needLetters()
@@ -192,26 +202,33 @@ return reply
 
 const BURIED: Fields<BuriedRequest> = {
   born: ({ born }) => born,
+  generation: ({ generation }) => generation,
   places: ({ places }) => formatPlaces(places),
 };
 
-/** Notes where the copies of dead jobs are. Has no answer. */
-export const buried: RedisVerb<BuriedRequest, void> = {
+/** In Lua, `dead` has another name: DEAD is a key. */
+const ANSWERS: readonly BuriedAnswer[] = ['gone', 'dead', 'unknown'];
+
+/** Notes where the copies of dead jobs are. */
+export const buried: RedisVerb<BuriedRequest, BuriedAnswer> = {
   fields: BURIED,
-  script: `${RECORD}
-needLetters()
+  script: `${RECORD}${READ}
+${codes(['gone', 'has_letter', 'unknown'])}
 
 local function buried(key, ${namesOf(BURIED)})
-  local name = letterName(key, born)
-  if call('HEXISTS', LETTERS, name) == 0 then return end
-  local known = call('HGET', LETTERS, name .. ':l') or ''
-  for index, location in string.gmatch(places, ' (%d+)=(%S+)') do
-    if not string.find(known, ' ' .. index .. '=', 1, true) then known = known .. ' ' .. index .. '=' .. location end
+  local letter, name, known = valuesOf(letterName(key, born))
+  if letter ~= '' and cjson.decode(letter).generation == generation then
+    local all = known
+    for place, location in string.gmatch(places, '( %d+=(%S+))') do
+      if not string.find(all .. ' ', '=' .. location .. ' ', 1, true) then all = all .. place end
+    end
+    if all ~= known then call('HSET', LETTERS, name .. ':l', all) end
+    return HAS_LETTER
   end
-  call('HSET', LETTERS, name .. ':l', known)
+  local record = readRecord(key)
+  return record and isOver(record, generation) and GONE or UNKNOWN
 end
-${replyEach(BURIED, 'buried')}
-return reply
+${replyCodes(BURIED, 'buried')}
 `,
-  read: () => undefined,
+  ...readCodes(ANSWERS),
 };

@@ -1,0 +1,93 @@
+// Dead letters that are discarded and revived while consumers still bury copies of their jobs.
+import { describe, expect, it } from '@jest/globals';
+import { Discard } from 'nest-dq/src/api/job.js';
+import { storedTube } from 'nest-dq/src/api/tube.js';
+import { eventually } from 'test-servers';
+import { isEmpty } from '../support/jobs.js';
+import { startProgram } from '../support/program.js';
+import { clusterSuite } from '../support/suite.js';
+import { optionsOf } from '../support/system.js';
+
+const JOBS = 1_000;
+const LIMIT = 60_000;
+const OPTIONS = { lease: 3_000, backupDelay: '1s' } as const;
+const ACT = { patience: '60s' } as const;
+
+const suite = clusterSuite();
+
+describe('dead letters that go while copies of their jobs are buried', () => {
+  it('leave no copy behind, and what was revived runs once, although Redis and a consumer are killed', async () => {
+    const [discarded, revived] = ['letters-discarded', 'letters-revived'];
+    const one = suite.start(OPTIONS);
+    const { producer, consumer, control, ledger, nodes } = one;
+    const died = new Set<string>();
+    const ran: string[] = [];
+    let isReady = false;
+    const options = { ...optionsOf(suite.servers), ...OPTIONS };
+    const child = startProgram(
+      'support/dying-process.mjs',
+      JSON.stringify({ tubes: [discarded, revived], options }),
+      (line) => (line === 'ready' ? (isReady = true) : died.add(line)),
+    );
+    await eventually('the child consumes', () => isReady, LIMIT);
+    await eventually('all nodes are up', () => nodes.every(({ up }) => up));
+    for (const tube of [discarded, revived])
+      await consumer.consume(
+        tube,
+        (payload, { id, dueAt }) => {
+          const { due } = payload as { due: number };
+          if (dueAt.getTime() === due) {
+            died.add(id);
+            return Discard.because('it has to die');
+          }
+          ran.push(id);
+        },
+        { concurrency: 50 },
+      );
+    const add = async (tube: string): Promise<string[]> => {
+      const first = Date.now() + 500;
+      const jobs = Array.from({ length: JOBS }, (_, i) => first + 4 * i);
+      const results = await producer.atMany(
+        tube,
+        jobs.map((due) => ({ payload: { due }, at: new Date(due) })),
+      );
+      return results.map(({ receipt, error }) => {
+        if (error) throw error;
+        return receipt.id;
+      });
+    };
+    const [toDiscard, toRevive] = await Promise.all([add(discarded), add(revived)]);
+
+    let acting = true;
+    const discards = async () => {
+      while (acting) for await (const _ of control.discardMany(discarded, {}, ACT)) if (!acting) break;
+    };
+    const revivals = async () => {
+      while (acting) for await (const _ of control.reviveMany(revived, {}, ACT)) if (!acting) break;
+    };
+    const acts = Promise.all([discards(), revivals()]);
+    await eventually('some have died', () => died.size > JOBS / 4, LIMIT);
+    await suite.servers.redis.kill();
+    await suite.servers.redis.restart();
+    const before = died.size;
+    await eventually('others die after the restart', () => died.size > before + JOBS / 4, LIMIT);
+    // What a process is about to bury in the very moment of its death may stay, if its letter goes in that moment, too.
+    acting = false;
+    await acts;
+    child.child.kill('SIGKILL');
+    await child.ended;
+    acting = true;
+    const more = Promise.all([discards(), revivals()]);
+    const isOver = async () => {
+      const found = await ledger.tube(storedTube(discarded, '')).find(toDiscard);
+      return ran.length >= JOBS && found.every((schedule) => schedule?.state === 'revoked');
+    };
+    await eventually('all were discarded or ran', isOver, LIMIT);
+    acting = false;
+    await more;
+    for (const tube of [discarded, revived])
+      await eventually(`no copy is left in ${tube}`, () => isEmpty(one, tube), LIMIT);
+    expect(ran.toSorted()).toEqual(toRevive.toSorted());
+    expect(died.size).toBe(2 * JOBS);
+  }, 180_000);
+});

@@ -1,0 +1,134 @@
+// Dead letters: which ones go, and that their copies go with them.
+import { contract, unit, type Rule } from './rule.js';
+
+export const LETTERS: readonly Rule[] = [
+  {
+    rule: 'A dead letter that is young and within the count stays.',
+    mutants: [
+      ...contract(
+        'ledger-retention.spec.ts',
+        'has no letter that is young and within the count',
+        ['rules/letters.ts', 'if (died < now - maxAge) old++;', 'if (died < now) old++;'],
+        ['verbs/letters.ts', `'(' .. now - maxAge)`, `'(' .. now)`],
+      ),
+      ...contract(
+        'ledger-retention.spec.ts',
+        'has the letters beyond the count, the oldest first',
+        ['rules/letters.ts', 'Math.max(old, all.size - maxCount)', 'Math.max(old, all.size)'],
+        ['verbs/letters.ts', 'max(old, all - maxCount)', 'max(old, all)'],
+      ),
+      ...contract(
+        'ledger-retention.spec.ts',
+        'leaves the letter of a job that was revived and died again',
+        ['rules/letters.ts', ' || (ref.died !== undefined && found.died !== ref.died)', ''],
+        ['verbs/letters.ts', ' or died and cjson.decode(letter).died ~= died', ''],
+      ),
+      ...unit(
+        'consumer/letter-sweeper.spec.ts',
+        'leaves a job alone that is revived meanwhile, and its letter if it dies again',
+        ['consumer/letter-sweeper.ts', '({ id, born, died }))', '({ id, born }))'],
+      ),
+    ],
+  },
+  {
+    rule: 'When a dead letter is removed, its copies are deleted, also if the answer of the ledger was lost.',
+    mutants: [
+      ...unit('consumer/letter-sweeper.spec.ts', 'removes the oldest of too many', [
+        'consumer/letter-sweeper.ts',
+        'await Promise.all(taken.map((letter) => deleteCopies(this.parts, tube, letter, letter.places)));',
+        '',
+      ]),
+      ...unit('consumer/letter-sweeper.spec.ts', 'deletes the copies if a discard is %s, a minute later', [
+        'consumer/letter-sweeper.ts',
+        'this.doubtful.set(tube, letters);',
+        '',
+      ]),
+      ...unit(
+        'consumer/letter-sweeper.spec.ts',
+        'that is stopped deletes the copies of what it has discarded, and asks no more',
+        ['consumer/letter-sweeper.ts', 'await this.underWay;', ''],
+      ),
+    ],
+  },
+  {
+    rule: 'A copy of a dead job that somebody holds while its letter goes is deleted by its holder, and only if no claim would run it.',
+    mutants: [
+      ...unit(
+        'consumer/finish/copy-burier.spec.ts',
+        'deletes what it has buried if the letter has gone meanwhile',
+        [
+          'consumer/finish/copy-burier.ts',
+          'if (asked) this.add({ delivery, asked });',
+          'if (false as boolean) this.add({ delivery, asked });',
+        ],
+        ['consumer/finish/copy-burier.ts', "if (answer === 'gone')", "if (answer === 'gone' && !asked)"],
+      ),
+      ...unit(
+        'consumer/finish/copy-burier.spec.ts',
+        'leaves a buried copy alone of which the ledger knows nothing any more: the job may have no other',
+        ['consumer/finish/copy-burier.ts', "if (answer === 'gone')", "if (answer !== 'dead')"],
+      ),
+      ...unit('consumer/finish/dead-letters.spec.ts', 'leaves no copy behind if it is discarded %s', [
+        'consumer/tube-consumer.ts',
+        'return this.burier.bury(delivery);',
+        'return delivery.bury(() => undefined);',
+      ]),
+      ...contract(
+        'ledger-letters-end.spec.ts',
+        'is gone once the letter was discarded',
+        ['rules/letters.ts', "isOver(record, generation) ? 'gone'", "false ? 'gone'"],
+        [
+          'verbs/letters.ts',
+          'return record and isOver(record, generation) and GONE',
+          'return false and GONE',
+        ],
+      ),
+      ...contract(
+        'ledger-letters-end.spec.ts',
+        'is of an unknown fate where nothing is known of its job, or not that it died',
+        ['rules/letters.ts', "isOver(record, generation) ? 'gone'", "true ? 'gone'"],
+        [
+          'verbs/letters.ts',
+          'return record and isOver(record, generation) and GONE',
+          'return record and GONE',
+        ],
+      ),
+      ...contract(
+        'ledger-letters-end.spec.ts',
+        'is gone once the job was revived, and is no copy of the letter if the job dies again',
+        ['rules/letters.ts', 'if (found?.generation === generation) {', 'if (found) {'],
+        [
+          'verbs/letters.ts',
+          "if letter ~= '' and cjson.decode(letter).generation == generation then",
+          "if letter ~= '' then",
+        ],
+      ),
+    ],
+  },
+  {
+    rule: 'Who takes a dead letter away deletes all the copies that it knew of then.',
+    mutants: [
+      ...unit(
+        'producer/revive-and-discard.spec.ts',
+        'deletes the copies that others have found since the letter was read: %s',
+        ['producer/dead-letters.ts', '(taken ?? letter).places', 'letter.places'],
+        ['producer/job-mover.ts', 'answer.left ?? known.places', 'known.places'],
+      ),
+      ...unit(
+        'operate/letter-acts.spec.ts',
+        'deletes the copies that others have found since the page was read',
+        [
+          'operate/letter-acts.ts',
+          'taken[i] ?? (tries > 1 ? letter : undefined)',
+          'taken[i] || tries > 1 ? letter : undefined',
+        ],
+      ),
+      ...contract(
+        'ledger-letters-end.spec.ts',
+        'brings a dead job back, with attempts anew, and takes its letter away',
+        ['rules/schedules.ts', ', ...(left && { left: left.places })', ''],
+        ['verbs/commit.ts', "if left then return 'revived', '', left end", ''],
+      ),
+    ],
+  },
+];
