@@ -35,6 +35,14 @@ export interface NamedNode {
   readonly node: StoringNode;
 }
 
+/** A copy of a job that waits. */
+interface WaitingCopy {
+  readonly identity: JobIdentity;
+  readonly as: Pick<WaitingJob, 'due' | 'attempt'>;
+  readonly stored: StoredJob;
+  readonly on: NamedNode;
+}
+
 /** A ledger in this process, which answers at once. */
 export interface LedgerInMemory {
   now(): number;
@@ -64,14 +72,14 @@ export class StoredWaitingJobs implements WaitingJobs {
       // A job that was reserved may wait for a retry, later than its copy says.
       return first.wants(earliest, reserves > 0 ? Infinity : end);
     };
-    await this.eachCopy(tube, wanted, (job) => first.add(job));
+    await this.eachCopy(tube, wanted, (copy) => first.add(foundJob(copy)));
     return first.list((job) => this.waits(tube, job) !== undefined);
   }
 
   async counts(tube: StoredTube): Promise<WaitingCounts> {
     const now = this.ledger.now();
     let [listed, overdue, firstDue] = [0, 0, Infinity];
-    await this.eachJob(tube, ({ due }) => {
+    await this.eachJob(tube, (due) => {
       listed++;
       if (due <= now) overdue++;
       firstDue = Math.min(firstDue, due);
@@ -83,7 +91,7 @@ export class StoredWaitingJobs implements WaitingJobs {
     const ascending = [...new Set(times)].sort((a, b) => a - b);
     /** How many are due before the time of this index, and not before the one before it. */
     const added = ascending.map(() => 0);
-    await this.eachJob(tube, ({ due }) => {
+    await this.eachJob(tube, (due) => {
       const index = indexAfter(ascending, due);
       if (index < added.length) added[index]!++;
     });
@@ -97,43 +105,40 @@ export class StoredWaitingJobs implements WaitingJobs {
     await this.eachCopy(
       tube,
       ({ body }) => identify(body)?.id === id,
-      (job) => first.add(job),
+      (copy) => first.add(foundJob(copy)),
     );
     return first.list((job) => this.waits(tube, job) !== undefined).jobs[0];
   }
 
-  /** Shows each job once. */
-  private async eachJob(tube: StoredTube, see: (job: FoundJob) => void): Promise<void> {
+  /** Shows when each job is due. */
+  private async eachJob(tube: StoredTube, see: (due: number) => void): Promise<void> {
     const seen = new Set<string>();
-    const isNew = ({ id }: FoundJob) => {
+    const isNew = (id: string) => {
       if (this.nodes.length === 1) return true; // it has one copy of a job
       return !seen.has(id) && seen.add(id);
     };
     await this.eachCopy(
       tube,
       () => true,
-      (job) => {
-        if (isNew(job)) see(job);
+      ({ identity, as }) => {
+        if (isNew(identity.id)) see(as.due);
       },
     );
   }
 
-  /** Shows the job of each copy that waits. */
+  /** Shows each copy that waits. */
   private eachCopy(
     tube: StoredTube,
     wanted: (job: StoredJob) => boolean,
-    see: (job: FoundJob) => void,
+    see: (copy: WaitingCopy) => void,
   ): Promise<void> {
     const walk = async () => {
-      for (const { endpoint, node } of this.nodes) {
-        await node.eachJob(tube, (job) => {
-          if (job.state === 'buried' || !wanted(job)) return;
-          const identity = identify(job.body);
+      for (const on of this.nodes) {
+        await on.node.eachJob(tube, (stored) => {
+          if (stored.state === 'buried' || !wanted(stored)) return;
+          const identity = identify(stored.body);
           const as = identity && this.waits(tube, identity);
-          if (!as) return;
-          const { id: copyId, body } = job;
-          const location = formatLocation(endpoint, node.instance, `${copyId}`);
-          see({ ...identity, ...as, copies: [{ location, body }] });
+          if (as) see({ identity, as, stored, on });
         });
       }
     };
@@ -143,16 +148,21 @@ export class StoredWaitingJobs implements WaitingJobs {
   }
 
   /** When, and after how many runs. Undefined: it runs, is over or dead, or another generation of the job counts. */
-  private waits(
-    tube: StoredTube,
-    { id, generation, due }: JobIdentity,
-  ): Pick<WaitingJob, 'due' | 'attempt'> | undefined {
+  private waits(tube: StoredTube, { id, generation, due }: JobIdentity): WaitingCopy['as'] | undefined {
     const ledger = this.ledger.tube(tube);
     const known = ledger.look(id);
     if (!known) return ledger.isVoid(id, generation) ? undefined : { due, attempt: 0 };
     if (known.state !== 'waiting' || known.generation !== generation) return undefined;
     return { due: known.due, attempt: known.attempt };
   }
+}
+
+function foundJob({ identity, as, stored: { id, body }, on: { endpoint, node } }: WaitingCopy): FoundJob {
+  return {
+    ...identity,
+    ...as,
+    copies: [{ location: formatLocation(endpoint, node.instance, `${id}`), body }],
+  };
 }
 
 /** The index of the first of these times that is later. */

@@ -13,7 +13,7 @@ import {
 } from '../ledger.js';
 import type { LedgerView } from '../ledger-view.js';
 import type { ClaimContext, Schedule } from '../requests.js';
-import { voided } from '../rules/job-record.js';
+import { voided, type JobRecord } from '../rules/job-record.js';
 import type { Records } from '../rules/records.js';
 import { RULES } from '../rules/rules.js';
 import { loadRecords } from './durable-records.js';
@@ -160,15 +160,21 @@ export class MemoryTubeLedger extends TubeLedger {
     return answers;
   }
 
-  /** What `find` answers, at once. */
+  /** What `find` answers, at once: also for millions of jobs, of which few have records. */
   look(id: string): Schedule | undefined {
-    return this.decide('find', [id])[0];
+    this.ledger.checkOpen();
+    return this.recordOf(id) && this.decide('find', [id])[0];
   }
 
   /** Whether this generation of a job never comes about: it is older than what counts, revoked, or given up. At once. */
   isVoid(id: string, generation: number): boolean {
-    const record = this.records.byId.get(id);
+    const record = this.recordOf(id);
     return record !== undefined && voided(record, generation) !== undefined;
+  }
+
+  /** It may have expired. */
+  private recordOf(id: string): JobRecord | undefined {
+    return this.ledger.records.find(this.name)?.byId.get(id);
   }
 
   private decide<V extends Verb>(

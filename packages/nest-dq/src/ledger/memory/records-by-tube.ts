@@ -33,6 +33,11 @@ export class RecordsByTube implements DiskPart {
     return records;
   }
 
+  /** Undefined: it has none. */
+  find(name: string): Records | undefined {
+    return this.byName.get(name);
+  }
+
   /** When the next pause ends by itself, ledger time; Infinity if none does. */
   nextPauseEnd(now: number): number {
     const ends = Array.from(this.byName.values(), ({ pauses }) => pauses.at(-1)?.to ?? Infinity);
