@@ -7,6 +7,7 @@ import { diskFull } from './experiments/disk-full.js';
 import { flushall } from './experiments/flushall.js';
 import { longHandlers } from './experiments/long-handlers.js';
 import { nodeAway } from './experiments/node-away.js';
+import { nodeDrained } from './experiments/node-drained.js';
 import { nodeKilled } from './experiments/node-killed.js';
 import { nodeRepaired } from './experiments/node-repaired.js';
 import { nodeSilent } from './experiments/node-silent.js';
@@ -14,8 +15,10 @@ import { nodeWiped } from './experiments/node-wiped.js';
 import { poison } from './experiments/poison.js';
 import { redisAway } from './experiments/redis-away.js';
 import { redisFailover } from './experiments/redis-failover.js';
+import { repairFlushall } from './experiments/repair-flushall.js';
 import { resurrection } from './experiments/resurrection.js';
 import { rollingRestarts } from './experiments/rolling-restarts.js';
+import { tubePaused } from './experiments/tube-paused.js';
 import { twoNodesDown } from './experiments/two-nodes-down.js';
 
 /** In the order in which they run. */
@@ -38,4 +41,7 @@ export const EXPERIMENTS: readonly Experiment[] = [
   rollingRestarts,
   redisFailover,
   nodeRepaired,
+  nodeDrained,
+  tubePaused,
+  repairFlushall,
 ];

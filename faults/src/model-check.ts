@@ -1,4 +1,4 @@
-// Experiment 18: the simulation in test/model checks the promises with random operations and faults. It uses internal parts
+// Experiment 22: the simulation in test/model checks the promises with random operations and faults. It uses internal parts
 // of the library (embedded nodes, the memory ledger, a virtual clock), which only Jest compiles. So it runs Jest as a process.
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ interface ModelRow {
 }
 
 export const MODEL_CHECK = {
-  number: 19,
+  number: 22,
   name: 'model-check',
   what: 'random operations and faults on a virtual clock; each failing seed can be run again',
   /** The numbers by default and in the small version. The small one is low, because npm test runs the model anyway. */

@@ -70,6 +70,18 @@ export class ProducerProcess implements TaskProducer {
     return this.ask('repair', options);
   }
 
+  drainNode(endpoint: string): Promise<boolean> {
+    return this.ask('drainNode', endpoint);
+  }
+
+  pause(): Promise<void> {
+    return this.ask('pause');
+  }
+
+  resume(): Promise<void> {
+    return this.ask('resume');
+  }
+
   deadLetters(): Promise<DeadLetter<Task>[]> {
     return this.ask('deadLetters');
   }

@@ -89,6 +89,18 @@ export class ProducerSide {
     return this.producer.repair(options);
   }
 
+  drainNode(endpoint: string): Promise<boolean> {
+    return this.producer.drainNode(endpoint);
+  }
+
+  pause(): Promise<void> {
+    return this.producer.pause();
+  }
+
+  resume(): Promise<void> {
+    return this.producer.resume();
+  }
+
   deadLetters(): Promise<DeadLetter<Task>[]> {
     return this.producer.deadLetters();
   }

@@ -25,6 +25,10 @@ export interface TaskProducer {
   reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult>;
   /** Resolves with how many jobs were moved. */
   repair(options: RepairOptions): Promise<number>;
+  drainNode(endpoint: string): Promise<boolean>;
+  /** Of the tube of all jobs. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
   /** All dead letters. */
   deadLetters(): Promise<DeadLetter<Task>[]>;
   close(): Promise<void>;
@@ -65,6 +69,18 @@ export class TaskProducerApp implements TaskProducer {
     let moved = 0;
     for await (const { done } of this.control.repair(options)) moved = done;
     return moved;
+  }
+
+  drainNode(endpoint: string): Promise<boolean> {
+    return this.control.drainNode(endpoint);
+  }
+
+  async pause(): Promise<void> {
+    await this.control.pause(TASKS);
+  }
+
+  async resume(): Promise<void> {
+    await this.control.resume(TASKS);
   }
 
   async deadLetters(): Promise<DeadLetter<Task>[]> {
