@@ -4,7 +4,7 @@ import { deleteCopies } from '../copies/deletion.js';
 import type { Letter } from '../ledger/letter-requests.js';
 import { dueAfter, dueNow } from '../producer/due.js';
 import { revive } from '../producer/job-mover.js';
-import { beforeLettersOf, formatCursor, openLetter, parseCursor } from '../producer/letter-pages.js';
+import { beforeLettersOf, letterCursor, openLetter, readLetterCursor } from '../producer/letter-pages.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import type { Duration } from '../time/duration.js';
 import { Act } from './act.js';
@@ -103,21 +103,21 @@ export class LetterActs {
     const call = { ...this.context.patientCall(patience), repeatable: true };
     const ledger = parts.ledger.tube(storedAs);
     const first = diedTo === undefined ? undefined : beforeLettersOf(diedTo - 1);
-    if (cursor !== undefined) parseCursor(cursor, `a \`${name}\` before`);
+    if (cursor !== undefined) readLetterCursor(cursor, `a \`${name}\` before`);
 
     const read = async (from: string | undefined): Promise<BulkPage<Letter>> => {
       this.context.refuseIfClosed();
-      const after = from === undefined ? first : parseCursor(from, `a \`${name}\` before`);
+      const after = from === undefined ? first : readLetterCursor(from, `a \`${name}\` before`);
       const { letters, more } = await retries.run(call, () => ledger.letters({ limit: PAGE, after }));
       const last = letters.at(-1);
       const begin = after ?? beforeLettersOf(letters[0]?.died ?? 0);
       const goesOn = more && last !== undefined && last.died >= diedFrom;
-      return { items: letters, cursor: formatCursor(begin), next: goesOn ? formatCursor(last) : undefined };
+      return { items: letters, cursor: letterCursor(begin), next: goesOn ? letterCursor(last) : undefined };
     };
     const bulk: Bulk<Letter, DeadLetter> = {
       read,
       isMeant,
-      cursorBehind: formatCursor,
+      cursorBehind: letterCursor,
       change: changeIn(storedAs),
       show: (letter) => openLetter(parts, storedAs, letter),
     };

@@ -1,7 +1,8 @@
 import type { StoredTube } from '../api/tube.js';
 import { storedTube, withoutPrefix, type Tube } from '../api/tube.js';
-import { DqError, wrongValue } from '../errors.js';
+import { DqError } from '../errors.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
+import { formatCursor, parseCursor } from '../producer/cursor.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import { parseDuration, type Duration } from '../time/duration.js';
 import { Act } from './act.js';
@@ -88,7 +89,7 @@ export function repair(
   context.refuseIfClosed();
   const { cluster, events, settings } = context.parts;
   if (node !== undefined) checkNode(cluster, node);
-  if (cursor !== undefined) parseCursor(cursor);
+  if (cursor !== undefined) readCursor(cursor);
   const only = tube === undefined ? undefined : storedTube(tube, settings.prefix);
   const on = {
     ...(only !== undefined && { tube: withoutPrefix(only, settings.prefix) }),
@@ -124,7 +125,7 @@ export class Repair implements Bulk<Checked, RepairExample> {
     const { only, counting, dueAfter, patience, atOnce } = this.settings;
     context.refuseIfClosed();
     const { cluster } = context.parts;
-    const begin = from === undefined ? undefined : parseCursor(from);
+    const begin = from === undefined ? undefined : readCursor(from);
     const all = await (this.tubes ??= only === undefined ? this.allTubes() : Promise.resolve([only]));
     const [tube, following] = all.filter((name) => !begin || name >= begin.tube);
     if (tube === undefined) return { items: [], cursor: from ?? '', next: undefined };
@@ -140,8 +141,8 @@ export class Repair implements Bulk<Checked, RepairExample> {
     const goesOn = next ? { tube, after: next } : following && { tube: following };
     return {
       items: items.sort(inOrder),
-      cursor: formatCursor({ tube, after }),
-      next: goesOn && formatCursor(goesOn),
+      cursor: cursorAt({ tube, after }),
+      next: goesOn && cursorAt(goesOn),
     };
   }
 
@@ -157,7 +158,7 @@ export class Repair implements Bulk<Checked, RepairExample> {
   }
 
   cursorBehind({ tube, due, id }: Checked): string {
-    return formatCursor({ tube, after: { due, id } });
+    return cursorAt({ tube, after: { due, id } });
   }
 
   change(jobs: readonly Checked[], ended: (job: Checked, how: Changed) => void): Promise<void> {
@@ -189,21 +190,13 @@ function inOrder(a: WaitingPosition, b: WaitingPosition): number {
   return a.due - b.due || (a.id < b.id ? -1 : 1);
 }
 
-function formatCursor({ tube, after }: Cursor): string {
-  return Buffer.from(JSON.stringify([tube, ...(after ? [after.due, after.id] : [])])).toString('base64url');
+function cursorAt({ tube, after }: Cursor): string {
+  return after ? formatCursor(tube, after.due, after.id) : formatCursor(tube);
 }
 
 /** `DQ_BAD_OPTION`. */
-function parseCursor(cursor: string): Cursor {
-  try {
-    const [tube, due, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    if (typeof tube === 'string') {
-      const begin = { tube: tube as StoredTube };
-      if (due === undefined) return begin;
-      if (typeof due === 'number' && typeof id === 'string') return { ...begin, after: { due, id } };
-    }
-  } catch {
-    // said below
-  }
-  throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, 'the `cursor` of a `repair` before');
+function readCursor(cursor: string): Cursor {
+  const values = parseCursor(cursor, 'a `repair` before', ['string'], ['string', 'number', 'string']);
+  const tube = values[0] as StoredTube;
+  return values.length === 3 ? { tube, after: { due: values[1], id: values[2] } } : { tube };
 }

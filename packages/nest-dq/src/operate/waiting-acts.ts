@@ -1,9 +1,9 @@
 import type { JobView } from '../api/job.js';
 import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
 import { formatRef } from '../copies/job-ref.js';
-import { wrongValue } from '../errors.js';
 import type { OperatedOn } from '../events/events.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
+import { formatCursor, parseCursor } from '../producer/cursor.js';
 import type { ProducerContext } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
 import { Act } from './act.js';
@@ -97,11 +97,11 @@ export class WaitingActs {
     const act = new Act(parts.events, name, { tube: withoutPrefix(storedAs, prefix), filter, ...more }, by);
     const call = { ...this.context.patientCall(patience), repeatable: true };
     const ledger = parts.ledger.tube(storedAs);
-    let start = cursor === undefined ? undefined : parseCursor(cursor, name);
+    let start = cursor === undefined ? undefined : readStart(cursor, name);
 
     const read = async (at: string | undefined): Promise<BulkPage<WaitingJob>> => {
       this.context.refuseIfClosed();
-      const after = at === undefined ? undefined : parseCursor(at, name).after;
+      const after = at === undefined ? undefined : readStart(at, name).after;
       const page = { from, limit: PAGE, ...(to !== undefined && { to }), ...(after && { after }) };
       const { jobs, next } = await retries.run(call, () => this.parts.waiting.page(storedAs, page));
       // A time that has certainly come: what is opened from now on has a greater generation, or the same.
@@ -109,14 +109,14 @@ export class WaitingActs {
       const { began } = start;
       return {
         items: jobs,
-        cursor: formatCursor({ began, after }),
-        next: next && formatCursor({ began, after: next }),
+        cursor: cursorAt({ began, after }),
+        next: next && cursorAt({ began, after: next }),
       };
     };
     const bulk: Bulk<WaitingJob, JobView> = {
       read,
       isMeant: (job) => job.generation < start!.began && isMeant(job),
-      cursorBehind: ({ due, id }) => formatCursor({ began: start!.began, after: { due, id } }),
+      cursorBehind: ({ due, id }) => cursorAt({ began: start!.began, after: { due, id } }),
       change: changeIn(storedAs),
       show: async (job) => this.view(storedAs, job),
     };
@@ -140,21 +140,12 @@ interface Start {
   readonly after: WaitingPosition | undefined;
 }
 
-function formatCursor({ began, after }: Start): string {
-  const parts = after ? [began, after.due, after.id] : [began];
-  return Buffer.from(JSON.stringify(parts)).toString('base64url');
+function cursorAt({ began, after }: Start): string {
+  return after ? formatCursor(began, after.due, after.id) : formatCursor(began);
 }
 
 /** `DQ_BAD_OPTION`. */
-function parseCursor(cursor: string, name: string): Start {
-  try {
-    const [began, due, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    if (typeof began === 'number' && due === undefined && id === undefined)
-      return { began, after: undefined };
-    if (typeof began === 'number' && typeof due === 'number' && typeof id === 'string')
-      return { began, after: { due, id } };
-  } catch {
-    // said below
-  }
-  throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, `the \`cursor\` of a \`${name}\` before`);
+function readStart(cursor: string, name: string): Start {
+  const values = parseCursor(cursor, `a \`${name}\` before`, ['number'], ['number', 'number', 'string']);
+  return { began: values[0], after: values.length === 3 ? { due: values[1], id: values[2] } : undefined };
 }

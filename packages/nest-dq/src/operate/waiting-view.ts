@@ -4,6 +4,7 @@ import { formatRef } from '../copies/job-ref.js';
 import { wrongValue } from '../errors.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
+import { formatCursor, parseCursor } from '../producer/cursor.js';
 import { parseWhen, type When } from '../time/instant.js';
 
 /** `waiting` for its time, `due` and not begun, or `retrying` after a run that failed or was cut short. */
@@ -102,7 +103,7 @@ export async function waitingPage(
   const least = state === 'waiting' ? Math.max(from, now) : from;
   const most = state === 'due' ? Math.min(to, now) : to;
   const bounds = { ...(least > -Infinity && { from: least }), ...(most < Infinity && { to: most }) };
-  let after = cursor === undefined ? undefined : parseCursor(cursor);
+  let after = cursor === undefined ? undefined : readPosition(cursor);
   const jobs: JobSummary[] = [];
   const { listed } = await waiting.counts(tube);
   let looked = 0;
@@ -116,7 +117,7 @@ export async function waitingPage(
     looked += size;
     after = page.next;
   } while (after && jobs.length < limit && looked < MOST_JOBS);
-  return { jobs, ...(after && { cursor: formatCursor(after) }), listed };
+  return { jobs, ...(after && { cursor: formatCursor(after.due, after.id) }), listed };
 }
 
 /** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
@@ -151,16 +152,7 @@ export function summaryOf(job: WaitingJob, tube: StoredTube, prefix: string, now
   };
 }
 
-function formatCursor({ due, id }: WaitingPosition): string {
-  return Buffer.from(JSON.stringify([due, id])).toString('base64url');
-}
-
-function parseCursor(cursor: string): WaitingPosition {
-  try {
-    const [due, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    if (typeof due === 'number' && typeof id === 'string') return { due, id };
-  } catch {
-    // said below
-  }
-  throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, 'the `cursor` of the page before');
+function readPosition(cursor: string): WaitingPosition {
+  const [due, id] = parseCursor(cursor, 'the page before', ['number', 'string']);
+  return { due, id };
 }

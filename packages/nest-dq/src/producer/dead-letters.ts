@@ -10,7 +10,7 @@ import { dueAfter, dueNow } from './due.js';
 import { look } from './generations.js';
 import { findJob } from './job-finder.js';
 import { revive, type Change } from './job-mover.js';
-import { formatCursor, openLetter, parseCursor } from './letter-pages.js';
+import { letterCursor, openLetter, readLetterCursor } from './letter-pages.js';
 import { ProducerContext, type ProducerParts } from './producer-context.js';
 import type { PatientCall } from './retries.js';
 
@@ -65,14 +65,14 @@ export class ClusterDeadLetters extends DqDeadLetters {
     const call = this.context.patientCall(patience);
     const { parts } = this.context;
     const storedAs = storedTube(tube, parts.settings.prefix);
-    const after = cursor === undefined ? undefined : parseCursor(cursor, 'the page before');
+    const after = cursor === undefined ? undefined : readLetterCursor(cursor, 'the page before');
     const ledger = parts.ledger.tube(storedAs);
     const found = await this.context.retries.run(call, () => look(ledger.letters({ limit, after })));
     const letters = await Promise.all(found.letters.map((letter) => openLetter(parts, storedAs, letter)));
     const last = found.letters.at(-1);
     return {
       letters: letters as DeadLetter<AsJson<In>>[],
-      ...(found.more && last ? { cursor: formatCursor(last) } : {}),
+      ...(found.more && last ? { cursor: letterCursor(last) } : {}),
     };
   }
 

@@ -3,8 +3,8 @@ import type { DeadLetter } from '../api/dead-letter.js';
 import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import { makeDeadLetter } from '../copies/make-dead-letter.js';
 import { readCopy } from '../copies/reading.js';
-import { wrongValue } from '../errors.js';
 import type { Letter, LetterPage } from '../ledger/letter-requests.js';
+import { formatCursor, parseCursor } from './cursor.js';
 import type { ProducerParts } from './producer-context.js';
 
 /** Where a page of letters ended. */
@@ -18,20 +18,14 @@ export function beforeLettersOf(died: number): LetterPosition {
   return { died, id: BEFORE_ALL_IDS, born: 0 };
 }
 
-export function formatCursor({ died, id, born }: LetterPosition): string {
-  return Buffer.from(JSON.stringify([died, id, born])).toString('base64url');
+export function letterCursor({ died, id, born }: LetterPosition): string {
+  return formatCursor(died, id, born);
 }
 
 /** `DQ_BAD_OPTION`. `of`: where the cursor is from, for the error. */
-export function parseCursor(cursor: string, of: string): LetterPosition {
-  try {
-    const [died, id, born] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    if (typeof died === 'number' && typeof id === 'string' && typeof born === 'number')
-      return { died, id, born };
-  } catch {
-    // said below
-  }
-  throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, `the \`cursor\` of ${of}`);
+export function readLetterCursor(cursor: string, of: string): LetterPosition {
+  const [died, id, born] = parseCursor(cursor, of, ['number', 'string', 'number']);
+  return { died, id, born };
 }
 
 /** The payload, and the key, are in the copies only. */

@@ -1,0 +1,37 @@
+import { wrongValue } from '../errors.js';
+
+type Kind = 'number' | 'string';
+type ValuesOf<Shape extends readonly Kind[]> = {
+  readonly [I in keyof Shape]: Shape[I] extends 'number' ? number : string;
+};
+
+/** Where a list goes on, as an opaque text. */
+export function formatCursor(...values: readonly (number | string)[]): string {
+  return Buffer.from(JSON.stringify(values)).toString('base64url');
+}
+
+/**
+ * The values of a cursor. `DQ_BAD_OPTION`: it has none of these shapes.
+ * @param of Where the cursor is from, for the error.
+ */
+export function parseCursor<const Shape extends readonly Kind[]>(
+  cursor: string,
+  of: string,
+  ...shapes: readonly Shape[]
+): ValuesOf<Shape> {
+  const values = valuesIn(cursor);
+  const isOf = (shape: Shape) =>
+    values.length === shape.length && shape.every((kind, i) => typeof values[i] === kind);
+  if (shapes.some(isOf)) return values as ValuesOf<Shape>;
+  throw wrongValue('DQ_BAD_OPTION', '`cursor`', cursor, `the \`cursor\` of ${of}`);
+}
+
+/** None, if it is no cursor. */
+function valuesIn(cursor: string): readonly unknown[] {
+  try {
+    const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    return Array.isArray(values) ? values : [];
+  } catch {
+    return [];
+  }
+}
