@@ -31,6 +31,9 @@ describe('nest-dq stats', () => {
     expect(stdout).toMatch(/^TUBE +WAITING +DUE +RUNNING +DEAD +CONSUMERS$/m);
     expect(stdout).toMatch(/^order\.cancel( +\d+){4} +yes$/m);
     expect(stdout).toMatch(/^orphan +1 +0 +0 +0 +NONE$/m);
+    const text = (await suite.nestDq(['stats', TUBE])).stdout;
+    expect(text).toMatch(/^last death +\S.* ago, order-13: discarded: the order has no user$/m);
+    expect(text).toMatch(/^consumers +1 process, \d+ connections? that take jobs$/m);
     const one = await suite.nestDq(['stats', TUBE, '--json']);
     expect(JSON.parse(one.stdout)).toMatchObject({ tube: TUBE, nodes: 3, waiting: expect.any(Number) });
   });
@@ -76,7 +79,9 @@ describe('nest-dq explain', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^key {3,}order-42$/m);
     expect(stdout).toMatch(/^primary +127\.0\.0\.1:\d+ +delayed +59 min/m);
-    expect(stdout.match(/^backup \d /gm)).toHaveLength(2);
+    expect(stdout.match(/^backup \d .*( +0){3}$/gm)).toHaveLength(2);
+    const letter = await suite.nestDq(['explain', '--tube', TUBE, '--key', 'order-13']);
+    expect(letter.stdout).toMatch(/^died +\S+ \(.+\): discarded$/m);
     const dead = await suite.nestDq(['explain', '--tube', TUBE, '--key', 'order-13', '--json']);
     expect(JSON.parse(dead.stdout)).toMatchObject({ because: 'dead', deadLetter: { why: 'discarded' } });
   });

@@ -7,6 +7,8 @@ export const explain = clusterCommand({
   name: 'explain',
   operands: ['[REF]'],
   summary: 'Says why a job has not run, or what became of it, and where each copy is.',
+  about:
+    'TAKEN, RELEASED and TIMED OUT: how often a process took the copy, gave it back, and held it for too long.',
   flags: REFERENCE_FLAGS,
   status: '0 explained, 1 nothing is known of the job, or Redis is away',
   examples: ['nest-dq explain --tube order.cancel --key order-42'],
@@ -17,7 +19,8 @@ export const explain = clusterCommand({
   },
 });
 
-function show({ why, tube, key, id, state, dueAt, attempt, run, copies }: Explanation, now: number): string {
+function show(found: Explanation, now: number): string {
+  const { why, tube, key, id, state, dueAt, attempt, run, copies, deadLetter } = found;
   const known = facts({
     tube,
     key,
@@ -28,17 +31,22 @@ function show({ why, tube, key, id, state, dueAt, attempt, run, copies }: Explan
     started: run && instant(run.startedAt, now),
     process: run?.process && `${run.process.pid} on ${run.process.host}`,
     'lease ends': run?.leaseEndsAt && instant(run.leaseEndsAt, now),
+    died: deadLetter && `${instant(deadLetter.diedAt, now)}: ${deadLetter.why}`,
   });
   return [why, '', known, ...(copies.length > 0 ? ['', showCopies(copies)] : [])].join('\n');
 }
 
 function showCopies(copies: readonly CopyView[]): string {
-  const rows = copies.map(({ node, index, state, readyIn, age }) => [
+  const rows = copies.map(({ node, index, state, readyIn, age, reserves, releases, timeouts }) => [
     index === 0 ? 'primary' : `backup ${index}`,
     node,
     state,
     readyIn === undefined ? '' : span(readyIn),
     age === undefined ? '' : span(age),
+    reserves ?? '',
+    releases ?? '',
+    timeouts ?? '',
   ]);
-  return table(['COPY', 'NODE', 'STATE', 'READY IN', 'AGE'], rows);
+  const head = ['COPY', 'NODE', 'STATE', 'READY IN', 'AGE', 'TAKEN', 'RELEASED', 'TIMED OUT'];
+  return table(head, rows);
 }

@@ -4,6 +4,8 @@ import { clusterCommand } from './cluster.js';
 import { bytes, span, table } from './output.js';
 
 const NONE = '–';
+/** Milliseconds by which the clocks may differ, as for the doctor. */
+const CLOCKS = 1_000;
 
 export const nodes = clusterCommand({
   name: 'nodes',
@@ -21,9 +23,11 @@ export const nodes = clusterCommand({
 
 function showNodes(views: readonly NodeView[]): string {
   const rows = views.map(
-    ({ endpoint, up, reason, drained, version, uptime, copies, connections, binlog }) => [
+    ({ endpoint, up, reason, drained, draining, version, uptime, copies, connections, binlog }) => [
       endpoint,
-      up ? (drained ? 'up, drained' : 'up') : `down: ${reason}`,
+      [up ? 'up' : `down: ${reason}`, ...(drained ? ['drained'] : []), ...(draining ? ['drains'] : [])].join(
+        ', ',
+      ),
       version ?? NONE,
       uptime === undefined ? NONE : span(uptime),
       copies?.ready ?? NONE,
@@ -38,13 +42,21 @@ function showNodes(views: readonly NodeView[]): string {
   return table(head, rows);
 }
 
-function showLedger({ servers, up, reason, problems }: LedgerView): string {
+function clockText(ahead: number): string {
+  return `the clock of this machine is ${span(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'} that of Redis`;
+}
+
+function memoryText(used: number, limit: number | undefined): string {
+  return limit === undefined ? bytes(used) : `${bytes(used)} of ${bytes(limit)}`;
+}
+
+function showLedger({ servers, up, reason, problems, clockAhead }: LedgerView): string {
   const rows = servers.map((server: RedisView) => [
     server.address,
     server.up ? 'up' : `down: ${server.reason ?? ''}`,
     server.version ?? NONE,
     server.role ?? NONE,
-    server.memory === undefined ? NONE : bytes(server.memory),
+    server.memory === undefined ? NONE : memoryText(server.memory, server.memoryLimit),
     server.policy ?? NONE,
     server.appendOnly === undefined ? NONE : server.appendOnly ? 'yes' : 'no',
     server.roundTrip === undefined ? NONE : `${Math.ceil(server.roundTrip)} ms`,
@@ -53,6 +65,7 @@ function showLedger({ servers, up, reason, problems }: LedgerView): string {
   return [
     lines,
     ...(up ? [] : [`the ledger does not decide: ${reason ?? 'nobody knows why'}`]),
+    ...(clockAhead !== undefined && Math.abs(clockAhead) > CLOCKS ? [clockText(clockAhead)] : []),
     ...problems,
   ].join('\n');
 }

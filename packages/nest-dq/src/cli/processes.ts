@@ -1,6 +1,6 @@
 import type { ProcessView } from '../operate/processes.js';
 import { clusterCommand } from './cluster.js';
-import { span, table } from './output.js';
+import { counted, span, table } from './output.js';
 
 const MOST_TUBES = 4;
 
@@ -28,7 +28,13 @@ function showAll(found: readonly ProcessView[], now: number): string {
     consumes ? namesOf(tubes.map(({ tube }) => tube)) : 'only produces',
   ]);
   const lines = table(['PROCESS', 'VERSION', 'UP FOR', 'RUNNING', 'OVER 1 S', 'CONSUMES'], rows);
-  return `${lines}\n\n* does what one process does for all`;
+  const notes = found.flatMap(({ host, pid, lost, unlisted }) => [
+    ...(lost === undefined ? [] : [`${host}:${pid} found ${counted(lost, 'lost job')}`]),
+    ...(unlisted === undefined
+      ? []
+      : [`${host}:${pid} added ${counted(unlisted, 'job')} for which the index had no room`]),
+  ]);
+  return [lines, '', '* does what one process does for all', ...notes].join('\n');
 }
 
 function namesOf(tubes: readonly string[]): string {

@@ -13,6 +13,15 @@ const view = (tube: string, limits?: TubeView['limits']): TubeView => ({
   ...(limits && { limits }),
 });
 
+it('has a column of what is late if a tube is', () => {
+  const late = { ...view('a'), overdueFor: 90_000 };
+  expect(tubesTable([late, { ...view('b'), overdueFor: 0 }]).split('\n')).toEqual([
+    'TUBE  WAITING  DUE  RUNNING  DEAD  CONSUMERS  LATE',
+    'a           1    0        0     0  yes        1 min 30 s',
+    'b           1    0        0     0  yes',
+  ]);
+});
+
 it('has a column of limits if a tube has some', () => {
   expect(tubesTable([view('a')])).not.toContain('LIMITS');
   const all = { rate: 1_000, per: 1_000, burst: 1, concurrency: 5, perGroup: 1, running: 3 };

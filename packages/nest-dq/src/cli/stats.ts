@@ -1,9 +1,15 @@
 import type { TubeLimitsView } from '../operate/tube-limits.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
+import type { DeadLetter } from '../api/dead-letter.js';
+import { DqError } from '../errors.js';
+import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
 import { grouped, span, table } from './output.js';
+import { tubeFacts } from './tube-facts.js';
 
 const UNKNOWN = '?';
+/** Milliseconds. */
+const LATE = 1_000;
 const HEAD = ['TUBE', 'WAITING', 'DUE', 'RUNNING', 'DEAD', 'CONSUMERS'];
 
 export const stats = clusterCommand({
@@ -13,20 +19,38 @@ export const stats = clusterCommand({
   about:
     'The nodes count copies, so the numbers of jobs are estimates. CONSUMERS says whether connections take\n' +
     'jobs of the tube, or that somebody has paused it. LIMITS is there if a handler has some: «3 of 5 run» in all\n' +
-    'processes; UNEQUAL: processes have different ones.',
+    'processes; UNEQUAL: processes have different ones. LATE is there if a job that is listed is overdue: by how much the\n' +
+    'first of them. For one TUBE it tells more.',
   flags: {},
   status: '0 shown, 1 a node did not answer, so its copies are not counted',
   examples: ['nest-dq stats', 'nest-dq stats order.cancel --json'],
   async run(args, { runtime, cluster }) {
     const name = args.operand('TUBE');
     if (name !== undefined) {
-      const view = await runtime.inspector.tube(name);
-      return { json: view, text: tubesTable([view]), status: view.nodes === cluster.nodes.length ? 0 : 1 };
+      const [view, newest] = await Promise.all([runtime.inspector.tube(name), lastDeath(runtime, name)]);
+      const { limits } = view;
+      const about = limits === undefined ? '' : `\nlimits: ${limitsText(limits)}`;
+      return {
+        json: { ...view, ...(newest && { lastDeath: newest }) },
+        text: tubeFacts(view, newest, runtime.clock.wall()) + about,
+        status: view.nodes === cluster.nodes.length ? 0 : 1,
+      };
     }
     const list = await runtime.inspector.tubes();
     return { json: list, text: showList(list), status: list.away.length > 0 ? 1 : 0 };
   },
 });
+
+/** What is away is told by the view. */
+async function lastDeath({ deadLetters }: DqRuntime, tube: string): Promise<DeadLetter | undefined> {
+  try {
+    const { letters } = await deadLetters.list(tube, { limit: 1, patience: 0 });
+    return letters[0];
+  } catch (error) {
+    if (error instanceof DqError && error.code === 'DQ_LEDGER_DOWN') return undefined;
+    throw error;
+  }
+}
 
 function showList({ tubes, more, away }: TubeList): string {
   return [
@@ -39,13 +63,17 @@ function showList({ tubes, more, away }: TubeList): string {
 /** A line for each tube. */
 export function tubesTable(tubes: readonly TubeView[]): string {
   const isLimited = tubes.some(({ limits }) => limits);
-  const rows = tubes.map(({ tube, waiting, due, running, dead, watching, paused, limits }) => [
-    tube,
-    ...[waiting, due, running, dead].map((count) => count ?? UNKNOWN),
-    paused ? 'paused' : watching === undefined ? UNKNOWN : watching > 0 ? 'yes' : 'NONE',
-    ...(isLimited ? [limits ? limitsText(limits) : ''] : []),
-  ]);
-  return table(isLimited ? [...HEAD, 'LIMITS'] : HEAD, rows);
+  const isLate = tubes.some(({ overdueFor = 0 }) => overdueFor >= LATE);
+  const rows = tubes.map(
+    ({ tube, waiting, due, running, dead, watching, paused, limits, overdueFor = 0 }) => [
+      tube,
+      ...[waiting, due, running, dead].map((count) => count ?? UNKNOWN),
+      paused ? 'paused' : watching === undefined ? UNKNOWN : watching > 0 ? 'yes' : 'NONE',
+      ...(isLate ? [overdueFor >= LATE ? span(overdueFor) : ''] : []),
+      ...(isLimited ? [limits ? limitsText(limits) : ''] : []),
+    ],
+  );
+  return table([...HEAD, ...(isLate ? ['LATE'] : []), ...(isLimited ? ['LIMITS'] : [])], rows);
 }
 
 function limitsText({ rate, per = 0, concurrency, running, perGroup, unequal }: TubeLimitsView): string {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { NodeView } from '../operate/node-view.js';
+import type { ProcessView } from '../operate/processes.js';
 import type { TubeView } from '../operate/tube-view.js';
 import { frameOf } from './top.js';
 
@@ -54,6 +55,14 @@ describe('a frame of top', () => {
     expect(lines).toContain('… and 3 nodes more');
     expect(lines.at(-1)).toBe('… and 89 tubes');
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(80);
+  });
+
+  it('says how many processes are there, and that jobs are lost', () => {
+    const processes = [{ lost: 2 }, { lost: 3 }, {}] as unknown as ProcessView[];
+    const tubes = { tubes: [tube('a')], more: false, away: [] };
+    const [head, loss, rest] = frameOf({ nodes: [node(1)], ledger, tubes, processes }, 24, AT);
+    expect(head).toBe('18:00:00  1 of 1 node up  Redis answers in 2 ms  3 processes  (q quits)');
+    expect([loss, rest]).toEqual(['3 jobs or more are lost: see `nest-dq doctor`', '']);
   });
 
   it('says why Redis is away, and shows what is unknown as such', () => {

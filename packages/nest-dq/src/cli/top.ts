@@ -1,5 +1,6 @@
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { NodeView } from '../operate/node-view.js';
+import type { ProcessView } from '../operate/processes.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import { clusterCommand } from './cluster.js';
 import { counted, span, table } from './output.js';
@@ -19,6 +20,8 @@ export interface TopView {
   readonly nodes: readonly NodeView[];
   readonly ledger: LedgerView;
   readonly tubes: TubeList;
+  /** Absent: Redis does not tell. */
+  readonly processes?: readonly ProcessView[] | undefined;
 }
 
 export const top = clusterCommand({
@@ -43,13 +46,14 @@ export const top = clusterCommand({
     const screen = new Screen(clock);
     try {
       for (let shown = 1; ; shown++) {
-        const [nodes, ledger, tubes] = await Promise.all([
+        const [nodes, ledger, tubes, processes] = await Promise.all([
           inspector.nodes(),
           inspector.ledger(),
           inspector.tubes(),
+          inspector.processes().catch(() => undefined), // the view of the ledger tells why
         ]);
         if (screen.left) return;
-        screen.show(frameOf({ nodes, ledger, tubes }, screen.rows, new Date(clock.wall())));
+        screen.show(frameOf({ nodes, ledger, tubes, processes }, screen.rows, new Date(clock.wall())));
         if (shown >= count) return;
         await screen.rest(interval);
         if (screen.left) return;
@@ -61,13 +65,16 @@ export const top = clusterCommand({
 });
 
 /** The lines of a screen of so many rows. */
-export function frameOf({ nodes, ledger, tubes }: TopView, rows: number, now: Date): string[] {
+export function frameOf({ nodes, ledger, tubes, processes }: TopView, rows: number, now: Date): string[] {
   const up = nodes.filter((node) => node.up).length;
   const redis = ledger.servers.find(({ roundTrip }) => roundTrip !== undefined)?.roundTrip;
   const time = redis === undefined ? '' : ` in ${Math.ceil(redis)} ms`;
   const ledgerText = ledger.up ? `Redis answers${time}` : `Redis is away: ${ledger.reason ?? ''}`;
+  // Each process that looked has found the same jobs.
+  const lost = Math.max(0, ...(processes ?? []).map((each) => each.lost ?? 0));
   const head = [
-    `${now.toISOString().slice(11, 19)}  ${up} of ${counted(nodes.length, 'node')} up  ${ledgerText}  (q quits)`,
+    `${now.toISOString().slice(11, 19)}  ${up} of ${counted(nodes.length, 'node')} up  ${ledgerText}${processes ? `  ${counted(processes.length, 'process', 'processes')}` : ''}  (q quits)`,
+    ...(lost > 0 ? [`${counted(lost, 'job')} or more are lost: see \`nest-dq doctor\``] : []),
     '',
     ...nodesTable(nodes.slice(0, MOST_NODES)).split('\n'),
     ...(nodes.length > MOST_NODES ? [`… and ${counted(nodes.length - MOST_NODES, 'node')} more`] : []),

@@ -1,0 +1,62 @@
+import { expect, it } from '@jest/globals';
+import type { DeadLetter } from '../api/dead-letter.js';
+import { tubeFacts } from './tube-facts.js';
+
+const NOW = Date.parse('2027-01-01T12:00:00Z');
+const ago = (ms: number) => new Date(NOW - ms);
+
+it('all that is known of a tube is told', () => {
+  const letter = {
+    id: 'a',
+    key: 'order-13',
+    diedAt: ago(90_000),
+    why: 'attempts',
+    error: { name: 'Error', message: 'connect ETIMEDOUT\nmore' },
+  } as DeadLetter;
+  const text = tubeFacts(
+    {
+      tube: 'order.cancel',
+      nodes: 3,
+      waiting: 12_000,
+      due: 1,
+      running: 2,
+      dead: 3,
+      paused: { since: ago(60_000) },
+      listed: 11_000,
+      overdue: 4,
+      oldestDue: ago(120_000),
+      overdueFor: 120_000,
+      watching: 6,
+      consumers: 1,
+      copies: { ready: 3, delayed: 36_000, reserved: 2, buried: 9 },
+    },
+    letter,
+    NOW,
+  );
+  expect(text.split('\n')).toEqual([
+    'tube        order.cancel',
+    'waiting     12,000',
+    'due         1',
+    'running     2',
+    'dead        3',
+    'last death  1 min 30 s ago, order-13: attempts: connect ETIMEDOUT',
+    'paused      since 2027-01-01T11:59:00Z (1 min ago) until somebody resumes it',
+    'listed      11,000',
+    'overdue     4, the first by 2 min, due 2027-01-01T11:58:00Z (2 min ago)',
+    'consumers   1 process, 6 connections that take jobs',
+    'copies      3 due, 36,000 delayed, 2 taken, 9 buried, on 3 nodes',
+  ]);
+});
+
+it('what is unknown is told as such', () => {
+  expect(tubeFacts({ tube: 't', nodes: 0 }, undefined, NOW).split('\n')).toEqual([
+    'tube       t',
+    'waiting    unknown',
+    'due        unknown',
+    'running    unknown',
+    'dead       unknown',
+    'listed     unknown',
+    'overdue    unknown',
+    'consumers  unknown',
+  ]);
+});

@@ -1,0 +1,56 @@
+import type { DeadLetter } from '../api/dead-letter.js';
+import type { CopyCounts } from '../operate/node-view.js';
+import type { TubePause } from '../operate/tube-pauses.js';
+import type { TubeView } from '../operate/tube-view.js';
+import { counted, distance, facts, grouped, instant, span } from './output.js';
+
+const UNKNOWN = 'unknown';
+
+/** All that is known of one tube. `newest`: the dead letter that died last. */
+export function tubeFacts(view: TubeView, newest: DeadLetter | undefined, now: number): string {
+  const { tube, nodes, waiting, due, running, dead, paused, listed, copies } = view;
+  const number = (count: number | undefined) => (count === undefined ? UNKNOWN : grouped(count));
+  return facts({
+    tube,
+    waiting: number(waiting),
+    due: number(due),
+    running: number(running),
+    dead: number(dead),
+    'last death': newest && deathText(newest, now),
+    paused: paused && pauseText(paused, now),
+    listed: number(listed),
+    overdue: overdueText(view, now),
+    consumers: consumersText(view),
+    copies: copies && `${copiesText(copies)}, on ${counted(nodes, 'node')}`,
+  });
+}
+
+function deathText({ key, id, diedAt, why, error }: DeadLetter, now: number): string {
+  const [line = ''] = (error?.message ?? '').split('\n');
+  return `${distance(diedAt.getTime() - now)}, ${key ?? id}: ${why}${line === '' ? '' : `: ${line}`}`;
+}
+
+export function pauseText({ since, until }: TubePause, now: number): string {
+  return `since ${instant(since, now)} until ${until ? instant(until, now) : 'somebody resumes it'}`;
+}
+
+function overdueText({ overdue, oldestDue, overdueFor = 0 }: TubeView, now: number): string {
+  if (overdue === undefined) return UNKNOWN;
+  if (oldestDue === undefined) return grouped(overdue);
+  return `${grouped(overdue)}, the first by ${span(overdueFor)}, due ${instant(oldestDue, now)}`;
+}
+
+function consumersText({ consumers, watching }: TubeView): string {
+  if (consumers === undefined && watching === undefined) return UNKNOWN;
+  return [
+    ...(consumers === undefined ? [] : [counted(consumers, 'process', 'processes')]),
+    ...(watching === undefined ? [] : [`${counted(watching, 'connection')} that take jobs`]),
+  ].join(', ');
+}
+
+function copiesText({ ready, delayed, reserved, buried }: CopyCounts): string {
+  const parts = { due: ready, delayed, taken: reserved, buried };
+  return Object.entries(parts)
+    .map(([name, count]) => `${grouped(count)} ${name}`)
+    .join(', ');
+}
