@@ -26,6 +26,8 @@ export const SETTINGS: LedgerSettings & Required<Pick<LedgerSettings, 'mostIndex
 export type RecordFields = Partial<Pick<JobRecord, 'fence' | 'opened' | 'floor' | 'holdEnd'>>;
 
 export interface LedgerHarness {
+  /** What was decided is there again after `close` and `open`. */
+  readonly survivesRestart: boolean;
   /** A new ledger over the same store. */
   open(): Promise<void>;
   close(): Promise<void>;
@@ -72,11 +74,12 @@ export async function diskHarness(): Promise<LedgerHarness> {
     await disk.saved();
     const found = new Records(SETTINGS);
     await loadRecords(disk, (tube) => (tube === name ? found : new Records(SETTINGS)));
-    const { byId, letters, pauses } = ledger.tube(name).records;
+    const { byId, letters, pauses, limitUse } = ledger.tube(name).records;
     const withoutLeases = [...byId].map(([id, record]) => [id, { ...record, leaseEnd: 0, holdEnd: 0 }]);
     expect(Object.fromEntries(found.byId)).toEqual(Object.fromEntries(withoutLeases));
     expect(found.letters).toEqual(letters);
     expect(found.pauses).toEqual(pauses);
+    expect(found.limitUse.turn).toBe(limitUse.turn);
   };
   const compared = (name: string, tube: TubeLedger): TubeLedger =>
     new Proxy(tube, {
@@ -95,6 +98,7 @@ export async function diskHarness(): Promise<LedgerHarness> {
     });
   return {
     ...harness,
+    survivesRestart: true,
     close: async () => {
       await harness.close();
       await disk.close();
@@ -131,6 +135,7 @@ async function localHarness(
       },
     });
   return {
+    survivesRestart: false,
     open: async () => {
       settings = { ...SETTINGS };
       ledger = await openLedger(settings);
@@ -153,6 +158,9 @@ async function localHarness(
         records.letters.clear();
         records.index.clear();
         records.keepPauses([]);
+        records.limitUse.running.clear();
+        records.limitUse.groups.clear();
+        records.keepTurn(0);
       }
     },
     forgottenIn: async (tube, id) => {
@@ -206,6 +214,7 @@ async function serverHarness(cluster: boolean): Promise<LedgerHarness> {
   };
   const key = (tube: string, id: string) => `{${tube}}:${id}`;
   return {
+    survivesRestart: true,
     open: async () => {
       opened = [];
       open(SETTINGS);

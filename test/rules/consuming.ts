@@ -68,7 +68,7 @@ export const CONSUMING: readonly Rule[] = [
         'consumer/tube-consumer.spec.ts',
         '%s was granted %i ms ago when the answer comes',
         ['consumer/tube-consumer.ts', 'if (tooLate || this', 'if (this'],
-        ['consumer/tube-consumer.ts', 'sent.at + lease - LEASE_RESERVE', 'sent.at + lease'],
+        ['consumer/run/run.ts', 'sent.at + lease - LEASE_RESERVE', 'sent.at + lease'],
         ['consumer/tube-consumer.ts', 'sent.at + lease', 'this.context.clock.now() + lease'],
       ),
       ...unit(

@@ -48,11 +48,11 @@ export const COPIES: readonly Rule[] = [
       ...unit(
         'consumer/run/start-scheduler.spec.ts',
         'begins what was granted ahead at its millisecond, in the order of the times',
-        ['consumer/run/start-scheduler.ts', 'if (run.grant.due <= ledger.nowAtLeast()) return', 'return'],
+        ['consumer/run/start-scheduler.ts', 'if (run.startsAt <= ledger.nowAtLeast()) return', 'return'],
       ),
       ...unit('consumer/run/start-scheduler.spec.ts', 'waits on when ledger time went back meanwhile', [
         'consumer/run/start-scheduler.ts',
-        'next && next.grant.due <= now;',
+        'next && next.startsAt <= now;',
         'next;',
       ]),
       ...unit(

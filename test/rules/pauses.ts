@@ -22,8 +22,8 @@ export const PAUSES: readonly Rule[] = [
     rule: 'A pause survives a restart of the embedded node, and so does its end.',
     mutants: unit('ledger/memory/durable-records.spec.ts', 'goes on with a pause, and ends it', [
       'ledger/memory/durable-records.ts',
-      'if (!unsaved.pauses) return;',
-      'return;',
+      'if (unsaved.pauses) collectText(',
+      'if (false as boolean) collectText(',
     ]),
   },
   {

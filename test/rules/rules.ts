@@ -1,6 +1,7 @@
 import { CONSUMING } from './consuming.js';
 import { COPIES } from './copies.js';
 import { LETTERS } from './letters.js';
+import { LIMITS } from './limits.js';
 import { LISTING } from './listing.js';
 import { PAUSES } from './pauses.js';
 import { PROCESSES } from './processes.js';
@@ -15,6 +16,7 @@ export const RULES: readonly Rule[] = [
   ...CONSUMING,
   ...RUNS,
   ...PAUSES,
+  ...LIMITS,
   ...SCHEDULES,
   ...REMEMBERING,
   ...PROCESSES,

@@ -171,7 +171,7 @@ export const SCHEDULES: readonly Rule[] = [
         'ledger-hold.spec.ts',
         'only ends its hold by %s',
         ['rules/runs.ts', 'if (generation < record.committed) {', 'if (false) {'],
-        ['verbs/complete.ts', 'elseif generation < record.committed then', 'elseif false then'],
+        ['verbs/complete.ts', 'if generation < record.committed then', 'if false then'],
       ),
       ...contract(
         'ledger-hold.spec.ts',

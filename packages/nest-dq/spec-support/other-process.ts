@@ -23,7 +23,15 @@ const SETTINGS = {
 export function joined({ presence, cluster, clock }: World, ...tubes: Partial<TubeLoad>[]): ThisProcess {
   const load = tubes.map((tube) => ({ tube: 't', concurrency: 1, running: 0, held: 0, long: [], ...tube }));
   const warn = () => undefined;
-  const process = new ThisProcess({ presence, cluster, clock, settings: SETTINGS, load: () => load, counts: () => ({ lost: 0, unlisted: 0 }), warn });
+  const process = new ThisProcess({
+    presence,
+    cluster,
+    clock,
+    settings: SETTINGS,
+    load: () => load,
+    counts: () => ({ lost: 0, unlisted: 0 }),
+    warn,
+  });
   process.start();
   return process;
 }

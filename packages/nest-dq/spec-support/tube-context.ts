@@ -65,5 +65,7 @@ export function tubeContext(
 
 /** A run of a copy in hand: granted at ledger time 950, and due at 900. */
 export function runOf(delivery: Delivery, grant: Partial<Grant> = {}): Run {
-  return new Run(delivery, { kind: 'run', fence: 11, attempt: 2, due: 900, ...grant }, 950, Infinity);
+  const granted: Grant = { kind: 'run', fence: 11, attempt: 2, due: 900, ...grant };
+  const claimed = { at: Infinity, ledgerTime: 950 };
+  return new Run(delivery, granted, claimed, { lease: 15_000, handling: DEFAULT_HANDLER_SETTINGS });
 }

@@ -120,7 +120,7 @@ const PLAIN: Step = {
  * revival that is revoked.
  */
 export const RARE: readonly Step[][] = [
-  ...[3, 4].map((limits): Step[] => {
+  ...([3, 4] as const).map((limits): Step[] => {
     const claim: Step = { ...PLAIN, verbs: ['claim'], limits, group: 'x', plain: true };
     return [
       claim,

@@ -7,6 +7,7 @@ import type { TubeLoad } from '../ledger/presence.js';
 import type { ClaimAnswer, CompleteAnswer } from '../ledger/requests.js';
 import { busyPause, leasePause } from './claim/pauses.js';
 import { ClaimQueue } from './claim/claim-queue.js';
+import { LimitedCopies } from './claim/limited-copies.js';
 import { ConditionWait } from './condition-wait.js';
 import { AgainScheduler, type AfterAgain } from './finish/again-scheduler.js';
 import { CopyBurier } from './finish/copy-burier.js';
@@ -32,8 +33,6 @@ import { loadOf } from './tube-load.js';
 const EARLIEST = 1_100;
 /** Milliseconds. After a copy that is early by more than this, those behind it may rest. */
 const UNHURRIED = 10;
-/** Milliseconds. A grant is not used that is answered, or begun, less than this before its lease may end. */
-const LEASE_RESERVE = 1_000;
 /** Milliseconds. How long handlers that heed their aborted signal have to end by themselves. */
 const ABORT_GRACE = 250;
 /** Milliseconds. How long a stop waits for copies that are being stored. */
@@ -49,6 +48,7 @@ export class TubeConsumer {
   private readonly context: TubeContext;
   private readonly reserver: Reserver;
   private readonly claims: ClaimQueue;
+  private readonly limited: LimitedCopies;
   private readonly starts: StartScheduler;
   private readonly executor: Executor;
   private readonly again: AgainScheduler;
@@ -89,7 +89,8 @@ export class TubeConsumer {
       (delivery, answer, sent) => this.claimed(delivery, answer, sent),
       () => this.changed(),
     );
-    this.reserver = new Reserver(context, this.claims, (delivery) => this.arrived(delivery));
+    this.limited = new LimitedCopies(context, this.claims, () => this.changed());
+    this.reserver = new Reserver(context, this.claims, this.limited, (delivery) => this.arrived(delivery));
     this.starts = new StartScheduler(context, (run) => this.begin(run));
     this.executor = new Executor(
       context,
@@ -141,11 +142,11 @@ export class TubeConsumer {
   /** All that can follow a claim. */
   private claimed(delivery: Delivery, answer: ClaimAnswer, sent: Sent): void {
     const { context } = this;
-    const { ledger, lease, handling } = context;
+    const { ledger, handling } = context;
     const { index, due, attempts = handling.attempts } = delivery.header;
     switch (answer.kind) {
       case 'run':
-        return this.starts.add(new Run(delivery, answer, sent.ledgerTime, sent.at + lease - LEASE_RESERVE));
+        return this.starts.add(new Run(delivery, answer, sent, context));
       case 'wait':
         return this.waitUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
@@ -153,6 +154,8 @@ export class TubeConsumer {
       case 'paused':
         context.gate.pause(answer.ms);
         return delivery.release(0);
+      case 'limited':
+        return this.limited.add(delivery, answer);
       case 'gone':
         return this.deleter.delete(delivery, false); // who ended the job could not delete it
       case 'dead':
@@ -196,6 +199,7 @@ export class TubeConsumer {
     }
     if (answer === 'refused') return this.lose(run);
     this.executor.forget(run);
+    this.limited.returned(run.permit);
     reportRun(this.context, run, answer);
     switch (answer === 'over' ? 'over' : completion.kind) {
       case 'done':
@@ -287,7 +291,8 @@ export class TubeConsumer {
     await this.wait.until(told, LAST_WORDS);
     gate.close();
     this.heartbeat.stop();
-    for (const part of [this.completion, this.again, this.burier, this.claims, this.starts]) part.close();
+    for (const part of [this.completion, this.again, this.burier, this.claims, this.limited, this.starts])
+      part.close();
     ledger.abandonRuns(); // with Redis away not every run could be ended
     await this.reserver.close();
   }

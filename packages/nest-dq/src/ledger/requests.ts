@@ -26,8 +26,17 @@ export interface ClaimRequest {
 }
 
 export type ClaimAnswer =
-  /** Run it, once `nowAtLeast` has come to `due`: the job's time, or the time of its retry. */
-  | { readonly kind: 'run'; readonly fence: number; readonly attempt: number; readonly due: number }
+  /**
+   * Run it, once `nowAtLeast` has come to `due`: the job's time, or the time of its retry. `notBefore`: by a limit it must not begin
+   * before this ledger time, in ms, either.
+   */
+  | {
+      readonly kind: 'run';
+      readonly fence: number;
+      readonly attempt: number;
+      readonly due: number;
+      readonly notBefore?: number;
+    }
   /** Not yet: in so many milliseconds. */
   | { readonly kind: 'wait'; readonly ms: number }
   /** Somebody has run it for `ranFor` ms; the lease ends in `ms`. */

@@ -24,10 +24,14 @@ export class Heap<T extends HeapItem> {
     this.rise(item, this.items.length - 1);
   }
 
+  has(item: T): boolean {
+    return this.items[item.heapIndex] === item;
+  }
+
   /** Does nothing with an item that is not in this heap. */
   remove(item: T): void {
+    if (!this.has(item)) return;
     const index = item.heapIndex;
-    if (this.items[index] !== item) return;
     item.heapIndex = -1;
     const last = this.items.pop()!;
     if (last !== item) this.settle(last, index);

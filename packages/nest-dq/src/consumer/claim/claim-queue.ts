@@ -87,6 +87,11 @@ export class ClaimQueue {
     this.early.add(delivery);
   }
 
+  /** It is held until its time. */
+  isEarly(delivery: Delivery): boolean {
+    return this.early.has(delivery);
+  }
+
   /** Copies that are due. */
   addAll(deliveries: readonly Delivery[]): void {
     for (const delivery of deliveries) {
@@ -152,7 +157,7 @@ export class ClaimQueue {
       token,
       attempts: attempts ?? handling.attempts,
       timeout: handling.timeout,
-      permit: handling.limits && permitOf(handling.limits, group),
+      permit: permitOf(handling.limits, group),
     };
   }
 

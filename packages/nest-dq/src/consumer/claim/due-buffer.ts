@@ -37,6 +37,10 @@ export class DueBuffer {
     if (this.heap.peek() === delivery) this.arm();
   }
 
+  has(delivery: Delivery): boolean {
+    return this.heap.has(delivery);
+  }
+
   /** Does nothing when it does not hold the copy. */
   remove(delivery: Delivery): void {
     this.heap.remove(delivery);

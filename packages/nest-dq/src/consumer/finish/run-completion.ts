@@ -31,13 +31,13 @@ export class RunCompletion extends InsistentBatcher<Run, CompleteAnswer> {
 }
 
 function requestOf(run: Run): CompleteRequest {
-  const { delivery, grant, lastOk } = run;
+  const { delivery, grant, lastOk, permit } = run;
   const { id, generation, born } = delivery.header;
   const { fence, attempt, due } = grant;
   const { owed } = delivery;
   const outcome = outcomeIn(run);
   // Field by field: a spread of `run.ref` costs ten times as much.
-  const request = { id, generation, born, due, fence, attempt, lastOk, owed, outcome };
+  const request = { id, generation, born, due, fence, attempt, lastOk, permit, owed, outcome };
   return mayWaitAgain(run) ? { ...request, places: delivery.allPlaces } : request;
 }
 

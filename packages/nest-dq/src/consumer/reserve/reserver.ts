@@ -1,4 +1,5 @@
 import type { ClaimQueue } from '../claim/claim-queue.js';
+import type { LimitedCopies } from '../claim/limited-copies.js';
 import type { TubeContext } from '../tube-context.js';
 import { ConsumerNode } from './consumer-node.js';
 import type { Delivery, Taker } from './delivery.js';
@@ -13,6 +14,7 @@ export class Reserver implements Taker {
   constructor(
     private readonly context: TubeContext,
     private readonly claims: ClaimQueue,
+    private readonly limited: LimitedCopies,
     readonly arrived: (delivery: Delivery) => boolean,
   ) {
     this.nodes = context.cluster.nodes.map((node) => new ConsumerNode(context, node, this));
@@ -64,7 +66,7 @@ export class Reserver implements Taker {
   // ── what the nodes ask and bring ──
 
   room(): number {
-    if (!this.open) return 0;
+    if (!this.open || this.limited.full) return 0;
     let asked = 0;
     for (const node of this.nodes) asked += node.asked;
     // Each node has its share: else the first would be drained while backups surface on the others.

@@ -1,19 +1,28 @@
 import { formatRef } from '../../copies/job-ref.js';
 import { DelayedJob, type JobRefText } from '../../api/job.js';
 import type { StoredTube } from '../../api/tube.js';
+import type { Sent } from '../../ledger/batcher.js';
+import { permitOf } from '../../ledger/limits.js';
 import type { ClaimAnswer, RunRef } from '../../ledger/requests.js';
 import type { Delivery } from '../reserve/delivery.js';
+import type { HandlerSettings } from './handler-settings.js';
 import type { Completion } from './outcome.js';
 
 /** The ledger's permission for one run. */
 export type Grant = Extract<ClaimAnswer, { kind: 'run' }>;
 
+/** Milliseconds. A grant is not used that is answered, or begun, less than this before its lease may end. */
+const LEASE_RESERVE = 1_000;
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** One run of one job, from its grant until the ledger has taken its completion. */
 export class Run {
   /** Where the start scheduler keeps it. */
   heapIndex = -1;
+  /** Milliseconds of the clock: after that, somebody else may have been granted the job. */
+  readonly usableUntil: number;
+  /** See `permitOf`. */
+  readonly permit: string | undefined;
   /** What its handler sees; undefined if that could not be read. */
   job: DelayedJob | undefined;
   /** Ledger time of the ledger's last OK, in ms. */
@@ -42,18 +51,23 @@ export class Run {
   constructor(
     readonly delivery: Delivery,
     readonly grant: Grant,
-    /** Ledger time, ms. */
-    claimedAt: number,
-    /** Milliseconds of the clock: after that, somebody else may have been granted the job. */
-    readonly usableUntil: number,
-    /** See `permitOf`. */
-    readonly permit?: string,
+    /** The claim. */
+    sent: Sent,
+    { lease, handling }: { readonly lease: number; readonly handling: HandlerSettings },
   ) {
-    this.lastOk = claimedAt;
+    this.lastOk = sent.ledgerTime;
+    this.usableUntil = sent.at + lease - LEASE_RESERVE;
+    this.permit = permitOf(handling.limits, delivery.header.group);
   }
 
   get id(): string {
     return this.delivery.header.id;
+  }
+
+  /** Ledger time, ms. */
+  get startsAt(): number {
+    const { due, notBefore = due } = this.grant;
+    return Math.max(due, notBefore);
   }
 
   /** Made when it is first asked for: few handlers look at their signal, and it is the largest part of a run. */

@@ -46,6 +46,12 @@ describe('StartScheduler', () => {
     expect(context.budget.starting).toBe(0);
   });
 
+  it('begins no run before its turn', async () => {
+    starts.add(runOf(heldDelivery(lane, { id: 'limited' }), { due: 5, notBefore: 12 }));
+    await clock.advance(100);
+    expect(begun).toEqual([[12, 'limited']]);
+  });
+
   it('goes by what is certain of ledger time', async () => {
     uncertain = 3;
     granted(5);

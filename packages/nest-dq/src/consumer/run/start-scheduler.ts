@@ -5,7 +5,7 @@ import type { Run } from './run.js';
 
 /** Begins runs that were granted ahead of their due time, and never before ledger time has certainly reached it. */
 export class StartScheduler {
-  private readonly heap = new Heap<Run>((a, b) => a.grant.due < b.grant.due);
+  private readonly heap = new Heap<Run>((a, b) => a.startsAt < b.startsAt);
   private readonly timer: WakeTimer;
 
   constructor(
@@ -18,7 +18,7 @@ export class StartScheduler {
   /** Begins the run at once if it is due. */
   add(run: Run): void {
     const { ledger, budget } = this.context;
-    if (run.grant.due <= ledger.nowAtLeast()) return this.begin(run);
+    if (run.startsAt <= ledger.nowAtLeast()) return this.begin(run);
     budget.starting++;
     this.heap.add(run);
     this.arm();
@@ -30,13 +30,13 @@ export class StartScheduler {
 
   private arm(): void {
     const first = this.heap.peek();
-    if (first) this.timer.within(Math.max(0, first.grant.due - this.context.ledger.nowAtLeast()));
+    if (first) this.timer.within(Math.max(0, first.startsAt - this.context.ledger.nowAtLeast()));
   }
 
   private wake(): void {
     const { ledger, budget } = this.context;
     const now = ledger.nowAtLeast();
-    for (let next = this.heap.peek(); next && next.grant.due <= now; next = this.heap.peek()) {
+    for (let next = this.heap.peek(); next && next.startsAt <= now; next = this.heap.peek()) {
       this.heap.remove(next);
       budget.starting--;
       this.begin(next);

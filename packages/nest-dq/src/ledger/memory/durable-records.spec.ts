@@ -60,6 +60,18 @@ describe('a ledger on a disk, after a restart', () => {
     expect(await claim()).toMatchObject({ kind: 'run' });
   });
 
+  it('goes on with the turn of a rate', async () => {
+    const claimOf = (id: string) =>
+      tube.claim([{ id, generation: 0, born: 0, due: tube.now(), token: id, attempts: 1 }], {
+        limits: { interval: 60_000_000 },
+      });
+    expect(await claimOf('a')).toMatchObject([{ kind: 'run' }]);
+    await folder.restart();
+    expect(await claimOf('b')).toMatchObject([{ kind: 'limited', by: 'rate' }]);
+    await folder.restart(60_000);
+    expect(await claimOf('b')).toMatchObject([{ kind: 'run' }]);
+  });
+
   it('lets a job run at once whose runner is gone, and counts the attempt', async () => {
     const before = await run();
     await folder.restart();

@@ -1,5 +1,5 @@
 // The limits of a tube's runs: the same rules as redis/parts/limits.ts.
-import type { UsageRequest, Usage } from '../limits.js';
+import type { Usage, UsageRequest } from '../limits.js';
 import type { ClaimAnswer, ClaimContext, RunRef } from '../requests.js';
 import type { LimitUse, Moment, Records } from './records.js';
 

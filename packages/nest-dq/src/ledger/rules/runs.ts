@@ -118,14 +118,21 @@ export function claim(
     swap(next, born, { generation, due, places: [] });
   }
   endRun(next, 'running');
-  next.due = Math.max(due, takeTurn(records, claiming, time));
+  const turn = takeTurn(records, claiming, time);
+  next.due = due;
   next.attempt = attempt + 1;
   next.fence = newFence(next, time);
   next.leaseEnd = now + lease;
   next.token = token;
   holdPermit(records, id, permit, next.leaseEnd, time);
   records.writeListed(id, next, time);
-  return { kind: 'run', fence: next.fence, attempt: next.attempt, due: next.due };
+  return {
+    kind: 'run',
+    fence: next.fence,
+    attempt: next.attempt,
+    due,
+    ...(turn > due && { notBefore: turn }),
+  };
 }
 
 export function complete(records: Records, request: CompleteRequest, time: Moment): CompleteAnswer {

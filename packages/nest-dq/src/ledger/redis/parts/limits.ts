@@ -53,12 +53,15 @@ local refusals = 0
 if limits.concurrency or limits.perGroup then
   local before = context.sparedFrom
   before = before and before <= now and string.format('(%.17g', before) or now
-  for _, member in ipairs(call('ZRANGEBYSCORE', RUNNING, '-inf', before, 'LIMIT', 0, 1000)) do returnMember(member) end
+  local lapsed = call('ZCOUNT', RUNNING, '-inf', before)
+  if lapsed > 0 then
+    for _, member in ipairs(call('ZREVRANGE', RUNNING, -lapsed, -1)) do returnMember(member) end
+  end
 end
 
 -- Gives nil if a run may be granted; else why not, and in how many ms to ask again.
 local function limitedBy(permit)
-  if limits.concurrency and call('ZCARD', RUNNING) >= limits.concurrency then return CONCURRENCY, ${LOOK_AT_PERMITS} end
+  if limits.concurrency and call('ZCOUNT', RUNNING, '-inf', '+inf') >= limits.concurrency then return CONCURRENCY, ${LOOK_AT_PERMITS} end
   local packed = permit and permit ~= '' and limits.perGroup and call('HGET', LIMITS, '=' .. permit)
   local use = packed and cmsgpack.unpack(packed)
   if use and use[1] >= limits.perGroup then

@@ -102,7 +102,7 @@ local function claim(key, ${namesOf(FIELDS)})
       record.leaseEnd = now + LEASE
       holdPermit(key, permit, record.leaseEnd)
       writeRecord(key, record)
-      return RUN, record.fence, record.attempt, record.due
+      return RUN, record.fence, record.attempt, record.due, 0
     end
     local spared = left <= 0 and leased > 0 and sparedFrom and leased >= sparedFrom
     if (left > 0 or spared) and not (moved and record.born ~= born) then
@@ -153,13 +153,11 @@ local function claim(key, ${namesOf(FIELDS)})
     swap(record, born, generation, due, nil)
   end
   attempt = attempt + 1
-  runDue = max(runDue, takeTurn())
   record.state, record.attempt, record.fence, record.leaseEnd, record.token = 'r', attempt, fence, now + LEASE, token
-  record.due = runDue
   holdPermit(key, permit, record.leaseEnd)
   record.abort = nil
   writeRecord(key, record)
-  return RUN, fence, attempt, runDue
+  return RUN, fence, attempt, runDue, takeTurn()
 end
 ${replyEach(FIELDS, 'claim')}
 writeIndex()
@@ -173,8 +171,11 @@ export const claim: RedisVerb<ClaimRequest, ClaimAnswer> = {
   read(from, { due }) {
     const kind = from.entry(KINDS);
     switch (kind) {
-      case 'run':
-        return { kind, fence: from.number(), attempt: from.number(), due: from.number() };
+      case 'run': {
+        const run = { kind, fence: from.number(), attempt: from.number(), due: from.number() };
+        const notBefore = from.number();
+        return notBefore > run.due ? { ...run, notBefore } : run;
+      }
       case 'wait':
       case 'paused':
         return { kind, ms: from.number() };
