@@ -8,6 +8,7 @@ import { growth } from './measures/growth.js';
 import { hotKey } from './measures/hot-key.js';
 import { idleJob } from './measures/idle-job.js';
 import { indexOfJobs } from './measures/index-of-jobs.js';
+import { inspector } from './measures/inspector.js';
 import { immediate } from './measures/immediate.js';
 import { lateness } from './measures/lateness.js';
 import { memory } from './measures/memory.js';
@@ -29,6 +30,7 @@ export const MEASURES: readonly Measure[] = [
   immediate,
   memory,
   indexOfJobs,
+  inspector,
   growth,
   backlog,
   recovery,

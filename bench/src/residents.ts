@@ -8,6 +8,8 @@ import type { Client } from './systems/system.js';
 const IN_CALL = 500;
 const CALLS = 4;
 
+export const RESIDENTS = 'residents';
+
 /**
  * Adds jobs that wait in a queue of their own, and come due in an hour at the earliest. If a call fails and is tried again,
  * the jobs that it had stored are there twice.
@@ -22,7 +24,7 @@ export async function addResidents(client: Client, jobs: number): Promise<void> 
         payload: payloadOf(begin + index),
         delay: FAR + begin + index,
       }));
-      return patiently(() => client.delayMany('residents', call));
+      return patiently(() => client.delayMany(RESIDENTS, call));
     },
     CALLS,
   );

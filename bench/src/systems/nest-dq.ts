@@ -1,9 +1,10 @@
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DqConsumer, DqModule, DqProducer, type DqOptions, type JobReceipt } from 'nest-dq';
+import { DqConsumer, DqInspector, DqModule, DqProducer, type DqOptions, type JobReceipt } from 'nest-dq';
 import type { Payload } from '../payload.js';
 import { stderrLogger } from '../stderr-logger.js';
+import type { Places } from '../servers.js';
 import type { BulkJob, Client, Handle, Product } from './system.js';
 
 /** A Nest application like that of a user, with the defaults of the library. */
@@ -15,8 +16,24 @@ export const nestDq: Product = {
 };
 
 export async function connectNestDq(options: DqOptions): Promise<Client> {
-  const module = DqModule.forRoot(options);
-  return new NestDqClient(await NestFactory.createApplicationContext(module, { logger: stderrLogger }));
+  return new NestDqClient(await contextOf(options));
+}
+
+/** Calls `use` with the inspector of an application of its own. */
+export async function withInspector<T>(
+  { beanstalks, redis }: Places,
+  use: (inspector: DqInspector) => Promise<T>,
+): Promise<T> {
+  const app = await contextOf({ beanstalks: [...beanstalks], redis });
+  try {
+    return await use(app.get(DqInspector));
+  } finally {
+    await app.close();
+  }
+}
+
+function contextOf(options: DqOptions): Promise<INestApplicationContext> {
+  return NestFactory.createApplicationContext(DqModule.forRoot(options), { logger: stderrLogger });
 }
 
 class NestDqClient implements Client {
