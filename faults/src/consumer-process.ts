@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { DqOptions } from 'nest-dq';
 import type { ConsumerArguments } from './consumer/main.js';
 import { LogReader, type Line } from './log.js';
 
@@ -26,13 +25,14 @@ export class ConsumerProcess {
   }
 
   /**
-   * Resolves when its application consumes. Its log and its output are files in the folder.
-   * `ahead`: milliseconds by which its clock is wrong. Its log uses the machine's clock all the same.
+   * Resolves when its application consumes. Its log and its output are files in the folder. Its log uses the machine's clock
+   * also if its own is wrong.
    */
-  static async start(name: string, folder: string, options: DqOptions, ahead = 0): Promise<ConsumerProcess> {
+  static async start(folder: string, how: Omit<ConsumerArguments, 'log'>): Promise<ConsumerProcess> {
+    const { name } = how;
     const log = join(folder, `${name}.log`);
     const output = openSync(join(folder, `${name}.output`), 'a');
-    const given: ConsumerArguments = { name, log, options, ahead };
+    const given: ConsumerArguments = { ...how, log };
     const child = spawn(process.execPath, ['--enable-source-maps', PROGRAM, JSON.stringify(given)], {
       stdio: ['ignore', output, output, 'ipc'],
       detached: true, // Ctrl-C in a terminal reaches the whole process group; here the lab decides

@@ -5,6 +5,7 @@ import { consumerFrozen } from './experiments/consumer-frozen.js';
 import { consumersKilled } from './experiments/consumers-killed.js';
 import { diskFull } from './experiments/disk-full.js';
 import { flushall } from './experiments/flushall.js';
+import { limits } from './experiments/limits.js';
 import { longHandlers } from './experiments/long-handlers.js';
 import { nodeAway } from './experiments/node-away.js';
 import { nodeDrained } from './experiments/node-drained.js';
@@ -44,4 +45,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   nodeDrained,
   tubePaused,
   repairFlushall,
+  limits,
 ];

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
 import { Redis } from 'ioredis';
-import type { DqOptions } from 'nest-dq';
+import type { DqOptions, LimitOptions } from 'nest-dq';
 import {
   eventually,
   nodeCopies,
@@ -63,6 +63,8 @@ export class Lab {
   readonly history = new History();
   /** Where the ledger is. An experiment that moves the ledger sets it. */
   redisUrl = '';
+  /** Of the consumers that are started from now on. */
+  limit: LimitOptions | undefined;
   private servers:
     { readonly beanstalkds: readonly BeanstalkdServer[]; readonly redis: RedisServer } | undefined;
   /** Calls that end what the lab has started. They are made in reverse order. */
@@ -157,8 +159,9 @@ export class Lab {
   async startConsumer(options: DqOptions = {}, ahead = 0): Promise<ConsumerProcess> {
     this.signal.throwIfAborted();
     const name = `consumer-${++this.startedConsumers}`;
+    const { folder, limit } = this;
     const given = { ...this.options, ...options };
-    const consumer = await ConsumerProcess.start(name, this.folder, given, ahead);
+    const consumer = await ConsumerProcess.start(folder, { name, options: given, ahead, limit });
     this.closing.push(() => consumer.stop());
     this.consumers.push(consumer);
     return consumer;

@@ -1,7 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { History } from './history.js';
+import { History, type Run } from './history.js';
 import type { Line, Schedule, Start } from './log.js';
-import { extraStarts, firstStartAfter, latenesses, recoveryTime, runsDuring } from './measures.js';
+import {
+  extraStarts,
+  firstStartAfter,
+  latenesses,
+  mostAtOnce,
+  mostTooSoon,
+  recoveryTime,
+  runsDuring,
+} from './measures.js';
 
 function stored(job: number, due: number): Schedule {
   return { what: 'schedule', job, generation: 0, due, askedAt: 0, at: 0, answer: 'stored' };
@@ -68,6 +76,29 @@ describe('measures', () => {
 
   it('starts beyond the first', () => {
     expect(extraStarts(history).map(({ job, attempt }) => [job, attempt])).toEqual([[2, 2]]);
+  });
+
+  it('how many went on at once, those of a dead process until its death', () => {
+    const runs = History.of([...run(1, 10, 10), ...run(2, 15), ...run(3, 20, 5), ...run(4, 40, 5)]);
+    const most = (died?: number, nameOf: (run: Run) => unknown = () => '') =>
+      mostAtOnce(runs, new Map(died === undefined ? [] : [['p', died]]), nameOf);
+    expect(most(40)).toBe(2);
+    expect(most(41)).toBe(2);
+    expect(mostAtOnce(History.of([...run(1, 1), ...run(2, 2), ...run(3, 3)]), new Map(), () => '')).toBe(3);
+    expect(most(40, ({ job }) => job)).toBe(1);
+    expect(most(40, ({ job }) => job % 2)).toBe(1);
+    expect(most(41, ({ job }) => job % 2)).toBe(2);
+  });
+
+  it('how much too soon a run was granted for a rate', () => {
+    const granted = (...fences: number[]) => {
+      const runs = fences.flatMap((fence, i) => run(i, 0, 1, 1).map((line) => ({ ...line, fence }) as Line));
+      return mostTooSoon(History.of(runs), 100);
+    };
+    expect(granted(1_000, 1_100, 1_200, 5_000)).toBe(0);
+    expect(granted(1_100, 1_000, 1_190)).toBe(10);
+    expect(granted(5_000, 5_050, 5_150, 5_250)).toBe(50);
+    expect(granted(5_000, 5_000, 5_000)).toBe(200);
   });
 
   it('how late some jobs were, by their first starts', () => {

@@ -66,3 +66,43 @@ export function latenesses(history: History, jobs: Iterable<number>): number[] {
   }
   return late;
 }
+
+/**
+ * The most runs that went on at the same time, of those with the same name. A run without an end went on until `diedAt` of its
+ * process, or goes on.
+ */
+export function mostAtOnce(
+  history: History,
+  diedAt: ReadonlyMap<string, number>,
+  nameOf: (run: Run) => unknown,
+): number {
+  const changes: { readonly at: number; readonly by: 1 | -1; readonly name: unknown }[] = [];
+  for (const run of history.allRuns()) {
+    const name = nameOf(run);
+    changes.push({ at: run.at, by: 1, name });
+    changes.push({ at: run.end?.at ?? diedAt.get(run.process) ?? Infinity, by: -1, name });
+  }
+  const running = new Map<unknown, number>();
+  let most = 0;
+  // Of one millisecond the ends come first: nobody can tell.
+  for (const { by, name } of changes.toSorted((a, b) => a.at - b.at || a.by - b.by)) {
+    const count = (running.get(name) ?? 0) + by;
+    running.set(name, count);
+    most = Math.max(most, count);
+  }
+  return most;
+}
+
+/**
+ * By how many microseconds a run was granted too soon for a rate that lets one begin in each `interval`, at most; 0 if none was.
+ * A fence is the ledger time of its grant, in microseconds.
+ */
+export function mostTooSoon(history: History, interval: number): number {
+  let turn = 0;
+  let most = 0;
+  for (const { fence } of [...history.allRuns()].sort((a, b) => a.fence - b.fence)) {
+    most = Math.max(most, turn - fence);
+    turn = Math.max(turn, fence) + interval;
+  }
+  return most;
+}

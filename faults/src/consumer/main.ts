@@ -2,10 +2,10 @@
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DqModule, type DqOptions } from 'nest-dq';
+import { DqModule, type DqOptions, type LimitOptions } from 'nest-dq';
 import { setClockAhead } from '../clock.js';
 import { LogWriter } from '../log.js';
-import { Worker } from './worker.js';
+import { handles, Worker } from './worker.js';
 
 export interface ConsumerArguments {
   readonly name: string;
@@ -14,9 +14,11 @@ export interface ConsumerArguments {
   readonly options: DqOptions;
   /** Milliseconds by which its clock is wrong. */
   readonly ahead: number;
+  readonly limit?: LimitOptions;
 }
 
-const { name, log, options, ahead } = JSON.parse(process.argv[2]!) as ConsumerArguments;
+const { name, log, options, ahead, limit } = JSON.parse(process.argv[2]!) as ConsumerArguments;
+handles(limit);
 
 @Module({
   imports: [DqModule.forRoot(options)],

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DelayedHandler, DelayedJob, Discard } from 'nest-dq';
+import { DelayedHandler, Discard, type DelayedJob, type LimitOptions } from 'nest-dq';
 import { machineTime } from '../clock.js';
 import type { End, LogWriter } from '../log.js';
 import { TASKS, type Act, type Task } from '../task.js';
 
-/** Does what the payload of a job says, and logs each start, abort and end. */
+/** Does what the payload of a job says, and logs each start, abort and end. It becomes a handler by `handles`. */
 export class Worker {
   private runs = 0;
 
@@ -13,7 +13,6 @@ export class Worker {
     private readonly log: LogWriter,
   ) {}
 
-  @DelayedHandler(TASKS)
   async run(task: Task, job: DelayedJob<Task>): Promise<unknown> {
     const run = `${this.name}/${++this.runs}`;
     const { attempt, fence, lateness, signal } = job;
@@ -53,6 +52,12 @@ export class Worker {
         return new Promise(() => undefined);
     }
   }
+}
+
+/** Lets the worker run the tasks, with these limits. */
+export function handles(limit: LimitOptions | undefined): void {
+  const method = Object.getOwnPropertyDescriptor(Worker.prototype, 'run')!;
+  DelayedHandler(TASKS, { limit })(Worker.prototype, 'run', method);
 }
 
 /** Ends early if the signal aborts, unless the act is deaf. The caller checks the signal. */
