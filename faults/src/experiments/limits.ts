@@ -1,3 +1,4 @@
+import type { ConsumerProcess } from '../consumer-process.js';
 import { atLeast, atMost, noneBut, type Experiment } from '../experiment.js';
 import { mostAtOnce, mostTooSoon } from '../measures.js';
 
@@ -12,7 +13,7 @@ const AHEAD = 20_000;
  * its append-only file. Of a killed process no handler runs any more, but the ledger counts its runs until their leases end.
  */
 export const limits: Experiment = {
-  number: 19,
+  number: 20,
   name: 'limits',
   what: 'rate, concurrency and groups limited, consumers killed (SIGKILL), Redis killed and restarted with its AOF',
   passes: 'no limit exceeded, at any instant; duplicates only of jobs in flight in a killed process',
@@ -26,8 +27,15 @@ export const limits: Experiment = {
     const producer = await lab.begin(3);
     const times = lab.timetable(lab.jobs, 1_000);
     const diedAt = new Map<string, number>();
+    /** Kills the process that began a run last. */
     const replace = async () => {
-      const victim = lab.consumers.find(({ alive }) => alive)!;
+      let victim: ConsumerProcess | undefined;
+      await lab.eventually('a handler runs', () => {
+        const last = [...lab.history.allRuns()].findLast(({ end, process }) => !end && !diedAt.has(process));
+        victim = lab.consumers.find(({ name }) => name === last?.process);
+        return victim !== undefined;
+      });
+      if (!victim) throw new Error('no consumer runs a handler');
       await victim.end('SIGKILL');
       diedAt.set(victim.name, Date.now());
       await lab.startConsumer();
@@ -40,12 +48,11 @@ export const limits: Experiment = {
       options: { group: `user-${group(i)}` },
     }));
     await lab.until(times.begin + 1_000);
-    await replace();
     await lab.redis.kill();
     await lab.until(Date.now() + outage);
     await lab.redis.restart();
-    await lab.eventually('the slow half runs', () => lab.open() < lab.jobs / 3);
-    await replace();
+    await lab.eventually('the slow half runs', () => lab.open() < lab.jobs / 2);
+    for (let kill = 0; kill < lab.pick(3, 6); kill++) await replace();
 
     const found = await lab.settle();
     const { history } = lab;
