@@ -1,4 +1,5 @@
 import { callsAnswered } from './check-calls.js';
+import { rateHeld, runsLimited } from './check-limits.js';
 import { copiesGone, nothingListed, recordsGone } from './check-leftovers.js';
 import { jobsEnded, revivedRan } from './check-lost-jobs.js';
 import {
@@ -25,6 +26,8 @@ const PROMISES: readonly ((simulation: Simulation) => string[])[] = [
   oneAtATime,
   againIsHeeded,
   attemptsCounted,
+  runsLimited,
+  rateHeld,
   jobsEnded,
   revivedRan,
   callsAnswered,

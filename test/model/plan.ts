@@ -1,4 +1,4 @@
-import type { OnDuplicate } from 'nest-dq/src/api/job.js';
+import type { LimitOptions, OnDuplicate } from 'nest-dq/src/api/job.js';
 import { Random } from './random.js';
 
 /** What the handler does in one run of a job. The last step of a script is for all later runs. */
@@ -32,6 +32,7 @@ export type Operation =
       readonly attempts: number;
       readonly key?: string;
       readonly onDuplicate?: OnDuplicate;
+      readonly group?: string;
     }
   | { readonly kind: 'revoke'; readonly target: Target; readonly abort: boolean }
   | {
@@ -77,6 +78,8 @@ export interface Plan {
   readonly seed: number;
   readonly processes: number;
   readonly concurrency: number;
+  /** Of the handler, in all processes. */
+  readonly limit?: LimitOptions;
   /** Largest delay of a message, ms; one in twenty takes up to ten times as long. */
   readonly latency: number;
   /** In the order of their times. */
@@ -143,6 +146,8 @@ const FAULT_KINDS = Object.keys(FAULTS) as Fault['kind'][];
 /** What happens in the run of a seed. */
 export function drawPlan(seed: number): Plan {
   const random = new Random(seed);
+  const ofLimits = new Random(seed ^ 0x11a1);
+  const limit = ofLimits.chance(0.4) ? drawLimit(ofLimits) : undefined;
   const processes = random.between(2, 3);
   const adds = random.between(3, 10);
   const actions: Action[] = [];
@@ -150,7 +155,8 @@ export function drawPlan(seed: number): Plan {
   let payloads = adds;
   for (let number = 0; number < adds; number++) {
     const at = random.between(0, BUSY);
-    const add = drawAdd(random, number);
+    const group = limit?.perGroup && ofLimits.chance(0.8) ? { group: ofLimits.pick(['u', 'v']) } : {};
+    const add = { ...drawAdd(random, number), ...group };
     actions.push({ at, process: process(), operation: add });
     const due = at + (add.due.kind === 'now' ? 0 : add.due.ms);
     const follow = random.pick([0, 0, 1, 1, 2, 3]);
@@ -179,9 +185,18 @@ export function drawPlan(seed: number): Plan {
     seed,
     processes,
     concurrency: random.between(1, 4),
+    ...(limit && { limit }),
     latency: random.pick([0, 0, 2, 10, 60]),
     actions: actions.sort((a, b) => a.at - b.at),
   };
+}
+
+function drawLimit(random: Random): LimitOptions {
+  const rate = { rate: random.between(1, 20), burst: random.between(1, 3) };
+  const concurrency = { concurrency: random.between(1, 3) };
+  const perGroup = { perGroup: random.between(1, 2) };
+  const some = [rate, concurrency, perGroup].filter(() => random.chance(0.4));
+  return Object.assign({}, ...(some.length > 0 ? some : [concurrency])) as LimitOptions;
 }
 
 function drawAdd(random: Random, number: number): Extract<Operation, { kind: 'add' }> {

@@ -67,9 +67,10 @@ export class PlannedCalls {
 
   private beginAdd(process: SimulatedProcess, operation: OperationOf<'add'>): BegunCall {
     const { producer } = process;
-    const { due, attempts, key, onDuplicate } = operation;
+    const { due, attempts, key, onDuplicate, group } = operation;
     const payload = { number: operation.number };
-    const options = { attempts, ...(key === undefined ? {} : { key, onDuplicate }) };
+    const named = key === undefined ? {} : { key, onDuplicate };
+    const options = { attempts, ...named, ...(group === undefined ? {} : { group }) };
     const call = this.newCall(process, operation, { due: this.dueOf(due) });
     this.adds.set(operation.number, call);
     if (key !== undefined) call.id = parseRef({ tube: TUBE, key }, '').id;

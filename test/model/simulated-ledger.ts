@@ -37,9 +37,11 @@ interface Snapshot {
   readonly records: Map<string, JobRecord>;
   readonly letters: Map<string, Letter>;
   readonly index: Index;
+  readonly limitUse: LimitUse;
 }
 
 type Index = MemoryTubeLedger['records']['index'];
+type LimitUse = MemoryTubeLedger['records']['limitUse'];
 
 /** Milliseconds. */
 const SNAPSHOT_EVERY = 250;
@@ -103,7 +105,8 @@ export class SimulatedLedger {
     if (!last || at - last.at >= SNAPSHOT_EVERY) {
       const records = structuredClone(this.records);
       const [letters, index] = [new Map(this.letters), new Map(this.index)];
-      this.snapshots.push({ at, records, letters, index });
+      const limitUse = structuredClone(this.tube.records.limitUse);
+      this.snapshots.push({ at, records, letters, index, limitUse });
       if (this.snapshots.length > SNAPSHOTS_KEPT) this.snapshots.shift();
     }
     return rule(this.tube);
@@ -117,7 +120,8 @@ export class SimulatedLedger {
 
   /** FLUSHALL. */
   flush(): void {
-    this.restore({ records: new Map(), letters: new Map(), index: new Map() });
+    const limitUse = { turn: 0, running: new Map(), groups: new Map() };
+    this.restore({ records: new Map(), letters: new Map(), index: new Map(), limitUse });
   }
 
   /** A failover to a replica that is `by` ms behind. */
@@ -125,18 +129,19 @@ export class SimulatedLedger {
     const until = this.world.now() - by;
     const snapshot = this.snapshots.findLast(({ at }) => at <= until) ?? this.snapshots[0];
     if (!snapshot) return;
-    this.restore({ ...snapshot, records: structuredClone(snapshot.records) });
+    this.restore(structuredClone(snapshot));
     this.server++;
     for (const link of this.links) link.reconnect();
   }
 
-  private restore({ records, letters, index }: Omit<Snapshot, 'at'>): void {
+  private restore({ records, letters, index, limitUse }: Omit<Snapshot, 'at'>): void {
     this.records.clear();
     for (const [id, record] of records) this.records.set(id, record);
     this.letters.clear();
     for (const [name, letter] of letters) this.letters.set(name, letter);
     this.index.clear();
     for (const [id, listed] of index) this.index.set(id, listed);
+    Object.assign(this.tube.records.limitUse, limitUse);
     this.tube.records.keepPauses([]);
     this.snapshots = [];
   }

@@ -1,6 +1,6 @@
 import { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { Cluster } from 'nest-dq/src/cluster/cluster.js';
-import type { DelayedJob } from 'nest-dq/src/api/job.js';
+import type { DelayedJob, LimitOptions } from 'nest-dq/src/api/job.js';
 import { LedgerIndex } from 'nest-dq/src/ledger/ledger-index.js';
 import type { LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
 import { resolveOptions } from 'nest-dq/src/nest/options.js';
@@ -22,6 +22,7 @@ export interface Surroundings {
   readonly settings: LedgerSettings & {
     readonly backupDelay: number;
     readonly concurrency: number;
+    readonly limit?: LimitOptions | undefined;
     readonly patience: number;
   };
   /** Runs the handler. */
@@ -47,7 +48,7 @@ export class SimulatedProcess {
     this.ledger = ledger.connect(name, clock);
     const clusterNodes = nodes.map((node) => new ClusterNode(node.endpoint, () => node.dial(clock), clock));
     const cluster = new Cluster(clusterNodes, { replicas: 3, minWritten: 2 });
-    const { concurrency, mostIndexed = 0, ...durations } = settings;
+    const { concurrency, limit, mostIndexed = 0, ...durations } = settings;
     const backoff = { type: 'fixed', delay: 1_000, max: 1_000, jitter: 0.2 } as const;
     const say = (text: string) => surroundings.report(this, text);
     const logger = { log: say, warn: say, error: say };
@@ -66,9 +67,9 @@ export class SimulatedProcess {
     this.deadLetters = runtime.deadLetters;
     runtime.start();
     runtime.consumer.start();
-    void runtime.consumer.consume(TUBE, (payload: { readonly number: number }, job) =>
-      surroundings.handle(this, payload.number, job),
-    );
+    const handle = (payload: { readonly number: number }, job: DelayedJob) =>
+      surroundings.handle(this, payload.number, job);
+    void runtime.consumer.consume(TUBE, handle, { limit });
   }
 
   /** Drains as after a SIGTERM. The caller has to kill it then. */

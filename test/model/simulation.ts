@@ -63,7 +63,7 @@ export class Simulation {
       world,
       nodes,
       ledger,
-      settings: { ...SETTINGS, concurrency: plan.concurrency },
+      settings: { ...SETTINGS, concurrency: plan.concurrency, limit: plan.limit },
       handle: handlers.handle.bind(handlers),
       report: (process: { name: string }, text: string) =>
         history.log(`${process.name} ${history.named(text)}`),
