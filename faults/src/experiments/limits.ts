@@ -13,7 +13,7 @@ const AHEAD = 20_000;
  * its append-only file. Of a killed process no handler runs any more, but the ledger counts its runs until their leases end.
  */
 export const limits: Experiment = {
-  number: 20,
+  number: 23,
   name: 'limits',
   what: 'rate, concurrency and groups limited, consumers killed (SIGKILL), Redis killed and restarted with its AOF',
   passes: 'no limit exceeded, at any instant; duplicates only of jobs in flight in a killed process',
