@@ -69,7 +69,11 @@ export const CONSUMING: readonly Rule[] = [
         '%s was granted %i ms ago when the answer comes',
         ['consumer/tube-consumer.ts', 'if (tooLate || this', 'if (this'],
         ['consumer/run/run.ts', 'sent.at + lease - LEASE_RESERVE', 'sent.at + lease'],
-        ['consumer/tube-consumer.ts', 'sent.at + lease', 'this.context.clock.now() + lease'],
+        [
+          'consumer/tube-consumer.ts',
+          'new Run(delivery, answer, sent, context)',
+          'new Run(delivery, answer, { ...sent, at: context.clock.now() }, context)',
+        ],
       ),
       ...unit(
         'consumer/tube-consumer.spec.ts',

@@ -116,7 +116,7 @@ const PLAIN: Step = {
   odd: false,
 };
 /**
- * What is drawn too rarely: limits that two jobs reach; a move whose job begins to run, and one that comes late and after another; a
+ * What is drawn too rarely: limits that two jobs reach; a move whose job begins to run, or dies, and one that comes late and after another; a
  * revival that is revoked.
  */
 export const RARE: readonly Step[][] = [
@@ -125,11 +125,16 @@ export const RARE: readonly Step[][] = [
     return [
       claim,
       { ...claim, id: 'b', passed: 1_000 },
-      { ...claim, id: 'b' },
+      { ...claim, id: 'b', group: ':y' },
+      { ...claim, verbs: ['usage', 'complete'], group: ':y' },
       { ...claim, verbs: ['usage', 'complete'] },
     ];
   }),
   [PLAIN, { ...PLAIN, verbs: ['open', 'claim', 'commit'], by: 'move', flag: true }],
+  [
+    PLAIN,
+    { ...PLAIN, verbs: ['open', 'claim', 'complete', 'commit'], by: 'move', flag: true, outcome: 'dead' },
+  ],
   [
     PLAIN,
     { ...PLAIN, verbs: ['open', 'open', 'commit'], by: 'move' },

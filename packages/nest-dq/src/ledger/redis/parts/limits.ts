@@ -10,7 +10,7 @@ import { GROUP_PATIENCE, LONGEST_GROUP_WAIT, LOOK_AT_PERMITS } from '../../rules
  * While the slot of the tube moves, these keys are not at hand. Then nobody is limited, and a permit ends with its lease.
  */
 export const LIMITS_OF_RUNS: string = `
-local isCounted = RUNNING ~= LIMITS
+local hasTubeKeys = RUNNING ~= LIMITS
 
 local function changeGroup(group, by)
   if group == '' then return end
@@ -28,7 +28,7 @@ end
 
 -- The lease of a run lasts until then. permit: false if the run has none.
 local function holdPermit(key, permit, leaseEnd)
-  if not permit or not isCounted then return end
+  if not permit or not hasTubeKeys then return end
   if call('ZADD', RUNNING, leaseEnd, idOf(key) .. ':' .. permit) == 1 then changeGroup(permit, 1) end
 end
 
@@ -38,13 +38,13 @@ end
 
 -- The run is over.
 local function returnPermit(key, permit)
-  if permit and isCounted then returnMember(idOf(key) .. ':' .. permit) end
+  if permit and hasTubeKeys then returnMember(idOf(key) .. ':' .. permit) end
 end
 `;
 
 /** The same, for the claims: who may run now. `context` has `limits` and `sparedFrom`. */
 export const CLAIM_LIMITS: string = `${LIMITS_OF_RUNS}
-local limits = isCounted and context.limits or {}
+local limits = hasTubeKeys and context.limits or {}
 local burst = limits.burst or 1
 local turn = limits.interval and tonumber(call('HGET', LIMITS, 'turn') or 0)
 local refusals = 0

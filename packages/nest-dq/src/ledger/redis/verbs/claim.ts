@@ -47,8 +47,8 @@ local function claimFirst(key, due, token)
   return call('SET', key, cmsgpack.pack(record), 'NX', 'PX', LEASE + KEPT_AFTER)
 end
 
--- While the slot of the tube moves, the keys of the tube are not at hand: then nobody looks at a pause.
-local pauses = CONTROL == DEAD and {} or readPauses(CONTROL)
+-- While the slot of the tube moves, nobody looks at a pause.
+local pauses = hasTubeKeys and readPauses(CONTROL) or {}
 -- Milliseconds until it is worth asking again; nil if the tube is not paused.
 local pausedFor
 if presentOf(pauses) ~= 0 then
