@@ -66,6 +66,17 @@ everyLedger((jobs) => {
       expectAbout(await forgottenIn(), SETTINGS.doneTtl);
     });
 
+    it('keeps the record for the longest time where no run has told of its copies', async () => {
+      const lost = await jobs.harness.withLease(jobs.tubeName, 20);
+      await lost.claim([copy({ attempts: 1 })]);
+      await jobs.pass(40);
+      await expect(claim({ token: 'b', attempts: 1 })).resolves.toEqual({ kind: 'dead', fresh: true });
+      await buried({ places: placesOf('n').slice(0, 2) });
+      await expect(discard()).resolves.toMatchObject({ why: 'attempts' });
+      await settle(0b011);
+      expectAbout(await forgottenIn(), KEPT);
+    });
+
     it('does not forget a copy of unknown fate', async () => {
       await claim({ due: nowMs() - SETTINGS.staleAfter - 1_000 });
       await buried({ places: [{ index: 1, location: 'n:11300#x:?' }] });

@@ -106,6 +106,15 @@ export const LETTERS: readonly Rule[] = [
     ],
   },
   {
+    rule: 'A discarded job whose processes all ended without a word runs from no copy that comes back with its node.',
+    mutants: contract(
+      'ledger-letters-end.spec.ts',
+      'keeps the record for the longest time where no run has told of its copies',
+      ['rules/runs.ts', "why === 'attempts' && !toldOf", 'false as boolean'],
+      ['verbs/claim.ts', "why == 'attempts' and not toldOf", 'false'],
+    ),
+  },
+  {
     rule: 'Who takes a dead letter away deletes all the copies that it knew of then.',
     mutants: [
       ...unit(

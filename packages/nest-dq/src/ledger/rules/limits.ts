@@ -9,7 +9,7 @@ export const LOOK_AT_PERMITS = 500;
  * The jobs that wait for a group ask one after the other, with a part of the time between them for which its last run has gone
  * on, in ms. So a group of quick jobs is quick, and one of slow jobs does not occupy the ledger.
  */
-export const GROUP_PATIENCE = { part: 4, least: 10, most: 2_000 };
+export const GROUP_PATIENCE = { part: 4, least: 10, most: 500 };
 /** Milliseconds. Nobody is told to wait for a group for longer. */
 export const LONGEST_GROUP_WAIT = 60_000;
 

@@ -220,6 +220,9 @@ export function extend(records: Records, request: RunRef, time: Moment): ExtendA
 /** What a claim finds dead. Its new fence refuses whatever the last runner may still send. */
 function bury(records: Records, id: string, record: JobRecord, why: Death['why'], time: Moment): void {
   endRun(record, 'dead');
+  // If no run has told of its copies, one that nobody knows may come back with its node long after the letter is gone ◆.
+  const toldOf = record.owed ?? record.counted;
+  if (why === 'attempts' && !toldOf) owe(record, record.due, { mask: 0, unknown: true });
   record.fence = newFence(record, time);
   addLetter(records, id, record, { why }, record.places, time);
   record.places = [];

@@ -35,6 +35,9 @@ local LOOK = 1000
 local function bury(key, why, record)
   local places = record.places
   endRun(record, 'x')
+  -- If no run has told of its copies, one that nobody knows may come back with its node long after the letter is gone.
+  local toldOf = record.owed or record.counted
+  if why == 'attempts' and not toldOf then owe(record, record.due, 0, 1) end
   record.fence, record.places = newFence(record), nil
   addLetter(key, record, why, '', places)
   writeRecord(key, record)
