@@ -20,7 +20,7 @@ const LEAST_BETWEEN = 10_000;
 const DUE_AFTER = 60_000;
 /** Jobs moved, and jobs looked at, in a second: adds have to go on beside it. */
 const MOST_MOVES = 1_000;
-const MOST_LOOKS = 5_000;
+const MOST_LOOKS = 2_000;
 const AT_ONCE = 8;
 /** Who does it, as the event `operated` tells it. */
 const BY = 'nest-dq';
@@ -40,7 +40,7 @@ interface Found {
 }
 
 /**
- * Repairs by itself, in the elected process. When it was elected and when a node answers again it looks at all jobs that wait,
+ * Repairs by itself, in the elected process. When it was elected and when a node was started anew it looks at all jobs that wait,
  * and now and then at some. If one misses copies and has one left, it repairs. Whatever ends that, a look at all begins anew.
  * Two processes may do it at once: a job is moved only from the generation that was looked at.
  */
@@ -72,11 +72,18 @@ export class SelfRepair {
   /** Idempotent, and nothing after `close`. */
   start(): void {
     if (this.closed || this.unlisten.length > 0) return;
-    for (const node of this.parts.cluster.nodes)
-      this.unlisten.push(node.listen({ up: () => this.lookAtAll() }));
+    for (const node of this.parts.cluster.nodes) {
+      let known = node.instance;
+      const up = () => {
+        // A server that was only out of reach has what it had.
+        if (node.instance !== known) this.lookAtAll();
+        known = node.instance;
+      };
+      this.unlisten.push(node.listen({ up }));
+    }
   }
 
-  /** There is a reason: a node answers again, or this process was elected. */
+  /** There is a reason: a node was started anew, or this process was elected. */
   lookAtAll(): void {
     if (!this.goesOn) return;
     this.all = true;
