@@ -1,6 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { wipeable } from '../../spec-support/wiped-nodes.js';
-import { parseLocation } from '../copies/location.js';
 import { SelfRepair } from './self-repair.js';
 
 const MINUTE = 60_000;
@@ -55,21 +54,19 @@ describe('SelfRepair', () => {
   });
 
   it('looks at nothing because a node was out of reach, as that loses no copy', async () => {
-    const { add, cut, restore, clock, nodes, copies, told, repair } = await world();
+    const { add, cut, restore, wipe, clock, parts, repair } = await world();
     await add([HOUR]);
     repair.lookAtAll();
     await clock.advance(SOON);
-    const [copy] = await copies();
-    const { location } = copy!.header.siblings[0]!;
-    const node = nodes.find(({ endpoint }) => location.startsWith(endpoint))!;
-    await new Promise((deleted) => node.delete(parseLocation(location)!, () => true, deleted));
-    await cut(nodes.indexOf(node));
+    const looks = jest.spyOn(parts.waiting, 'page');
+    await cut(0);
     await clock.advance(SOON);
     await restore();
     await clock.advance(SOON);
-    expect(told).toEqual([]);
-    await clock.advance(NOW_AND_THEN);
-    expect(told).toMatchObject([{ count: 1 }]);
+    expect(looks).not.toHaveBeenCalled();
+    await wipe(0);
+    await clock.advance(SOON);
+    expect(looks).toHaveBeenCalled();
   });
 
   it('looks after it was elected, and not before', async () => {
