@@ -124,7 +124,7 @@ describe('nest-dq doctor', () => {
 
   it('tells a tube that is paused as paused, and not as one without a consumer', async () => {
     const { producer, control } = suite.system;
-    await producer.delay('night.report', 1, '1h');
+    const { ref } = await producer.delay('night.report', 1, '1h');
     await control.pause('night.report', { until: new Date(Date.now() + 3_600_000) });
     const { code, checks } = await examine({ DQ_PREFIX: 'night.' });
     expect(code).toBe(0);
@@ -142,6 +142,7 @@ describe('nest-dq doctor', () => {
     expect((await examine({ DQ_PREFIX: 'night.' })).bad).toEqual([
       'warning report: 0 due and 3 other copies, and no consumer',
     ]);
+    await producer.revoke(ref);
   });
 
   it('warns of a node that is drained', async () => {

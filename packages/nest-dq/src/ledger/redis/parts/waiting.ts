@@ -55,12 +55,15 @@ local function writeIndex()
 end
 `;
 
-/** For scripts that decide about jobs: each record that is written from here on changes the index, too. */
+/**
+ * For scripts that decide about jobs: each record that is written from here on changes the index, too. `runs` has the keys of jobs
+ * that run, if the script tells them: a claim has taken these out, so they change it only if they wait again.
+ */
 export const RELISTING: string = `${WAITING}
-local writeOnly = writeRecord
+local writeOnly, runs = writeRecord, {}
 
 local function writeRecord(key, record, leaseUntil)
-  relist(key, record)
+  if record.state == 'w' or not runs[key] then relist(key, record) end
   writeOnly(key, record, leaseUntil)
 end
 `;

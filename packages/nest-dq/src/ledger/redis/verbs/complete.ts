@@ -75,6 +75,7 @@ local function complete(key, ${namesOf(FIELDS)})
     return refuse(key, record, next)
   end
   returnPermit(key, permit)
+  runs[key] = record.token
   if generation < record.committed then
     -- The job was replaced while it ran, and this run only held the new generation back.
     record.holdEnd, record.abort = nil, nil
