@@ -15,6 +15,7 @@ import { memory } from './measures/memory.js';
 import { processes } from './measures/processes.js';
 import { raw } from './measures/raw.js';
 import { recovery } from './measures/recovery.js';
+import { repair } from './measures/repair.js';
 import { revoke } from './measures/revoke.js';
 import { schedule } from './measures/schedule.js';
 
@@ -34,6 +35,7 @@ export const MEASURES: readonly Measure[] = [
   growth,
   backlog,
   recovery,
+  repair,
   hotKey,
   raw,
   cpu,

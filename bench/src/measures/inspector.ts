@@ -7,7 +7,7 @@ import type { Measure } from '../measure.js';
 import { addResidents, RESIDENTS } from '../residents.js';
 import { alternate } from '../rounds.js';
 import { FAR } from '../schedule-round.js';
-import { nestDq, withInspector } from '../systems/nest-dq.js';
+import { asOperator, nestDq } from '../systems/nest-dq.js';
 import { withSystem } from '../systems/system.js';
 import { pause } from '../waiting.js';
 
@@ -23,7 +23,7 @@ export const inspector: Measure = {
     return withSystem(nestDq, async (system) => {
       const begin = machineTime();
       await addResidents(system.client, residents);
-      return withInspector(system.servers, async (asked) => {
+      return asOperator(system.servers, async (asked) => {
         const listed = async () => (await asked.jobs(RESIDENTS, { limit: 1 })).listed;
         await eventually('all jobs are listed', async () => (await listed()) >= residents);
         const calls = await callsOf(asked, begin + FAR, residents);

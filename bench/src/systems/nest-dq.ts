@@ -1,7 +1,15 @@
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DqConsumer, DqInspector, DqModule, DqProducer, type DqOptions, type JobReceipt } from 'nest-dq';
+import {
+  DqConsumer,
+  DqControl,
+  DqInspector,
+  DqModule,
+  DqProducer,
+  type DqOptions,
+  type JobReceipt,
+} from 'nest-dq';
 import type { Payload } from '../payload.js';
 import { stderrLogger } from '../stderr-logger.js';
 import type { Places } from '../servers.js';
@@ -19,14 +27,14 @@ export async function connectNestDq(options: DqOptions): Promise<Client> {
   return new NestDqClient(await contextOf(options));
 }
 
-/** Calls `use` with the inspector of an application of its own. */
-export async function withInspector<T>(
+/** Calls `use` with an application of its own, of somebody who looks and steers. It repairs nothing by itself. */
+export async function asOperator<T>(
   { beanstalks, redis }: Places,
-  use: (inspector: DqInspector) => Promise<T>,
+  use: (inspector: DqInspector, control: DqControl) => Promise<T>,
 ): Promise<T> {
-  const app = await contextOf({ beanstalks: [...beanstalks], redis });
+  const app = await contextOf({ beanstalks: [...beanstalks], redis, repair: false });
   try {
-    return await use(app.get(DqInspector));
+    return await use(app.get(DqInspector), app.get(DqControl));
   } finally {
     await app.close();
   }

@@ -17,7 +17,7 @@ import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { Clock } from '../time/clock.js';
 import type { CopyView, Explanation, RunningProcess } from './explanation.js';
 import { viewOfTube, type TubeSources } from './tube-view.js';
-import { why, type Facts, type LimitUse } from './why.js';
+import { why, type Facts, type LimitFacts } from './why.js';
 
 export interface ExplanationSources extends TubeSources {
   readonly waiting: WaitingJobs;
@@ -113,7 +113,7 @@ async function limitUseOf(
   tube: StoredTube,
   limits: TubeLimits,
   group: string | undefined,
-): Promise<LimitUse | undefined> {
+): Promise<LimitFacts | undefined> {
   const asked = withinLimit(clock, LIMIT, ledger.tube(tube).ask('usage', [{ group }])).catch(() => []);
   const [usage] = await asked;
   return usage && { limits, group, usage };

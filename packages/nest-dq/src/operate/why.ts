@@ -23,12 +23,12 @@ export interface Facts {
   /** Who runs it. */
   readonly process?: RunningProcess | undefined;
   /** Absent: the tube has no limits, or the ledger did not tell. */
-  readonly limits?: LimitUse | undefined;
+  readonly limits?: LimitFacts | undefined;
   readonly tube: Pick<TubeView, 'tube' | 'watching' | 'due' | 'running' | 'paused'>;
 }
 
 /** The limits of the job's tube, and what counts against them. */
-export interface LimitUse {
+export interface LimitFacts {
   readonly limits: TubeLimits;
   /** Of the job. */
   readonly group?: string | undefined;
