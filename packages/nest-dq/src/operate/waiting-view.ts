@@ -75,7 +75,7 @@ export interface TimelineOptions {
 const MOST_JOBS = 1_000;
 const MOST_BUCKETS = 200;
 /** Of one script. */
-const LARGEST_PAGE = 250;
+const LARGEST_PAGE = 100;
 
 /** What is listed of a tube, and how it is named. */
 export interface WaitingSource {
