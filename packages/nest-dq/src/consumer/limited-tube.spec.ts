@@ -50,6 +50,20 @@ describe('a limit of the rate', () => {
     expect(await world.copies()).toEqual(NONE);
   });
 
+  it('keeps nothing of what waits when it stops', async () => {
+    const worker = world.process();
+    const { counts, handler } = slow(1);
+    const consumer = await worker.consume(handler, { limit: { rate: 2 } });
+    await world.addMany(5, 0);
+    await clock.advance(10);
+    expect((await world.copies()).reserved).toBeGreaterThan(0);
+    const claimed = claimsOf(worker.ledger.asked);
+    expect(await world.stopped(consumer, SECOND)).toBeLessThan(100);
+    expect(await world.copies()).toMatchObject({ reserved: 0, ready: 4 });
+    expect(claimsOf(worker.ledger.asked)).toBe(claimed);
+    expect(counts.begun).toHaveLength(1);
+  });
+
   it('asks once a second at most while the next run is far away, and holds nothing', async () => {
     const worker = world.process();
     const { counts, handler } = slow(1);

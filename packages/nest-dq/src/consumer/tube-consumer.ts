@@ -155,6 +155,7 @@ export class TubeConsumer {
         context.gate.pause(answer.ms);
         return delivery.release(0);
       case 'limited':
+        if (this.reserver.releasesAll) return delivery.release(0);
         return this.limited.add(delivery, answer);
       case 'gone':
         return this.deleter.delete(delivery, false); // who ended the job could not delete it
