@@ -8,7 +8,6 @@ import {
   type RequestOf,
   type Verb,
 } from 'nest-dq/src/ledger/ledger.js';
-import type { Letter } from 'nest-dq/src/ledger/letter-requests.js';
 import type {
   ClaimAnswer,
   ClaimContext,
@@ -16,7 +15,6 @@ import type {
   CompleteAnswer,
   CompleteRequest,
 } from 'nest-dq/src/ledger/requests.js';
-import type { JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
 import { MemoryLedger, type MemoryTubeLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';
 import type { LedgerConnection } from 'nest-dq/src/ledger/redis/connection.js';
 import type { RawReply } from 'nest-dq/src/ledger/redis/script.js';
@@ -32,16 +30,12 @@ export interface LedgerWitness {
   completed(process: string, request: CompleteRequest, answer: CompleteAnswer): void;
 }
 
-interface Snapshot {
+interface Snapshot extends Pick<TubeRecords, 'letters' | 'index' | 'limitUse'> {
   readonly at: number;
-  readonly records: Map<string, JobRecord>;
-  readonly letters: Map<string, Letter>;
-  readonly index: Index;
-  readonly limitUse: LimitUse;
+  readonly records: TubeRecords['byId'];
 }
 
-type Index = MemoryTubeLedger['records']['index'];
-type LimitUse = MemoryTubeLedger['records']['limitUse'];
+type TubeRecords = MemoryTubeLedger['records'];
 
 /** Milliseconds. */
 const SNAPSHOT_EVERY = 250;
@@ -66,16 +60,16 @@ export class SimulatedLedger {
     this.tube = this.memory.tube(tube);
   }
 
-  get records(): Map<string, JobRecord> {
+  get records(): TubeRecords['byId'] {
     return this.tube.records.byId;
   }
 
-  get letters(): Map<string, Letter> {
+  get letters(): TubeRecords['letters'] {
     return this.tube.records.letters;
   }
 
   /** The jobs that are listed as waiting. */
-  get index(): Index {
+  get index(): TubeRecords['index'] {
     return this.tube.records.index;
   }
 
