@@ -8,13 +8,7 @@ import {
   type RequestOf,
   type Verb,
 } from 'nest-dq/src/ledger/ledger.js';
-import type {
-  ClaimAnswer,
-  ClaimContext,
-  ClaimRequest,
-  CompleteAnswer,
-  CompleteRequest,
-} from 'nest-dq/src/ledger/requests.js';
+import type { ClaimContext } from 'nest-dq/src/ledger/requests.js';
 import { MemoryLedger, type MemoryTubeLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';
 import type { LedgerConnection } from 'nest-dq/src/ledger/redis/connection.js';
 import type { RawReply } from 'nest-dq/src/ledger/redis/script.js';
@@ -26,8 +20,8 @@ import type { HostClock } from './host-clock.js';
 export type Reach = 'open' | 'cut' | 'deaf';
 
 export interface LedgerWitness {
-  claimed(process: string, request: ClaimRequest, answer: ClaimAnswer): void;
-  completed(process: string, request: CompleteRequest, answer: CompleteAnswer): void;
+  /** Called when the ledger has acted, whether or not the process hears of it. */
+  told(process: string, verb: Verb, request: unknown, answer: unknown): void;
 }
 
 interface Snapshot extends Pick<TubeRecords, 'letters' | 'index' | 'limitUse'> {
@@ -171,11 +165,7 @@ export class LedgerLink implements Ledger {
     this.part = new LinkedTube(
       this.master,
       (rule) => this.ask(rule),
-      (verb, request, answer) => {
-        if (verb === 'claim') witness.claimed(name, request as ClaimRequest, answer as ClaimAnswer);
-        if (verb === 'complete')
-          witness.completed(name, request as CompleteRequest, answer as CompleteAnswer);
-      },
+      (verb, request, answer) => witness.told(name, verb, request, answer),
     );
   }
 

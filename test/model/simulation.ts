@@ -49,13 +49,10 @@ export class Simulation {
     this.random = new Random(plan.seed ^ 0xd1ce);
     this.latencyNow = plan.latency;
     const latency = () => this.drawLatency();
-    const witness = new Witness(history);
+    const witness = new Witness(history, (id) => this.ledger.records.get(id));
     const nodes = (this.nodes = Array.from(
       { length: NODES },
-      (_, i) =>
-        new SimulatedNode(`node${i}`, world, latency, (copy) =>
-          witness.deleted(copy, this.ledger.records.get(copy.id)),
-        ),
+      (_, i) => new SimulatedNode(`node${i}`, world, latency, (copy) => witness.deleted(copy)),
     ));
     const ledger = (this.ledger = new SimulatedLedger(world, SETTINGS, TUBE, latency, witness));
     const handlers = new PlannedHandlers(plan, history);

@@ -1,5 +1,6 @@
 import type { CopyHeader } from 'nest-dq/src/copies/header.js';
 import { isAborted, type JobRecord } from 'nest-dq/src/ledger/rules/job-record.js';
+import type { Verb } from 'nest-dq/src/ledger/ledger.js';
 import type {
   ClaimAnswer,
   ClaimRequest,
@@ -11,9 +12,30 @@ import type { LedgerWitness } from './simulated-ledger.js';
 
 /** Notes what the ledger answers, and which copies nodes delete. */
 export class Witness implements LedgerWitness {
-  constructor(private readonly history: History) {}
+  /**
+   * Of each job, the records that it has had. What one of them said was over stays over when all is forgotten: a process that was
+   * frozen meanwhile may only then delete the copies, while a claim has found one of them stale.
+   */
+  private readonly records = new Map<string, JobRecord[]>();
 
-  claimed(process: string, request: ClaimRequest, answer: ClaimAnswer): void {
+  constructor(
+    private readonly history: History,
+    private readonly recordOf: (id: string) => JobRecord | undefined,
+  ) {}
+
+  told(process: string, verb: Verb, request: unknown, answer: unknown): void {
+    if (verb === 'claim') this.claimed(process, request as ClaimRequest, answer as ClaimAnswer);
+    if (verb === 'complete') this.completed(process, request as CompleteRequest, answer as CompleteAnswer);
+    const { id = '' } = request as { readonly id?: string };
+    const record = this.recordOf(id);
+    if (!record) return;
+    const records = this.records.get(id);
+    const copy = structuredClone(record);
+    if (records) records.push(copy);
+    else this.records.set(id, [copy]);
+  }
+
+  private claimed(process: string, request: ClaimRequest, answer: ClaimAnswer): void {
     const { id, generation } = request;
     const { history } = this;
     const at = history.now;
@@ -33,7 +55,7 @@ export class Witness implements LedgerWitness {
     history.log(`${process} claims ${history.name(id)} ${history.generation(generation)}: ${told}`);
   }
 
-  completed(process: string, request: CompleteRequest, answer: CompleteAnswer): void {
+  private completed(process: string, request: CompleteRequest, answer: CompleteAnswer): void {
     const { id, generation, outcome } = request;
     const { history } = this;
     history.finishes.push({ at: history.now, process, request, answer });
@@ -43,38 +65,30 @@ export class Witness implements LedgerWitness {
     );
   }
 
-  /** No copy is deleted before its job is over in the ledger, except when an add takes its copies back. */
-  deleted({ id, generation, index }: CopyHeader, record: JobRecord | undefined): void {
+  /** No copy is deleted before the ledger has stored that its job is over, except when an add takes its copies back. */
+  deleted({ id, generation, index }: CopyHeader): void {
     const { history } = this;
-    const { calls, finishes, losses, faults, now } = history;
-    const isVoid =
-      record &&
-      (record.state === 'done' ||
-        record.state === 'revoked' ||
-        generation < record.committed ||
-        generation <= record.floor ||
-        isAborted(record, generation));
-    const isForgotten = record === undefined || record.expiresAt <= now;
-    const wasOver = finishes.some(({ request, answer }) => request.id === id && answer !== 'refused');
-    // The ledger may have told the process that the job is over. If the process was then frozen until the record expired,
-    // another claim finds the job stale.
-    const isStale =
-      record?.state === 'dead' &&
-      finishes.some(
-        ({ request, answer }) => request.id === id && request.outcome.kind === 'done' && answer !== 'refused',
-      );
-    const isCalledFor = calls.some(
-      ({ operation, id: of }) => of === id && operation.kind !== 'add' && operation.kind !== 'find',
-    );
+    const { calls, losses, faults, now } = history;
+    const wasOver = this.records.get(id)?.some((record) => isVoid(record, generation));
     // Until an add fails, or forever, nobody knows which job it was.
     const isTakenBack =
       !calls.some(({ id: of }) => of === id) &&
       calls.some(
         ({ operation, id: of, receipt }) => operation.kind === 'add' && of === undefined && !receipt,
       );
-    if (isVoid || isStale || isTakenBack || losses.length > 0) return;
-    if (isForgotten && (wasOver || isCalledFor)) return;
+    if (wasOver || isTakenBack || losses.length > 0) return;
     const copy = `copy ${index} of ${history.name(id)} ${history.generation(generation)}`;
     faults.push(`deleted: ${copy} at ${history.when(now)}, although its job is not over`);
   }
+}
+
+function isVoid(record: JobRecord, generation: number): boolean {
+  const { state, committed, floor } = record;
+  const ended = state === 'done' || state === 'revoked';
+  return (
+    generation < committed ||
+    (ended && generation === committed) ||
+    generation <= floor ||
+    isAborted(record, generation)
+  );
 }
