@@ -48,13 +48,21 @@ describe('an index writer', () => {
     expect(state.most).toBe(1);
   });
 
-  it('has calls of 256 jobs at most, and four of them at a time', async () => {
+  it('has calls of 256 jobs at most, and four of them at a time in a short burst', async () => {
     const { clock, calls, state, add } = setUp();
     add(1_200);
     await clock.advance(200);
     expect(calls.map(({ ids }) => ids.length)).toEqual([256, 256, 256, 256, 176]);
     expect(new Set(calls.flatMap(({ ids }) => ids)).size).toBe(1_200);
     expect(state.most).toBe(4);
+  });
+
+  it('sends an eighth of what waits, where that is more than four calls', async () => {
+    const { clock, calls, add } = setUp();
+    add(80_000);
+    await clock.advance(50);
+    expect(calls.flatMap(({ ids }) => ids)).toHaveLength(10_000);
+    expect(calls.every(({ ids }) => ids.length <= 256)).toBe(true);
   });
 
   it('has a call of its own for each tube', async () => {

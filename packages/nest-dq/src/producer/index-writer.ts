@@ -9,6 +9,8 @@ const MOST_KEPT = 100_000;
 const LARGEST_CALL = 256;
 /** Calls of a tube that are sent together. In a burst, an answer waits for a turn of the busy event loop. */
 const CALLS = 4;
+/** The share of what is kept that goes at least with one turn: in a long burst, so much more waits that the writer keeps pace. */
+const SHARE = 1 / 8;
 /** Milliseconds. What comes within this time goes with one call: a full call costs half as much for a job as a small one. */
 const TOGETHER = 50;
 /** Milliseconds after a call without an answer, such as while Redis is away. */
@@ -18,7 +20,7 @@ const CLOSING_LIMIT = 500;
 
 /**
  * Writes the plain jobs that this process stored into the ledger's index, behind their adds: no add waits for it or fails by
- * it. A tube has a few calls under way at a time; what comes meanwhile goes with the next ones. While Redis is away, jobs are
+ * it. A tube has some calls under way at a time, more of them the more waits; what comes meanwhile goes with the next ones. While Redis is away, jobs are
  * kept up to a bound.
  */
 export class IndexWriter {
@@ -121,7 +123,7 @@ class TubeWriter {
   private async sendNow(): Promise<number> {
     this.timer?.cancel();
     this.timer = undefined;
-    const jobs = this.waiting.slice(0, CALLS * LARGEST_CALL);
+    const jobs = this.waiting.slice(0, Math.max(CALLS * LARGEST_CALL, Math.ceil(this.size * SHARE)));
     let pause = PAUSE;
     try {
       await this.write(jobs);
