@@ -1,11 +1,10 @@
-import type { TubeLimitsView } from '../operate/tube-limits.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
-import { grouped, span, table } from './output.js';
-import { tubeFacts } from './tube-facts.js';
+import { span, table } from './output.js';
+import { limitsText, tubeFacts } from './tube-facts.js';
 
 const UNKNOWN = '?';
 /** Milliseconds. */
@@ -28,11 +27,9 @@ export const stats = clusterCommand({
     const name = args.operand('TUBE');
     if (name !== undefined) {
       const [view, newest] = await Promise.all([runtime.inspector.tube(name), lastDeath(runtime, name)]);
-      const { limits } = view;
-      const about = limits === undefined ? '' : `\nlimits: ${limitsText(limits)}`;
       return {
         json: { ...view, ...(newest && { lastDeath: newest }) },
-        text: tubeFacts(view, newest, runtime.clock.wall()) + about,
+        text: tubeFacts(view, newest, runtime.clock.wall()),
         status: view.nodes === cluster.nodes.length ? 0 : 1,
       };
     }
@@ -74,13 +71,4 @@ export function tubesTable(tubes: readonly TubeView[]): string {
     ],
   );
   return table([...HEAD, ...(isLate ? ['LATE'] : []), ...(isLimited ? ['LIMITS'] : [])], rows);
-}
-
-function limitsText({ rate, per = 0, concurrency, running, perGroup, unequal }: TubeLimitsView): string {
-  return [
-    ...(rate === undefined ? [] : [`${grouped(rate)} in ${span(per)}`]),
-    ...(concurrency === undefined ? [] : [`${running ?? UNKNOWN} of ${concurrency} run`]),
-    ...(perGroup === undefined ? [] : [`${perGroup} a group`]),
-    ...(unequal ? ['UNEQUAL'] : []),
-  ].join(', ');
 }

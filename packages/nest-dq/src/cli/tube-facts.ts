@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { CopyCounts } from '../operate/node-view.js';
+import type { TubeLimitsView } from '../operate/tube-limits.js';
 import type { TubePause } from '../operate/tube-pauses.js';
 import type { TubeView } from '../operate/tube-view.js';
 import { counted, distance, facts, grouped, instant, span } from './output.js';
@@ -8,7 +9,7 @@ const UNKNOWN = 'unknown';
 
 /** All that is known of one tube. `newest`: the dead letter that died last. */
 export function tubeFacts(view: TubeView, newest: DeadLetter | undefined, now: number): string {
-  const { tube, nodes, waiting, due, running, dead, paused, listed, copies } = view;
+  const { tube, nodes, waiting, due, running, dead, paused, limits, listed, copies } = view;
   const number = (count: number | undefined) => (count === undefined ? UNKNOWN : grouped(count));
   return facts({
     tube,
@@ -18,6 +19,7 @@ export function tubeFacts(view: TubeView, newest: DeadLetter | undefined, now: n
     dead: number(dead),
     'last death': newest && deathText(newest, now),
     paused: paused && pauseText(paused, now),
+    limits: limits && limitsText(limits),
     listed: number(listed),
     overdue: overdueText(view, now),
     consumers: consumersText(view),
@@ -53,4 +55,21 @@ function copiesText({ ready, delayed, reserved, buried }: CopyCounts): string {
   return Object.entries(parts)
     .map(([name, count]) => `${grouped(count)} ${name}`)
     .join(', ');
+}
+
+/** On one line. */
+export function limitsText({
+  rate,
+  per = 0,
+  concurrency,
+  running,
+  perGroup,
+  unequal,
+}: TubeLimitsView): string {
+  return [
+    ...(rate === undefined ? [] : [`${grouped(rate)} in ${span(per)}`]),
+    ...(concurrency === undefined ? [] : [`${running ?? '?'} of ${concurrency} run`]),
+    ...(perGroup === undefined ? [] : [`${perGroup} a group`]),
+    ...(unequal ? ['UNEQUAL'] : []),
+  ].join(', ');
 }

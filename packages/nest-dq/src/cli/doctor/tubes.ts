@@ -46,7 +46,7 @@ export async function checkTubes(
   // That is a failure of each of them; nothing is known of the tubes.
   if (nodes.every(({ error }) => error !== undefined)) return [];
   const names = new Set(nodes.flatMap(({ tubes }) => [...tubes.keys()]));
-  const tubes = [...names].toSorted().map((name) => tubeFacts(nodes, name));
+  const tubes = [...names].toSorted().map((name) => totalsOf(nodes, name));
   const checks: Check[] = [];
   for (const tube of tubes) {
     const about = tube.name.slice(prefix.length);
@@ -110,7 +110,7 @@ function copiesOf({ ready, delayed, reserved }: TubeFacts): string {
   return `${ready} due and ${delayed + reserved} other copies`;
 }
 
-function tubeFacts(nodes: readonly NodeFacts[], name: string): TubeFacts {
+function totalsOf(nodes: readonly NodeFacts[], name: string): TubeFacts {
   const known = nodes.flatMap(({ endpoint, tubes }) => {
     const stats = tubes.get(name);
     return stats ? [{ endpoint, stats }] : [];
