@@ -20,8 +20,8 @@ const CLOSING_LIMIT = 500;
 
 /**
  * Writes the plain jobs that this process stored into the ledger's index, behind their adds: no add waits for it or fails by
- * it. A tube has some calls under way at a time, more of them the more waits; what comes meanwhile goes with the next ones. While Redis is away, jobs are
- * kept up to a bound.
+ * it. A tube has some calls under way at a time, the more the more waits; what comes meanwhile goes with the next ones. While
+ * Redis is away, jobs are kept up to a bound.
  */
 export class IndexWriter {
   /** Jobs that are in no index, because there were too many. */
