@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ensurePromtool, ensureServers, findProgram, type Host } from './programs.js';
+import { ensureChromium, ensurePromtool, ensureServers, findProgram, type Host } from './programs.js';
 
 /** A machine that has these programs. */
 const machine = (...names: string[]) => {
@@ -61,22 +61,25 @@ describe('ensureServers', () => {
   });
 });
 
-describe('ensurePromtool', () => {
+describe.each([
+  { name: 'promtool', from: 'prometheus', ensure: ensurePromtool },
+  { name: 'chromium', from: 'chromium', ensure: ensureChromium },
+])('what gives $name', ({ name, from, ensure }) => {
   it('gives the path and installs nothing where it is', async () => {
     const install = () => Promise.reject(new Error('nothing to install'));
-    await expect(ensurePromtool({ ...machine('promtool'), install })).resolves.toBe('/bin/promtool');
+    await expect(ensure({ ...machine(name), install })).resolves.toBe(`/bin/${name}`);
   });
 
   it('installs the package that has it', async () => {
     const asked: string[][] = [];
-    await expect(ensurePromtool(empty(['promtool'], asked))).resolves.toBe('/bin/promtool');
-    expect(asked).toEqual([['prometheus']]);
+    await expect(ensure(empty([name], asked))).resolves.toBe(`/bin/${name}`);
+    expect(asked).toEqual([[from]]);
   });
 
   it.each([machine('beanstalkd'), empty([])])('says how to get it otherwise', async (host) => {
-    await expect(ensurePromtool(host)).rejects.toThrow(
-      'promtool was not found: install with `apt-get install prometheus` (Debian, Ubuntu) ' +
-        'or `brew install prometheus` (macOS).',
+    await expect(ensure(host)).rejects.toThrow(
+      `${name} was not found: install with \`apt-get install ${from}\` (Debian, Ubuntu) ` +
+        `or \`brew install ${from}\` (macOS).`,
     );
   });
 });

@@ -1,4 +1,4 @@
-// Finds programs on this machine: the servers, and promtool. If they are missing, installs them where that is simple and safe.
+// Finds programs on this machine: the servers, promtool, and a browser. If they are missing, installs them where that is simple and safe.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { installWithApt } from './apt.js';
@@ -13,12 +13,15 @@ const PROMTOOL = 'promtool';
 /** The package with promtool, of Debian and of Homebrew. Its server is not started. */
 const PROMETHEUS = 'prometheus';
 
+/** The browser that looks at the dashboard. Also the name of the package, of Debian and of Homebrew. */
+const CHROMIUM = 'chromium';
+
 /** What this needs from a machine. Specs have one of their own. */
 export interface Host {
   /** The program's path, or undefined. */
-  find(name: ProgramName | typeof PROMTOOL): string | undefined;
+  find(name: ProgramName | typeof PROMTOOL | typeof CHROMIUM): string | undefined;
   /** Installs these packages. Absent if we are not allowed to, or do not know how. */
-  install?(packages: readonly (ProgramName | typeof PROMETHEUS)[]): Promise<void>;
+  install?(packages: readonly (ProgramName | typeof PROMETHEUS | typeof CHROMIUM)[]): Promise<void>;
 }
 
 /** Folders with programs that the PATH of a user or of an editor may lack. */
@@ -50,10 +53,23 @@ export async function ensureProgram(name: ProgramName, host: Host = thisHost): P
 }
 
 /** The path of promtool. If it is missing, this installs Debian's prometheus in the same way as the servers. */
-export async function ensurePromtool(host: Host = thisHost): Promise<string> {
-  if (host.find(PROMTOOL) === undefined) await host.install?.([PROMETHEUS]);
-  const path = host.find(PROMTOOL);
-  if (path === undefined) throw new Error(howToGet(PROMTOOL, PROMETHEUS, PROMETHEUS));
+export function ensurePromtool(host: Host = thisHost): Promise<string> {
+  return ensureFromPackage(PROMTOOL, PROMETHEUS, host);
+}
+
+/** The path of Chromium. If it is missing, this installs it in the same way as the servers. */
+export function ensureChromium(host: Host = thisHost): Promise<string> {
+  return ensureFromPackage(CHROMIUM, CHROMIUM, host);
+}
+
+async function ensureFromPackage(
+  name: typeof PROMTOOL | typeof CHROMIUM,
+  from: typeof PROMETHEUS | typeof CHROMIUM,
+  host: Host,
+): Promise<string> {
+  if (host.find(name) === undefined) await host.install?.([from]);
+  const path = host.find(name);
+  if (path === undefined) throw new Error(howToGet(name, from, from));
   return path;
 }
 
