@@ -1,0 +1,233 @@
+// What the dashboard's server and the page in the browser tell each other, as JSON. Types only: the page imports them. A Date
+// is an ISO text here, and a payload is in none of the lists.
+import type { AsJson } from '../api/tube.js';
+import type { DeadLetter } from '../api/dead-letter.js';
+import type { DiscardResult, JobView, RescheduleResult, ReviveResult, RevokeResult } from '../api/job.js';
+import type { Operated } from '../events/events.js';
+import type { DqHealthState } from '../health/health.js';
+import type { LedgerView } from '../ledger/ledger-view.js';
+import type { Explanation } from '../operate/explanation.js';
+import type { HistoryBucket } from '../operate/history-view.js';
+import type { NodeView } from '../operate/node-view.js';
+import type { ProcessView } from '../operate/processes.js';
+import type { RepairExample } from '../operate/repair.js';
+import type { SeriesView } from '../operate/series-view.js';
+import type { TubePause } from '../operate/tube-pauses.js';
+import type { TubeList, TubeView } from '../operate/tube-view.js';
+import type { JobPage, JobSummary, TimelineBucket, WaitingState } from '../operate/waiting-view.js';
+
+/** `GET api/session`: who looks, and what he may do. */
+export interface SessionWire {
+  /** Of nest-dq. */
+  readonly version: string;
+  /** The server's time. */
+  readonly now: string;
+  /** What this viewer may do; empty: he only reads. */
+  readonly acts: readonly ActName[];
+  /** Whether he may see payloads. */
+  readonly payloads: boolean;
+  /** Before the names of all tubes, where they are stored. */
+  readonly prefix: string;
+  /** Of the cluster; absent for the one without a name. */
+  readonly cluster?: string;
+}
+
+/** `GET api/tubes`. */
+export type TubeListWire = AsJson<TubeList>;
+/** `GET api/tubes/:tube`. */
+export type TubeWire = AsJson<TubeView>;
+/** `GET api/tubes/:tube/jobs`. */
+export type JobPageWire = AsJson<JobPage>;
+/** One of its jobs. */
+export type JobSummaryWire = AsJson<JobSummary>;
+/** Its query. Times are ISO texts. */
+export interface JobsQuery {
+  readonly state?: WaitingState;
+  readonly from?: string;
+  readonly to?: string;
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+/** `GET api/tubes/:tube/timeline`. */
+export type TimelineWire = readonly AsJson<TimelineBucket>[];
+/** Its query, and that of the timeline of all tubes. */
+export interface TimelineQuery {
+  readonly from: string;
+  readonly to: string;
+  /** 1 to 200. @default 60 */
+  readonly buckets?: number;
+}
+/** `GET api/timeline`: the tubes with the most jobs, the largest first. */
+export interface TimelinesWire {
+  readonly tubes: readonly { readonly tube: string; readonly buckets: TimelineWire }[];
+  /** How many other tubes there are. */
+  readonly others: number;
+}
+
+/** `GET api/history?tube&from&to`. The `upTo` of the last lateness is null: there is no limit. */
+export type HistoryWire = readonly (Omit<AsJson<HistoryBucket>, 'byLateness'> & {
+  readonly byLateness: readonly { readonly upTo: number | null; readonly started: number }[];
+})[];
+
+/** A job, in a query or in the body of an act. */
+export type JobRefWire =
+  | { readonly ref: string }
+  | { readonly tube: string; readonly id: string }
+  | { readonly tube: string; readonly key: string };
+
+/** A dead letter, without its payload. */
+export type DeadLetterWire = AsJson<Omit<DeadLetter, 'payload'>>;
+
+/** `GET api/job?…` with a `JobRefWire`. */
+export type ExplanationWire = AsJson<Omit<Explanation, 'deadLetter'>> & {
+  readonly deadLetter?: DeadLetterWire;
+};
+/**
+ * `GET api/job/payload?…` with a `JobRefWire`, and `GET api/tubes/:tube/dead/:id/payload`: what `redact` returned. Absent: no
+ * copy is in reach, or it cannot be read.
+ */
+export interface PayloadWire {
+  readonly payload?: unknown;
+}
+
+/** `GET api/tubes/:tube/dead`, the newest first. */
+export interface DeadLettersWire {
+  /** May be fewer than `limit`, even none, although more follow. */
+  readonly letters: readonly DeadLetterWire[];
+  /** Gets the next page. Absent: this was the last one. */
+  readonly cursor?: string;
+}
+/** Its query. */
+export interface DeadLettersQuery extends LetterFilterWire {
+  readonly cursor?: string;
+}
+
+/** `GET api/nodes`. */
+export type NodesWire = readonly AsJson<NodeView>[];
+/** `GET api/ledger`. */
+export type LedgerWire = AsJson<LedgerView>;
+/** `GET api/processes`. */
+export type ProcessesWire = readonly AsJson<ProcessView>[];
+/** `GET api/series`. "Trigger now" is the act `runNow` with its `tube` and `key`. */
+export type SeriesWire = readonly AsJson<SeriesView>[];
+/** `GET api/health`. */
+export type HealthWire = AsJson<DqHealthState>;
+
+/** `GET api/operated`: what operators did, as this process saw it; the newest first. */
+export type OperatedWire = readonly (AsJson<Omit<Operated, 'error'>> & {
+  /** When it ended. */
+  readonly at: string;
+  /** What ended it before it was through. */
+  readonly error?: ErrorWire;
+})[];
+
+/** `GET api/live`: the data of each event `state`. A part that could not be read is null, and `errors` says why. */
+export interface LiveWire {
+  /** The server's time. */
+  readonly now: string;
+  readonly tubes: TubeListWire | null;
+  readonly nodes: NodesWire | null;
+  readonly ledger: LedgerWire | null;
+  readonly processes: ProcessesWire | null;
+  readonly health: HealthWire | null;
+  readonly errors?: { readonly [Part in LivePart]?: string };
+}
+/** What of the state may be missing. */
+export type LivePart = 'tubes' | 'nodes' | 'ledger' | 'processes' | 'health';
+
+/** The body of every answer that is not 2xx. */
+export interface ErrorWire {
+  /** A `DqErrorCode`; or NOT_ALLOWED, CROSS_SITE, NOT_FOUND, INTERNAL. */
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Which waiting jobs are meant. Times are ISO texts. `{}`: all. */
+export interface WaitingFilterWire {
+  readonly dueFrom?: string;
+  readonly dueTo?: string;
+  readonly state?: 'waiting' | 'retrying';
+  readonly limit?: number;
+}
+/** Which dead letters are meant. Times are ISO texts. `{}`: all. */
+export interface LetterFilterWire {
+  readonly diedFrom?: string;
+  readonly diedTo?: string;
+  readonly why?: DeadLetter['why'];
+  /** In the message or the name of its error. */
+  readonly error?: string;
+  readonly limit?: number;
+}
+/** When jobs are to run: an ISO time, or durations such as '1h'. */
+export type NewTimeWire =
+  | { readonly at: string }
+  | { readonly delay: string }
+  | { readonly later: string }
+  | { readonly earlier: string };
+
+/** What `POST api/acts/:act` takes and answers with as `{ result }`, for each act on one thing. */
+export interface SingleActs {
+  /** `until`: an ISO time. */
+  pause: { body: { tube: string; until?: string }; result: AsJson<TubePause> };
+  /** The pause that it ended; null if there was none. */
+  resume: { body: { tube: string }; result: AsJson<TubePause> | null };
+  runNow: { body: JobRefWire; result: RescheduleResult };
+  /** To an ISO time, or after a duration such as '1h'. */
+  reschedule: { body: JobRefWire & ({ at: string } | { delay: string }); result: RescheduleResult };
+  revoke: { body: JobRefWire; result: RevokeResult };
+  revive: { body: JobRefWire; result: ReviveResult };
+  discard: { body: JobRefWire; result: DiscardResult };
+  /** True: it was not so before. */
+  drainNode: { body: { node: string }; result: boolean };
+  /** True: it was drained. */
+  undrainNode: { body: { node: string }; result: boolean };
+}
+
+/** What every act on many takes. */
+interface BulkBody {
+  /** Only counts, and tells the first ten. */
+  readonly dryRun?: boolean;
+  /** Goes on where the same act ended. */
+  readonly cursor?: string;
+}
+/** The acts on many: what `POST api/acts/:act` takes, and of what it tells examples. The answer is NDJSON, each line a `BulkLine`. */
+export interface BulkActs {
+  revokeMany: { body: BulkBody & { tube: string; filter: WaitingFilterWire }; example: AsJson<JobView> };
+  rescheduleMany: {
+    body: BulkBody & { tube: string; filter: WaitingFilterWire; when: NewTimeWire };
+    example: AsJson<JobView>;
+  };
+  /** `delay`: a duration, from now. */
+  reviveMany: {
+    body: BulkBody & { tube: string; filter: LetterFilterWire; delay?: string };
+    example: DeadLetterWire;
+  };
+  discardMany: { body: BulkBody & { tube: string; filter: LetterFilterWire }; example: DeadLetterWire };
+  /** `tube`: only its jobs. `node`: one that will not come back. `dueAfter`: a duration. */
+  repair: {
+    body: BulkBody & { tube?: string; node?: string; dueAfter?: string };
+    example: AsJson<RepairExample>;
+  };
+}
+
+/** How far an act on many has come. */
+export interface BulkProgressWire<Example = unknown> {
+  readonly done: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly cursor?: string;
+  /** Of what failed, the first ten. */
+  readonly failures: readonly ({ readonly id: string } & ErrorWire)[];
+  /** In a dry run: the first ten. */
+  readonly examples: readonly Example[];
+}
+/**
+ * One line for each page; the last one has `end` if the act is through, or `error`. If there is no such line, the connection
+ * broke, and the act ended after its page.
+ */
+export type BulkLine<Example = unknown> =
+  { readonly progress: BulkProgressWire<Example> } | { readonly end: true } | { readonly error: ErrorWire };
+
+/** The name of an act, as `access` grants it and as its route has it. */
+export type ActName = keyof SingleActs | keyof BulkActs;
