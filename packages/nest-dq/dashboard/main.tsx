@@ -1,0 +1,8 @@
+import { render } from 'preact';
+import './styles/tokens.css';
+import './styles/layout.css';
+import './styles/parts.css';
+import './styles/charts.css';
+import { App } from './app.js';
+
+render(<App />, document.getElementById('app')!);

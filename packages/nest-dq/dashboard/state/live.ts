@@ -1,0 +1,65 @@
+import { computed, signal } from '@preact/signals';
+import type { Live } from '../server/views.js';
+
+/** `hidden`: nobody looks at this tab, so it listens to nothing. */
+export type LiveState = 'connecting' | 'open' | 'lost' | 'hidden';
+
+export const live = signal<Live | undefined>(undefined);
+export const liveState = signal<LiveState>('connecting');
+
+/** Milliseconds by which the server's clock is ahead of the browser's. */
+const ahead = signal(0);
+const tick = signal(Date.now());
+
+/** The time of the server, to a second. */
+export const now = computed(() => tick.value + ahead.value);
+
+/** Milliseconds. EventSource itself gives up after an answer that is no stream, such as a proxy's 502. */
+const FIRST_PAUSE = 1_000;
+const LONGEST_PAUSE = 30_000;
+
+let source: EventSource | undefined;
+let timer: ReturnType<typeof setTimeout> | undefined;
+let pause = FIRST_PAUSE;
+
+/** Takes the time from the server. */
+export function setNow(text: string): void {
+  ahead.value = Date.parse(text) - Date.now();
+}
+
+/** Listens from now on, while the tab is seen. */
+export function listen(): void {
+  document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
+  setInterval(() => {
+    if (!document.hidden) tick.value = Date.now();
+  }, 1_000);
+  if (document.hidden) close();
+  else open();
+}
+
+function open(): void {
+  clearTimeout(timer);
+  source?.close();
+  tick.value = Date.now();
+  liveState.value = 'connecting';
+  source = new EventSource('api/live');
+  source.addEventListener('state', ({ data }: MessageEvent<string>) => {
+    const state = JSON.parse(data) as Live;
+    setNow(state.now);
+    live.value = state;
+    liveState.value = 'open';
+    pause = FIRST_PAUSE;
+  });
+  source.addEventListener('error', () => {
+    liveState.value = 'lost';
+    if (source?.readyState !== EventSource.CLOSED) return; // it connects again by itself
+    timer = setTimeout(open, pause);
+    pause = Math.min(pause * 2, LONGEST_PAUSE);
+  });
+}
+
+function close(): void {
+  clearTimeout(timer);
+  source?.close();
+  liveState.value = 'hidden';
+}

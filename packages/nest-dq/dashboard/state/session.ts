@@ -1,0 +1,18 @@
+import { signal } from '@preact/signals';
+import { getData } from '../server/requests.js';
+import type { ActName, Session } from '../server/views.js';
+import { setNow } from './live.js';
+
+export const session = signal<Session | undefined>(undefined);
+
+/** What the viewer may do and see. */
+export async function loadSession(): Promise<void> {
+  const told = await getData<Session>('session');
+  setNow(told.now);
+  session.value = told;
+}
+
+/** Only what the viewer may do is shown; the server decides again. */
+export function may(name: ActName): boolean {
+  return session.value?.acts.includes(name) ?? false;
+}

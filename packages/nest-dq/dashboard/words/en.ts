@@ -1,0 +1,23 @@
+/** What the dashboard says, in English. `{name}` stands for a value. */
+export const en = {
+  'app.name': 'nest-dq',
+  'app.skip': 'Skip to the page',
+  'app.nav': 'Pages',
+  'app.language': 'Language',
+  'app.version': 'Version {version}',
+  'app.readOnly': 'Read only',
+  'app.search': 'Search a job by receipt, id or key',
+  'app.searchGo': 'Search',
+  'app.live.open': 'Live',
+  'app.live.connecting': 'Connecting',
+  'app.live.lost': 'Connection lost',
+  'app.live.hidden': 'Paused',
+  'app.noPage': 'There is no such page.',
+  'nav.timeline': 'Timeline',
+  'nav.tubes': 'Tubes',
+  'nav.waiting': 'Waiting jobs',
+  'nav.dead': 'Dead letters',
+  'nav.history': 'History',
+  'nav.cluster': 'Cluster',
+  'nav.operated': 'What operators did',
+} as const;

@@ -1,0 +1,18 @@
+import { en } from './en.js';
+
+/** The name of a text of the catalogue. */
+export type WordKey = keyof typeof en;
+
+/** Puts the values in the places of a text. A place without a value stays as it is, so that it is seen. */
+export function fill(text: string, values: Readonly<Record<string, string | number>> = {}): string {
+  return text.replace(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));
+}
+
+/** The first of the languages that the catalogue has. */
+export function chooseLanguage(wanted: readonly string[]): 'en' | 'zh' {
+  for (const each of wanted) {
+    const [language] = each.toLowerCase().split('-');
+    if (language === 'en' || language === 'zh') return language;
+  }
+  return 'en';
+}
