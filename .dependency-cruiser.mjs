@@ -56,6 +56,8 @@ const MAY_IMPORT = {
   ],
   // The program `nest-dq`.
   cli: [...LOWER, 'ledger/redis', 'embedded', 'producer', 'nest', 'operate'],
+  // Its own entry: the dashboard's server. The page in the browser is bundled, and lies outside.
+  dashboard: [...LOWER, 'producer', 'health', 'operate', 'nest'],
   // Its own entry, for tests: an application whose servers and clock are replaced.
   'test-kit': [...LOWER, 'ledger/memory', 'embedded', 'producer', 'consumer', 'operate', 'nest'],
   index: [...LOWER, 'producer', 'consumer', 'health', 'operate', 'recurring', 'nest'],
@@ -66,8 +68,8 @@ const MAY_USE = {
   ms: ['time'],
   ulid: ['producer'],
   ioredis: ['ledger/redis', 'ledger/lease-thread'],
-  '@nestjs/common': ['nest'],
-  '@nestjs/core': ['nest'],
+  '@nestjs/common': ['nest', 'dashboard'],
+  '@nestjs/core': ['nest', 'dashboard'],
   rxjs: ['nest', 'events'],
   '@opentelemetry/api': ['telemetry'],
   croner: ['recurring'],

@@ -13,6 +13,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^nest-dq$': `${workspace}/packages/nest-dq/src/index.ts`,
+    '^nest-dq/dashboard$': `${workspace}/packages/nest-dq/src/dashboard/dashboard-module.ts`,
     '^nest-dq/testing$': `${workspace}/packages/nest-dq/src/test-kit/dq-test-kit.ts`,
     '^nest-dq/embedded$': `${workspace}/packages/nest-dq/src/embedded/embedded-node.ts`,
     '^nest-dq/opentelemetry$': `${workspace}/packages/nest-dq/src/telemetry/opentelemetry.ts`,

@@ -84,11 +84,13 @@ export type ExplanationWire = AsJson<Omit<Explanation, 'deadLetter'>> & {
   readonly deadLetter?: DeadLetterWire;
 };
 /**
- * `GET api/job/payload?…` with a `JobRefWire`, and `GET api/tubes/:tube/dead/:id/payload`: what `redact` returned. Absent: no
- * copy is in reach, or it cannot be read.
+ * `GET api/job/payload?…` with a `JobRefWire`, and `GET api/tubes/:tube/dead/:id/payload`: what `redact` returned. Both
+ * are absent for a job without a payload.
  */
 export interface PayloadWire {
   readonly payload?: unknown;
+  /** Instead, of a payload that is bytes: in base64. */
+  readonly bytes?: string;
 }
 
 /** `GET api/tubes/:tube/dead`, the newest first. */
@@ -229,5 +231,19 @@ export interface BulkProgressWire<Example = unknown> {
 export type BulkLine<Example = unknown> =
   { readonly progress: BulkProgressWire<Example> } | { readonly end: true } | { readonly error: ErrorWire };
 
-/** The name of an act, as `access` grants it and as its route has it. */
-export type ActName = keyof SingleActs | keyof BulkActs;
+/** The name of something that a viewer can do. */
+export type ActName =
+  | 'pause'
+  | 'resume'
+  | 'runNow'
+  | 'reschedule'
+  | 'revoke'
+  | 'revive'
+  | 'discard'
+  | 'drainNode'
+  | 'undrainNode'
+  | 'revokeMany'
+  | 'rescheduleMany'
+  | 'reviveMany'
+  | 'discardMany'
+  | 'repair';

@@ -45,7 +45,7 @@ export interface DqEventMap {
   nodeTrouble: { readonly node: string; readonly message: string };
   /** A job that waited is lost: no node has a copy of it any more. Each process that consumes its tube tells it once. */
   lost: LostJob;
-  /** An act of `DqControl` of this process ended, or a repair by itself. A dry run makes no event. */
+  /** An act of `DqControl` or of the dashboard of this process ended, or a repair by itself. A dry run makes no event. */
   operated: Operated;
 }
 
@@ -67,7 +67,10 @@ export interface LostJob {
 export interface Operated {
   /** Who, as the act was told; by default host and process. `nest-dq`: it began by itself. */
   readonly by: string;
-  /** The method of `DqControl`. */
+  /**
+   * The method of `DqControl`; from the dashboard also `reschedule` and `revoke` of `DqProducer`, `revive` and `discard` of
+   * `DqDeadLetters`.
+   */
   readonly act: string;
   /** On what. */
   readonly on: OperatedOn;

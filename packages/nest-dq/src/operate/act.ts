@@ -35,7 +35,8 @@ export class Act {
   }
 }
 
-function checkBy(by: unknown): string {
+/** `DQ_BAD_OPTION`. */
+export function checkBy(by: unknown): string {
   if (typeof by === 'string' && by.trim() !== '' && by.length <= LONGEST_BY) return by;
   throw wrongValue('DQ_BAD_OPTION', '`by`', by, `a text of 1 to ${LONGEST_BY} characters`);
 }

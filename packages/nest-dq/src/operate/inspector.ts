@@ -9,6 +9,7 @@ import type { DqProducer } from '../producer/producer.js';
 import type { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { explain } from './explain.js';
 import type { Explanation } from './explanation.js';
+import { payloadOf, type JobPayload } from './job-payload.js';
 import { bucketsOf, type HistoryBucket, type HistoryRange } from './history-view.js';
 import { viewOfNode, type NodeView } from './node-view.js';
 import { processesOf, type ProcessView } from './processes.js';
@@ -114,6 +115,11 @@ export class ClusterInspector extends DqInspector {
 
   override async explain(ref: JobRef): Promise<Explanation> {
     return explain(this.parts, ref);
+  }
+
+  /** For those who show payloads: see `payloadOf`. */
+  async payload(ref: JobRef): Promise<JobPayload | undefined> {
+    return payloadOf(this.parts, ref);
   }
 
   override async jobs(tube: string | Tube, filter?: JobFilter): Promise<JobPage> {

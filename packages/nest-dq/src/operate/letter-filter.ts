@@ -17,11 +17,14 @@ export interface LetterFilter extends BulkLimit {
   error?: string;
 }
 
+/** What the filter looks at. */
+type LetterFacts = Pick<Letter, 'died' | 'why' | 'error'>;
+
 /** Ledger times in ms. */
 export interface CheckedLetterFilter extends BulkLimit {
   readonly diedFrom: number;
   readonly diedTo: number | undefined;
-  readonly isMeant: (letter: Letter) => boolean;
+  readonly isMeant: (letter: LetterFacts) => boolean;
 }
 
 const WHYS: Readonly<Record<DeadLetter['why'], true>> = {
@@ -43,7 +46,7 @@ export function checkLetterFilter(filter: LetterFilter): CheckedLetterFilter {
     throw wrongValue('DQ_BAD_OPTION', '`error`', error, 'a text that is not empty');
   checkLimit(limit);
   const [diedFrom, diedTo] = checkRange(times, 'diedFrom', 'diedTo');
-  const isMeant = (letter: Letter) =>
+  const isMeant = (letter: LetterFacts) =>
     letter.died >= diedFrom &&
     letter.died < (diedTo ?? Infinity) &&
     (why === undefined || letter.why === why) &&
@@ -64,6 +67,6 @@ export function checkRange<Name extends string>(
   throw new DqError('DQ_BAD_OPTION', `${range}: expected \`${last}\` to be later`);
 }
 
-function has({ error }: Letter, text: string): boolean {
+function has({ error }: LetterFacts, text: string): boolean {
   return error !== undefined && (error.message.includes(text) || error.name.includes(text));
 }

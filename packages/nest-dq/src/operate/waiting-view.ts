@@ -120,16 +120,22 @@ export async function waitingPage(
   return { jobs, ...(after && { cursor: formatCursor(after.due, after.id) }), listed };
 }
 
-/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
-export async function timelineOf(
-  { waiting, tube }: Pick<WaitingSource, 'waiting' | 'tube'>,
-  options: TimelineOptions,
-): Promise<TimelineBucket[]> {
+/** Milliseconds since 1970, and the number of buckets. `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
+export function checkTimeline(options: TimelineOptions): { from: number; to: number; buckets: number } {
   const given = checkObject('the timeline', options, ['from', 'to', 'buckets']);
   const { buckets = 60 } = given;
   checkBetween('buckets', buckets, 1, MOST_BUCKETS);
   const [from, to] = [parseWhen(given.from), parseWhen(given.to)];
   if (to <= from) throw wrongValue('DQ_BAD_OPTION', '`to`', given.to, 'a time after `from`');
+  return { from, to, buckets };
+}
+
+/** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
+export async function timelineOf(
+  { waiting, tube }: Pick<WaitingSource, 'waiting' | 'tube'>,
+  options: TimelineOptions,
+): Promise<TimelineBucket[]> {
+  const { from, to, buckets } = checkTimeline(options);
   const times = Array.from({ length: buckets + 1 }, (_, i) => from + ((to - from) * i) / buckets);
   const before = await waiting.dueBefore(tube, times);
   return times.slice(1).map((end, i) => ({

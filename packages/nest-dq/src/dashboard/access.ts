@@ -1,0 +1,49 @@
+import { show, unknownName } from '../errors.js';
+import { checkBoolean, wrong } from '../nest/option-checks.js';
+import { checkBy } from '../operate/act.js';
+import { ACT_NAMES } from './act-names.js';
+import type { DqDashboardAccess, DqDashboardOptions } from './options.js';
+import type { HttpRequest } from './http.js';
+import type { ActName } from './wire.js';
+
+/** What one viewer may do. */
+export interface Viewer {
+  readonly acts: ReadonlySet<ActName>;
+  readonly payloads: boolean;
+  /** Undefined: the acts' own default. */
+  readonly by: string | undefined;
+}
+
+const NO_ACTS: ReadonlySet<ActName> = new Set();
+const ALL_ACTS: ReadonlySet<ActName> = new Set(ACT_NAMES);
+
+/**
+ * Undefined: he may see nothing. It throws what `access` throws, and `DQ_CONFIG` if that answered with what is no access.
+ */
+export async function viewerOf(
+  { access, readOnly }: DqDashboardOptions,
+  request: HttpRequest,
+): Promise<Viewer | undefined> {
+  const granted = access ? await access(request) : ({ acts: 'all', payloads: true } as const);
+  const viewer = granted === 'none' ? undefined : checkAccess(granted);
+  return viewer && readOnly ? { ...viewer, acts: NO_ACTS } : viewer;
+}
+
+function checkAccess(granted: Exclude<DqDashboardAccess, 'none'>): Viewer {
+  if (granted === 'read') return { acts: NO_ACTS, payloads: false, by: undefined };
+  if (typeof granted !== 'object' || granted === null || !('acts' in granted))
+    throw wrong('what `access` returned', granted, "'none', 'read' or { acts, payloads, by }");
+  const { acts, payloads = false, by } = granted;
+  checkBoolean('payloads', payloads);
+  if (by !== undefined) checkBy(by);
+  return { acts: checkActs(acts), payloads, by };
+}
+
+function checkActs(acts: unknown): ReadonlySet<ActName> {
+  if (acts === 'all') return ALL_ACTS;
+  if (!Array.isArray(acts)) throw wrong('`acts` of what `access` returned', acts, "'all' or a list of acts");
+  const other = acts.findIndex((name) => !ALL_ACTS.has(name));
+  if (other >= 0)
+    throw unknownName('DQ_CONFIG', `act ${show(acts[other])}, which \`access\` returned`, ACT_NAMES);
+  return new Set(acts as readonly ActName[]);
+}

@@ -1,0 +1,75 @@
+import type { JobRef } from '../api/job.js';
+import { withoutPrefix } from '../api/tube.js';
+import { parseRef } from '../copies/job-ref.js';
+import { DqError } from '../errors.js';
+import type { DqRuntime } from '../nest/runtime.js';
+import { Act } from '../operate/act.js';
+import { Input, JOB_FIELDS, jobRef, span, text, time } from './input.js';
+import type { SingleActs } from './wire.js';
+
+/** Who does an act, for `DqControl`. */
+export interface Doer {
+  readonly by?: string;
+}
+
+type DoAct = (runtime: DqRuntime, body: unknown, doer: Doer) => Promise<unknown>;
+
+/** The acts on one thing. Each returns its result: a shape of wire.ts. */
+export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
+  pause({ control }, body, doer) {
+    const input = new Input('the body', body, ['tube', 'until']);
+    return control.pause(input.must('tube', text), { ...doer, ...input.part('until', time) });
+  },
+  async resume({ control }, body, doer) {
+    const input = new Input('the body', body, ['tube']);
+    return (await control.resume(input.must('tube', text), doer)) ?? null;
+  },
+  async runNow({ control, options }, body, doer) {
+    return control.runNow(jobRef(new Input('the body', body, JOB_FIELDS), options.prefix), doer);
+  },
+  async reschedule(runtime, body, doer) {
+    const input = new Input('the body', body, [...JOB_FIELDS, 'at', 'delay']);
+    if (input.has('at') === input.has('delay'))
+      throw new DqError('DQ_BAD_OPTION', 'a reschedule has to say when: expected either `at` or `delay`');
+    const when = input.has('at') ? input.must('at', time) : { delay: input.must('delay', span) };
+    const ref = jobRef(input, runtime.options.prefix);
+    return noted(runtime, 'reschedule', ref, doer, 'rescheduled', () =>
+      runtime.producer.reschedule(ref, when),
+    );
+  },
+  async revoke(runtime, body, doer) {
+    const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);
+    return noted(runtime, 'revoke', ref, doer, 'revoked', () => runtime.producer.revoke(ref));
+  },
+  async revive(runtime, body, doer) {
+    const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);
+    return noted(runtime, 'revive', ref, doer, 'revived', () => runtime.deadLetters.revive(ref));
+  },
+  async discard(runtime, body, doer) {
+    const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);
+    return noted(runtime, 'discard', ref, doer, 'discarded', () => runtime.deadLetters.discard(ref));
+  },
+  async drainNode({ control }, body, doer) {
+    return control.drainNode(new Input('the body', body, ['node']).must('node', text), doer);
+  },
+  async undrainNode({ control }, body, doer) {
+    return control.undrainNode(new Input('the body', body, ['node']).must('node', text), doer);
+  },
+};
+
+/** Those who call the producer in code are no operators. Here they are, so it is told as the acts of `DqControl` are. */
+async function noted<Result>(
+  { events, options: { prefix } }: DqRuntime,
+  name: string,
+  ref: JobRef,
+  { by }: Doer,
+  changed: Result,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { tube, id, key } = parseRef(ref, prefix);
+  const on = { tube: withoutPrefix(tube, prefix), id, ...(key !== undefined && { key }) };
+  const act = new Act(events, name, on, by);
+  const result = await work();
+  act.ended(result === changed ? 1 : 0);
+  return result;
+}

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { toError } from '../errors.js';
+import { Refusal } from './failures.js';
+import type { Answer, HttpRequest } from './http.js';
+
+/** What the page asks for; the licences are for people. */
+export const CLIENT_FILES = ['dashboard.js', 'dashboard.css', 'licences.txt'] as const;
+export type ClientFile = 'index.html' | (typeof CLIENT_FILES)[number];
+
+const TYPES: Readonly<Record<ClientFile, string>> = {
+  'index.html': 'text/html; charset=utf-8',
+  'dashboard.js': 'text/javascript; charset=utf-8',
+  'dashboard.css': 'text/css; charset=utf-8',
+  'licences.txt': 'text/plain; charset=utf-8',
+};
+
+/** Where the page may be, as seen from here: beside the ES modules, from the CommonJS build, and from the sources. */
+const FOLDERS = ['./client/', '../../dashboard/client/', '../../dist/dashboard/client/'];
+
+interface Content {
+  readonly text: string;
+  readonly tag: string;
+}
+
+/** The files of the page. Each is read once. */
+export class ClientFiles {
+  private readonly read = new Map<ClientFile, Content>();
+
+  /** `Refusal`: it was not built. */
+  async answer(name: ClientFile, { headers }: HttpRequest): Promise<Answer> {
+    const file = this.read.get(name) ?? (await readClientFile(name));
+    this.read.set(name, file);
+    // A new version of the library is seen at once.
+    const known = { 'Cache-Control': 'no-cache', ETag: file.tag };
+    if (headers['if-none-match'] === file.tag) return { status: 304, headers: known, body: '' };
+    return { headers: { ...known, 'Content-Type': TYPES[name] }, body: file.text };
+  }
+}
+
+async function readClientFile(name: ClientFile): Promise<Content> {
+  let last: Error | undefined;
+  for (const folder of FOLDERS) {
+    try {
+      const text = await readFile(new URL(folder + name, import.meta.url), 'utf8');
+      const hash = createHash('sha256').update(text).digest('base64url').slice(0, 16);
+      return { text, tag: `"${hash}"` };
+    } catch (error) {
+      last = toError(error);
+      if (!('code' in last) || last.code !== 'ENOENT') throw last;
+    }
+  }
+  throw new Refusal(500, 'NOT_BUILT', `the page of the dashboard is missing: ${last?.message}`);
+}

@@ -1,0 +1,104 @@
+/**
+ * A dashboard inside the Nest application: what waits, what comes due, what failed, and what to do about it.
+ * @module nest-dq/dashboard
+ */
+import {
+  ConfigurableModuleBuilder,
+  Module,
+  forwardRef,
+  type ConfigurableModuleAsyncOptions,
+  type DynamicModule,
+  type Provider,
+} from '@nestjs/common';
+import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
+import { DqError, show } from '../errors.js';
+import { makeController } from './controller.js';
+import { Dashboard } from './dashboard.js';
+import {
+  checkOptions,
+  resolveExtras,
+  type DqDashboardExtras,
+  type DqDashboardOptions,
+  type ResolvedExtras,
+} from './options.js';
+
+export type {
+  DqDashboardAccess,
+  DqDashboardExtras,
+  DqDashboardJob,
+  DqDashboardOptions,
+} from './options.js';
+export type { ActName as DqDashboardAct } from './wire.js';
+
+/** What `useClass` and `useExisting` of `forRootAsync` name. */
+export interface DqDashboardOptionsFactory {
+  /** Called once, at the start. */
+  createDqDashboardOptions(): DqDashboardOptions | Promise<DqDashboardOptions>;
+}
+
+/** What `DqDashboardModule.forRootAsync` takes: `useFactory` with `inject`, or `useClass` or `useExisting`. */
+export type DqDashboardModuleAsyncOptions = ConfigurableModuleAsyncOptions<
+  DqDashboardOptions,
+  keyof DqDashboardOptionsFactory
+> &
+  DqDashboardExtras;
+
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<DqDashboardOptions>({
+  moduleName: 'DqDashboard',
+})
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createDqDashboardOptions')
+  .setExtras<DqDashboardExtras>({}, (definition, extras) => {
+    const resolved = resolveExtras(extras);
+    return {
+      ...definition,
+      module: DqMountedDashboardModule,
+      imports: [...(definition.imports ?? []), ...(extras.imports ?? [])],
+      controllers: [makeController(resolved)],
+      providers: [...(definition.providers ?? []), dashboardProvider(resolved)],
+    };
+  })
+  .build();
+
+function dashboardProvider(extras: ResolvedExtras): Provider {
+  const { path, cluster } = extras;
+  const make = (options: DqDashboardOptions, modules: ModuleRef, host: HttpAdapterHost) => {
+    const { open } = checkOptions(options, extras);
+    const warning = `everybody who reaches ${path} may see and do everything: \`guards\` or \`access\` close it`;
+    return new Dashboard(options, cluster, open ? warning : undefined, modules, host);
+  };
+  return { provide: Dashboard, inject: [MODULE_OPTIONS_TOKEN, ModuleRef, HttpAdapterHost], useFactory: make };
+}
+
+/** What `forRoot` and `forRootAsync` import. */
+@Module({})
+class DqMountedDashboardModule {}
+
+/** Nest resolves it where `imports` has `DqDashboardModule` itself, and so gets the error. */
+const withoutOptions = forwardRef(() => {
+  throw new DqError(
+    'DQ_CONFIG',
+    '`imports` has DqDashboardModule itself: expected DqDashboardModule.forRoot(…) or DqDashboardModule.forRootAsync(…)',
+  );
+});
+
+/** Mounts the dashboard of one cluster. Import it once for each cluster that has one, beside its `DqModule`. */
+@Module({ imports: [withoutOptions] })
+export class DqDashboardModule extends ConfigurableModuleClass {
+  /**
+   * Where NODE_ENV is neither empty, `development` nor `test`, it needs `guards` or `access`: otherwise everybody could do
+   * everything. `DQ_CONFIG`: that, or an option is wrong.
+   */
+  static override forRoot(options: DqDashboardOptions & DqDashboardExtras = {}): DynamicModule {
+    if (typeof options !== 'object' || options === null) {
+      const given = `DqDashboardModule.forRoot was given ${show(options)}`;
+      throw new DqError('DQ_CONFIG', `${given}: expected options, or nothing`);
+    }
+    return super.forRoot(options);
+  }
+
+  /** With `useFactory`, or `useClass` or `useExisting` of a `DqDashboardOptionsFactory`. */
+  static override forRootAsync(options: DqDashboardModuleAsyncOptions): DynamicModule {
+    return super.forRootAsync(options);
+  }
+}

@@ -1,0 +1,180 @@
+import { Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import type { HttpAdapterHost, ModuleRef } from '@nestjs/core';
+import { DqError } from '../errors.js';
+import type { DqRuntime } from '../nest/runtime.js';
+import { dqToken, showCluster } from '../nest/tokens.js';
+import { VERSION } from '../operate/version.js';
+import { systemClock } from '../time/clock.js';
+import { viewerOf, type Viewer } from './access.js';
+import { isBulkAct, isSingleAct } from './act-names.js';
+import { DO_SINGLE } from './acts.js';
+import { beginBulk } from './bulk-acts.js';
+import { BulkAnswers } from './bulk-answers.js';
+import { ClientFiles, type ClientFile } from './client-files.js';
+import { refuseForeignAct, refuseForeignRead } from './cross-site.js';
+import { failureOf, Refusal } from './failures.js';
+import {
+  jsonAnswer,
+  send,
+  StreamedAnswer,
+  type Answer,
+  type HttpRequest,
+  type HttpResponse,
+} from './http.js';
+import { Input, JOB_FIELDS, jobRef } from './input.js';
+import { LiveFeed } from './live-feed.js';
+import { OperatedLog } from './operated-log.js';
+import type { DqDashboardOptions } from './options.js';
+import type { Read } from './reads.js';
+import { redacted } from './redact.js';
+
+/** What answers at once, or undefined if the answer is a stream, which goes on without us. */
+type Work = (viewer: Viewer) => Promise<Answer | undefined>;
+
+/** One dashboard: what its routes do, for whom. */
+export class Dashboard implements OnModuleInit, OnModuleDestroy {
+  private readonly logger = new Logger('DqDashboard');
+  private readonly files = new ClientFiles();
+  private readonly operatedLog = new OperatedLog();
+  private readonly bulks = new BulkAnswers();
+  private runtime!: DqRuntime;
+  private feed!: LiveFeed;
+
+  constructor(
+    private readonly options: DqDashboardOptions,
+    private readonly cluster: string | undefined,
+    /** For the log, if everybody may do everything. */
+    private readonly warning: string | undefined,
+    private readonly modules: ModuleRef,
+    private readonly host: HttpAdapterHost,
+  ) {}
+
+  /** `DQ_CONFIG`: the cluster is not there. */
+  onModuleInit(): void {
+    const token = dqToken('runtime', this.cluster);
+    try {
+      this.runtime = this.modules.get<DqRuntime>(token, { strict: false });
+    } catch (cause) {
+      const fact = `the dashboard shows the cluster ${showCluster(this.cluster)}, and there is none: expected DqModule.forRoot or forRootAsync with that \`name\` in the application`;
+      throw new DqError('DQ_CONFIG', fact, { cause });
+    }
+    this.feed = new LiveFeed(this.runtime);
+    this.operatedLog.listen(this.runtime.events);
+    if (this.warning !== undefined) this.logger.warn(this.warning);
+  }
+
+  /** While everything works: streams that are open would keep the server from closing. */
+  async onModuleDestroy(): Promise<void> {
+    this.feed?.close();
+    await this.bulks.close();
+  }
+
+  /** The page; its address has to end with / for what it asks for, which is all relative. */
+  page(request: HttpRequest, response: HttpResponse): Promise<void> {
+    return this.answer(request, response, async () => {
+      const [path = '', ...query] = (request.originalUrl ?? request.url).split('?');
+      if (path.endsWith('/')) return this.files.answer('index.html', request);
+      const last = path.slice(path.lastIndexOf('/') + 1);
+      const location = [`./${last}/`, ...query].join('?');
+      return { status: 302, headers: { Location: location, 'Cache-Control': 'no-store' }, body: '' };
+    });
+  }
+
+  file(request: HttpRequest, response: HttpResponse, name: ClientFile): Promise<void> {
+    return this.answer(request, response, () => this.files.answer(name, request));
+  }
+
+  session(request: HttpRequest, response: HttpResponse): Promise<void> {
+    return this.tell(request, response, [], async ({ acts, payloads }) => ({
+      version: VERSION,
+      now: new Date(systemClock.wall()),
+      acts: [...acts],
+      payloads,
+      prefix: this.runtime.options.prefix,
+      ...(this.cluster !== undefined && { cluster: this.cluster }),
+    }));
+  }
+
+  read(request: HttpRequest, response: HttpResponse, { query, read }: Read): Promise<void> {
+    return this.tell(request, response, query, (_, input) =>
+      read(this.runtime, input, request.params['tube'] ?? ''),
+    );
+  }
+
+  operated(request: HttpRequest, response: HttpResponse): Promise<void> {
+    return this.tell(request, response, [], async () => this.operatedLog.all());
+  }
+
+  payload(request: HttpRequest, response: HttpResponse): Promise<void> {
+    return this.tell(request, response, JOB_FIELDS, (viewer, input) =>
+      this.showPayload(viewer, jobRef(input, this.runtime.options.prefix)),
+    );
+  }
+
+  letterPayload(request: HttpRequest, response: HttpResponse): Promise<void> {
+    const { tube = '', id = '' } = request.params;
+    return this.tell(request, response, [], (viewer) => this.showPayload(viewer, { tube, id }));
+  }
+
+  live(request: HttpRequest, response: HttpResponse): Promise<void> {
+    return this.answer(request, response, async () => {
+      refuseForeignRead(request);
+      const stream: StreamedAnswer = new StreamedAnswer(response, () => this.feed.leave(stream));
+      this.feed.join(stream);
+      return undefined;
+    });
+  }
+
+  act(request: HttpRequest, response: HttpResponse): Promise<void> {
+    return this.answer(request, response, async ({ acts, by }) => {
+      refuseForeignAct(request);
+      const name = request.params['act'] ?? '';
+      if (!isSingleAct(name) && !isBulkAct(name))
+        throw new Refusal(404, 'NOT_FOUND', `there is no act ${JSON.stringify(name)}`);
+      if (!acts.has(name)) throw new Refusal(403, 'NOT_ALLOWED', `this viewer may not do ${name}`);
+      const doer = { ...(by !== undefined && { by }) };
+      const { runtime } = this;
+      const { body } = request;
+      if (isSingleAct(name)) return jsonAnswer({ result: await DO_SINGLE[name](runtime, body, doer) });
+      await this.bulks.answer(response, beginBulk(name, runtime, body, doer));
+      return undefined;
+    });
+  }
+
+  private async showPayload(viewer: Viewer, ref: Parameters<typeof this.runtime.inspector.payload>[0]) {
+    if (!viewer.payloads) throw new Refusal(403, 'NOT_ALLOWED', 'this viewer may not see payloads');
+    const found = await this.runtime.inspector.payload(ref);
+    if (!found) throw new Refusal(404, 'NOT_FOUND', 'there is no such job, or no copy of it is in reach');
+    return redacted(this.options, found);
+  }
+
+  private tell(
+    request: HttpRequest,
+    response: HttpResponse,
+    fields: readonly string[],
+    read: (viewer: Viewer, query: Input) => Promise<unknown>,
+  ): Promise<void> {
+    return this.answer(request, response, async (viewer) => {
+      refuseForeignRead(request);
+      return jsonAnswer(await read(viewer, new Input('the query', request.query, fields)));
+    });
+  }
+
+  /** Rejects with what `access` throws, for the application's exception filters; all else is answered here. */
+  private async answer(request: HttpRequest, response: HttpResponse, work: Work): Promise<void> {
+    const viewer = await viewerOf(this.options, request);
+    const answer = await this.answerFor(viewer, work);
+    if (answer) send(this.host.httpAdapter, response, answer);
+  }
+
+  private async answerFor(viewer: Viewer | undefined, work: Work): Promise<Answer | undefined> {
+    try {
+      if (!viewer) throw new Refusal(403, 'NOT_ALLOWED', 'this viewer may see nothing');
+      return await work(viewer);
+    } catch (thrown) {
+      const { status, error, internal } = failureOf(thrown);
+      if (internal) this.logger.error(`a request failed: ${internal.message}`, internal.stack);
+      return jsonAnswer(error, status);
+    }
+  }
+}

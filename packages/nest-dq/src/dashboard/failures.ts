@@ -1,0 +1,50 @@
+import { DqError, toError, type DqErrorCode } from '../errors.js';
+import type { ErrorWire } from './wire.js';
+
+/** What the dashboard refuses by itself. */
+export class Refusal extends Error {
+  constructor(
+    /** Of HTTP. */
+    readonly status: number,
+    readonly code: 'NOT_ALLOWED' | 'CROSS_SITE' | 'NOT_FOUND' | 'NOT_BUILT' | 'INTERNAL',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The status of what is the viewer's to repair, or only time's. Of all others it is 500. */
+const STATUS: { readonly [Code in DqErrorCode]?: number } = {
+  DQ_BAD_TUBE: 400,
+  DQ_BAD_PAYLOAD: 400,
+  DQ_BAD_DURATION: 400,
+  DQ_BAD_TIME: 400,
+  DQ_BAD_OPTION: 400,
+  DQ_BAD_REF: 400,
+  DQ_PAST_TIME: 400,
+  DQ_TOO_FAR: 400,
+  DQ_CONFIG: 409,
+  DQ_DUPLICATE: 409,
+  DQ_CONFLICT: 409,
+  DQ_NO_COPY: 503,
+  DQ_TOO_FEW_COPIES: 503,
+  DQ_OVERLOADED: 503,
+  DQ_LEDGER_DOWN: 503,
+  DQ_CLOSED: 503,
+};
+
+/** How an error is answered. Of one that is neither ours nor the viewer's he learns nothing: `internal` is for the log. */
+export function failureOf(thrown: unknown): { status: number; error: ErrorWire; internal?: Error } {
+  if (thrown instanceof Refusal) {
+    const { status, code, message } = thrown;
+    return { status, error: { code, message } };
+  }
+  if (thrown instanceof DqError) return { status: STATUS[thrown.code] ?? 500, error: errorWire(thrown) };
+  const error = { code: 'INTERNAL', message: 'something went wrong; the log of the server tells what' };
+  return { status: 500, error, internal: toError(thrown) };
+}
+
+/** An error that viewers may see. */
+export function errorWire(error: Error): ErrorWire {
+  return { code: error instanceof DqError ? error.code : error.name, message: error.message };
+}

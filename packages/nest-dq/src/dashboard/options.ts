@@ -1,0 +1,137 @@
+import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
+import { DqError, show, unknownName } from '../errors.js';
+import { checkBoolean, wrong } from '../nest/option-checks.js';
+import { checkClusterName } from '../nest/tokens.js';
+import type { ActName } from './wire.js';
+
+/**
+ * What a viewer may see and do. `none`: nothing, also not the page. `read`: everything but payloads, and he can do nothing.
+ */
+export type DqDashboardAccess =
+  | 'none'
+  | 'read'
+  | {
+      /** What he can do; `all`: everything. */
+      readonly acts: 'all' | readonly ActName[];
+      /** Whether he can see payloads, as `redact` returns them. @default false */
+      readonly payloads?: boolean;
+      /** Who he is, as the event `operated` tells it: 1 to 200 characters. @default host and process */
+      readonly by?: string;
+    };
+
+/** Whose payload `redact` gets. */
+export interface DqDashboardJob {
+  /** Without the prefix. */
+  readonly tube: string;
+  /** Of the job. */
+  readonly id: string;
+  /** Absent for a plain job. */
+  readonly key?: string;
+}
+
+/** What the dashboard asks at each request. Anything wrong in it is `DQ_CONFIG`, and the application does not start. */
+export interface DqDashboardOptions {
+  /**
+   * What the viewer who makes a request may see and do, after the guards let him pass. It gets the request of Express or Fastify.
+   * What it throws is answered by the application's exception filters, and the viewer sees nothing.
+   * @default everything, for whom the guards let pass; and for everybody in development
+   */
+  access?: (request: any) => DqDashboardAccess | Promise<DqDashboardAccess>;
+  /**
+   * Gets a payload before a viewer does, and returns what he sees of it: what JSON can hold, or a Buffer, of which he gets the bytes.
+   * @default the payload as it is
+   */
+  redact?: (payload: unknown, job: DqDashboardJob) => unknown;
+  /** True: nobody can do anything, whatever `access` says. @default false */
+  readOnly?: boolean;
+}
+
+/** What belongs to the module itself, beside its options. */
+export interface DqDashboardExtras {
+  /** Where it is, below the global prefix of the application. @default '/dq' */
+  path?: string;
+  /** Guards of all its routes, after the application's own: classes, whose dependencies `imports` provides, or objects. @default none */
+  guards?: readonly (CanActivate | Type<CanActivate>)[];
+  /** Decorators of its controller, such as `ApiExcludeController()` of @nestjs/swagger. @default none */
+  decorators?: readonly ClassDecorator[];
+  /** Modules with what the guards inject. @default none */
+  imports?: ModuleMetadata['imports'];
+  /** The name of the cluster that it shows. @default the one without a name */
+  cluster?: string;
+}
+
+export const EXTRA_NAMES = ['path', 'guards', 'decorators', 'imports', 'cluster'] as const;
+const OPTION_NAMES = ['access', 'redact', 'readOnly'] as const;
+
+/** Segments of plain characters: nothing that a router takes for a pattern. */
+const PATH = /^(\/[\w~-]+)+$/;
+
+/** What is known when the module is defined, checked. */
+export interface ResolvedExtras {
+  readonly path: string;
+  readonly guards: readonly (CanActivate | Type<CanActivate>)[];
+  readonly decorators: readonly ClassDecorator[];
+  readonly cluster: string | undefined;
+}
+
+/** `DQ_CONFIG`. */
+export function resolveExtras(extras: DqDashboardExtras): ResolvedExtras {
+  const { path = '/dq', guards = [], decorators = [], cluster } = extras;
+  const rooted = typeof path === 'string' && !path.startsWith('/') ? `/${path}` : path;
+  if (typeof rooted !== 'string' || !PATH.test(rooted))
+    throw wrong('`path`', path, 'a path of letters, digits, _, ~ and -, such as /dq or /admin/dq');
+  checkList('guards', guards, 'classes or objects with the method canActivate', isGuard);
+  checkList('decorators', decorators, 'decorators of a class', (each) => typeof each === 'function');
+  if (cluster !== undefined) checkClusterName(cluster);
+  return { path: rooted, guards, decorators, cluster };
+}
+
+/** Where everybody may see and do everything if nothing else is said. Undefined is a `NODE_ENV` that is not set. */
+const DEVELOPMENT: readonly unknown[] = [undefined, '', 'development', 'test'];
+
+/** `DQ_CONFIG`: something is wrong, or everybody could see and do everything. Returns whether that is so in development. */
+export function checkOptions(
+  options: DqDashboardOptions,
+  { guards, path }: ResolvedExtras,
+): { open: boolean } {
+  if (typeof options !== 'object' || options === null)
+    throw wrong('what the factory of DqDashboardModule returned', options, 'options');
+  const known: readonly string[] = OPTION_NAMES;
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw unknownName('DQ_CONFIG', `option ${show(unknown)} of DqDashboardModule`, [
+      ...known,
+      ...EXTRA_NAMES,
+    ]);
+  const { access, redact, readOnly } = options;
+  checkFunction('access', access);
+  checkFunction('redact', redact);
+  if (readOnly !== undefined) checkBoolean('readOnly', readOnly);
+  const open = access === undefined && guards.length === 0;
+  const environment = process.env['NODE_ENV'];
+  if (open && !DEVELOPMENT.includes(environment)) {
+    const fact = `NODE_ENV is ${show(environment)}, and the dashboard at ${path} has neither \`guards\` nor \`access\`, so everybody could revoke every job`;
+    throw new DqError('DQ_CONFIG', `${fact}: expected one of the two`);
+  }
+  return { open };
+}
+
+function isGuard(guard: unknown): boolean {
+  if (typeof guard === 'function') return true;
+  return (
+    typeof guard === 'object' &&
+    guard !== null &&
+    'canActivate' in guard &&
+    typeof guard.canActivate === 'function'
+  );
+}
+
+function checkList(name: string, list: unknown, expected: string, isOne: (each: unknown) => boolean): void {
+  if (!Array.isArray(list)) throw wrong(`\`${name}\``, list, `a list of ${expected}`);
+  const other = list.findIndex((each) => !isOne(each));
+  if (other >= 0) throw wrong(`\`${name}[${other}]\``, list[other], `one of ${expected}`);
+}
+
+function checkFunction(name: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'function') throw wrong(`\`${name}\``, value, 'a function');
+}

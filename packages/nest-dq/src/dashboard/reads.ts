@@ -1,0 +1,75 @@
+import type { DqRuntime } from '../nest/runtime.js';
+import type { Explanation } from '../operate/explanation.js';
+import { timelines } from './timelines.js';
+import { anything, Input, JOB_FIELDS, jobRef, number, text, time } from './input.js';
+import { LETTER_FILTER, letterPage, withoutPayload } from './letters.js';
+
+/** What one route tells. What it returns becomes JSON: a shape of wire.ts. */
+export interface Read {
+  /** The fields of its query. */
+  readonly query: readonly string[];
+  /** `tube`: the name in its path, if there is one. */
+  readonly read: (runtime: DqRuntime, query: Input, tube: string) => Promise<unknown>;
+}
+
+const RANGE = ['from', 'to'] as const;
+
+/** By their routes, below `api/`. */
+export const READS: Readonly<Record<string, Read>> = {
+  tubes: { query: [], read: ({ inspector }) => inspector.tubes() },
+  'tubes/:tube': { query: [], read: ({ inspector }, _, tube) => inspector.tube(tube) },
+  'tubes/:tube/jobs': {
+    query: ['state', ...RANGE, 'cursor', 'limit'],
+    read: ({ inspector }, query, tube) =>
+      inspector.jobs(tube, {
+        ...query.part('state', anything<'due'>),
+        ...query.part('from', time),
+        ...query.part('to', time),
+        ...query.part('cursor', text),
+        ...query.part('limit', number),
+      }),
+  },
+  'tubes/:tube/timeline': {
+    query: [...RANGE, 'buckets'],
+    read: ({ inspector }, query, tube) => inspector.timeline(tube, timelineOptions(query)),
+  },
+  timeline: {
+    query: [...RANGE, 'buckets'],
+    read: ({ inspector }, query) => timelines(inspector, timelineOptions(query)),
+  },
+  history: {
+    query: ['tube', ...RANGE],
+    read: ({ inspector }, query) =>
+      inspector.history({
+        ...query.part('tube', text),
+        from: query.must('from', time),
+        to: query.must('to', time),
+      }),
+  },
+  job: {
+    query: JOB_FIELDS,
+    read: async ({ inspector, options }, query) =>
+      withoutLetterPayload(await inspector.explain(jobRef(query, options.prefix))),
+  },
+  'tubes/:tube/dead': {
+    query: [...LETTER_FILTER, 'cursor'],
+    read: ({ deadLetters }, query, tube) => letterPage(deadLetters, tube, query),
+  },
+  nodes: { query: [], read: ({ inspector }) => inspector.nodes() },
+  ledger: { query: [], read: ({ inspector }) => inspector.ledger() },
+  processes: { query: [], read: ({ inspector }) => inspector.processes() },
+  series: { query: [], read: ({ inspector }) => inspector.series() },
+  health: { query: [], read: async ({ health }) => (await health.check()).dq },
+};
+
+function timelineOptions(query: Input) {
+  return {
+    from: query.must('from', time),
+    to: query.must('to', time),
+    ...query.part('buckets', number),
+  };
+}
+
+function withoutLetterPayload({ deadLetter, ...rest }: Explanation): object {
+  return { ...rest, ...(deadLetter && { deadLetter: withoutPayload(deadLetter) }) };
+}

@@ -1,0 +1,53 @@
+import type { JobRef } from '../api/job.js';
+import type { Cluster } from '../cluster/cluster.js';
+import { parseRef } from '../copies/job-ref.js';
+import { decodePayload } from '../copies/payload.js';
+import { readCopy } from '../copies/reading.js';
+import type { Ledger } from '../ledger/ledger.js';
+import type { WaitingJobs } from '../ledger/waiting-jobs.js';
+import type { DqDeadLetters } from '../producer/dead-letters.js';
+import { withoutPrefix } from '../api/tube.js';
+
+export interface PayloadSources {
+  readonly cluster: Cluster;
+  readonly ledger: Ledger;
+  readonly waiting: WaitingJobs;
+  readonly deadLetters: DqDeadLetters;
+  readonly settings: { readonly prefix: string };
+}
+
+/** A payload, and whose it is. */
+export interface JobPayload {
+  /** Without the prefix. */
+  readonly tube: string;
+  /** Of the job. */
+  readonly id: string;
+  /** Absent for a plain job. */
+  readonly key?: string;
+  readonly payload: unknown;
+}
+
+/**
+ * The payload of a job that waits, runs or is dead, as a copy of it has it. Undefined: no copy is in reach. `DQ_BAD_PAYLOAD`: it cannot
+ * be read. `DQ_BAD_REF`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+ */
+export async function payloadOf(sources: PayloadSources, ref: JobRef): Promise<JobPayload | undefined> {
+  const { cluster, ledger, waiting, deadLetters, settings } = sources;
+  const letter = await deadLetters.get(ref, { patience: 0 });
+  if (letter) {
+    const { tube, id, key, payload } = letter;
+    return 'payload' in letter ? { tube, id, ...(key !== undefined && { key }), payload } : undefined;
+  }
+  const given = parseRef(ref, settings.prefix);
+  const { tube, id } = given;
+  const target = { ...given, ...(given.byId && (await waiting.find(tube, id))) };
+  const [trace] = await ledger.tube(tube).ask('trace', [id]);
+  if (trace && target.born !== undefined && trace.born !== target.born) return undefined; // replaced
+  const known = trace && trace.places.length > 0 ? trace : target;
+  const generation = trace?.generation ?? target.born ?? 0;
+  const copy = await readCopy(cluster, { id, generation }, known.places);
+  if (!copy) return undefined;
+  const { key } = copy.header;
+  const name = withoutPrefix(tube, settings.prefix);
+  return { tube: name, id, ...(key !== undefined && { key }), payload: decodePayload(copy.content) };
+}

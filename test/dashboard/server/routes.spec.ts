@@ -1,0 +1,151 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  VersioningType,
+  type CallHandler,
+  type ExecutionContext,
+  type INestApplication,
+} from '@nestjs/common';
+import { DqProducer } from 'nest-dq';
+import { map } from 'rxjs';
+import { PLATFORMS, ServedApp } from './served-app.js';
+
+const HOUR = 3_600_000;
+
+describe.each(PLATFORMS)('with %s', (platform) => {
+  it.each([
+    ['at the root', '', () => undefined],
+    ['below a global prefix', '/v/api', (app: INestApplication) => app.setGlobalPrefix('v/api')],
+    [
+      'where routes have versions',
+      '',
+      (app: INestApplication) => app.enableVersioning({ type: VersioningType.URI, defaultVersion: '7' }),
+    ],
+  ])('answers %s', async (_, prefix, prepare) => {
+    const served = await ServedApp.start({ platform, prepare });
+    const session = await served.get(`${prefix}/dq/api/session`);
+    expect(session.status).toBe(200);
+    expect(session.json).toMatchObject({ version: '0.1.0', prefix: '', payloads: true });
+    expect(session.json.acts).toContain('revokeMany');
+  });
+
+  it('sends an address without / at its end to the one with it, relatively', async () => {
+    const served = await ServedApp.start({ platform, prepare: (app) => app.setGlobalPrefix('api') });
+    const answer = await served.get('/api/dq?token=1');
+    expect(answer.status).toBe(302);
+    expect(answer.headers.get('location')).toBe('./dq/?token=1');
+    const there = new URL(answer.headers.get('location')!, `${served.origin}/api/dq?token=1`);
+    expect(there.pathname).toBe('/api/dq/');
+  });
+
+  it('has its page and the files that the page asks for', async () => {
+    const served = await ServedApp.start({ platform });
+    const page = await served.get('/dq/');
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const asked = [...page.text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address!);
+    expect(asked.toSorted()).toEqual(expect.arrayContaining(['dashboard.css', 'dashboard.js']));
+    const types = {
+      'dashboard.css': 'text/css',
+      'dashboard.js': 'text/javascript',
+      'licences.txt': 'text/plain',
+    };
+    for (const [name, type] of Object.entries(types)) {
+      const { status, headers } = await served.get(`/dq/${name}`);
+      expect([name, status, headers.get('content-type')]).toEqual([name, 200, `${type}; charset=utf-8`]);
+      const again = await served.get(`/dq/${name}`, { 'if-none-match': headers.get('etag')! });
+      expect([again.status, again.text]).toEqual([304, '']);
+    }
+    for (const name of ['package.json', 'index.html', '..%2findex.html', 'constructor', 'api/nothing']) {
+      expect([name, (await served.get(`/dq/${name}`)).status]).toEqual([name, 404]);
+    }
+  });
+
+  it('tells each view of a cluster with jobs', async () => {
+    const served = await ServedApp.start({ platform });
+    const producer = served.app.get(DqProducer);
+    const { ref, id } = await producer.delay('mails', { secret: 'xyzzy' }, '30m');
+    await producer.delay('mails', {}, '90m');
+    await producer.delay('orders', {}, '150m');
+    const from = new Date(Date.now()).toISOString();
+    const to = new Date(Date.now() + 4 * HOUR).toISOString();
+    const range = `from=${from}&to=${to}`;
+    const data = async (path: string) => {
+      const { status, json, text, headers } = await served.get(`/dq/api/${path}`);
+      expect([path, status, headers.get('cache-control')]).toEqual([path, 200, 'no-store']);
+      expect(text).not.toContain('xyzzy');
+      return json;
+    };
+
+    expect(await data('tubes')).toMatchObject({ tubes: [{ tube: 'mails', waiting: 2 }, { tube: 'orders' }] });
+    expect(await data('tubes/mails')).toMatchObject({ tube: 'mails', waiting: 2, listed: 2 });
+    const page = await data('tubes/mails/jobs?limit=1');
+    expect(page).toMatchObject({ jobs: [{ id, ref, state: 'waiting' }], listed: 2 });
+    expect(
+      (await data(`tubes/mails/jobs?limit=1&cursor=${encodeURIComponent(page.cursor)}`)).jobs,
+    ).toHaveLength(1);
+    expect(await data(`tubes/mails/timeline?${range}&buckets=4`)).toMatchObject([
+      { jobs: 1 },
+      { jobs: 1 },
+      { jobs: 0 },
+      { jobs: 0 },
+    ]);
+    const all = await data(`timeline?${range}&buckets=1`);
+    expect(all).toMatchObject({
+      tubes: [
+        { tube: 'mails', buckets: [{ jobs: 2 }] },
+        { tube: 'orders', buckets: [{ jobs: 1 }] },
+      ],
+      others: 0,
+    });
+    expect(await data(`history?${range}`)).toBeInstanceOf(Array);
+    expect(await data(`job?ref=${ref}`)).toMatchObject({ id, because: 'not-due', state: 'waiting' });
+    expect(await data(`job?tube=mails&id=${id}`)).toMatchObject({ id, because: 'not-due' });
+    expect(await data('tubes/mails/dead')).toEqual({ letters: [] });
+    expect(await data('nodes')).toMatchObject([{ endpoint: 'embedded', up: true }]);
+    expect(await data('ledger')).toMatchObject({ kind: 'memory', up: true });
+    expect(await data('processes')).toMatchObject([{ pid: process.pid }]);
+    expect(await data('series')).toEqual([]);
+    expect(await data('health')).toMatchObject({ status: 'up' });
+    expect(await data('operated')).toEqual([]);
+  });
+
+  it('finds a tube whose name has special characters', async () => {
+    const served = await ServedApp.start({ platform });
+    const tube = 'a/b;c.$_(d)+-';
+    await served.app.get(DqProducer).delay(tube, {}, '1h');
+    const answer = await served.get(`/dq/api/tubes/${encodeURIComponent(tube)}/jobs`);
+    expect(answer.json).toMatchObject({ jobs: [{ tube }] });
+  });
+
+  it('an interceptor for the whole application wraps nothing', async () => {
+    const wrap = {
+      intercept: (_: ExecutionContext, next: CallHandler) => next.handle().pipe(map((data) => ({ data }))),
+    };
+    const served = await ServedApp.start({ platform, prepare: (app) => app.useGlobalInterceptors(wrap) });
+    expect((await served.get('/dq/api/tubes')).json).toEqual({ tubes: [], more: false, away: [] });
+    const paused = await served.post('/dq/api/acts/pause', { tube: 'mails' });
+    expect(paused.json).toEqual({ result: { since: expect.any(String) } });
+  });
+
+  it('answers a wrong query with 400 and the value', async () => {
+    const served = await ServedApp.start({ platform });
+    const wrong: [path: string, code: string, part: string][] = [
+      ['tubes/mails/jobs?state=gone', 'DQ_BAD_OPTION', '`state` is "gone"'],
+      ['tubes/mails/jobs?limit=0', 'DQ_BAD_OPTION', '`limit` is 0'],
+      ['tubes/mails/jobs?limit=many', 'DQ_BAD_OPTION', 'is "many"'],
+      ['tubes/mails/jobs?from=tomorrow', 'DQ_BAD_TIME', 'is "tomorrow"'],
+      ['tubes/mails/jobs?from=2030-01-01', 'DQ_BAD_TIME', 'a time with its zone'],
+      ['tubes/mails/jobs?form=2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', '"form" in the query'],
+      ['tubes/mails/jobs?cursor=x&cursor=y', 'DQ_BAD_OPTION', 'is ["x","y"]'],
+      ['tubes/mails/timeline', 'DQ_BAD_OPTION', '`from` in the query is undefined'],
+      ['timeline?from=2030-01-02T00:00:00Z&to=2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', '`to` is'],
+      ['tubes/-mails', 'DQ_BAD_TUBE', '"-mails"'],
+      ['job?ref=dq1.x', 'DQ_BAD_REF', 'dq1.x'],
+      ['job?id=x', 'DQ_BAD_OPTION', '`tube` in the query is undefined'],
+      ['tubes/mails/dead?why=bored', 'DQ_BAD_OPTION', '"bored"'],
+    ];
+    for (const [path, code, part] of wrong) {
+      const { status, json } = await served.get(`/dq/api/${path}`);
+      expect([path, status, json]).toEqual([path, 400, { code, message: expect.stringContaining(part) }]);
+    }
+  });
+});
