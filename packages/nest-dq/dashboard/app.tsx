@@ -1,12 +1,14 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { Failure } from './parts/failure.js';
-import { useLoad } from './parts/load.js';
 import { NavigationBar } from './navigation.js';
 import { PAGES } from './pages/pages.js';
-import { TopBar } from './top-bar.js';
+import { Failure } from './parts/failure.js';
+import { useLoad } from './parts/load.js';
+import { shownDialog } from './state/dialog.js';
 import { listen } from './state/live.js';
+import { notice } from './state/notice.js';
 import { route } from './state/router.js';
 import { loadSession } from './state/session.js';
+import { TopBar } from './top-bar.js';
 import { t } from './words/language.js';
 
 /** The frame of all pages. */
@@ -17,8 +19,9 @@ export function App() {
   const name = route.value.path[0] ?? 'timeline';
   const page = PAGES.find((each) => each.path === name);
   useEffect(() => {
-    document.title = `${page ? t(page.title) : ''} · nest-dq`;
+    document.title = page ? `${t(page.title)} · nest-dq` : 'nest-dq';
   });
+  useEffect(() => scrollTo(0, 0), [name]);
   const Page = page?.Page;
   return (
     <div class="frame">
@@ -37,8 +40,12 @@ export function App() {
         <TopBar />
         <main id="main" tabIndex={-1} ref={main}>
           {session.error && <Failure error={session.error} />}
-          {Page ? <Page /> : <p>{t('app.noPage')}</p>}
+          {Page ? <Page key={name} /> : <p>{t('app.noPage')}</p>}
         </main>
+      </div>
+      {shownDialog.value}
+      <div class="notices" role="status">
+        {notice.value && <p class={notice.value.bad ? 'notice bad' : 'notice'}>{notice.value.text}</p>}
       </div>
     </div>
   );

@@ -2,6 +2,8 @@ import { render } from 'preact';
 import './styles/tokens.css';
 import './styles/layout.css';
 import './styles/parts.css';
+import './styles/tables.css';
+import './styles/dialogs.css';
 import './styles/charts.css';
 import { App } from './app.js';
 

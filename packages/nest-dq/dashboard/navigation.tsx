@@ -2,8 +2,8 @@ import { PAGES } from './pages/pages.js';
 import { live } from './state/live.js';
 import { hashOf } from './state/route.js';
 import { may, session } from './state/session.js';
-import { count } from './figures/numbers.js';
 import { language, speak, t } from './words/language.js';
+import { count } from './words/say.js';
 
 /** The names of the pages, with what needs a look. */
 export function NavigationBar({ current }: { readonly current: string }) {

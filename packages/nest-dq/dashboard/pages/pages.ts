@@ -1,6 +1,14 @@
 import type { ComponentType } from 'preact';
 import type { WordKey } from '../words/words.js';
+import { ClusterPage } from './cluster-page.js';
+import { DeadPage } from './dead-page.js';
+import { HistoryPage } from './history-page.js';
+import { JobPage } from './job-page.js';
+import { OperatedPage } from './operated-page.js';
+import { SearchPage } from './search-page.js';
 import { TimelinePage } from './timeline-page.js';
+import { TubesPage } from './tubes-page.js';
+import { WaitingPage } from './waiting-page.js';
 
 /** A page, its first part of the address behind `#`, and its name. */
 export interface PageEntry {
@@ -12,4 +20,14 @@ export interface PageEntry {
 }
 
 /** In the order of the navigation; the first one is the start. */
-export const PAGES: readonly PageEntry[] = [{ path: 'timeline', title: 'nav.timeline', Page: TimelinePage }];
+export const PAGES: readonly PageEntry[] = [
+  { path: 'timeline', title: 'nav.timeline', Page: TimelinePage },
+  { path: 'tubes', title: 'nav.tubes', Page: TubesPage },
+  { path: 'waiting', title: 'nav.waiting', Page: WaitingPage },
+  { path: 'dead', title: 'nav.dead', Page: DeadPage },
+  { path: 'history', title: 'nav.history', Page: HistoryPage },
+  { path: 'cluster', title: 'nav.cluster', Page: ClusterPage },
+  { path: 'operated', title: 'nav.operated', Page: OperatedPage },
+  { path: 'job', title: 'nav.job', Page: JobPage, hidden: true },
+  { path: 'search', title: 'app.searchGo', Page: SearchPage, hidden: true },
+];

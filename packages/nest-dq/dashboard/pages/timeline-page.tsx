@@ -1,6 +1,160 @@
+import { useMemo, useState } from 'preact/hooks';
+import type { TimelinesWire, TimelineWire } from '../../src/dashboard/wire.js';
+import { Bars } from '../charts/bars.js';
+import { Legend } from '../charts/legend.js';
+import type { Layer } from '../charts/stacked.js';
+import { spanOf, type Span } from '../figures/scales.js';
+import { stackOf, type Stack, type TubeCounts } from '../figures/stack.js';
+import { Failure } from '../parts/failure.js';
+import { useLoad } from '../parts/load.js';
+import { Overdue } from '../parts/overdue.js';
+import { Choice } from '../parts/choice.js';
+import { TubeSelect } from '../parts/tube-select.js';
+import { getData, inPath } from '../server/requests.js';
+import { now } from '../state/live.js';
+import { go, route } from '../state/router.js';
+import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
+import { count, time } from '../words/say.js';
+import { TimelineTable } from './timeline-table.js';
 
-/** What comes due. */
+const LENGTHS = { hour: 3_600_000, day: 86_400_000, month: 30 * 86_400_000 } as const;
+const NAMES = ['hour', 'day', 'month'] as const;
+const MOST_BARS = 60;
+const COLOURS = 6;
+/** Milliseconds between two loads. */
+const FRESH = 10_000;
+
+/** What comes due, by tube, and what is overdue. */
 export function TimelinePage() {
-  return <h1>{t('nav.timeline')}</h1>;
+  const { query } = route.value;
+  const name = NAMES.find((each) => each === query['span']) ?? 'hour';
+  const { tube, from, to } = query;
+  const isZoomed = from !== undefined && to !== undefined;
+  const turn = Math.floor(now.value / FRESH);
+  const asked = useMemo(() => {
+    const begin = isZoomed ? Date.parse(from) : now.value;
+    const end = isZoomed ? Date.parse(to) : now.value + LENGTHS[name];
+    return spanOf(begin, end, MOST_BARS, new Date(begin).getTimezoneOffset());
+  }, [name, from, to, turn]);
+  const { data, error } = useLoad(
+    (signal) => loadCounts(tube, asked, signal),
+    [tube, asked.from, asked.to, turn],
+  );
+  const [chosen, setChosen] = useState<number>();
+  const show = (changed: Readonly<Record<string, string | undefined>>) => {
+    setChosen(undefined);
+    go(['timeline'], { span: name, tube, from, to, ...changed });
+  };
+
+  // The bars that are known, until those of a new span are.
+  const span = data?.span ?? asked;
+  const stack = stackOf(data?.tubes ?? [], COLOURS);
+  const layers = layersOf(stack);
+  const jobsAt = (bar: number) => layers.reduce((sum, { values }) => sum + (values[bar] ?? 0), 0);
+  const startOf = (bar: number) => span.from + bar * span.step;
+  const iso = (at: number) => new Date(at).toISOString();
+  const total = layers.reduce((sum, { values }) => sum + values.reduce((a, b) => a + b, 0), 0);
+  const tell = (bar: number) =>
+    t('timeline.bar', { from: time(startOf(bar)), to: time(startOf(bar + 1)), jobs: count(jobsAt(bar)) });
+  return (
+    <>
+      <div class="title">
+        <h1>{t('nav.timeline')}</h1>
+        <Choice
+          label={t('timeline.span')}
+          value={isZoomed ? undefined : name}
+          options={NAMES.map((each) => ({ value: each, name: t(`timeline.${each}`) }))}
+          onChange={(each) => show({ span: each, from: undefined, to: undefined })}
+        />
+        <TubeSelect value={tube} onChange={(each) => show({ tube: each })} all />
+        {isZoomed && (
+          <button class="button" onClick={() => show({ from: undefined, to: undefined })}>
+            {t('timeline.back')}
+          </button>
+        )}
+      </div>
+      <Overdue tube={tube} />
+      {error && <Failure error={error} />}
+      <section class="card" aria-label={t('nav.timeline')}>
+        <div class="card-head">
+          <h2>{t('timeline.total', { jobs: count(total) })}</h2>
+          <span class="faint">
+            {time(span.from)} – {time(span.to)}
+          </span>
+        </div>
+        <Bars
+          label={t('timeline.label')}
+          span={span}
+          layers={layers}
+          chosen={chosen}
+          tell={tell}
+          onChoose={setChosen}
+          onZoom={(first, last) => show({ from: iso(startOf(first)), to: iso(startOf(last + 1)) })}
+          onBack={() => show({ from: undefined, to: undefined })}
+        />
+        {layers.length > 0 && <Legend entries={layers} />}
+        <p class="faint small">{t('timeline.keys')}</p>
+        {(data?.others ?? 0) > 0 && (
+          <p class="faint small">{t('timeline.others', { others: data!.others })}</p>
+        )}
+      </section>
+      {chosen !== undefined && chosen < span.bars && (
+        <section class="card" aria-label={tell(chosen)}>
+          <div class="card-head">
+            <h2>{tell(chosen)}</h2>
+            <button
+              class="button"
+              onClick={() => show({ from: iso(startOf(chosen)), to: iso(startOf(chosen + 1)) })}
+            >
+              {t('timeline.zoom')}
+            </button>
+          </div>
+          <ul class="links">
+            {(data?.tubes ?? [])
+              .filter(({ counts }) => (counts[chosen] ?? 0) > 0)
+              .map(({ tube: each, counts }) => (
+                <li key={each}>
+                  <a
+                    href={hashOf(['waiting'], {
+                      tube: each,
+                      from: iso(startOf(chosen)),
+                      to: iso(startOf(chosen + 1)),
+                    })}
+                  >
+                    <span>{each}</span>
+                    <span class="number">{count(counts[chosen])}</span>
+                  </a>
+                </li>
+              ))}
+          </ul>
+        </section>
+      )}
+      <TimelineTable span={span} tubes={data?.tubes ?? []} />
+    </>
+  );
+}
+
+interface Counts {
+  readonly span: Span;
+  readonly tubes: readonly TubeCounts[];
+  readonly others: number;
+}
+
+async function loadCounts(tube: string | undefined, span: Span, signal: AbortSignal): Promise<Counts> {
+  const { from, to, bars } = span;
+  const query = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), buckets: bars };
+  const countsOf = (buckets: TimelineWire) => buckets.map(({ jobs }) => jobs);
+  if (tube !== undefined) {
+    const buckets = await getData<TimelineWire>(`tubes/${inPath(tube)}/timeline`, query, signal);
+    return { span, tubes: [{ tube, counts: countsOf(buckets) }], others: 0 };
+  }
+  const { tubes, others } = await getData<TimelinesWire>('timeline', query, signal);
+  return { span, tubes: tubes.map((each) => ({ tube: each.tube, counts: countsOf(each.buckets) })), others };
+}
+
+function layersOf({ tubes, rest }: Stack): Layer[] {
+  const layers = tubes.map(({ tube, counts }, i) => ({ name: tube, colour: `series-${i}`, values: counts }));
+  if (!rest) return layers;
+  return [...layers, { name: t('timeline.rest'), colour: 'series-other', values: rest }];
 }

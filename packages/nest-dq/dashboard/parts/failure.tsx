@@ -5,8 +5,7 @@ export function Failure({ error }: { readonly error: Error }) {
   const code = error instanceof RequestError ? error.code : error.name;
   return (
     <p class="failure" role="alert">
-      <b class="mono">{code}</b>{' '}
-      {error.message.startsWith(`${code}: `) ? error.message.slice(code.length + 2) : error.message}
+      <b class="mono">{code}</b> {error.message}
     </p>
   );
 }

@@ -1,22 +1,24 @@
 import { readLines } from './ndjson.js';
-import type { ActName, Progress } from './views.js';
+import type {
+  BulkActs,
+  BulkLine,
+  BulkProgressWire,
+  ErrorWire,
+  SingleActs,
+} from '../../src/dashboard/wire.js';
 
 /** What the server refuses, or that it does not answer. */
 export class RequestError extends Error {
   constructor(
     readonly code: string,
     message: string,
-    /** Of HTTP; 0: no answer. */
-    readonly status: number,
   ) {
     super(message);
   }
 }
 
-export type Query = Readonly<Record<string, string | number | undefined>>;
-
 /** Gets data. The path is relative to the page, so that it holds below any prefix. */
-export async function getData<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+export async function getData<T>(path: string, query: object = {}, signal?: AbortSignal): Promise<T> {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   const answer = await ask(`api/${path}${text === '' ? '' : `?${text}`}`, signal ? { signal } : {});
@@ -24,26 +26,37 @@ export async function getData<T>(path: string, query: Query = {}, signal?: Abort
 }
 
 /** Does an act on one thing, and tells its result. */
-export async function act<T = unknown>(name: ActName, body: object): Promise<T> {
+export async function act<Name extends keyof SingleActs>(
+  name: Name,
+  body: SingleActs[Name]['body'],
+): Promise<SingleActs[Name]['result']> {
   const answer = await ask(`api/acts/${name}`, posted(body));
-  return ((await answer.json()) as { readonly result: T }).result;
+  return ((await answer.json()) as { readonly result: SingleActs[Name]['result'] }).result;
 }
 
-/** Does an act on many, and tells its progress after each page. To abort ends it. */
+/** An act on many, and what it takes. */
+export type BulkAct = {
+  [Name in keyof BulkActs]: { readonly name: Name; readonly body: BulkActs[Name]['body'] };
+}[keyof BulkActs];
+
+/** Does an act on many, and tells its progress after each page. To abort, or to stop the iteration, ends it. */
 export async function* actOnMany(
-  name: ActName,
-  body: object,
+  { name, body }: BulkAct,
+  dryRun: boolean,
   signal: AbortSignal,
-): AsyncGenerator<Progress, void, undefined> {
-  const answer = await ask(`api/acts/${name}`, { ...posted(body), signal });
-  if (!answer.body) throw new RequestError('NO_ANSWER', 'the answer has no body', answer.status);
+): AsyncGenerator<BulkProgressWire, void, undefined> {
+  const answer = await ask(`api/acts/${name}`, { ...posted({ ...body, dryRun }), signal });
+  if (!answer.body) throw new RequestError('NO_ANSWER', 'The answer has no body.');
   for await (const line of readLines(answer.body)) {
-    const { error, ...progress } = line as Progress & { readonly error?: { code?: string; message: string } };
-    if (error) throw new RequestError(error.code ?? '', error.message, answer.status);
-    yield progress;
+    const told = line as BulkLine;
+    if ('error' in told) throw errorFrom(told.error);
+    if ('end' in told) return;
+    yield told.progress;
   }
+  throw new RequestError('NO_ANSWER', 'The connection broke before the act was through.');
 }
 
+/** A part of a path. */
 export function inPath(text: string): string {
   return encodeURIComponent(text);
 }
@@ -59,19 +72,26 @@ async function ask(address: string, options: RequestInit): Promise<Response> {
     answer = await fetch(address, options);
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new RequestError('NO_ANSWER', error instanceof Error ? error.message : String(error), 0);
+    throw new RequestError('NO_ANSWER', error instanceof Error ? error.message : String(error));
   }
   if (answer.ok) return answer;
-  const told = await answer.text();
-  throw errorOf(told, answer.status);
+  throw errorOf(await answer.text(), answer.status);
 }
 
+/** A guard or a proxy of the application may answer in its own words. */
 function errorOf(told: string, status: number): RequestError {
+  let body: unknown;
   try {
-    const { code, message } = JSON.parse(told) as { readonly code?: string; readonly message?: string };
-    return new RequestError(code ?? String(status), message ?? told, status);
-  } catch {
-    // A guard or a proxy answered, in its own words.
-    return new RequestError(String(status), told.slice(0, 300) || `HTTP ${status}`, status);
+    body = JSON.parse(told);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
   }
+  const { code, message } = (typeof body === 'object' && body !== null ? body : {}) as Partial<ErrorWire>;
+  if (code !== undefined && message !== undefined) return errorFrom({ code, message });
+  return new RequestError(`HTTP ${status}`, message ?? told.slice(0, 300));
+}
+
+/** The message of the library's own errors begins with the code, which is shown by itself. */
+function errorFrom({ code, message }: ErrorWire): RequestError {
+  return new RequestError(code, message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message);
 }

@@ -1,10 +1,10 @@
 import { computed, signal } from '@preact/signals';
-import type { Live } from '../server/views.js';
+import type { LiveWire } from '../../src/dashboard/wire.js';
 
 /** `hidden`: nobody looks at this tab, so it listens to nothing. */
 export type LiveState = 'connecting' | 'open' | 'lost' | 'hidden';
 
-export const live = signal<Live | undefined>(undefined);
+export const live = signal<LiveWire | undefined>(undefined);
 export const liveState = signal<LiveState>('connecting');
 
 /** Milliseconds by which the server's clock is ahead of the browser's. */
@@ -44,7 +44,7 @@ function open(): void {
   liveState.value = 'connecting';
   source = new EventSource('api/live');
   source.addEventListener('state', ({ data }: MessageEvent<string>) => {
-    const state = JSON.parse(data) as Live;
+    const state = JSON.parse(data) as LiveWire;
     setNow(state.now);
     live.value = state;
     liveState.value = 'open';

@@ -1,13 +1,13 @@
 import { signal } from '@preact/signals';
 import { getData } from '../server/requests.js';
-import type { ActName, Session } from '../server/views.js';
+import type { ActName, SessionWire } from '../../src/dashboard/wire.js';
 import { setNow } from './live.js';
 
-export const session = signal<Session | undefined>(undefined);
+export const session = signal<SessionWire | undefined>(undefined);
 
 /** What the viewer may do and see. */
 export async function loadSession(): Promise<void> {
-  const told = await getData<Session>('session');
+  const told = await getData<SessionWire>('session');
   setNow(told.now);
   session.value = told;
 }

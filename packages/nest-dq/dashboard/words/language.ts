@@ -1,7 +1,5 @@
 import { effect, signal } from '@preact/signals';
-import { en } from './en.js';
-import { chooseLanguage, fill, type WordKey } from './words.js';
-import { zh } from './zh.js';
+import { chooseLanguage, en, fill, zh, type WordKey } from './words.js';
 
 /** The language of the page; the viewer's choice is kept by the browser. */
 export const language = signal(

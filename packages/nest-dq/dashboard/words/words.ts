@@ -1,4 +1,12 @@
-import { en } from './en.js';
+import { enActs } from './en-acts.js';
+import { enPages } from './en.js';
+import { zhActs } from './zh-acts.js';
+import { zhPages } from './zh.js';
+
+/** What the dashboard says. */
+export const en = { ...enPages, ...enActs };
+/** The same in Chinese. */
+export const zh = { ...zhPages, ...zhActs };
 
 /** The name of a text of the catalogue. */
 export type WordKey = keyof typeof en;

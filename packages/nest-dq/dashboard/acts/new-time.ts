@@ -1,0 +1,17 @@
+import type { NewTimeWire } from '../../src/dashboard/wire.js';
+import { fromField } from '../figures/times.js';
+
+/** How a person says when jobs are to run. */
+export type NewTimeKind = 'delay' | 'at' | 'later' | 'earlier';
+
+/** Undefined: the text is not what the kind takes. The server reads durations such as 90s and 1h 30m. */
+export function newTimeOf(kind: NewTimeKind, text: string): NewTimeWire | undefined {
+  if (kind === 'at') {
+    const at = fromField(text);
+    return at === undefined ? undefined : { at };
+  }
+  const duration = text.trim();
+  if (duration === '') return undefined;
+  if (kind === 'delay') return { delay: duration };
+  return kind === 'later' ? { later: duration } : { earlier: duration };
+}

@@ -1,0 +1,50 @@
+import type { SingleActs } from '../../src/dashboard/wire.js';
+import { act, RequestError } from '../server/requests.js';
+import { closeDialog, showDialog } from '../state/dialog.js';
+import { tell } from '../state/notice.js';
+import { Dialog } from '../parts/dialog.js';
+import { t } from '../words/language.js';
+import type { WordKey } from '../words/words.js';
+
+/** Does an act, and tells what it led to. */
+export async function doAct<Name extends keyof SingleActs>(
+  name: Name,
+  body: SingleActs[Name]['body'],
+  after: () => void,
+): Promise<void> {
+  try {
+    const result: unknown = await act(name, body);
+    tell(t((typeof result === 'string' ? `result.${result}` : `did.${name}`) as WordKey));
+  } catch (error) {
+    tellError(error);
+  }
+  after();
+}
+
+export function tellError(error: unknown): void {
+  const text = error instanceof Error ? error.message : String(error);
+  tell(error instanceof RequestError ? `${error.code}: ${text}` : text, true);
+}
+
+/** Asks first: for what cannot be taken back. */
+export function askFirst(title: string, text: string, label: string, go: () => void): void {
+  showDialog(
+    <Dialog title={title}>
+      <p>{text}</p>
+      <div class="buttons">
+        <button class="button" onClick={closeDialog}>
+          {t('act.cancel')}
+        </button>
+        <button
+          class="button bad"
+          onClick={() => {
+            closeDialog();
+            go();
+          }}
+        >
+          {label}
+        </button>
+      </div>
+    </Dialog>,
+  );
+}

@@ -1,0 +1,77 @@
+import { useRef } from 'preact/hooks';
+import { LATENESS_STEPS, stepOf } from '../figures/steps.js';
+import type { Span } from '../figures/scales.js';
+import { t } from '../words/language.js';
+import { duration } from '../words/say.js';
+import { TimeAxis, ValueAxis, type Box } from './axes.js';
+import { useWidth } from './width.js';
+
+/** One line of the chart: milliseconds by bar. */
+export interface LatenessLine {
+  readonly colour: string;
+  readonly values: readonly (number | undefined)[];
+}
+
+/** Lateness over time, on the steps in which it is counted. */
+export function LatenessChart({
+  label,
+  span,
+  lines,
+  small,
+}: {
+  readonly label: string;
+  readonly span: Span;
+  readonly lines: readonly LatenessLine[];
+  /** Without axes. */
+  readonly small?: boolean;
+}) {
+  const holder = useRef<HTMLDivElement>(null);
+  const width = useWidth(holder);
+  const height = small ? 32 : 180;
+  const box: Box = small
+    ? { left: 2, right: Math.max(width - 2, 10), top: 3, bottom: height - 3 }
+    : { left: 56, right: Math.max(width - 4, 80), top: 8, bottom: height - 26 };
+  const most = LATENESS_STEPS.length;
+  const pitch = (box.right - box.left) / span.bars;
+  const yOf = (value: number) => box.bottom - (stepOf(value) / most) * (box.bottom - box.top);
+  const name = (step: number) => (step === 0 ? '' : nameOf(LATENESS_STEPS[step - 1]!));
+  return (
+    <div ref={holder} class={small ? 'chart small' : 'chart'} role="img" aria-label={label}>
+      {width > 0 && (
+        <svg width={width} height={height} aria-hidden="true">
+          {!small && <ValueAxis box={box} marks={[0, 1, 2, 3, 4, 5, 6]} name={name} />}
+          {!small && <TimeAxis box={box} span={span} />}
+          {lines.map(({ colour, values }) => (
+            <path key={colour} class={`line ${colour}`} d={pathOf(values, box.left, pitch, yOf)} />
+          ))}
+        </svg>
+      )}
+    </div>
+  );
+}
+
+function nameOf(end: number): string {
+  return end === Infinity ? t('time.veryLate') : `≤ ${duration(end)}`;
+}
+
+/** Level through each bar, with a gap where nothing is known. */
+function pathOf(
+  values: readonly (number | undefined)[],
+  left: number,
+  pitch: number,
+  yOf: (value: number) => number,
+): string {
+  let open = false;
+  return values
+    .map((value, bar) => {
+      if (value === undefined) {
+        open = false;
+        return '';
+      }
+      const [x, y] = [left + bar * pitch, yOf(value)];
+      const begin = `${open ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}`;
+      open = true;
+      return `${begin}H${(x + pitch).toFixed(1)}`;
+    })
+    .join('');
+}

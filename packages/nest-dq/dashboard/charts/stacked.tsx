@@ -1,0 +1,56 @@
+import type { Box } from './axes.js';
+
+/** One colour of the bars. */
+export interface Layer {
+  readonly name: string;
+  /** The class that has its colour. */
+  readonly colour: string;
+  /** One for each bar. */
+  readonly values: readonly number[];
+}
+
+/** The largest sum of a bar. */
+export function highestOf(layers: readonly Layer[], bars: number): number {
+  const sumOf = (bar: number) => layers.reduce((sum, { values }) => sum + (values[bar] ?? 0), 0);
+  return Math.max(0, ...Array.from({ length: bars }, (_, bar) => sumOf(bar)));
+}
+
+/** Bars, each with its layers above one another. Even the smallest number is seen. */
+export function Stacked({
+  box,
+  bars,
+  layers,
+  highest,
+}: {
+  readonly box: Box;
+  readonly bars: number;
+  readonly layers: readonly Layer[];
+  readonly highest: number;
+}) {
+  const pitch = (box.right - box.left) / bars;
+  const thick = Math.max(1, pitch - (pitch > 4 ? 1.5 : 0.5));
+  const scale = (box.bottom - box.top) / highest;
+  const tops = Array.from({ length: bars }, () => box.bottom);
+  return (
+    <g>
+      {layers.map(({ colour, values }) =>
+        tops.map((top, bar) => {
+          const value = values[bar] ?? 0;
+          if (value === 0) return undefined;
+          const height = Math.max(value * scale, 1);
+          tops[bar] = top - height;
+          return (
+            <rect
+              key={`${bar} ${colour}`}
+              class={colour}
+              x={box.left + bar * pitch}
+              width={thick}
+              y={top - height}
+              height={height}
+            />
+          );
+        }),
+      )}
+    </g>
+  );
+}

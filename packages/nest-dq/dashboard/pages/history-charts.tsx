@@ -1,0 +1,102 @@
+import { useMemo } from 'preact/hooks';
+import type { HistoryWire } from '../../src/dashboard/wire.js';
+import { Columns } from '../charts/columns.js';
+import { LatenessChart } from '../charts/lateness-chart.js';
+import { Legend } from '../charts/legend.js';
+import { barsOf, COUNTED } from '../figures/history.js';
+import { spanOf } from '../figures/scales.js';
+import { Failure } from '../parts/failure.js';
+import { useLoad } from '../parts/load.js';
+import { Table } from '../parts/table.js';
+import { getData } from '../server/requests.js';
+import { now } from '../state/live.js';
+import { t } from '../words/language.js';
+import { count, time } from '../words/say.js';
+import { lateText } from '../words/late.js';
+
+const FRESH = 60_000;
+const MOST_BARS = 96;
+const COLOURS = {
+  scheduled: 'series-other',
+  started: 'series-1',
+  completed: 'series-0',
+  failed: 'series-2',
+  dead: 'series-5',
+} as const;
+
+/** What happened, and how late: two charts, and the table behind them. */
+export function HistoryCharts({
+  tube,
+  length,
+}: {
+  readonly tube: string | undefined;
+  readonly length: number;
+}) {
+  const turn = Math.floor(now.value / FRESH);
+  const span = useMemo(() => {
+    const end = (turn + 1) * FRESH;
+    return spanOf(end - length, end, MOST_BARS, new Date(end).getTimezoneOffset());
+  }, [turn, length]);
+  const { data, error } = useLoad(
+    (signal) =>
+      getData<HistoryWire>('history', { tube, from: isoOf(span.from), to: isoOf(now.peek()) }, signal),
+    [tube, length, turn],
+  );
+  const bars = useMemo(() => barsOf(data ?? [], span), [data, span]);
+  const layersOf = (names: readonly (keyof typeof COLOURS)[]) =>
+    names.map((name) => ({ name: t(`history.${name}`), colour: COLOURS[name], values: bars.counts[name] }));
+  const ends = layersOf(['completed', 'failed', 'dead']);
+  const added = layersOf(['scheduled']);
+  const lines = [
+    { colour: 'series-0', name: t('tube.p50'), values: bars.p50 },
+    { colour: 'series-2', name: t('tube.p99'), values: bars.p99 },
+  ];
+  const rows = Array.from({ length: span.bars }, (_, bar) => bar).filter((bar) =>
+    COUNTED.some((name) => bars.counts[name][bar]! > 0),
+  );
+  return (
+    <>
+      {error && <Failure error={error} />}
+      <div class="columns wide">
+        <section class="card" aria-label={t('history.ends')}>
+          <h2>{t('history.ends')}</h2>
+          <Columns label={t('history.ends')} span={span} layers={ends} />
+          <Legend entries={ends} />
+        </section>
+        <section class="card" aria-label={t('history.added')}>
+          <h2>{t('history.added')}</h2>
+          <Columns label={t('history.added')} span={span} layers={added} />
+          <Legend entries={added} />
+        </section>
+        <section class="card" aria-label={t('history.lateness')}>
+          <h2>{t('history.lateness')}</h2>
+          <LatenessChart label={t('history.lateness')} span={span} lines={lines} />
+          <Legend entries={lines} />
+        </section>
+      </div>
+      <details>
+        <summary>{t('history.table')}</summary>
+        <Table
+          label={t('history.table')}
+          rows={rows}
+          keyOf={String}
+          empty={t('history.none')}
+          columns={[
+            { head: t('timeline.from'), cell: (bar) => time(span.from + bar * span.step) },
+            ...COUNTED.map((name) => ({
+              head: t(`history.${name}`),
+              number: true,
+              cell: (bar: number) => count(bars.counts[name][bar]),
+            })),
+            { head: t('tube.p50'), number: true, cell: (bar) => lateText(bars.p50[bar]) },
+            { head: t('tube.p99'), number: true, cell: (bar) => lateText(bars.p99[bar]) },
+          ]}
+        />
+      </details>
+    </>
+  );
+}
+
+function isoOf(at: number): string {
+  return new Date(at).toISOString();
+}

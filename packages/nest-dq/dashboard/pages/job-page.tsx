@@ -1,0 +1,151 @@
+import type { ExplanationWire, JobRefWire } from '../../src/dashboard/wire.js';
+import { JobButtons } from '../acts/job-buttons.js';
+import { LetterButtons } from '../acts/letter-buttons.js';
+import { Badge } from '../parts/badge.js';
+import { Facts } from '../parts/facts.js';
+import { Failure } from '../parts/failure.js';
+import { JobState } from '../parts/job-state.js';
+import { useLoad } from '../parts/load.js';
+import { Payload } from '../parts/payload.js';
+import { Table } from '../parts/table.js';
+import { Time } from '../parts/time.js';
+import { getData, inPath } from '../server/requests.js';
+import { jobIn } from '../state/job-address.js';
+import { now } from '../state/live.js';
+import { hashOf } from '../state/route.js';
+import { route } from '../state/router.js';
+import { t } from '../words/language.js';
+import { count, duration, fromNow, fullTime } from '../words/say.js';
+
+const FRESH = 5_000;
+const OVER: readonly (string | undefined)[] = ['done', 'revoked'];
+
+/** Everything that is known of one job. */
+export function JobPage() {
+  const job = jobIn(route.value.query);
+  if (!job) return <p>{t('job.none')}</p>;
+  return <Job key={JSON.stringify(job)} job={job} />;
+}
+
+function Job({ job }: { readonly job: JobRefWire }) {
+  const turn = Math.floor(now.value / FRESH);
+  const { data, error, again } = useLoad((signal) => getData<ExplanationWire>('job', job, signal), [turn]);
+  if (!data) return error ? <Failure error={error} /> : <p class="faint">{t('loading')}</p>;
+  const { state, deadLetter } = data;
+  const isDead = deadLetter !== undefined;
+  const canMove = !isDead && state !== 'running' && !OVER.includes(state) && data.because !== 'unknown';
+  const name = data.key ?? data.id;
+  return (
+    <>
+      <div class="title">
+        <h1 class="long">{name}</h1>
+        {state && <JobState state={state} />}
+        {canMove && <JobButtons job={job} name={name} after={again} />}
+        {isDead && <LetterButtons tube={data.tube} id={data.id} after={again} />}
+      </div>
+      {error && <Failure error={error} />}
+      <section class="card why" aria-label={t('job.why')}>
+        <h2>{t(`because.${data.because}`)}</h2>
+        <p>{data.why}</p>
+      </section>
+      <div class="columns">
+        <section class="card" aria-label={t('job.record')}>
+          <h2>{t('job.record')}</h2>
+          <Facts
+            facts={[
+              [t('tube'), <a href={hashOf(['tubes', data.tube])}>{data.tube}</a>],
+              [t('job.id'), <code class="long">{data.id}</code>],
+              [t('job.key'), data.key && <code class="long">{data.key}</code>],
+              [t('job.due'), data.dueAt && <DueTime at={data.dueAt} />],
+              [t('job.attempt'), data.attempt !== undefined && count(data.attempt)],
+            ]}
+          />
+        </section>
+        {data.run && <Run run={data.run} />}
+      </div>
+      {deadLetter && (
+        <section class="card" aria-label={t('job.death')}>
+          <h2>{t('job.death')}</h2>
+          <Facts
+            facts={[
+              [t('dead.why'), t(`died.${deadLetter.why}`)],
+              [t('dead.diedAt'), <Time at={deadLetter.diedAt} relative />],
+              [t('dead.error'), deadLetter.error && `${deadLetter.error.name}: ${deadLetter.error.message}`],
+            ]}
+          />
+          {deadLetter.error?.stack && (
+            <pre class="code" tabIndex={0} aria-label={t('dead.stack')}>
+              {deadLetter.error.stack}
+            </pre>
+          )}
+        </section>
+      )}
+      <section class="card" aria-label={t('payload')}>
+        <h2>{t('payload')}</h2>
+        {isDead ? (
+          <Payload path={`tubes/${inPath(data.tube)}/dead/${inPath(data.id)}/payload`} />
+        ) : (
+          <Payload path="job/payload" query={job} />
+        )}
+      </section>
+      <section class="card" aria-label={t('job.copies')}>
+        <h2>{t('job.copies')}</h2>
+        <Table
+          label={t('job.copies')}
+          rows={data.copies}
+          keyOf={({ node, index }) => `${node} ${index}`}
+          empty={t('job.noCopies')}
+          columns={[
+            { head: t('node'), cell: ({ node }) => node },
+            { head: t('copy.index'), number: true, cell: ({ index }) => count(index) },
+            {
+              head: t('state'),
+              cell: ({ state: each }) => <Badge tone={toneOf(each)}>{t(`copy.${each}`)}</Badge>,
+            },
+            { head: t('copy.readyIn'), number: true, cell: ({ readyIn }) => duration(readyIn) },
+            { head: t('copy.age'), number: true, cell: ({ age }) => duration(age) },
+            { head: t('copy.priority'), number: true, cell: ({ priority }) => count(priority) },
+            { head: t('copy.reserves'), number: true, cell: ({ reserves }) => count(reserves) },
+            { head: t('copy.releases'), number: true, cell: ({ releases }) => count(releases) },
+            { head: t('copy.timeouts'), number: true, cell: ({ timeouts }) => count(timeouts) },
+          ]}
+        />
+      </section>
+    </>
+  );
+}
+
+function DueTime({ at }: { readonly at: string }) {
+  const ms = Date.parse(at);
+  return (
+    <>
+      <time dateTime={at}>{fullTime(ms)}</time> <span class="faint">{fromNow(ms)}</span>
+      <br />
+      <span class="mono faint">{at}</span>
+    </>
+  );
+}
+
+function Run({ run }: { readonly run: NonNullable<ExplanationWire['run']> }) {
+  const { process } = run;
+  return (
+    <section class="card" aria-label={t('job.run')}>
+      <h2>{t('job.run')}</h2>
+      <Facts
+        facts={[
+          [t('run.startedAt'), <Time at={run.startedAt} relative />],
+          [t('run.leaseEndsAt'), run.leaseEndsAt && <Time at={run.leaseEndsAt} relative />],
+          [t('run.process'), process && `${process.host}:${process.pid}`],
+        ]}
+      />
+    </section>
+  );
+}
+
+function toneOf(
+  state: ExplanationWire['copies'][number]['state'],
+): 'good' | 'bad' | 'warn' | 'calm' | 'accent' {
+  if (state === 'missing' || state === 'buried') return 'bad';
+  if (state === 'away' || state === 'unknown') return 'warn';
+  return state === 'reserved' ? 'accent' : 'calm';
+}

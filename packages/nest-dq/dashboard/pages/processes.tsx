@@ -1,0 +1,71 @@
+import type { ProcessesWire } from '../../src/dashboard/wire.js';
+import { Badge } from '../parts/badge.js';
+import { Table } from '../parts/table.js';
+import { Time } from '../parts/time.js';
+import { hashOf } from '../state/route.js';
+import { t } from '../words/language.js';
+import { count } from '../words/say.js';
+
+const MOST_TUBES = 20;
+
+/** The processes of the cluster, and what they run. */
+export function Processes({ processes }: { readonly processes: ProcessesWire }) {
+  return (
+    <section class="card" aria-label={t('nav.processes')}>
+      <h2>{t('nav.processes')}</h2>
+      <Table
+        label={t('nav.processes')}
+        rows={processes}
+        keyOf={({ id }) => id}
+        empty={t('processes.none')}
+        columns={[
+          {
+            head: t('process'),
+            cell: ({ host, pid, elected, consumes, cluster }) => (
+              <>
+                <span class="long">
+                  {host}:{pid}
+                </span>{' '}
+                {cluster} {elected && <Badge tone="accent">{t('process.elected')}</Badge>}{' '}
+                {!consumes && <Badge tone="calm">{t('process.produces')}</Badge>}
+              </>
+            ),
+          },
+          { head: t('version'), cell: ({ version, nodeVersion }) => `${version} · Node ${nodeVersion}` },
+          { head: t('process.since'), cell: ({ since }) => <Time at={since} /> },
+          {
+            head: t('process.nodesAway'),
+            cell: ({ nodes }) => {
+              const away = Object.entries(nodes).filter(([, up]) => !up);
+              return away.length === 0 ? (
+                '–'
+              ) : (
+                <span class="bad">{away.map(([node]) => node).join(', ')}</span>
+              );
+            },
+          },
+          {
+            head: t('process.tubes'),
+            cell: ({ tubes }) => (
+              <>
+                {tubes.slice(0, MOST_TUBES).map(({ tube, running, concurrency }) => (
+                  <div key={tube}>
+                    <a href={hashOf(['tubes', tube])}>{tube}</a>{' '}
+                    <span class="faint">
+                      {count(running)} / {count(concurrency)}
+                    </span>
+                  </div>
+                ))}
+                {tubes.length > MOST_TUBES && (
+                  <span class="faint">
+                    {t('process.moreTubes', { tubes: count(tubes.length - MOST_TUBES) })}
+                  </span>
+                )}
+              </>
+            ),
+          },
+        ]}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,60 @@
+import type { SeriesWire } from '../../src/dashboard/wire.js';
+import { doAct } from '../acts/one.js';
+import { Failure } from '../parts/failure.js';
+import { JobState } from '../parts/job-state.js';
+import { useLoad } from '../parts/load.js';
+import { Table } from '../parts/table.js';
+import { Time } from '../parts/time.js';
+import { getData } from '../server/requests.js';
+import { now } from '../state/live.js';
+import { hashOf } from '../state/route.js';
+import { may } from '../state/session.js';
+import { t } from '../words/language.js';
+
+const FRESH = 10_000;
+
+/** What recurs in this process, and when next. */
+export function SeriesList() {
+  const turn = Math.floor(now.value / FRESH);
+  const { data, error, again } = useLoad((signal) => getData<SeriesWire>('series', {}, signal), [turn]);
+  return (
+    <section class="card" aria-label={t('series')}>
+      <h2>{t('series')}</h2>
+      {error && <Failure error={error} />}
+      <Table
+        label={t('series')}
+        rows={data ?? []}
+        keyOf={({ tube, key }) => `${tube} ${key}`}
+        empty={t(data || error ? 'series.none' : 'loading')}
+        columns={[
+          {
+            head: t('tube'),
+            cell: ({ tube, key }) => (
+              <a class="long" href={hashOf(['job'], { tube, key })}>
+                {tube}
+              </a>
+            ),
+          },
+          { head: t('series.plan'), cell: ({ plan }) => <code>{plan}</code> },
+          { head: t('state'), cell: ({ state }) => (state === 'none' ? '–' : <JobState state={state} />) },
+          { head: t('series.next'), cell: ({ next }) => (next ? <Time at={next} relative /> : '–') },
+          {
+            head: t('acts'),
+            quiet: true,
+            cell: ({ tube, key, state }) =>
+              may('runNow') &&
+              (state === 'waiting' || state === 'retrying') && (
+                <button
+                  class="button"
+                  aria-label={`${t('series.trigger')} ${tube}`}
+                  onClick={() => void doAct('runNow', { tube, key }, again)}
+                >
+                  {t('series.trigger')}
+                </button>
+              ),
+          },
+        ]}
+      />
+    </section>
+  );
+}

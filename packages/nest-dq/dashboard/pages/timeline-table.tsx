@@ -1,0 +1,54 @@
+import type { Span } from '../figures/scales.js';
+import type { TubeCounts } from '../figures/stack.js';
+import { Table } from '../parts/table.js';
+import { hashOf } from '../state/route.js';
+import { t } from '../words/language.js';
+import { count, time } from '../words/say.js';
+
+const MOST_ROWS = 500;
+
+/** What the chart shows, in rows: only the times in which something comes due. */
+export function TimelineTable({
+  span,
+  tubes,
+}: {
+  readonly span: Span;
+  readonly tubes: readonly TubeCounts[];
+}) {
+  const rows = Array.from({ length: span.bars }, (_, bar) =>
+    tubes
+      .filter(({ counts }) => (counts[bar] ?? 0) > 0)
+      .map(({ tube, counts }) => ({ tube, from: span.from + bar * span.step, jobs: counts[bar]! })),
+  ).flat();
+  return (
+    <details>
+      <summary>{t('timeline.table')}</summary>
+      <Table
+        label={t('timeline.table')}
+        rows={rows.slice(0, MOST_ROWS)}
+        keyOf={({ tube, from }) => `${from} ${tube}`}
+        empty={t('timeline.none')}
+        columns={[
+          { head: t('timeline.from'), cell: ({ from }) => time(from) },
+          { head: t('timeline.to'), cell: ({ from }) => time(from + span.step) },
+          { head: t('tube'), cell: ({ tube }) => tube },
+          {
+            head: t('timeline.jobs'),
+            number: true,
+            cell: ({ tube, from, jobs }) => (
+              <a
+                href={hashOf(['waiting'], {
+                  tube,
+                  from: new Date(from).toISOString(),
+                  to: new Date(from + span.step).toISOString(),
+                })}
+              >
+                {count(jobs)}
+              </a>
+            ),
+          },
+        ]}
+      />
+    </details>
+  );
+}

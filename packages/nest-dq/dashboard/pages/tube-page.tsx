@@ -1,0 +1,108 @@
+import type { TubeWire } from '../../src/dashboard/wire.js';
+import { TubeButtons } from '../acts/tube-buttons.js';
+import { Badge } from '../parts/badge.js';
+import { Facts } from '../parts/facts.js';
+import { Failure } from '../parts/failure.js';
+import { useLoad } from '../parts/load.js';
+import { Table } from '../parts/table.js';
+import { Time } from '../parts/time.js';
+import { getData, inPath } from '../server/requests.js';
+import { live, now } from '../state/live.js';
+import { hashOf } from '../state/route.js';
+import { t } from '../words/language.js';
+import { limitsText } from '../words/limits.js';
+import { count, duration } from '../words/say.js';
+import { HistoryCharts } from './history-charts.js';
+
+const FRESH = 5_000;
+const TWO_DAYS = 2 * 86_400_000;
+
+/** One tube, with its last two days. */
+export function TubePage({ tube }: { readonly tube: string }) {
+  const turn = Math.floor(now.value / FRESH);
+  const { data, error, again } = useLoad(
+    (signal) => getData<TubeWire>(`tubes/${inPath(tube)}`, {}, signal),
+    [tube, turn],
+  );
+  const processes = (live.value?.processes ?? []).flatMap(({ id, host, pid, tubes }) =>
+    tubes.filter((each) => each.tube === tube).map((each) => ({ id, host, pid, ...each })),
+  );
+  return (
+    <>
+      <div class="title">
+        <h1 class="long">{tube}</h1>
+        {data?.paused && <Badge tone="warn">{t('tube.paused')}</Badge>}
+        {data && <TubeButtons tube={data} after={again} />}
+        <a class="button" href={hashOf(['waiting'], { tube })}>
+          {t('nav.waiting')}
+        </a>
+        <a class="button" href={hashOf(['dead'], { tube })}>
+          {t('nav.dead')}
+        </a>
+        <a class="button" href={hashOf(['timeline'], { tube })}>
+          {t('nav.timeline')}
+        </a>
+      </div>
+      {error && <Failure error={error} />}
+      {data && (
+        <div class="columns">
+          <section class="card" aria-label={t('tube.numbers')}>
+            <h2>{t('tube.numbers')}</h2>
+            <Facts
+              facts={[
+                [t('tube.waiting'), count(data.waiting)],
+                [t('tube.due'), count(data.due)],
+                [t('tube.running'), count(data.running)],
+                [t('tube.dead'), count(data.dead)],
+                [t('tube.listed'), count(data.listed)],
+                [t('overdue'), data.overdue !== undefined && count(data.overdue)],
+                [t('overdue.since'), data.oldestDue && <Time at={data.oldestDue} relative />],
+              ]}
+            />
+          </section>
+          <section class="card" aria-label={t('tube.runs')}>
+            <h2>{t('tube.runs')}</h2>
+            <Facts
+              facts={[
+                [t('tube.consumers'), count(data.consumers)],
+                [t('tube.watching'), count(data.watching)],
+                [t('tube.limits'), limitsText(data.limits)],
+                [t('limits.running'), data.limits?.running !== undefined && count(data.limits.running)],
+                [t('tube.pausedSince'), data.paused && <Time at={data.paused.since} relative />],
+                [t('tube.pausedUntil'), data.paused?.until && <Time at={data.paused.until} relative />],
+              ]}
+            />
+          </section>
+        </div>
+      )}
+      <HistoryCharts tube={tube} length={TWO_DAYS} />
+      <section class="card" aria-label={t('nav.processes')}>
+        <h2>{t('nav.processes')}</h2>
+        <Table
+          label={t('nav.processes')}
+          rows={processes}
+          keyOf={({ id }) => id}
+          empty={t('tube.notConsumed')}
+          columns={[
+            { head: t('process'), cell: ({ host, pid }) => `${host}:${pid}` },
+            { head: t('process.concurrency'), number: true, cell: ({ concurrency }) => count(concurrency) },
+            { head: t('tube.running'), number: true, cell: ({ running }) => count(running) },
+            { head: t('process.held'), number: true, cell: ({ held }) => count(held) },
+            {
+              head: t('process.longRuns'),
+              cell: ({ longRuns }) =>
+                longRuns.slice(0, 10).map(({ id, since }) => (
+                  <div key={id}>
+                    <a class="mono" href={hashOf(['job'], { tube, id })}>
+                      {id}
+                    </a>{' '}
+                    {duration(now.value - Date.parse(since))}
+                  </div>
+                )),
+            },
+          ]}
+        />
+      </section>
+    </>
+  );
+}

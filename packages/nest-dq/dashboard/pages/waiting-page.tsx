@@ -1,0 +1,144 @@
+import { useState } from 'preact/hooks';
+import type { JobPageWire, JobSummaryWire } from '../../src/dashboard/wire.js';
+import { askBulk } from '../acts/bulk-dialog.js';
+import { bulkFilterOf } from '../acts/filters.js';
+import { JobButtons } from '../acts/job-buttons.js';
+import { moveMany } from '../acts/move-dialog.js';
+import { Choice } from '../parts/choice.js';
+import { Failure } from '../parts/failure.js';
+import { JobState } from '../parts/job-state.js';
+import { More } from '../parts/more.js';
+import { usePages } from '../parts/pages.js';
+import { Table } from '../parts/table.js';
+import { Time } from '../parts/time.js';
+import { TimeField } from '../parts/time-field.js';
+import { TubeSelect } from '../parts/tube-select.js';
+import { getData, inPath } from '../server/requests.js';
+import { useFirstTube } from '../state/first-tube.js';
+import { live, now } from '../state/live.js';
+import { hashOf } from '../state/route.js';
+import { go, route } from '../state/router.js';
+import { may } from '../state/session.js';
+import { t } from '../words/language.js';
+import { count } from '../words/say.js';
+
+const STATES = ['all', 'waiting', 'due', 'retrying'] as const;
+
+/** The jobs of a tube that wait, the first due first. */
+export function WaitingPage() {
+  const { query } = route.value;
+  const tube = useFirstTube('waiting', ({ waiting }) => waiting);
+  const { state, from, to } = query;
+  const show = (changed: Readonly<Record<string, string | undefined>>) =>
+    go(['waiting'], { tube, state, from, to, ...changed });
+  return (
+    <>
+      <div class="title">
+        <h1>{t('nav.waiting')}</h1>
+        <TubeSelect value={tube} onChange={(each) => show({ tube: each })} />
+        <Choice
+          label={t('state')}
+          value={STATES.find((each) => each === state) ?? 'all'}
+          options={STATES.map((each) => ({
+            value: each,
+            name: t(each === 'all' ? 'state.all' : `state.${each}`),
+          }))}
+          onChange={(each) => show({ state: each === 'all' ? undefined : each })}
+        />
+        <TimeField label={t('timeline.from')} value={from} onChange={(each) => show({ from: each })} />
+        <TimeField label={t('timeline.to')} value={to} onChange={(each) => show({ to: each })} />
+      </div>
+      {tube === undefined ? (
+        <p class="empty">{t(live.value ? 'tubes.none' : 'loading')}</p>
+      ) : (
+        <Jobs tube={tube} shown={{ state, from, to }} />
+      )}
+    </>
+  );
+}
+
+function Jobs({
+  tube,
+  shown,
+}: {
+  readonly tube: string;
+  readonly shown: {
+    readonly state?: string | undefined;
+    readonly from?: string | undefined;
+    readonly to?: string | undefined;
+  };
+}) {
+  const [counted, setCounted] = useState<Pick<JobPageWire, 'listed' | 'about'>>();
+  const list = usePages<JobSummaryWire>(
+    async (cursor, signal) => {
+      const path = `tubes/${inPath(tube)}/jobs`;
+      const { jobs, ...rest } = await getData<JobPageWire>(path, { ...shown, cursor }, signal);
+      setCounted(rest);
+      return { items: jobs, cursor: rest.cursor };
+    },
+    [tube, shown.state, shown.from, shown.to],
+  );
+  const filter = () => bulkFilterOf(shown, new Date(now.peek()).toISOString());
+  const canAct = may('runNow') || may('reschedule') || may('revoke');
+  return (
+    <>
+      {list.error && <Failure error={list.error} />}
+      <div class="bar">
+        {counted && (
+          <span class="faint">
+            {counted.about === undefined
+              ? t('waiting.listed', { listed: count(counted.listed) })
+              : t('waiting.listedOf', { listed: count(counted.listed), about: count(counted.about) })}
+          </span>
+        )}
+        <button class="button" onClick={list.again}>
+          {t('again')}
+        </button>
+        {list.items.length > 0 && may('rescheduleMany') && (
+          <button class="button" onClick={() => moveMany(tube, filter(), list.again)}>
+            {t('act.rescheduleMany')}
+          </button>
+        )}
+        {list.items.length > 0 && may('revokeMany') && (
+          <button
+            class="button"
+            onClick={() => askBulk({ name: 'revokeMany', body: { tube, filter: filter() } }, list.again)}
+          >
+            {t('act.revokeMany')}
+          </button>
+        )}
+      </div>
+      <Table
+        label={t('nav.waiting')}
+        rows={list.items}
+        keyOf={({ id }) => id}
+        empty={t(list.loading ? 'loading' : 'waiting.none')}
+        columns={[
+          { head: t('job.due'), cell: ({ dueAt }) => <Time at={dueAt} relative /> },
+          {
+            head: t('job.id'),
+            cell: ({ id, ref }) => (
+              <a class="mono long" href={hashOf(['job'], { ref })}>
+                {id}
+              </a>
+            ),
+          },
+          { head: t('state'), cell: ({ state }) => <JobState state={state} /> },
+          { head: t('job.attempt'), number: true, cell: ({ attempt }) => count(attempt) },
+          ...(canAct
+            ? [
+                {
+                  head: t('acts'),
+                  quiet: true,
+                  cell: ({ id, ref }: JobSummaryWire) => (
+                    <JobButtons job={{ ref }} name={id} after={list.again} />
+                  ),
+                },
+              ]
+            : []),
+        ]}
+      />
+      <More list={list} />
+    </>
+  );
+}

@@ -1,0 +1,31 @@
+import { useState } from 'preact/hooks';
+import type { PayloadWire } from '../../src/dashboard/wire.js';
+import { getData } from '../server/requests.js';
+import { session } from '../state/session.js';
+import { t } from '../words/language.js';
+import { Failure } from './failure.js';
+import { useLoad } from './load.js';
+
+/** A payload, once somebody asks for it: each look is one for the server to allow. */
+export function Payload({ path, query = {} }: { readonly path: string; readonly query?: object }) {
+  const [shown, setShown] = useState(false);
+  if (!session.value?.payloads) return null;
+  if (shown) return <Shown path={path} query={query} />;
+  return (
+    <button class="button" onClick={() => setShown(true)}>
+      {t('payload.show')}
+    </button>
+  );
+}
+
+function Shown({ path, query }: { readonly path: string; readonly query: object }) {
+  const { data, error } = useLoad((signal) => getData<PayloadWire>(path, query, signal), [path]);
+  if (error) return <Failure error={error} />;
+  if (!data) return <p class="faint">{t('loading')}</p>;
+  if (!('payload' in data)) return <p class="faint">{t('payload.none')}</p>;
+  return (
+    <pre class="code" tabIndex={0} aria-label={t('payload')}>
+      {JSON.stringify(data.payload, null, 2)}
+    </pre>
+  );
+}

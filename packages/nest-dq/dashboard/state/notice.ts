@@ -1,0 +1,13 @@
+import { signal } from '@preact/signals';
+
+/** What the last act led to, for a moment. */
+export const notice = signal<{ readonly text: string; readonly bad: boolean } | undefined>(undefined);
+
+const SHOWN_FOR = 6_000;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+export function tell(text: string, bad = false): void {
+  notice.value = { text, bad };
+  clearTimeout(timer);
+  timer = setTimeout(() => (notice.value = undefined), SHOWN_FOR);
+}
