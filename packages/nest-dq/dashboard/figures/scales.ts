@@ -25,6 +25,7 @@ export interface Span {
 /**
  * The bars that cover a span: the shortest known length of which there are at most `most`, from a whole one of it by the clock of
  * the viewer.
+ * @param most At least 2, as a span may have a boundary of any bars within it.
  * @param offset Minutes by which UTC is ahead of the viewer, as `Date.getTimezoneOffset` has it.
  */
 export function spanOf(from: number, to: number, most: number, offset: number): Span {
@@ -35,8 +36,8 @@ export function spanOf(from: number, to: number, most: number, offset: number): 
     const first = floor(from, step);
     return { from: first, step, bars: Math.max(1, Math.ceil((to - first) / step)) };
   };
-  const whole = Math.ceil(wanted / DAY) * DAY;
-  const candidates = [...STEPS.filter((step) => step >= wanted), whole, whole + DAY].map(covers);
+  const days = Math.ceil((to - from) / (most - 1) / DAY) * DAY;
+  const candidates = [...STEPS.filter((step) => step >= wanted), days].map(covers);
   const { step, bars, from: first } = candidates.find((each) => each.bars <= most) ?? candidates.at(-1)!;
   return { from: first, to: first + step * bars, step, bars };
 }

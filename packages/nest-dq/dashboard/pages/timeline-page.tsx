@@ -18,9 +18,14 @@ import { t } from '../words/language.js';
 import { count, time } from '../words/say.js';
 import { TimelineTable } from './timeline-table.js';
 
-const LENGTHS = { hour: 3_600_000, day: 86_400_000, month: 30 * 86_400_000 } as const;
+/** Milliseconds, and bars: minutes, half hours and days, one more each, as a span begins within one. */
+const SPANS = {
+  hour: { length: 3_600_000, most: 62 },
+  day: { length: 86_400_000, most: 62 },
+  month: { length: 30 * 86_400_000, most: 32 },
+} as const;
 const NAMES = ['hour', 'day', 'month'] as const;
-const MOST_BARS = 60;
+const MOST_ZOOMED = 62;
 const COLOURS = 6;
 /** Milliseconds between two loads. */
 const FRESH = 10_000;
@@ -34,8 +39,8 @@ export function TimelinePage() {
   const turn = Math.floor(now.value / FRESH);
   const asked = useMemo(() => {
     const begin = isZoomed ? Date.parse(from) : now.value;
-    const end = isZoomed ? Date.parse(to) : now.value + LENGTHS[name];
-    return spanOf(begin, end, MOST_BARS, new Date(begin).getTimezoneOffset());
+    const end = isZoomed ? Date.parse(to) : now.value + SPANS[name].length;
+    return spanOf(begin, end, isZoomed ? MOST_ZOOMED : SPANS[name].most, new Date(begin).getTimezoneOffset());
   }, [name, from, to, turn]);
   const { data, error } = useLoad(
     (signal) => loadCounts(tube, asked, signal),

@@ -22,12 +22,7 @@ import {
   type ResolvedExtras,
 } from './options.js';
 
-export type {
-  DqDashboardAccess,
-  DqDashboardExtras,
-  DqDashboardJob,
-  DqDashboardOptions,
-} from './options.js';
+export type { DqDashboardAccess, DqDashboardExtras, DqDashboardJob, DqDashboardOptions } from './options.js';
 export type { ActName as DqDashboardAct } from './wire.js';
 
 /** What `useClass` and `useExisting` of `forRootAsync` name. */

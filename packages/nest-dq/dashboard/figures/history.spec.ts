@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+import { barsOf, paceOf } from './history.js';
+import { addLateness, latenessAt, type Lateness } from './lateness.js';
+import { stepOf } from './steps.js';
+
+const MINUTE = 60_000;
+const ENDS = [10, 100, 1_000, 10_000, 60_000, null];
+const classes = (...started: number[]): Lateness =>
+  ENDS.map((upTo, i) => ({ upTo, started: started[i] ?? 0 }));
+const minute = (at: number, ...started: number[]) => ({
+  at: new Date(at).toISOString(),
+  scheduled: 1,
+  started: started.reduce((a, b) => a + b, 0),
+  completed: 2,
+  failed: 3,
+  dead: 4,
+  byLateness: classes(...started),
+});
+
+describe('latenessAt', () => {
+  it('is the end of the class in which the share is reached', () => {
+    expect(latenessAt(0.5, classes(50, 49, 1))).toBe(10);
+    expect(latenessAt(0.5, classes(49, 50, 1))).toBe(100);
+    expect(latenessAt(0.99, classes(98, 1, 1))).toBe(100);
+    expect(latenessAt(0.99, classes(98, 0, 0, 0, 0, 2))).toBe(Infinity);
+    expect(latenessAt(0.5, classes())).toBeUndefined();
+    expect(latenessAt(0.5, [])).toBeUndefined();
+  });
+
+  it('is that of all minutes together', () => {
+    expect(addLateness([classes(1, 2), classes(3, 0, 0, 0, 0, 5)])).toEqual(classes(4, 2, 0, 0, 0, 5));
+  });
+
+  it('stands on a step of the chart', () => {
+    expect([10, 11, 60_000, 60_001, Infinity].map(stepOf)).toEqual([1, 2, 5, 6, 6]);
+  });
+});
+
+describe('barsOf', () => {
+  it('adds up the minutes of each bar, and leaves out what is in none', () => {
+    const span = { from: 10 * MINUTE, to: 14 * MINUTE, step: 2 * MINUTE, bars: 2 };
+    const minutes = [9, 10, 11, 14].map((at) => minute(at * MINUTE, 5));
+    const { counts, p50, p99 } = barsOf(minutes, span);
+    expect(counts).toEqual({
+      scheduled: [2, 0],
+      started: [10, 0],
+      completed: [4, 0],
+      failed: [6, 0],
+      dead: [8, 0],
+    });
+    expect([p50, p99]).toEqual([
+      [10, undefined],
+      [10, undefined],
+    ]);
+  });
+});
+
+describe('paceOf', () => {
+  it('tells of the last whole minutes, not of the one that goes on', () => {
+    const minutes = [4, 5, 6, 7].map((at) => minute(at * MINUTE, at));
+    expect(paceOf(minutes, 7.5 * MINUTE, 2 * MINUTE)).toEqual({ perMinute: 5.5, p50: 10, p99: 10 });
+    expect(paceOf([], 7.5 * MINUTE, 2 * MINUTE)).toEqual({ perMinute: 0, p50: undefined, p99: undefined });
+  });
+});
