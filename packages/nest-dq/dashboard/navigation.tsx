@@ -10,17 +10,17 @@ export function NavigationBar({ current }: { readonly current: string }) {
   const tubes = live.value?.tubes?.tubes ?? [];
   const dead = tubes.reduce((sum, tube) => sum + (tube.dead ?? 0), 0);
   return (
-    <div class="side">
+    <nav class="side" aria-label={t('app.nav')}>
       <div class="brand">{t('app.name')}</div>
-      <nav aria-label={t('app.nav')}>
+      <div class="pages">
         {PAGES.filter(({ hidden }) => !hidden).map(({ path, title }) => (
           <a key={path} href={hashOf([path])} aria-current={path === current ? 'page' : undefined}>
             {t(title)}
             {path === 'dead' && dead > 0 && <span class="count bad">{count(dead)}</span>}
           </a>
         ))}
-      </nav>
-      <footer>
+      </div>
+      <div class="settings">
         {session.value && !session.value.acts.some(may) && <span>{t('app.readOnly')}</span>}
         <label>
           <span class="unseen">{t('app.language')}</span>
@@ -33,7 +33,7 @@ export function NavigationBar({ current }: { readonly current: string }) {
           </select>
         </label>
         {session.value && <span>{t('app.version', { version: session.value.version })}</span>}
-      </footer>
-    </div>
+      </div>
+    </nav>
   );
 }

@@ -1,15 +1,26 @@
-import { live } from '../state/live.js';
+import type { TubeWire } from '../../src/dashboard/wire.js';
+import { getData, inPath } from '../server/requests.js';
+import { live, now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
 import { t } from '../words/language.js';
 import { count, duration } from '../words/say.js';
+import { Failure } from './failure.js';
+import { useLoad } from './load.js';
 import { Table } from './table.js';
 import { Time } from './time.js';
 
+const FRESH = 5_000;
+/** Tubes that are asked one by one. */
+const MOST_ASKED = 10;
+
 /** What should have run, and since when; nothing if nothing is overdue. */
 export function Overdue({ tube }: { readonly tube: string | undefined }) {
-  const late = (live.value?.tubes?.tubes ?? [])
-    .filter((each) => (each.overdue ?? 0) > 0 && (tube === undefined || each.tube === tube))
-    .toSorted((a, b) => (b.overdueFor ?? 0) - (a.overdueFor ?? 0));
+  const tubes = (live.value?.tubes?.tubes ?? []).filter((each) => tube === undefined || each.tube === tube);
+  const { late: asked, error } = useUntold(tubes);
+  const late = [...tubes.filter(({ overdue = 0 }) => overdue > 0), ...asked].toSorted(
+    (a, b) => (b.overdueFor ?? 0) - (a.overdueFor ?? 0),
+  );
+  if (error) return <Failure error={error} />;
   if (late.length === 0) return null;
   return (
     <section class="card warn" aria-label={t('overdue')}>
@@ -22,7 +33,11 @@ export function Overdue({ tube }: { readonly tube: string | undefined }) {
         columns={[
           {
             head: t('tube'),
-            cell: (each) => <a href={hashOf(['tubes', each.tube])}>{each.tube}</a>,
+            cell: (each) => (
+              <a class="long" href={hashOf(['tubes', each.tube])}>
+                {each.tube}
+              </a>
+            ),
           },
           {
             head: t('timeline.jobs'),
@@ -37,4 +52,16 @@ export function Overdue({ tube }: { readonly tube: string | undefined }) {
       />
     </section>
   );
+}
+
+/** The list of all tubes on an embedded node does not tell what is overdue: only a tube by itself does. */
+function useUntold(tubes: readonly TubeWire[]) {
+  const names = tubes
+    .filter(({ due = 0, overdue }) => due > 0 && overdue === undefined)
+    .slice(0, MOST_ASKED)
+    .map(({ tube }) => tube);
+  const ask = (signal: AbortSignal) =>
+    Promise.all(names.map((tube) => getData<TubeWire>(`tubes/${inPath(tube)}`, {}, signal)));
+  const { data, error } = useLoad(ask, [names.join('\n'), Math.floor(now.value / FRESH)]);
+  return { late: (data ?? []).filter(({ overdue = 0 }) => overdue > 0), error };
 }
