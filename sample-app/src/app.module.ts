@@ -2,6 +2,7 @@ import { Module, ValidationPipe } from '@nestjs/common';
 import { ConfigModule } from '@nestjs/config';
 import { APP_PIPE } from '@nestjs/core';
 import { DqModule } from 'nest-dq';
+import { DqDashboardModule } from 'nest-dq/dashboard';
 import { OrdersModule } from './orders/orders.module.js';
 import { ResourcesModule } from './resources/resources.module.js';
 import { settings, type Settings } from './settings.js';
@@ -11,6 +12,8 @@ import { UsersModule } from './users/users.module.js';
   imports: [
     ConfigModule.forRoot({ isGlobal: true, load: [settings] }),
     DqModule.forRootAsync({ inject: [settings.KEY], useFactory: ({ jobs }: Settings) => jobs }),
+    // Whoever reaches this sample may do everything, here as on its other routes. A real application asks who it is.
+    DqDashboardModule.forRoot({ access: () => ({ acts: 'all', payloads: true }) }),
     OrdersModule,
     UsersModule,
     ResourcesModule,

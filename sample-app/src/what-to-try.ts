@@ -8,6 +8,7 @@ export function whatToTry(port: number, { folder, jobs, payWithin, welcomeAfter,
   const servers = 'beanstalks' in jobs ? `, jobs on ${jobs.beanstalks?.join(', ')}` : '';
   return `
 Listening on http://${at}; everything is stored in ${folder}${servers}: stop and start as you like.
+The dashboard shows what comes due: http://${at}/dq
 Try these in another terminal, and watch this one:
 
   # An order that is not paid within ${seconds(payWithin)} is cancelled, and its tea is back in stock.
