@@ -30,7 +30,7 @@ describe('newTimeOf', () => {
   it('takes a time of the field as an instant, and any other text as a duration for the server', () => {
     expect(newTimeOf('at', '2026-05-05T12:00')).toEqual({ at: new Date('2026-05-05T12:00').toISOString() });
     expect(newTimeOf('at', '')).toBeUndefined();
-    expect(newTimeOf('delay', ' 1h 30m ')).toEqual({ delay: '1h 30m' });
+    expect(newTimeOf('delay', ' 90m ')).toEqual({ delay: '90m' });
     expect(newTimeOf('later', '1h')).toEqual({ later: '1h' });
     expect(newTimeOf('earlier', '1h')).toEqual({ earlier: '1h' });
     expect(newTimeOf('delay', ' ')).toBeUndefined();

@@ -53,7 +53,7 @@ function NewTimeForm({
         ) : (
           <input
             type="text"
-            placeholder="1h 30m"
+            placeholder="90m"
             value={text}
             onInput={({ currentTarget }) => setText(currentTarget.value)}
           />

@@ -14,7 +14,9 @@ export async function doAct<Name extends keyof SingleActs>(
 ): Promise<void> {
   try {
     const result: unknown = await act(name, body);
-    tell(t((typeof result === 'string' ? `result.${result}` : `did.${name}`) as WordKey));
+    // A job that runs now was moved, too, but nobody says so.
+    const isPlain = typeof result !== 'string' || (name === 'runNow' && result === 'rescheduled');
+    tell(t((isPlain ? `did.${name}` : `result.${result}`) as WordKey));
   } catch (error) {
     tellError(error);
   }

@@ -10,16 +10,18 @@ import { Table } from './table.js';
 import { Time } from './time.js';
 
 const FRESH = 5_000;
+/** Milliseconds: a job that was due just now is about to run. */
+const SOON = 5_000;
 /** Tubes that are asked one by one. */
 const MOST_ASKED = 10;
 
 /** What should have run, and since when; nothing if nothing is overdue. */
 export function Overdue({ tube }: { readonly tube: string | undefined }) {
   const tubes = (live.value?.tubes?.tubes ?? []).filter((each) => tube === undefined || each.tube === tube);
-  const { late: asked, error } = useUntold(tubes);
-  const late = [...tubes.filter(({ overdue = 0 }) => overdue > 0), ...asked].toSorted(
-    (a, b) => (b.overdueFor ?? 0) - (a.overdueFor ?? 0),
-  );
+  const { asked, error } = useUntold(tubes);
+  const late = [...tubes, ...asked]
+    .filter(({ overdueFor = 0 }) => overdueFor > SOON)
+    .toSorted((a, b) => b.overdueFor! - a.overdueFor!);
   if (error) return <Failure error={error} />;
   if (late.length === 0) return null;
   return (
@@ -63,5 +65,5 @@ function useUntold(tubes: readonly TubeWire[]) {
   const ask = (signal: AbortSignal) =>
     Promise.all(names.map((tube) => getData<TubeWire>(`tubes/${inPath(tube)}`, {}, signal)));
   const { data, error } = useLoad(ask, [names.join('\n'), Math.floor(now.value / FRESH)]);
-  return { late: (data ?? []).filter(({ overdue = 0 }) => overdue > 0), error };
+  return { asked: data ?? [], error };
 }
