@@ -61,12 +61,7 @@ export class ServedApp {
     return read(await this.begin(path, body, headers));
   }
 
-  begin(
-    path: string,
-    body: unknown,
-    headers: Record<string, string> = {},
-    signal?: AbortSignal,
-  ): Promise<Response> {
+  begin(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
     const all = {
       'content-type': 'application/json',
       'x-nest-dq': '1',
@@ -79,7 +74,6 @@ export class ServedApp {
       method: 'POST',
       body: text,
       headers: Object.fromEntries(given),
-      ...(signal && { signal }),
     });
   }
 }

@@ -15,6 +15,8 @@ import { DqError, show } from '../errors.js';
 import { makeController } from './controller.js';
 import { Dashboard } from './dashboard.js';
 import {
+  NO_EXTRAS,
+  OPTION_NAMES,
   checkOptions,
   resolveExtras,
   type DqDashboardExtras,
@@ -43,12 +45,12 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
 })
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createDqDashboardOptions')
-  .setExtras<DqDashboardExtras>({}, (definition, extras) => {
+  .setExtras<DqDashboardExtras>(NO_EXTRAS, (definition, extras) => {
     const resolved = resolveExtras(extras);
     return {
       ...definition,
       module: DqMountedDashboardModule,
-      imports: [...(definition.imports ?? []), ...(extras.imports ?? [])],
+      imports: extras.imports ?? [], // also those of `forRootAsync`
       controllers: [makeController(resolved)],
       providers: [...(definition.providers ?? []), dashboardProvider(resolved)],
     };
@@ -94,6 +96,11 @@ export class DqDashboardModule extends ConfigurableModuleClass {
 
   /** With `useFactory`, or `useClass` or `useExisting` of a `DqDashboardOptionsFactory`. */
   static override forRootAsync(options: DqDashboardModuleAsyncOptions): DynamicModule {
+    const misplaced = OPTION_NAMES.find((name) => name in options);
+    if (misplaced !== undefined) {
+      const given = `forRootAsync was given \`${misplaced}\``;
+      throw new DqError('DQ_CONFIG', `${given}, which belongs in what its factory returns`);
+    }
     return super.forRootAsync(options);
   }
 }

@@ -60,8 +60,15 @@ export interface DqDashboardExtras {
   cluster?: string;
 }
 
-export const EXTRA_NAMES = ['path', 'guards', 'decorators', 'imports', 'cluster'] as const;
-const OPTION_NAMES = ['access', 'redact', 'readOnly'] as const;
+/** All of them, as Nest has to tell them from the options. */
+export const NO_EXTRAS: { readonly [Name in keyof Required<DqDashboardExtras>]: undefined } = {
+  path: undefined,
+  guards: undefined,
+  decorators: undefined,
+  imports: undefined,
+  cluster: undefined,
+};
+export const OPTION_NAMES = ['access', 'redact', 'readOnly'] as const;
 
 /** Segments of plain characters: nothing that a router takes for a pattern. */
 const PATH = /^(\/[\w~-]+)+$/;
@@ -97,12 +104,15 @@ export function checkOptions(
   if (typeof options !== 'object' || options === null)
     throw wrong('what the factory of DqDashboardModule returned', options, 'options');
   const known: readonly string[] = OPTION_NAMES;
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw unknownName('DQ_CONFIG', `option ${show(unknown)} of DqDashboardModule`, [
-      ...known,
-      ...EXTRA_NAMES,
-    ]);
+  for (const name of Object.keys(options)) {
+    if (name in NO_EXTRAS)
+      throw new DqError('DQ_CONFIG', `the factory returned \`${name}\`, which belongs beside the factory`);
+    if (!known.includes(name))
+      throw unknownName('DQ_CONFIG', `option ${show(name)} of DqDashboardModule`, [
+        ...known,
+        ...Object.keys(NO_EXTRAS),
+      ]);
+  }
   const { access, redact, readOnly } = options;
   checkFunction('access', access);
   checkFunction('redact', redact);
