@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path/posix';
 import { describe, expect, it } from '@jest/globals';
 import { DQ_ERROR_CODES } from 'nest-dq/src/errors.js';
 import { DEFAULT_LOG_LEVELS } from 'nest-dq/src/nest/log-levels.js';
+import { ACT_NAMES } from 'nest-dq/src/dashboard/act-names.js';
+import { NO_EXTRAS, OPTION_NAMES as DASHBOARD_OPTIONS } from 'nest-dq/src/dashboard/options.js';
 import { OPTION_NAMES } from 'nest-dq/src/nest/options.js';
 import { blocksOf, compact } from './support/page.js';
 
@@ -39,6 +41,13 @@ describe('the documentation', () => {
   it('lists each option of the module', () => {
     const [options] = read('docs/options.md').split('\n## ');
     expect(namedInTables(options!)).toEqual(new Set(OPTION_NAMES));
+  });
+
+  it('lists each option of the dashboard, and each act that `access` can grant', () => {
+    const page = read('docs/dashboard.md');
+    const [, options] = page.split('## Options');
+    expect(namedInTables(options!)).toEqual(new Set([...DASHBOARD_OPTIONS, ...Object.keys(NO_EXTRAS)]));
+    for (const act of ACT_NAMES) expect(page).toContain(`\`${act}\``);
   });
 
   it('says of each kind of log line its level', () => {

@@ -149,3 +149,11 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     }
   });
 });
+
+it('Fastify takes the longest name of a tube with the setting that the documentation names', async () => {
+  const fastify = { routerOptions: { maxParamLength: 600 } };
+  const served = await ServedApp.start({ platform: 'fastify', fastify });
+  const tube = '/'.repeat(200);
+  const answer = await served.get(`/dq/api/tubes/${encodeURIComponent(tube)}`);
+  expect(answer.json).toMatchObject({ tube });
+});

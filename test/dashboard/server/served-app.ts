@@ -12,6 +12,8 @@ export interface Served {
   readonly platform?: Platform;
   readonly dashboard?: DqDashboardOptions & DqDashboardExtras;
   readonly dq?: DqOptions;
+  /** What Fastify's adapter is given. */
+  readonly fastify?: ConstructorParameters<typeof FastifyAdapter>[0];
   readonly providers?: Provider[];
   /** Before it listens. */
   readonly prepare?: (app: INestApplication) => void;
@@ -35,7 +37,7 @@ export class ServedApp {
   ) {}
 
   static async start(served: Served = {}): Promise<ServedApp> {
-    const { platform = 'express', dashboard, dq = { embedded: 'memory' }, providers = [], prepare } = served;
+    const { platform = 'express', dashboard, dq = { embedded: 'memory' }, providers = [] } = served;
     const module: DynamicModule = {
       module: class AppModule {},
       imports: [DqModule.forRoot(dq), DqDashboardModule.forRoot(dashboard)],
@@ -45,8 +47,8 @@ export class ServedApp {
     const options = { logger: false, abortOnError: false } as const;
     const app = await (platform === 'express'
       ? NestFactory.create(module, options)
-      : NestFactory.create(module, new FastifyAdapter(), options));
-    prepare?.(app);
+      : NestFactory.create(module, new FastifyAdapter(served.fastify), options));
+    served.prepare?.(app);
     open.push(app);
     await app.listen(0, '127.0.0.1');
     return new ServedApp(app, await app.getUrl());
