@@ -3,7 +3,7 @@ import { NavigationBar } from './navigation.js';
 import { PAGES } from './pages/pages.js';
 import { Failure } from './parts/failure.js';
 import { useLoad } from './parts/load.js';
-import { shownDialog } from './state/dialog.js';
+import { closeDialog, shownDialog } from './state/dialog.js';
 import { listen } from './state/live.js';
 import { notice } from './state/notice.js';
 import { route } from './state/router.js';
@@ -22,6 +22,7 @@ export function App() {
     document.title = page ? `${t(page.title)} · nest-dq` : 'nest-dq';
   });
   useEffect(() => scrollTo(0, 0), [name]);
+  useEffect(closeDialog, [route.value]);
   const Page = page?.Page;
   return (
     <div class="frame">

@@ -35,7 +35,7 @@ export function TimelinePage() {
   const { query } = route.value;
   const name = NAMES.find((each) => each === query['span']) ?? 'hour';
   const { tube, from, to } = query;
-  const isZoomed = from !== undefined && to !== undefined;
+  const isZoomed = from !== undefined && to !== undefined && Date.parse(from) < Date.parse(to);
   const turn = Math.floor(now.value / FRESH);
   const asked = useMemo(() => {
     const begin = isZoomed ? Date.parse(from) : now.value;

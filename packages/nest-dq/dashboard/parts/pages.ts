@@ -25,32 +25,32 @@ export function usePages<Item>(
     items: [],
     loading: true,
   });
-  const [from, setFrom] = useState<{ readonly cursor?: string }>({});
   const key = on.join('\n');
-  useEffect(() => setFrom({}), [key]);
+  const [turn, setTurn] = useState<{ readonly key: string; readonly cursor?: string }>({ key });
+  const begin = turn.key === key ? turn.cursor : undefined;
   useEffect(() => {
     const stop = new AbortController();
     const isWanted = () => !stop.signal.aborted;
     setState((last) => ({ ...last, loading: true }));
-    readOn(read, from.cursor, stop.signal).then(
-      ({ items, cursor }) =>
+    readOn(read, begin, stop.signal).then(
+      (page) =>
         isWanted() &&
-        setState((last) => ({
-          items: from.cursor === undefined ? items : [...last.items, ...items],
-          cursor,
+        setState(({ items }) => ({
+          items: begin === undefined ? page.items : [...items, ...page.items],
+          cursor: page.cursor,
           loading: false,
         })),
       (error: Error) => isWanted() && setState((last) => ({ ...last, error, loading: false })),
     );
     return () => stop.abort();
-  }, [key, from]);
+  }, [key, turn]);
   const { items, cursor, error, loading } = state;
   return {
     items,
     error,
     loading,
-    again: () => setFrom({}),
-    ...(cursor !== undefined && { more: () => setFrom({ cursor }) }),
+    again: () => setTurn({ key }),
+    ...(cursor !== undefined && { more: () => setTurn({ key, cursor }) }),
   };
 }
 
