@@ -1,0 +1,51 @@
+import { expect, it } from '@jest/globals';
+import { eventually } from 'test-servers';
+import { browserSuite } from './browser.js';
+import { dashboardApps, GIVES_UP, type DashboardApp } from './dashboard-app.js';
+
+const browser = browserSuite();
+const start = dashboardApps();
+const address = `dead?tube=${GIVES_UP}`;
+
+const deadIn = async (app: DashboardApp) => (await app.letters.list(GIVES_UP)).letters.length;
+
+it('shows why a letter died, and its payload when it is asked for', async () => {
+  const app = await start();
+  await app.addDead('no such mailbox');
+  const { page } = await browser.open(app.at(address));
+  await page.getByText('no such mailbox').first().waitFor();
+});
+
+it('revives a letter', async () => {
+  const app = await start();
+  await app.addDead('no such mailbox');
+  const before = (await app.letters.list(GIVES_UP)).letters[0]!;
+  const { page } = await browser.open(app.at(address));
+  await page.getByRole('button', { name: /^Revive 0/ }).click();
+  await eventually('it died again', async () => {
+    const [letter] = (await app.letters.list(GIVES_UP)).letters;
+    return letter !== undefined && letter.diedAt > before.diedAt;
+  });
+});
+
+it('discards a letter, after it asked', async () => {
+  const app = await start();
+  await app.addDead('no such mailbox');
+  const { page } = await browser.open(app.at(address));
+  await page.getByRole('button', { name: /^Discard 0/ }).click();
+  expect(await deadIn(app)).toBe(1);
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
+  await eventually('it is gone', async () => (await deadIn(app)) === 0);
+});
+
+it('discards all letters that match, and counts them first', async () => {
+  const app = await start();
+  for (const because of ['no such mailbox', 'no such mailbox', 'refused']) await app.addDead(because);
+  const { page } = await browser.open(app.at(`${address}&error=mailbox`));
+  await page.getByRole('button', { name: /^Discard all/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('status').filter({ hasText: '2' }).waitFor();
+  expect(await deadIn(app)).toBe(3);
+  await dialog.getByRole('button', { name: 'Do it to 2' }).click();
+  await eventually('two are gone', async () => (await deadIn(app)) === 1);
+});

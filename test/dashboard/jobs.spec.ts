@@ -1,0 +1,76 @@
+import { expect, it } from '@jest/globals';
+import { eventually } from 'test-servers';
+import { browserSuite, type Viewer } from './browser.js';
+import { dashboardApps, ORDERS, type DashboardApp } from './dashboard-app.js';
+
+const browser = browserSuite();
+const start = dashboardApps();
+const job = { tube: ORDERS, key: 'order-42' };
+
+async function openJob(app: DashboardApp): Promise<Viewer> {
+  await app.producer.delay(ORDERS, { order: 42 }, '1h', { key: job.key });
+  return browser.open(app.at(`job?tube=${ORDERS}&key=${job.key}`));
+}
+
+const stateOf = async (app: DashboardApp) => (await app.producer.find(job))?.state;
+
+it('runs a job now', async () => {
+  const app = await start();
+  const { page } = await openJob(app);
+  await page.getByRole('button', { name: /^Run now/ }).click();
+  await eventually('it ran', () => app.ran.length === 1);
+  expect(app.ran).toEqual([{ order: 42 }]);
+});
+
+it('revokes a job, after it asked', async () => {
+  const app = await start();
+  const { page } = await openJob(app);
+  const revoke = page.getByRole('button', { name: /^Revoke/ });
+  await revoke.click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  expect(await stateOf(app)).toBe('waiting');
+  await revoke.click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await eventually('it is revoked', async () => (await stateOf(app)) === 'revoked');
+});
+
+it('moves a job', async () => {
+  const app = await start();
+  const { page } = await openJob(app);
+  const before = (await app.producer.find(job))!.dueAt.getTime();
+  await page.getByRole('button', { name: /^Move/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox').fill('5h');
+  await dialog.getByRole('button', { name: 'Move' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await eventually(
+    'it is due in five hours',
+    async () => (await app.producer.find(job))!.dueAt.getTime() - before >= 4 * 3_600_000,
+  );
+});
+
+it('shows the payload of a job when it is asked for', async () => {
+  const app = await start();
+  const { page } = await openJob(app);
+  expect(await page.content()).not.toContain('"order"');
+  await page.getByRole('button', { name: 'Show the payload' }).click();
+  await page.getByText('"order": 42').waitFor();
+});
+
+it('finds a job by its key, by its id and by its receipt', async () => {
+  const app = await start();
+  const receipt = await app.producer.delay(ORDERS, {}, '1h', { key: job.key });
+  const { page, problems } = await browser.open(app.at('timeline'));
+  const name = new RegExp(`^(${job.key}|${receipt.id})$`);
+  problems.expect(/status of 400|answered 400/); // a key need not be an id, and each tube is asked for both
+  for (const text of [job.key, receipt.id, receipt.ref, JSON.stringify(receipt)]) {
+    await page.getByRole('searchbox').fill(text);
+    await page.getByRole('searchbox').press('Enter');
+    const title = page.getByRole('heading', { level: 1, name, exact: true });
+    const found = page.getByRole('main').getByRole('link', { name });
+    await found.or(title).first().waitFor();
+    if (await found.isVisible()) await found.click();
+    await title.waitFor();
+    await page.getByRole('link', { name: 'Timeline' }).click();
+  }
+});

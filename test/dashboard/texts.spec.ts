@@ -1,0 +1,30 @@
+import { expect, it } from '@jest/globals';
+import { browserSuite } from './browser.js';
+import { dashboardApps, GIVES_UP, ORDERS } from './dashboard-app.js';
+
+const browser = browserSuite();
+const start = dashboardApps();
+
+/** If the browser reads it as more than a text, the title changes or the policy is violated: the test fails at both. */
+const EVIL = `"'><img src=x onerror="document.title='XSS'"><script>document.title='XSS'</script><b id="xss">b</b>`;
+
+it('shows what looks like HTML as text: in a key, a payload, an error and an address', async () => {
+  const app = await start();
+  await app.producer.delay(ORDERS, { text: EVIL }, '1h', { key: EVIL });
+  await app.addDead(EVIL, EVIL);
+  const { page, problems } = await browser.open(
+    app.at(`job?${new URLSearchParams({ tube: ORDERS, key: EVIL })}`),
+  );
+  problems.expect(/status of 400|answered 400/); // no job has such an id, and no tube such a name
+  await page.getByRole('heading', { name: EVIL }).waitFor();
+  await page.getByRole('button', { name: 'Show the payload' }).click();
+  await page.getByText(JSON.stringify(EVIL).slice(1, -1)).waitFor();
+  await page.goto(app.at(`dead?tube=${GIVES_UP}`));
+  await page.getByText(EVIL).first().waitFor();
+  await page.goto(app.at(`search?${new URLSearchParams({ q: EVIL })}`));
+  await page.getByRole('heading', { name: EVIL.slice(0, 50) }).waitFor();
+  await page.goto(app.at(`tubes/${encodeURIComponent(EVIL)}`));
+  await page.getByText(EVIL.slice(0, 20)).first().waitFor();
+  expect(await page.locator('#xss').count()).toBe(0);
+  expect(await page.title()).not.toBe('XSS');
+});

@@ -1,0 +1,53 @@
+import { expect, it } from '@jest/globals';
+import { browserSuite } from './browser.js';
+import { dashboardApps, ORDERS } from './dashboard-app.js';
+
+const browser = browserSuite();
+const start = dashboardApps();
+
+it('shows an order that was added, and leads to why it did not run yet', async () => {
+  const app = await start();
+  const { id } = await app.producer.delay(ORDERS, { order: 42 }, '30m', { key: 'order-42' });
+  const { page } = await browser.open(app.at('timeline'));
+  await page.locator('rect.series-0').click();
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: new RegExp(ORDERS) })
+    .click();
+  await page.getByRole('table').getByRole('link', { name: id }).click();
+  await page.getByRole('heading', { name: id }).waitFor();
+  await page.getByRole('region', { name: 'Why' }).getByText('It is not due yet').waitFor();
+});
+
+it('says the same in a table', async () => {
+  const app = await start();
+  await app.producer.delay(ORDERS, { order: 1 }, '20m');
+  await app.producer.delay(ORDERS, { order: 2 }, '20m');
+  const { page } = await browser.open(app.at('timeline'));
+  await page.getByText('As a table').click();
+  const row = page.getByRole('row').filter({ hasText: ORDERS });
+  expect(await row.getByRole('link').textContent()).toBe('2');
+});
+
+it('shows what comes due in a day and in a month where its hour has nothing', async () => {
+  const app = await start();
+  await app.producer.delay(ORDERS, {}, '5h');
+  await app.producer.delay(ORDERS, {}, '10d');
+  const { page } = await browser.open(app.at('timeline'));
+  const bars = page.locator('rect.series-0');
+  await page.getByRole('button', { name: 'Day' }).click();
+  await bars.first().waitFor();
+  expect(await bars.count()).toBe(1);
+  await page.getByRole('button', { name: 'Month' }).click();
+  await bars.nth(1).waitFor();
+});
+
+it('shows what is overdue, and since when', async () => {
+  const app = await start();
+  await app.control.pause(ORDERS);
+  const { id } = await app.producer.now(ORDERS, {});
+  const { page } = await browser.open(app.at('timeline'));
+  const overdue = page.getByRole('region', { name: 'Overdue' });
+  await overdue.getByRole('row').filter({ hasText: ORDERS }).getByRole('link', { name: '1' }).click();
+  await page.getByRole('link', { name: id }).waitFor();
+});
