@@ -7,7 +7,7 @@ const realFetch = globalThis.fetch;
 function answer(body: string, status = 200): void {
   fetched.length = 0;
   globalThis.fetch = (address, options = {}) => {
-    fetched.push({ address: String(address), options });
+    fetched.push({ address: address as string, options });
     return Promise.resolve(new Response(body, { status }));
   };
 }
