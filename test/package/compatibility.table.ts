@@ -153,7 +153,8 @@ async function check(folder: string, shape: Shape, options: RunOptions = {}): Pr
       ids.every((id) => app.saw('ran', { id, attempt: 1, at: 'string' })) &&
       app.saw('ran', { id: 'retried', attempt: 2 }) &&
       app.saw('entries', { scheduled: 1, host: '127.0.0.1' }) &&
-      app.saw('slow began', { ms: 600_000 });
+      app.saw('slow began', { ms: 600_000 }) &&
+      (!http || app.saw('dashboard', { page: 200, script: 200, tube: 200 }));
     await eventually('all jobs ran, or the application ended', () => done() || !app.running);
     expect({ done: done(), complaints: app.complaints.replace(WARNINGS, '') }).toEqual({
       done: true,

@@ -11,6 +11,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { DelayedHandler, DelayedJob, DqModule, DqProducer, Retry, defineTube } from 'nest-dq';
+import { DqDashboardModule } from 'nest-dq/dashboard';
 import { EmbeddedNode } from 'nest-dq/embedded';
 import { openTelemetry } from 'nest-dq/opentelemetry';
 import { DqTestKit } from 'nest-dq/testing';
@@ -106,6 +107,7 @@ const { DQ_BEANSTALKS: beanstalks, DQ_REDIS: redis, PLAY: play = '' } = process.
       drainLimit: '2s',
       hooks: [openTelemetry()],
     }),
+    DqDashboardModule.forRoot({ access: () => 'read' }),
     databaseModule('after', false),
     databaseModule('global after', true),
   ],
@@ -120,8 +122,18 @@ export async function run(app: INestApplicationContext, url?: string): Promise<v
   const orders = app.get(Orders);
   if (play.includes('orders')) await orders.placeAll();
   if (play.includes('slow')) await orders.placeSlow();
-  if (play.includes('http')) await fetch(`${url}/orders/http`, { method: 'POST' });
+  if (play.includes('http')) await useHttp(url!);
   if (play.includes('entries')) await useEntries();
+}
+
+/** Adds a job by a route of ours, and opens the dashboard as a person does, without a / at the end. */
+async function useHttp(url: string): Promise<void> {
+  await fetch(`${url}/orders/http`, { method: 'POST' });
+  const page = await fetch(`${url}/dq`);
+  const [, script] = /<script[^>]* src="([^"]*)"/.exec(await page.text()) ?? [];
+  const { status } = await fetch(new URL(script ?? 'no script', page.url));
+  const tube = await fetch(new URL('api/tubes/order.cancel', page.url));
+  say({ event: 'dashboard', page: page.status, script: status, tube: tube.status });
 }
 
 /** What is not of the module. */
