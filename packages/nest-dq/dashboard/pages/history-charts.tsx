@@ -54,6 +54,7 @@ export function HistoryCharts({
   const rows = Array.from({ length: span.bars }, (_, bar) => bar).filter((bar) =>
     COUNTED.some((name) => bars.counts[name][bar]! > 0),
   );
+  if (!data) return error ? <Failure error={error} /> : <p class="faint">{t('loading')}</p>;
   return (
     <>
       {error && <Failure error={error} />}

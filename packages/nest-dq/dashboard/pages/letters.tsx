@@ -86,7 +86,7 @@ export function Letters({ tube, filter }: { readonly tube: string; readonly filt
         label={t('nav.dead')}
         rows={list.items}
         keyOf={({ id }) => id}
-        empty={t(list.loading ? 'loading' : 'dead.none')}
+        empty={list.error ? '' : t(list.loading ? 'loading' : 'dead.none')}
         below={(letter) => (letter.id === open ? <Letter letter={letter} /> : undefined)}
         columns={[
           ...(canChoose

@@ -25,7 +25,7 @@ export function OperatedPage() {
         label={t('nav.operated')}
         rows={data ?? []}
         keyOf={({ at, act, by, on }) => `${at} ${act} ${by} ${on.id ?? ''}`}
-        empty={t(data ? 'operated.none' : 'loading')}
+        empty={error ? '' : t(data ? 'operated.none' : 'loading')}
         columns={[
           { head: t('operated.at'), cell: ({ at }) => <Time at={at} /> },
           { head: t('operated.by'), cell: ({ by }) => <span class="long">{by}</span> },

@@ -25,7 +25,7 @@ export function SeriesList() {
         label={t('series')}
         rows={data ?? []}
         keyOf={({ tube, key }) => `${tube} ${key}`}
-        empty={t(data || error ? 'series.none' : 'loading')}
+        empty={error ? '' : t(data ? 'series.none' : 'loading')}
         columns={[
           {
             head: t('tube'),

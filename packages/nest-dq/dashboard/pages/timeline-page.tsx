@@ -83,7 +83,7 @@ export function TimelinePage() {
       {error && <Failure error={error} />}
       <section class="card" aria-label={t('nav.timeline')}>
         <div class="card-head">
-          <h2>{t('timeline.total', { jobs: count(total) })}</h2>
+          <h2>{t('timeline.total', { jobs: count(data && total) })}</h2>
           <span class="faint">
             {time(span.from)} – {time(span.to)}
           </span>

@@ -112,7 +112,7 @@ function Jobs({
         label={t('nav.waiting')}
         rows={list.items}
         keyOf={({ id }) => id}
-        empty={t(list.loading ? 'loading' : 'waiting.none')}
+        empty={list.error ? '' : t(list.loading ? 'loading' : 'waiting.none')}
         columns={[
           { head: t('job.due'), cell: ({ dueAt }) => <Time at={dueAt} relative /> },
           {

@@ -26,9 +26,10 @@ export function Table<Row>({
   readonly keyOf: (row: Row) => string;
   /** What a row shows below itself. */
   readonly below?: (row: Row) => ComponentChildren;
+  /** What is said without a row; nothing if it is not known whether there are any. */
   readonly empty: string;
 }) {
-  if (rows.length === 0) return <p class="empty">{empty}</p>;
+  if (rows.length === 0) return empty === '' ? null : <p class="empty">{empty}</p>;
   return (
     <table role="table" aria-label={label}>
       <thead role="rowgroup">
