@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { toError } from '../errors.js';
+import { fileURLToPath } from 'node:url';
 import { Refusal } from './failures.js';
 import type { Answer, HttpRequest } from './http.js';
 
@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<ClientFile, string>> = {
 };
 
 /** Where the page may be, as seen from here: beside the ES modules, from the CommonJS build, and from the sources. */
-const FOLDERS = ['./client/', '../../dashboard/client/', '../../dist/dashboard/client/'];
+const FOLDERS = ['./client/', '../../dashboard/client/', '../../dist/dashboard/client/'] as const;
 
 interface Content {
   readonly text: string;
@@ -39,16 +39,15 @@ export class ClientFiles {
 }
 
 async function readClientFile(name: ClientFile): Promise<Content> {
-  let last: Error | undefined;
   for (const folder of FOLDERS) {
     try {
       const text = await readFile(new URL(folder + name, import.meta.url), 'utf8');
       const hash = createHash('sha256').update(text).digest('base64url').slice(0, 16);
       return { text, tag: `"${hash}"` };
     } catch (error) {
-      last = toError(error);
-      if (!('code' in last) || last.code !== 'ENOENT') throw last;
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
-  throw new Refusal(500, 'NOT_BUILT', `the page of the dashboard is missing: ${last?.message}`);
+  const expected = fileURLToPath(new URL(FOLDERS[0] + name, import.meta.url));
+  throw new Refusal(500, 'NOT_BUILT', `the page of the dashboard is missing: expected ${expected}`);
 }
