@@ -102,8 +102,8 @@ export class DashboardApp {
   }
 
   /** The page with this address behind the #. */
-  at(hash: string): string {
-    return `${this.url}/#/${hash}`;
+  at(path: string, query?: Readonly<Record<string, string>>): string {
+    return `${this.url}/#/${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`;
   }
 
   close(): Promise<void> {

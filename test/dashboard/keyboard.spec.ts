@@ -30,7 +30,7 @@ it('goes through the pages, and revokes a job, by the keyboard alone', async () 
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name }).waitFor();
   }
-  await page.goto(app.at(`job?${new URLSearchParams({ ref: receipt.ref })}`));
+  await page.goto(app.at('job', { ref: receipt.ref }));
   await page.getByRole('heading', { name: 'order-42' }).waitFor();
   await tabTo(page, 'Revoke');
   await page.keyboard.press('Enter');

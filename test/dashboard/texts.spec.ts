@@ -13,7 +13,7 @@ it('shows what looks like HTML as text: in a key, a payload, an error and an add
   await app.producer.delay(ORDERS, { text: EVIL }, '1h', { key: EVIL });
   await app.addDead(EVIL, EVIL);
   const { page, problems } = await browser.open(
-    app.at(`job?${new URLSearchParams({ tube: ORDERS, key: EVIL })}`),
+    app.at('job', { tube: ORDERS, key: EVIL }),
   );
   problems.expect(/status of 400|answered 400/); // no job has such an id, and no tube such a name
   await page.getByRole('heading', { name: EVIL }).waitFor();
@@ -21,7 +21,7 @@ it('shows what looks like HTML as text: in a key, a payload, an error and an add
   await page.getByText(JSON.stringify(EVIL).slice(1, -1)).waitFor();
   await page.goto(app.at(`dead?tube=${GIVES_UP}`));
   await page.getByText(EVIL).first().waitFor();
-  await page.goto(app.at(`search?${new URLSearchParams({ q: EVIL })}`));
+  await page.goto(app.at('search', { q: EVIL }));
   await page.getByRole('heading', { name: EVIL.slice(0, 50) }).waitFor();
   await page.goto(app.at(`tubes/${encodeURIComponent(EVIL)}`));
   await page.getByText(EVIL.slice(0, 20)).first().waitFor();
