@@ -24,7 +24,7 @@ const COLOURS = {
   dead: 'series-5',
 } as const;
 
-/** What happened, and how late: two charts, and the table behind them. */
+/** What happened, and how late: charts, and the table behind them. */
 export function HistoryCharts({
   tube,
   length,
@@ -45,8 +45,12 @@ export function HistoryCharts({
   const bars = useMemo(() => barsOf(data ?? [], span), [data, span]);
   const layersOf = (names: readonly (keyof typeof COLOURS)[]) =>
     names.map((name) => ({ name: t(`history.${name}`), colour: COLOURS[name], values: bars.counts[name] }));
-  const ends = layersOf(['completed', 'failed', 'dead']);
-  const added = layersOf(['scheduled']);
+  // A job that dies is no run of its own: its last run failed.
+  const charts = [
+    { title: t('history.ends'), layers: layersOf(['completed', 'failed']) },
+    { title: t('nav.dead'), layers: layersOf(['dead']) },
+    { title: t('history.added'), layers: layersOf(['scheduled']) },
+  ];
   const lines = [
     { colour: 'series-0', name: t('tube.p50'), values: bars.p50 },
     { colour: 'series-2', name: t('tube.p99'), values: bars.p99 },
@@ -59,16 +63,13 @@ export function HistoryCharts({
     <>
       {error && <Failure error={error} />}
       <div class="columns wide">
-        <section class="card" aria-label={t('history.ends')}>
-          <h2>{t('history.ends')}</h2>
-          <Columns label={t('history.ends')} span={span} layers={ends} />
-          <Legend entries={ends} />
-        </section>
-        <section class="card" aria-label={t('history.added')}>
-          <h2>{t('history.added')}</h2>
-          <Columns label={t('history.added')} span={span} layers={added} />
-          <Legend entries={added} />
-        </section>
+        {charts.map(({ title, layers }) => (
+          <section class="card" aria-label={title} key={title}>
+            <h2>{title}</h2>
+            <Columns label={title} span={span} layers={layers} />
+            <Legend entries={layers} />
+          </section>
+        ))}
         <section class="card" aria-label={t('history.lateness')}>
           <h2>{t('history.lateness')}</h2>
           <LatenessChart label={t('history.lateness')} span={span} lines={lines} />
