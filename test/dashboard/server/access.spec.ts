@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import {
   Injectable,
@@ -37,6 +38,16 @@ async function isPaused({ app }: ServedApp, tube: string): Promise<boolean> {
   return (await app.get(DqInspector).tube(tube)).paused !== undefined;
 }
 
+/** `fetch` sends no other host than that of the address. */
+function statusFor({ origin }: ServedApp, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = get(`${origin}/dq/api/session`, { headers: { host }, agent: false }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode));
+    });
+    request.on('error', reject);
+  });
+}
+
 function withAccess(platform: (typeof PLATFORMS)[number], access: DqDashboardAccess): Promise<ServedApp> {
   return ServedApp.start({ platform, dashboard: { access: () => access } });
 }
@@ -53,6 +64,14 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect((await served.get('/dq/api/session', right)).status).toBe(200);
     expect((await served.post(PAUSE, { tube: 'mails' }, right)).status).toBe(200);
     expect(await isPaused(served, 'mails')).toBe(true);
+  });
+
+  it('without guards and access, a name of another site that leads to this machine is refused', async () => {
+    const open = await ServedApp.start({ platform });
+    expect(await statusFor(open, 'localhost:3000')).toBe(200);
+    expect(await statusFor(open, 'rebound.example:3000')).toBe(403);
+    const closed = await withAccess(platform, 'read');
+    expect(await statusFor(closed, 'rebound.example:3000')).toBe(200);
   });
 
   it('a guard of the whole application refuses them, too', async () => {

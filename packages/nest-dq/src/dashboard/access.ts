@@ -2,6 +2,7 @@ import { show, unknownName } from '../errors.js';
 import { checkBoolean, wrong } from '../nest/option-checks.js';
 import { checkBy } from '../operate/act.js';
 import { ACT_NAMES } from './act-names.js';
+import { Refusal } from './failures.js';
 import type { DqDashboardAccess, DqDashboardOptions } from './options.js';
 import type { HttpRequest } from './http.js';
 import type { ActName } from './wire.js';
@@ -46,4 +47,19 @@ function checkActs(acts: unknown): ReadonlySet<ActName> {
   if (other >= 0)
     throw unknownName('DQ_CONFIG', `act ${show(acts[other])}, which \`access\` returned`, ACT_NAMES);
   return new Set(acts as readonly ActName[]);
+}
+
+const THIS_MACHINE = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
+const ITS_NAMES = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
+
+/**
+ * That somebody looks from elsewhere, where nothing says who may look. The name in the address counts, too: a page of another
+ * site could have a name that leads to this machine. `Refusal`.
+ */
+export function refuseElsewhere({ socket, headers }: HttpRequest): void {
+  const { remoteAddress = '' } = socket;
+  const { host } = headers;
+  if (THIS_MACHINE.test(remoteAddress) && typeof host === 'string' && ITS_NAMES.test(host)) return;
+  const fact = `a request from ${show(remoteAddress)} to the host ${show(host)}: without \`guards\` and \`access\``;
+  throw new Refusal(403, 'NOT_ALLOWED', `${fact} the dashboard is only for this machine, by localhost`);
 }

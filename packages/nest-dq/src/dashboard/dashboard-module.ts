@@ -61,7 +61,7 @@ function dashboardProvider(extras: ResolvedExtras): Provider {
   const { path, cluster } = extras;
   const make = (options: DqDashboardOptions, modules: ModuleRef, host: HttpAdapterHost) => {
     const { open } = checkOptions(options, extras);
-    const warning = `everybody who reaches ${path} may see and do everything: \`guards\` or \`access\` close it`;
+    const warning = `everybody on this machine may see and do everything at ${path}: \`guards\` or \`access\` say who may, from elsewhere, too`;
     return new Dashboard(options, cluster, open ? warning : undefined, modules, host);
   };
   return { provide: Dashboard, inject: [MODULE_OPTIONS_TOKEN, ModuleRef, HttpAdapterHost], useFactory: make };
@@ -84,7 +84,7 @@ const withoutOptions = forwardRef(() => {
 export class DqDashboardModule extends ConfigurableModuleClass {
   /**
    * Where NODE_ENV is neither empty, `development` nor `test`, it needs `guards` or `access`: otherwise everybody could do
-   * everything. `DQ_CONFIG`: that, or an option is wrong.
+   * everything. Where it is, only requests from this machine are answered without the two. `DQ_CONFIG`: that, or an option is wrong.
    */
   static override forRoot(options: DqDashboardOptions & DqDashboardExtras = {}): DynamicModule {
     if (typeof options !== 'object' || options === null) {

@@ -5,7 +5,7 @@ import type { DqRuntime } from '../nest/runtime.js';
 import { dqToken, showCluster } from '../nest/tokens.js';
 import { VERSION } from '../operate/version.js';
 import { systemClock } from '../time/clock.js';
-import { viewerOf, type Viewer } from './access.js';
+import { refuseElsewhere, viewerOf, type Viewer } from './access.js';
 import { isBulkAct, isSingleAct } from './act-names.js';
 import { DO_SINGLE } from './acts.js';
 import { beginBulk } from './bulk-acts.js';
@@ -43,7 +43,7 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   constructor(
     private readonly options: DqDashboardOptions,
     private readonly cluster: string | undefined,
-    /** For the log, if everybody may do everything. */
+    /** For the log, if nothing says who may look; then only this machine may. */
     private readonly warning: string | undefined,
     private readonly modules: ModuleRef,
     private readonly host: HttpAdapterHost,
@@ -163,12 +163,17 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
   /** Rejects with what `access` throws, for the application's exception filters; all else is answered here. */
   private async answer(request: HttpRequest, response: HttpResponse, work: Work): Promise<void> {
     const viewer = await viewerOf(this.options, request);
-    const answer = await this.answerFor(viewer, work);
+    const answer = await this.answerFor(request, viewer, work);
     if (answer) send(this.host.httpAdapter, response, answer);
   }
 
-  private async answerFor(viewer: Viewer | undefined, work: Work): Promise<Answer | undefined> {
+  private async answerFor(
+    request: HttpRequest,
+    viewer: Viewer | undefined,
+    work: Work,
+  ): Promise<Answer | undefined> {
     try {
+      if (this.warning !== undefined) refuseElsewhere(request);
       if (!viewer) throw new Refusal(403, 'NOT_ALLOWED', 'this viewer may see nothing');
       return await work(viewer);
     } catch (thrown) {

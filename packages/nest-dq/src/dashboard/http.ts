@@ -11,6 +11,7 @@ export interface HttpRequest {
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly query: unknown;
   readonly body?: unknown;
+  readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
 /** A response of Express, which is Node's own, or a reply of Fastify, which has Node's inside. */

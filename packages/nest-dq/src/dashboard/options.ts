@@ -34,7 +34,7 @@ export interface DqDashboardOptions {
   /**
    * What the viewer who makes a request may see and do, after the guards let him pass. It gets the request of Express or Fastify.
    * What it throws is answered by the application's exception filters, and the viewer sees nothing.
-   * @default everything, for whom the guards let pass; and for everybody in development
+   * @default everything, for whom the guards let pass; and in development for everybody on this machine
    */
   access?: (request: any) => DqDashboardAccess | Promise<DqDashboardAccess>;
   /**
@@ -93,10 +93,10 @@ export function resolveExtras(extras: DqDashboardExtras): ResolvedExtras {
   return { path: rooted, guards, decorators, cluster };
 }
 
-/** Where everybody may see and do everything if nothing else is said. Undefined is a `NODE_ENV` that is not set. */
+/** Where everybody on this machine may see and do everything if nothing else is said. Undefined is a `NODE_ENV` that is not set. */
 const DEVELOPMENT: readonly unknown[] = [undefined, '', 'development', 'test'];
 
-/** `DQ_CONFIG`: something is wrong, or everybody could see and do everything. Returns whether that is so in development. */
+/** `DQ_CONFIG`: something is wrong, or nothing says who may look. Returns whether that is so in development. */
 export function checkOptions(
   options: DqDashboardOptions,
   { guards, path }: ResolvedExtras,

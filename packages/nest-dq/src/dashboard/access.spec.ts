@@ -1,0 +1,30 @@
+import { expect, it } from '@jest/globals';
+import { refuseElsewhere } from './access.js';
+import type { HttpRequest } from './http.js';
+
+function request(remoteAddress: string | undefined, host: string | undefined): HttpRequest {
+  return { url: '/dq/', headers: { host }, params: {}, query: {}, socket: { remoteAddress } };
+}
+
+it.each([
+  ['127.0.0.1', 'localhost:3000'],
+  ['::ffff:127.0.0.1', '127.0.0.1:3000'],
+  ['::1', '[::1]:3000'],
+  ['::1', 'LOCALHOST'],
+])('from %s to the host %s is from this machine', (address, host) => {
+  expect(() => refuseElsewhere(request(address, host))).not.toThrow();
+});
+
+it.each([
+  ['10.0.0.7', 'localhost:3000'],
+  ['::ffff:192.168.1.2', 'localhost:3000'],
+  ['127.0.0.1', 'rebound.example:3000'],
+  ['127.0.0.1', 'localhost.evil.example'],
+  ['127.0.0.1', '127.0.0.1.evil.example:3000'],
+  ['127.0.0.1', undefined],
+  [undefined, 'localhost:3000'],
+])('from %s to the host %s is from elsewhere', (address, host) => {
+  expect(() => refuseElsewhere(request(address, host))).toThrow(
+    /^a request from .* to the host .*: without `guards` and `access` the dashboard is only for this machine, by localhost$/,
+  );
+});
