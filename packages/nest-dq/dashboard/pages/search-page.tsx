@@ -6,7 +6,7 @@ import { Table } from '../parts/table.js';
 import { getData, RequestError } from '../server/requests.js';
 import { refIn } from '../state/job-address.js';
 import { hashOf } from '../state/route.js';
-import { route } from '../state/router.js';
+import { goOnFrom, route } from '../state/router.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
 
@@ -25,7 +25,7 @@ export function SearchPage() {
   const ref = refIn(text);
   useEffect(() => {
     // In place of this page: the way back leads to where the search began.
-    if (ref !== undefined) location.replace(hashOf(['job'], { ref }));
+    if (ref !== undefined) goOnFrom('search', ['job'], { ref });
   }, [ref]);
   return (
     <>

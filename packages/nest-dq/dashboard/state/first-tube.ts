@@ -1,8 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import type { TubeWire } from '../../src/dashboard/wire.js';
 import { live } from './live.js';
-import { hashOf } from './route.js';
-import { route } from './router.js';
+import { goOnFrom, route } from './router.js';
 
 /**
  * The tube in the address of a page. If there is none, the one with the most of something is put there once it is known, and stays
@@ -14,7 +13,7 @@ export function useFirstTube(page: string, of: (tube: TubeWire) => number | unde
   const tubes = live.value?.tubes?.tubes ?? [];
   const most = tubes.toSorted((a, b) => (of(b) ?? 0) - (of(a) ?? 0))[0]?.tube;
   useEffect(() => {
-    if (given === undefined && most !== undefined) location.replace(hashOf([page], { ...query, tube: most }));
+    if (given === undefined && most !== undefined) goOnFrom(page, [page], { ...query, tube: most });
   }, [given, most === undefined]);
   return given;
 }
