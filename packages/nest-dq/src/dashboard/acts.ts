@@ -1,9 +1,7 @@
 import type { JobRef } from '../api/job.js';
-import { withoutPrefix } from '../api/tube.js';
-import { parseRef } from '../copies/job-ref.js';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
-import { Act } from '../operate/act.js';
+import { actOnJob } from '../operate/act.js';
 import { Input, JOB_FIELDS, jobRef, span, text, time } from './input.js';
 import type { SingleActs } from './wire.js';
 
@@ -58,18 +56,13 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
 };
 
 /** Those who call the producer in code are no operators. Here they are, so it is told as the acts of `DqControl` are. */
-async function noted<Result>(
-  { events, options: { prefix } }: DqRuntime,
+function noted<Result>(
+  { events, options }: DqRuntime,
   name: string,
   ref: JobRef,
   { by }: Doer,
   changed: Result,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { tube, id, key } = parseRef(ref, prefix);
-  const on = { tube: withoutPrefix(tube, prefix), id, ...(key !== undefined && { key }) };
-  const act = new Act(events, name, on, by);
-  const result = await work();
-  act.ended(result === changed ? 1 : 0);
-  return result;
+  return actOnJob({ events, settings: options }, name, ref, by, changed, work);
 }

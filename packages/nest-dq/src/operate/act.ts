@@ -1,4 +1,7 @@
 import { hostname } from 'node:os';
+import type { JobRef } from '../api/job.js';
+import { withoutPrefix } from '../api/tube.js';
+import { parseRef } from '../copies/job-ref.js';
 import { wrongValue } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { Operated, OperatedOn } from '../events/events.js';
@@ -33,6 +36,26 @@ export class Act {
     const told: Operated = { by: this.by, act: this.name, on: this.on, count };
     this.events.tell('operated', error ? { ...told, error } : told);
   }
+}
+
+/** Does an act on one job, and tells it. `changed`: the result that says that it changed the job. Rejects as `work` does. */
+export async function actOnJob<Result>(
+  {
+    events,
+    settings: { prefix },
+  }: { readonly events: EventHub; readonly settings: { readonly prefix: string } },
+  name: string,
+  ref: JobRef,
+  by: string | undefined,
+  changed: Result,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { tube, id, key } = parseRef(ref, prefix);
+  const on = { tube: withoutPrefix(tube, prefix), id, ...(key !== undefined && { key }) };
+  const act = new Act(events, name, on, by);
+  const result = await work();
+  act.ended(result === changed ? 1 : 0);
+  return result;
 }
 
 /** `DQ_BAD_OPTION`. */

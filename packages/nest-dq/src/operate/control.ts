@@ -1,7 +1,6 @@
 import type { JobRef, JobView, PatienceOptions, RescheduleResult } from '../api/job.js';
 import type { DeadLetter } from '../api/dead-letter.js';
-import { withoutPrefix, type Tube } from '../api/tube.js';
-import { parseRef } from '../copies/job-ref.js';
+import type { Tube } from '../api/tube.js';
 import type { Presence } from '../ledger/presence.js';
 import { DqError } from '../errors.js';
 import { checkObject } from '../producer/call-options.js';
@@ -9,7 +8,7 @@ import { ProducerContext, type ProducerParts } from '../producer/producer-contex
 import type { DqProducer } from '../producer/producer.js';
 import type { Duration } from '../time/duration.js';
 import type { When } from '../time/instant.js';
-import { Act, type ActOptions } from './act.js';
+import { Act, actOnJob, type ActOptions } from './act.js';
 import type { BulkOptions, BulkProgress } from './bulk.js';
 import { LetterActs } from './letter-acts.js';
 import type { LetterFilter } from './letter-filter.js';
@@ -148,17 +147,9 @@ export class ClusterControl extends DqControl {
 
   override async runNow(ref: JobRef, options?: PatienceOptions & ActOptions): Promise<RescheduleResult> {
     const { by, patience } = checkObject('the options', options, ['by', 'patience']);
-    const { producer, events, settings } = this.parts;
-    const { tube, id, key } = parseRef(ref, settings.prefix);
-    const on = { tube: withoutPrefix(tube, settings.prefix), id, ...(key !== undefined && { key }) };
-    const act = new Act(events, 'runNow', on, by);
-    const result = await producer.reschedule(
-      ref,
-      { delay: 0 },
-      { ...(patience !== undefined && { patience }) },
+    return actOnJob(this.parts, 'runNow', ref, by, 'rescheduled', () =>
+      this.parts.producer.reschedule(ref, { delay: 0 }, { ...(patience !== undefined && { patience }) }),
     );
-    act.ended(result === 'rescheduled' ? 1 : 0);
-    return result;
   }
 
   override reviveMany(
