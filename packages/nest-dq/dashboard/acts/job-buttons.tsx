@@ -1,6 +1,6 @@
 import type { JobRefWire } from '../../src/dashboard/wire.js';
-import { may } from '../state/session.js';
 import { t } from '../words/language.js';
+import { ActButton } from './act-button.js';
 import { moveOne } from './move-dialog.js';
 import { askFirst, doAct } from './one.js';
 
@@ -19,25 +19,14 @@ export function JobButtons({
     askFirst(t('revoke.title'), t('revoke.text'), t('act.revoke'), () => void doAct('revoke', job, after));
   return (
     <span class="acts">
-      {may('runNow') && (
-        <button
-          class="button"
-          aria-label={`${t('act.runNow')} ${name}`}
-          onClick={() => void doAct('runNow', job, after)}
-        >
-          {t('act.runNow')}
-        </button>
-      )}
-      {may('reschedule') && (
-        <button class="button" aria-label={`${t('act.move')} ${name}`} onClick={() => moveOne(job, after)}>
-          {t('act.move')}
-        </button>
-      )}
-      {may('revoke') && (
-        <button class="button" aria-label={`${t('act.revoke')} ${name}`} onClick={revoke}>
-          {t('act.revoke')}
-        </button>
-      )}
+      <ActButton
+        act="runNow"
+        label={t('act.runNow')}
+        about={name}
+        onClick={() => void doAct('runNow', job, after)}
+      />
+      <ActButton act="reschedule" label={t('act.move')} about={name} onClick={() => moveOne(job, after)} />
+      <ActButton act="revoke" label={t('act.revoke')} about={name} onClick={revoke} />
     </span>
   );
 }

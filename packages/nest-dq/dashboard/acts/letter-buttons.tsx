@@ -1,5 +1,5 @@
-import { may } from '../state/session.js';
 import { t } from '../words/language.js';
+import { ActButton } from './act-button.js';
 import { askFirst, doAct } from './one.js';
 
 /** What can be done to a dead letter. */
@@ -21,20 +21,13 @@ export function LetterButtons({
     );
   return (
     <span class="acts">
-      {may('revive') && (
-        <button
-          class="button"
-          aria-label={`${t('act.revive')} ${id}`}
-          onClick={() => void doAct('revive', { tube, id }, after)}
-        >
-          {t('act.revive')}
-        </button>
-      )}
-      {may('discard') && (
-        <button class="button" aria-label={`${t('act.discard')} ${id}`} onClick={discard}>
-          {t('act.discard')}
-        </button>
-      )}
+      <ActButton
+        act="revive"
+        label={t('act.revive')}
+        about={id}
+        onClick={() => void doAct('revive', { tube, id }, after)}
+      />
+      <ActButton act="discard" label={t('act.discard')} about={id} onClick={discard} />
     </span>
   );
 }

@@ -1,6 +1,6 @@
 import type { TubeWire } from '../../src/dashboard/wire.js';
-import { may } from '../state/session.js';
 import { t } from '../words/language.js';
+import { ActButton } from './act-button.js';
 import { askFirst, doAct } from './one.js';
 
 /** Pauses and resumes a tube. The next live state shows it. */
@@ -11,19 +11,6 @@ export function TubeButtons({
   readonly tube: Pick<TubeWire, 'tube' | 'paused'>;
   readonly after?: () => void;
 }) {
-  if (paused) {
-    if (!may('resume')) return null;
-    return (
-      <button
-        class="button"
-        aria-label={`${t('act.resume')} ${tube}`}
-        onClick={() => void doAct('resume', { tube }, after)}
-      >
-        {t('act.resume')}
-      </button>
-    );
-  }
-  if (!may('pause')) return null;
   const pause = () =>
     askFirst(
       t('pause.title', { tube }),
@@ -31,9 +18,10 @@ export function TubeButtons({
       t('act.pause'),
       () => void doAct('pause', { tube }, after),
     );
-  return (
-    <button class="button" aria-label={`${t('act.pause')} ${tube}`} onClick={pause}>
-      {t('act.pause')}
-    </button>
+  const resume = () => void doAct('resume', { tube }, after);
+  return paused ? (
+    <ActButton act="resume" label={t('act.resume')} about={tube} onClick={resume} />
+  ) : (
+    <ActButton act="pause" label={t('act.pause')} about={tube} onClick={pause} />
   );
 }

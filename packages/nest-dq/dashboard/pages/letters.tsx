@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { DeadLettersWire, DeadLetterWire, LetterFilterWire } from '../../src/dashboard/wire.js';
+import { ActButton } from '../acts/act-button.js';
 import { askBulk } from '../acts/bulk-dialog.js';
 import { LetterButtons } from '../acts/letter-buttons.js';
 import { askFirst, tellError } from '../acts/one.js';
@@ -65,21 +66,19 @@ export function Letters({ tube, filter }: { readonly tube: string; readonly filt
             {t('act.discard')}
           </button>
         )}
-        {all.length > 0 && may('reviveMany') && (
-          <button
-            class="button"
+        {all.length > 0 && (
+          <ActButton
+            act="reviveMany"
+            label={t('act.reviveMany')}
             onClick={() => askBulk({ name: 'reviveMany', body: { tube, filter } }, again)}
-          >
-            {t('act.reviveMany')}
-          </button>
+          />
         )}
-        {all.length > 0 && may('discardMany') && (
-          <button
-            class="button"
+        {all.length > 0 && (
+          <ActButton
+            act="discardMany"
+            label={t('act.discardMany')}
             onClick={() => askBulk({ name: 'discardMany', body: { tube, filter } }, again)}
-          >
-            {t('act.discardMany')}
-          </button>
+          />
         )}
       </div>
       <Table

@@ -1,9 +1,9 @@
 import type { NodesWire } from '../../src/dashboard/wire.js';
+import { ActButton } from '../acts/act-button.js';
 import { askBulk } from '../acts/bulk-dialog.js';
 import { askFirst, doAct } from '../acts/one.js';
 import { Badge } from '../parts/badge.js';
 import { Table } from '../parts/table.js';
-import { may } from '../state/session.js';
 import { t } from '../words/language.js';
 import { bytes, count, duration } from '../words/say.js';
 
@@ -15,11 +15,11 @@ export function Nodes({ nodes }: { readonly nodes: NodesWire }) {
     <section class="card" aria-label={t('nodes')}>
       <div class="card-head">
         <h2>{t('nodes')}</h2>
-        {may('repair') && (
-          <button class="button" onClick={() => askBulk({ name: 'repair', body: {} }, nothing)}>
-            {t('act.repair')}
-          </button>
-        )}
+        <ActButton
+          act="repair"
+          label={t('act.repair')}
+          onClick={() => askBulk({ name: 'repair', body: {} }, nothing)}
+        />
       </div>
       <Table
         label={t('nodes')}
@@ -61,19 +61,6 @@ function State({ up, reason, drained, draining }: Node) {
 }
 
 function Drain({ endpoint: node, drained }: Node) {
-  if (drained) {
-    if (!may('undrainNode')) return null;
-    return (
-      <button
-        class="button"
-        aria-label={`${t('act.undrainNode')} ${node}`}
-        onClick={() => void doAct('undrainNode', { node }, nothing)}
-      >
-        {t('act.undrainNode')}
-      </button>
-    );
-  }
-  if (!may('drainNode')) return null;
   const drain = () =>
     askFirst(
       t('drain.title', { node }),
@@ -81,10 +68,11 @@ function Drain({ endpoint: node, drained }: Node) {
       t('act.drainNode'),
       () => void doAct('drainNode', { node }, nothing),
     );
-  return (
-    <button class="button" aria-label={`${t('act.drainNode')} ${node}`} onClick={drain}>
-      {t('act.drainNode')}
-    </button>
+  const undrain = () => void doAct('undrainNode', { node }, nothing);
+  return drained ? (
+    <ActButton act="undrainNode" label={t('act.undrainNode')} about={node} onClick={undrain} />
+  ) : (
+    <ActButton act="drainNode" label={t('act.drainNode')} about={node} onClick={drain} />
   );
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { JobPageWire, JobSummaryWire } from '../../src/dashboard/wire.js';
+import { ActButton } from '../acts/act-button.js';
 import { askBulk } from '../acts/bulk-dialog.js';
 import { bulkFilterOf } from '../acts/filters.js';
 import { JobButtons } from '../acts/job-buttons.js';
@@ -94,18 +95,19 @@ function Jobs({
         <button class="button" onClick={list.again}>
           {t('again')}
         </button>
-        {list.items.length > 0 && may('rescheduleMany') && (
-          <button class="button" onClick={() => moveMany(tube, filter(), list.again)}>
-            {t('act.rescheduleMany')}
-          </button>
-        )}
-        {list.items.length > 0 && may('revokeMany') && (
-          <button
-            class="button"
-            onClick={() => askBulk({ name: 'revokeMany', body: { tube, filter: filter() } }, list.again)}
-          >
-            {t('act.revokeMany')}
-          </button>
+        {list.items.length > 0 && (
+          <>
+            <ActButton
+              act="rescheduleMany"
+              label={t('act.rescheduleMany')}
+              onClick={() => moveMany(tube, filter(), list.again)}
+            />
+            <ActButton
+              act="revokeMany"
+              label={t('act.revokeMany')}
+              onClick={() => askBulk({ name: 'revokeMany', body: { tube, filter: filter() } }, list.again)}
+            />
+          </>
         )}
       </div>
       <Table
