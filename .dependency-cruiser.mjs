@@ -1,5 +1,4 @@
-// Which folder of the library may import which, and which packages. `npm run lint` checks it: type imports count, specs do not.
-const SRC = 'packages/nest-dq/src';
+// Which folder of a library may import which, and which packages. `npm run lint` checks it: type imports count, specs do not.
 
 const BASICS = ['errors', 'time', 'structures'];
 const LOWER = [
@@ -14,8 +13,8 @@ const LOWER = [
   'ledger',
 ];
 
-/** A folder, or a file without `.ts`, and which others it may import. What lies in no entry may import nothing. */
-const MAY_IMPORT = {
+/** A folder of nest-dq, or a file without `.ts`, and which others it may import. What lies in no entry may import nothing. */
+const NEST_DQ = {
   errors: [],
   structures: [],
   time: ['errors'],
@@ -63,67 +62,94 @@ const MAY_IMPORT = {
   index: [...LOWER, 'producer', 'consumer', 'health', 'operate', 'recurring', 'nest'],
 };
 
-/** Who may use a package at run time. Everybody may use the modules of Node. */
-const MAY_USE = {
-  ms: ['time'],
-  ulid: ['producer'],
-  ioredis: ['ledger/redis', 'ledger/lease-thread'],
-  '@nestjs/common': ['nest', 'dashboard'],
-  '@nestjs/core': ['nest', 'dashboard'],
-  rxjs: ['nest', 'events'],
-  '@opentelemetry/api': ['telemetry'],
-  croner: ['recurring'],
-  'classic-level': ['disk'],
+/** The same for nest-kq. */
+const NEST_KQ = {
+  errors: [],
+  time: [],
+  // The interface of a log's client, and what all of them decide alike.
+  driver: ['errors'],
+  'driver/memory': ['errors', 'time', 'driver'],
+  'driver/kafkajs': ['errors', 'time', 'driver'],
+  index: ['errors'],
 };
 
+const PACKAGES = { 'nest-dq': NEST_DQ, 'nest-kq': NEST_KQ };
+
+/** Who may use a package at run time. Everybody may use the modules of Node. */
+const MAY_USE = {
+  'nest-dq': {
+    ms: ['time'],
+    ulid: ['producer'],
+    ioredis: ['ledger/redis', 'ledger/lease-thread'],
+    '@nestjs/common': ['nest', 'dashboard'],
+    '@nestjs/core': ['nest', 'dashboard'],
+    rxjs: ['nest', 'events'],
+    '@opentelemetry/api': ['telemetry'],
+    croner: ['recurring'],
+    'classic-level': ['disk'],
+  },
+  'nest-kq': {
+    kafkajs: ['driver/kafkajs'],
+  },
+};
+
+const sourceOf = (name) => `packages/${name}/src`;
+
 /** The files of an entry, without those that another entry inside it has. */
-function filesOf(room) {
-  const inner = Object.keys(MAY_IMPORT)
+function filesOf(name, room) {
+  const inner = Object.keys(PACKAGES[name])
     .filter((other) => other.startsWith(`${room}/`))
     .map((other) => `${other.slice(room.length + 1)}(?:/|[.]ts$)`);
   const others = inner.length > 0 ? `(?!${inner.join('|')})` : '';
-  return `^${SRC}/${room}(?:/${others}|[.]ts$)`;
+  return `^${sourceOf(name)}/${room}(?:/${others}|[.]ts$)`;
 }
 
-const allFilesOf = (rooms) => rooms.map(filesOf);
-const packageOf = (name) => `(?:^|/)node_modules/(?:@types/)?${name}/`;
+const allFilesOf = (name, rooms) => rooms.map((room) => filesOf(name, room));
+const modulesOf = (dependency) => `(?:^|/)node_modules/(?:@types/)?${dependency}/`;
+
+function rulesOf(name) {
+  const rooms = PACKAGES[name];
+  return [
+    {
+      name: `${name}-room-without-rules`,
+      comment: `Give the new folder an entry in ${name}'s table.`,
+      severity: 'error',
+      from: { path: `^${sourceOf(name)}/`, pathNot: allFilesOf(name, Object.keys(rooms)) },
+      to: {},
+    },
+    ...Object.entries(rooms).map(([room, others]) => ({
+      name: `${name}/${room}-may-import`,
+      comment: others.length > 0 ? `only ${others.join(', ')}` : 'nothing',
+      severity: 'error',
+      from: { path: filesOf(name, room) },
+      to: { path: '^packages/', pathNot: allFilesOf(name, [room, ...others]) },
+    })),
+    ...Object.entries(MAY_USE[name]).map(([dependency, users]) => ({
+      name: `${dependency}-is-for`,
+      comment: `of ${name}, only ${users.join(', ')}`,
+      severity: 'error',
+      from: { path: `^${sourceOf(name)}/`, pathNot: allFilesOf(name, users) },
+      to: { path: modulesOf(dependency), dependencyTypesNot: ['type-only'] },
+    })),
+    {
+      name: `${name}-package-without-rules`,
+      comment: 'Give the new package an entry in MAY_USE.',
+      severity: 'error',
+      from: { path: `^${sourceOf(name)}/` },
+      to: {
+        path: '(?:^|/)node_modules/',
+        pathNot: Object.keys(MAY_USE[name]).map(modulesOf),
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+  ];
+}
 
 export default {
   forbidden: [
     { name: 'no-circle', severity: 'error', from: {}, to: { circular: true } },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
-    {
-      name: 'room-without-rules',
-      comment: 'Give the new folder an entry in MAY_IMPORT.',
-      severity: 'error',
-      from: { path: `^${SRC}/`, pathNot: allFilesOf(Object.keys(MAY_IMPORT)) },
-      to: {},
-    },
-    ...Object.entries(MAY_IMPORT).map(([room, others]) => ({
-      name: `${room}-may-import`,
-      comment: others.length > 0 ? `only ${others.join(', ')}` : 'nothing',
-      severity: 'error',
-      from: { path: filesOf(room) },
-      to: { path: '^packages/', pathNot: allFilesOf([room, ...others]) },
-    })),
-    ...Object.entries(MAY_USE).map(([name, rooms]) => ({
-      name: `${name}-is-for`,
-      comment: `only ${rooms.join(', ')}`,
-      severity: 'error',
-      from: { pathNot: allFilesOf(rooms) },
-      to: { path: packageOf(name), dependencyTypesNot: ['type-only'] },
-    })),
-    {
-      name: 'package-without-rules',
-      comment: 'Give the new package an entry in MAY_USE.',
-      severity: 'error',
-      from: {},
-      to: {
-        path: '(?:^|/)node_modules/',
-        pathNot: Object.keys(MAY_USE).map(packageOf),
-        dependencyTypesNot: ['type-only'],
-      },
-    },
+    ...Object.keys(PACKAGES).flatMap(rulesOf),
   ],
   options: {
     exclude: { path: '[.]spec[.]ts$' },

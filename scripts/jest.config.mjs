@@ -18,6 +18,8 @@ export default {
     '^nest-dq/embedded$': `${workspace}/packages/nest-dq/src/embedded/embedded-node.ts`,
     '^nest-dq/opentelemetry$': `${workspace}/packages/nest-dq/src/telemetry/opentelemetry.ts`,
     '^nest-dq/(src|spec-support)/(.*)\\.js$': `${workspace}/packages/nest-dq/$1/$2.ts`,
+    '^nest-kq$': `${workspace}/packages/nest-kq/src/index.ts`,
+    '^nest-kq/src/(.*)\\.js$': `${workspace}/packages/nest-kq/src/$1.ts`,
     '^test-servers$': `${workspace}/test/servers/src/index.ts`,
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

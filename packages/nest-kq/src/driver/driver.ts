@@ -1,0 +1,169 @@
+/** A client of a log: of Kafka's brokers, or of the one in this process. All drivers pass one conformance suite. */
+import type { KqError } from '../errors.js';
+import type { GroupOffset, LogMessage, OutgoingMessage, PartitionOffset, TopicPartition } from './message.js';
+
+/** Nothing connects before it is used. */
+export interface LogDriver {
+  producer(options?: ProducerOptions): LogProducer;
+  /** One member of a group, which has joined once its `start` has resolved. */
+  member(options: MemberOptions, handler: MemberHandler): LogMember;
+  readonly admin: LogAdmin;
+  /** Closes all producers, stops all members. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Where a driver tells what an operator should know. */
+export interface DriverLog {
+  debug(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}
+
+export interface ProducerOptions {
+  /**
+   * How long it tries while brokers are away, in milliseconds. The request that is under way then may take its own
+   * timeout more. @default 30_000
+   */
+  readonly patience?: number;
+  /** Its transactions are those of one process at a time: a second producer of this id ends the first one's. @default no transactions */
+  readonly transactionalId?: string;
+  /** @default 'none' */
+  readonly compression?: Compression;
+}
+
+export type Compression = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
+
+/** Where a message is stored, or why it is not. */
+export type Sent = PartitionOffset | KqError;
+
+export interface LogProducer {
+  /**
+   * Stores messages of one topic, on all replicas in sync: those of a partition in the order given, once each, by as few
+   * requests as the brokers' limits allow. A call of the same topic waits for the one before.
+   *
+   * Resolves with an answer for each message, in their order, and never rejects. A message which is too large, or asks for
+   * a partition that is not there, fails alone: `KQ_TOO_LARGE`, `KQ_BAD_MESSAGE`. `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED`,
+   * `KQ_CODEC` and `KQ_CLOSED` mean that nothing was stored. After `KQ_AWAY` nothing of this call is sent any more;
+   * `indeterminate` says whether the message may be stored.
+   */
+  send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly Sent[]>;
+
+  /**
+   * Begins a transaction; the next one waits until this one has ended. Rejects with `KQ_AWAY`, `KQ_REFUSED`, `KQ_CLOSED`,
+   * or `KQ_CONFIG` without a `transactionalId`.
+   */
+  transaction(): Promise<LogTransaction>;
+
+  /** Waits for what is under way; a transaction that has not ended is aborted. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Its messages are seen once all are: after its commit. Once a call has rejected, only `abort` is left. */
+export interface LogTransaction {
+  /** As a producer's `send`, but rejects as a whole, as the transaction then cannot be committed. */
+  send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]>;
+  /** With the commit, a group has committed these offsets. */
+  sendOffsets(group: string, offsets: readonly GroupOffset[]): Promise<void>;
+  /** Rejects with `KQ_TRANSACTION` if nothing is stored, `indeterminate` if that is not known. */
+  commit(): Promise<void>;
+  /** What was sent is never seen; its offsets stay unused. Never rejects: if no broker answers, they abort it by themselves. */
+  abort(): Promise<void>;
+}
+
+export interface MemberOptions {
+  readonly group: string;
+  /** A regular expression means every topic which it matches when the member starts. */
+  readonly topics: readonly (string | RegExp)[];
+  /**
+   * Where a group begins in a topic of which it has committed nothing yet. `last` is committed at once, for all partitions,
+   * so that a crash before the first commit loses nothing. Partitions that are added later begin at their first message.
+   */
+  readonly from: 'first' | 'last';
+  /** After how long without a sign of life the group takes a member for dead, in milliseconds. @default 30_000 */
+  readonly sessionTimeout?: number;
+  /** How often the member gives that sign, and so learns of a rebalance, in milliseconds. @default a tenth of `sessionTimeout` */
+  readonly heartbeatInterval?: number;
+}
+
+/** Its driver fetches by itself, and calls the handler. */
+export interface LogMember {
+  /**
+   * Resolves once it has joined, after the first `assigned`; while no broker is in reach it waits, and tells that by
+   * `failed`. Rejects with `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED`, `KQ_CONFIG` or `KQ_CLOSED`. It is called once.
+   */
+  start(): Promise<void>;
+  /** No `batch` of this partition comes until `resume`. Without effect on a partition that is not assigned. */
+  pause(topic: string, partition: number): void;
+  resume(topic: string, partition: number): void;
+  /**
+   * Commits offsets of partitions that are assigned now; others are left out. Resolves with false where nothing was
+   * committed, as a rebalance came between: `assigned` follows. Rejects with `KQ_AWAY` or `KQ_REFUSED`; then it may be
+   * tried again. One call at a time.
+   */
+  commit(offsets: readonly GroupOffset[]): Promise<boolean>;
+  /** Leaves the group; no call of the handler comes after this call. It commits nothing by itself. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** Messages of one partition, in the order of their offsets. */
+export interface LogBatch extends TopicPartition {
+  /** May be empty: what is left below `next` are gaps, by transactions and compaction. */
+  readonly messages: readonly LogMessage[];
+  /** The offset after the batch and its gaps. */
+  readonly next: bigint;
+  /** The offset after the last message of the partition, as the broker had it. */
+  readonly end: bigint;
+}
+
+/** What a member calls. None of it may throw; it returns at once, and slows the member by `pause`. */
+export interface MemberHandler {
+  /** The assignment is about to change, or to be confirmed: until `assigned`, nothing is committed and no batch comes. */
+  rejoining(): void;
+  /**
+   * Nothing is paused now, and each partition goes on from the offset which the group has committed: what was not committed
+   * comes again.
+   * @param continued In a partition that was assigned before too, nobody else has handled messages in between.
+   */
+  assigned(assignment: readonly TopicPartition[], continued: boolean): void;
+  batch(batch: LogBatch): void;
+  /** @param retryIn Milliseconds after which the member joins again by itself, with no partition of before. */
+  failed(error: KqError, retryIn: number): void;
+}
+
+export interface TopicSettings {
+  readonly topic: string;
+  /** @default the brokers' */
+  readonly partitions?: number;
+  /** @default the brokers' */
+  readonly replicas?: number;
+  /** Kafka's settings of a topic, such as `cleanup.policy`. @default the brokers' */
+  readonly config?: Readonly<Record<string, string>>;
+}
+
+/** The offsets of a partition from which and up to which there are messages. */
+export interface PartitionEnds {
+  readonly partition: number;
+  /** Of the first message that is still stored. */
+  readonly first: bigint;
+  /** After the last one. */
+  readonly end: bigint;
+}
+
+/** Every call rejects with `KQ_AWAY`, `KQ_REFUSED` or `KQ_CLOSED`, and those with a topic with `KQ_UNKNOWN_TOPIC`. */
+export interface LogAdmin {
+  /** All topics by name, without those of Kafka itself. */
+  topics(): Promise<readonly { readonly topic: string; readonly partitions: number }[]>;
+  /** Resolves with the names of those it created; one that exists stays as it is. Rejects with `KQ_CONFIG`, too. */
+  createTopics(topics: readonly TopicSettings[]): Promise<readonly string[]>;
+  /** By partition, in order. */
+  ends(topic: string): Promise<readonly PartitionEnds[]>;
+  /** For each partition, the offset of the first message of this time or later; its end if there is none. */
+  offsetsAt(topic: string, time: number): Promise<readonly PartitionOffset[]>;
+  /** For each partition, the offset from which the group goes on; undefined where it has committed none. */
+  committed(
+    group: string,
+    topic: string,
+  ): Promise<readonly { readonly partition: number; readonly offset: bigint | undefined }[]>;
+  /** Lets a group go on from there. Rejects with `KQ_GROUP_BUSY` while it has members. */
+  setCommitted(group: string, topic: string, offsets: readonly PartitionOffset[]): Promise<void>;
+}

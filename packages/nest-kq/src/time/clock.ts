@@ -1,0 +1,57 @@
+/** The only source of time in this library. Specs give a virtual one. */
+export interface Clock {
+  /** Milliseconds since 1970 by the machine's clock, which may jump. */
+  wall(): number;
+  /** Milliseconds that only grow, from an arbitrary start; with fractions. */
+  now(): number;
+  /** Calls back once, not before `delay` milliseconds are over; any delay is fine (setTimeout alone wraps at 24.8 days). */
+  after(delay: number, callback: () => void): Timer;
+  /** Calls back once the code that runs now, and what it has made ready, is done; before any input: process.nextTick. */
+  next(callback: () => void): void;
+  /** Calls back once all input that is waiting now was read: setImmediate. */
+  soon(callback: () => void): void;
+}
+
+export interface Timer {
+  /** Idempotent. */
+  cancel(): void;
+}
+
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
+class SystemTimer implements Timer {
+  private readonly end: number;
+  private handle: NodeJS.Timeout;
+
+  constructor(
+    delay: number,
+    private readonly callback: () => void,
+  ) {
+    this.end = performance.now() + delay;
+    this.handle = this.arm(delay);
+  }
+
+  cancel(): void {
+    clearTimeout(this.handle);
+  }
+
+  /** setTimeout counts whole milliseconds of a clock of its own, and so may wake almost one too soon. */
+  private arm(delay: number): NodeJS.Timeout {
+    return setTimeout(
+      () => {
+        const left = this.end - performance.now();
+        if (left > 0) this.handle = this.arm(left);
+        else this.callback();
+      },
+      Math.min(Math.ceil(delay), LONGEST_TIMEOUT),
+    );
+  }
+}
+
+export const systemClock: Clock = {
+  wall: () => Date.now(),
+  now: () => performance.now(),
+  after: (delay, callback) => new SystemTimer(Math.max(0, delay), callback),
+  next: (callback) => process.nextTick(callback),
+  soon: (callback) => void setImmediate(callback),
+};
