@@ -1,0 +1,98 @@
+/** A log in this process: topics, partitions, groups and transactions as Kafka has them, which end with the process. */
+import { KqError } from '../../errors.js';
+import type {
+  LogAdmin,
+  LogDriver,
+  LogMember,
+  LogProducer,
+  MemberHandler,
+  MemberOptions,
+  ProducerOptions,
+  TopicSettings,
+} from '../driver.js';
+import type { PartitionOffset } from '../message.js';
+import { MemoryGroups } from './memory-groups.js';
+import { MemoryLog } from './memory-log.js';
+import { MemoryMember } from './memory-member.js';
+import { type MemoryOptions, type MemorySettings, resolveMemoryOptions } from './memory-options.js';
+import { MemoryProducer, type MemoryStore } from './memory-producer.js';
+
+export class MemoryDriver implements LogDriver {
+  readonly admin: LogAdmin;
+  private readonly settings: MemorySettings;
+  private readonly store: MemoryStore;
+  private readonly opened = new Set<{ end(): Promise<void> }>();
+  private made = 0;
+  private closed = false;
+
+  constructor(options: MemoryOptions) {
+    this.settings = resolveMemoryOptions(options);
+    const log = new MemoryLog(this.settings);
+    this.store = { log, groups: new MemoryGroups(log), owners: new Map() };
+    this.admin = new MemoryAdmin(this.store);
+  }
+
+  producer(options: ProducerOptions = {}): LogProducer {
+    this.check();
+    const producer = new MemoryProducer(this.store, options);
+    this.opened.add({ end: () => producer.close() });
+    return producer;
+  }
+
+  member(options: MemberOptions, handler: MemberHandler): LogMember {
+    this.check();
+    const { log, groups } = this.store;
+    const group = groups.group(options.group);
+    const id = String(this.made++).padStart(12, '0'); // in the order of their making
+    const member = new MemoryMember({ id, log, group, settings: this.settings }, options, handler);
+    this.opened.add({ end: () => member.stop() });
+    return member;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    for (const each of this.opened) await each.end();
+    this.opened.clear();
+  }
+
+  private check(): void {
+    if (this.closed) throw new KqError('KQ_CLOSED', 'the log is closed');
+  }
+}
+
+class MemoryAdmin implements LogAdmin {
+  constructor(private readonly store: MemoryStore) {}
+
+  async topics() {
+    const { log } = this.store;
+    return log.names.map((topic) => ({ topic, partitions: log.partitions(topic).length }));
+  }
+
+  async createTopics(topics: readonly TopicSettings[]) {
+    const { log } = this.store;
+    return topics.filter(({ topic, partitions }) => log.create(topic, partitions)).map(({ topic }) => topic);
+  }
+
+  async ends(topic: string) {
+    return this.store.log.partitions(topic).map(({ partition, first, end }) => ({ partition, first, end }));
+  }
+
+  async offsetsAt(topic: string, time: number) {
+    const logs = this.store.log.partitions(topic);
+    return logs.map((log) => ({ partition: log.partition, offset: log.offsetAt(time) }));
+  }
+
+  async committed(group: string, topic: string) {
+    const { log, groups } = this.store;
+    return log.partitions(topic).map(({ partition }) => ({
+      partition,
+      offset: groups.group(group).committed({ topic, partition }),
+    }));
+  }
+
+  async setCommitted(group: string, topic: string, offsets: readonly PartitionOffset[]) {
+    const { log, groups } = this.store;
+    for (const { partition } of offsets) log.partition(topic, partition);
+    groups.group(group).set(topic, offsets);
+  }
+}

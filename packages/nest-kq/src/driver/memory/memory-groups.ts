@@ -1,0 +1,107 @@
+import { KqError } from '../../errors.js';
+import { assignPartitions, keyOf } from '../assignment.js';
+import type { GroupOffset, PartitionOffset, TopicPartition } from '../message.js';
+import type { MemoryLog } from './memory-log.js';
+
+/** What a group knows of a member. */
+export interface Joined {
+  readonly id: string;
+  readonly topics: readonly string[];
+  rejoining(): void;
+  /** @param continued It was a member before. */
+  assigned(assignment: readonly TopicPartition[], continued: boolean): void;
+}
+
+export class MemoryGroups {
+  private readonly groups = new Map<string, MemoryGroup>();
+
+  constructor(private readonly log: MemoryLog) {}
+
+  group(name: string): MemoryGroup {
+    const group = this.groups.get(name) ?? new MemoryGroup(name, this.log);
+    this.groups.set(name, group);
+    return group;
+  }
+}
+
+export class MemoryGroup {
+  private readonly offsets = new Map<string, GroupOffset>();
+  /** With what each has; undefined before its first assignment. */
+  private readonly members = new Map<Joined, readonly TopicPartition[] | undefined>();
+  private sharing = false;
+  private changed = false;
+
+  constructor(
+    private readonly name: string,
+    private readonly log: MemoryLog,
+  ) {}
+
+  committed(place: TopicPartition): bigint | undefined {
+    return this.offsets.get(keyOf(place))?.offset;
+  }
+
+  store(offsets: readonly GroupOffset[]): void {
+    for (const { topic, partition, offset } of offsets)
+      this.offsets.set(keyOf({ topic, partition }), { topic, partition, offset });
+  }
+
+  /** As an operator does it, while nobody is in the group. */
+  set(topic: string, offsets: readonly PartitionOffset[]): void {
+    if (this.members.size > 0) {
+      const members = `${this.members.size} member${this.members.size === 1 ? '' : 's'}`;
+      throw new KqError('KQ_GROUP_BUSY', `the group ${this.name} has ${members}: expected none`);
+    }
+    this.store(offsets.map(({ partition, offset }) => ({ topic, partition, offset })));
+  }
+
+  /** Where a group that has committed nothing in a topic begins at its end: see `MemberOptions.from`. */
+  beginAtEnd(topic: string): void {
+    const logs = this.log.partitions(topic);
+    if (logs.some(({ partition }) => this.committed({ topic, partition }) !== undefined)) return;
+    this.store(logs.map(({ partition, end }) => ({ topic, partition, offset: end })));
+  }
+
+  join(member: Joined): void {
+    this.members.set(member, undefined);
+    this.share();
+  }
+
+  leave(member: Joined): void {
+    if (this.members.delete(member)) this.share();
+  }
+
+  /** Who joins or leaves within a call of a member has the assignment made once more. */
+  private share(): void {
+    this.changed = true;
+    if (this.sharing) return;
+    this.sharing = true;
+    try {
+      while (this.changed) {
+        this.changed = false;
+        this.shareOnce();
+      }
+    } finally {
+      this.sharing = false;
+    }
+  }
+
+  private shareOnce(): void {
+    const members = [...this.members.keys()];
+    for (const member of members) if (this.members.has(member)) member.rejoining();
+    const topics = new Set(members.flatMap((member) => member.topics));
+    const counts = new Map([...topics].map((topic) => [topic, this.log.partitions(topic).length]));
+    const claims = members.map((member) => ({
+      id: member.id,
+      topics: member.topics,
+      owned: this.members.get(member) ?? [],
+    }));
+    const shares = assignPartitions(counts, claims);
+    for (const member of members) {
+      if (!this.members.has(member)) continue; // it left within the call of another
+      const continued = this.members.get(member) !== undefined;
+      const share = shares.get(member.id) ?? [];
+      this.members.set(member, share);
+      member.assigned(share, continued);
+    }
+  }
+}

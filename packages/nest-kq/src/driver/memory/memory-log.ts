@@ -1,0 +1,128 @@
+import { KqError } from '../../errors.js';
+import { partitionOf } from '../partitioning.js';
+import type { OutgoingMessage, PartitionOffset } from '../message.js';
+import type { MemorySettings } from './memory-options.js';
+import { PartitionLog, sizeOf, type TransactionMark } from './partition-log.js';
+
+const NAME = /^[\w.-]{1,249}$/;
+
+interface Topic {
+  readonly partitions: readonly PartitionLog[];
+  bytes: number;
+  appended: number;
+  /** Whether it was told that it drops messages. */
+  told: boolean;
+}
+
+/** The topics of this process. */
+export class MemoryLog {
+  private readonly topics = new Map<string, Topic>();
+  private readonly watchers = new Set<(topic: string) => void>();
+
+  constructor(private readonly settings: MemorySettings) {}
+
+  get names(): readonly string[] {
+    return [...this.topics.keys()].sort();
+  }
+
+  /** @returns False where it exists already, and stays as it is. */
+  create(name: string, partitions = this.settings.partitions): boolean {
+    if (!NAME.test(name) || name === '.' || name === '..')
+      throw new KqError(
+        'KQ_CONFIG',
+        `the topic is ${JSON.stringify(name)}: expected 1 to 249 of a-z A-Z 0-9 . _ -`,
+      );
+    if (!Number.isSafeInteger(partitions) || partitions < 1)
+      throw new KqError(
+        'KQ_CONFIG',
+        `the partitions of ${name} are ${partitions}: expected a whole number from 1`,
+      );
+    if (this.topics.has(name)) return false;
+    const logs = Array.from({ length: partitions }, (_, partition) => new PartitionLog(partition));
+    this.topics.set(name, { partitions: logs, bytes: 0, appended: 0, told: false });
+    return true;
+  }
+
+  /** Throws `KQ_UNKNOWN_TOPIC` where it is missing and is not created. */
+  partitions(name: string): readonly PartitionLog[] {
+    return this.topic(name).partitions;
+  }
+
+  partition(topic: string, partition: number): PartitionLog {
+    const found = this.partitions(topic)[partition];
+    if (!found) throw new KqError('KQ_BAD_MESSAGE', this.noPartition(topic, partition));
+    return found;
+  }
+
+  /** @param keyless The partition of a message that has no key and names none; any number. */
+  append(
+    topic: string,
+    message: OutgoingMessage,
+    keyless: number,
+    transaction?: TransactionMark,
+  ): PartitionOffset | KqError {
+    const found = this.topic(topic);
+    const count = found.partitions.length;
+    const { key, partition = key ? partitionOf(key, count) : keyless % count } = message;
+    const log = found.partitions[partition];
+    if (!log) return new KqError('KQ_BAD_MESSAGE', this.noPartition(topic, partition));
+    const size = sizeOf(message);
+    const { maxMessageBytes: most } = this.settings;
+    if (size > most)
+      return new KqError(
+        'KQ_TOO_LARGE',
+        `the message for ${topic} has ${size} bytes: expected at most ${most}`,
+      );
+    const offset = log.end;
+    const at = { time: this.settings.clock.wall(), order: found.appended++ };
+    found.bytes += log.append(message, at, transaction);
+    this.retain(topic, found);
+    return { partition, offset };
+  }
+
+  /** To be called once its messages may be read. */
+  tell(topic: string): void {
+    for (const watcher of this.watchers) watcher(topic);
+  }
+
+  endTransaction(transaction: TransactionMark, committed: boolean): void {
+    for (const [name, topic] of this.topics) {
+      for (const log of topic.partitions) topic.bytes -= log.endTransaction(transaction, committed);
+      this.tell(name);
+    }
+  }
+
+  /** @returns Ends it. */
+  watch(watcher: (topic: string) => void): () => void {
+    this.watchers.add(watcher);
+    return () => void this.watchers.delete(watcher);
+  }
+
+  private topic(name: string): Topic {
+    const found = this.topics.get(name);
+    if (found) return found;
+    if (!this.settings.autoCreate)
+      throw new KqError('KQ_UNKNOWN_TOPIC', `there is no topic ${JSON.stringify(name)}`);
+    this.create(name);
+    return this.topic(name);
+  }
+
+  private noPartition(topic: string, partition: number): string {
+    const most = this.partitions(topic).length - 1;
+    return `the partition of ${topic} is ${partition}: expected 0 to ${most}`;
+  }
+
+  private retain(name: string, topic: Topic): void {
+    const { retainBytes, retainMessages, log } = this.settings;
+    let count = topic.partitions.reduce((sum, each) => sum + each.count, 0);
+    while (topic.bytes > retainBytes || count > retainMessages) {
+      const oldest = topic.partitions.reduce((a, b) => (b.firstOrder < a.firstOrder ? b : a));
+      topic.bytes -= oldest.dropFirst();
+      count--;
+      if (topic.told) continue;
+      topic.told = true;
+      const limits = `${retainBytes} bytes, ${retainMessages} messages`;
+      log.warn(`topic ${name} is full (${limits}): from now on it drops its oldest messages, read or not`);
+    }
+  }
+}

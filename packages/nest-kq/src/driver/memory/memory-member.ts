@@ -1,0 +1,134 @@
+import { KqError } from '../../errors.js';
+import { keyOf } from '../assignment.js';
+import type { LogMember, MemberHandler, MemberOptions } from '../driver.js';
+import type { GroupOffset, TopicPartition } from '../message.js';
+import type { Joined, MemoryGroup } from './memory-groups.js';
+import type { MemoryLog } from './memory-log.js';
+import type { MemorySettings } from './memory-options.js';
+import type { PartitionLog } from './partition-log.js';
+
+interface Reading extends TopicPartition {
+  readonly log: PartitionLog;
+  /** The offset that is read next. */
+  position: bigint;
+  paused: boolean;
+}
+
+interface Context {
+  readonly id: string;
+  readonly log: MemoryLog;
+  readonly group: MemoryGroup;
+  readonly settings: MemorySettings;
+}
+
+export class MemoryMember implements LogMember, Joined {
+  readonly id: string;
+  topics: readonly string[] = [];
+  /** By partition, the one that was read longest ago first. Undefined: it rejoins, or is not in the group. */
+  private reading: Map<string, Reading> | undefined;
+  private state: 'new' | 'joined' | 'stopped' = 'new';
+  private waking = false;
+  private unwatch = () => {};
+
+  constructor(
+    private readonly context: Context,
+    private readonly options: MemberOptions,
+    private readonly handler: MemberHandler,
+  ) {
+    this.id = context.id;
+  }
+
+  async start(): Promise<void> {
+    const { log, group } = this.context;
+    if (this.state !== 'new')
+      throw new KqError('KQ_CLOSED', `the member of ${this.options.group} is ${this.state}`);
+    this.topics = this.options.topics.flatMap((topic) => this.named(topic));
+    for (const topic of this.topics) {
+      log.partitions(topic); // throws if it is missing
+      if (this.options.from === 'last') group.beginAtEnd(topic);
+    }
+    this.state = 'joined';
+    this.unwatch = log.watch((topic) => {
+      if (this.topics.includes(topic)) this.wake();
+    });
+    group.join(this);
+  }
+
+  pause(topic: string, partition: number): void {
+    const found = this.reading?.get(keyOf({ topic, partition }));
+    if (found) found.paused = true;
+  }
+
+  resume(topic: string, partition: number): void {
+    const found = this.reading?.get(keyOf({ topic, partition }));
+    if (!found) return;
+    found.paused = false;
+    this.wake();
+  }
+
+  async commit(offsets: readonly GroupOffset[]): Promise<boolean> {
+    const { reading } = this;
+    if (!reading) return false;
+    this.context.group.store(offsets.filter((each) => reading.has(keyOf(each))));
+    return true;
+  }
+
+  async stop(): Promise<void> {
+    this.state = 'stopped';
+    this.reading = undefined;
+    this.unwatch();
+    this.context.group.leave(this);
+  }
+
+  rejoining(): void {
+    this.reading = undefined;
+    this.handler.rejoining();
+  }
+
+  assigned(assignment: readonly TopicPartition[], continued: boolean): void {
+    this.reading = new Map(assignment.map((place) => [keyOf(place), this.beginningOf(place)]));
+    this.handler.assigned(assignment, continued);
+    this.wake();
+  }
+
+  private named(topic: string | RegExp): readonly string[] {
+    return typeof topic === 'string'
+      ? [topic]
+      : this.context.log.names.filter((name) => name.search(topic) >= 0);
+  }
+
+  private beginningOf({ topic, partition }: TopicPartition): Reading {
+    const log = this.context.log.partition(topic, partition);
+    const committed = this.context.group.committed({ topic, partition });
+    // As with Kafka, an offset that the log does not have means its first message.
+    const lost = committed === undefined || committed < log.first || committed > log.end;
+    return { topic, partition, log, position: lost ? log.first : committed, paused: false };
+  }
+
+  /** Batches come one in a turn, so that a quick handler holds nothing else up. */
+  private wake(): void {
+    if (this.waking || this.state !== 'joined') return;
+    this.waking = true;
+    this.context.settings.clock.soon(() => {
+      this.waking = false;
+      if (this.deliver()) this.wake();
+    });
+  }
+
+  /** @returns Whether there may be more. */
+  private deliver(): boolean {
+    const { reading } = this;
+    if (!reading) return false;
+    for (const [key, each] of reading) {
+      if (each.paused || each.position >= each.log.readable) continue;
+      reading.delete(key);
+      reading.set(key, each);
+      const { topic, partition, log } = each;
+      const { messages, next } = log.read(each.position, this.context.settings.fetchBytes);
+      each.position = next;
+      this.handler.batch({ topic, partition, messages, next, end: log.end });
+      return true;
+    }
+    return false;
+  }
+}

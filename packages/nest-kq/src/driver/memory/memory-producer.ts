@@ -1,0 +1,141 @@
+import { KqError } from '../../errors.js';
+import type { LogProducer, LogTransaction, ProducerOptions, Sent } from '../driver.js';
+import type { GroupOffset, OutgoingMessage, PartitionOffset } from '../message.js';
+import type { MemoryGroups } from './memory-groups.js';
+import type { MemoryLog } from './memory-log.js';
+
+/** What producers of one process share. */
+export interface MemoryStore {
+  readonly log: MemoryLog;
+  readonly groups: MemoryGroups;
+  /** The producer that has a transactional id now. */
+  readonly owners: Map<string, MemoryProducer>;
+}
+
+export class MemoryProducer implements LogProducer {
+  private keyless = 0;
+  private closed = false;
+  private ongoing: MemoryTransaction | undefined;
+  private ended = Promise.resolve();
+  private owner = false;
+
+  constructor(
+    private readonly store: MemoryStore,
+    private readonly options: ProducerOptions,
+  ) {}
+
+  async send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly Sent[]> {
+    if (this.closed) return messages.map(() => new KqError('KQ_CLOSED', 'the producer is closed'));
+    const { log } = this.store;
+    const keyless = this.keyless++;
+    try {
+      return messages.map((message) => log.append(topic, message, keyless));
+    } catch (error) {
+      if (error instanceof KqError) return messages.map(() => error);
+      throw error;
+    } finally {
+      log.tell(topic);
+    }
+  }
+
+  async transaction(): Promise<LogTransaction> {
+    const { transactionalId } = this.options;
+    if (transactionalId === undefined)
+      throw new KqError('KQ_CONFIG', 'transactionalId is undefined: expected a name, for transactions');
+    const before = this.ended;
+    let end = () => {};
+    this.ended = new Promise((resolve) => (end = resolve));
+    await before;
+    try {
+      this.take(transactionalId);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    this.ongoing = new MemoryTransaction(this.store, this.keyless++, () => {
+      this.ongoing = undefined;
+      end();
+    });
+    return this.ongoing;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.ongoing?.abort();
+  }
+
+  /** The producer that had this id before can do nothing more with it. */
+  private take(id: string): void {
+    if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
+    const { owners } = this.store;
+    const before = owners.get(id);
+    if (before === this) return;
+    if (this.owner)
+      throw new KqError('KQ_TRANSACTION', `another producer has taken over ${JSON.stringify(id)}`);
+    this.owner = true;
+    owners.set(id, this);
+    before?.ongoing?.fence(id);
+  }
+}
+
+class MemoryTransaction implements LogTransaction {
+  private readonly offsets = new Map<string, GroupOffset[]>();
+  /** Why nothing but `abort` is left. */
+  private failure: KqError | undefined;
+  private over = false;
+
+  constructor(
+    private readonly store: MemoryStore,
+    private readonly keyless: number,
+    private readonly ended: () => void,
+  ) {}
+
+  async send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]> {
+    this.check();
+    try {
+      return messages.map((message) => {
+        const sent = this.store.log.append(topic, message, this.keyless, this);
+        if (sent instanceof KqError) throw sent;
+        return sent;
+      });
+    } catch (error) {
+      if (error instanceof KqError) this.failure = error;
+      throw error;
+    }
+  }
+
+  async sendOffsets(group: string, offsets: readonly GroupOffset[]): Promise<void> {
+    this.check();
+    this.offsets.set(group, [...(this.offsets.get(group) ?? []), ...offsets]);
+  }
+
+  async commit(): Promise<void> {
+    this.check();
+    this.end(true);
+    for (const [group, offsets] of this.offsets) this.store.groups.group(group).store(offsets);
+  }
+
+  async abort(): Promise<void> {
+    if (!this.over) this.end(false);
+  }
+
+  /** Another producer has its id now. */
+  fence(id: string): void {
+    this.end(false);
+    this.failure = new KqError('KQ_TRANSACTION', `another producer has taken over ${JSON.stringify(id)}`);
+  }
+
+  private end(committed: boolean): void {
+    this.over = true;
+    this.store.log.endTransaction(this, committed);
+    this.ended();
+  }
+
+  private check(): void {
+    if (this.failure)
+      throw new KqError('KQ_TRANSACTION', 'the transaction has failed: only abort is left', {
+        cause: this.failure,
+      });
+    if (this.over) throw new KqError('KQ_TRANSACTION', 'the transaction has ended');
+  }
+}

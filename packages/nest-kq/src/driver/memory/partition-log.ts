@@ -1,0 +1,160 @@
+/** One partition of the log in this process. */
+import type { Headers, LogMessage, OutgoingMessage } from '../message.js';
+
+/** One transaction, by its identity. */
+export type TransactionMark = object;
+
+interface Entry {
+  readonly message: LogMessage;
+  readonly bytes: number;
+  /** Its place among all entries of the topic. */
+  readonly order: number;
+  readonly transaction: TransactionMark | undefined;
+}
+
+/** What a message takes beside its key, value and headers, about. */
+const OVERHEAD = 100;
+
+export class PartitionLog {
+  /** The offset that the next message gets. */
+  end = 0n;
+  private entries: Entry[] = [];
+  /** Entries before it were dropped. */
+  private head = 0;
+  /** The first offset of each transaction that has not ended. */
+  private readonly open = new Map<TransactionMark, bigint>();
+
+  constructor(readonly partition: number) {}
+
+  /** @returns The bytes that it takes. */
+  append(
+    outgoing: OutgoingMessage,
+    at: { readonly time: number; readonly order: number },
+    transaction?: TransactionMark,
+  ): number {
+    if (transaction && !this.open.has(transaction)) this.open.set(transaction, this.end);
+    const message = copyOf({
+      offset: this.end++,
+      timestamp: outgoing.timestamp ?? at.time,
+      key: outgoing.key,
+      value: outgoing.value,
+      headers: outgoing.headers ?? {},
+    });
+    const bytes = sizeOf(outgoing);
+    this.entries.push({ message, bytes, order: at.order, transaction });
+    return bytes;
+  }
+
+  /** As with Kafka, the end of a transaction takes an offset. @returns The bytes that are free by it. */
+  endTransaction(transaction: TransactionMark, committed: boolean): number {
+    if (!this.open.delete(transaction)) return 0;
+    this.end++;
+    if (committed) return 0;
+    let freed = 0;
+    this.entries = this.entries.slice(this.head).filter((entry) => {
+      if (entry.transaction === transaction) freed += entry.bytes;
+      return entry.transaction !== transaction;
+    });
+    this.head = 0;
+    return freed;
+  }
+
+  /** The offset of the first message that is stored; the end where there is none. */
+  get first(): bigint {
+    return this.entries[this.head]?.message.offset ?? this.end;
+  }
+
+  /** The place of the first entry among all of the topic. Infinity: there is none. */
+  get firstOrder(): number {
+    return this.entries[this.head]?.order ?? Infinity;
+  }
+
+  get count(): number {
+    return this.entries.length - this.head;
+  }
+
+  /** What lies from here on is not read yet: it waits for the end of a transaction. */
+  get readable(): bigint {
+    let least = this.end;
+    for (const offset of this.open.values()) if (offset < least) least = offset;
+    return least;
+  }
+
+  /** Forgets the first message. @returns The bytes that are free by it. */
+  dropFirst(): number {
+    const bytes = this.entries[this.head]?.bytes ?? 0;
+    this.head++;
+    if (this.head > 1_000 && this.head * 2 > this.entries.length) {
+      this.entries = this.entries.slice(this.head);
+      this.head = 0;
+    }
+    return bytes;
+  }
+
+  /** At least one message if there is one, and not more than these bytes otherwise. `next` lies behind them and their gaps. */
+  read(from: bigint, maxBytes: number): { messages: LogMessage[]; next: bigint } {
+    const { readable } = this;
+    const messages: LogMessage[] = [];
+    let bytes = 0;
+    for (let index = this.indexOf((message) => message.offset >= from); ; index++) {
+      const entry = this.entries[index];
+      if (!entry || entry.message.offset >= readable) return { messages, next: readable };
+      bytes += entry.bytes;
+      if (messages.length > 0 && bytes > maxBytes) return { messages, next: entry.message.offset };
+      messages.push(copyOf(entry.message));
+    }
+  }
+
+  /** The offset of the first message of this time or later; the end if there is none. */
+  offsetAt(time: number): bigint {
+    // Producers give the times, so they need not grow.
+    for (let index = this.head; index < this.entries.length; index++) {
+      const entry = this.entries[index];
+      if (entry && entry.message.timestamp >= time) return entry.message.offset;
+    }
+    return this.end;
+  }
+
+  /** The first entry for which it holds; it holds for all after that. */
+  private indexOf(holds: (message: LogMessage) => boolean): number {
+    let [low, high] = [this.head, this.entries.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const entry = this.entries[middle];
+      if (entry && holds(entry.message)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}
+
+/** The bytes which a message is taken to need. */
+export function sizeOf({ key, value, headers = {} }: OutgoingMessage): number {
+  let bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
+  for (const [name, values] of Object.entries(headers))
+    for (const each of listOf(values)) bytes += name.length + (each?.length ?? 0);
+  return bytes;
+}
+
+/** Whoever writes into the bytes that it gave or got changes no other's. */
+function copyOf(message: LogMessage): LogMessage {
+  const { key, value, headers } = message;
+  return {
+    ...message,
+    key: key && Buffer.from(key),
+    value: value && Buffer.from(value),
+    headers: copied(headers),
+  };
+}
+
+function copied(headers: Headers): Headers {
+  const entries = Object.entries(headers).map(([name, values]) => {
+    const copies = listOf(values).map((each) => each && Buffer.from(each));
+    return [name, copies.length === 1 ? (copies[0] ?? null) : copies] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function listOf(values: Headers[string]): readonly (Buffer | null)[] {
+  return values === null || Buffer.isBuffer(values) ? [values] : values;
+}

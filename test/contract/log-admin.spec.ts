@@ -1,0 +1,100 @@
+// Topics and offsets, as an operator sees and sets them.
+import { expect, it } from '@jest/globals';
+import { everyLog, failing, message } from './log-facts.js';
+
+everyLog((log) => {
+  it('creates topics that are missing, and leaves the others as they are', async () => {
+    const { admin } = log.driver;
+    const made = `${log.topic}.made`;
+    await expect(
+      admin.createTopics([
+        { topic: log.topic, partitions: 9 },
+        { topic: made, partitions: 2 },
+      ]),
+    ).resolves.toEqual([made]);
+    const topics = await admin.topics();
+    expect(topics).toEqual(
+      expect.arrayContaining([
+        { topic: log.topic, partitions: 4 },
+        { topic: made, partitions: 2 },
+      ]),
+    );
+    expect(topics.map(({ topic }) => topic)).toEqual(topics.map(({ topic }) => topic).toSorted());
+    expect(topics.filter(({ topic }) => topic.startsWith('__'))).toEqual([]);
+    await expect(admin.createTopics([])).resolves.toEqual([]);
+  });
+
+  it.each([
+    { topic: 'no name' },
+    { topic: '' },
+    { topic: 'x'.repeat(250) },
+    { topic: 'fine', partitions: 0 },
+  ])('creates no topic from %j', async (settings) => {
+    await expect(log.driver.admin.createTopics([settings])).rejects.toEqual(failing('KQ_CONFIG'));
+  });
+
+  it('knows where each partition begins and ends', async () => {
+    await log.send(
+      message('a', { partition: 2 }),
+      message('b', { partition: 2 }),
+      message('c', { partition: 0 }),
+    );
+    await expect(log.driver.admin.ends(log.topic)).resolves.toEqual([
+      { partition: 0, first: 0n, end: 1n },
+      { partition: 1, first: 0n, end: 0n },
+      { partition: 2, first: 0n, end: 2n },
+      { partition: 3, first: 0n, end: 0n },
+    ]);
+  });
+
+  it('knows which message was the first of a time or later', async () => {
+    const now = Date.now();
+    await log.send(
+      message('a', { partition: 0, timestamp: now - 3_000 }),
+      message('b', { partition: 0, timestamp: now - 2_000 }),
+      message('c', { partition: 0, timestamp: now - 1_000 }),
+      message('d', { partition: 1, timestamp: now - 3_000 }),
+    );
+    const at = async (time: number) =>
+      (await log.driver.admin.offsetsAt(log.topic, time)).map(({ offset }) => offset);
+    await expect(at(now - 2_000)).resolves.toEqual([1n, 1n, 0n, 0n]);
+    await expect(at(now - 1_500)).resolves.toEqual([2n, 1n, 0n, 0n]);
+    await expect(at(0)).resolves.toEqual([0n, 0n, 0n, 0n]);
+    await expect(at(now)).resolves.toEqual([3n, 1n, 0n, 0n]);
+  });
+
+  it('lets an empty group go on from other offsets', async () => {
+    await log.send(...['a', 'b', 'c'].map((value) => message(value, { partition: 1 })));
+    await expect(log.committed()).resolves.toEqual([undefined, undefined, undefined, undefined]);
+    await log.driver.admin.setCommitted(log.group, log.topic, [{ partition: 1, offset: 2n }]);
+    await expect(log.committed()).resolves.toEqual([undefined, 2n, undefined, undefined]);
+    const member = await log.join();
+    await expect(member.receives(1)).resolves.toMatchObject([{ offset: 2n }]);
+    await member.stop();
+    await log.driver.admin.setCommitted(log.group, log.topic, [{ partition: 1, offset: 0n }]);
+    const next = await log.join();
+    await next.receives(3);
+    expect(next.values).toEqual(['a', 'b', 'c']);
+  });
+
+  it('sets no offsets of a group that has members', async () => {
+    await log.join();
+    const setting = log.driver.admin.setCommitted(log.group, log.topic, [{ partition: 0, offset: 0n }]);
+    await expect(setting).rejects.toEqual(failing('KQ_GROUP_BUSY'));
+    await expect(setting).rejects.toThrow(log.group);
+  });
+
+  it('says that there is no such topic', async () => {
+    const { admin } = log.driver;
+    for (const call of [
+      () => admin.ends('missing'),
+      () => admin.offsetsAt('missing', 0),
+      () => admin.committed(log.group, 'missing'),
+      () => admin.setCommitted(log.group, 'missing', [{ partition: 0, offset: 0n }]),
+    ])
+      await expect(call()).rejects.toEqual(failing('KQ_UNKNOWN_TOPIC'));
+    await expect(admin.setCommitted(log.group, log.topic, [{ partition: 4, offset: 0n }])).rejects.toEqual(
+      failing('KQ_BAD_MESSAGE'),
+    );
+  });
+});
