@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { DqControl, DqDeadLetters, DqProducer } from 'nest-dq';
 import { chromium } from 'playwright-core';
-import { ensureChromium, eventually } from 'test-servers';
+import { ensurePackaged, eventually } from 'test-servers';
 
 const HOUR = 3_600_000;
 const MONTH = 30 * 24 * HOUR;
@@ -85,7 +85,7 @@ async function takePictures(dashboard, order, folder) {
   const to = folder === undefined ? DOCS : resolve(folder);
   await mkdir(to, { recursive: true });
   const browser = await chromium.launch({
-    executablePath: await ensureChromium(),
+    executablePath: await ensurePackaged('chromium'),
     args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
   });
   const pages = pagesOf(order);

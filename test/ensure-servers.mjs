@@ -1,10 +1,10 @@
 // Finds beanstalkd, redis-server, promtool and chromium, or installs them, before the tests' own time limits run.
-import { ensureChromium, ensurePromtool, ensureServers } from 'test-servers';
+import { ensurePackaged, ensureServers } from 'test-servers';
 
 try {
   await ensureServers();
-  await ensurePromtool();
-  await ensureChromium();
+  await ensurePackaged('promtool');
+  await ensurePackaged('chromium');
 } catch (error) {
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;

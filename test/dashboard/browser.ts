@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { ensureChromium } from 'test-servers';
+import { ensurePackaged } from 'test-servers';
 import { Problems } from './problems.js';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -23,7 +23,7 @@ export interface BrowserSuite {
 /** Launches a browser. As root there is no sandbox for its processes. */
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
-    executablePath: await ensureChromium(),
+    executablePath: await ensurePackaged('chromium'),
     args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
   });
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { COMMANDS } from 'nest-dq/src/cli/commands.js';
-import { ensurePromtool } from 'test-servers';
+import { ensurePackaged } from 'test-servers';
 import { parse } from 'yaml';
 import { rules } from './queries.js';
 
@@ -15,7 +15,7 @@ const read = (path: string) => readFileSync(here(path), 'utf8');
 let promtool: string;
 
 beforeAll(async () => {
-  promtool = await ensurePromtool();
+  promtool = await ensurePackaged('promtool');
 }, 900_000);
 
 /** What promtool says. Rejects, with what it says, if it finds a mistake. */

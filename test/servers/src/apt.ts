@@ -11,8 +11,8 @@ const LOCK_LIMIT_SECONDS = 900;
 const TAIL = 2_000;
 
 /**
- * The arguments are packages, each with a program of the same name. The script holds the lock, so it sees what another
- * process installed before.
+ * The arguments are packages. The script holds the lock, so it sees what another process installed before, if each package
+ * has a program of the same name. Otherwise apt-get sees it.
  *
  * Debian asks policy-rc.d before a package starts its service; exit status 101 forbids it. The script never changes an
  * existing policy-rc.d, except one that an interrupted run of this script left behind. The script goes on if the update

@@ -4,7 +4,7 @@ export { runCommand, untilSignal, type Command } from './command.js';
 export { FakeClock } from './faketime.js';
 export { Proxy, type Target } from './proxy.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis.js';
-export { ensureChromium, ensurePromtool, ensureServers, type Host, type ProgramName } from './programs.js';
+export { ensurePackaged, ensureServers, type Host, type PackagedName, type ProgramName } from './programs.js';
 export { eventually } from './waiting.js';
 export {
   ask,

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ensureChromium, ensurePromtool, ensureServers, findProgram, type Host } from './programs.js';
+import { ensurePackaged, ensureServers, findProgram, type Host } from './programs.js';
 
 /** A machine that has these programs. */
 const machine = (...names: string[]) => {
@@ -62,24 +62,24 @@ describe('ensureServers', () => {
 });
 
 describe.each([
-  { name: 'promtool', from: 'prometheus', ensure: ensurePromtool },
-  { name: 'chromium', from: 'chromium', ensure: ensureChromium },
-])('what gives $name', ({ name, from, ensure }) => {
+  { name: 'promtool', debian: 'prometheus', homebrew: 'prometheus' },
+  { name: 'java', debian: 'openjdk-17-jre-headless', homebrew: 'openjdk@17' },
+] as const)('ensurePackaged for $name', ({ name, debian, homebrew }) => {
   it('gives the path and installs nothing where it is', async () => {
     const install = () => Promise.reject(new Error('nothing to install'));
-    await expect(ensure({ ...machine(name), install })).resolves.toBe(`/bin/${name}`);
+    await expect(ensurePackaged(name, { ...machine(name), install })).resolves.toBe(`/bin/${name}`);
   });
 
   it('installs the package that has it', async () => {
     const asked: string[][] = [];
-    await expect(ensure(empty([name], asked))).resolves.toBe(`/bin/${name}`);
-    expect(asked).toEqual([[from]]);
+    await expect(ensurePackaged(name, empty([name], asked))).resolves.toBe(`/bin/${name}`);
+    expect(asked).toEqual([[debian]]);
   });
 
   it.each([machine('beanstalkd'), empty([])])('says how to get it otherwise', async (host) => {
-    await expect(ensure(host)).rejects.toThrow(
-      `${name} was not found: install with \`apt-get install ${from}\` (Debian, Ubuntu) ` +
-        `or \`brew install ${from}\` (macOS).`,
+    await expect(ensurePackaged(name, host)).rejects.toThrow(
+      `${name} was not found: install with \`apt-get install ${debian}\` (Debian, Ubuntu) ` +
+        `or \`brew install ${homebrew}\` (macOS).`,
     );
   });
 });

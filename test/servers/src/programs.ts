@@ -1,4 +1,4 @@
-// Finds programs on this machine: the servers, promtool, and a browser. If they are missing, installs them where that is simple and safe.
+// Finds programs on this machine: the servers, and what else the tests run. Installs missing ones where that is simple and safe.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { installWithApt } from './apt.js';
@@ -8,20 +8,28 @@ const PROGRAMS = ['beanstalkd', 'redis-server'] as const;
 
 export type ProgramName = (typeof PROGRAMS)[number];
 
-/** Checks and tests alert rules. */
-const PROMTOOL = 'promtool';
-/** The package with promtool, of Debian and of Homebrew. Its server is not started. */
-const PROMETHEUS = 'prometheus';
+/** Programs that come one by one, and the package of Debian and of Homebrew that has each. */
+const PACKAGES = {
+  /** Checks and tests alert rules. The server in its package is not started. */
+  promtool: { debian: 'prometheus', homebrew: 'prometheus' },
+  /** The browser that looks at the dashboard. */
+  chromium: { debian: 'chromium', homebrew: 'chromium' },
+  /** Runs Kafka. */
+  java: { debian: 'openjdk-17-jre-headless', homebrew: 'openjdk@17' },
+  /** Loads Kafka. */
+  mvn: { debian: 'maven', homebrew: 'maven' },
+  /** Makes certificates. */
+  openssl: { debian: 'openssl', homebrew: 'openssl' },
+} as const;
 
-/** The browser that looks at the dashboard. Also the name of the package, of Debian and of Homebrew. */
-const CHROMIUM = 'chromium';
+export type PackagedName = keyof typeof PACKAGES;
 
 /** What this needs from a machine. Specs have one of their own. */
 export interface Host {
   /** The program's path, or undefined. */
-  find(name: ProgramName | typeof PROMTOOL | typeof CHROMIUM): string | undefined;
+  find(name: ProgramName | PackagedName): string | undefined;
   /** Installs these packages. Absent if we are not allowed to, or do not know how. */
-  install?(packages: readonly (ProgramName | typeof PROMETHEUS | typeof CHROMIUM)[]): Promise<void>;
+  install?(packages: readonly string[]): Promise<void>;
 }
 
 /** Folders with programs that the PATH of a user or of an editor may lack. */
@@ -52,24 +60,12 @@ export async function ensureProgram(name: ProgramName, host: Host = thisHost): P
   return path;
 }
 
-/** The path of promtool. If it is missing, this installs Debian's prometheus in the same way as the servers. */
-export function ensurePromtool(host: Host = thisHost): Promise<string> {
-  return ensureFromPackage(PROMTOOL, PROMETHEUS, host);
-}
-
-/** The path of Chromium. If it is missing, this installs it in the same way as the servers. */
-export function ensureChromium(host: Host = thisHost): Promise<string> {
-  return ensureFromPackage(CHROMIUM, CHROMIUM, host);
-}
-
-async function ensureFromPackage(
-  name: typeof PROMTOOL | typeof CHROMIUM,
-  from: typeof PROMETHEUS | typeof CHROMIUM,
-  host: Host,
-): Promise<string> {
-  if (host.find(name) === undefined) await host.install?.([from]);
+/** The path of a program. If it is missing, this installs its package in the same way as the servers. */
+export async function ensurePackaged(name: PackagedName, host: Host = thisHost): Promise<string> {
+  const { debian, homebrew } = PACKAGES[name];
+  if (host.find(name) === undefined) await host.install?.([debian]);
   const path = host.find(name);
-  if (path === undefined) throw new Error(howToGet(name, from, from));
+  if (path === undefined) throw new Error(howToGet(name, debian, homebrew));
   return path;
 }
 
