@@ -1,10 +1,12 @@
-// Finds beanstalkd, redis-server, promtool and chromium, or installs them, before the tests' own time limits run.
-import { ensurePackaged, ensureServers } from 'test-servers';
+// Finds the servers and programs that the tests run, or installs them, before the tests' own time limits run.
+import { ensureKafka, ensurePackaged, ensureServers } from 'test-servers';
 
 try {
   await ensureServers();
   await ensurePackaged('promtool');
   await ensurePackaged('chromium');
+  await ensurePackaged('openssl');
+  await ensureKafka();
 } catch (error) {
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;

@@ -1,4 +1,4 @@
-// What beanstalkd and Redis have in common: the process may end and start again, and its place stays.
+// What the servers have in common: the process may end and start again, and its place stays.
 import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { places, type Place, type PortRange } from './place.js';
@@ -79,6 +79,9 @@ export abstract class Server {
     return this.stopping;
   }
 
+  /** Writes what the process reads at its start. The folder of its data is there, and may be empty. */
+  protected async prepare(): Promise<void> {}
+
   protected abstract args(): string[];
 
   /** What is spawned: the program with its arguments, or a command that replaces itself by the program. */
@@ -111,6 +114,7 @@ export abstract class Server {
     if (this.stopping)
       throw new Error(`${this.program} was stopped and cannot start again: start another one`);
     await mkdir(this.data, { recursive: true });
+    await this.prepare();
     const [file, ...args] = this.command();
     const process = await ServerProcess.spawn(file, args, this.place.folder);
     this.process = process;
@@ -157,15 +161,31 @@ export async function startSomewhere<S extends Server>(
   range: PortRange,
   create: (place: Place) => S,
 ): Promise<S> {
+  const [server] = await startTogether(name, range, 1, (free) => free.map(create));
+  return server!;
+}
+
+/** The same for servers that need each other: a `count` of places at a time, a server at each, started at once. */
+export async function startTogether<S extends Server>(
+  name: string,
+  range: PortRange,
+  count: number,
+  create: (places: readonly Place[]) => S[],
+): Promise<S[]> {
+  let free: Place[] = [];
   for await (const place of places(name, range)) {
-    const server = create(place);
+    free.push(place);
+    if (free.length < count) continue;
+    const servers = create(free);
+    free = [];
     try {
-      await server.restart();
-      return server;
+      await Promise.all(servers.map((server) => server.restart()));
+      return servers;
     } catch (error) {
-      await server.stop();
+      await Promise.all(servers.map((server) => server.stop()));
       if (!(error instanceof PortTaken)) throw error;
     }
   }
+  await Promise.all(free.map((place) => place.leave()));
   throw new Error(`no port for ${name}: all from ${range.first} to ${range.last} are taken`);
 }

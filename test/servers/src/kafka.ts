@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeCertificate, type Certificate } from './certificate.js';
+import { askMetadata } from './kafka-metadata.js';
+import { ensureKafka, type KafkaProgram } from './kafka-program.js';
+import {
+  brokerProperties,
+  portForOthers,
+  type Broker,
+  type KafkaOptions,
+  type KafkaUser,
+} from './kafka-properties.js';
+import type { Place } from './place.js';
+import { Server, startTogether } from './server.js';
+import { ServerProcess, type Exit } from './server-process.js';
+
+/** What the brokers of one cluster have in common. */
+interface Cluster {
+  readonly id: string;
+  readonly program: KafkaProgram;
+  readonly options: KafkaOptions;
+  readonly certificate: Certificate | undefined;
+  readonly brokers: readonly Broker[];
+}
+
+/** For a broker also takes the ports 10,000 and 10,001 above, below the ephemeral ports. A node of a Redis Cluster does the same. */
+const PORTS = { first: 20_000, last: 22_698 };
+const CLUSTER_SIZE = 3;
+const REPLY_LIMIT = 5_000;
+const JAVA_FLAGS = [
+  '-Xms64m',
+  '-Xmx256m',
+  '-XX:+UseSerialGC',
+  '-XX:TieredStopAtLevel=1',
+  '-Xshare:auto',
+  '-Djava.awt.headless=true',
+  '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
+];
+
+/** A Kafka process on 127.0.0.1: broker and controller. */
+export class KafkaServer extends Server implements Broker {
+  /** `127.0.0.1:port` */
+  readonly endpoint: string;
+  /** The certificate that a client has to trust, as PEM text. Undefined without TLS. */
+  readonly ca: string | undefined;
+  private readonly folder: string;
+
+  constructor(
+    /** From 1. The messages of the protocol name it. */
+    readonly nodeId: number,
+    place: Place,
+    private readonly cluster: Cluster,
+  ) {
+    super(cluster.program.java, place);
+    this.folder = place.folder;
+    this.endpoint = `${this.host}:${this.port}`;
+    this.ca = cluster.certificate?.ca;
+  }
+
+  private get file(): string {
+    return join(this.folder, 'server.properties');
+  }
+
+  protected override async prepare(): Promise<void> {
+    const { brokers, options, certificate } = this.cluster;
+    await writeFile(this.file, brokerProperties(this, brokers, this.data, options, certificate));
+    if (!existsSync(join(this.data, 'meta.properties'))) await this.format();
+  }
+
+  protected override args(): string[] {
+    return this.java('kafka.Kafka', this.file);
+  }
+
+  protected override async serves(): Promise<boolean> {
+    const asked = { host: this.host, port: portForOthers(this) };
+    const { clusterId, brokers } = await askMetadata(asked, REPLY_LIMIT);
+    return clusterId === this.cluster.id && brokers.includes(this.nodeId);
+  }
+
+  protected override foundPortTaken(_exit: Exit, output: string): boolean {
+    return output.includes('Address already in use');
+  }
+
+  /** Writes the cluster's id and the SCRAM users into the empty folder of the data. */
+  private async format(): Promise<void> {
+    const { id, program, options } = this.cluster;
+    const scram = (options.users ?? []).flatMap(({ username, password }) =>
+      ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
+        '--add-scram',
+        `${mechanism}=[name=${username},password=${password}]`,
+      ]),
+    );
+    const args = this.java(
+      'kafka.tools.StorageTool',
+      'format',
+      `--cluster-id=${id}`,
+      '-c',
+      this.file,
+      ...scram,
+    );
+    const formatting = await ServerProcess.spawn(program.java, args, this.folder);
+    const { code } = await formatting.exited;
+    if (code !== 0) throw new Error(`Kafka could not format its folder: ${await formatting.lastOutput()}`);
+  }
+
+  private java(main: string, ...args: string[]): string[] {
+    return [...JAVA_FLAGS, '-cp', join(this.cluster.program.jars, '*'), main, ...args];
+  }
+}
+
+/** Starts a Kafka on free ports, with a folder of its own. Resolves when clients can use it. */
+export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
+  const [server] = await startBrokers(1, options);
+  return server!;
+}
+
+/**
+ * Starts three that are one cluster. Each message has a copy on all three, and a write to two of them is enough. While one of
+ * them does not run, the others go on; while two do not run, the third cannot.
+ */
+export function startKafkaCluster(options: KafkaOptions = {}): Promise<KafkaServer[]> {
+  return startBrokers(CLUSTER_SIZE, options);
+}
+
+async function startBrokers(count: number, options: KafkaOptions): Promise<KafkaServer[]> {
+  for (const user of options.users ?? []) checkUser(user);
+  const program = await ensureKafka();
+  const certificate = options.tls ? await makeCertificate() : undefined;
+  const id = randomBytes(16).toString('base64url');
+  return startTogether('kafka', PORTS, count, (places) => {
+    const brokers: KafkaServer[] = [];
+    const cluster = { id, program, options, certificate, brokers };
+    for (const place of places) brokers.push(new KafkaServer(brokers.length + 1, place, cluster));
+    return brokers;
+  });
+}
+
+/** Kafka reads both from texts with signs of their own. */
+function checkUser(user: KafkaUser): void {
+  for (const name of ['username', 'password'] as const)
+    if (!/^[\w-]+$/.test(user[name]))
+      throw new Error(
+        `Expected \`${name}\` to be letters, digits, _ and -, got ${JSON.stringify(user[name])}`,
+      );
+}
