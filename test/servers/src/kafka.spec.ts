@@ -7,9 +7,10 @@ import { askMetadata } from './kafka-metadata.js';
 import { portForOthers } from './kafka-properties.js';
 import { startKafka, startKafkaCluster, type KafkaServer } from './kafka.js';
 import { places, type Place } from './place.js';
-import { within } from './waiting.js';
+import { eventually, within } from './waiting.js';
 
-const LIMIT = 60_000;
+/** Milliseconds. A machine that does much else may need a quarter of it for one broker. */
+const LIMIT = 120_000;
 /** Where Kafka looks for a place. */
 const PORTS = { first: 20_000, last: 22_698 };
 const CONTROLLER_ABOVE = 10_000;
@@ -50,19 +51,48 @@ async function read(kafka: Kafka, topic: string, count: number): Promise<string[
       };
       consumer.run({ eachMessage }).catch(reject);
     });
-    await within(LIMIT / 2, `${count} messages of ${topic}`, all);
+    await within(LIMIT / 4, `${count} messages of ${topic}`, all);
     return values.toSorted();
   } finally {
     await consumer.disconnect();
   }
 }
 
+/** A listener on the port which a Kafka of this place would have as a controller. */
+async function strangerAt(place: Place): Promise<Listener> {
+  const stranger = createServer().listen(place.port + CONTROLLER_ABOVE, '127.0.0.1');
+  await once(stranger, 'listening');
+  await place.leave();
+  return stranger;
+}
+
+/** Lets the next search for a place begin with this port. */
+function beginWith(port: number): void {
+  const places = (PORTS.last - PORTS.first) / 2 + 1;
+  jest.spyOn(Math, 'random').mockReturnValueOnce(((port - PORTS.first) / 2 + 0.5) / places);
+}
+
 describe('startKafka', () => {
+  let stranger: Listener;
+  let port: number;
   let server: KafkaServer;
   beforeAll(async () => {
+    const { value: place } = await places('stranger', { first: PORTS.first, last: 22_000 }).next();
+    port = place!.port;
+    stranger = await strangerAt(place!);
+    beginWith(port);
     server = await startKafka({ maxMessageBytes: 5_000 });
   }, LIMIT);
-  afterAll(() => server?.stop());
+  afterAll(async () => {
+    jest.restoreAllMocks();
+    stranger?.close();
+    await server?.stop();
+  });
+
+  it('passes by a place where another one has a port of it', () => {
+    expect(server.port).toBeGreaterThan(port);
+    expect(server.port).toBeLessThan(port + 100);
+  });
 
   it(
     'keeps messages while it is killed and starts again',
@@ -88,60 +118,21 @@ describe('startKafka', () => {
   });
 
   it('answers again after it was frozen', async () => {
+    const ask = (limit: number) => askMetadata({ host: server.host, port: portForOthers(server) }, limit);
+    const silent = () =>
+      ask(200).then(
+        () => false,
+        (error: Error) => error.message.includes('no reply'),
+      );
     server.freeze();
-    const asked = askMetadata({ host: server.host, port: portForOthers(server) }, LIMIT);
-    await expect(within(200, 'an answer', asked)).rejects.toThrow('not within');
+    await eventually('nobody answers', silent);
+    const answer = ask(LIMIT);
     server.thaw();
-    await expect(asked).resolves.toHaveProperty('brokers', [1]);
+    await expect(answer).resolves.toHaveProperty('brokers', [1]);
   });
-
-  it(
-    'starts empty after its data was removed',
-    async () => {
-      await server.kill();
-      await server.wipe();
-      await server.restart();
-      const admin = clientOf([server]).admin();
-      await admin.connect();
-      await expect(admin.listTopics()).resolves.toEqual([]);
-      await admin.disconnect();
-    },
-    LIMIT,
-  );
 });
 
-/** Listens on the port which a Kafka with this place would have as a controller. */
-async function strangerAt(place: Place): Promise<Listener> {
-  const stranger = createServer().listen(place.port + CONTROLLER_ABOVE, '127.0.0.1');
-  await once(stranger, 'listening');
-  await place.leave();
-  return stranger;
-}
-
 describe('startKafka', () => {
-  it(
-    'passes by a port that another one has, and makes no topic by itself if it is told so',
-    async () => {
-      const { value: place } = await places('stranger', { first: PORTS.first, last: 22_000 }).next();
-      const stranger = await strangerAt(place!);
-      const all = (PORTS.last - PORTS.first) / 2 + 1;
-      jest.spyOn(Math, 'random').mockReturnValueOnce(((place!.port - PORTS.first) / 2 + 0.5) / all);
-      let server: KafkaServer | undefined;
-      try {
-        server = await startKafka({ autoCreateTopics: false }); // begins with the port of the stranger
-        expect(server.port).toBeGreaterThan(place!.port);
-        expect(server.port).toBeLessThan(place!.port + 100);
-        const kafka = clientOf([server], { retry: { retries: 0 } });
-        await expect(write(kafka, 'unknown', 'a')).rejects.toThrow('does not host this topic-partition');
-      } finally {
-        jest.restoreAllMocks();
-        stranger.close();
-        await server?.stop();
-      }
-    },
-    LIMIT,
-  );
-
   it('says what it expects of a user', async () => {
     await expect(startKafka({ users: [{ username: 'ann', password: 'a"b' }] })).rejects.toThrow(
       'Expected `password` to be letters, digits, _ and -, got "a\\"b"',
@@ -159,6 +150,7 @@ describe('startKafka with users and TLS', () => {
   let server: KafkaServer;
   beforeAll(async () => {
     server = await startKafka({
+      autoCreateTopics: false,
       tls: true,
       users: [
         { username: 'ann', password: 'ann-secret' },
@@ -199,6 +191,11 @@ describe('startKafka with users and TLS', () => {
     await expect(connect({ ca: [ca] })).rejects.toThrow(/certificate/);
     await expect(connect(true)).rejects.toThrow(/certificate/);
     await expect(connect(false)).rejects.toThrow();
+  });
+
+  it('makes no topic by itself if it is told so', async () => {
+    const kafka = clientOf([server], login('plain', 'ann', 'ann-secret'));
+    await expect(write(kafka, 'unknown', 'a')).rejects.toThrow('does not host this topic-partition');
   });
 });
 

@@ -29,12 +29,15 @@ interface Cluster {
 const PORTS = { first: 20_000, last: 22_698 };
 const CLUSTER_SIZE = 3;
 const REPLY_LIMIT = 5_000;
+/** A small heap, and a quick start: the compiler that is quick itself, and no check of classes that come from known jars. */
 const JAVA_FLAGS = [
   '-Xms64m',
   '-Xmx256m',
   '-XX:+UseSerialGC',
   '-XX:TieredStopAtLevel=1',
   '-Xshare:auto',
+  '-XX:+UnlockDiagnosticVMOptions',
+  '-XX:-BytecodeVerificationRemote',
   '-Djava.awt.headless=true',
   '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
 ];

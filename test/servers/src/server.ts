@@ -38,7 +38,10 @@ export abstract class Server {
     await this.process?.kill(signal);
   }
 
-  /** Stops all of the process until `thaw`: connections stay open, and nothing answers. Throws if it does not run. */
+  /**
+   * Stops all of the process until `thaw`: connections stay open, and nothing answers. Throws if it does not run. A thread
+   * that is at work may still end what it does, if the machine is busy.
+   */
   freeze(): void {
     this.signal('SIGSTOP');
   }
