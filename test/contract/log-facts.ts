@@ -19,11 +19,14 @@ import type {
 } from 'nest-kq/src/driver/message.js';
 import { KqError } from 'nest-kq/src/errors.js';
 import { eventually } from 'test-servers';
-import { memoryHarness, type LogHarness } from './log-harness.js';
+import { kafkajsHarness, memoryHarness, type LogHarness } from './log-harness.js';
 
 /** States the same facts about every log. */
 export function everyLog(facts: (log: LogUnderTest) => void): void {
-  describe.each([['in memory', memoryHarness]])('the log %s', (_name, createHarness) => {
+  describe.each([
+    ['memory', memoryHarness],
+    ['Kafka by kafkajs', kafkajsHarness],
+  ])('the log in %s', (_name, createHarness) => {
     const log = new LogUnderTest();
 
     beforeAll(async () => {

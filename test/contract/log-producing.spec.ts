@@ -54,7 +54,6 @@ everyLog((log) => {
       one: Buffer.from('1'),
       several: [Buffer.from('a'), Buffer.from('b'), Buffer.from('a')],
       empty: Buffer.alloc(0),
-      nothing: null,
     };
     await log.send(
       message('', { key: bytes, partition: 0, headers, timestamp }),

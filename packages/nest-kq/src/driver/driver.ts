@@ -25,7 +25,7 @@ export interface ProducerOptions {
    * timeout more. @default 30_000
    */
   readonly patience?: number;
-  /** Its transactions are those of one process at a time: a second producer of this id ends the first one's. @default no transactions */
+  /** A transaction ends one that another producer of this id has begun and not ended. @default no transactions */
   readonly transactionalId?: string;
   /** @default 'none' */
   readonly compression?: Compression;
@@ -117,7 +117,10 @@ export interface LogBatch extends TopicPartition {
 
 /** What a member calls. None of it may throw; it returns at once, and slows the member by `pause`. */
 export interface MemberHandler {
-  /** The assignment is about to change, or to be confirmed: until `assigned`, nothing is committed and no batch comes. */
+  /**
+   * The assignment is about to change, or to be confirmed: until `assigned`, nothing is committed and no batch comes. Called
+   * once before each `assigned`, and before `failed` where that ends an assignment.
+   */
   rejoining(): void;
   /**
    * Nothing is paused now, and each partition goes on from the offset which the group has committed: what was not committed
@@ -126,7 +129,10 @@ export interface MemberHandler {
    */
   assigned(assignment: readonly TopicPartition[], continued: boolean): void;
   batch(batch: LogBatch): void;
-  /** @param retryIn Milliseconds after which the member joins again by itself, with no partition of before. */
+  /**
+   * It has left the group, or could not join: no partition is its own any more.
+   * @param retryIn Milliseconds after which it joins again by itself.
+   */
   failed(error: KqError, retryIn: number): void;
 }
 
@@ -145,7 +151,7 @@ export interface PartitionEnds {
   readonly partition: number;
   /** Of the first message that is still stored. */
   readonly first: bigint;
-  /** After the last one. */
+  /** After the last one that can be read: those of transactions which have not ended cannot. */
   readonly end: bigint;
 }
 

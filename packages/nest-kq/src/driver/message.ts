@@ -1,7 +1,7 @@
 /** What the brokers store, and where. */
 
 /** By name, the values in the order in which they were given. */
-export type Headers = Readonly<Record<string, Buffer | null | readonly (Buffer | null)[]>>;
+export type Headers = Readonly<Record<string, Buffer | readonly Buffer[]>>;
 
 /** A message that is to be stored. */
 export interface OutgoingMessage {

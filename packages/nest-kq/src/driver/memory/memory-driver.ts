@@ -74,7 +74,9 @@ class MemoryAdmin implements LogAdmin {
   }
 
   async ends(topic: string) {
-    return this.store.log.partitions(topic).map(({ partition, first, end }) => ({ partition, first, end }));
+    return this.store.log
+      .partitions(topic)
+      .map(({ partition, first, readable }) => ({ partition, first, end: readable }));
   }
 
   async offsetsAt(topic: string, time: number) {

@@ -58,7 +58,7 @@ export class MemoryGroup {
   beginAtEnd(topic: string): void {
     const logs = this.log.partitions(topic);
     if (logs.some(({ partition }) => this.committed({ topic, partition }) !== undefined)) return;
-    this.store(logs.map(({ partition, end }) => ({ topic, partition, offset: end })));
+    this.store(logs.map(({ partition, readable }) => ({ topic, partition, offset: readable })));
   }
 
   join(member: Joined): void {

@@ -17,7 +17,6 @@ export class MemoryProducer implements LogProducer {
   private closed = false;
   private ongoing: MemoryTransaction | undefined;
   private ended = Promise.resolve();
-  private owner = false;
 
   constructor(
     private readonly store: MemoryStore,
@@ -64,15 +63,12 @@ export class MemoryProducer implements LogProducer {
     await this.ongoing?.abort();
   }
 
-  /** The producer that had this id before can do nothing more with it. */
+  /** Ends what the producer does that had this id before. */
   private take(id: string): void {
     if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
     const { owners } = this.store;
     const before = owners.get(id);
     if (before === this) return;
-    if (this.owner)
-      throw new KqError('KQ_TRANSACTION', `another producer has taken over ${JSON.stringify(id)}`);
-    this.owner = true;
     owners.set(id, this);
     before?.ongoing?.fence(id);
   }

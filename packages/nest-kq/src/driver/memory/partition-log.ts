@@ -132,7 +132,7 @@ export class PartitionLog {
 export function sizeOf({ key, value, headers = {} }: OutgoingMessage): number {
   let bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
   for (const [name, values] of Object.entries(headers))
-    for (const each of listOf(values)) bytes += name.length + (each?.length ?? 0);
+    for (const each of listOf(values)) bytes += name.length + each.length;
   return bytes;
 }
 
@@ -149,12 +149,13 @@ function copyOf(message: LogMessage): LogMessage {
 
 function copied(headers: Headers): Headers {
   const entries = Object.entries(headers).map(([name, values]) => {
-    const copies = listOf(values).map((each) => each && Buffer.from(each));
-    return [name, copies.length === 1 ? (copies[0] ?? null) : copies] as const;
+    const copies = listOf(values).map((each) => Buffer.from(each));
+    const [only] = copies;
+    return [name, only && copies.length === 1 ? only : copies] as const;
   });
   return Object.fromEntries(entries);
 }
 
-function listOf(values: Headers[string]): readonly (Buffer | null)[] {
-  return values === null || Buffer.isBuffer(values) ? [values] : values;
+function listOf(values: Headers[string]): readonly Buffer[] {
+  return Buffer.isBuffer(values) ? [values] : values;
 }

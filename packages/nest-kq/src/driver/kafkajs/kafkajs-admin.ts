@@ -1,0 +1,76 @@
+import { KqError } from '../../errors.js';
+import type { LogAdmin, TopicSettings } from '../driver.js';
+import type { PartitionOffset } from '../message.js';
+import type { KafkajsClient } from './kafkajs-client.js';
+import type { KafkajsCluster } from './kafkajs-cluster.js';
+import { meant } from './kafkajs-errors.js';
+
+const NAME = /^[\w.-]{1,249}$/;
+
+export class KafkajsAdmin implements LogAdmin {
+  constructor(
+    private readonly client: KafkajsClient,
+    private readonly cluster: KafkajsCluster,
+  ) {}
+
+  async topics() {
+    const topics = [...(await this.cluster.topics())].filter(([topic]) => !topic.startsWith('__'));
+    return topics
+      .map(([topic, partitions]) => ({ topic, partitions: partitions.length }))
+      .toSorted((a, b) => (a.topic < b.topic ? -1 : 1));
+  }
+
+  async createTopics(topics: readonly TopicSettings[]): Promise<readonly string[]> {
+    for (const { topic, partitions = 1 } of topics) check(topic, partitions);
+    const existing = await this.cluster.topics();
+    const missing = topics.filter(({ topic }) => !existing.has(topic));
+    if (missing.length === 0) return [];
+    const admin = this.client.kafka().admin();
+    try {
+      await admin.connect();
+      await admin.createTopics({
+        waitForLeaders: true,
+        topics: missing.map(({ topic, partitions = -1, replicas = -1, config = {} }) => ({
+          topic,
+          numPartitions: partitions,
+          replicationFactor: replicas,
+          configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
+        })),
+      });
+    } catch (error) {
+      throw meant(error, `cannot create ${missing.map(({ topic }) => topic).join(', ')}`);
+    } finally {
+      await admin.disconnect();
+    }
+    return missing.map(({ topic }) => topic);
+  }
+
+  ends(topic: string) {
+    return this.cluster.ends(topic);
+  }
+
+  offsetsAt(topic: string, time: number) {
+    return this.cluster.offsetsAt(topic, time);
+  }
+
+  committed(group: string, topic: string) {
+    return this.cluster.committed(group, topic);
+  }
+
+  setCommitted(group: string, topic: string, offsets: readonly PartitionOffset[]) {
+    return this.cluster.setCommitted(group, topic, offsets);
+  }
+}
+
+function check(topic: string, partitions: number): void {
+  if (!NAME.test(topic) || topic === '.' || topic === '..')
+    throw new KqError(
+      'KQ_CONFIG',
+      `the topic is ${JSON.stringify(topic)}: expected 1 to 249 of a-z A-Z 0-9 . _ -`,
+    );
+  if (!Number.isSafeInteger(partitions) || partitions < 1)
+    throw new KqError(
+      'KQ_CONFIG',
+      `the partitions of ${topic} are ${partitions}: expected a whole number from 1`,
+    );
+}

@@ -1,0 +1,203 @@
+/** Single requests to the brokers: what kafkajs' admin does in other ways, or not at all. */
+import type { Broker, Cluster, PartitionMetadata } from 'kafkajs';
+import { KqError } from '../../errors.js';
+import type { PartitionEnds } from '../driver.js';
+import type { PartitionOffset } from '../message.js';
+import type { KafkajsClient } from './kafkajs-client.js';
+import { meant } from './kafkajs-errors.js';
+
+const PATIENCE = 10_000;
+const PAUSE = 100;
+/** How long a topic may be unknown that has just been created. */
+const NEW_TOPIC = 500;
+const NAME = /^[\w.-]{1,249}$/;
+
+/** Neither a member nor a generation: whoever is outside of the group. */
+const OUTSIDE = { groupGenerationId: -1, memberId: '' };
+
+export class KafkajsCluster {
+  private cluster: Cluster | undefined;
+  private closed = false;
+
+  constructor(private readonly client: KafkajsClient) {}
+
+  /** All topics that this client may see, or the one named. */
+  async topics(): Promise<Map<string, readonly PartitionMetadata[]>> {
+    return this.ask('cannot list topics', async (cluster) => {
+      const { topicMetadata } = await (await cluster.findControllerBroker()).metadata([]);
+      return new Map(topicMetadata.map(({ topic, partitionMetadata }) => [topic, sorted(partitionMetadata)]));
+    });
+  }
+
+  /** Its partitions, in order. Rejects with `KQ_UNKNOWN_TOPIC`, and creates nothing. */
+  async partitions(topic: string, patience?: number): Promise<readonly PartitionMetadata[]> {
+    const missing = new KqError('KQ_UNKNOWN_TOPIC', `there is no topic ${JSON.stringify(topic)}`);
+    if (!NAME.test(topic)) throw missing;
+    const ask = async (cluster: Cluster) => {
+      const { topicMetadata } = await (await cluster.findControllerBroker()).metadata([topic]);
+      return sorted(topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []);
+    };
+    const { clock } = this.client;
+    for (const end = clock.now() + NEW_TOPIC; ; await this.client.delay(PAUSE)) {
+      try {
+        return await this.ask(`cannot read about topic ${topic}`, ask, patience);
+      } catch (error) {
+        if (!(error instanceof KqError) || error.code !== 'KQ_UNKNOWN_TOPIC') throw error;
+        if (clock.now() > end) throw missing;
+      }
+    }
+  }
+
+  async ends(topic: string): Promise<PartitionEnds[]> {
+    const first = await this.offsets(topic, { fromBeginning: true });
+    const end = await this.offsets(topic, { fromBeginning: false });
+    return first.map(({ partition, offset }, index) => ({
+      partition,
+      first: offset,
+      end: end[index]?.offset ?? offset,
+    }));
+  }
+
+  async offsetsAt(topic: string, time: number): Promise<PartitionOffset[]> {
+    const found = await this.offsets(topic, { fromTimestamp: time });
+    const ends = await this.offsets(topic, { fromBeginning: false });
+    return found.map(({ partition, offset }, index) => ({
+      partition,
+      offset: offset >= 0n ? offset : (ends[index]?.offset ?? 0n),
+    }));
+  }
+
+  async committed(group: string, topic: string) {
+    const partitions = await this.partitions(topic);
+    return this.ask(`cannot read the offsets of group ${group}`, async (cluster) => {
+      const coordinator = await cluster.findGroupCoordinator({ groupId: group });
+      const asked = partitions.map(({ partitionId }) => ({ partition: partitionId, offset: '-1' }));
+      const { responses } = await coordinator.offsetFetch({
+        groupId: group,
+        topics: [{ topic, partitions: asked }],
+      });
+      const found = new Map(
+        responses.flatMap((each) =>
+          each.partitions.map(({ partition, offset }) => [partition, BigInt(offset)]),
+        ),
+      );
+      return partitions.map(({ partitionId: partition }) => {
+        const offset = found.get(partition) ?? -1n;
+        return { partition, offset: offset >= 0n ? offset : undefined };
+      });
+    });
+  }
+
+  /** kafkajs' own way is to join the group and to commit as a member. */
+  async setCommitted(group: string, topic: string, offsets: readonly PartitionOffset[]): Promise<void> {
+    const most = (await this.partitions(topic)).length - 1;
+    const wrong = offsets.find(({ partition }) => !(partition >= 0 && partition <= most));
+    if (wrong)
+      throw new KqError(
+        'KQ_BAD_MESSAGE',
+        `the partition of ${topic} is ${wrong.partition}: expected 0 to ${most}`,
+      );
+    await this.ask(`cannot set the offsets of group ${group}`, async (cluster) => {
+      const coordinator = await cluster.findGroupCoordinator({ groupId: group });
+      const members = await countMembers(coordinator, group);
+      if (members > 0) {
+        const text = `${members} member${members === 1 ? '' : 's'}`;
+        throw new KqError('KQ_GROUP_BUSY', `the group ${group} has ${text}: expected none`);
+      }
+      const partitions = offsets.map(({ partition, offset }) => ({ partition, offset: String(offset) }));
+      await coordinator.offsetCommit({ ...OUTSIDE, groupId: group, topics: [{ topic, partitions }] });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.drop();
+  }
+
+  private async offsets(
+    topic: string,
+    from: { fromBeginning: boolean } | { fromTimestamp: number },
+  ): Promise<PartitionOffset[]> {
+    const known = await this.partitions(topic);
+    const partitions = known.map(({ partitionId }) => ({ partition: partitionId }));
+    const asked = { topic, partitions, ...from };
+    return this.ask(`cannot read the offsets of topic ${topic}`, async (cluster) => {
+      await cluster.addMultipleTargetTopics([topic]);
+      const [answer] = await cluster.fetchTopicsOffset([asked]);
+      const found = (answer?.partitions ?? []).map(({ partition, offset }) => ({
+        partition,
+        offset: BigInt(offset),
+      }));
+      return found.toSorted((a, b) => a.partition - b.partition);
+    });
+  }
+
+  /** Asks once more, by new connections, as long as the brokers are away. */
+  private async ask<T>(
+    what: string,
+    question: (cluster: Cluster) => Promise<T>,
+    patience = PATIENCE,
+  ): Promise<T> {
+    const { clock } = this.client;
+    for (const end = clock.now() + patience; ; await this.client.delay(PAUSE)) {
+      if (this.closed) throw new KqError('KQ_CLOSED', `${what}: the client is closed`);
+      try {
+        return await question(await this.connected());
+      } catch (error) {
+        const failure = meant(error, what);
+        if (failure.code !== 'KQ_AWAY' && failure.code !== 'KQ_REFUSED') throw failure;
+        await this.drop();
+        if (failure.code === 'KQ_REFUSED' || clock.now() > end) throw failure;
+      }
+    }
+  }
+
+  private async connected(): Promise<Cluster> {
+    const cluster = (this.cluster ??= clusterOf(this.client));
+    await cluster.connect();
+    await cluster.refreshMetadataIfNecessary();
+    return cluster;
+  }
+
+  private async drop(): Promise<void> {
+    const { cluster } = this;
+    this.cluster = undefined;
+    await cluster?.disconnect();
+  }
+}
+
+/** kafkajs hands the object behind its clients only to the assigners of a consumer. */
+function clusterOf(client: KafkajsClient): Cluster {
+  let found: Cluster | undefined;
+  client.kafka().consumer({
+    groupId: 'none',
+    allowAutoTopicCreation: false,
+    partitionAssigners: [
+      ({ cluster }) => {
+        found = cluster;
+        return {
+          name: '',
+          version: 0,
+          assign: async () => [],
+          protocol: () => ({ name: '', metadata: Buffer.alloc(0) }),
+        };
+      },
+    ],
+  });
+  if (!found) throw new Error('this version of kafkajs gives an assigner no cluster');
+  return found;
+}
+
+async function countMembers(coordinator: Broker, group: string): Promise<number> {
+  const answer: unknown = await coordinator.describeGroups({ groupIds: [group] });
+  if (typeof answer !== 'object' || answer === null || !('groups' in answer) || !Array.isArray(answer.groups))
+    return 0;
+  return (answer.groups as unknown[]).reduce<number>((sum, each) => {
+    const members = typeof each === 'object' && each !== null && 'members' in each ? each.members : [];
+    return sum + (Array.isArray(members) ? members.length : 0);
+  }, 0);
+}
+
+function sorted(partitions: readonly PartitionMetadata[]): PartitionMetadata[] {
+  return partitions.toSorted((a, b) => a.partitionId - b.partitionId);
+}

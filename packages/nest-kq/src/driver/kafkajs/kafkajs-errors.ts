@@ -1,0 +1,93 @@
+/** What an error of kafkajs means to us. */
+import { KqError, type KqErrorCode } from '../../errors.js';
+
+/** By the type that the protocol gives an error, or by its class; what is in none means that the brokers are away. */
+const MEANINGS: Readonly<Record<string, KqErrorCode>> = {
+  UNKNOWN_TOPIC_OR_PARTITION: 'KQ_UNKNOWN_TOPIC',
+  INVALID_TOPIC_EXCEPTION: 'KQ_UNKNOWN_TOPIC',
+  MESSAGE_TOO_LARGE: 'KQ_TOO_LARGE',
+  RECORD_LIST_TOO_LARGE: 'KQ_TOO_LARGE',
+  INVALID_TIMESTAMP: 'KQ_BAD_MESSAGE',
+  INVALID_RECORD: 'KQ_BAD_MESSAGE',
+  TOPIC_AUTHORIZATION_FAILED: 'KQ_REFUSED',
+  GROUP_AUTHORIZATION_FAILED: 'KQ_REFUSED',
+  CLUSTER_AUTHORIZATION_FAILED: 'KQ_REFUSED',
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 'KQ_REFUSED',
+  SASL_AUTHENTICATION_FAILED: 'KQ_REFUSED',
+  UNSUPPORTED_SASL_MECHANISM: 'KQ_REFUSED',
+  KafkaJSSASLAuthenticationError: 'KQ_REFUSED',
+  // Node's words for a certificate that is not trusted.
+  CERT_HAS_EXPIRED: 'KQ_REFUSED',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'KQ_REFUSED',
+  SELF_SIGNED_CERT_IN_CHAIN: 'KQ_REFUSED',
+  UNABLE_TO_GET_ISSUER_CERT: 'KQ_REFUSED',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'KQ_REFUSED',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'KQ_REFUSED',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'KQ_REFUSED',
+  CERT_SIGNATURE_FAILURE: 'KQ_REFUSED',
+  INVALID_PRODUCER_EPOCH: 'KQ_TRANSACTION',
+  INVALID_TXN_STATE: 'KQ_TRANSACTION',
+  TRANSACTION_COORDINATOR_FENCED: 'KQ_TRANSACTION',
+  INVALID_CONFIG: 'KQ_CONFIG',
+  INVALID_PARTITIONS: 'KQ_CONFIG',
+  INVALID_REPLICATION_FACTOR: 'KQ_CONFIG',
+  INVALID_GROUP_ID: 'KQ_CONFIG',
+  INVALID_SESSION_TIMEOUT: 'KQ_CONFIG',
+  INCONSISTENT_GROUP_PROTOCOL: 'KQ_CONFIG',
+  POLICY_VIOLATION: 'KQ_CONFIG',
+  NON_EMPTY_GROUP: 'KQ_GROUP_BUSY',
+  UNSUPPORTED_COMPRESSION_TYPE: 'KQ_CODEC',
+  KafkaJSNotImplemented: 'KQ_CODEC',
+};
+
+/** The generation in which a member acted is over; its group is making a new one. */
+const REBALANCING = [
+  'REBALANCE_IN_PROGRESS',
+  'ILLEGAL_GENERATION',
+  'UNKNOWN_MEMBER_ID',
+  'NOT_COORDINATOR_FOR_GROUP',
+];
+
+/** @param what Was tried, for the message: `cannot store in orders`. */
+export function meant(error: unknown, what: string, { indeterminate = false } = {}): KqError {
+  for (const each of chainOf(error)) {
+    if (each instanceof KqError) return each;
+    const code = namesOf(each)
+      .map((name) => MEANINGS[name])
+      .find((found) => found !== undefined);
+    if (code) return new KqError(code, `${what}: ${wordsOf(each)}`, { cause: error });
+  }
+  return new KqError('KQ_AWAY', `${what}: ${wordsOf(error)}`, { cause: error, indeterminate });
+}
+
+export function isRebalancing(error: unknown): boolean {
+  return hasType(error, REBALANCING);
+}
+
+/** A transaction cannot begin yet, as the brokers are still ending the one before. */
+export function isEnding(error: unknown): boolean {
+  return hasType(error, ['CONCURRENT_TRANSACTIONS']);
+}
+
+function hasType(error: unknown, types: readonly string[]): boolean {
+  return chainOf(error).some((each) => namesOf(each).some((name) => types.includes(name)));
+}
+
+/** The error, what is under it, and what it gathers. */
+function chainOf(error: unknown): unknown[] {
+  if (!(error instanceof Error)) return [error];
+  const inner = 'errors' in error && Array.isArray(error.errors) ? error.errors : [];
+  const cause = error.cause === undefined || error.cause === error ? [] : chainOf(error.cause);
+  return [error, ...inner.flatMap(chainOf), ...cause];
+}
+
+function namesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return [];
+  const type = 'type' in error ? error.type : undefined;
+  const code = 'code' in error ? error.code : undefined;
+  return [type, code, error.name].filter((name) => typeof name === 'string');
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

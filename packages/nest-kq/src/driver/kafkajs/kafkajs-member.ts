@@ -1,0 +1,151 @@
+import { KqError } from '../../errors.js';
+import type { LogMember, MemberHandler, MemberOptions } from '../driver.js';
+import type { GroupOffset } from '../message.js';
+import type { Timer } from '../../time/clock.js';
+import { meant } from './kafkajs-errors.js';
+import { type MemberContext, Membership } from './membership.js';
+
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 30_000;
+
+/** A group's broker often takes a moment to load it. */
+const QUIET_FAILURES = 3;
+
+/** What a member that starts cannot get better by waiting. */
+const HOPELESS = ['KQ_UNKNOWN_TOPIC', 'KQ_REFUSED', 'KQ_CONFIG', 'KQ_CLOSED'];
+
+/** A member of a group which goes on after whatever ends a consumer of kafkajs. */
+export class KafkajsMember implements LogMember {
+  private state: 'new' | 'started' | 'stopped' = 'new';
+  private membership: Membership | undefined;
+  /** In a row. */
+  private failures = 0;
+  private retry: Timer | undefined;
+  private settle: { resolve(): void; reject(error: KqError): void } | undefined;
+  private stopping: Promise<void> | undefined;
+
+  private rejoining = false;
+  private readonly told: MemberHandler;
+
+  constructor(
+    private readonly context: MemberContext,
+    private readonly options: MemberOptions,
+    private readonly handler: MemberHandler,
+  ) {
+    this.told = {
+      rejoining: () => this.tellRejoining(),
+      assigned: (assignment, continued) => {
+        this.rejoining = false;
+        handler.assigned(assignment, continued);
+      },
+      batch: (batch) => handler.batch(batch),
+      failed: (error, retryIn) => handler.failed(error, retryIn),
+    };
+  }
+
+  start(): Promise<void> {
+    const { group } = this.options;
+    if (this.state !== 'new')
+      return Promise.reject(new KqError('KQ_CLOSED', `the member of ${group} is ${this.state}`));
+    this.state = 'started';
+    return new Promise((resolve, reject) => {
+      this.settle = { resolve, reject };
+      void this.join();
+    });
+  }
+
+  pause(topic: string, partition: number): void {
+    this.membership?.pause({ topic, partition });
+  }
+
+  resume(topic: string, partition: number): void {
+    this.membership?.resume({ topic, partition });
+  }
+
+  async commit(offsets: readonly GroupOffset[]): Promise<boolean> {
+    return (await this.membership?.commit(offsets)) ?? false;
+  }
+
+  stop(): Promise<void> {
+    return (this.stopping ??= this.stopNow());
+  }
+
+  private async stopNow(): Promise<void> {
+    this.state = 'stopped';
+    this.retry?.cancel();
+    this.settle?.reject(new KqError('KQ_CLOSED', `the member of ${this.options.group} is stopped`));
+    await this.leave();
+  }
+
+  private async leave(): Promise<void> {
+    const { membership } = this;
+    this.membership = undefined;
+    try {
+      await membership?.stop();
+    } catch (error) {
+      this.context.client.log.debug(meant(error, `cannot leave group ${this.options.group}`).message);
+    }
+  }
+
+  /** Never rejects. */
+  private async join(): Promise<void> {
+    try {
+      const topics = await this.names();
+      if (this.state === 'stopped') return;
+      const membership = new Membership(this.context, { ...this.options, topics }, this.told, (error) => {
+        if (this.membership === membership) void this.fail(error);
+      });
+      this.membership = membership;
+      await membership.start();
+      this.failures = 0;
+      this.context.client.tellBack();
+      this.settle?.resolve();
+      this.settle = undefined;
+    } catch (error) {
+      await this.fail(error);
+    }
+  }
+
+  private async fail(error: unknown): Promise<void> {
+    await this.leave();
+    if (this.state === 'stopped') return;
+    const failure = meant(error, `the member of group ${this.options.group} failed`);
+    if (this.settle && HOPELESS.includes(failure.code)) {
+      this.state = 'stopped';
+      this.settle.reject(failure);
+      return;
+    }
+    const { client } = this.context;
+    const retryIn = Math.min(FIRST_PAUSE * 2 ** this.failures++, LONGEST_PAUSE);
+    const away = failure.code === 'KQ_AWAY';
+    if (away && this.failures > QUIET_FAILURES) client.tellAway(failure);
+    if (!away) client.log.error(`${failure.message}; it joins again in ${retryIn} ms`);
+    this.retry = client.clock.after(retryIn, () => void this.join());
+    this.tellRejoining();
+    this.handler.failed(failure, retryIn);
+  }
+
+  /** Once for each assignment, however often it tries to join. */
+  private tellRejoining(): void {
+    if (this.rejoining) return;
+    this.rejoining = true;
+    this.handler.rejoining();
+  }
+
+  /** Those that are there. Rejects with `KQ_UNKNOWN_TOPIC` for a name that is not. */
+  private async names(): Promise<string[]> {
+    const { cluster } = this.context;
+    const names: string[] = [];
+    const patterns = this.options.topics.filter((topic) => topic instanceof RegExp);
+    for (const topic of this.options.topics) {
+      if (typeof topic !== 'string') continue;
+      await cluster.partitions(topic);
+      names.push(topic);
+    }
+    if (patterns.length > 0)
+      for (const topic of (await cluster.topics()).keys())
+        if (patterns.some((pattern) => topic.search(pattern) >= 0) && !topic.startsWith('__'))
+          names.push(topic);
+    return [...new Set(names)];
+  }
+}

@@ -1,0 +1,43 @@
+import type { ConnectionOptions } from 'node:tls';
+import type { Clock } from '../../time/clock.js';
+import type { DriverLog } from '../driver.js';
+
+interface Login<Mechanism> {
+  readonly mechanism: Mechanism;
+  readonly username: string;
+  readonly password: string;
+}
+
+/** How the brokers know who it is. */
+export type SaslOptions = Login<'plain'> | Login<'scram-sha-256'> | Login<'scram-sha-512'>;
+
+export interface KafkajsOptions {
+  /** `host:port` of some brokers, from which it learns of the others. */
+  readonly brokers: readonly string[];
+  readonly clock: Clock;
+  readonly log: DriverLog;
+  /** What the brokers' logs and quotas call it. @default 'nest-kq' */
+  readonly clientId?: string;
+  /** TLS: true, or the options of Node's `tls.connect`; certificates are verified unless they say otherwise. @default false */
+  readonly ssl?: boolean | ConnectionOptions;
+  /** @default no login */
+  readonly sasl?: SaslOptions;
+  /** How long a connection may take, in milliseconds. @default 5_000 */
+  readonly connectionTimeout?: number;
+  /** How long a broker may take to answer a request, in milliseconds. @default 30_000 */
+  readonly requestTimeout?: number;
+}
+
+const DEFAULTS = {
+  clientId: 'nest-kq',
+  ssl: false,
+  sasl: undefined,
+  connectionTimeout: 5_000,
+  requestTimeout: 30_000,
+};
+
+export function resolveKafkajsOptions(options: KafkajsOptions) {
+  return { ...DEFAULTS, ...options };
+}
+
+export type KafkajsSettings = ReturnType<typeof resolveKafkajsOptions>;

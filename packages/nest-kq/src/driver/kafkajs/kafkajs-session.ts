@@ -1,0 +1,130 @@
+/** One idempotent producer of kafkajs: it stores each message once as long as no request has failed for good. */
+import kafkajs from 'kafkajs';
+import type { Message, Producer, ProducerRecord, RecordMetadata } from 'kafkajs';
+import { KqError } from '../../errors.js';
+import type { Compression, ProducerOptions } from '../driver.js';
+import type { PartitionOffset } from '../message.js';
+import type { KafkajsClient } from './kafkajs-client.js';
+import { QUICK_RETRY } from './kafkajs-client.js';
+import { noPartition, type Placed } from './requests.js';
+
+export const PATIENCE = 30_000;
+/** How long kafkajs waits before it tries once more, at least, once it has tried a few times. */
+const LONG_PAUSE = 800;
+
+const TYPES: Readonly<Record<Compression, number>> = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 };
+
+/** A producer, or one of its transactions. */
+type Sender = Pick<Producer, 'send'>;
+
+export class Session {
+  readonly producer: Producer;
+  private connecting: Promise<void> | undefined;
+  private underWay = 0;
+  private retired = false;
+  private gone = () => {};
+  private readonly ended = new Promise<void>((resolve) => (this.gone = resolve));
+  /** By topic: when kafkajs may not try once more. */
+  private readonly deadlines = new Map<string, number>();
+  /** What kafkajs said last when it tried in vain. */
+  private reason = 'no broker answers';
+
+  constructor(
+    private readonly client: KafkajsClient,
+    private readonly options: ProducerOptions,
+  ) {
+    const { patience = PATIENCE, transactionalId } = options;
+    this.producer = client
+      .kafka((reason) => (this.reason = reason))
+      .producer({
+        idempotent: true,
+        maxInFlightRequests: transactionalId === undefined ? undefined : 1,
+        transactionalId,
+        allowAutoTopicCreation: false,
+        // Longer than the deadline, which is looked at before each time.
+        retry: { ...QUICK_RETRY, retries: 10 + Math.ceil(patience / LONG_PAUSE) },
+        createPartitioner: () => (args) => this.partitionOf(args),
+      });
+  }
+
+  connect(): Promise<void> {
+    return (this.connecting ??= this.producer.connect());
+  }
+
+  /** Answers in the order of the messages. Those of one partition are one batch. */
+  async send(
+    topic: string,
+    placed: readonly Placed[],
+    deadline: number,
+    sender: Sender = this.producer,
+  ): Promise<PartitionOffset[]> {
+    this.underWay++;
+    this.deadlines.set(topic, deadline);
+    try {
+      return offsetsOf(placed, await sender.send(this.record(topic, placed)));
+    } finally {
+      this.underWay--;
+      if (this.retired) this.disconnectOnceIdle();
+    }
+  }
+
+  /** Takes no more; what is under way goes on. Resolves once that is over, and its connections are closed. */
+  retire(): Promise<void> {
+    if (!this.retired) {
+      this.retired = true;
+      this.disconnectOnceIdle();
+    }
+    return this.ended;
+  }
+
+  private disconnectOnceIdle(): void {
+    if (this.underWay > 0) return;
+    this.producer.disconnect().then(this.gone, (error: unknown) => {
+      this.client.log.debug(`a producer could not disconnect: ${String(error)}`);
+      this.gone();
+    });
+  }
+
+  private record(topic: string, placed: readonly Placed[]): ProducerRecord {
+    return {
+      topic,
+      acks: -1,
+      timeout: this.client.settings.requestTimeout,
+      compression: TYPES[this.options.compression ?? 'none'],
+      messages: placed.map(({ partition, message }): Message => {
+        const { key, value, headers = {}, timestamp = this.client.clock.wall() } = message;
+        const lists = Object.entries(headers).map(([name, values]) => {
+          return [name, Buffer.isBuffer(values) ? values : [...values]] as const;
+        });
+        return { key, value, partition, timestamp: String(timestamp), headers: Object.fromEntries(lists) };
+      }),
+    };
+  }
+
+  /** kafkajs asks before each time that it sends, which is where it can be stopped. */
+  private partitionOf({
+    topic,
+    message,
+    partitionMetadata,
+  }: Parameters<ReturnType<kafkajs.ICustomPartitioner>>[0]) {
+    const { clock } = this.client;
+    if (clock.now() > (this.deadlines.get(topic) ?? Infinity))
+      throw new KqError('KQ_AWAY', `cannot store in ${topic}: ${this.reason}`, { indeterminate: true });
+    const { partition = -1 } = message;
+    // kafkajs would leave the message out without a word.
+    if (partition >= partitionMetadata.length) throw noPartition(topic, partition, partitionMetadata.length);
+    return partition;
+  }
+}
+
+function offsetsOf(placed: readonly Placed[], answers: readonly RecordMetadata[]): PartitionOffset[] {
+  const next = new Map<number, bigint>();
+  for (const { partition, baseOffset, offset } of answers)
+    next.set(partition, BigInt(baseOffset ?? offset ?? -1));
+  return placed.map(({ partition }) => {
+    const offset = next.get(partition);
+    if (offset === undefined) throw new Error(`kafkajs gave no answer for partition ${partition}`);
+    next.set(partition, offset + 1n);
+    return { partition, offset };
+  });
+}

@@ -1,0 +1,177 @@
+import type { Transaction } from 'kafkajs';
+import { KqError } from '../../errors.js';
+import type { LogTransaction, ProducerOptions } from '../driver.js';
+import type { GroupOffset, OutgoingMessage, PartitionOffset } from '../message.js';
+import { isEnding, meant } from './kafkajs-errors.js';
+import { PATIENCE, Session } from './kafkajs-session.js';
+import { place, requestsOf } from './requests.js';
+import type { ProducerContext } from './topics.js';
+import { writeOffsets } from './wording.js';
+
+const PAUSE = 50;
+
+/** The transactions of one producer, one after the other. */
+export class KafkajsTransactions {
+  private current: Session | undefined;
+  private ongoing: KafkajsTransaction | undefined;
+  private ended = Promise.resolve();
+  private closed = false;
+
+  constructor(
+    private readonly context: ProducerContext,
+    private readonly options: ProducerOptions,
+  ) {}
+
+  async begin(): Promise<LogTransaction> {
+    if (this.options.transactionalId === undefined)
+      throw new KqError('KQ_CONFIG', 'transactionalId is undefined: expected a name, for transactions');
+    const before = this.ended;
+    let end = () => {};
+    this.ended = new Promise((resolve) => (end = resolve));
+    await before;
+    try {
+      const { session, transaction } = await this.open();
+      this.ongoing = new KafkajsTransaction(this.context, this.options, session, transaction, (failed) => {
+        this.ongoing = undefined;
+        if (failed) this.drop(session);
+        end();
+      });
+      return this.ongoing;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.ongoing?.abort();
+    await this.ended;
+    await this.current?.retire();
+  }
+
+  private async open(): Promise<{ session: Session; transaction: Transaction }> {
+    const { client } = this.context;
+    const deadline = client.clock.now() + (this.options.patience ?? PATIENCE);
+    for (; ; await client.delay(PAUSE)) {
+      if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
+      const session = (this.current ??= new Session(client, this.options));
+      try {
+        await session.connect();
+        return { session, transaction: await session.producer.transaction() };
+      } catch (error) {
+        this.drop(session);
+        const failure = meant(error, 'cannot begin a transaction');
+        if (failure.code !== 'KQ_AWAY' || client.clock.now() > deadline) throw failure;
+      }
+    }
+  }
+
+  private drop(session: Session): void {
+    if (this.current === session) this.current = undefined;
+    void session.retire();
+  }
+}
+
+class KafkajsTransaction implements LogTransaction {
+  /** Why nothing but `abort` is left. */
+  private failure: KqError | undefined;
+  private over = false;
+  private aborting: Promise<void> | undefined;
+  private keyless = 0;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly context: ProducerContext,
+    private readonly options: ProducerOptions,
+    private readonly session: Session,
+    private readonly transaction: Transaction,
+    private readonly ended: (failed: boolean) => void,
+  ) {}
+
+  send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]> {
+    return this.act(`cannot store in ${topic}`, async (deadline) => {
+      const leaders = await this.context.topics.leaders(topic, this.options.patience ?? PATIENCE);
+      const { placed, wrong } = place(topic, messages, leaders.length, this.keyless++);
+      for (const error of wrong.values()) throw error;
+      const sent: PartitionOffset[] = [];
+      for (const request of requestsOf(placed))
+        sent.push(...(await this.session.send(topic, request, deadline, this.transaction)));
+      return sent;
+    });
+  }
+
+  sendOffsets(group: string, offsets: readonly GroupOffset[]): Promise<void> {
+    return this.act(`cannot store offsets of group ${group}`, async (deadline) => {
+      const { client } = this.context;
+      for (; ; await client.delay(PAUSE)) {
+        try {
+          return await this.transaction.sendOffsets({ consumerGroupId: group, ...writeOffsets(offsets) });
+        } catch (error) {
+          if (!isEnding(error) || client.clock.now() > deadline) throw error;
+        }
+      }
+    });
+  }
+
+  async commit(): Promise<void> {
+    await this.act('cannot commit the transaction', async () => {
+      try {
+        await this.transaction.commit();
+      } catch (error) {
+        const known = meant(error, 'cannot commit the transaction');
+        if (known.code === 'KQ_TRANSACTION') throw known;
+        throw new KqError('KQ_TRANSACTION', 'whether the transaction is committed is not known', {
+          cause: error,
+          indeterminate: true,
+        });
+      }
+    });
+    this.over = true;
+    this.ended(false);
+  }
+
+  abort(): Promise<void> {
+    return this.over ? Promise.resolve() : (this.aborting ??= this.abortNow());
+  }
+
+  private async abortNow(): Promise<void> {
+    this.failure ??= new KqError('KQ_TRANSACTION', 'the transaction was aborted');
+    await this.last;
+    try {
+      await this.transaction.abort();
+    } catch (error) {
+      // The brokers abort it themselves, at the latest when the next session of this id begins.
+      this.context.client.log.debug(`a transaction could not be aborted: ${String(error)}`);
+    }
+    this.over = true;
+    // kafkajs has lost count of the messages if one of its requests failed, as for any producer.
+    this.ended(true);
+  }
+
+  /** One act after the other; the first that fails is the last. */
+  private async act<T>(what: string, run: (deadline: number) => Promise<T>): Promise<T> {
+    const { clock } = this.context.client;
+    const before = this.last;
+    const acting = (async () => {
+      await before;
+      this.check();
+      try {
+        return await run(clock.now() + (this.options.patience ?? PATIENCE));
+      } catch (error) {
+        this.failure = meant(error, what);
+        throw this.failure;
+      }
+    })();
+    this.last = acting.catch(() => undefined); // told to its caller
+    return acting;
+  }
+
+  private check(): void {
+    if (this.over) throw new KqError('KQ_TRANSACTION', 'the transaction has ended');
+    if (this.failure)
+      throw new KqError('KQ_TRANSACTION', 'the transaction has failed: only abort is left', {
+        cause: this.failure,
+      });
+  }
+}

@@ -1,0 +1,84 @@
+/** How messages are shared out among requests that the brokers take. */
+import { partitionOf } from '../partitioning.js';
+import { KqError } from '../../errors.js';
+import type { OutgoingMessage } from '../message.js';
+
+/** A message with its partition, and its place among those of the call. */
+export interface Placed {
+  readonly index: number;
+  readonly partition: number;
+  readonly message: OutgoingMessage;
+}
+
+/** kafkajs needs time by the square of the messages of a partition. */
+const MOST_MESSAGES = 500;
+/** Of a partition: the brokers' own limit holds for what we send to one partition at once, and is 1,048,588 by default. */
+const MOST_BYTES = 900_000;
+const OVERHEAD = 32;
+
+/**
+ * Chooses each message's partition, once: kafkajs would choose anew when it tries again.
+ * @param keyless The partition of a message without a key; any number.
+ */
+export function place(
+  topic: string,
+  messages: readonly OutgoingMessage[],
+  partitions: number,
+  keyless: number,
+): { placed: Placed[]; wrong: Map<number, KqError> } {
+  const placed: Placed[] = [];
+  const wrong = new Map<number, KqError>();
+  messages.forEach((message, index) => {
+    const { key, partition = key ? partitionOf(key, partitions) : keyless % partitions } = message;
+    if (partition >= 0 && partition < partitions && Number.isInteger(partition))
+      placed.push({ index, partition, message });
+    else wrong.set(index, noPartition(topic, partition, partitions));
+  });
+  return { placed, wrong };
+}
+
+export function noPartition(topic: string, partition: number, partitions: number): KqError {
+  const expected = `expected 0 to ${partitions - 1}`;
+  return new KqError('KQ_BAD_MESSAGE', `the partition of ${topic} is ${partition}: ${expected}`);
+}
+
+/** In parts, one to be sent after the other, which hold no more of a partition than one request may. */
+export function* requestsOf(placed: readonly Placed[]): Generator<Placed[]> {
+  let request: Placed[] = [];
+  let loads = new Map<number, { messages: number; bytes: number }>();
+  for (const each of placed) {
+    const bytes = bytesOf(each.message);
+    const load = loads.get(each.partition) ?? { messages: 0, bytes: 0 };
+    if (load.messages > 0 && (load.messages >= MOST_MESSAGES || load.bytes + bytes > MOST_BYTES)) {
+      yield request;
+      request = [];
+      loads = new Map();
+      load.messages = load.bytes = 0;
+    }
+    loads.set(each.partition, { messages: load.messages + 1, bytes: load.bytes + bytes });
+    request.push(each);
+  }
+  if (request.length > 0) yield request;
+}
+
+/** In groups that have the same value. */
+export function groupBy<T>(placed: readonly Placed[], valueOf: (partition: number) => T): Placed[][] {
+  const groups = new Map<T, Placed[]>();
+  for (const each of placed) {
+    const value = valueOf(each.partition);
+    const group = groups.get(value);
+    if (group) group.push(each);
+    else groups.set(value, [each]);
+  }
+  return [...groups.values()];
+}
+
+/** What it takes in a request, about. */
+export function bytesOf({ key, value, headers = {} }: OutgoingMessage): number {
+  let bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0);
+  for (const [name, values] of Object.entries(headers)) {
+    const list = Buffer.isBuffer(values) ? [values] : values;
+    for (const each of list) bytes += name.length + each.length + 4;
+  }
+  return bytes;
+}

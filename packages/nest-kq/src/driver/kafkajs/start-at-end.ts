@@ -1,0 +1,61 @@
+/** Where a group begins that has committed nothing in a topic, and that is not to read what is there. */
+import type { Consumer } from 'kafkajs';
+import type { TopicPartition } from '../message.js';
+import type { KafkajsClient } from './kafkajs-client.js';
+import type { KafkajsCluster } from './kafkajs-cluster.js';
+import { meant } from './kafkajs-errors.js';
+
+const PAUSE = 200;
+
+/**
+ * kafkajs' own way is to begin at the end each time that nothing is committed: then a crash before the first commit loses
+ * what came meanwhile, and so does a commit that the brokers have forgotten.
+ */
+export class StartAtEnd {
+  private readonly sure = new Set<string>();
+
+  constructor(
+    private readonly client: KafkajsClient,
+    private readonly cluster: KafkajsCluster,
+    private readonly group: string,
+    private readonly consumer: Consumer,
+  ) {}
+
+  isUnsure(topic: string): boolean {
+    return !this.sure.has(topic);
+  }
+
+  /** Commits the ends of topics in which nothing is committed. Tries until it can, or until this is not `current` any more. */
+  async settle(places: readonly TopicPartition[], current: () => boolean): Promise<void> {
+    for (; current(); await this.client.delay(PAUSE)) {
+      try {
+        for (const topic of new Set(places.map((place) => place.topic)))
+          await this.settleTopic(topic, places, current);
+        return;
+      } catch (error) {
+        this.client.log.debug(meant(error, `cannot find the end for group ${this.group}`).message);
+      }
+    }
+  }
+
+  private async settleTopic(
+    topic: string,
+    places: readonly TopicPartition[],
+    current: () => boolean,
+  ): Promise<void> {
+    if (this.sure.has(topic)) return;
+    const committed = await this.cluster.committed(this.group, topic);
+    if (committed.every(({ offset }) => offset === undefined)) {
+      const ends = await this.cluster.ends(topic);
+      if (!current()) return;
+      // All partitions, as a member that has others must not take this for an old group.
+      await this.consumer.commitOffsets(
+        ends.map(({ partition, end }) => ({ topic, partition, offset: String(end) })),
+      );
+      for (const { partition, end } of ends)
+        if (places.some((place) => place.topic === topic && place.partition === partition))
+          this.consumer.seek({ topic, partition, offset: String(end) });
+    }
+    this.sure.add(topic);
+  }
+}
