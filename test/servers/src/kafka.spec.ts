@@ -34,25 +34,25 @@ async function write(kafka: Kafka, topic: string, ...values: string[]): Promise<
   }
 }
 
-/** The first `count` messages of the topic, sorted. */
+/** The first `count` texts of the topic, sorted. A message may come twice, when the client joins its group again. */
 async function read(kafka: Kafka, topic: string, count: number): Promise<string[]> {
   const consumer: Consumer = kafka.consumer({ groupId: `reads-${topic}` });
   await consumer.connect();
   try {
     await consumer.subscribe({ topic, fromBeginning: true });
-    const values: string[] = [];
+    const values = new Set<string>();
     const all = new Promise<void>((resolve, reject) => {
       consumer.on('consumer.crash', ({ payload }) => {
         if (!payload.restart) reject(payload.error); // otherwise it begins again by itself
       });
       const eachMessage = async ({ message }: { message: { value: Buffer | null } }) => {
-        values.push(String(message.value));
-        if (values.length === count) resolve();
+        values.add(String(message.value));
+        if (values.size === count) resolve();
       };
       consumer.run({ eachMessage }).catch(reject);
     });
     await within(LIMIT / 4, `${count} messages of ${topic}`, all);
-    return values.toSorted();
+    return [...values].toSorted();
   } finally {
     await consumer.disconnect();
   }
