@@ -40,3 +40,8 @@ export class KqError extends Error {
     this.indeterminate = details.indeterminate ?? false;
   }
 }
+
+/** What was thrown, as an Error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

@@ -1,0 +1,86 @@
+/** Tells the group how far its partitions are handled. */
+import type { LogMember } from '../driver/driver.js';
+import type { GroupOffset } from '../driver/message.js';
+import { toError } from '../errors.js';
+import type { Clock, Timer } from '../time/clock.js';
+import type { PartitionWork } from './partition-work.js';
+
+export interface CommitterOptions {
+  /** Milliseconds between two commits at least. */
+  readonly every: number;
+  /** All partitions that are assigned now. */
+  works(): Iterable<PartitionWork>;
+  /** Nothing was committed; it is tried again. */
+  failed(error: Error): void;
+}
+
+/** One commit at a time, of all partitions whose watermark has moved, and none while the group rebalances. */
+export class Committer {
+  private timer: Timer | undefined;
+  private committing: Promise<void> | undefined;
+  private held = true;
+  private stopped = false;
+  private last = -Infinity;
+
+  constructor(
+    private readonly member: Pick<LogMember, 'commit'>,
+    private readonly clock: Clock,
+    private readonly options: CommitterOptions,
+  ) {}
+
+  /** A watermark may have moved. */
+  readonly moved = (): void => {
+    if (this.timer || this.committing || this.held || this.stopped) return;
+    const wait = Math.max(0, this.last + this.options.every - this.clock.now());
+    this.timer = this.clock.after(wait, () => {
+      this.timer = undefined;
+      void this.commit();
+    });
+  };
+
+  /** Until `release`, nothing is committed. */
+  hold(): void {
+    this.held = true;
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+
+  release(): void {
+    this.held = false;
+    this.moved();
+  }
+
+  /** Commits what is handled, at once; after that nothing more. Idempotent. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.timer?.cancel();
+    this.timer = undefined;
+    await this.committing;
+    await this.commit();
+  }
+
+  private commit(): Promise<void> {
+    const { held } = this;
+    const moved = held ? [] : [...this.options.works()].filter(hasMoved);
+    if (moved.length === 0) return Promise.resolve();
+    const offsets = moved.map(({ place, watermark }): GroupOffset => ({ ...place, offset: watermark! }));
+    this.last = this.clock.now();
+    this.committing = this.member
+      .commit(offsets)
+      .then(
+        (done) => {
+          if (done) moved.forEach((work, index) => (work.committed = offsets[index]!.offset));
+        },
+        (error: unknown) => this.options.failed(toError(error)),
+      )
+      .then(() => {
+        this.committing = undefined;
+        if ([...this.options.works()].some(hasMoved)) this.moved();
+      });
+    return this.committing;
+  }
+}
+
+function hasMoved({ watermark, committed }: PartitionWork): boolean {
+  return watermark !== undefined && watermark !== committed;
+}

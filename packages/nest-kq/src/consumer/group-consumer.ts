@@ -1,0 +1,108 @@
+/** One member of a group at work: what it is assigned goes to the handlers of this process. */
+import type { LogBatch, LogDriver, LogMember, MemberHandler, MemberOptions } from '../driver/driver.js';
+import type { TopicPartition } from '../driver/message.js';
+import type { KqError } from '../errors.js';
+import type { Clock } from '../time/clock.js';
+import { Committer } from './committer.js';
+import type { PartitionWork } from './partition-work.js';
+import { TopicWork, type WorkOptions } from './topic-work.js';
+
+/** A handler of the group, and its topics. No topic has two in one group. */
+export interface Subscription extends WorkOptions {
+  readonly topics: readonly (string | RegExp)[];
+}
+
+export interface GroupConsumerOptions extends Omit<MemberOptions, 'topics'> {
+  readonly subscriptions: readonly Subscription[];
+  /** Milliseconds between two commits at least. */
+  readonly commitEvery: number;
+  /** @param retryIn Milliseconds after which the member joins again by itself; absent: a commit failed, and is tried again. */
+  failed(error: Error, retryIn?: number): void;
+}
+
+export class GroupConsumer implements MemberHandler {
+  private readonly member: LogMember;
+  private readonly works: readonly (readonly [Subscription, TopicWork])[];
+  private readonly committer: Committer;
+  private stopping: Promise<void> | undefined;
+
+  constructor(
+    driver: LogDriver,
+    private readonly clock: Clock,
+    private readonly options: GroupConsumerOptions,
+  ) {
+    const { subscriptions, commitEvery } = options;
+    this.member = driver.member({ ...options, topics: subscriptions.flatMap(({ topics }) => topics) }, this);
+    this.committer = new Committer(this.member, clock, {
+      every: commitEvery,
+      works: () => this.partitions(),
+      failed: (error) => options.failed(error),
+    });
+    this.works = subscriptions.map((each) => [
+      each,
+      new TopicWork(each, this.member, clock, this.committer.moved),
+    ]);
+  }
+
+  /** Resolves once it has joined; rejects as the member's `start`. */
+  start(): Promise<void> {
+    return this.member.start();
+  }
+
+  /** Begins nothing more, and waits `timeout` milliseconds for what runs, aborts what still does, commits and leaves. Idempotent. */
+  stop(timeout: number): Promise<void> {
+    return (this.stopping ??= this.drain(timeout));
+  }
+
+  /** Begins nothing, and fetches nothing, until `resume`. It stays in the group, and what runs goes on. */
+  pause(): void {
+    for (const [, work] of this.works) work.pause();
+  }
+
+  resume(): void {
+    for (const [, work] of this.works) work.resume();
+  }
+
+  rejoining(): void {
+    this.committer.hold();
+  }
+
+  assigned(assignment: readonly TopicPartition[], continued: boolean): void {
+    for (const [subscription, work] of this.works)
+      work.assigned(
+        assignment.filter(({ topic }) => has(subscription, topic)),
+        continued,
+      );
+    this.committer.release();
+  }
+
+  batch(batch: LogBatch): void {
+    for (const [subscription, work] of this.works)
+      if (has(subscription, batch.topic)) return work.batch(batch);
+  }
+
+  failed(error: KqError, retryIn: number): void {
+    this.options.failed(error, retryIn);
+  }
+
+  private *partitions(): Iterable<PartitionWork> {
+    for (const [, work] of this.works) yield* work.works;
+  }
+
+  private async drain(timeout: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = this.clock.after(timeout, resolve);
+      void Promise.all(this.works.map(([, work]) => work.stop())).then(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
+    for (const [, work] of this.works) work.giveUp(); // of no effect if nothing runs
+    await this.committer.stop();
+    await this.member.stop();
+  }
+}
+
+function has({ topics }: Subscription, topic: string): boolean {
+  return topics.some((each) => (typeof each === 'string' ? each === topic : topic.search(each) >= 0));
+}

@@ -1,0 +1,102 @@
+/** What of a partition runs one after the other, and what may run at the same time. */
+import type { LogMessage } from '../driver/message.js';
+
+/** What holds an order: a key, the whole partition, or nothing. */
+export type Order = 'key' | 'partition' | 'none';
+
+/** A message on its way to being handled. */
+export interface Waiting {
+  readonly message: LogMessage;
+  /** How often it was run before. */
+  attempts: number;
+  readonly lane: Lane;
+}
+
+/** Messages that run in their order. It is idle, ready, running, or held until a message of it runs again. */
+export interface Lane {
+  readonly key: string | undefined;
+  readonly waiting: Waiting[];
+  state: 'idle' | 'ready' | 'running' | 'held';
+}
+
+export class Lanes {
+  /** By key; a lane that has nothing is forgotten. */
+  private readonly byKey = new Map<string, Lane>();
+  private readonly ready: Lane[] = [];
+  private firstReady = 0;
+  private inReady = 0;
+
+  constructor(private readonly order: Order) {}
+
+  /** How many messages could be taken now. */
+  get available(): number {
+    return this.inReady;
+  }
+
+  add(message: LogMessage): void {
+    const lane = this.laneOf(message);
+    lane.waiting.push({ message, attempts: 0, lane });
+    if (lane.state === 'idle') this.makeReady(lane);
+    else if (lane.state === 'ready') this.inReady++;
+  }
+
+  /**
+   * At most so many messages that may run now, those of one lane in their order. Their lanes give no other until `settle`
+   * was called for all that was taken together.
+   */
+  take(most: number): Waiting[] {
+    const taken: Waiting[] = [];
+    while (taken.length < most && this.firstReady < this.ready.length) {
+      const lane = this.ready[this.firstReady++]!;
+      lane.state = 'running';
+      this.inReady -= lane.waiting.length;
+      taken.push(...lane.waiting.splice(0, most - taken.length));
+    }
+    if (this.firstReady * 2 > this.ready.length) {
+      this.ready.splice(0, this.firstReady);
+      this.firstReady = 0;
+    }
+    return taken;
+  }
+
+  /**
+   * After a run of messages that were taken together.
+   * @param again Those of them that have to run again, in their order, before all that waits behind them.
+   * @param hold Their lanes stay held until `release`.
+   */
+  settle(taken: readonly Waiting[], again: readonly Waiting[], hold: boolean): void {
+    for (let index = again.length - 1; index >= 0; index--) again[index]!.lane.waiting.unshift(again[index]!);
+    const held = new Set(hold ? again.map(({ lane }) => lane) : []);
+    for (const { lane } of taken) {
+      if (lane.state !== 'running') continue; // settled with another message of it
+      if (held.has(lane)) lane.state = 'held';
+      else this.makeReady(lane);
+    }
+  }
+
+  /** A lane that was held may run. */
+  release(lane: Lane): void {
+    if (lane.state === 'held') this.makeReady(lane);
+  }
+
+  private makeReady(lane: Lane): void {
+    if (lane.waiting.length === 0) {
+      lane.state = 'idle';
+      if (lane.key !== undefined) this.byKey.delete(lane.key);
+      return;
+    }
+    lane.state = 'ready';
+    this.inReady += lane.waiting.length;
+    this.ready.push(lane);
+  }
+
+  private laneOf({ key }: LogMessage): Lane {
+    // A message without a key has no order to keep.
+    const name = this.order === 'partition' ? '' : this.order === 'key' ? key?.toString('latin1') : undefined;
+    const known = name === undefined ? undefined : this.byKey.get(name);
+    if (known) return known;
+    const lane: Lane = { key: name, waiting: [], state: 'idle' };
+    if (name !== undefined) this.byKey.set(name, lane);
+    return lane;
+  }
+}

@@ -1,0 +1,100 @@
+/** The work of one partition, as long as this member has it. */
+import type { LogBatch } from '../driver/driver.js';
+import type { TopicPartition } from '../driver/message.js';
+import { type Lane, Lanes, type Order, type Waiting } from './lanes.js';
+import { OffsetTrack } from './offset-track.js';
+
+/** How much of a partition may be here. */
+export interface Room {
+  /** Messages that were seen and are not below the watermark yet. */
+  readonly messages: number;
+  /** Bytes of keys and values of those that are not handled. */
+  readonly bytes: number;
+}
+
+export class PartitionWork {
+  /** The offset after the last message of the partition, when the last batch came. */
+  end = 0n;
+  /** The watermark that the group has. */
+  committed: bigint | undefined;
+  /** Clock time from which on something can be taken; undefined: nothing can. */
+  availableSince: number | undefined;
+  /** Its fetch is held. */
+  paused = false;
+  private readonly track = new OffsetTrack();
+  private readonly lanes: Lanes;
+  private readonly dropping = new AbortController();
+  private bytes = 0;
+
+  constructor(
+    readonly place: TopicPartition,
+    order: Order,
+    private readonly room: Room,
+  ) {
+    this.lanes = new Lanes(order);
+  }
+
+  /** Aborts once the partition is lost: nothing that its runs come to is told any more. */
+  get lost(): AbortSignal {
+    return this.dropping.signal;
+  }
+
+  get watermark(): bigint | undefined {
+    return this.track.watermark;
+  }
+
+  get available(): number {
+    return this.lanes.available;
+  }
+
+  /** From here on it takes no more. */
+  get full(): boolean {
+    return this.track.size >= this.room.messages || this.bytes >= this.room.bytes;
+  }
+
+  /** Here it takes messages again. */
+  get roomy(): boolean {
+    return this.track.size * 2 <= this.room.messages && this.bytes * 2 <= this.room.bytes;
+  }
+
+  /** What is known comes again after each rejoin, and is left out. */
+  add({ messages, next, end }: LogBatch): void {
+    for (const message of messages) {
+      if (this.track.knows(message.offset)) continue;
+      this.track.seen(message.offset);
+      this.bytes += sizeOf(message);
+      this.lanes.add(message);
+    }
+    this.track.skipTo(next);
+    this.end = end;
+  }
+
+  take(most: number): Waiting[] {
+    const taken = this.lanes.take(most);
+    for (const waiting of taken) waiting.attempts++;
+    return taken;
+  }
+
+  /** @param again Those that are not handled, in their order; `hold`: their lanes wait for `release`. */
+  settle(taken: readonly Waiting[], again: readonly Waiting[], hold: boolean): void {
+    const kept = new Set(again);
+    for (const waiting of taken) {
+      if (kept.has(waiting)) continue;
+      this.track.handled(waiting.message.offset);
+      this.bytes -= sizeOf(waiting.message);
+    }
+    this.lanes.settle(taken, again, hold);
+  }
+
+  release(lane: Lane): void {
+    this.lanes.release(lane);
+  }
+
+  lose(): void {
+    this.dropping.abort();
+  }
+}
+
+function sizeOf({ key, value }: { readonly key: Buffer | null; readonly value: Buffer | null }): number {
+  return (key?.length ?? 0) + (value?.length ?? 0);
+}

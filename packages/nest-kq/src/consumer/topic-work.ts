@@ -1,0 +1,204 @@
+/** The messages of one handler: what runs now, on which partitions, and how many at a time. */
+import type { LogBatch, LogMember } from '../driver/driver.js';
+import type { LogMessage, TopicPartition } from '../driver/message.js';
+import { keyOf } from '../driver/assignment.js';
+import type { Clock, Timer } from '../time/clock.js';
+import type { Lane, Order, Waiting } from './lanes.js';
+import { PartitionWork, type Room } from './partition-work.js';
+
+/** A message that is to be handled. */
+export interface Delivery extends TopicPartition {
+  readonly message: LogMessage;
+  /** 1 for the first run in this process. */
+  readonly attempt: number;
+}
+
+/** What became of a message: it is done, wherever it went; or it runs again after so many milliseconds, before all behind it. */
+export type Outcome = 'handled' | { readonly after: number };
+
+/** How messages become runs. */
+export interface WorkOptions {
+  readonly order: Order;
+  /** Runs at a time, over all partitions of this process. */
+  readonly concurrency: number;
+  /** Messages of a run at most, all of one partition. */
+  readonly size: number;
+  /** How long a run waits until it has so many, in milliseconds. */
+  readonly within: number;
+  readonly room: Room;
+  /**
+   * Resolves with an outcome for each message, in their order, and never rejects.
+   * @param signal Aborts when the partition is lost, or the process gives up waiting for the run.
+   */
+  run(deliveries: readonly Delivery[], signal: AbortSignal): Promise<readonly Outcome[]>;
+}
+
+export class TopicWork {
+  private readonly partitions = new Map<string, PartitionWork>();
+  /** Those that may have something to run, each in turn. */
+  private turns: PartitionWork[] = [];
+  private readonly running = new Set<Promise<void>>();
+  /** Until a held lane runs again, or a run that is not full begins. */
+  private readonly timers = new Set<Timer>();
+  private stopping = false;
+  private paused = false;
+  private readonly givingUp = new AbortController();
+
+  constructor(
+    private readonly options: WorkOptions,
+    private readonly member: Pick<LogMember, 'pause' | 'resume'>,
+    private readonly clock: Clock,
+    /** A watermark may have moved. */
+    private readonly moved: () => void,
+  ) {}
+
+  /** Of partitions that are assigned now. */
+  get works(): Iterable<PartitionWork> {
+    return this.partitions.values();
+  }
+
+  get runs(): number {
+    return this.running.size;
+  }
+
+  /** @param keep What is here of partitions that stay is still right. */
+  assigned(places: readonly TopicPartition[], keep: boolean): void {
+    const names = new Set(places.map(keyOf));
+    for (const [name, work] of this.partitions) {
+      if (keep && names.has(name)) continue;
+      this.partitions.delete(name);
+      work.lose();
+    }
+    this.turns = this.turns.filter((work) => !work.lost.aborted);
+    for (const place of places) {
+      const name = keyOf(place);
+      const known = this.partitions.get(name);
+      const work = known ?? new PartitionWork(place, this.options.order, this.options.room);
+      this.partitions.set(name, work);
+      work.paused = false; // as nothing is after an assignment
+      this.fetch(work);
+    }
+  }
+
+  batch(batch: LogBatch): void {
+    const work = this.partitions.get(keyOf(batch));
+    if (!work) return;
+    work.add(batch);
+    this.fetch(work);
+    this.offer(work);
+    this.moved(); // by a gap
+    this.begin();
+  }
+
+  /** Begins nothing, and fetches nothing, until `resume`. What runs goes on. */
+  pause(): void {
+    this.paused = true;
+    for (const work of this.works) this.fetch(work);
+  }
+
+  resume(): void {
+    this.paused = false;
+    for (const work of this.works) this.fetch(work);
+    this.begin();
+  }
+
+  /** Begins nothing more. Resolves once nothing runs. Idempotent. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    for (const timer of this.timers) timer.cancel();
+    this.timers.clear();
+    for (const work of this.works) this.fetch(work);
+    while (this.running.size > 0) await Promise.all(this.running);
+  }
+
+  /** Tells the runs that nobody waits for them any more. */
+  giveUp(): void {
+    this.givingUp.abort();
+  }
+
+  private offer(work: PartitionWork): void {
+    if (work.available === 0 || work.availableSince !== undefined) return;
+    work.availableSince = this.clock.now();
+    this.turns.push(work);
+    if (this.options.size > 1) this.later(this.options.within, () => this.begin());
+  }
+
+  private begin(): void {
+    // As often as there are turns now: one that has to wait for more messages goes to the end.
+    for (let left = this.turns.length; left > 0; left--) {
+      if (this.stopping || this.paused || this.running.size >= this.options.concurrency) return;
+      const work = this.turns.shift()!;
+      if (!this.due(work)) {
+        this.turns.push(work);
+        continue;
+      }
+      work.availableSince = undefined;
+      this.start(work, work.take(this.options.size));
+      this.offer(work);
+      if (work.availableSince !== undefined) left++;
+    }
+  }
+
+  private due({ available, availableSince = 0 }: PartitionWork): boolean {
+    const { size, within } = this.options;
+    return available >= size || this.clock.now() >= availableSince + within;
+  }
+
+  private start(work: PartitionWork, taken: readonly Waiting[]): void {
+    const deliveries = taken.map(({ message, attempts }) => ({ ...work.place, message, attempt: attempts }));
+    const signal = AbortSignal.any([work.lost, this.givingUp.signal]);
+    const run = this.options.run(deliveries, signal).then((outcomes) => {
+      this.running.delete(run);
+      if (!work.lost.aborted) this.settle(work, taken, outcomes);
+      this.begin();
+    });
+    this.running.add(run);
+  }
+
+  private settle(work: PartitionWork, taken: readonly Waiting[], outcomes: readonly Outcome[]): void {
+    const again = taken.filter((_, index) => outcomes[index] !== 'handled');
+    work.settle(taken, again, true);
+    for (const lane of new Set(again.map((waiting) => waiting.lane))) {
+      const waits = taken.map((waiting, index) => (waiting.lane === lane ? waitOf(outcomes[index]) : 0));
+      this.hold(work, lane, Math.max(...waits));
+    }
+    this.offer(work);
+    this.fetch(work);
+    this.moved();
+  }
+
+  /** Holds or resumes the fetch of a partition, by how much of it is here. */
+  private fetch(work: PartitionWork): void {
+    const { topic, partition } = work.place;
+    const off = this.paused || this.stopping;
+    if (!work.paused && (off || work.full)) {
+      work.paused = true;
+      this.member.pause(topic, partition);
+    } else if (work.paused && !off && work.roomy) {
+      work.paused = false;
+      this.member.resume(topic, partition);
+    }
+  }
+
+  private hold(work: PartitionWork, lane: Lane, wait: number): void {
+    this.later(wait, () => {
+      if (work.lost.aborted) return;
+      work.release(lane);
+      this.offer(work);
+      this.begin();
+    });
+  }
+
+  private later(wait: number, callback: () => void): void {
+    if (this.stopping) return;
+    const timer = this.clock.after(wait, () => {
+      this.timers.delete(timer);
+      callback();
+    });
+    this.timers.add(timer);
+  }
+}
+
+function waitOf(outcome: Outcome | undefined): number {
+  return typeof outcome === 'object' ? outcome.after : 0;
+}
