@@ -9,6 +9,7 @@ const CODES = {
   KQ_GROUP_BUSY: 'the group has members, so its offsets cannot be set',
   KQ_CODEC: 'the package that reads or writes this compression is not installed',
   KQ_TRANSACTION: 'the transaction cannot go on, and stores nothing',
+  KQ_FULL: 'too much waits to be stored',
   KQ_CLOSED: 'it is closed',
 } as const;
 

@@ -1,0 +1,134 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { LogProducer, Sent } from '../driver/driver.js';
+import type { OutgoingMessage } from '../driver/message.js';
+import { KqError } from '../errors.js';
+import { systemClock } from '../time/clock.js';
+import { Gatherer, type GathererOptions } from './gatherer.js';
+
+/** A request that is under way until the test answers it. */
+interface Request {
+  readonly topic: string;
+  readonly values: readonly string[];
+  answer(...answers: readonly Sent[]): void;
+}
+
+let requests: Request[];
+let begun: () => void;
+beforeEach(() => {
+  requests = [];
+  begun = () => {};
+});
+
+function open(over: Partial<GathererOptions> = {}): Gatherer {
+  let offset = 0n;
+  const send = (topic: string, messages: readonly OutgoingMessage[]) =>
+    new Promise<readonly Sent[]>((resolve) => {
+      const all = messages.map(() => ({ partition: 0, offset: offset++ }));
+      const answer = (...answers: readonly Sent[]) => resolve(answers.length > 0 ? answers : all);
+      requests.push({ topic, values: messages.map(({ value }) => String(value)), answer });
+      begun();
+    });
+  const producer: Pick<LogProducer, 'send'> = { send };
+  return new Gatherer(producer, systemClock, { messages: 100, bytes: 1e6, requestBytes: 1e6, ...over });
+}
+
+function of(value: string): OutgoingMessage {
+  return { key: null, value: Buffer.from(value) };
+}
+
+function untilRequests(count: number): Promise<void> {
+  return new Promise((resolve) => {
+    begun = () => {
+      if (requests.length >= count) resolve();
+    };
+    begun();
+  });
+}
+
+describe('Gatherer', () => {
+  it('sends what one turn pushes by one request, and what comes meanwhile by the next', async () => {
+    const gatherer = open();
+    const first = [gatherer.push('t', of('1')), gatherer.push('t', of('2'))];
+    await untilRequests(1);
+    const second = [gatherer.push('t', of('3')), gatherer.push('t', of('4'))];
+    expect(requests.map(({ values }) => values)).toEqual([['1', '2']]);
+    requests[0]!.answer();
+    await expect(Promise.all(first)).resolves.toEqual([
+      { partition: 0, offset: 0n },
+      { partition: 0, offset: 1n },
+    ]);
+    await untilRequests(2);
+    expect(requests[1]!.values).toEqual(['3', '4']);
+    requests[1]!.answer();
+    await Promise.all(second);
+  });
+
+  it('lets no topic wait for another one', async () => {
+    const gatherer = open();
+    const pushes = [gatherer.push('a', of('1')), gatherer.push('b', of('2'))];
+    await untilRequests(2);
+    expect(requests.map(({ topic }) => topic)).toEqual(['a', 'b']);
+    for (const request of requests) request.answer();
+    await Promise.all(pushes);
+  });
+
+  it('fails a push by itself', async () => {
+    const gatherer = open();
+    const pushes = Promise.allSettled([gatherer.push('t', of('1')), gatherer.push('t', of('2'))]);
+    await untilRequests(1);
+    const error = new KqError('KQ_TOO_LARGE', 'too large');
+    requests[0]!.answer(error, { partition: 3, offset: 7n });
+    await expect(pushes).resolves.toEqual([
+      { status: 'rejected', reason: error },
+      { status: 'fulfilled', value: { partition: 3, offset: 7n } },
+    ]);
+  });
+
+  it('sends a larger message alone, and the others around it', async () => {
+    const gatherer = open({ requestBytes: 200 });
+    const large = 'x'.repeat(300);
+    const pushes = ['1', large, '2', '3'].map((value) => gatherer.push('t', of(value)));
+    for (let request = 0; request < 3; request++) {
+      await untilRequests(request + 1);
+      requests[request]!.answer();
+    }
+    await Promise.all(pushes);
+    expect(requests.map(({ values }) => values)).toEqual([['1'], [large], ['2', '3']]);
+  });
+
+  it('refuses at once what would be too much, and takes messages again after an answer', async () => {
+    const gatherer = open({ messages: 1 });
+    const first = gatherer.push('t', of('1'));
+    await expect(gatherer.push('t', of('2'))).rejects.toThrow(/^KQ_FULL: 1 messages of 65 bytes wait/);
+    await untilRequests(1);
+    requests[0]!.answer();
+    await first;
+    const next = gatherer.push('t', of('3'));
+    await untilRequests(2);
+    requests[1]!.answer();
+    await next;
+  });
+
+  it('takes a single message larger than all that may wait, as the brokers decide about its size', async () => {
+    const gatherer = open({ bytes: 10 });
+    const push = gatherer.push('t', of('x'.repeat(50)));
+    await untilRequests(1);
+    requests[0]!.answer();
+    await push;
+  });
+
+  it('flushes what was pushed, closes after it, and takes nothing then', async () => {
+    const gatherer = open();
+    await gatherer.flush();
+    const push = gatherer.push('t', of('1'));
+    const order: string[] = [];
+    void push.then(() => order.push('stored'));
+    const closed = gatherer.close().then(() => order.push('closed'));
+    await expect(gatherer.push('t', of('2'))).rejects.toThrow('KQ_CLOSED');
+    await untilRequests(1);
+    requests[0]!.answer();
+    await closed;
+    expect(order).toEqual(['stored', 'closed']);
+    await gatherer.close();
+  });
+});
