@@ -73,17 +73,30 @@ const NEST_KQ = {
   index: ['errors'],
 };
 
-const PACKAGES = { 'nest-dq': NEST_DQ, 'nest-kq': NEST_KQ };
+/** All files of nest-handlers but that of its entry `nest-handlers/schema`. */
+const OF_NEST = '(?!schema)[a-z-]+';
 
-/** Who may use a package at run time. Everybody may use the modules of Node. */
+/** The same for nest-handlers, which has no folders. Producers load its schemas, and so nothing of Nest with them. */
+const NEST_HANDLERS = { schema: [], [OF_NEST]: [] };
+
+const PACKAGES = { 'nest-handlers': NEST_HANDLERS, 'nest-dq': NEST_DQ, 'nest-kq': NEST_KQ };
+
+/** Who may use a package at run time; of nest-handlers, which of its entries. Everybody may use the modules of Node. */
 const MAY_USE = {
+  'nest-handlers': {
+    '@nestjs/common': [OF_NEST],
+    '@nestjs/core': [OF_NEST],
+    rxjs: [OF_NEST],
+  },
   'nest-dq': {
+    'nest-handlers/dist/index.js': ['nest'],
+    'nest-handlers/dist/schema.js': ['api', 'producer', 'consumer'],
     ms: ['time'],
     ulid: ['producer'],
     ioredis: ['ledger/redis', 'ledger/lease-thread'],
     '@nestjs/common': ['nest', 'dashboard'],
-    '@nestjs/core': ['nest', 'dashboard'],
-    rxjs: ['nest', 'events'],
+    '@nestjs/core': ['dashboard'],
+    rxjs: ['events'],
     '@opentelemetry/api': ['telemetry'],
     croner: ['recurring'],
     'classic-level': ['disk'],
@@ -105,7 +118,7 @@ function filesOf(name, room) {
 }
 
 const allFilesOf = (name, rooms) => rooms.map((room) => filesOf(name, room));
-const modulesOf = (dependency) => `(?:^|/)node_modules/(?:@types/)?${dependency}/`;
+const modulesOf = (dependency) => `(?:^|/)node_modules/(?:@types/)?${dependency}(?:/|$)`;
 
 function rulesOf(name) {
   const rooms = PACKAGES[name];
@@ -155,6 +168,8 @@ export default {
     exclude: { path: '[.]spec[.]ts$' },
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
+    preserveSymlinks: true, // so that nest-handlers is a package of node_modules here, as in applications
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'default', 'types'] },
     tsConfig: { fileName: 'tsconfig.base.json' },
   },
 };

@@ -12,6 +12,8 @@ export default {
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
+    '^nest-handlers$': `${workspace}/packages/nest-handlers/src/index.ts`,
+    '^nest-handlers/schema$': `${workspace}/packages/nest-handlers/src/schema.ts`,
     '^nest-dq$': `${workspace}/packages/nest-dq/src/index.ts`,
     '^nest-dq/dashboard$': `${workspace}/packages/nest-dq/src/dashboard/dashboard-module.ts`,
     '^nest-dq/testing$': `${workspace}/packages/nest-dq/src/test-kit/dq-test-kit.ts`,

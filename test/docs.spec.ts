@@ -14,6 +14,7 @@ const docs = readdirSync(new URL('../docs', import.meta.url)).filter((name) => n
 const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
+  'packages/nest-handlers/README.md',
   'docs/monitoring/README.md',
   ...docs.map((name) => `docs/${name}`),
 ];
@@ -80,6 +81,21 @@ describe('the documentation', () => {
     expect(new Set(told)).toEqual(new Set(there.map(({ name }) => `${name}/`)));
     for (const [, file] of `${folders}${rest}`.matchAll(/`([a-z-]+\/[a-z\d/-]+\.ts)`/g))
       expect([file, existsSync(new URL(file!, src))]).toEqual([file, true]);
+  });
+
+  it('follows one job through 15 files at most', () => {
+    const [, way] = read('docs/architecture.md').split(/## The way of one job|## Directions/);
+    const files = [...namedInTables(way!)].filter((name) => name.endsWith('.ts'));
+    expect(files.length).toBeGreaterThan(0);
+    expect(files.length).toBeLessThanOrEqual(15);
+  });
+
+  it('names of nest-handlers only files that there are', () => {
+    const [, packages] = read('docs/architecture.md').split(/## Packages|## Folders/);
+    const files = [...packages!.matchAll(/\(`([a-z-]+\.ts)`\)/g)].map(([, file]) => file!);
+    expect(files.length).toBeGreaterThan(0);
+    const src = readdirSync(new URL('../packages/nest-handlers/src/', import.meta.url));
+    expect(src).toEqual(expect.arrayContaining(files));
   });
 
   it('has a README for people with little time', () => {

@@ -8,15 +8,17 @@ import { eventually } from 'test-servers';
 import { startServers, type Servers } from '../support/system.js';
 import {
   RunningApp,
+  PACKAGES,
   TEMPLATE,
   compileApp,
-  packLibrary,
+  packAll,
   writeApp,
+  type PackageName,
   type RunOptions,
   type Shape,
 } from './packed-app.js';
 
-// Fresh applications that install the packed library from a registry, as users have them. `npm run compat`.
+// Fresh applications that install the packed packages, and from a registry all that these need, as users have them. `npm run compat`.
 
 const run = promisify(execFile);
 
@@ -88,7 +90,7 @@ const COMMONJS_ONLY = '--no-experimental-require-module';
 const JEST_LINE = '11.2';
 
 let parent: string | undefined;
-let tarball: string;
+let tarballs: Record<PackageName, string>;
 let servers: Servers | undefined;
 
 beforeAll(async () => {
@@ -98,7 +100,7 @@ beforeAll(async () => {
   });
   servers = await startServers();
   parent = await mkdtemp(join(tmpdir(), 'nest-dq-compat-'));
-  tarball = await packLibrary(parent);
+  tarballs = await packAll(parent);
 }, 60_000);
 
 afterAll(async () => {
@@ -129,7 +131,7 @@ async function install({ nest, typescript, versions }: Line): Promise<string> {
     '@opentelemetry/api': '1.9.1',
     '@types/express': '5.0.6',
     '@types/node': '20.19.43',
-    'nest-dq': `file:${tarball}`,
+    ...Object.fromEntries(PACKAGES.map((name) => [name, `file:${tarballs[name]}`])),
     'reflect-metadata': '0.2.2',
     rxjs: '7.8.2',
     typescript,
@@ -194,12 +196,12 @@ describe.each(LINES)('Nest $nest, TypeScript $typescript', (line) => {
     180_000,
   );
 
-  it('one copy of the library in a process', async () => {
+  it('one copy of each package in a process', async () => {
     const script = join(await mkdtemp(join(installed, 'app-')), 'copies.mjs');
     await cp(join(TEMPLATE, 'copies.mjs'), script);
     const { stdout } = await run(process.execPath, [script]);
     const copies = JSON.parse(stdout) as Record<string, number>;
-    expect(Object.keys(copies)).toContain('nest-dq/testing');
+    expect(Object.keys(copies)).toEqual(expect.arrayContaining(['nest-dq/testing', 'nest-handlers/schema']));
     expect(Object.entries(copies).filter(([, count]) => count !== 1)).toEqual([]);
   });
 

@@ -1,16 +1,17 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it } from '@jest/globals';
-import { ROOT, packLibrary } from './packed-app.js';
+import { PACKAGES, ROOT, unpackAll, type PackageName } from './packed-app.js';
 
 const run = promisify(execFile);
 
 interface Manifest {
+  readonly version?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
@@ -21,7 +22,8 @@ interface Locked extends Manifest {
 }
 
 const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as unknown;
-const library = read('packages/nest-dq/package.json') as Manifest;
+const manifestOf = (name: PackageName) => read(`packages/${name}/package.json`) as Manifest;
+const library = manifestOf('nest-dq');
 
 const folders: string[] = [];
 afterEach(async () => {
@@ -57,18 +59,21 @@ it('brings nothing along that runs a script at its installation', () => {
   expect(closure(packages, 'sample-app')).toContain('node_modules/classic-level'); // which has one
 });
 
-it('asks for its peers as widely as Nest does', () => {
+it('asks for its peers as widely as Nest does, in all packages alike', () => {
   const nest = read('node_modules/@nestjs/core/package.json') as Manifest;
   expect(library.peerDependencies!['reflect-metadata']).toBe(nest.peerDependencies!['reflect-metadata']);
+  expect(library.peerDependencies).toMatchObject(manifestOf('nest-handlers').peerDependencies!);
+});
+
+it('has one version in all packages, and asks for that very version of the others', () => {
+  for (const name of PACKAGES) expect([name, manifestOf(name).version]).toEqual([name, library.version]);
+  expect(library.dependencies!['nest-handlers']).toBe(library.version);
 });
 
 it('says what to install where a folder is asked for, and makes none', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'nest-dq-bare-'));
   folders.push(folder);
-  const modules = join(folder, 'node_modules');
-  await mkdir(join(modules, 'nest-dq'), { recursive: true });
-  const tarball = await packLibrary(folder);
-  await run('tar', ['-xzf', tarball, '-C', join(modules, 'nest-dq'), '--strip-components=1']);
+  const modules = await unpackAll(folder); // without Nest
   const { resolve } = createRequire(join(ROOT, 'packages', 'nest-dq', 'package.json'));
   await symlink(dirname(resolve('ms/package.json')), join(modules, 'ms'));
 

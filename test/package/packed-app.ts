@@ -1,5 +1,5 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { cp, writeFile } from 'node:fs/promises';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -29,15 +29,35 @@ const RESOLUTIONS: Readonly<Record<Shape['resolution'], Readonly<Record<string, 
   node10: { module: 'commonjs' },
 };
 
-/** Packs the built library into the folder, as npm would publish it; returns the tarball's path. */
-export async function packLibrary(folder: string): Promise<string> {
-  const library = join(ROOT, 'packages', 'nest-dq');
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: library });
+/** The packages that are published. The first needs none of the others. */
+export const PACKAGES = ['nest-handlers', 'nest-dq'] as const;
+
+export type PackageName = (typeof PACKAGES)[number];
+
+/** Packs the built packages into the folder, as npm would publish them; returns the paths of their tarballs. */
+export async function packAll(folder: string): Promise<Record<PackageName, string>> {
+  const tarballs = PACKAGES.map(async (name) => [name, await pack(name, folder)] as const);
+  return Object.fromEntries(await Promise.all(tarballs)) as Record<PackageName, string>;
+}
+
+async function pack(name: PackageName, folder: string): Promise<string> {
+  const args = ['pack', '--json', '--pack-destination', folder];
+  const { stdout } = await run('npm', args, { cwd: join(ROOT, 'packages', name) });
   const report = JSON.parse(stdout.slice(stdout.search(/^[[{]/m))) as unknown;
   const [{ filename }] = (Array.isArray(report) ? report : Object.values(report as object)) as [
     { filename: string },
   ];
   return join(folder, filename);
+}
+
+/** Packs the packages, and puts them alone into the folder's `node_modules`. Returns the path of that. */
+export async function unpackAll(folder: string): Promise<string> {
+  const modules = join(folder, 'node_modules');
+  for (const [name, tarball] of Object.entries(await packAll(folder))) {
+    await mkdir(join(modules, name), { recursive: true });
+    await run('tar', ['-xzf', tarball, '-C', join(modules, name), '--strip-components=1']);
+  }
+  return modules;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,8 +10,9 @@ import { blocksOf } from '../support/page.js';
 import {
   ROOT,
   RunningApp,
+  TEMPLATE,
   compileApp,
-  packLibrary,
+  unpackAll,
   writeApp,
   type RunOptions,
   type Shape,
@@ -43,12 +44,10 @@ const apps: RunningApp[] = [];
 
 beforeAll(async () => {
   servers = await startServers();
-  // Below the workspace, so that the peers are found there, and the library only in the folder's own node_modules.
+  // Below the workspace, so that the peers are found there, and our packages only in the folder's own node_modules.
   await mkdir(join(ROOT, 'node_modules', '.cache'), { recursive: true });
   folder = await mkdtemp(join(ROOT, 'node_modules', '.cache', 'nest-dq-app-'));
-  installed = join(folder, 'node_modules', 'nest-dq');
-  await mkdir(installed, { recursive: true });
-  await run('tar', ['-xzf', await packLibrary(folder), '-C', installed, '--strip-components=1']);
+  installed = join(await unpackAll(folder), 'nest-dq');
   await writeApp(folder, SHAPE);
   await compileApp(folder, join(ROOT, 'node_modules'));
 }, 180_000);
@@ -114,6 +113,18 @@ it('the code of the README compiles, as do whole files in other pages, and the f
   app.terminate();
   expect(await app.ended).toBe('SIGTERM');
 }, 120_000);
+
+it('the module in the README of nest-handlers calls the handlers of an application', async () => {
+  const notes = join(folder, 'notes');
+  await mkdir(notes);
+  await writeApp(notes, SHAPE);
+  const [program] = blocksOf(await readFile(join(installed, '..', 'nest-handlers', 'README.md'), 'utf8'));
+  await writeFile(join(notes, 'notes.ts'), program!);
+  await cp(join(TEMPLATE, 'notes-app.ts'), join(notes, 'notes-app.ts'));
+  await compileApp(notes, join(ROOT, 'node_modules'));
+  const { stdout, stderr } = await run(process.execPath, [join(notes, 'notes-app.js')]);
+  expect([stdout, stderr]).toEqual(['ann: rain', '']);
+}, 60_000);
 
 it('a bundle of an application has the thread that renews leases where its file stands beside it, and else says so', async () => {
   const bundle = await mkdtemp(join(tmpdir(), 'nest-dq-bundle-'));

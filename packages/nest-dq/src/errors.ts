@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import type { PayloadIssue } from 'nest-handlers/schema';
 
 /** What each code means, and whose turn it is; docs/errors.md says what to do about each. */
 const CODES = {
@@ -31,14 +32,6 @@ export type DqErrorCode = keyof typeof CODES;
 
 /** Every code there is; the documentation is checked against it. */
 export const DQ_ERROR_CODES = Object.keys(CODES) as readonly DqErrorCode[];
-
-/** One thing that a tube's schema finds wrong with a payload. */
-export interface PayloadIssue {
-  /** In the schema's words. */
-  readonly message: string;
-  /** Where in the payload, from the outside in; empty: the payload as a whole. */
-  readonly path: readonly PropertyKey[];
-}
 
 /** How far an act on many has come. */
 export interface ActProgress {

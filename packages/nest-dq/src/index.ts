@@ -34,7 +34,7 @@ export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js
 export { Recurring, type RecurringOptions } from './nest/recurring.js';
 export type { RecurrenceCalendar, RecurrencePlan } from './recurring/occurrences.js';
 export { CurrentJob, DelayedPayload } from './nest/parameters.js';
-export { isDqContext } from './nest/handler-context.js';
+export { isDqContext } from './nest/job-handlers.js';
 export { InjectDq, getDqToken, type DqInjectable } from './nest/tokens.js';
 export {
   Again,
@@ -101,10 +101,5 @@ export type {
   DqTubeCounts,
   ScheduledTo,
 } from './events/hooks.js';
-export {
-  DqError,
-  type ActProgress,
-  type DqErrorCode,
-  type DqErrorDetails,
-  type PayloadIssue,
-} from './errors.js';
+export { DqError, type ActProgress, type DqErrorCode, type DqErrorDetails } from './errors.js';
+export type { PayloadIssue } from 'nest-handlers/schema';

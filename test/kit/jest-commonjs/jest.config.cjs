@@ -19,6 +19,6 @@ module.exports = {
       },
     ],
   },
-  // Nest has no CommonJS from 12 on. The library has, and is not below node_modules here: a link leads to it.
-  transformIgnorePatterns: ['/node_modules/(?!@nestjs/)', '/packages/nest-dq/dist/'],
+  // Nest has no CommonJS from 12 on. The packages have, and are not below node_modules here: links lead to them.
+  transformIgnorePatterns: ['/node_modules/(?!@nestjs/)', '/packages/[^/]+/dist/'],
 };

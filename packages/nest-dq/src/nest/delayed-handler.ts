@@ -1,8 +1,9 @@
+import { HandlerMarks } from 'nest-handlers';
 import { show } from '../errors.js';
 import type { DelayedJob, HandlerOptions, HandlerResult } from '../api/job.js';
 import type { RecurrencePlan } from '../recurring/occurrences.js';
 import type { Tube } from '../api/tube.js';
-import { MethodMarks } from './method-marks.js';
+import { JOB_HANDLERS } from './job-handlers.js';
 
 /**
  * A method that `@DelayedHandler` takes: `(payload, job, ...decorated)`. The third parameter and later ones need a
@@ -22,10 +23,8 @@ export interface HandlerMark {
   readonly recurrence?: { readonly plan: RecurrencePlan; readonly tz?: string | undefined };
 }
 
-/** Nest applies global request-scoped enhancers only to classes with this metadata. */
-const HANDLES = '__entryProvider__';
 /** The `@DelayedHandler`s and `@Recurring`s of methods. */
-export const handlerMarks = new MethodMarks<HandlerMark>('nest-dq:handlers');
+export const handlerMarks = new HandlerMarks<HandlerMark>(JOB_HANDLERS, 'handlers');
 
 /**
  * Runs the jobs of a tube by this method `(payload, job)` of a provider or controller. A process has one handler for each
@@ -42,18 +41,6 @@ export function DelayedHandler<Out = any>(
   descriptor: TypedPropertyDescriptor<M>,
 ) => void {
   return (target, method, descriptor) => {
-    markHandler({ tube, options }, `@DelayedHandler(${show(tube)})`, target, method, descriptor);
+    handlerMarks.add({ tube, options }, `@DelayedHandler(${show(tube)})`, target, method, descriptor);
   };
-}
-
-/** For decorators. `shown`: the decorator as it is written. `DQ_CONFIG`: it is not on an instance method. */
-export function markHandler(
-  mark: HandlerMark,
-  shown: string,
-  target: object,
-  method: string | symbol,
-  descriptor: PropertyDescriptor,
-): void {
-  handlerMarks.add(mark, shown, target, method, descriptor);
-  Reflect.defineMetadata(HANDLES, true, target.constructor);
 }

@@ -7,7 +7,7 @@ import {
   type InjectionToken,
   type Provider,
 } from '@nestjs/common';
-import { ApplicationConfig, DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { HandlersModule, NestParts, RunPhase } from 'nest-handlers';
 import { DqConsumer } from '../consumer/consumer.js';
 import { DqError, show } from '../errors.js';
 import { DqEvents } from '../events/events.js';
@@ -19,7 +19,6 @@ import { DqProducer } from '../producer/producer.js';
 import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
 import { DqLifecycle } from './lifecycle.js';
 import { OPTION_NAMES, type DqOptions } from './options.js';
-import { DqRunPhaseModule, RunPhase } from './run-phase.js';
 import { DqRuntime } from './runtime.js';
 import { INJECTABLES, checkClusterName, dqToken, type DqInjectable, type DqPart } from './tokens.js';
 
@@ -53,7 +52,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
     ...definition,
     module: DqClusterModule,
     global: isGlobal,
-    imports: [...(definition.imports ?? []), DiscoveryModule, DqRunPhaseModule],
+    imports: [...(definition.imports ?? []), HandlersModule],
     providers: [...(definition.providers ?? []), ...clusterProviders(name)],
     exports: INJECTABLES.map((what) => dqToken(what, name)),
   }))
@@ -127,7 +126,7 @@ function clusterProviders(cluster: string | undefined): Provider[] {
     provide(DqHealth, [runtime], ({ health }: DqRuntime) => health),
     provide(
       'lifecycle',
-      [runtime, RunPhase, DiscoveryService, ApplicationConfig],
+      [runtime, RunPhase, NestParts],
       (...parts: ConstructorParameters<typeof DqLifecycle>) => new DqLifecycle(...parts),
     ),
   ];

@@ -1,13 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { Controller, Injectable, Module, Scope, UseGuards, type ModuleMetadata } from '@nestjs/common';
-import { ApplicationConfig, DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { Injectable, Module, Scope, type ModuleMetadata } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
+import { HandlersModule, NestParts, type ClusterNames } from 'nest-handlers';
 import type { DelayedJob, HandlerOptions } from '../api/job.js';
 import { DqError } from '../errors.js';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { defineTube } from '../api/tube.js';
 import { DelayedHandler } from './delayed-handler.js';
-import type { ClusterNames } from './found-methods.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { resolveOptions, type DqOptions } from './options.js';
 
@@ -30,11 +29,10 @@ async function explore(
 ): Promise<FoundHandler[]> {
   const module = await Test.createTestingModule({
     ...metadata,
-    imports: [...(metadata.imports ?? []), DiscoveryModule],
+    imports: [...(metadata.imports ?? []), HandlersModule],
   }).compile();
-  const [discovery, config] = [module.get(DiscoveryService), module.get(ApplicationConfig)];
   const resolved = resolveOptions({ logger: new CollectingLogger(), ...options });
-  return new HandlerExplorer(discovery, config, resolved, cluster).explore(clusters);
+  return new HandlerExplorer(module.get(NestParts), resolved, cluster).explore(clusters);
 }
 
 const tubes = (handlers: FoundHandler[]) => handlers.map(({ tube }) => tube).sort();
@@ -54,138 +52,6 @@ describe('the discovery of handlers', () => {
     const [handler] = await explore({ providers: [{ provide: Orders, useValue: orders }] });
     orders.cancel = () => 'a spy';
     expect(handler?.handler('42', job)).toBe('a spy');
-  });
-
-  it('finds several methods of one class, several tubes of one method, and methods with symbols', async () => {
-    const hidden = Symbol('hidden');
-    @Injectable()
-    class Many {
-      @DelayedHandler('a')
-      a(): void {}
-      @DelayedHandler(defineTube('b1'))
-      @DelayedHandler('b2')
-      b(): void {}
-      @DelayedHandler('c')
-      [hidden](): void {}
-    }
-    expect(tubes(await explore({ providers: [Many] }))).toEqual(['a', 'b1', 'b2', 'c']);
-  });
-
-  it.each<[string, ModuleMetadata]>([
-    ['a class', { providers: [Orders] }],
-    ['useClass', { providers: [{ provide: 'orders', useClass: Orders }] }],
-    ['useValue', { providers: [{ provide: 'orders', useValue: new Orders() }] }],
-    ['useFactory', { providers: [{ provide: 'orders', useFactory: () => new Orders() }] }],
-    ['an async useFactory', { providers: [{ provide: 'orders', useFactory: async () => new Orders() }] }],
-  ])('finds a provider made by %s', async (_form, metadata) => {
-    expect(tubes(await explore(metadata))).toEqual(['order.cancel']);
-  });
-
-  it('finds methods of controllers and of modules', async () => {
-    @Controller()
-    class Web {
-      @DelayedHandler('of.controller')
-      run(): void {}
-    }
-    @Module({ controllers: [Web] })
-    class Feature {
-      @DelayedHandler('of.module')
-      run(): void {}
-    }
-    expect(tubes(await explore({ imports: [Feature] }))).toEqual(['of.controller', 'of.module']);
-  });
-
-  it('takes one instance with two names as one', async () => {
-    const alias = { provide: 'alias', useExisting: Orders };
-    const same = { provide: 'same', useFactory: (orders: Orders) => orders, inject: [Orders] };
-    expect(tubes(await explore({ providers: [Orders, alias, same] }))).toEqual(['order.cancel']);
-  });
-
-  it('finds inherited methods, but none that is overridden without the decorator', async () => {
-    class Base {
-      @DelayedHandler('kept')
-      kept(): void {}
-      @DelayedHandler('overridden')
-      overridden(): void {}
-      @DelayedHandler('first')
-      renamed(): void {}
-    }
-    @Injectable()
-    class Derived extends Base {
-      override overridden(): void {}
-      @DelayedHandler('second')
-      override renamed(): void {}
-    }
-    expect(tubes(await explore({ providers: [Derived] }))).toEqual(['kept', 'second']);
-  });
-
-  it('passes over values of all kinds, and calls no getter', async () => {
-    class Guarded {
-      get explosive(): never {
-        throw new Error('a getter was called');
-      }
-    }
-    const values = [Object.create(null), 'a text', 0, undefined, null, [], () => 1, new Guarded(), class {}];
-    const providers = values.map((useValue: unknown, index) => ({ provide: `value ${index}`, useValue }));
-    expect(await explore({ providers })).toEqual([]);
-  });
-
-  it('finds a method in whose place a decorator above has put another function, and calls that', async () => {
-    const wrapped: MethodDecorator = (_target, _key, descriptor: PropertyDescriptor) => {
-      const method = descriptor.value as (payload: unknown) => unknown;
-      descriptor.value = (payload: unknown) => `wrapped ${String(method(payload))}`;
-    };
-    @Injectable()
-    class Wrapped {
-      @DelayedHandler('above')
-      @wrapped
-      @DelayedHandler('below')
-      run(payload: unknown): unknown {
-        return payload;
-      }
-    }
-    const handlers = await explore({ providers: [Wrapped] });
-    expect(tubes(handlers)).toEqual(['above', 'below']);
-    expect(handlers.map(({ handler }) => handler('42', job))).toEqual(['wrapped 42', 'wrapped 42']);
-  });
-
-  it('finds a method that was copied from another class', async () => {
-    class Copy {}
-    Object.defineProperty(
-      Copy.prototype,
-      'cancel',
-      Object.getOwnPropertyDescriptor(Orders.prototype, 'cancel')!,
-    );
-    expect(tubes(await explore({ providers: [Copy] }))).toEqual(['order.cancel']);
-  });
-
-  it('refuses one whose guards were lost, or that is no method any more, and names it', async () => {
-    const bare: MethodDecorator = (_target, _key, descriptor: PropertyDescriptor) => {
-      descriptor.value = () => undefined;
-    };
-    const bound: MethodDecorator = (_target, _key, { value }: PropertyDescriptor) => ({
-      configurable: true,
-      get: () => value as never,
-    });
-    @Injectable()
-    class Unguarded {
-      @bare
-      @UseGuards(class Guard {} as never)
-      @DelayedHandler('a')
-      run(): void {}
-    }
-    @Injectable()
-    class Bound {
-      @bound
-      @DelayedHandler('a')
-      run(): void {}
-    }
-    await expect(explore({ providers: [Unguarded] })).rejects.toThrow(
-      /DQ_CONFIG: Unguarded\.run \(in RootTestModule\): a decorator above @DelayedHandler\("a"\) put a function .*__guards__/,
-    );
-    await expect(explore({ providers: [Bound] })).rejects.toThrow(
-      /DQ_CONFIG: Bound\.run \(in RootTestModule\): a decorator above @DelayedHandler\("a"\) made a getter/,
-    );
   });
 
   @Injectable()

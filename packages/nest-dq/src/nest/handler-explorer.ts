@@ -1,13 +1,18 @@
-import type { ApplicationConfig, DiscoveryService } from '@nestjs/core';
+import {
+  HandlerInvoker,
+  MarkedMethods,
+  type ClusterNames,
+  type FoundMethod,
+  type NestModule,
+  type NestParts,
+} from 'nest-handlers';
 import { resolveRetention } from '../consumer/retention.js';
 import { resolveHandlerOptions } from '../consumer/run/handler-settings.js';
 import { DqError, show } from '../errors.js';
-import type { HandlerMethod, HandlerOptions } from '../api/job.js';
+import type { DelayedJob, HandlerMethod, HandlerOptions } from '../api/job.js';
 import { tubeName, type Tube } from '../api/tube.js';
 import { handlerMarks, type HandlerMark } from './delayed-handler.js';
-import type { Wrapper } from './enhancers.js';
-import { MarkedMethods, type ClusterNames, type FoundMethod, type NestModule } from './found-methods.js';
-import { HandlerInvoker } from './handler-invoker.js';
+import { JOB_HANDLERS } from './job-handlers.js';
 import { asConfigError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
 
@@ -25,18 +30,17 @@ export interface FoundHandler {
 /** Finds the `@DelayedHandler` and `@Recurring` methods of a cluster, and checks them. */
 export class HandlerExplorer {
   private readonly methods: MarkedMethods<HandlerMark>;
-  private readonly invoker: HandlerInvoker;
+  private readonly invoker: HandlerInvoker<DelayedJob>;
   /** By tube. */
   private readonly found = new Map<string, FoundHandler>();
 
   constructor(
-    discovery: DiscoveryService,
-    config: ApplicationConfig,
+    nest: NestParts,
     private readonly options: ResolvedOptions,
     cluster?: string,
   ) {
-    this.methods = new MarkedMethods(discovery, handlerMarks, cluster);
-    this.invoker = new HandlerInvoker(config, options.logger);
+    this.methods = new MarkedMethods(nest, handlerMarks, cluster);
+    this.invoker = new HandlerInvoker(nest, JOB_HANDLERS, options.logger);
   }
 
   /**
@@ -57,8 +61,7 @@ export class HandlerExplorer {
   }
 
   private check({ tube, options, recurrence }: HandlerMark, found: FoundMethod): FoundHandler {
-    const { wrapper, name } = found;
-    refuseTransient(wrapper, name);
+    const { name } = found;
     const { cluster: _, ...own } = options ?? {};
     const checked = asConfigError(`${name}: `, () => {
       const others = recurrence ? ['cluster', 'deadLetters', 'tz'] : ['cluster', 'deadLetters'];
@@ -69,15 +72,6 @@ export class HandlerExplorer {
     const handler = this.invoker.bind(found);
     return { name, tube: checked, token: tube, handler, options: options && own, recurrence };
   }
-}
-
-function refuseTransient(wrapper: Wrapper, name: string): void {
-  if (!wrapper.isTransient) return;
-  throw new DqError(
-    'DQ_CONFIG',
-    `${name} is a handler, but its class is transient, so it has an instance for each place where it is injected: ` +
-      'expected a singleton, or a request-scoped class, which has an instance for each job',
-  );
 }
 
 function twoHandlers(handler: FoundHandler, other: FoundHandler): DqError {

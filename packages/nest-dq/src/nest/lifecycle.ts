@@ -1,16 +1,14 @@
 import type { LoggerService, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import type { ApplicationConfig, DiscoveryService } from '@nestjs/core';
+import type { ClusterNames, NestModule, NestParts, RunPhase, RunPhaseMember } from 'nest-handlers';
 import { DqError, toError } from '../errors.js';
 import type { HandlerMethod } from '../api/job.js';
 import { occurrencesOf } from '../recurring/occurrences.js';
 import { Series } from '../recurring/series.js';
 import type { Timer } from '../time/clock.js';
-import type { ClusterNames, NestModule } from './found-methods.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { ListenerExplorer } from './listener-explorer.js';
 import { configError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
-import type { RunPhase, RunPhaseMember } from './run-phase.js';
 import type { DqRuntime } from './runtime.js';
 import { getDqToken, showCluster } from './tokens.js';
 
@@ -37,16 +35,15 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   constructor(
     private readonly runtime: DqRuntime,
     private readonly phase: RunPhase,
-    discovery: DiscoveryService,
-    config: ApplicationConfig,
+    nest: NestParts,
   ) {
     phase.members.add(this);
     const { options, events, name } = runtime;
     this.options = options;
     this.logger = options.logger;
     this.cluster = name;
-    this.handlers = new HandlerExplorer(discovery, config, options, name);
-    this.listeners = new ListenerExplorer(discovery, events, name);
+    this.handlers = new HandlerExplorer(nest, options, name);
+    this.listeners = new ListenerExplorer(nest, events, name);
   }
 
   async onModuleInit(): Promise<void> {
@@ -143,7 +140,8 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
    * that name, and one of the two producers could not be injected.
    */
   private clusters(): ClusterNames {
-    const names = Array.from(this.phase.members, ({ cluster }) => cluster);
+    const ours = Array.from(this.phase.members).filter((member) => member instanceof DqLifecycle);
+    const names = ours.map(({ cluster }) => cluster);
     const same = names.filter((name) => name === this.cluster).length;
     if (same === 1) return names;
     const named =

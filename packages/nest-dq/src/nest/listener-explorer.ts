@@ -1,7 +1,6 @@
-import type { DiscoveryService } from '@nestjs/core';
+import { MarkedMethods, type ClusterNames, type NestModule, type NestParts } from 'nest-handlers';
 import { DqError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
-import { MarkedMethods, type ClusterNames, type NestModule } from './found-methods.js';
 import { listenerMarks, type ListenerMark } from './on-dq.js';
 import { asConfigError } from './option-checks.js';
 
@@ -12,11 +11,11 @@ export class ListenerExplorer {
   private readonly methods: MarkedMethods<ListenerMark>;
 
   constructor(
-    discovery: DiscoveryService,
+    nest: NestParts,
     private readonly events: EventHub,
     cluster?: string,
   ) {
-    this.methods = new MarkedMethods(discovery, listenerMarks, cluster);
+    this.methods = new MarkedMethods(nest, listenerMarks, cluster);
   }
 
   /**
@@ -24,8 +23,8 @@ export class ListenerExplorer {
    * `DQ_CONFIG`: an unknown event, a cluster that no module registers, or a listener without a single instance to call.
    */
   attach(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): void {
-    for (const [{ wrapper, instance, key, name }, { event }] of this.methods.find(clusters, modules)) {
-      if (!wrapper.isDependencyTreeStatic() || wrapper.isTransient) {
+    for (const [{ instance, key, name, isSingle }, { event }] of this.methods.find(clusters, modules)) {
+      if (!isSingle) {
         throw new DqError(
           'DQ_CONFIG',
           `${name} listens to events, but its class is request-scoped, transient, or depends on something that is: ` +

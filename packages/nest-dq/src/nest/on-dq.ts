@@ -1,6 +1,7 @@
+import { MethodMarks } from 'nest-handlers';
 import { show } from '../errors.js';
 import type { DqEventMap, DqEventName } from '../events/events.js';
-import { MethodMarks } from './method-marks.js';
+import { JOB_HANDLERS } from './job-handlers.js';
 
 /** The arguments of an `@OnDq`; checked at the start of the application. */
 export interface ListenerMark {
@@ -9,7 +10,7 @@ export interface ListenerMark {
 }
 
 /** The `@OnDq`s of methods. */
-export const listenerMarks = new MethodMarks<ListenerMark>('nest-dq:listeners');
+export const listenerMarks = new MethodMarks<ListenerMark>(JOB_HANDLERS, 'listeners');
 
 /**
  * Calls this method of a provider or controller with each event of that name, in this process only. An error that it

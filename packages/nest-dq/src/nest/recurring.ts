@@ -1,7 +1,7 @@
 import { show } from '../errors.js';
 import type { HandlerOptions } from '../api/job.js';
 import type { RecurrencePlan } from '../recurring/occurrences.js';
-import { markHandler, type DecoratedHandler } from './delayed-handler.js';
+import { handlerMarks, type DecoratedHandler } from './delayed-handler.js';
 
 /** How a series runs. */
 export interface RecurringOptions extends HandlerOptions {
@@ -31,6 +31,6 @@ export function Recurring(
   return (target, method, descriptor) => {
     const { tz, ...handling } = options ?? {};
     const mark = { tube, options: handling, recurrence: { plan, tz } };
-    markHandler(mark, `@Recurring(${show(tube)})`, target, method, descriptor);
+    handlerMarks.add(mark, `@Recurring(${show(tube)})`, target, method, descriptor);
   };
 }

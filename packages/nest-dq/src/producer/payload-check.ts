@@ -1,7 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { checkPayload, type Checked } from 'nest-handlers/schema';
 import { decodePayload, type Content } from '../copies/payload.js';
 import { DqError, show, toError } from '../errors.js';
-import { checkPayload, type Checked } from '../api/schema.js';
+import { refusalOf } from '../api/schema.js';
 import { isThenable } from '../structures/thenable.js';
 
 /**
@@ -13,9 +14,9 @@ export function refuseInvalid(
   content: Content,
   tube: string,
 ): PromiseLike<void> | undefined {
-  let checked: Checked | PromiseLike<Checked>;
+  let checked: Checked<DqError> | PromiseLike<Checked<DqError>>;
   try {
-    checked = checkPayload(schema, decodePayload(content), tube);
+    checked = checkPayload(schema, decodePayload(content), refusalOf(tube));
   } catch (thrown) {
     throw failed(tube, thrown);
   }
@@ -25,7 +26,7 @@ export function refuseInvalid(
   });
 }
 
-function refuse(checked: Checked): undefined {
+function refuse(checked: Checked<DqError>): undefined {
   if (checked instanceof DqError) throw checked;
 }
 

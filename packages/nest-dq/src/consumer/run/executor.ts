@@ -1,8 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { checkPayload, type Checked } from 'nest-handlers/schema';
 import { decodePayload } from '../../copies/payload.js';
 import { DqError, toError } from '../../errors.js';
 import type { HandlerMethod } from '../../api/job.js';
-import { checkPayload, type Checked } from '../../api/schema.js';
+import { refusalOf } from '../../api/schema.js';
 import { isThenable } from '../../structures/thenable.js';
 import type { Timer } from '../../time/clock.js';
 import type { TubeContext } from '../tube-context.js';
@@ -77,9 +78,9 @@ export class Executor {
   /** An invalid payload is dead at once; where the schema itself fails, that is the run's failure. */
   private check(run: Run, schema: StandardSchemaV1, stored: unknown): void {
     run.job = this.jobOf(run, stored); // whose failure is told
-    let checked: Checked | PromiseLike<Checked>;
+    let checked: Checked<DqError> | PromiseLike<Checked<DqError>>;
     try {
-      checked = checkPayload(schema, stored, this.context.tube);
+      checked = checkPayload(schema, stored, refusalOf(this.context.tube));
     } catch (error) {
       return this.threw(run, error);
     }
@@ -90,7 +91,7 @@ export class Executor {
     );
   }
 
-  private checked(run: Run, checked: Checked): void {
+  private checked(run: Run, checked: Checked<DqError>): void {
     if (checked instanceof DqError) return this.refuse(run, checked);
     if (run.handling && !this.shuttingDown) return this.handle(run, checked.payload);
     this.threw(run, run.abort.signal.reason); // too late to begin

@@ -1,30 +1,17 @@
-import type { ArgumentsHost } from '@nestjs/common';
 import {
   ExternalContextCreator,
   type ApplicationConfig,
   type ContextId,
   type NestContainer,
 } from '@nestjs/core';
-import { isOutcome } from '../consumer/run/outcome.js';
-import { RunningJob } from '../consumer/run/run.js';
-import type { DelayedJob, HandlerMethod } from '../api/job.js';
+import type { EnhancerAdvice } from './enhancer-advice.js';
 import type { Wrapper } from './enhancers.js';
 import { HandlerCall } from './handler-call.js';
-import type { EnhancerAdvice } from './enhancer-advice.js';
-import { JOB, PARAMETERS, parametersFactory } from './parameters.js';
+import type { Handler, HandlerKind } from './handler-kind.js';
+import type { FoundMethod } from './marked-methods.js';
+import { ITEM, PARAMETERS, parametersFactory } from './parameters.js';
 
-/** What `getType()` says in guards, interceptors and filters while a job runs. */
-const DQ_CONTEXT = 'dq';
-
-/**
- * Whether a guard, interceptor, filter or parameter decorator is at work for a job and not for a request. The arguments
- * are the payload and the `DelayedJob`: `const [payload, job] = context.getArgs()`.
- */
-export function isDqContext(host: ArgumentsHost): boolean {
-  return host.getType<string>() === DQ_CONTEXT;
-}
-
-type Run = (payload: unknown, job: DelayedJob) => Promise<unknown>;
+type Run = (payload: unknown, item: object) => Promise<unknown>;
 type Calls = WeakMap<object, HandlerCall>;
 
 /** A private part of Nest's creator: it calls the interceptors, and they call the rest. */
@@ -32,7 +19,7 @@ interface Creator {
   readonly interceptorsConsumer: {
     intercept(
       interceptors: unknown,
-      args: readonly [payload: unknown, job: DelayedJob],
+      args: readonly [payload: unknown, item: object],
       instance: unknown,
       callback: unknown,
       next: () => Promise<unknown>,
@@ -47,62 +34,62 @@ export class HandlerContext {
   private readonly calls: Calls = new WeakMap();
 
   constructor(
-    private readonly wrapper: Wrapper,
+    private readonly kind: HandlerKind,
+    private readonly found: FoundMethod,
     private readonly key: string,
-    /** The method that the decorators are on. */
-    private readonly decorated: Function,
     private readonly hasFilters: boolean,
     private readonly advice: EnhancerAdvice,
     config: ApplicationConfig,
   ) {
-    this.creator = creatorFor(wrapper, config, this.calls);
+    this.creator = creatorFor(found.wrapper, config, this.calls);
   }
 
   /**
    * The handler of one instance, by the method that it has now: a spy, for example, has replaced the decorated one.
-   * `contextId`: the instance was made for one job.
+   * `contextId`: the instance was made for one item.
    */
-  around(instance: object, contextId?: ContextId): HandlerMethod {
-    const { decorated, key } = this;
+  around(instance: object, contextId?: ContextId): Handler {
+    const { key, kind } = this;
+    const { method: decorated } = this.found;
     const current = (instance as Readonly<Record<string, Function>>)[key]!;
     const callback = current === decorated ? decorated : inheriting(decorated, current);
     const run = this.create(instance, callback, key, contextId, { filters: false });
-    return async (payload: unknown, job: DelayedJob) => {
-      const call = new HandlerCall();
-      this.calls.set(job, call);
+    return async (payload: unknown, item: object) => {
+      const call = new HandlerCall(kind);
+      this.calls.set(item, call);
       try {
-        return call.resultOf(await run(payload, job));
+        return call.resultOf(await run(payload, item));
       } catch (thrown) {
-        if (isOutcome(thrown)) throw thrown;
+        if (kind.isOutcome(thrown)) throw thrown;
         this.advice.attemptFailed(thrown, call.returned);
         if (!this.hasFilters) throw thrown;
         const failing = inheriting(decorated, () => {
           throw thrown;
         });
         const filters = this.create(instance, failing, '', contextId, { filters: true });
-        return await this.filtered(thrown, () => filters(payload, job));
+        return await this.filtered(thrown, () => filters(payload, item));
       } finally {
         // The handler still runs where an interceptor gave up waiting for it.
         const { unfinished } = call;
-        if (unfinished && job instanceof RunningJob) job.abandon(unfinished);
+        if (unfinished) kind.abandon(item, unfinished);
       }
     };
   }
 
-  /** A filter can only decide by an Outcome. Otherwise the failure stays as it is. */
+  /** A filter can only decide by an outcome. Otherwise the failure stays as it is. */
   private async filtered(thrown: unknown, filter: () => Promise<unknown>): Promise<unknown> {
     let said: unknown;
     try {
       said = await filter();
     } catch (error) {
-      if (isOutcome(error)) throw error;
+      if (this.kind.isOutcome(error)) throw error;
       if (error !== thrown) this.advice.filterThrew(error);
     }
-    if (isOutcome(said)) return said;
+    if (this.kind.isOutcome(said)) return said;
     throw thrown;
   }
 
-  /** Either everything but the filters, or the filters alone: they must not see an Outcome that is thrown. */
+  /** Either everything but the filters, or the filters alone: they must not see an outcome that is thrown. */
   private create(
     instance: object,
     callback: Function,
@@ -118,9 +105,9 @@ export class HandlerContext {
       filters ? '' : PARAMETERS,
       filters ? undefined : parametersFactory,
       contextId,
-      this.wrapper.id,
+      this.found.wrapper.id,
       rest,
-      DQ_CONTEXT,
+      this.kind.context,
     ) as Run;
   }
 }
@@ -144,11 +131,11 @@ function creatorFor({ host }: Wrapper, config: ApplicationConfig, calls: Calls):
   const container = { applicationConfig: config, getModules: () => modules };
   const creator = ExternalContextCreator.fromContainer(container as unknown as NestContainer);
   watchCalls(creator, calls);
-  keepJobs(creator);
+  keepItems(creator);
   return creator;
 }
 
-/** Stands between the interceptors and the pipes: only there can one see the handler's own result, and its job. */
+/** Stands between the interceptors and the pipes: only there can one see the handler's own result, and its item. */
 function watchCalls(creator: ExternalContextCreator, calls: Calls): void {
   const { interceptorsConsumer } = creator as unknown as Creator;
   const intercept = interceptorsConsumer.intercept.bind(interceptorsConsumer);
@@ -158,9 +145,9 @@ function watchCalls(creator: ExternalContextCreator, calls: Calls): void {
   };
 }
 
-/** Hides the job from pipes: global pipes are made for payloads, and might copy or refuse it. */
-function keepJobs(creator: ExternalContextCreator): void {
+/** Hides the item from pipes: global pipes are made for payloads, and might copy or refuse it. */
+function keepItems(creator: ExternalContextCreator): void {
   const getParamValue = creator.getParamValue.bind(creator);
   creator.getParamValue = async (value, metadata, pipes) =>
-    metadata.data === JOB ? value : getParamValue(value, metadata, pipes);
+    metadata.data === ITEM ? value : getParamValue(value, metadata, pipes);
 }

@@ -1,19 +1,20 @@
 import { ForbiddenException, type LoggerService } from '@nestjs/common';
-import { shorten, toError } from '../errors.js';
 import type { Enhancers } from './enhancers.js';
+import type { HandlerKind } from './handler-kind.js';
 
 /** The message of Nest's error when a guard returned false. */
 const REFUSED = 'Forbidden resource';
 
 /**
- * Guards, interceptors and filters that are made for requests fail at jobs, and their errors do not say why. This logs
+ * Guards, interceptors and filters that are made for requests fail at items, and their errors do not say why. This logs
  * the one that failed and what to do, once for each of them and each handler.
  */
 export class EnhancerAdvice {
   private readonly told = new Set<string>();
 
   constructor(
-    private readonly logger: LoggerService,
+    private readonly kind: HandlerKind,
+    private readonly logger: Pick<LoggerService, 'warn'>,
     private readonly enhancers: Enhancers,
     /** The handler's class and method. */
     private readonly type: string,
@@ -22,12 +23,13 @@ export class EnhancerAdvice {
 
   /** A filter threw another error than the one it was given. */
   filterThrew(thrown: unknown): void {
-    const { message, stack = '' } = toError(thrown);
+    const { item, contextCheck } = this.kind;
+    const { message, stack = '' } = this.kind.readError(thrown);
     const { filters } = this.enhancers;
     const who = filters.find((name) => passed(name, stack)) ?? orOf(filters);
     this.tell(
-      `the exception filter ${who} failed at a job`,
-      `, whose own error is kept: ${message}. Let it rethrow what it is given when isDqContext(host)`,
+      `the exception filter ${who} failed at a ${item}`,
+      `, whose own error is kept: ${message}. Let it rethrow what it is given when ${contextCheck}(host)`,
     );
   }
 
@@ -36,16 +38,17 @@ export class EnhancerAdvice {
    * @param returned Whether the handler had returned by then; if so, only an interceptor can have failed.
    */
   attemptFailed(thrown: unknown, returned: boolean): void {
+    const { item, contextCheck } = this.kind;
     const { guards, interceptors } = this.enhancers;
     if (guards.length > 0 && thrown instanceof ForbiddenException && thrown.message === REFUSED) {
       const who = guards.length === 1 ? guards[0] : `one of ${guards.join(', ')}`;
       return this.tell(
-        `the guard ${who} refused a job`,
-        '. Guards that are set globally stand before jobs, too: isDqContext(context) tells them',
+        `the guard ${who} refused a ${item}`,
+        `. Guards that are set globally stand before ${item}s, too: ${contextCheck}(context) tells them`,
       );
     }
     if (!(thrown instanceof Error) || thrown.name !== 'TypeError') return;
-    const { message, stack = '' } = thrown;
+    const { message, stack = '' } = this.kind.readError(thrown);
     if (!returned && passed(this.type, stack)) return; // the handler's own error
     const guard = guards.find((name) => passed(name, stack));
     const named = interceptors.find((name) => passed(name, stack));
@@ -53,8 +56,8 @@ export class EnhancerAdvice {
     const interceptor = named ?? (returned && interceptors.length > 0 ? orOf(interceptors) : undefined);
     if (guard === undefined && interceptor === undefined) return;
     this.tell(
-      `the ${guard ? `guard ${guard}` : `interceptor ${interceptor}`} failed at a job`,
-      `: ${shorten(message)}. If it looked for a request, isDqContext(context) tells that there is none`,
+      `the ${guard ? `guard ${guard}` : `interceptor ${interceptor}`} failed at a ${item}`,
+      `: ${message}. If it looked for a request, ${contextCheck}(context) tells that there is none`,
     );
   }
 

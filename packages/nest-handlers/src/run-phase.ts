@@ -1,18 +1,16 @@
 import {
   Injectable,
-  Module,
   type DynamicModule,
   type InjectionToken,
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { LazyModuleLoader, ModuleRef, ModulesContainer } from '@nestjs/core';
-import type { NestModule } from './found-methods.js';
+import { ModulesContainer } from '@nestjs/core';
+import type { NestModule } from './marked-methods.js';
 
 /** Runs only while every module of the application works. */
 export interface RunPhaseMember {
-  /** The name of its cluster; undefined: the one without a name. */
-  readonly cluster?: string | undefined;
+  /** All modules are ready. If it rejects, the application does not start. */
   begin(): Promise<void>;
   /** Modules were loaded lazily. Nest calls none of their hooks. */
   loaded(modules: ReadonlySet<NestModule>): Promise<void>;
@@ -24,10 +22,11 @@ export interface RunPhaseMember {
 
 /**
  * The time from the end of the last module's `onApplicationBootstrap` to the first `onModuleDestroy`. An application has
- * one, for all of its clusters: they begin and end together.
+ * one, for all clusters of all libraries: they begin and end together.
  */
 @Injectable()
 export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
+  /** Who begins and ends with it: each adds itself when it is made. */
   readonly members = new Set<RunPhaseMember>();
 
   constructor(private readonly modules: ModulesContainer) {}
@@ -46,6 +45,7 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
       .map(({ name }) => name);
   }
 
+  /** For Nest. */
   async onApplicationBootstrap(): Promise<void> {
     await this.orGiveUp(Promise.all(Array.from(this.members, (member) => member.begin())));
   }
@@ -64,48 +64,13 @@ export class RunPhase implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
+  /** For the loader of lazy modules. */
   async loaded(modules: ReadonlySet<NestModule>): Promise<void> {
     await Promise.all(Array.from(this.members, (member) => member.loaded(modules)));
   }
 
+  /** For Nest. */
   async onModuleDestroy(): Promise<void> {
     await Promise.all(Array.from(this.members, (member) => member.end()));
   }
-}
-
-/** The distance of a module that is made ready after all others, and ended before them. */
-const NEAREST = -Number.MAX_VALUE;
-
-/**
- * Nest makes modules ready in the order of their distance from the root module, the farthest first, and ends them in the
- * opposite order. For Nest a global module is the farthest of all, and handlers usually need the databases of one.
- */
-@Module({ providers: [RunPhase], exports: [RunPhase] })
-export class DqRunPhaseModule {
-  constructor(modules: ModulesContainer, loader: LazyModuleLoader, phase: RunPhase) {
-    // Nest reads the distances once, after all modules were made.
-    for (const module of modules.values()) {
-      if (module.metatype === DqRunPhaseModule) module.distance = NEAREST;
-    }
-    // Nest tells nobody of a module that it loads lazily.
-    const load = loader.load.bind(loader);
-    loader.load = async (...args) => {
-      const loaded = await load(...args);
-      const module = Array.from(modules.values()).find((each) => refOf(each) === loaded);
-      if (module) await phase.loaded(withImports(module));
-      return loaded;
-    };
-  }
-}
-
-function refOf(module: NestModule): unknown {
-  return module.getProviderByKey(ModuleRef)?.instance;
-}
-
-function withImports(module: NestModule, found = new Set<NestModule>()): Set<NestModule> {
-  if (!found.has(module)) {
-    found.add(module);
-    for (const each of module.imports) withImports(each, found);
-  }
-  return found;
 }

@@ -1,14 +1,15 @@
 import { types } from 'node:util';
 import { isObservable, tap } from 'rxjs';
-import { isOutcome } from '../consumer/run/outcome.js';
-import type { Outcome } from '../api/job.js';
+import type { HandlerKind } from './handler-kind.js';
 
 /** One call of a handler: its own result, before interceptors changed it, and whether it still runs. */
 export class HandlerCall {
   /** The handler has returned. If it returned an Observable, that has given a value. */
   returned = false;
-  private outcome: Outcome | undefined;
+  private outcome: unknown;
   private readonly running = new Set<Promise<unknown>>();
+
+  constructor(private readonly kind: HandlerKind) {}
 
   /** Runs the pipes, and then the handler. If an interceptor calls it again, the last call counts. */
   async run(next: () => Promise<unknown>): Promise<unknown> {
@@ -24,9 +25,9 @@ export class HandlerCall {
     }
   }
 
-  /** The result that counts: an Outcome counts even where an interceptor wraps or serializes it. */
+  /** The result that counts: an outcome counts even where an interceptor wraps or serializes it. */
   resultOf(result: unknown): unknown {
-    const isReal = isOutcome(result) && types.isNativeError(result);
+    const isReal = this.kind.isOutcome(result) && types.isNativeError(result);
     return isReal ? result : (this.outcome ?? result);
   }
 
@@ -37,7 +38,7 @@ export class HandlerCall {
 
   private hear(value: unknown): unknown {
     this.returned = true;
-    this.outcome = isOutcome(value) ? value : undefined;
+    this.outcome = this.kind.isOutcome(value) ? value : undefined;
     return value;
   }
 

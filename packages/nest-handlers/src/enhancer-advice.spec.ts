@@ -1,15 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { ForbiddenException, UnauthorizedException } from '@nestjs/common';
-import { CollectingLogger } from '../../spec-support/collecting-logger.js';
+import { NOTES } from '../spec-support/notes.js';
 import type { Enhancers } from './enhancers.js';
 import { EnhancerAdvice } from './enhancer-advice.js';
 
 const NONE: Enhancers = { guards: [], interceptors: [], pipes: [], filters: [] };
 
 function told(enhancers: Partial<Enhancers>, tell: (advice: EnhancerAdvice) => void): string[] {
-  const logger = new CollectingLogger();
-  tell(new EnhancerAdvice(logger, { ...NONE, ...enhancers }, 'Orders', 'cancel'));
-  return logger.lines.map(({ message }) => message);
+  const lines: string[] = [];
+  const logger = { warn: (message: string) => lines.push(message) };
+  tell(new EnhancerAdvice(NOTES, logger, { ...NONE, ...enhancers }, 'Orders', 'cancel'));
+  return lines;
 }
 
 function slip(...frames: string[]): TypeError {
@@ -26,7 +27,7 @@ describe('what is made for requests', () => {
       'a guard',
       { guards: ['A', 'B'] },
       ['B.canActivate', 'target'],
-      'the guard B failed at a job of Orders.cancel: ',
+      'the guard B failed at a note of Orders.cancel: ',
     ],
     ['an async guard', { guards: ['A'] }, ['readToken', 'async A.canActivate'], 'the guard A failed'],
     ['an interceptor', { interceptors: ['Cache'] }, ['Cache.intercept'], 'the interceptor Cache failed'],
@@ -34,7 +35,7 @@ describe('what is made for requests', () => {
     const lines = told(enhancers, (advice) => advice.attemptFailed(slip(...frames), false));
     expect(lines).toEqual([expect.stringContaining(message)]);
     expect(lines[0]).toContain('there is no request. ');
-    expect(lines[0]).toContain('isDqContext(context)');
+    expect(lines[0]).toContain('isNoteContext(context)');
   });
 
   it.each<[string, unknown]>([
@@ -52,7 +53,7 @@ describe('what is made for requests', () => {
     const interceptors = ['Cache', 'Timing', 'Cache'];
     const late = (thrown: unknown) => (advice: EnhancerAdvice) => advice.attemptFailed(thrown, true);
     expect(told({ guards: ['A'], interceptors }, late(slip('Object.next')))).toEqual([
-      expect.stringContaining('the interceptor Cache or Timing failed at a job of Orders.cancel: '),
+      expect.stringContaining('the interceptor Cache or Timing failed at a note of Orders.cancel: '),
     ]);
     expect(told({ interceptors }, late(slip('Timing.end', 'Orders.cancel')))).toEqual([
       expect.stringContaining('the interceptor Timing failed'),
@@ -65,10 +66,11 @@ describe('what is made for requests', () => {
     const refused = (advice: EnhancerAdvice) =>
       advice.attemptFailed(new ForbiddenException('Forbidden resource'), false);
     expect(told({ guards: ['A'] }, refused)).toEqual([
-      expect.stringContaining('the guard A refused a job of Orders.cancel'),
+      expect.stringContaining('the guard A refused a note of Orders.cancel'),
     ]);
     expect(told({ guards: ['A', 'B'] }, refused)).toEqual([expect.stringContaining('one of A, B refused')]);
     expect(told({}, refused)).toEqual([]);
+    expect(told({ guards: ['A'] }, refused)[0]).toContain('stand before notes, too: isNoteContext(context)');
   });
 
   it('is named when a filter fails: by the stack, or all that apply', () => {
@@ -76,7 +78,7 @@ describe('what is made for requests', () => {
     const threw = (error: unknown) => (advice: EnhancerAdvice) => advice.filterThrew(error);
     expect(told({ filters }, threw(slip('BaseFilter.reply', 'B.catch')))).toEqual([
       expect.stringMatching(
-        /^the exception filter B failed at a job of Orders\.cancel, whose own error is kept: /,
+        /^the exception filter B failed at a note of Orders\.cancel, whose own error is kept: /,
       ),
     ]);
     expect(told({ filters }, threw(5))).toEqual([expect.stringContaining('filter A or B failed')]);

@@ -1,0 +1,32 @@
+import type { ArgumentsHost } from '@nestjs/common';
+import type { HandlerKind } from 'nest-handlers';
+import type { DelayedJob } from '../api/job.js';
+import { isOutcome } from '../consumer/run/outcome.js';
+import { RunningJob } from '../consumer/run/run.js';
+import { DqError, shorten, toError } from '../errors.js';
+
+/** The handlers of jobs. */
+export const JOB_HANDLERS: HandlerKind<DelayedJob> = {
+  context: 'dq',
+  contextCheck: 'isDqContext',
+  module: 'DqModule',
+  item: 'job',
+  parameters: '@DelayedPayload(), @CurrentJob()',
+  configError: (message) => new DqError('DQ_CONFIG', message),
+  readError(thrown) {
+    const { message, stack } = toError(thrown);
+    return { message: shorten(message), stack };
+  },
+  isOutcome,
+  abandon(job, handler) {
+    if (job instanceof RunningJob) job.abandon(handler);
+  },
+};
+
+/**
+ * Whether a guard, interceptor, filter or parameter decorator is at work for a job and not for a request. The arguments
+ * are the payload and the `DelayedJob`: `const [payload, job] = context.getArgs()`.
+ */
+export function isDqContext(host: ArgumentsHost): boolean {
+  return host.getType<string>() === JOB_HANDLERS.context;
+}

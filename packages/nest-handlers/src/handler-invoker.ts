@@ -1,0 +1,129 @@
+import type { LoggerService } from '@nestjs/common';
+import { ContextIdFactory, ModuleRef, type ContextId } from '@nestjs/core';
+import { isObservable, lastValueFrom } from 'rxjs';
+import { EnhancerAdvice } from './enhancer-advice.js';
+import { enhancersOf, isEmpty, scopedGlobals, type Wrapper } from './enhancers.js';
+import { HandlerContext } from './handler-context.js';
+import type { Handler, HandlerKind } from './handler-kind.js';
+import type { FoundMethod } from './marked-methods.js';
+import type { NestParts } from './nest-parts.js';
+import { hasDecoratedParameters, noteParameters } from './parameters.js';
+
+type Methods = Readonly<Record<string | symbol, Handler>>;
+
+/** Makes an instance of a handler's class for each item. */
+type ItemScope = (item: object) => Promise<{ instance: object; contextId: ContextId }>;
+
+/** Makes the function that calls a method: the bare method where no guard, pipe, interceptor or filter applies. */
+export class HandlerInvoker<Item extends object> {
+  constructor(
+    private readonly nest: NestParts,
+    private readonly kind: HandlerKind<Item>,
+    /** Gets a warning of each enhancer that fails because it looked for a request, once for each handler. */
+    private readonly logger: Pick<LoggerService, 'warn'>,
+  ) {}
+
+  /**
+   * The function calls the method with payload and item; of a request-scoped class it makes an instance first, whose request
+   * is the item. The method is looked up at each call, so that a spy that replaces it later is called. Global enhancers
+   * that are set later do not apply. Throws the kind's error of configuration: a transient class, a request-scoped one that
+   * belongs to no module, a parameter that reads a request, or enhancers that Nest would pass over.
+   */
+  bind(found: FoundMethod): Handler<Item> {
+    const { wrapper, instance, key } = found;
+    this.refuseTransient(found);
+    const context = this.contextOf(found);
+    if (!wrapper.isDependencyTreeStatic()) return perItem(this.scopeOf(found), key, context);
+    return context ? enhanced(instance as Methods, key, context) : bare(instance as Methods, key);
+  }
+
+  private contextOf(found: FoundMethod): HandlerContext | undefined {
+    const { wrapper, instance, key, method, name } = found;
+    const { kind } = this;
+    const { config } = this.nest;
+    const type = instance.constructor;
+    const enhancers = enhancersOf(type, method, config);
+    if (isEmpty(enhancers) && !hasDecoratedParameters(type, key)) return undefined;
+    if (typeof key === 'symbol') {
+      throw kind.configError(
+        `${name} has guards, pipes, interceptors, filters or decorated parameters, which Nest keeps by the name of a ` +
+          'method, and its name is a symbol: expected a text',
+      );
+    }
+    this.refusePassedOver(wrapper, name);
+    noteParameters(type, key, name, kind);
+    const advice = new EnhancerAdvice(kind, this.logger, enhancers, type.name, key);
+    return new HandlerContext(kind, found, key, enhancers.filters.length > 0, advice, config);
+  }
+
+  /** Nest applies a scoped global enhancer only to providers given as a class; others would run without it. */
+  private refusePassedOver(wrapper: Wrapper, name: string): void {
+    const known = wrapper.getEnhancersMetadata() ?? [];
+    const missing = scopedGlobals(this.nest.config).find((enhancer) => !known.includes(enhancer));
+    if (missing === undefined) return;
+    throw this.kind.configError(
+      `${name} would run without the global ${String(missing.name)}, which is not a singleton: Nest makes it for ` +
+        'providers given as a class only; expected such a provider',
+    );
+  }
+
+  private refuseTransient({ wrapper, name }: FoundMethod): void {
+    if (!wrapper.isTransient) return;
+    throw this.kind.configError(
+      `${name} is a handler, but its class is transient, so it has an instance for each place where it is injected: ` +
+        `expected a singleton, or a request-scoped class, which has an instance for each ${this.kind.item}`,
+    );
+  }
+
+  /**
+   * Makes instances with their request-scoped dependencies. The item is the request. Nest holds an instance weakly, by the
+   * context's id, so it goes when the run is over.
+   */
+  private scopeOf({ wrapper, name }: FoundMethod): ItemScope {
+    // That of its own module, as another module may have a provider of the same token.
+    const moduleRef: unknown = wrapper.host?.getProviderByKey(ModuleRef)?.instance;
+    if (!(moduleRef instanceof ModuleRef)) {
+      throw this.kind.configError(`${name} is request-scoped, but belongs to no module that could make it`);
+    }
+    return async (item) => {
+      const contextId = ContextIdFactory.getByRequest(item);
+      // As Nest does for requests. A durable tree outlives the item, so it gets the strategy's payload instead.
+      const isShared = contextId.getParent !== undefined && wrapper.isDependencyTreeDurable();
+      moduleRef.registerRequestByContextId(isShared ? contextId.payload : item, contextId);
+      const instance: object = await moduleRef.resolve(wrapper.token, contextId, { strict: true });
+      return { instance, contextId };
+    };
+  }
+}
+
+function bare(methods: Methods, key: string | symbol): Handler {
+  return (payload, item) => {
+    const result = methods[key]!(payload, item);
+    return result instanceof Promise ? result.then(lastValue) : lastValue(result);
+  };
+}
+
+/** As Nest does behind enhancers. Nobody else subscribes to an Observable that a bare handler returns. */
+function lastValue(result: unknown): unknown {
+  return isObservable(result) ? lastValueFrom(result) : result;
+}
+
+function enhanced(methods: Methods, key: string | symbol, context: HandlerContext): Handler {
+  let current = methods[key];
+  let run = context.around(methods);
+  return (payload, item) => {
+    if (methods[key] !== current) {
+      current = methods[key];
+      run = context.around(methods);
+    }
+    return run(payload, item);
+  };
+}
+
+function perItem(scope: ItemScope, key: string | symbol, context: HandlerContext | undefined): Handler {
+  return async (payload, item) => {
+    const { instance, contextId } = await scope(item);
+    const run = context ? context.around(instance, contextId) : bare(instance as Methods, key);
+    return run(payload, item);
+  };
+}

@@ -1,0 +1,18 @@
+/**
+ * What a library needs whose users decorate methods of providers and controllers as handlers.
+ * @module nest-handlers
+ */
+export { HandlersModule } from './handlers-module.js';
+export { NestParts } from './nest-parts.js';
+export { RunPhase, type RunPhaseMember } from './run-phase.js';
+export type { Handler, HandlerKind } from './handler-kind.js';
+export { HandlerMarks, MethodMarks } from './method-marks.js';
+export {
+  MarkedMethods,
+  type ClusterNames,
+  type FoundMethod,
+  type MarkOfCluster,
+  type NestModule,
+} from './marked-methods.js';
+export { HandlerInvoker } from './handler-invoker.js';
+export { itemParameter, payloadParameter } from './parameters.js';

@@ -1,0 +1,120 @@
+import type { HandlerKind } from './handler-kind.js';
+
+/** How the keys of all metadata of this package begin. They are the same in every copy that an application may have. */
+const OURS = 'nest-handlers:';
+
+/** Nest applies global request-scoped enhancers only to classes with this metadata. */
+const HANDLES = '__entryProvider__';
+
+/** A mark as a decorator set it; `method` may be replaced afterwards by a decorator above. */
+interface Note<Mark> {
+  readonly mark: Mark;
+  readonly method: Function;
+  /** The decorator, as it is written. */
+  readonly shown: string;
+}
+
+/**
+ * The marks that decorators of one name put on methods, for `MarkedMethods` to find. A method may have several. Those of
+ * methods that run items are `HandlerMarks`; these are for others, such as listeners.
+ */
+export class MethodMarks<Mark> {
+  private readonly key: string;
+
+  /** `name`: tells them from other marks of the same kind. */
+  constructor(
+    /** Whose they are. */
+    readonly kind: HandlerKind,
+    name: string,
+  ) {
+    this.key = `${OURS}${kind.context}:${name}`;
+  }
+
+  /**
+   * For decorators. Throws the kind's error of configuration if the decorator is not on an instance method.
+   * @param shown The decorator as it is written, for messages.
+   */
+  add(
+    mark: Mark,
+    shown: string,
+    target: object,
+    method: string | symbol,
+    descriptor: PropertyDescriptor | undefined,
+  ): void {
+    const value: unknown = descriptor?.value;
+    if (!descriptor || typeof target === 'function' || typeof value !== 'function') {
+      throw this.kind.configError(
+        `${shown} stands on \`${String(method)}\`: expected a method that is not static`,
+      );
+    }
+    // The mark on the function is found if the function is copied to another class. The one by place is found if it is replaced.
+    Reflect.defineMetadata(this.key, [mark, ...this.onFunction(value)], value);
+    const notes = [{ mark, method: value, shown }, ...this.notes(target, method)];
+    Reflect.defineMetadata(this.key, notes, target, method);
+  }
+
+  /**
+   * For `MarkedMethods`: the marks of a property of a prototype, perhaps of a method. Throws the kind's error of configuration if a decorator above has replaced the
+   * method by something else, or by a function without the metadata of the decorators below, such as guards.
+   * @param value What is there now.
+   * @param name For messages.
+   */
+  of(prototype: object, key: string | symbol, value: unknown, name: string): readonly Mark[] {
+    const notes = this.notes(prototype, key);
+    if (typeof value !== 'function') {
+      if (notes.length === 0) return [];
+      throw this.lost(
+        name,
+        notes[0]!,
+        'made a getter or a value of the method',
+        'let it leave a method there',
+      );
+    }
+    for (const note of notes) {
+      const missing = missingKeys(note.method, value);
+      if (missing.length === 0) continue;
+      throw this.lost(
+        name,
+        note,
+        `put a function in the place of the method that lacks what decorators said (${missing.map(String).join(', ')})`,
+        'put it below them, or let it copy their metadata',
+      );
+    }
+    const marks = notes.map(({ mark }) => mark);
+    return [...marks, ...this.onFunction(value).filter((mark) => !marks.includes(mark))];
+  }
+
+  private onFunction(method: Function): readonly Mark[] {
+    return (Reflect.getMetadata(this.key, method) as readonly Mark[] | undefined) ?? [];
+  }
+
+  private notes(prototype: object, key: string | symbol): readonly Note<Mark>[] {
+    return (Reflect.getOwnMetadata(this.key, prototype, key) as Note<Mark>[] | undefined) ?? [];
+  }
+
+  private lost(name: string, { shown }: Note<unknown>, what: string, advice: string): Error {
+    return this.kind.configError(`${name}: a decorator above ${shown} ${what}; ${advice}`);
+  }
+}
+
+/** The marks of methods that run items: global enhancers that are not singletons apply to their classes, too. */
+export class HandlerMarks<Mark> extends MethodMarks<Mark> {
+  override add(
+    mark: Mark,
+    shown: string,
+    target: object,
+    method: string | symbol,
+    descriptor: PropertyDescriptor | undefined,
+  ): void {
+    super.add(mark, shown, target, method, descriptor);
+    Reflect.defineMetadata(HANDLES, true, target.constructor);
+  }
+}
+
+/** Keys of metadata that the new function lacks; not our marks, which are also known by their place. */
+function missingKeys(marked: Function, present: Function): unknown[] {
+  if (marked === present) return [];
+  const kept = new Set<unknown>(Reflect.getMetadataKeys(present));
+  const keys: unknown[] = Reflect.getOwnMetadataKeys(marked);
+  return keys.filter((key) => !kept.has(key) && !String(key).startsWith(OURS));
+}
