@@ -66,11 +66,15 @@ const NEST_DQ = {
 const NEST_KQ = {
   errors: [],
   time: [],
+  api: ['errors'],
   // The interface of a log's client, and what all of them decide alike.
   driver: ['errors'],
-  'driver/memory': ['errors', 'time', 'driver'],
+  'driver/memory': ['errors', 'time', 'api', 'driver'],
   'driver/kafkajs': ['errors', 'time', 'driver'],
-  index: ['errors'],
+  pusher: ['errors', 'time', 'api', 'driver'],
+  consumer: ['errors', 'time', 'driver'],
+  failures: ['errors', 'time', 'api', 'driver', 'consumer'],
+  index: ['errors', 'api'],
 };
 
 /** All files of nest-handlers but that of its entry `nest-handlers/schema`. */

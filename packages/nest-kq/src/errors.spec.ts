@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { KQ_ERROR_CODES, KqError } from './errors.js';
+import { inspect } from 'node:util';
+import { KQ_ERROR_CODES, KqError, show, toError } from './errors.js';
 
 describe('KqError', () => {
   it('carries a code, a fact and a cause', () => {
@@ -24,5 +25,41 @@ describe('KqError', () => {
   it('has codes of one form, each once', () => {
     expect(new Set(KQ_ERROR_CODES).size).toBe(KQ_ERROR_CODES.length);
     expect(KQ_ERROR_CODES.filter((code) => !/^KQ_[A-Z]+(_[A-Z]+)*$/.test(code))).toEqual([]);
+  });
+});
+
+describe('show', () => {
+  const cycle: Record<string, unknown> = {};
+  cycle['self'] = cycle;
+  const evil = { [inspect.custom]: () => assertNever() };
+
+  it.each<[unknown, string]>([
+    ['text', "'text'"],
+    [5n, '5n'],
+    [undefined, 'undefined'],
+    [Buffer.from('ab'), '<Buffer 61 62>'],
+    [{ a: [1, null] }, '{ a: [ 1, null ] }'],
+    [cycle, '<ref *1> { self: [Circular *1] }'],
+    ['x'.repeat(101), `'${'x'.repeat(100)}'... 1 more character`],
+  ])('shows %p', (value, shown) => {
+    expect(show(value)).toBe(shown);
+  });
+
+  it('stays short, and throws nothing', () => {
+    expect(show(Array.from({ length: 9 }, () => 'x'.repeat(99)))).toHaveLength(201);
+    expect(show(evil)).toContain('nodejs.util.inspect.custom');
+  });
+});
+
+function assertNever(): never {
+  throw new Error('called');
+}
+
+describe('toError', () => {
+  it('leaves an error as it is, and makes one of anything else', () => {
+    const error = new TypeError('x');
+    expect(toError(error)).toBe(error);
+    expect(toError('text').message).toBe("a value that is no Error was thrown: 'text'");
+    expect(toError(Object.create(null)).message).toMatch(/was thrown: \[Object: null prototype\]/);
   });
 });

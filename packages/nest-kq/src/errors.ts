@@ -1,6 +1,10 @@
+import { inspect, types } from 'node:util';
+
 /** What each code means, and whose turn it is. */
 const CODES = {
   KQ_CONFIG: 'the configuration is wrong',
+  KQ_BAD_TOPIC: 'no valid name of a topic',
+  KQ_BAD_OPTION: 'an option of a topic or a handler is wrong',
   KQ_BAD_MESSAGE: 'the message cannot be stored as it is',
   KQ_UNKNOWN_TOPIC: 'there is no topic of this name',
   KQ_TOO_LARGE: 'the message is larger than its topic takes',
@@ -42,7 +46,31 @@ export class KqError extends Error {
   }
 }
 
-/** What was thrown, as an Error. */
+/** The error of a value that is wrong, which says what was expected. */
+export function wrongValue(code: KqErrorCode, what: string, value: unknown, expected: string): KqError {
+  return new KqError(code, `${what} is ${show(value)}: expected ${expected}`);
+}
+
+/** The error of a name that does not exist, such as an option's, with the names that do. */
+export function unknownName(code: KqErrorCode, what: string, known: Iterable<string>): KqError {
+  return new KqError(code, `there is no ${what}: expected one of ${[...known].join(', ')}`);
+}
+
+/** A value as an error message shows it: one short line. */
+export function show(value: unknown): string {
+  const text = inspect(value, {
+    depth: 2,
+    breakLength: Infinity,
+    compact: true,
+    maxArrayLength: 10,
+    maxStringLength: 100,
+    customInspect: Buffer.isBuffer(value), // those of others may throw
+  });
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+/** What was thrown, which may be anything, as an Error: one of another realm is one, too. */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (thrown instanceof Error || types.isNativeError(thrown)) return thrown;
+  return new Error(`a value that is no Error was thrown: ${show(thrown)}`);
 }

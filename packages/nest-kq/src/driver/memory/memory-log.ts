@@ -1,10 +1,9 @@
-import { KqError } from '../../errors.js';
+import { TOPIC_NAMES, isTopicName } from '../../api/topic-name.js';
+import { KqError, wrongValue } from '../../errors.js';
 import { partitionOf } from '../partitioning.js';
 import type { OutgoingMessage, PartitionOffset } from '../message.js';
 import type { MemorySettings } from './memory-options.js';
 import { PartitionLog, sizeOf, type TransactionMark } from './partition-log.js';
-
-const NAME = /^[\w.-]{1,249}$/;
 
 interface Topic {
   readonly partitions: readonly PartitionLog[];
@@ -27,11 +26,7 @@ export class MemoryLog {
 
   /** @returns False where it exists already, and stays as it is. */
   create(name: string, partitions = this.settings.partitions): boolean {
-    if (!NAME.test(name) || name === '.' || name === '..')
-      throw new KqError(
-        'KQ_CONFIG',
-        `the topic is ${JSON.stringify(name)}: expected 1 to 249 of a-z A-Z 0-9 . _ -`,
-      );
+    if (!isTopicName(name)) throw wrongValue('KQ_CONFIG', 'the topic', name, TOPIC_NAMES);
     if (!Number.isSafeInteger(partitions) || partitions < 1)
       throw new KqError(
         'KQ_CONFIG',

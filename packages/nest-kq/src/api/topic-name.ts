@@ -1,0 +1,10 @@
+/** Kafka's rule for names of topics. */
+
+/** As messages say it. */
+export const TOPIC_NAMES = '1 to 249 of A-Z a-z 0-9 . _ -, other than . and ..';
+
+const NAME = /^[\w.-]{1,249}$/;
+
+export function isTopicName(name: unknown): name is string {
+  return typeof name === 'string' && NAME.test(name) && name !== '.' && name !== '..';
+}
