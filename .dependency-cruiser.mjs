@@ -106,6 +106,7 @@ const MAY_USE = {
     'classic-level': ['disk'],
   },
   'nest-kq': {
+    'nest-handlers/dist/schema.js': ['api', 'failures'],
     kafkajs: ['driver/kafkajs'],
   },
 };

@@ -1,3 +1,4 @@
+import type { PayloadIssue } from 'nest-handlers/schema';
 import { inspect, types } from 'node:util';
 
 /** What each code means, and whose turn it is. */
@@ -5,7 +6,7 @@ const CODES = {
   KQ_CONFIG: 'the configuration is wrong',
   KQ_BAD_TOPIC: 'no valid name of a topic',
   KQ_BAD_OPTION: 'an option of a topic or a handler is wrong',
-  KQ_BAD_MESSAGE: 'the message cannot be stored as it is',
+  KQ_BAD_MESSAGE: "the message cannot be stored or read, or its topic's schema refuses it",
   KQ_UNKNOWN_TOPIC: 'there is no topic of this name',
   KQ_TOO_LARGE: 'the message is larger than its topic takes',
   KQ_REFUSED: 'the brokers refuse: wrong credentials, or a missing right',
@@ -29,6 +30,8 @@ export interface KqErrorDetails {
   cause?: unknown;
   /** Whether the message may be stored. @default false */
   indeterminate?: boolean;
+  /** What the topic's schema finds wrong. @default none */
+  issues?: readonly PayloadIssue[];
 }
 
 /** The one error class of this library. Match on `code`; the message is for people. */
@@ -37,12 +40,15 @@ export class KqError extends Error {
   readonly code: KqErrorCode;
   /** True: the message may be stored although the call failed; do not push it again blindly. */
   readonly indeterminate: boolean;
+  /** What the topic's schema finds wrong, where it was asked. */
+  declare readonly issues?: readonly PayloadIssue[];
 
   constructor(code: KqErrorCode, message: string, details: KqErrorDetails = {}) {
     super(`${code}: ${message}`, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = 'KqError';
     this.code = code;
     this.indeterminate = details.indeterminate ?? false;
+    if (details.issues) this.issues = details.issues;
   }
 }
 

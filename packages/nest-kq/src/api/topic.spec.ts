@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { defineTopic, formatOf, topicName, type Topic, type TopicOptions, type ValueOf } from './topic.js';
+import { defineTopic, formatOf, topicName, type Topic, type ValueOf } from './topic.js';
 
 describe('defineTopic', () => {
   it('names a topic of JSON, of texts or of bytes', () => {
@@ -44,12 +44,17 @@ describe('defineTopic', () => {
       { format: 'avro' },
       "`format` in the options of defineTopic('a') is 'avro': expected 'json', 'text' or 'bytes'",
     ],
-    [{ formt: 'text' }, "there is no 'formt' in the options of defineTopic('a'): expected one of format"],
-    ['text', "the options of defineTopic('a') is 'text': expected { format? }"],
-    [null, "the options of defineTopic('a') is null: expected { format? }"],
+    [
+      { formt: 'text' },
+      "there is no 'formt' in the options of defineTopic('a'): expected one of schema, format",
+    ],
+    [{ schema: {} }, "the schema of 'a' is {}: expected a Standard Schema, as of Zod, Valibot or ArkType"],
+    [{ schema: undefined }, "the schema of 'a' is undefined: expected a Standard Schema"],
+    ['text', "the options of defineTopic('a') is 'text': expected { schema?, format? }"],
+    [null, "the options of defineTopic('a') is null: expected { schema?, format? }"],
   ])('refuses the options %p', (options, why) => {
-    const define: (name: string, options: TopicOptions<'json'>) => Topic = defineTopic;
-    expect(() => define('a', options as TopicOptions<'json'>)).toThrow(`KQ_BAD_OPTION: ${why}`);
+    const define: (name: string, options: { format: 'text' }) => Topic = defineTopic;
+    expect(() => define('a', options as { format: 'text' })).toThrow(`KQ_BAD_OPTION: ${why}`);
   });
 });
 

@@ -1,6 +1,8 @@
 /** Topics as an application names them. */
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { show, unknownName, wrongValue } from '../errors.js';
 import { FORMATS, isFormat, type Format } from './format.js';
+import { checkSchema } from './schema.js';
 import { TOPIC_NAMES, isTopicName } from './topic-name.js';
 
 /** A name with a type of its values: `In` is what is pushed, `Out` what a handler gets. Made by `defineTopic`. */
@@ -8,6 +10,8 @@ export interface Topic<In = any, Out = any> {
   readonly name: string;
   /** How its values are stored. */
   readonly format: Format;
+  /** Checks a value when it is pushed and before it is handled. */
+  readonly schema?: StandardSchemaV1<unknown, Out>;
   /** Carries the types only; absent at run time. */
   readonly '~in'?: (value: In) => void;
   /** Carries the types only; absent at run time. */
@@ -15,11 +19,23 @@ export interface Topic<In = any, Out = any> {
 }
 
 /** What `defineTopic` takes beside the name. */
-export interface TopicOptions<F extends Format = Format> {
+export interface TopicOptions {
   /** How its values are stored. @default 'json' */
-  format?: F;
+  format?: Format;
+  /** Any Standard Schema, such as Zod's, Valibot's or ArkType's, also an asynchronous one. @default none */
+  schema?: StandardSchemaV1;
 }
 
+/**
+ * Names a topic whose values a schema checks. It gets a value as the handler will read it, such as after JSON, but no
+ * tombstone. A push that it refuses is `KQ_BAD_MESSAGE` with its issues; its output is not stored. Before a run its output
+ * becomes the value, and a message that it refuses goes to the dead letters at once. A handler of the topic's plain name
+ * gets the stored value, unchecked. Errors as below.
+ */
+export function defineTopic<S extends StandardSchemaV1>(
+  name: string,
+  options: { schema: S; format?: Format },
+): Topic<StandardSchemaV1.InferInput<S>, StandardSchemaV1.InferOutput<S>>;
 /**
  * Names a topic whose values are texts, in UTF-8, or bytes, as Buffers: `defineTopic('lines', { format: 'text' })`.
  * Errors as below.
@@ -35,19 +51,24 @@ export function defineTopic(name: string, options: { format: 'bytes' }): Topic<U
  */
 export function defineTopic<In = unknown, Out = In>(
   name: string,
-  options?: TopicOptions<'json'>,
+  options?: { format?: 'json' },
 ): Topic<In, Out>;
 export function defineTopic(name: string, options: TopicOptions = {}): Topic {
   const checked = topicName(name);
   const call = `the options of defineTopic(${show(name)})`;
   if (typeof options !== 'object' || options === null)
-    throw wrongValue('KQ_BAD_OPTION', call, options, '{ format? }');
-  const unknown = Object.keys(options).find((field) => field !== 'format');
-  if (unknown !== undefined) throw unknownName('KQ_BAD_OPTION', `${show(unknown)} in ${call}`, ['format']);
+    throw wrongValue('KQ_BAD_OPTION', call, options, '{ schema?, format? }');
+  const unknown = Object.keys(options).find((field) => !OPTIONS.includes(field));
+  if (unknown !== undefined) throw unknownName('KQ_BAD_OPTION', `${show(unknown)} in ${call}`, OPTIONS);
   const { format = 'json' } = options;
   if (!isFormat(format)) throw wrongValue('KQ_BAD_OPTION', `\`format\` in ${call}`, format, FORMATS);
-  return { name: checked, format };
+  // Given but undefined is a slip, and would check nothing.
+  return 'schema' in options
+    ? { name: checked, format, schema: checkSchema(options.schema, name) }
+    : { name: checked, format };
 }
+
+const OPTIONS: readonly string[] = ['schema', 'format'] satisfies readonly (keyof TopicOptions)[];
 
 /** The name of a topic; `KQ_BAD_TOPIC`. */
 export function topicName(topic: string | Topic): string {
@@ -59,6 +80,11 @@ export function topicName(topic: string | Topic): string {
 /** A plain name has JSON. */
 export function formatOf(topic: string | Topic): Format {
   return typeof topic === 'object' ? topic.format : 'json';
+}
+
+/** The schema of a topic, if it has one; a plain name has none. */
+export function schemaOf(topic: string | Topic): StandardSchemaV1 | undefined {
+  return typeof topic === 'object' ? topic.schema : undefined;
 }
 
 /** What a handler of the topic gets. */
