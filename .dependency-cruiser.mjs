@@ -74,7 +74,7 @@ const NEST_KQ = {
   pusher: ['errors', 'time', 'api', 'driver'],
   consumer: ['errors', 'time', 'driver'],
   failures: ['errors', 'time', 'api', 'driver', 'consumer'],
-  index: ['errors', 'api'],
+  index: ['errors', 'api', 'driver', 'pusher'],
 };
 
 /** All files of nest-handlers but that of its entry `nest-handlers/schema`. */

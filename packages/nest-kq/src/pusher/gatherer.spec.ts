@@ -117,18 +117,37 @@ describe('Gatherer', () => {
     await push;
   });
 
-  it('flushes what was pushed, closes after it, and takes nothing then', async () => {
+  it('flushes what was pushed before, and does not wait for what is pushed after', async () => {
     const gatherer = open();
     await gatherer.flush();
-    const push = gatherer.push('t', of('1'));
+    const pushes = [gatherer.push('a', of('1')), gatherer.push('b', of('2'))];
     const order: string[] = [];
-    void push.then(() => order.push('stored'));
-    const closed = gatherer.close().then(() => order.push('closed'));
-    await expect(gatherer.push('t', of('2'))).rejects.toThrow('KQ_CLOSED');
+    void pushes[0]!.then(() => order.push('a'));
+    void pushes[1]!.then(() => order.push('b'));
+    const flushed = gatherer.flush().then(() => order.push('flushed'));
+    await untilRequests(2);
+    const later = gatherer.push('a', of('3'));
+    requests[1]!.answer();
+    await pushes[1];
+    requests[0]!.answer();
+    await flushed;
+    expect(order).toEqual(['b', 'a', 'flushed']);
+    await untilRequests(3);
+    requests[2]!.answer();
+    await later;
+  });
+
+  it('says when half of its room is taken, and when answers come', async () => {
+    const gatherer = open({ messages: 4 });
+    const first = gatherer.push('t', of('1'));
+    expect(gatherer.crowded).toBe(false);
+    const second = gatherer.push('t', of('2'));
+    expect(gatherer.crowded).toBe(true);
+    const answers = gatherer.answers();
     await untilRequests(1);
     requests[0]!.answer();
-    await closed;
-    expect(order).toEqual(['stored', 'closed']);
-    await gatherer.close();
+    await answers;
+    expect(gatherer.crowded).toBe(false);
+    await Promise.all([first, second]);
   });
 });

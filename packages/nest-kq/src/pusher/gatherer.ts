@@ -14,17 +14,23 @@ export interface GathererOptions {
   readonly requestBytes: number;
 }
 
+/** Where a message is stored, or why not. */
+export type Done = (this: void, sent: Sent) => void;
+
 interface Pending {
   readonly message: OutgoingMessage;
   readonly bytes: number;
-  resolve(stored: PartitionOffset): void;
-  reject(error: KqError): void;
+  readonly done: Done;
+  /** Who waits for the answer beside its pusher. */
+  flushed?: (() => void)[];
 }
 
 interface Queue {
   readonly topic: string;
   /** In the order of the pushes. */
   pending: Pending[];
+  /** The last one that has no answer yet. */
+  last: Pending | undefined;
   /** A request is under way, or the turn that begins one. */
   busy: boolean;
 }
@@ -34,8 +40,8 @@ export class Gatherer {
   private readonly queues = new Map<string, Queue>();
   private messages = 0;
   private bytes = 0;
-  private idle: (() => void)[] = [];
-  private closed = false;
+  /** Those who wait for the next answers. */
+  private waiting: (() => void)[] = [];
 
   constructor(
     private readonly producer: Pick<LogProducer, 'send'>,
@@ -44,36 +50,48 @@ export class Gatherer {
   ) {}
 
   /**
-   * Rejects with what the producer answers for this message, with `KQ_FULL` if too much waits already (nothing of the
-   * message is stored then), or with `KQ_CLOSED`.
+   * Rejects with what the producer answers for this message, or with `KQ_FULL` if too much waits already (nothing of the
+   * message is stored then).
    */
   push(topic: string, message: OutgoingMessage): Promise<PartitionOffset> {
-    if (this.closed) return Promise.reject(new KqError('KQ_CLOSED', 'the pusher is closed'));
+    return new Promise((resolve, reject) => {
+      this.add(topic, message, (sent) => (sent instanceof KqError ? reject(sent) : resolve(sent)));
+    });
+  }
+
+  /** The same without a promise. */
+  add(topic: string, message: OutgoingMessage, done: Done): void {
     const bytes = sizeOf(message);
-    const full = this.fullBy(bytes);
-    if (full) return Promise.reject(full);
+    const refusal = this.fullBy(bytes);
+    if (refusal) return done(refusal);
     this.messages++;
     this.bytes += bytes;
-    return new Promise((resolve, reject) => {
-      const queue = this.queueOf(topic);
-      queue.pending.push({ message, bytes, resolve, reject });
-      if (queue.busy) return;
-      queue.busy = true;
-      // What the code that runs now pushes as well goes with it.
-      this.clock.next(() => void this.drain(queue));
-    });
+    const queue = this.queueOf(topic);
+    queue.last = { message, bytes, done };
+    queue.pending.push(queue.last);
+    if (queue.busy) return;
+    queue.busy = true;
+    // What the code that runs now pushes as well goes with it.
+    this.clock.next(() => void this.drain(queue));
+  }
+
+  /** Resolves with the next answers. Only to be called while it is crowded. */
+  answers(): Promise<void> {
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  /** Half of the room is taken: who has many messages leaves the rest to others. */
+  get crowded(): boolean {
+    const { options } = this;
+    return this.messages > 0 && (this.messages * 2 >= options.messages || this.bytes * 2 >= options.bytes);
   }
 
   /** Resolves once all that was pushed before has its answer. */
   async flush(): Promise<void> {
-    if (this.messages === 0) return;
-    await new Promise<void>((resolve) => this.idle.push(resolve));
-  }
-
-  /** Takes no more. Resolves once all that was pushed has its answer. Idempotent. */
-  async close(): Promise<void> {
-    this.closed = true;
-    await this.flush();
+    const lasts = Array.from(this.queues.values(), ({ last }) => last).filter((last) => last !== undefined);
+    await Promise.all(
+      lasts.map((last) => new Promise<void>((resolve) => (last.flushed ??= []).push(resolve))),
+    );
   }
 
   private fullBy(bytes: number): KqError | undefined {
@@ -88,7 +106,7 @@ export class Gatherer {
   private queueOf(topic: string): Queue {
     const known = this.queues.get(topic);
     if (known) return known;
-    const queue: Queue = { topic, pending: [], busy: false };
+    const queue: Queue = { topic, pending: [], last: undefined, busy: false };
     this.queues.set(topic, queue);
     return queue;
   }
@@ -100,12 +118,12 @@ export class Gatherer {
         queue.topic,
         batch.map(({ message }) => message),
       );
+      if (batch.at(-1) === queue.last) queue.last = undefined;
       batch.forEach((pending, index) => this.answer(pending, answers[index]!));
+      for (const resolve of this.waiting.splice(0)) resolve();
     }
     // Topics may be many, over the life of a process.
     this.queues.delete(queue.topic);
-    if (this.messages > 0) return;
-    for (const resolve of this.idle.splice(0)) resolve();
   }
 
   private next(queue: Queue): readonly Pending[] {
@@ -119,11 +137,11 @@ export class Gatherer {
     return all.slice(0, count);
   }
 
-  private answer({ bytes, resolve, reject }: Pending, sent: Sent): void {
+  private answer({ bytes, done, flushed = [] }: Pending, sent: Sent): void {
     this.messages--;
     this.bytes -= bytes;
-    if (sent instanceof KqError) reject(sent);
-    else resolve(sent);
+    done(sent);
+    for (const resolve of flushed) resolve();
   }
 }
 

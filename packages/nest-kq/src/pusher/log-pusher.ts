@@ -1,0 +1,81 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { MessageOptions, Pushed, PushResult } from '../api/message.js';
+import type { Topic } from '../api/topic.js';
+import type { LogDriver, LogProducer } from '../driver/driver.js';
+import { KqError, wrongValue } from '../errors.js';
+import type { Clock } from '../time/clock.js';
+import { Gatherer } from './gatherer.js';
+import { KqPusher, type KqTransaction } from './pusher.js';
+import type { PusherSettings } from './pusher-options.js';
+import { Pushes, type MessageOfMany } from './pushes.js';
+import { PusherTransaction } from './transaction.js';
+
+/** The pusher of one cluster of brokers. */
+export class LogPusher extends KqPusher {
+  private readonly producer: LogProducer;
+  private readonly pushes: Pushes;
+  private transactional: LogProducer | undefined;
+  /** The transaction whose `work` runs, for what it calls. */
+  private readonly inside = new AsyncLocalStorage<PusherTransaction>();
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    private readonly driver: LogDriver,
+    private readonly clock: Clock,
+    private readonly settings: PusherSettings,
+  ) {
+    super();
+    this.producer = driver.producer(settings.producer);
+    this.pushes = new Pushes(new Gatherer(this.producer, clock, settings.gatherer));
+  }
+
+  push(topic: string | Topic, value: unknown, options?: MessageOptions): Promise<Pushed> {
+    return this.closing ? closed() : this.pushes.push(topic, value, options);
+  }
+
+  pushMany(topic: string | Topic, messages: Iterable<MessageOfMany>): Promise<PushResult[]> {
+    return this.closing ? closed() : this.pushes.pushMany(topic, messages);
+  }
+
+  flush(): Promise<void> {
+    return this.pushes.flush();
+  }
+
+  async transaction<T>(work: (tx: KqTransaction) => Promise<T>): Promise<T> {
+    if (this.closing) return closed();
+    if (typeof work !== 'function')
+      throw wrongValue('KQ_BAD_OPTION', 'the work of a transaction', work, 'an async function');
+    if (this.inside.getStore()?.open)
+      throw new KqError('KQ_TRANSACTION', 'it began inside another transaction: expected a push by its `tx`');
+    const tx = new PusherTransaction(await this.begin(), this.clock, this.settings.gatherer);
+    try {
+      const result = await this.inside.run(tx, () => work(tx));
+      await tx.commit();
+      return result;
+    } catch (error) {
+      await tx.abort();
+      throw error;
+    }
+  }
+
+  /** Takes no more. Resolves once all that was pushed has its answer; a transaction that has not ended is aborted. Idempotent. */
+  close(): Promise<void> {
+    return (this.closing ??= this.end());
+  }
+
+  private begin() {
+    const { producer, transactionalId } = this.settings;
+    this.transactional ??= this.driver.producer({ ...producer, transactionalId });
+    return this.transactional.transaction();
+  }
+
+  private async end(): Promise<void> {
+    await this.pushes.flush();
+    await this.producer.close();
+    await this.transactional?.close();
+  }
+}
+
+function closed(): Promise<never> {
+  return Promise.reject(new KqError('KQ_CLOSED', 'the pusher is closed'));
+}

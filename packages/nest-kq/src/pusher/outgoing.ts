@@ -1,0 +1,107 @@
+/** What an application pushes, as the log stores it. */
+import { encodeValue } from '../api/format.js';
+import type { MessageOptions } from '../api/message.js';
+import { readValue, type ReadValue } from '../api/read-value.js';
+import { formatOf, schemaOf, type Topic } from '../api/topic.js';
+import type { Headers, OutgoingMessage } from '../driver/message.js';
+import { KqError, show, toError, unknownName, wrongValue } from '../errors.js';
+
+/** `KQ_BAD_MESSAGE` is given as a value. It returns a promise only for a schema that answers later, and that never rejects. */
+export type Prepared = OutgoingMessage | KqError;
+
+const OPTIONS: readonly string[] = [
+  'key',
+  'headers',
+  'partition',
+  'timestamp',
+] satisfies readonly (keyof MessageOptions)[];
+const BYTES = 'a string or a Buffer';
+const LAST_PARTITION = 2 ** 31 - 1;
+
+/** Checks a message, and its value by the topic's schema as a handler will read it. */
+export function prepare(
+  topic: string | Topic,
+  name: string,
+  value: unknown,
+  options: MessageOptions,
+): Prepared | PromiseLike<Prepared> {
+  let message: OutgoingMessage;
+  let read: ReadValue | PromiseLike<ReadValue> | undefined;
+  try {
+    message = { value: encodeValue(formatOf(topic), value), ...checkedOptions(options) };
+  } catch (error) {
+    if (error instanceof KqError) return error;
+    throw error;
+  }
+  if (!schemaOf(topic)) return message;
+  try {
+    read = readValue(topic, name, message.value);
+  } catch (thrown) {
+    return schemaFailed(name, thrown);
+  }
+  if (!('then' in read)) return read instanceof KqError ? read : message;
+  return read.then(
+    (later) => (later instanceof KqError ? later : message),
+    (thrown: unknown) => schemaFailed(name, thrown),
+  );
+}
+
+function schemaFailed(name: string, thrown: unknown): KqError {
+  const cause = toError(thrown);
+  return new KqError('KQ_BAD_MESSAGE', `the schema of ${show(name)} failed: ${cause.message}`, { cause });
+}
+
+function checkedOptions(options: MessageOptions): Omit<OutgoingMessage, 'value'> {
+  if (typeof options !== 'object' || options === null)
+    throw bad('the options of a message', options, `an object with ${OPTIONS.join(', ')}`);
+  const unknown = Object.keys(options).find((field) => !OPTIONS.includes(field));
+  if (unknown !== undefined)
+    throw unknownName('KQ_BAD_MESSAGE', `option ${show(unknown)} of a message`, OPTIONS);
+  const { headers, partition, timestamp } = options;
+  return {
+    key: keyOf(options),
+    ...(headers === undefined ? {} : { headers: headersOf(headers) }),
+    ...(partition === undefined
+      ? {}
+      : { partition: wholeNumber('`partition`', partition, LAST_PARTITION, 'a partition, from 0') }),
+    ...(timestamp === undefined
+      ? {}
+      : {
+          timestamp: wholeNumber('`timestamp`', timestamp, 8.64e15, 'milliseconds since 1970'),
+        }),
+  };
+}
+
+function keyOf(options: MessageOptions): Buffer | null {
+  // A key that is undefined by a slip would silently lose its order.
+  if (!('key' in options) || options.key === null) return null;
+  return bytesOf('`key`', options.key, `${BYTES}, or no \`key\` at all`);
+}
+
+function headersOf(headers: NonNullable<MessageOptions['headers']>): Headers {
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
+    throw bad('`headers`', headers, 'an object of names and values');
+  const entries = Object.entries(headers).map(([name, given]) => {
+    const what = `the header ${show(name)}`;
+    const expected = `${BYTES}, or a list of them that is not empty`;
+    if (!Array.isArray(given)) return [name, bytesOf(what, given, expected)] as const;
+    if (given.length === 0) throw bad(what, given, expected);
+    return [name, given.map((each: unknown) => bytesOf(`a value of ${what}`, each, BYTES))] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** A copy: the caller may go on writing into its own. */
+function bytesOf(what: string, given: unknown, expected: string): Buffer {
+  if (typeof given === 'string' || given instanceof Uint8Array) return Buffer.from(given);
+  throw bad(what, given, expected);
+}
+
+function wholeNumber(what: string, given: unknown, most: number, expected: string): number {
+  if (typeof given === 'number' && Number.isInteger(given) && given >= 0 && given <= most) return given;
+  throw bad(what, given, expected);
+}
+
+function bad(what: string, given: unknown, expected: string): KqError {
+  return wrongValue('KQ_BAD_MESSAGE', what, given, expected);
+}

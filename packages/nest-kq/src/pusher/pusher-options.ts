@@ -1,0 +1,85 @@
+import type { Compression, ProducerOptions } from '../driver/driver.js';
+import { unknownName, wrongValue } from '../errors.js';
+import type { GathererOptions } from './gatherer.js';
+
+/** How messages are pushed. */
+export interface PusherOptions {
+  /**
+   * How much may wait for its answer, over all topics: so many messages, 1 to 10,000,000, and so many bytes of them, 1 to
+   * 8 GiB. A push beyond that is `KQ_FULL`. @default { messages: 100_000, bytes: 67_108_864 } (64 MiB)
+   */
+  buffer?: { messages?: number; bytes?: number };
+  /** Bytes of one request at most, 1 to 1 GiB; a larger message goes alone. @default 1_000_000 */
+  requestBytes?: number;
+  /**
+   * How long a push is tried while brokers are away, in milliseconds, 0 to an hour; the request that is under way then may
+   * take its own timeout more. @default 30_000
+   */
+  patience?: number;
+  /** @default 'none' */
+  compression?: Compression;
+  /**
+   * The name under which the brokers know the transactions of this pusher. Two processes at work need two names: who begins a
+   * transaction ends one that another has begun under the same name. @default no transactions
+   */
+  transactionalId?: string;
+}
+
+export interface PusherSettings {
+  readonly gatherer: GathererOptions;
+  readonly producer: ProducerOptions;
+  readonly transactionalId: string | undefined;
+}
+
+const NAMES: readonly string[] = [
+  'buffer',
+  'requestBytes',
+  'patience',
+  'compression',
+  'transactionalId',
+] satisfies readonly (keyof PusherOptions)[];
+const BUFFER: readonly string[] = ['messages', 'bytes'] satisfies readonly (keyof NonNullable<
+  PusherOptions['buffer']
+>)[];
+const COMPRESSIONS: readonly unknown[] = [
+  'none',
+  'gzip',
+  'snappy',
+  'lz4',
+  'zstd',
+] satisfies readonly Compression[];
+const GIB = 2 ** 30;
+
+/** Checks the options and fills in their defaults; `KQ_CONFIG`. */
+export function resolvePusherOptions(options: PusherOptions): PusherSettings {
+  checkNames('the pusher', options, NAMES);
+  const { buffer = {}, requestBytes = 1_000_000, patience = 30_000 } = options;
+  const { compression = 'none', transactionalId } = options;
+  checkNames('`buffer`', buffer, BUFFER);
+  const { messages = 100_000, bytes = 64 * 2 ** 20 } = buffer;
+  if (!COMPRESSIONS.includes(compression))
+    throw wrongValue('KQ_CONFIG', '`compression`', compression, `one of ${COMPRESSIONS.join(', ')}`);
+  if (transactionalId !== undefined && (typeof transactionalId !== 'string' || transactionalId === ''))
+    throw wrongValue('KQ_CONFIG', '`transactionalId`', transactionalId, 'a name');
+  return {
+    gatherer: {
+      messages: within('`buffer.messages`', messages, 1, 10_000_000),
+      bytes: within('`buffer.bytes`', bytes, 1, 8 * GIB),
+      requestBytes: within('`requestBytes`', requestBytes, 1, GIB),
+    },
+    producer: { patience: within('`patience`', patience, 0, 3_600_000), compression },
+    transactionalId,
+  };
+}
+
+function checkNames(what: string, given: unknown, known: readonly string[]): void {
+  if (typeof given !== 'object' || given === null)
+    throw wrongValue('KQ_CONFIG', what, given, `an object with ${known.join(', ')}`);
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw unknownName('KQ_CONFIG', `option \`${unknown}\` of ${what}`, known);
+}
+
+function within(what: string, value: unknown, least: number, most: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw wrongValue('KQ_CONFIG', what, value, `a whole number from ${least} to ${most}`);
+}

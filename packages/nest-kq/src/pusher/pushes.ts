@@ -1,0 +1,105 @@
+import type { MessageOptions, Pushed, PushResult } from '../api/message.js';
+import { topicName, type Topic } from '../api/topic.js';
+import type { Sent } from '../driver/driver.js';
+import type { PartitionOffset } from '../driver/message.js';
+import { KqError, wrongValue } from '../errors.js';
+import type { Gatherer } from './gatherer.js';
+import { prepare, type Prepared } from './outgoing.js';
+
+/** A message of many. */
+export type MessageOfMany = MessageOptions & { readonly value: unknown };
+
+/** The way of messages into a gatherer: those of a topic in the order of the calls, also where a schema answers later. */
+export class Pushes {
+  /** By topic: resolves when those whose schema has not answered yet are with the gatherer. */
+  private readonly turns = new Map<string, Promise<void>>();
+  /** Calls of `pushMany`. */
+  private readonly many = new Set<Promise<unknown>>();
+
+  constructor(private readonly gatherer: Gatherer) {}
+
+  async push(topic: string | Topic, value: unknown, options: MessageOptions = {}): Promise<Pushed> {
+    const name = topicName(topic);
+    const prepared = prepare(topic, name, value, options);
+    const stored =
+      'then' in prepared || this.turns.has(name) ? this.inTurn(name, prepared) : this.store(name, prepared);
+    return pushedOf(name, await stored);
+  }
+
+  async pushMany(topic: string | Topic, messages: Iterable<MessageOfMany>): Promise<PushResult[]> {
+    const name = topicName(topic);
+    const storing = this.storeAll(topic, name, listOf(messages));
+    this.many.add(storing);
+    const sent = await storing;
+    this.many.delete(storing);
+    return sent.map((each) => (each instanceof KqError ? { error: each } : { pushed: pushedOf(name, each) }));
+  }
+
+  /** Resolves once all that was pushed before has its answer. */
+  async flush(): Promise<void> {
+    await Promise.all([...this.many, ...this.turns.values()]);
+    await this.gatherer.flush();
+  }
+
+  private store(name: string, message: Prepared): Promise<PartitionOffset> {
+    return message instanceof KqError ? Promise.reject(message) : this.gatherer.push(name, message);
+  }
+
+  /** Behind those of the topic that wait for their schema. */
+  private inTurn(name: string, prepared: Prepared | PromiseLike<Prepared>): Promise<PartitionOffset> {
+    const before = this.turns.get(name);
+    return new Promise((resolve) => {
+      const enter = async () => {
+        await before;
+        resolve(this.store(name, await prepared));
+      };
+      const turn = enter().then(() => {
+        if (this.turns.get(name) === turn) this.turns.delete(name);
+      });
+      this.turns.set(name, turn);
+    });
+  }
+
+  /** Prepares them as there is room, so that a long list does not stand in the memory twice. */
+  private async storeAll(
+    topic: string | Topic,
+    name: string,
+    messages: readonly MessageOfMany[],
+  ): Promise<readonly Sent[]> {
+    const { gatherer } = this;
+    const answers: Sent[] = [];
+    let left = messages.length;
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const answer = (index: number, sent: Sent) => {
+      answers[index] = sent;
+      if (--left === 0) finish();
+    };
+    if (left === 0) finish();
+    await this.turns.get(name);
+    for (const [index, { value, ...options }] of messages.entries()) {
+      const prepared = prepare(topic, name, value, options);
+      const message = 'then' in prepared ? await prepared : prepared;
+      while (gatherer.crowded) await gatherer.answers();
+      if (message instanceof KqError) answer(index, message);
+      else gatherer.add(name, message, (sent) => answer(index, sent));
+    }
+    await finished;
+    return answers;
+  }
+}
+
+function pushedOf(topic: string, { partition, offset }: PartitionOffset): Pushed {
+  return { topic, partition, offset: String(offset) };
+}
+
+/** Reads the whole list before anything is stored: an iterator may fail on its way. */
+function listOf(messages: Iterable<MessageOfMany>): readonly MessageOfMany[] {
+  if (typeof messages !== 'object' || messages === null || !(Symbol.iterator in messages))
+    throw wrongValue('KQ_BAD_MESSAGE', 'the list of messages', messages, 'an array, or another iterable');
+  const list = Array.from(messages);
+  const wrong = list.findIndex((each) => typeof each !== 'object' || each === null);
+  if (wrong < 0) return list;
+  const expected = 'an object with `value`';
+  throw wrongValue('KQ_BAD_MESSAGE', `message ${wrong} of the list`, list[wrong], expected);
+}
