@@ -1,7 +1,6 @@
 /** Makes clients of kafkajs with our settings, and translates what they log. */
 import kafkajs from 'kafkajs';
 import type { Kafka, LogEntry } from 'kafkajs';
-import type { KqError } from '../../errors.js';
 import type { Clock } from '../../time/clock.js';
 import type { DriverLog } from '../driver.js';
 import type { KafkajsSettings } from './kafkajs-options.js';
@@ -15,31 +14,44 @@ export const QUICK_RETRY = {
   retries: 3,
 };
 
+/** For how long kafkajs itself goes on by the connections that it has, about a minute. */
+export const LONG_RETRY = { ...QUICK_RETRY, retries: 60 };
+
+const IN_VAIN = 'Failed to connect to seed broker';
+
+export interface ClientUse {
+  /** How often it tries again to connect. @default a few times, within about a second */
+  readonly retries?: number;
+  /** Whether it is to give up. @default never */
+  readonly ended?: () => boolean;
+  /** Gets the words of each error, also of those after which kafkajs tries once more. */
+  readonly failed?: (reason: string) => void;
+}
+
 export class KafkajsClient {
   readonly clock: Clock;
   readonly log: DriverLog;
-  private away = false;
+  /** Attempts to connect since a broker has answered. */
+  private inVain = 0;
 
   constructor(readonly settings: KafkajsSettings) {
     this.clock = settings.clock;
     this.log = settings.log;
   }
 
-  /**
-   * A client for one use: members of one group that share a client mix up their offsets.
-   * @param failed Gets the words of each error, also of those after which kafkajs tries once more.
-   */
-  kafka(failed: (reason: string) => void = () => {}): Kafka {
+  /** A client for one use: members of one group that share a client mix up their offsets. */
+  kafka({ retries = QUICK_RETRY.retries, ended = () => false, failed = () => {} }: ClientUse = {}): Kafka {
     const { brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout } = this.settings;
     return new kafkajs.Kafka({
-      brokers: [...brokers],
+      // None: what kafkajs takes for hopeless, and so the one way to end its attempts to connect.
+      brokers: () => (ended() ? [] : [...brokers]),
       clientId,
       ssl,
       sasl,
       connectionTimeout,
       requestTimeout,
       enforceRequestTimeout: true,
-      retry: QUICK_RETRY,
+      retry: { ...QUICK_RETRY, retries },
       logLevel: kafkajs.logLevel.WARN,
       logCreator: () => (entry) => {
         if (entry.level === kafkajs.logLevel.ERROR) failed(entry.log.message);
@@ -48,15 +60,16 @@ export class KafkajsClient {
     });
   }
 
-  /** Told once, until a broker has answered. */
-  tellAway(error: KqError): void {
-    if (!this.away) this.log.warn(`no broker answers; it goes on trying: ${error.message}`);
-    this.away = true;
+  /** To be called when brokers have answered. */
+  tellBack(): void {
+    if (this.inVain > this.settings.brokers.length) this.log.warn('connected to Kafka again');
+    this.inVain = 0;
   }
 
-  tellBack(): void {
-    if (this.away) this.log.warn('the brokers answer again');
-    this.away = false;
+  /** Told once all brokers that we know were tried, until one answers. */
+  private tellAway(reason: string): void {
+    if (++this.inVain === this.settings.brokers.length + 1)
+      this.log.warn(`cannot connect to Kafka, and goes on trying: ${reason}`);
   }
 
   delay(milliseconds: number): Promise<void> {
@@ -66,6 +79,7 @@ export class KafkajsClient {
   /** What matters is in the errors and events that we get; of the rest, only lost messages are no detail. */
   private note({ namespace, log }: LogEntry): void {
     const { message, topic, partition, error, broker } = log;
+    if (message.startsWith(IN_VAIN)) this.tellAway(message.slice(message.indexOf(': ') + 2));
     if (message.startsWith('Offset out of range')) {
       const place = `partition ${String(partition)} of ${String(topic)}`;
       this.log.warn(`${place} goes on at its first message: the offset that the group had committed is gone`);

@@ -21,12 +21,18 @@ export class KafkajsCluster {
 
   constructor(private readonly client: KafkajsClient) {}
 
-  /** All topics that this client may see, or the one named. */
-  async topics(): Promise<Map<string, readonly PartitionMetadata[]>> {
-    return this.ask('cannot list topics', async (cluster) => {
+  /** Resolves once a broker has answered. */
+  async reach(patience: number): Promise<void> {
+    await this.ask('cannot connect to Kafka', (cluster) => cluster.findControllerBroker(), patience);
+  }
+
+  /** All topics that this client may see. */
+  async topics(patience?: number): Promise<Map<string, readonly PartitionMetadata[]>> {
+    const ask = async (cluster: Cluster) => {
       const { topicMetadata } = await (await cluster.findControllerBroker()).metadata([]);
       return new Map(topicMetadata.map(({ topic, partitionMetadata }) => [topic, sorted(partitionMetadata)]));
-    });
+    };
+    return this.ask('cannot list topics', ask, patience);
   }
 
   /** Its partitions, in order. Rejects with `KQ_UNKNOWN_TOPIC`, and creates nothing. */
@@ -142,7 +148,9 @@ export class KafkajsCluster {
     for (const end = clock.now() + patience; ; await this.client.delay(PAUSE)) {
       if (this.closed) throw new KqError('KQ_CLOSED', `${what}: the client is closed`);
       try {
-        return await question(await this.connected());
+        const answer = await question(await this.connected());
+        this.client.tellBack();
+        return answer;
       } catch (error) {
         const failure = meant(error, what);
         if (failure.code !== 'KQ_AWAY' && failure.code !== 'KQ_REFUSED') throw failure;
@@ -153,7 +161,7 @@ export class KafkajsCluster {
   }
 
   private async connected(): Promise<Cluster> {
-    const cluster = (this.cluster ??= clusterOf(this.client));
+    const cluster = (this.cluster ??= clusterOf(this.client, () => this.closed));
     await cluster.connect();
     await cluster.refreshMetadataIfNecessary();
     return cluster;
@@ -167,9 +175,9 @@ export class KafkajsCluster {
 }
 
 /** kafkajs hands the object behind its clients only to the assigners of a consumer. */
-function clusterOf(client: KafkajsClient): Cluster {
+function clusterOf(client: KafkajsClient, ended: () => boolean): Cluster {
   let found: Cluster | undefined;
-  client.kafka().consumer({
+  client.kafka({ ended }).consumer({
     groupId: 'none',
     allowAutoTopicCreation: false,
     partitionAssigners: [

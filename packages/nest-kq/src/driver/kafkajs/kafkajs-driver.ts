@@ -34,7 +34,10 @@ export class KafkajsDriver implements LogDriver {
 
   producer(options: ProducerOptions = {}): LogProducer {
     this.check();
-    const producer = new KafkajsProducer({ client: this.client, topics: this.topics }, options);
+    const producer = new KafkajsProducer(
+      { client: this.client, cluster: this.cluster, topics: this.topics },
+      options,
+    );
     this.opened.add(() => producer.close());
     return producer;
   }

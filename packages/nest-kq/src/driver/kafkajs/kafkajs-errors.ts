@@ -48,8 +48,15 @@ const REBALANCING = [
   'NOT_COORDINATOR_FOR_GROUP',
 ];
 
-/** @param what Was tried, for the message: `cannot store in orders`. */
-export function meant(error: unknown, what: string, { indeterminate = false } = {}): KqError {
+/**
+ * @param what Was tried, for the message: `cannot store in orders`.
+ * @param details Of `KQ_AWAY`: whether it may have been done, and why it is so, where the error does not say it.
+ */
+export function meant(
+  error: unknown,
+  what: string,
+  { indeterminate = false, away = wordsOf(error) } = {},
+): KqError {
   for (const each of chainOf(error)) {
     if (each instanceof KqError) return each;
     const code = namesOf(each)
@@ -57,7 +64,7 @@ export function meant(error: unknown, what: string, { indeterminate = false } = 
       .find((found) => found !== undefined);
     if (code) return new KqError(code, `${what}: ${wordsOf(each)}`, { cause: error });
   }
-  return new KqError('KQ_AWAY', `${what}: ${wordsOf(error)}`, { cause: error, indeterminate });
+  return new KqError('KQ_AWAY', `${what}: ${away}`, { cause: error, indeterminate });
 }
 
 export function isRebalancing(error: unknown): boolean {

@@ -9,7 +9,7 @@ const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 30_000;
 
 /** A group's broker often takes a moment to load it. */
-const QUIET_FAILURES = 3;
+const UNUSUAL = 5;
 
 /** What a member that starts cannot get better by waiting. */
 const HOPELESS = ['KQ_UNKNOWN_TOPIC', 'KQ_REFUSED', 'KQ_CONFIG', 'KQ_CLOSED'];
@@ -117,9 +117,9 @@ export class KafkajsMember implements LogMember {
     }
     const { client } = this.context;
     const retryIn = Math.min(FIRST_PAUSE * 2 ** this.failures++, LONGEST_PAUSE);
-    const away = failure.code === 'KQ_AWAY';
-    if (away && this.failures > QUIET_FAILURES) client.tellAway(failure);
-    if (!away) client.log.error(`${failure.message}; it joins again in ${retryIn} ms`);
+    // That no broker can be reached is told once for all.
+    if (failure.code !== 'KQ_AWAY' || this.failures === UNUSUAL)
+      client.log.error(`${failure.message}; it joins again in ${retryIn} ms`);
     this.retry = client.clock.after(retryIn, () => void this.join());
     this.tellRejoining();
     this.handler.failed(failure, retryIn);
@@ -139,11 +139,11 @@ export class KafkajsMember implements LogMember {
     const patterns = this.options.topics.filter((topic) => topic instanceof RegExp);
     for (const topic of this.options.topics) {
       if (typeof topic !== 'string') continue;
-      await cluster.partitions(topic);
+      await cluster.partitions(topic, 0);
       names.push(topic);
     }
     if (patterns.length > 0)
-      for (const topic of (await cluster.topics()).keys())
+      for (const topic of (await cluster.topics(0)).keys())
         if (patterns.some((pattern) => topic.search(pattern) >= 0) && !topic.startsWith('__'))
           names.push(topic);
     return [...new Set(names)];

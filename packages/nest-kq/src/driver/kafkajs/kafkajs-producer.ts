@@ -116,10 +116,11 @@ export class KafkajsProducer implements LogProducer {
   ): Promise<KqError | undefined> {
     try {
       const offsets = await session.send(topic, part, deadline);
+      this.context.client.tellBack();
       part.forEach(({ index }, at) => answers.set(index, offsets[at] ?? lost(topic)));
       return undefined;
     } catch (error) {
-      const failure = meant(error, `cannot store in ${topic}`, { indeterminate: true });
+      const failure = meant(error, `cannot store in ${topic}`);
       const wrong = failure.code === 'KQ_TOO_LARGE' || failure.code === 'KQ_BAD_MESSAGE';
       if (!wrong || part.length === 1) {
         for (const { index } of part) answers.set(index, failure);
@@ -156,15 +157,12 @@ export class KafkajsProducer implements LogProducer {
     for (; ; await client.delay(PAUSE)) {
       const session = (this.current ??= new Session(client, this.options));
       try {
-        await session.connect();
-        client.tellBack();
+        await session.connect(deadline);
         return session;
       } catch (error) {
         if (this.current === session) this.current = undefined;
         void session.retire();
-        const failure = meant(error, 'cannot connect to Kafka');
-        if (failure.code !== 'KQ_AWAY' || this.left(deadline) === 0) throw failure;
-        client.tellAway(failure);
+        if (meant(error, '').code !== 'KQ_AWAY' || this.left(deadline) === 0) throw error;
       }
     }
   }

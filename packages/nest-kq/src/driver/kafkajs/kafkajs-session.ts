@@ -1,11 +1,10 @@
 /** One idempotent producer of kafkajs: it stores each message once as long as no request has failed for good. */
 import kafkajs from 'kafkajs';
 import type { Message, Producer, ProducerRecord, RecordMetadata } from 'kafkajs';
-import { KqError } from '../../errors.js';
 import type { Compression, ProducerOptions } from '../driver.js';
 import type { PartitionOffset } from '../message.js';
-import type { KafkajsClient } from './kafkajs-client.js';
-import { QUICK_RETRY } from './kafkajs-client.js';
+import { type KafkajsClient, QUICK_RETRY } from './kafkajs-client.js';
+import { meant } from './kafkajs-errors.js';
 import { noPartition, type Placed } from './requests.js';
 
 export const PATIENCE = 30_000;
@@ -24,6 +23,8 @@ export class Session {
   private retired = false;
   private gone = () => {};
   private readonly ended = new Promise<void>((resolve) => (this.gone = resolve));
+  /** The last of all deadlines so far. */
+  private until = 0;
   /** By topic: when kafkajs may not try once more. */
   private readonly deadlines = new Map<string, number>();
   /** What kafkajs said last when it tried in vain. */
@@ -34,21 +35,31 @@ export class Session {
     private readonly options: ProducerOptions,
   ) {
     const { patience = PATIENCE, transactionalId } = options;
-    this.producer = client
-      .kafka((reason) => (this.reason = reason))
-      .producer({
-        idempotent: true,
-        maxInFlightRequests: transactionalId === undefined ? undefined : 1,
-        transactionalId,
-        allowAutoTopicCreation: false,
-        // Longer than the deadline, which is looked at before each time.
-        retry: { ...QUICK_RETRY, retries: 10 + Math.ceil(patience / LONG_PAUSE) },
-        createPartitioner: () => (args) => this.partitionOf(args),
-      });
+    // Longer than the deadlines, which are looked at before each time.
+    const retries = 10 + Math.ceil(patience / LONG_PAUSE);
+    const kafka = client.kafka({
+      retries,
+      ended: () => (this.retired && this.underWay === 0) || client.clock.now() > this.until,
+      failed: (reason) => (this.reason = reason),
+    });
+    this.producer = kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: transactionalId === undefined ? undefined : 1,
+      transactionalId,
+      allowAutoTopicCreation: false,
+      retry: { ...QUICK_RETRY, retries },
+      createPartitioner: () => (args) => this.partitionOf(args),
+    });
   }
 
-  connect(): Promise<void> {
-    return (this.connecting ??= this.producer.connect());
+  /** Rejects with `KQ_AWAY` or `KQ_REFUSED`. */
+  async connect(deadline: number): Promise<void> {
+    this.until = Math.max(this.until, deadline);
+    try {
+      await (this.connecting ??= this.producer.connect());
+    } catch (error) {
+      throw meant(error, 'cannot connect to Kafka', { away: this.reason });
+    }
   }
 
   /** Answers in the order of the messages. Those of one partition are one batch. */
@@ -60,8 +71,11 @@ export class Session {
   ): Promise<PartitionOffset[]> {
     this.underWay++;
     this.deadlines.set(topic, deadline);
+    this.until = Math.max(this.until, deadline);
     try {
       return offsetsOf(placed, await sender.send(this.record(topic, placed)));
+    } catch (error) {
+      throw meant(error, `cannot store in ${topic}`, { indeterminate: true, away: this.reason });
     } finally {
       this.underWay--;
       if (this.retired) this.disconnectOnceIdle();
@@ -108,8 +122,7 @@ export class Session {
     partitionMetadata,
   }: Parameters<ReturnType<kafkajs.ICustomPartitioner>>[0]) {
     const { clock } = this.client;
-    if (clock.now() > (this.deadlines.get(topic) ?? Infinity))
-      throw new KqError('KQ_AWAY', `cannot store in ${topic}: ${this.reason}`, { indeterminate: true });
+    if (clock.now() > (this.deadlines.get(topic) ?? Infinity)) throw new Error('its time is over'); // it becomes KQ_AWAY, with what kafkajs said before
     const { partition = -1 } = message;
     // kafkajs would leave the message out without a word.
     if (partition >= partitionMetadata.length) throw noPartition(topic, partition, partitionMetadata.length);

@@ -57,7 +57,8 @@ export class KafkajsTransactions {
       if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
       const session = (this.current ??= new Session(client, this.options));
       try {
-        await session.connect();
+        await this.context.cluster.reach(Math.max(0, deadline - client.clock.now()));
+        await session.connect(deadline);
         return { session, transaction: await session.producer.transaction() };
       } catch (error) {
         this.drop(session);

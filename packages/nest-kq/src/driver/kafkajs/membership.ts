@@ -5,8 +5,7 @@ import { keyOf } from '../assignment.js';
 import type { MemberHandler, MemberOptions } from '../driver.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
 import { Holds } from './holds.js';
-import type { KafkajsClient } from './kafkajs-client.js';
-import { QUICK_RETRY } from './kafkajs-client.js';
+import { type KafkajsClient, LONG_RETRY } from './kafkajs-client.js';
 import type { KafkajsCluster } from './kafkajs-cluster.js';
 import { isRebalancing, meant } from './kafkajs-errors.js';
 import { Reading } from './reading.js';
@@ -60,7 +59,8 @@ export class Membership {
     const { group, sessionTimeout = SESSION_TIMEOUT } = options;
     this.heartbeatInterval = options.heartbeatInterval ?? sessionTimeout / 10;
     this.holds = new Holds(client.clock);
-    this.consumer = client.kafka().consumer({
+    const use = { retries: LONG_RETRY.retries, ended: () => this.over };
+    this.consumer = client.kafka(use).consumer({
       groupId: group,
       sessionTimeout,
       heartbeatInterval: this.heartbeatInterval,
@@ -69,10 +69,11 @@ export class Membership {
       // Ours comes first; the other one is for a group in which there are still plain consumers of kafkajs.
       partitionAssigners: [stickyAssigner(this), kafkajs.PartitionAssigners.roundRobin],
       // After a crash it is we who begin anew: kafkajs does so only after some errors.
-      retry: { ...QUICK_RETRY, retries: 30, restartOnFailure: async () => false },
+      retry: { ...LONG_RETRY, restartOnFailure: async () => false },
     });
     if (options.from === 'last') this.startAtEnd = new StartAtEnd(client, cluster, group, this.consumer);
-    const { GROUP_JOIN, CRASH, START_BATCH_PROCESS } = this.consumer.events;
+    const { GROUP_JOIN, HEARTBEAT, CRASH, START_BATCH_PROCESS } = this.consumer.events;
+    this.consumer.on(HEARTBEAT, () => client.tellBack());
     this.consumer.on(GROUP_JOIN, ({ payload }) => this.join(payload.memberId, payload.memberAssignment));
     this.consumer.on(CRASH, ({ payload }) => this.crash(payload.error));
     this.consumer.on(START_BATCH_PROCESS, ({ payload }) => {

@@ -8,6 +8,7 @@ const FRESH = 60_000;
 /** What producers of one client share. */
 export interface ProducerContext {
   readonly client: KafkajsClient;
+  readonly cluster: KafkajsCluster;
   readonly topics: Topics;
 }
 
