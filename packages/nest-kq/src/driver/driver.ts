@@ -4,6 +4,7 @@ import type { GroupOffset, LogMessage, OutgoingMessage, PartitionOffset, TopicPa
 
 /** Nothing connects before it is used. */
 export interface LogDriver {
+  /** Throws `KQ_CODEC` where nothing can compress as it asks. */
   producer(options?: ProducerOptions): LogProducer;
   /** One member of a group, which has joined once its `start` has resolved. */
   member(options: MemberOptions, handler: MemberHandler): LogMember;
@@ -42,8 +43,8 @@ export interface LogProducer {
    * requests as the brokers' limits allow. A call of the same topic waits for the one before.
    *
    * Resolves with an answer for each message, in their order, and never rejects. A message which is too large, or asks for
-   * a partition that is not there, fails alone: `KQ_TOO_LARGE`, `KQ_BAD_MESSAGE`. `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED`,
-   * `KQ_CODEC` and `KQ_CLOSED` mean that nothing was stored. After `KQ_AWAY` nothing of this call is sent any more;
+   * a partition that is not there, fails alone: `KQ_TOO_LARGE`, `KQ_BAD_MESSAGE`. `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED`
+   * and `KQ_CLOSED` mean that nothing was stored. After `KQ_AWAY` nothing of this call is sent any more;
    * `indeterminate` says whether the message may be stored.
    */
   send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly Sent[]>;
@@ -119,7 +120,7 @@ export interface LogBatch extends TopicPartition {
 export interface MemberHandler {
   /**
    * The assignment is about to change, or to be confirmed: until `assigned`, nothing is committed and no batch comes. Called
-   * once before each `assigned`, and before `failed` where that ends an assignment.
+   * once before each `assigned`, also before a `failed` that comes in between.
    */
   rejoining(): void;
   /**

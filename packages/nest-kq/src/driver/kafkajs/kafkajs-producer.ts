@@ -1,6 +1,7 @@
 import { KqError } from '../../errors.js';
 import type { LogProducer, LogTransaction, ProducerOptions, Sent } from '../driver.js';
 import type { OutgoingMessage } from '../message.js';
+import { typeOf } from './codecs.js';
 import { meant } from './kafkajs-errors.js';
 import { PATIENCE, Session } from './kafkajs-session.js';
 import { KafkajsTransactions } from './kafkajs-transactions.js';
@@ -22,6 +23,7 @@ export class KafkajsProducer implements LogProducer {
     private readonly context: ProducerContext,
     private readonly options: ProducerOptions,
   ) {
+    typeOf(options.compression); // throws where that is not possible
     this.patience = options.patience ?? PATIENCE;
     this.transactions = new KafkajsTransactions(context, options);
   }

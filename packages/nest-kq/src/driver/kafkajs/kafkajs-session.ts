@@ -1,8 +1,9 @@
 /** One idempotent producer of kafkajs: it stores each message once as long as no request has failed for good. */
 import kafkajs from 'kafkajs';
 import type { Message, Producer, ProducerRecord, RecordMetadata } from 'kafkajs';
-import type { Compression, ProducerOptions } from '../driver.js';
+import type { ProducerOptions } from '../driver.js';
 import type { PartitionOffset } from '../message.js';
+import { typeOf } from './codecs.js';
 import { type KafkajsClient, QUICK_RETRY } from './kafkajs-client.js';
 import { meant } from './kafkajs-errors.js';
 import { noPartition, type Placed } from './requests.js';
@@ -10,8 +11,6 @@ import { noPartition, type Placed } from './requests.js';
 export const PATIENCE = 30_000;
 /** How long kafkajs waits before it tries once more, at least, once it has tried a few times. */
 const LONG_PAUSE = 800;
-
-const TYPES: Readonly<Record<Compression, number>> = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 };
 
 /** A producer, or one of its transactions. */
 type Sender = Pick<Producer, 'send'>;
@@ -104,7 +103,7 @@ export class Session {
       topic,
       acks: -1,
       timeout: this.client.settings.requestTimeout,
-      compression: TYPES[this.options.compression ?? 'none'],
+      compression: typeOf(this.options.compression),
       messages: placed.map(({ partition, message }): Message => {
         const { key, value, headers = {}, timestamp = this.client.clock.wall() } = message;
         const lists = Object.entries(headers).map(([name, values]) => {

@@ -1,0 +1,89 @@
+// Who may use the brokers, by TLS and a login; and what is compressed.
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
+import type { KafkajsOptions } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
+import { systemClock } from 'nest-kq/src/time/clock.js';
+import { startKafka, type KafkaServer } from 'test-servers';
+import { failing, MemberUnderTest, message, stored } from './log-facts.js';
+
+const TOPIC = 'orders';
+const NONE = { debug: () => undefined, warn: () => undefined, error: () => undefined };
+const ANN = { username: 'ann', password: 'ann-secret' };
+const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
+
+let server: KafkaServer;
+const opened: KafkajsDriver[] = [];
+
+beforeAll(async () => {
+  server = await startKafka({ tls: true, users: [ANN] });
+  const { admin } = open();
+  await admin.createTopics([{ topic: TOPIC, partitions: 1 }]);
+}, 60_000);
+afterEach(async () => {
+  for (const driver of opened.splice(0)) await driver.close();
+});
+afterAll(() => server.stop());
+
+function open(over: Partial<KafkajsOptions> = {}): KafkajsDriver {
+  const driver = new KafkajsDriver({
+    brokers: [server.endpoint],
+    clock: systemClock,
+    log: NONE,
+    ssl: { ca: server.ca },
+    sasl: { mechanism: 'plain', ...ANN },
+    ...over,
+  });
+  opened.push(driver);
+  return driver;
+}
+
+function join(driver: KafkajsDriver, group: string): MemberUnderTest {
+  return new MemberUnderTest(driver, { group, topics: [TOPIC], from: 'first' });
+}
+
+it.each(MECHANISMS)('sends and reads after a login by %s', async (mechanism) => {
+  const driver = open({ sasl: { mechanism, ...ANN } });
+  const [sent] = stored(await driver.producer().send(TOPIC, [message(mechanism)]));
+  const member = join(driver, `reads-${mechanism}`);
+  await member.start();
+  await member.receives(Number(sent?.offset) + 1);
+  expect(member.values.at(-1)).toBe(mechanism);
+});
+
+it.each([
+  ['a wrong password', { sasl: { mechanism: 'scram-sha-512', username: 'ann', password: 'bob-secret' } }],
+  [
+    'a wrong password in plain text',
+    { sasl: { mechanism: 'plain', username: 'ann', password: 'bob-secret' } },
+  ],
+  ['a certificate that nobody vouches for', { ssl: true }],
+] as const)('is refused at once with %s', async (_what, over) => {
+  const driver = open(over);
+  const refused = failing('KQ_REFUSED');
+  await expect(driver.producer().send(TOPIC, [message('a')])).resolves.toEqual([refused]);
+  await expect(driver.producer({ transactionalId: 't' }).transaction()).rejects.toEqual(refused);
+  await expect(driver.admin.topics()).rejects.toEqual(refused);
+  const member = join(driver, 'refused');
+  await expect(member.start()).rejects.toEqual(refused);
+});
+
+it('compresses by gzip', async () => {
+  const driver = open();
+  const [sent] = stored(
+    await driver.producer({ compression: 'gzip' }).send(TOPIC, [message('x'.repeat(2_000_000))]),
+  );
+  const member = join(driver, 'reads-gzip');
+  await member.start();
+  await member.receives(Number(sent?.offset) + 1);
+  expect(member.values.at(-1)).toHaveLength(2_000_000);
+});
+
+it.each(['snappy', 'lz4', 'zstd'] as const)(
+  'says that nothing here compresses by %s',
+  async (compression) => {
+    const driver = open();
+    expect(() => driver.producer({ compression })).toThrow(
+      `KQ_CODEC: nothing here compresses by ${compression}`,
+    );
+  },
+);
