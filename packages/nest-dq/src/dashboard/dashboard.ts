@@ -58,7 +58,15 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       const fact = `the dashboard shows the cluster ${showCluster(this.cluster)}, and there is none: expected DqModule.forRoot or forRootAsync with that \`name\` in the application`;
       throw new DqError('DQ_CONFIG', fact, { cause });
     }
-    this.feed = new LiveFeed(this.runtime);
+    const { inspector, health } = this.runtime;
+    const ask = {
+      tubes: () => inspector.tubes(),
+      nodes: () => inspector.nodes(),
+      ledger: () => inspector.ledger(),
+      processes: () => inspector.processes(),
+      health: async () => (await health.check()).dq,
+    };
+    this.feed = new LiveFeed(ask, systemClock);
     this.operatedLog.listen(this.runtime.events);
     if (this.warning !== undefined) this.logger.warn(this.warning);
   }

@@ -140,7 +140,7 @@ export type LivePart = 'tubes' | 'nodes' | 'ledger' | 'processes' | 'health';
 
 /** The body of every answer that is not 2xx. */
 export interface ErrorWire {
-  /** A `DqErrorCode`; or NOT_ALLOWED, CROSS_SITE, NOT_FOUND, INTERNAL. */
+  /** A `DqErrorCode`; or NOT_ALLOWED, CROSS_SITE, NOT_FOUND, NOT_BUILT, INTERNAL. */
   readonly code: string;
   readonly message: string;
 }
