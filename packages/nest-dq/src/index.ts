@@ -71,6 +71,8 @@ export type {
   JobSummary,
   TimelineBucket,
   TimelineOptions,
+  EqualBuckets,
+  EdgedBuckets,
   WaitingState,
 } from './operate/waiting-view.js';
 export { DqControl } from './operate/control.js';

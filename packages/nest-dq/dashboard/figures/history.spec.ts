@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { barsOf, paceOf } from './history.js';
 import { addLateness, latenessAt, type Lateness } from './lateness.js';
+import { spanOf } from './scales.js';
 import { stepOf } from './steps.js';
 
 const MINUTE = 60_000;
@@ -38,7 +39,7 @@ describe('latenessAt', () => {
 
 describe('barsOf', () => {
   it('adds up the minutes of each bar, and leaves out what is in none', () => {
-    const span = { from: 10 * MINUTE, to: 14 * MINUTE, step: 2 * MINUTE, bars: 2 };
+    const span = spanOf(10 * MINUTE, 14 * MINUTE, 2, () => 0);
     const minutes = [9, 10, 11, 14].map((at) => minute(at * MINUTE, 5));
     const { counts, p50, p99 } = barsOf(minutes, span);
     expect(counts).toEqual({

@@ -1,6 +1,6 @@
 import type { HistoryWire } from '../../src/dashboard/wire.js';
 import { addLateness, latenessAt, type Lateness } from './lateness.js';
-import type { Span } from './scales.js';
+import { barAt, type Span } from './scales.js';
 
 const MINUTE = 60_000;
 
@@ -16,9 +16,9 @@ export interface HistoryBars {
   readonly p99: readonly (number | undefined)[];
 }
 
-export function barsOf(minutes: HistoryWire, { from, step, bars }: Span): HistoryBars {
-  const inBar: HistoryWire[number][][] = Array.from({ length: bars }, () => []);
-  for (const minute of minutes) inBar[Math.floor((Date.parse(minute.at) - from) / step)]?.push(minute);
+export function barsOf(minutes: HistoryWire, span: Span): HistoryBars {
+  const inBar: HistoryWire[number][][] = Array.from({ length: span.bars }, () => []);
+  for (const minute of minutes) inBar[barAt(span, Date.parse(minute.at))]?.push(minute);
   const sums = (name: Counted) => inBar.map((each) => each.reduce((sum, minute) => sum + minute[name], 0));
   const classes: Lateness[] = inBar.map((each) => addLateness(each.map(({ byLateness }) => byLateness)));
   return {

@@ -5,6 +5,7 @@ import { LatenessChart } from '../charts/lateness-chart.js';
 import { Legend } from '../charts/legend.js';
 import { barsOf, COUNTED } from '../figures/history.js';
 import { spanOf } from '../figures/scales.js';
+import { offsetAt } from '../figures/times.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
 import { Table } from '../parts/table.js';
@@ -35,7 +36,7 @@ export function HistoryCharts({
   const turn = Math.floor(now.value / FRESH);
   const span = useMemo(() => {
     const end = (turn + 1) * FRESH;
-    return spanOf(end - length, end, MOST_BARS, new Date(end).getTimezoneOffset());
+    return spanOf(end - length, end, MOST_BARS, offsetAt);
   }, [turn, length]);
   const { data, error } = useLoad(
     (signal) =>
@@ -84,7 +85,7 @@ export function HistoryCharts({
           keyOf={String}
           empty={t('history.none')}
           columns={[
-            { head: t('timeline.from'), cell: (bar) => time(span.from + bar * span.step) },
+            { head: t('timeline.from'), cell: (bar) => time(span.edges[bar]!) },
             ...COUNTED.map((name) => ({
               head: t(`history.${name}`),
               number: true,

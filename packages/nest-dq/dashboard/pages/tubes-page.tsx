@@ -4,6 +4,7 @@ import { TubeButtons } from '../acts/tube-buttons.js';
 import { LatenessChart } from '../charts/lateness-chart.js';
 import { barsOf, paceOf, type Pace } from '../figures/history.js';
 import { spanOf, type Span } from '../figures/scales.js';
+import { offsetAt } from '../figures/times.js';
 import { Badge } from '../parts/badge.js';
 import { Failure } from '../parts/failure.js';
 import { Overdue } from '../parts/overdue.js';
@@ -117,7 +118,7 @@ function useRecent(tubes: readonly string[]) {
   useEffect(() => {
     const stop = new AbortController();
     const end = now.peek();
-    const span = spanOf(end - SHOWN, end, MOST_BARS, 0);
+    const span = spanOf(end - SHOWN, end, MOST_BARS, offsetAt);
     const query = { from: new Date(span.from).toISOString(), to: new Date(end).toISOString() };
     const load = async () => {
       for (const tube of tubes) {

@@ -1,7 +1,7 @@
 import type { DqRuntime } from '../nest/runtime.js';
 import type { Explanation } from '../operate/explanation.js';
 import { timelines } from './timelines.js';
-import { anything, Input, JOB_FIELDS, jobRef, number, text, time } from './input.js';
+import { anything, Input, JOB_FIELDS, jobRef, number, text, time, times } from './input.js';
 import { LETTER_FILTER, letterPage, withoutPayload } from './letters.js';
 
 /** What one route tells. What it returns becomes JSON: a shape of wire.ts. */
@@ -13,6 +13,7 @@ export interface Read {
 }
 
 const RANGE = ['from', 'to'] as const;
+const EDGES = ['edges'] as const;
 
 /** By their routes, below `api/`. */
 export const READS: Readonly<Record<string, Read>> = {
@@ -30,12 +31,12 @@ export const READS: Readonly<Record<string, Read>> = {
       }),
   },
   'tubes/:tube/timeline': {
-    query: [...RANGE, 'buckets'],
-    read: ({ inspector }, query, tube) => inspector.timeline(tube, timelineOptions(query)),
+    query: EDGES,
+    read: ({ inspector }, query, tube) => inspector.timeline(tube, { edges: query.must('edges', times) }),
   },
   timeline: {
-    query: [...RANGE, 'buckets'],
-    read: ({ inspector }, query) => timelines(inspector, timelineOptions(query)),
+    query: EDGES,
+    read: ({ inspector }, query) => timelines(inspector, { edges: query.must('edges', times) }),
   },
   history: {
     query: ['tube', ...RANGE],
@@ -61,14 +62,6 @@ export const READS: Readonly<Record<string, Read>> = {
   series: { query: [], read: ({ inspector }) => inspector.series() },
   health: { query: [], read: async ({ health }) => (await health.check()).dq },
 };
-
-function timelineOptions(query: Input) {
-  return {
-    from: query.must('from', time),
-    to: query.must('to', time),
-    ...query.part('buckets', number),
-  };
-}
 
 function withoutLetterPayload({ deadLetter, ...rest }: Explanation): object {
   return { ...rest, ...(deadLetter && { deadLetter: withoutPayload(deadLetter) }) };

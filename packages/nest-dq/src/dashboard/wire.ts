@@ -53,10 +53,8 @@ export interface JobsQuery {
 export type TimelineWire = readonly AsJson<TimelineBucket>[];
 /** Its query, and that of the timeline of all tubes. */
 export interface TimelineQuery {
-  readonly from: string;
-  readonly to: string;
-  /** 1 to 200. @default 60 */
-  readonly buckets?: number;
+  /** Where each bucket begins, and where the last one ends: 2 to 201 ISO times, with commas between them. */
+  readonly edges: string;
 }
 /** `GET api/timeline`: the tubes with the most jobs, the largest first. */
 export interface TimelinesWire {
