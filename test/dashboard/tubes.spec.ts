@@ -1,4 +1,4 @@
-import { it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
 import { browserSuite } from './browser.js';
 import { dashboardApps, ORDERS } from './dashboard-app.js';
@@ -16,4 +16,35 @@ it('pauses a tube, and lets it go on', async () => {
   await app.producer.now(ORDERS, { order: 42 });
   await page.getByRole('button', { name: /^Resume/ }).click();
   await eventually('what waited ran', () => app.ran.length === 1);
+});
+
+it('pauses a tube for an hour, and shows until when', async () => {
+  const app = await start();
+  const { page } = await browser.open(app.at(`tubes/${ORDERS}`));
+  await page.getByRole('button', { name: /^Pause/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Until').selectOption('1 hour is over');
+  await dialog.getByRole('button', { name: 'Pause' }).click();
+  await page.getByText(/^paused until/).waitFor();
+  const { since, until } = (await app.inspector.tube(ORDERS)).paused!;
+  expect(Math.round((until!.getTime() - since.getTime()) / 60_000)).toBe(60);
+  const clock = { timeZone: 'UTC', hourCycle: 'h23', timeStyle: 'medium' } as const;
+  const shown = new Intl.DateTimeFormat('en', clock).format(until);
+  await page.getByText(`paused until ${shown}`).waitFor();
+  await page.getByRole('link', { name: 'Tubes' }).click();
+  await page.getByText(`paused until ${shown}`).waitFor();
+});
+
+it('pauses a tube until a time', async () => {
+  const app = await start();
+  const { page } = await browser.open(app.at(`tubes/${ORDERS}`));
+  await page.getByRole('button', { name: /^Pause/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Until').selectOption('a time');
+  const pause = dialog.getByRole('button', { name: 'Pause' });
+  expect(await pause.isDisabled()).toBe(true);
+  await dialog.getByRole('textbox', { name: 'Time' }).fill('2031-05-05T12:00:00');
+  await pause.click();
+  await page.getByText('paused until May 5, 2031, 12:00:00').waitFor();
+  expect((await app.inspector.tube(ORDERS)).paused!.until).toEqual(new Date('2031-05-05T12:00:00Z'));
 });

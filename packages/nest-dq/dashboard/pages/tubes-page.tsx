@@ -5,9 +5,9 @@ import { LatenessChart } from '../charts/lateness-chart.js';
 import { barsOf, paceOf, type Pace } from '../figures/history.js';
 import { spanOf, type Span } from '../figures/scales.js';
 import { offsetAt } from '../figures/times.js';
-import { Badge } from '../parts/badge.js';
 import { Failure } from '../parts/failure.js';
 import { Overdue } from '../parts/overdue.js';
+import { Paused } from '../parts/paused.js';
 import { Table } from '../parts/table.js';
 import { getData } from '../server/requests.js';
 import { live, now } from '../state/live.js';
@@ -80,7 +80,7 @@ function Name({ tube, paused }: TubeWire) {
       <a class="long" href={hashOf(['tubes', tube])}>
         {tube}
       </a>{' '}
-      {paused && <Badge tone="warn">{t('tube.paused')}</Badge>}
+      <Paused paused={paused} />
     </>
   );
 }

@@ -53,7 +53,12 @@ export const enActs = {
   'discard.title': 'Discard for good?',
   'discard.text': 'Payload and error are deleted. Nothing brings them back.',
   'pause.title': 'Pause {tube}?',
-  'pause.text': 'No run begins in any process until somebody resumes it. Runs that go on are not stopped.',
+  'pause.text': 'No run begins in any process until the pause ends. Runs that go on are not stopped.',
+  'pause.end': 'Until',
+  'pause.resumed': 'somebody resumes it',
+  'pause.quarter': '15 minutes are over',
+  'pause.hour': '1 hour is over',
+  'pause.at': 'a time',
   'drain.title': 'Drain {node}?',
   'drain.text': 'It gets no new copies. Those that it has stay, and their jobs run.',
 } as const;

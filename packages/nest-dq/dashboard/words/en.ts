@@ -67,6 +67,7 @@ export const enPages = {
   'tube.all': 'All tubes',
   'tube.choose': 'Choose a tube',
   'tube.paused': 'paused',
+  'tube.pausedTill': 'paused until {time}',
   'tube.pausedSince': 'Paused since',
   'tube.pausedUntil': 'Paused until',
   'tube.waiting': 'Waiting',

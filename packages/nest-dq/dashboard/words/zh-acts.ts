@@ -55,7 +55,12 @@ export const zhActs: Readonly<Record<keyof typeof enActs, string>> = {
   'discard.title': '永久丢弃？',
   'discard.text': '载荷和错误将被删除，无法恢复。',
   'pause.title': '暂停 {tube}？',
-  'pause.text': '在有人恢复之前，任何进程都不会开始新的运行；正在进行的运行不受影响。',
+  'pause.text': '在暂停结束之前，任何进程都不会开始新的运行；正在进行的运行不受影响。',
+  'pause.end': '暂停到',
+  'pause.resumed': '有人恢复为止',
+  'pause.quarter': '15 分钟后',
+  'pause.hour': '1 小时后',
+  'pause.at': '指定时间',
   'drain.title': '排空 {node}？',
   'drain.text': '它不再接收新副本；已有副本保留，其任务照常运行。',
 };

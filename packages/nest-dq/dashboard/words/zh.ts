@@ -69,6 +69,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'tube.all': '全部队列',
   'tube.choose': '选择队列',
   'tube.paused': '已暂停',
+  'tube.pausedTill': '暂停至 {time}',
   'tube.pausedSince': '暂停始于',
   'tube.pausedUntil': '暂停至',
   'tube.waiting': '等待',
