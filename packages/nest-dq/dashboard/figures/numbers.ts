@@ -19,7 +19,7 @@ export function bytesText(bytes: number, language: string): string {
   const value = new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(
     bytes / 1024 ** power,
   );
-  return `${value} ${BYTES[power]}`;
+  return `${value}\u00a0${BYTES[power]}`; // one word, where a line ends
 }
 
 const UNITS = [
