@@ -1,5 +1,5 @@
 // An application with the dashboard on a free port, and jobs of its own.
-import { Injectable, Module, type INestApplication } from '@nestjs/common';
+import { Injectable, Module, type INestApplication, type Provider } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -44,6 +44,8 @@ export interface DashboardAppOptions {
   readonly dashboard?: NonNullable<Parameters<typeof DqDashboardModule.forRoot>[0]>;
   /** Where its jobs are. @default in memory */
   readonly jobs?: DqOptions;
+  /** What it has besides. @default nothing */
+  readonly providers?: Provider[];
 }
 
 export class DashboardApp {
@@ -55,9 +57,10 @@ export class DashboardApp {
 
   static async start(options: DashboardAppOptions = {}): Promise<DashboardApp> {
     const { platform = 'express', prefix, dashboard = {}, jobs = { embedded: 'memory' } } = options;
+    const { providers = [] } = options;
     @Module({
       imports: [DqModule.forRoot({ patience: 0, ...jobs }), DqDashboardModule.forRoot(dashboard)],
-      providers: [Work],
+      providers: [Work, ...providers],
     })
     class AppModule {}
     const nest = await NestFactory.create(
