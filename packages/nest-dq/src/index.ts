@@ -59,9 +59,15 @@ export type { ProcessTubeView, ProcessView } from './operate/processes.js';
 export type { SeriesView } from './operate/series-view.js';
 export type { TubeList, TubeView } from './operate/tube-view.js';
 export type {
-  ExplanationCase,
-  CopyView,
   Explanation,
+  ExplainedJob,
+  ExplanationReason,
+  ExplanationCase,
+  ExplanationDetails,
+  UsedLimit,
+  DueIn,
+  DueSince,
+  CopyView,
   RunningProcess,
   RunView,
 } from './operate/explanation.js';

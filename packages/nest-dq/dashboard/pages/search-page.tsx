@@ -9,6 +9,7 @@ import { hashOf } from '../state/route.js';
 import { goOnFrom, route } from '../state/router.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
+import { whyText } from '../words/why.js';
 
 interface Found {
   readonly job: { readonly tube: string } & JobRefWire;
@@ -74,7 +75,7 @@ function InTubes({ text }: { readonly text: string }) {
             ),
           },
           { head: t('state'), cell: ({ told }) => told.state && <JobState state={told.state} /> },
-          { head: t('job.why'), cell: ({ told }) => told.why },
+          { head: t('job.why'), cell: ({ told }) => whyText(told) },
         ]}
       />
     </>

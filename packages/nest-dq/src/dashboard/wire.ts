@@ -6,7 +6,7 @@ import type { DiscardResult, JobView, RescheduleResult, ReviveResult, RevokeResu
 import type { Operated } from '../events/events.js';
 import type { DqHealthState } from '../health/health.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
-import type { Explanation } from '../operate/explanation.js';
+import type { ExplainedJob, ExplanationReason } from '../operate/explanation.js';
 import type { HistoryBucket } from '../operate/history-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { ProcessView } from '../operate/processes.js';
@@ -78,9 +78,8 @@ export type JobRefWire =
 export type DeadLetterWire = AsJson<Omit<DeadLetter, 'payload'>>;
 
 /** `GET api/job?…` with a `JobRefWire`. */
-export type ExplanationWire = AsJson<Omit<Explanation, 'deadLetter'>> & {
-  readonly deadLetter?: DeadLetterWire;
-};
+export type ExplanationWire = AsJson<Omit<ExplainedJob, 'deadLetter'>> &
+  AsJson<ExplanationReason> & { readonly deadLetter?: DeadLetterWire };
 /**
  * `GET api/job/payload?…` with a `JobRefWire`, and `GET api/tubes/:tube/dead/:id/payload`: what `redact` returned. Both
  * are absent for a job without a payload.
