@@ -15,7 +15,7 @@ const WIDTHS = [390, 768, 900, 901, 1_024, 1_100, 1_101, 1_440];
 const NAMES =
   /nest-dq|order\.cancel|mail\.send|order-42|no such mailbox|Discard|English|embedded|Redis|Binlog|AOF|Node|Enter|Esc|UTC|ID|key|p50|p99|ms/g;
 
-/** All that a page says, but for sentences of the server, and what is written as it is: ids, plans, payloads. */
+/** All that a page says, but for what is written as it is: ids, plans, payloads. */
 function textsOf(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const { document, NodeFilter } = globalThis as any;
@@ -23,7 +23,7 @@ function textsOf(page: Page): Promise<string[]> {
     const texts: string[] = [];
     while (walker.nextNode()) {
       const { parentElement, data } = walker.currentNode;
-      if (!parentElement.closest('script, noscript, code, pre, .mono, .why p, time')) texts.push(data);
+      if (!parentElement.closest('script, noscript, code, pre, .mono, time')) texts.push(data);
     }
     for (const element of document.querySelectorAll('[aria-label], [placeholder], [title]'))
       if (!element.matches('time'))
@@ -43,8 +43,8 @@ function beyond(page: Page): Promise<string[]> {
   });
 }
 
-/** Besides names: addresses, ids, versions, and the sentence of the server that says when a job is due. */
-const NO_WORDS = /[\w-]+:\d+|\b[\w-]{20,26}(?![\w-])|v\d[\d.]*|^It is due at .*\.$/g;
+/** Besides names: addresses, ids and versions. */
+const NO_WORDS = /[\w-]+:\d+|\b[\w-]{20,26}(?![\w-])|v\d[\d.]*/g;
 
 const withoutNames = (text: string) =>
   text.replaceAll(NO_WORDS, '').replaceAll(hostname(), '').replaceAll(NAMES, '');
