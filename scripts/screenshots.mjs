@@ -123,6 +123,6 @@ function pagesOf(order) {
     job: { hash: `job?tube=order.unpaid&key=${order}`, shows: 'It is not due yet' },
     history: { hash: 'history', shows: 'Lateness of runs' },
     cluster: { hash: 'cluster', shows: 'Connections' },
-    operated: { hash: 'operated', shows: 'mail.welcome' },
+    acts: { hash: 'acts', shows: 'mail.welcome' },
   };
 }

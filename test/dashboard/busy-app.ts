@@ -12,7 +12,7 @@ export const PAGES = [
   { hash: 'search?q=order-42', en: 'State', zh: '状态' },
   { hash: 'history', en: 'Jobs added', zh: '新增任务' },
   { hash: 'cluster', en: 'Connections', zh: '连接数' },
-  { hash: 'operated', en: 'Pause', zh: '暂停' },
+  { hash: 'acts', en: 'Pause', zh: '暂停' },
 ] as const;
 
 export async function startBusyApp(

@@ -53,6 +53,7 @@ export { DqDeadLetters } from './producer/dead-letters.js';
 export { DqInspector } from './operate/inspector.js';
 export type { CopyCounts, NodeView } from './operate/node-view.js';
 export type { LedgerView, RedisView } from './ledger/ledger-view.js';
+export type { ActPage, ActPageOptions, ActView } from './operate/act-view.js';
 export type { HistoryBucket, HistoryRange } from './operate/history-view.js';
 export type { TubeLimits } from './ledger/limits.js';
 export type { ProcessTubeView, ProcessView } from './operate/processes.js';

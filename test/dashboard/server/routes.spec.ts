@@ -109,7 +109,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(await data('processes')).toMatchObject([{ pid: process.pid }]);
     expect(await data('series')).toEqual([]);
     expect(await data('health')).toMatchObject({ status: 'up' });
-    expect(await data('operated')).toEqual([]);
+    expect(await data('acts')).toEqual({ acts: [] });
   });
 
   it('finds a tube whose name has special characters', async () => {

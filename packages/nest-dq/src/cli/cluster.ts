@@ -55,6 +55,8 @@ export function clusterCommand(command: ClusterCommand): Command {
         return await command.run(args, { runtime, cluster, waiting, settings });
       } finally {
         await runtime.close();
+        if (runtime.actWriter.unstored > 0)
+          tell('Redis did not store this act: `nest-dq acts` will not show it');
       }
     },
   };

@@ -10,6 +10,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'node undrain': async () => (await import('./drain.js')).nodeUndrain,
   due: async () => (await import('./due.js')).due,
   history: async () => (await import('./history.js')).history,
+  acts: async () => (await import('./acts.js')).acts,
   jobs: async () => (await import('./waiting.js')).jobs,
   export: async () => (await import('./export.js')).exportTube,
   pause: async () => (await import('./pauses.js')).pause,

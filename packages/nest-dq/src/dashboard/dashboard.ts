@@ -23,7 +23,6 @@ import {
 } from './http.js';
 import { Input, JOB_FIELDS, jobRef } from './input.js';
 import { LiveFeed } from './live-feed.js';
-import { OperatedLog } from './operated-log.js';
 import type { DqDashboardOptions } from './options.js';
 import type { Read } from './reads.js';
 import { redacted } from './redact.js';
@@ -35,7 +34,6 @@ type Work = (viewer: Viewer) => Promise<Answer | undefined>;
 export class Dashboard implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger('DqDashboard');
   private readonly files = new ClientFiles();
-  private readonly operatedLog = new OperatedLog();
   private readonly bulks = new BulkAnswers();
   private runtime!: DqRuntime;
   private feed!: LiveFeed;
@@ -64,10 +62,10 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       nodes: () => inspector.nodes(),
       ledger: () => inspector.ledger(),
       processes: () => inspector.processes(),
+      acts: () => inspector.acts({ limit: 1 }),
       health: async () => (await health.check()).dq,
     };
     this.feed = new LiveFeed(ask, systemClock);
-    this.operatedLog.listen(this.runtime.events);
     if (this.warning !== undefined) this.logger.warn(this.warning);
   }
 
@@ -107,10 +105,6 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
     return this.tell(request, response, query, (_, input) =>
       read(this.runtime, input, request.params['tube'] ?? ''),
     );
-  }
-
-  operated(request: HttpRequest, response: HttpResponse): Promise<void> {
-    return this.tell(request, response, [], async () => this.operatedLog.all());
   }
 
   payload(request: HttpRequest, response: HttpResponse): Promise<void> {

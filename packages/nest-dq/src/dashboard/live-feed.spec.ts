@@ -10,6 +10,7 @@ const ANSWERS: AskParts = {
   nodes: async () => [],
   ledger: async () => ({}),
   processes: async () => [],
+  acts: async () => ({ acts: [] }),
   health: async () => ({ status: 'up' }),
 };
 

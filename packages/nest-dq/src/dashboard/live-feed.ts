@@ -53,6 +53,7 @@ export class LiveFeed {
       nodes: new Part(ask.nodes, clock),
       ledger: new Part(ask.ledger, clock),
       processes: new Part(ask.processes, clock),
+      acts: new Part(ask.acts, clock),
       health: new Part(ask.health, clock),
     };
   }

@@ -56,6 +56,11 @@ export const READS: Readonly<Record<string, Read>> = {
     query: [...LETTER_FILTER, 'cursor'],
     read: ({ deadLetters }, query, tube) => letterPage(deadLetters, tube, query),
   },
+  acts: {
+    query: ['cursor', 'limit'],
+    read: ({ inspector }, query) =>
+      inspector.acts({ ...query.part('cursor', text), ...query.part('limit', number) }),
+  },
   nodes: { query: [], read: ({ inspector }) => inspector.nodes() },
   ledger: { query: [], read: ({ inspector }) => inspector.ledger() },
   processes: { query: [], read: ({ inspector }) => inspector.processes() },

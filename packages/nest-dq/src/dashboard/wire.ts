@@ -3,9 +3,9 @@
 import type { AsJson } from '../api/tube.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { DiscardResult, JobView, RescheduleResult, ReviveResult, RevokeResult } from '../api/job.js';
-import type { Operated } from '../events/events.js';
 import type { DqHealthState } from '../health/health.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
+import type { ActPage, ActView } from '../operate/act-view.js';
 import type { ExplainedJob, ExplanationReason } from '../operate/explanation.js';
 import type { HistoryBucket } from '../operate/history-view.js';
 import type { NodeView } from '../operate/node-view.js';
@@ -113,13 +113,10 @@ export type SeriesWire = readonly AsJson<SeriesView>[];
 /** `GET api/health`. */
 export type HealthWire = AsJson<DqHealthState>;
 
-/** `GET api/operated`: what operators did, as this process saw it; the newest first. */
-export type OperatedWire = readonly (AsJson<Omit<Operated, 'error'>> & {
-  /** When it ended. */
-  readonly at: string;
-  /** What ended it before it was through. */
-  readonly error?: ErrorWire;
-})[];
+/** `GET api/acts?cursor&limit`: what operators did, the latest first. */
+export type ActPageWire = AsJson<ActPage>;
+/** One of these acts. */
+export type ActWire = AsJson<ActView>;
 
 /** `GET api/live`: the data of each event `state`. A part that could not be read is null, and `errors` says why. */
 export interface LiveWire {
@@ -130,10 +127,12 @@ export interface LiveWire {
   readonly ledger: LedgerWire | null;
   readonly processes: ProcessesWire | null;
   readonly health: HealthWire | null;
+  /** Only the latest act. */
+  readonly acts: ActPageWire | null;
   readonly errors?: { readonly [Part in LivePart]?: string };
 }
 /** What of the state may be missing. */
-export type LivePart = 'tubes' | 'nodes' | 'ledger' | 'processes' | 'health';
+export type LivePart = 'tubes' | 'nodes' | 'ledger' | 'processes' | 'health' | 'acts';
 
 /** The body of every answer that is not 2xx. */
 export interface ErrorWire {

@@ -1,5 +1,6 @@
 import type { JobRef } from '../api/job.js';
 import { storedTube, type Tube } from '../api/tube.js';
+import type { Acts } from '../ledger/acts.js';
 import type { History } from '../ledger/history.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { Presence } from '../ledger/presence.js';
@@ -7,6 +8,7 @@ import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
 import type { SeriesScheduler } from '../recurring/series-scheduler.js';
+import { actPage, type ActPage, type ActPageOptions } from './act-view.js';
 import { explain } from './explain.js';
 import type { Explanation } from './explanation.js';
 import { payloadOf, type JobPayload } from './job-payload.js';
@@ -75,6 +77,12 @@ export abstract class DqInspector {
    * Of an hour, 100 tubes have numbers of their own. `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract history(range: HistoryRange): Promise<HistoryBucket[]>;
+
+  /**
+   * A page of what operators did, the latest first: what the event `operated` told in any process. The ledger has the last 1,000.
+   * `DQ_BAD_OPTION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   */
+  abstract acts(options?: ActPageOptions): Promise<ActPage>;
 }
 
 /** What the inspector of a cluster looks at. */
@@ -88,6 +96,7 @@ export interface InspectorParts extends Pick<
   readonly series: SeriesScheduler;
   readonly presence: Presence;
   readonly history: History;
+  readonly acts: Acts;
 }
 
 /** The inspector of one cluster. */
@@ -145,6 +154,10 @@ export class ClusterInspector extends DqInspector {
 
   override history(range: HistoryRange): Promise<HistoryBucket[]> {
     return bucketsOf(this.parts.history, this.parts.settings.prefix, range);
+  }
+
+  override async acts(options?: ActPageOptions): Promise<ActPage> {
+    return actPage(this.parts.acts, options);
   }
 
   override processes(): Promise<ProcessView[]> {
