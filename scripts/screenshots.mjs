@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { DqControl, DqDeadLetters, DqProducer } from 'nest-dq';
-import { chromium } from 'playwright-core';
-import { ensureChromium, eventually } from 'test-servers';
+import { eventually } from 'test-servers';
+import { launchBrowser } from 'test-servers/browser';
 
 const HOUR = 3_600_000;
 const MONTH = 30 * 24 * HOUR;
@@ -84,10 +84,7 @@ function numbers() {
 async function takePictures(dashboard, order, folder) {
   const to = folder === undefined ? DOCS : resolve(folder);
   await mkdir(to, { recursive: true });
-  const browser = await chromium.launch({
-    executablePath: await ensureChromium(),
-    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
-  });
+  const browser = await launchBrowser();
   const pages = pagesOf(order);
   for (const [size, viewport] of Object.entries(SIZES)) {
     for (const colorScheme of ['light', 'dark']) {
