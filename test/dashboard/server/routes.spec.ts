@@ -101,6 +101,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       others: 0,
     });
     expect(await data(`history?${range}`)).toBeInstanceOf(Array);
+    expect(await data(`history?${range}&minutes=30`)).toBeInstanceOf(Array);
     expect(await data(`job?ref=${ref}`)).toMatchObject({ id, because: 'not-due', state: 'waiting' });
     expect(await data(`job?tube=mails&id=${id}`)).toMatchObject({ id, because: 'not-due' });
     expect(await data('tubes/mails/dead')).toEqual({ letters: [] });

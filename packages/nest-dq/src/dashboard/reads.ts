@@ -1,5 +1,6 @@
 import type { DqRuntime } from '../nest/runtime.js';
 import type { Explanation } from '../operate/explanation.js';
+import { inSteps } from './history-steps.js';
 import { timelines } from './timelines.js';
 import { anything, Input, JOB_FIELDS, jobRef, number, text, time, times } from './input.js';
 import { LETTER_FILTER, letterPage, withoutPayload } from './letters.js';
@@ -39,13 +40,17 @@ export const READS: Readonly<Record<string, Read>> = {
     read: ({ inspector }, query) => timelines(inspector, { edges: query.must('edges', times) }),
   },
   history: {
-    query: ['tube', ...RANGE],
-    read: ({ inspector }, query) =>
-      inspector.history({
+    query: ['tube', ...RANGE, 'minutes'],
+    read: async ({ inspector }, query) => {
+      const from = query.must('from', time);
+      const { minutes = 1 } = query.part('minutes', number);
+      const history = await inspector.history({
         ...query.part('tube', text),
-        from: query.must('from', time),
+        from,
         to: query.must('to', time),
-      }),
+      });
+      return inSteps(history, from, minutes);
+    },
   },
   job: {
     query: JOB_FIELDS,

@@ -63,10 +63,20 @@ export interface TimelinesWire {
   readonly others: number;
 }
 
-/** `GET api/history?tube&from&to`. The `upTo` of the last lateness is null: there is no limit. */
+/** `GET api/history`: what happened, by minute or by steps of several. The `upTo` of the last lateness is null: there is no limit. */
 export type HistoryWire = readonly (Omit<AsJson<HistoryBucket>, 'byLateness'> & {
   readonly byLateness: readonly { readonly upTo: number | null; readonly started: number }[];
 })[];
+/** Its query. Times are ISO texts. */
+export interface HistoryQuery {
+  /** @default all tubes together */
+  readonly tube?: string | undefined;
+  /** Where the first step begins. */
+  readonly from: string;
+  readonly to: string;
+  /** In one step: 1 to 1,440. @default 1 */
+  readonly minutes?: number;
+}
 
 /** A job, in a query or in the body of an act. */
 export type JobRefWire =
