@@ -1,4 +1,5 @@
 // Times as people read them, by the clock of the viewer.
+import { dateFormat } from './formats.js';
 
 const DAY = 86_400_000;
 
@@ -55,5 +56,5 @@ export function fromField(text: string): string | undefined {
 }
 
 function format(at: number, language: string, options: Intl.DateTimeFormatOptions): string {
-  return new Intl.DateTimeFormat(language, options).format(at);
+  return dateFormat(language, options).format(at);
 }
