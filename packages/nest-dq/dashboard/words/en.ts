@@ -25,6 +25,7 @@ export const enPages = {
   loading: 'Loading …',
   again: 'Read again',
   more: 'More',
+  cut: 'Only the last {shown} are shown. Read again to begin anew.',
   acts: 'Acts',
   state: 'State',
   version: 'Version',

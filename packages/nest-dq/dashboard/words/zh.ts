@@ -27,6 +27,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   loading: '加载中……',
   again: '刷新',
   more: '更多',
+  cut: '只显示最后 {shown} 项。刷新则从头开始。',
   acts: '操作',
   state: '状态',
   version: '版本',
