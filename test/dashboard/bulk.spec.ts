@@ -71,7 +71,7 @@ it('revokes all jobs that match: counts them, asks, tells how far it is, and end
   await page.getByText('No job waits').waitFor();
   const { jobs } = await app.inspector.jobs(ORDERS);
   expect(jobs.map(({ id }) => id)).toEqual([(await app.producer.find({ tube: ORDERS, key: 'later' }))!.id]);
-});
+}, 60_000);
 
 it('moves all jobs that match by the same time', async () => {
   const app = await withMany();
@@ -89,7 +89,7 @@ it('moves all jobs that match by the same time', async () => {
   await dialog.waitFor({ state: 'detached' });
   const last = before.at(-1)!;
   expect(await dueAt()).toEqual([last, ...before.slice(0, -1).map((each) => each + 5 * HOUR)]);
-});
+}, 60_000);
 
 it('ends after its page when the viewer stops it', async () => {
   const app = await withMany();
@@ -109,7 +109,7 @@ it('ends after its page when the viewer stops it', async () => {
     .getByRole('main')
     .getByText(`Listed: ${JOBS + 1 - 128}`)
     .waitFor();
-});
+}, 60_000);
 
 it('revives those that are chosen, and then all that match', async () => {
   const app = await start();
@@ -141,4 +141,4 @@ it('revives those that are chosen, and then all that match', async () => {
   await dialog.getByRole('button', { name: 'Close' }).click();
   await main.getByText('no dead letter').waitFor();
   expect(await has()).toEqual({ waits: 2, dead: 0 });
-});
+}, 60_000);

@@ -61,7 +61,7 @@ export class DashboardApp {
     const { platform = 'express', prefix, dashboard = {}, jobs = { embedded: 'memory' } } = options;
     const { providers = [], versioned = false } = options;
     @Module({
-      imports: [DqModule.forRoot({ patience: 0, ...jobs }), DqDashboardModule.forRoot(dashboard)],
+      imports: [DqModule.forRoot(jobs), DqDashboardModule.forRoot(dashboard)],
       providers: [Work, ...providers],
     })
     class AppModule {}
