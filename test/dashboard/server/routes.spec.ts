@@ -104,6 +104,10 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(await data(`history?${range}&minutes=30`)).toBeInstanceOf(Array);
     expect(await data(`job?ref=${ref}`)).toMatchObject({ id, because: 'not-due', state: 'waiting' });
     expect(await data(`job?tube=mails&id=${id}`)).toMatchObject({ id, because: 'not-due' });
+    const found = { jobs: [{ tube: 'mails', id, state: 'waiting' }], searched: 3, tubes: 3 };
+    expect(await data(`search?text=${id}`)).toMatchObject(found);
+    expect(await data('search?text=no such job')).toMatchObject({ jobs: [], searched: 3 });
+    expect(await data(`search?text=${ref}`)).toEqual({ ref });
     expect(await data('tubes/mails/dead')).toEqual({ letters: [] });
     expect(await data('nodes')).toMatchObject([{ endpoint: 'embedded', up: true }]);
     expect(await data('ledger')).toMatchObject({ kind: 'memory', up: true });
@@ -148,6 +152,8 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       ['tubes/-mails', 'DQ_BAD_TUBE', '"-mails"'],
       ['job?ref=dq1.x', 'DQ_BAD_REF', 'dq1.x'],
       ['job?id=x', 'DQ_BAD_OPTION', '`tube` in the query is undefined'],
+      ['search?text=dq1.x', 'DQ_BAD_REF', 'dq1.x'],
+      ['search', 'DQ_BAD_OPTION', '`text` in the query is undefined'],
       ['tubes/mails/dead?why=bored', 'DQ_BAD_OPTION', '"bored"'],
     ];
     for (const [path, code, part] of wrong) {

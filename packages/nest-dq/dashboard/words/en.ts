@@ -171,8 +171,10 @@ export const enPages = {
   'died.invalid': 'payload cannot be read',
   'died.stale': 'copy came back too late',
   'search.title': 'Search: {text}',
-  'search.asked': 'Asked {done} of {of}',
-  'search.over': 'Asked all tubes',
+  'search.searched': 'Searched {searched} of {tubes} tubes.',
+  'search.away': 'Tubes that only these nodes have are left out, as they do not answer: {nodes}',
+  'search.about':
+    'A plain job is found by its id while it is listed; a job that is over, as long as the ledger remembers it.',
   'search.found': 'Found jobs',
   'search.none': 'No tube has a job with this key or id.',
   'history.scheduled': 'Added',

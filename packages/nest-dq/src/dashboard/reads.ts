@@ -3,6 +3,7 @@ import type { Explanation } from '../operate/explanation.js';
 import { inSteps } from './history-steps.js';
 import { timelines } from './timelines.js';
 import { anything, Input, JOB_FIELDS, jobRef, number, text, time, times } from './input.js';
+import { search } from './search.js';
 import { LETTER_FILTER, letterPage, withoutPayload } from './letters.js';
 
 /** What one route tells. What it returns becomes JSON: a shape of wire.ts. */
@@ -66,6 +67,7 @@ export const READS: Readonly<Record<string, Read>> = {
     read: ({ inspector }, query) =>
       inspector.acts({ ...query.part('cursor', text), ...query.part('limit', number) }),
   },
+  search: { query: ['text'], read: search },
   nodes: { query: [], read: ({ inspector }) => inspector.nodes() },
   ledger: { query: [], read: ({ inspector }) => inspector.ledger() },
   processes: { query: [], read: ({ inspector }) => inspector.processes() },

@@ -11,6 +11,7 @@ import type { HistoryBucket } from '../operate/history-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { RepairExample } from '../operate/repair.js';
+import type { SearchResult } from '../operate/search.js';
 import type { SeriesView } from '../operate/series-view.js';
 import type { TubePause } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
@@ -83,6 +84,11 @@ export type JobRefWire =
   | { readonly ref: string }
   | { readonly tube: string; readonly id: string }
   | { readonly tube: string; readonly key: string };
+
+/**
+ * `GET api/search?text`: `ref` if the text is one, or is a receipt that has one; else the jobs of all tubes that have it as their key or id.
+ */
+export type SearchWire = { readonly ref: string } | AsJson<SearchResult>;
 
 /** A dead letter, without its payload. */
 export type DeadLetterWire = AsJson<Omit<DeadLetter, 'payload'>>;

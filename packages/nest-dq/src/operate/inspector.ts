@@ -12,6 +12,7 @@ import { actPage, type ActPage, type ActPageOptions } from './act-view.js';
 import { explain } from './explain.js';
 import type { Explanation } from './explanation.js';
 import { payloadOf, type JobPayload } from './job-payload.js';
+import { searchJobs, type SearchResult } from './search.js';
 import { bucketsOf, type HistoryBucket, type HistoryRange } from './history-view.js';
 import { viewOfNode, type NodeView } from './node-view.js';
 import { processesOf, type ProcessView } from './processes.js';
@@ -129,6 +130,11 @@ export class ClusterInspector extends DqInspector {
   /** For those who show payloads: see `payloadOf`. */
   async payload(ref: JobRef): Promise<JobPayload | undefined> {
     return payloadOf(this.parts, ref);
+  }
+
+  /** For those who have a text and not its tube: see `searchJobs`. */
+  async search(text: string): Promise<SearchResult> {
+    return searchJobs(this.parts, text);
   }
 
   override async jobs(tube: string | Tube, filter?: JobFilter): Promise<JobPage> {
