@@ -50,7 +50,7 @@ export function clusterCommand(command: ClusterCommand): Command {
           cluster.firstAnswers(clock, FIRST_ANSWERS),
           ledger.readTime().catch(() => undefined),
           // A command that adds copies must know them, too.
-          runtime.process.learnDrained().catch(() => undefined),
+          runtime.process.watch(),
         ]);
         return await command.run(args, { runtime, cluster, waiting, settings });
       } finally {
