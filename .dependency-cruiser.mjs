@@ -55,7 +55,7 @@ const MAY_IMPORT = {
     'recurring',
   ],
   // The program `nest-dq`.
-  cli: [...LOWER, 'ledger/redis', 'embedded', 'producer', 'nest', 'operate'],
+  cli: [...LOWER, 'ledger/redis', 'embedded', 'producer', 'nest', 'operate', 'dashboard'],
   // Its own entry: the dashboard's server. The page in the browser is bundled, and lies outside.
   dashboard: [...LOWER, 'producer', 'health', 'operate', 'nest'],
   // Its own entry, for tests: an application whose servers and clock are replaced.
@@ -69,7 +69,9 @@ const MAY_USE = {
   ulid: ['producer'],
   ioredis: ['ledger/redis', 'ledger/lease-thread'],
   '@nestjs/common': ['nest', 'dashboard'],
-  '@nestjs/core': ['nest', 'dashboard'],
+  '@nestjs/core': ['nest', 'dashboard', 'cli'],
+  '@nestjs/platform-express': ['cli'],
+  '@nestjs/platform-fastify': ['cli'],
   rxjs: ['nest', 'events'],
   '@opentelemetry/api': ['telemetry'],
   croner: ['recurring'],

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
+import { dashboardProcesses } from '../cli/dashboard-process.js';
+import { NestDqProcess } from '../cli/nest-dq-process.js';
 import { browserSuite } from '../dashboard/browser.js';
 import { startServers, type Servers } from '../support/system.js';
 import {
@@ -89,6 +91,7 @@ const COMMONJS_ONLY = '--no-experimental-require-module';
 const JEST_LINE = '11.2';
 
 const browser = browserSuite();
+const startDashboard = dashboardProcesses();
 let parent: string | undefined;
 let tarball: string;
 let servers: Servers | undefined;
@@ -223,6 +226,25 @@ describe.each(LINES)('Nest $nest, TypeScript $typescript', (line) => {
     const { stdout } = await run(join(installed, 'node_modules', '.bin', 'nest-dq'), ['--version']);
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
+
+  it('the dashboard of the command, where there is a platform', async () => {
+    const program = join(installed, 'node_modules', 'nest-dq', 'bin', 'nest-dq.js');
+    const place = { cwd: installed, program };
+    const named = ['--beanstalks', servers!.beanstalkds[0]!.endpoint, '--redis', servers!.redis.url];
+    if (!Object.keys(line.versions).some((name) => name.startsWith('platform-'))) {
+      const command = new NestDqProcess(['dashboard', ...named], place);
+      expect((await command.ended).code).toBe(1);
+      expect(command.stderr).toContain('npx -p nest-dq -p @nestjs/platform-express nest-dq dashboard');
+      return;
+    }
+    const dashboard = await startDashboard(place, ...named);
+    const cookie = await dashboard.open();
+    for (const path of ['', 'dashboard.js', 'api/nodes'])
+      expect((await dashboard.get(dashboard.path(path), { cookie })).status).toBe(200);
+    expect((await dashboard.act('pause', { tube: 'orders' }, { cookie })).status).toBe(200);
+    dashboard.process.kill('SIGTERM');
+    expect(await dashboard.process.ended).toEqual({ code: 0, signal: null });
+  }, 60_000);
 
   if (line.nest !== JEST_LINE) return;
 
