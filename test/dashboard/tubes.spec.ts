@@ -48,3 +48,23 @@ it('pauses a tube until a time', async () => {
   await page.getByText('paused until May 5, 2031, 12:00:00').waitFor();
   expect((await app.inspector.tube(ORDERS)).paused!.until).toEqual(new Date('2031-05-05T12:00:00Z'));
 });
+
+it('shows of each tube its rate, and how late its runs began within two days', async () => {
+  const app = await start();
+  for (let i = 0; i < 3; i++) await app.producer.now(ORDERS, i);
+  await app.producer.delay('mail.later', {}, '1h');
+  const told = async () =>
+    (await app.inspector.history({ tube: ORDERS, from: new Date(Date.now() - 600_000), to: new Date() }))
+      .length;
+  await eventually('the history has the runs', async () => (await told()) > 0);
+  const { page } = await browser.open(app.at('tubes'));
+  const row = (tube: string) => page.getByRole('row', { name: new RegExp(tube) });
+  const cell = (tube: string, at: number) => row(tube).getByRole('cell').nth(at).locator('.value');
+  await row(ORDERS).getByRole('img', { name: 'Lateness of runs' }).waitFor();
+  const heads = await page.getByRole('columnheader').allTextContents();
+  const textOf = (tube: string, head: string) => cell(tube, heads.indexOf(head)).textContent();
+  expect(await textOf(ORDERS, 'Runs / min')).toMatch(/^(< 1|[123])$/);
+  expect(await textOf(ORDERS, 'p50 late')).toMatch(/^≤ /);
+  expect(await textOf(ORDERS, 'p99 late')).toMatch(/^≤ /);
+  expect(await textOf('mail.later', 'p99 late')).toBe('–');
+}, 60_000);

@@ -102,6 +102,7 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     });
     expect(await data(`history?${range}`)).toBeInstanceOf(Array);
     expect(await data(`history?${range}&minutes=30`)).toBeInstanceOf(Array);
+    expect(await data('history/tubes')).toBeInstanceOf(Array);
     expect(await data(`job?ref=${ref}`)).toMatchObject({ id, because: 'not-due', state: 'waiting' });
     expect(await data(`job?tube=mails&id=${id}`)).toMatchObject({ id, because: 'not-due' });
     const found = { jobs: [{ tube: 'mails', id, state: 'waiting' }], searched: 3, tubes: 3 };

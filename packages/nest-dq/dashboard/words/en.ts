@@ -78,7 +78,7 @@ export const enPages = {
   'tube.rate': 'Runs / min',
   'tube.p50': 'p50 late',
   'tube.p99': 'p99 late',
-  'tube.lateness': 'Lateness, 2 hours',
+  'tube.lateness': 'Lateness, 2 days',
   'tube.consumers': 'Consumers',
   'tube.watching': 'Connections that take jobs',
   'tube.limits': 'Limits',
@@ -89,7 +89,8 @@ export const enPages = {
   'tubes.none': 'There is no tube with jobs yet.',
   'tubes.more': 'There are more tubes than these.',
   'tubes.away': 'Copies on these nodes are not counted, as they do not answer: {nodes}',
-  'tubes.about': 'The nodes count copies, so numbers of jobs are estimates.',
+  'tubes.about':
+    'The nodes count copies, so numbers of jobs are estimates. Runs per minute are those of the last quarter of an hour, p50 and p99 those of two days.',
   'limits.rate': '{rate} in {per}',
   'limits.concurrency': '{runs} at once',
   'limits.perGroup': '{runs} of a group',

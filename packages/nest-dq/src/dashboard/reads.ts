@@ -53,6 +53,7 @@ export const READS: Readonly<Record<string, Read>> = {
       return inSteps(history, from, minutes);
     },
   },
+  'history/tubes': { query: [], read: ({ inspector }) => inspector.historyOfTubes() },
   job: {
     query: JOB_FIELDS,
     read: async ({ inspector, options }, query) =>

@@ -13,6 +13,7 @@ import type { ProcessView } from '../operate/processes.js';
 import type { RepairExample } from '../operate/repair.js';
 import type { SearchResult } from '../operate/search.js';
 import type { SeriesView } from '../operate/series-view.js';
+import type { TubeHistory } from '../operate/tubes-history.js';
 import type { TubePause } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage, JobSummary, TimelineBucket, WaitingState } from '../operate/waiting-view.js';
@@ -78,6 +79,9 @@ export interface HistoryQuery {
   /** In one step: 1 to 1,440. @default 1 */
   readonly minutes?: number;
 }
+
+/** `GET api/history/tubes`: of each tube that had jobs in the last two days. */
+export type TubeHistoriesWire = readonly AsJson<TubeHistory>[];
 
 /** A job, in a query or in the body of an act. */
 export type JobRefWire =

@@ -25,6 +25,7 @@ import {
   type TimelineBucket,
   type TimelineOptions,
 } from './waiting-view.js';
+import { historyOfTubes, type TubeHistory } from './tubes-history.js';
 import { viewOfTube, viewOfTubes, type TubeList, type TubeView } from './tube-view.js';
 
 /**
@@ -160,6 +161,11 @@ export class ClusterInspector extends DqInspector {
 
   override history(range: HistoryRange): Promise<HistoryBucket[]> {
     return bucketsOf(this.parts.history, this.parts.settings.prefix, range);
+  }
+
+  /** For a table of tubes: see `historyOfTubes`. */
+  historyOfTubes(): Promise<TubeHistory[]> {
+    return historyOfTubes(this.parts.history);
   }
 
   override async acts(options?: ActPageOptions): Promise<ActPage> {
