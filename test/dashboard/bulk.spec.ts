@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Locator } from 'playwright-core';
 import type { BulkProgress } from 'nest-dq';
+import { eventually } from 'test-servers';
 import { browserSuite } from './browser.js';
 import { dashboardApps, GIVES_UP, ORDERS, type DashboardApp } from './dashboard-app.js';
 
@@ -103,12 +104,81 @@ it('ends after its page when the viewer stops it', async () => {
   await dialog.getByRole('button', { name: `Do it (${JOBS})` }).click();
   await says(dialog, '128');
   await dialog.getByRole('button', { name: 'Stop' }).click();
-  await dialog.waitFor({ state: 'detached' });
-  gate.open();
+  await says(dialog, 'stopped');
+  await dialog.getByRole('button', { name: 'Close' }).click();
   await page
     .getByRole('main')
     .getByText(`Listed: ${JOBS + 1 - 128}`)
     .waitFor();
+  gate.open();
+}, 60_000);
+
+/** The act ends after a page of which nobody hears. */
+const secondPageIsOver = (app: DashboardApp) =>
+  eventually(
+    'two pages are revoked',
+    async () => (await app.inspector.jobs(ORDERS)).listed === JOBS + 1 - 256,
+  );
+
+it('goes on where it was interrupted, also after the page was left', async () => {
+  const app = await withMany();
+  const gate = new Gate();
+  const revokeMany = app.control.revokeMany.bind(app.control);
+  app.control.revokeMany = (tube, filter, options) =>
+    gate.hold(revokeMany(tube, filter, options), options?.dryRun);
+  const { page } = await browser.open(app.at('waiting', SOON()));
+  await page.getByRole('button', { name: 'Revoke all that match' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: `Do it (${JOBS})` }).click();
+  await says(dialog, '128');
+  await page.reload();
+  gate.open();
+  const bar = page.getByRole('region', { name: 'Interrupted act' });
+  await bar.getByText('as far as was told: 128').waitFor();
+  await secondPageIsOver(app);
+  await page.getByRole('link', { name: 'Timeline' }).click();
+  await bar.getByRole('button', { name: 'Go on' }).click();
+  await dialog.getByRole('button', { name: `Do it (${JOBS - 256})` }).click();
+  await says(dialog, `It is over. Changed: ${JOBS - 128}.`);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await bar.waitFor({ state: 'detached' });
+  expect((await app.inspector.jobs(ORDERS)).listed).toBe(1);
+}, 60_000);
+
+it('goes on in its dialog after the connection was lost', async () => {
+  const app = await withMany();
+  const gate = new Gate();
+  const revokeMany = app.control.revokeMany.bind(app.control);
+  app.control.revokeMany = (tube, filter, options) =>
+    gate.hold(revokeMany(tube, filter, options), options?.dryRun);
+  const { page, problems } = await browser.open(app.at('waiting', SOON()));
+  await page.getByRole('button', { name: 'Revoke all that match' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: `Do it (${JOBS})` }).click();
+  await says(dialog, '128');
+  problems.expect(/ERR_/); // the browser tells of connections that broke
+  app.cutConnections();
+  await says(dialog, 'It has stopped before its end. Changed, as far as was told: 128.');
+  gate.open();
+  await secondPageIsOver(app);
+  await dialog.getByRole('button', { name: 'Go on' }).click();
+  await says(dialog, `It is over. Changed: ${JOBS - 128}.`);
+  expect((await app.inspector.jobs(ORDERS)).listed).toBe(1);
+}, 60_000);
+
+it('shows some of what it would change, and when that is due', async () => {
+  const app = await start();
+  await app.control.pause(ORDERS);
+  const { id } = await app.producer.at(ORDERS, {}, new Date('2031-05-05T12:00:00Z'));
+  await app.addDead('full', 'mail-7');
+  const { page } = await browser.open(app.at('waiting', { tube: ORDERS }));
+  await page.getByRole('button', { name: 'Revoke all that match' }).click();
+  const examples = page.getByRole('dialog').getByRole('region', { name: 'Such as:' });
+  expect(await examples.getByRole('listitem').allInnerTexts()).toEqual([`${id}\nMay 5, 2031, 12:00:00`]);
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await page.goto(app.at('dead', { tube: GIVES_UP }));
+  await page.getByRole('button', { name: 'Discard all that match' }).click();
+  await examples.getByText('mail-7').waitFor();
 }, 60_000);
 
 it('revives those that are chosen, and then all that match', async () => {

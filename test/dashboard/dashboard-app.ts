@@ -112,6 +112,11 @@ export class DashboardApp {
     return `${this.url}/#/${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`;
   }
 
+  /** Of all who look at it now. */
+  cutConnections(): void {
+    this.nest.getHttpServer().closeAllConnections();
+  }
+
   close(): Promise<void> {
     return this.nest.close();
   }

@@ -229,6 +229,9 @@ export interface BulkActs {
   };
 }
 
+/** What an act on many tells an example of. */
+export type BulkExampleWire = BulkActs[keyof BulkActs]['example'];
+
 /** How far an act on many has come. */
 export interface BulkProgressWire<Example = unknown> {
   readonly done: number;
