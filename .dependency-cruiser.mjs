@@ -54,7 +54,7 @@ const NEST_DQ = {
     'recurring',
   ],
   // The program `nest-dq`.
-  cli: [...LOWER, 'ledger/redis', 'embedded', 'producer', 'nest', 'operate'],
+  cli: [...LOWER, 'ledger/redis', 'embedded', 'producer', 'nest', 'operate', 'dashboard'],
   // Its own entry: the dashboard's server. The page in the browser is bundled, and lies outside.
   dashboard: [...LOWER, 'producer', 'health', 'operate', 'nest'],
   // Its own entry, for tests: an application whose servers and clock are replaced.
@@ -99,7 +99,9 @@ const MAY_USE = {
     ulid: ['producer'],
     ioredis: ['ledger/redis', 'ledger/lease-thread'],
     '@nestjs/common': ['nest', 'dashboard'],
-    '@nestjs/core': ['dashboard'],
+    '@nestjs/core': ['dashboard', 'cli'],
+    '@nestjs/platform-express': ['cli'],
+    '@nestjs/platform-fastify': ['cli'],
     rxjs: ['events'],
     '@opentelemetry/api': ['telemetry'],
     croner: ['recurring'],

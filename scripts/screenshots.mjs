@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { DqControl, DqDeadLetters, DqProducer } from 'nest-dq';
-import { chromium } from 'playwright-core';
-import { ensurePackaged, eventually } from 'test-servers';
+import { eventually } from 'test-servers';
+import { launchBrowser } from 'test-servers/browser';
 
 const HOUR = 3_600_000;
 const MONTH = 30 * 24 * HOUR;
@@ -84,10 +84,7 @@ function numbers() {
 async function takePictures(dashboard, order, folder) {
   const to = folder === undefined ? DOCS : resolve(folder);
   await mkdir(to, { recursive: true });
-  const browser = await chromium.launch({
-    executablePath: await ensurePackaged('chromium'),
-    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
-  });
+  const browser = await launchBrowser();
   const pages = pagesOf(order);
   for (const [size, viewport] of Object.entries(SIZES)) {
     for (const colorScheme of ['light', 'dark']) {
@@ -123,6 +120,6 @@ function pagesOf(order) {
     job: { hash: `job?tube=order.unpaid&key=${order}`, shows: 'It is not due yet' },
     history: { hash: 'history', shows: 'Lateness of runs' },
     cluster: { hash: 'cluster', shows: 'Connections' },
-    operated: { hash: 'operated', shows: 'mail.welcome' },
+    acts: { hash: 'acts', shows: 'mail.welcome' },
   };
 }

@@ -2,6 +2,7 @@ import type { Measure } from './measure.js';
 import { backlog } from './measures/backlog.js';
 import { bulk } from './measures/bulk.js';
 import { cpu } from './measures/cpu.js';
+import { dashboard } from './measures/dashboard.js';
 import { drain } from './measures/drain.js';
 import { embedded } from './measures/embedded.js';
 import { growth } from './measures/growth.js';
@@ -32,6 +33,7 @@ export const MEASURES: readonly Measure[] = [
   memory,
   indexOfJobs,
   inspector,
+  dashboard,
   growth,
   backlog,
   recovery,

@@ -23,9 +23,19 @@ export class Program<Report> {
 
   /** Kills the process; resolves when it is gone. */
   async stop(): Promise<void> {
+    await this.gone(() => this.child.kill('SIGKILL'));
+  }
+
+  /** Lets go of the process, which has things to close; resolves when it is gone. Rejects if it fails, or failed before. */
+  async end(): Promise<void> {
+    await this.gone(() => this.child.disconnect());
+    if (this.child.exitCode !== 0) throw new Error(`${this.child.spawnargs[2]} failed`);
+  }
+
+  private async gone(act: () => void): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const exit = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
+    act();
     await exit;
   }
 }

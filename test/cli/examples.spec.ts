@@ -9,8 +9,8 @@ const suite = cliSuite();
 
 beforeAll(() => symlink(PROGRAM, join(suite.folder, 'nest-dq')));
 
-/** These end only when they are asked to, and have tests of their own. */
-const WITHOUT_END = ['serve'];
+/** These end only when they are asked to, and have tests of their own: what they say when they are ready. */
+const WITHOUT_END = { serve: /listens on (\S+);/, dashboard: /opens (http\S+)\n/ };
 
 describe('the help', () => {
   it.each(Object.keys(COMMANDS))(
@@ -37,7 +37,7 @@ describe('the help', () => {
 describe('each example of the help works', () => {
   beforeEach(() => suite.prepare());
 
-  it.each(Object.keys(COMMANDS).filter((name) => !WITHOUT_END.includes(name)))('%s', async (name) => {
+  it.each(Object.keys(COMMANDS).filter((name) => !(name in WITHOUT_END)))('%s', async (name) => {
     const { examples } = await COMMANDS[name]!();
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) {
@@ -48,11 +48,11 @@ describe('each example of the help works', () => {
     }
   });
 
-  it('serve, until it is asked to end', async () => {
-    const { examples } = await COMMANDS['serve']!();
+  it.each(Object.entries(WITHOUT_END))('%s, until it is asked to end', async (name, ready) => {
+    const { examples } = await COMMANDS[name]!();
     for (const example of examples) {
-      const server = new NestDqProcess(example.split(' ').slice(1), { cwd: suite.folder });
-      await server.port();
+      const server = new NestDqProcess(example.split(' ').slice(1), { cwd: suite.folder, env: suite.env });
+      await server.says(ready);
       server.kill('SIGTERM');
       expect(await server.ended).toEqual({ code: 0, signal: null });
     }

@@ -19,6 +19,8 @@ export interface Settings {
   readonly env?: Readonly<Record<string, string>>;
   /** The working directory. */
   readonly cwd?: string;
+  /** The file of the command. @default that of the workspace */
+  readonly program?: string;
 }
 
 export interface Ended {
@@ -34,8 +36,11 @@ export class NestDqProcess {
   private hasEnded = false;
   private readonly child: ChildProcess;
 
-  constructor(args: readonly string[], { redirect = '', first = '', env, cwd }: Settings = {}) {
-    const node = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(first)}`, PROGRAM];
+  constructor(
+    args: readonly string[],
+    { redirect = '', first = '', env, cwd, program = PROGRAM }: Settings = {},
+  ) {
+    const node = [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(first)}`, program];
     const command = ['-c', `${IGNORING_FILE_LIMITS} ${redirect}`, ...node, ...args];
     const surroundings = { env: { ...process.env, ...env }, ...(cwd !== undefined && { cwd }) };
     this.child = spawn('/bin/sh', command, { stdio: ['ignore', 'pipe', 'pipe'], ...surroundings });
@@ -49,12 +54,17 @@ export class NestDqProcess {
 
   /** Waits until it serves, and gives its port. */
   async port(): Promise<number> {
-    const port = () => /listens on \S+:(\d+);/.exec(this.stdout)?.[1];
-    await eventually(`the server listens; it said: ${this.stdout}${this.stderr}`, () => {
-      if (this.hasEnded) throw new Error(`the server has ended: ${this.stderr}`);
-      return port() !== undefined;
+    return Number(await this.says(/listens on \S+:(\d+);/));
+  }
+
+  /** Waits until it says this on standard output, and gives the first group of it. */
+  async says(pattern: RegExp): Promise<string> {
+    const said = () => pattern.exec(this.stdout)?.[1];
+    await eventually(`it says ${pattern}; it said: ${this.stdout}${this.stderr}`, () => {
+      if (this.hasEnded) throw new Error(`it has ended: ${this.stderr}`);
+      return said() !== undefined;
     });
-    return Number(port());
+    return said()!;
   }
 
   /** From now on nobody reads what it prints. */

@@ -53,6 +53,27 @@ function contract(historyOfProcess: () => History): void {
     expect(await history.read(names.at(-1)!, minute, minute)).toEqual([]);
   });
 
+  it('has the sum of each quarter of an hour, for each tube', async () => {
+    const [one, two] = [historyOfProcess(), historyOfProcess()];
+    const minute = hour();
+    await one.add([
+      { minute, tube: 'a', counts: [1, 0, 2] },
+      { minute: minute + 14, tube: 'a', counts: [1, 1, 1] },
+      { minute: minute + 15, tube: 'a', counts: [5, 5, 5] },
+      { minute: minute + 15, tube: ALL_TUBES, counts: [5, 5, 5] },
+    ]);
+    await two.add([
+      { minute: minute + 59, tube: 'b', counts: [7] },
+      { minute: minute + 1, tube: 'a', counts: [0, 0, 1_000_000] },
+    ]);
+    expect(await two.quarters(minute / HOUR)).toEqual([
+      { minute, tube: 'a', counts: [2, 1, 1_000_003] },
+      { minute: minute + 15, tube: 'a', counts: [5, 5, 5] },
+      { minute: minute + 45, tube: 'b', counts: [7] },
+    ]);
+    expect(await one.quarters(minute / HOUR - 1)).toEqual([]);
+  });
+
   it('has the time of the ledger', () => {
     expect(Math.abs(historyOfProcess().now() - systemClock.wall())).toBeLessThan(60_000);
   });

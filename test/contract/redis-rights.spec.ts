@@ -100,7 +100,12 @@ describe('with one Redis', () => {
       await expect(ledger.presence.all()).resolves.toEqual([]);
       const minute = Math.floor(ledger.history.now() / 60_000);
       await ledger.history.add([{ minute, tube: 'orders', counts: [1] }]);
+      await expect(ledger.history.quarters(Math.floor(minute / 60))).resolves.toMatchObject([
+        { counts: [1] },
+      ]);
       await expect(ledger.history.read('orders', minute, minute)).resolves.toMatchObject([{ counts: [1] }]);
+      await ledger.acts.add(['an act']);
+      await expect(ledger.acts.read(Number.MAX_SAFE_INTEGER, 1)).resolves.toMatchObject([{ text: 'an act' }]);
       await expect(tube.commit([stored])).resolves.toMatchObject([{ kind: 'committed' }]);
       await expect(tube.find(['key'])).resolves.toMatchObject([{ state: 'waiting' }]);
       const other = { id: 'other', generation: 1, due, announced: 1, owed };

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { ensurePackaged } from 'test-servers';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { launchBrowser } from 'test-servers/browser';
 import { Problems } from './problems.js';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -18,14 +18,6 @@ export interface Viewer {
 export interface BrowserSuite {
   /** Opens an address in a browser of its own: no cookie or storage of another test is there. */
   open(url: string, options?: BrowserContextOptions): Promise<Viewer>;
-}
-
-/** Launches a browser. As root there is no sandbox for its processes. */
-export async function launchBrowser(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: await ensurePackaged('chromium'),
-    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
-  });
 }
 
 /** Call it at the top of a spec file. Each test fails if something went wrong on a page that it opened. */

@@ -1,5 +1,5 @@
 // An application with the dashboard on a free port, and jobs of its own.
-import { Injectable, Module, type INestApplication } from '@nestjs/common';
+import { Injectable, Module, VersioningType, type INestApplication, type Provider } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -41,9 +41,13 @@ export interface DashboardAppOptions {
   readonly platform?: 'express' | 'fastify';
   /** The global prefix of its routes. @default none */
   readonly prefix?: string;
+  /** Whether its routes have a version in their address. @default false */
+  readonly versioned?: boolean;
   readonly dashboard?: NonNullable<Parameters<typeof DqDashboardModule.forRoot>[0]>;
   /** Where its jobs are. @default in memory */
   readonly jobs?: DqOptions;
+  /** What it has besides. @default nothing */
+  readonly providers?: Provider[];
 }
 
 export class DashboardApp {
@@ -55,9 +59,10 @@ export class DashboardApp {
 
   static async start(options: DashboardAppOptions = {}): Promise<DashboardApp> {
     const { platform = 'express', prefix, dashboard = {}, jobs = { embedded: 'memory' } } = options;
+    const { providers = [], versioned = false } = options;
     @Module({
-      imports: [DqModule.forRoot({ patience: 0, ...jobs }), DqDashboardModule.forRoot(dashboard)],
-      providers: [Work],
+      imports: [DqModule.forRoot(jobs), DqDashboardModule.forRoot(dashboard)],
+      providers: [Work, ...providers],
     })
     class AppModule {}
     const nest = await NestFactory.create(
@@ -66,6 +71,7 @@ export class DashboardApp {
       { logger: false, forceCloseConnections: true },
     );
     if (prefix !== undefined) nest.setGlobalPrefix(prefix);
+    if (versioned) nest.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
     await nest.listen(0, '127.0.0.1');
     const path = [prefix, dashboard.path?.replace(/^\//, '') ?? 'dq'].filter((part) => part !== undefined);
     return new DashboardApp(nest, `${await nest.getUrl()}/${path.join('/')}`);
@@ -104,6 +110,11 @@ export class DashboardApp {
   /** The page with this address behind the #. */
   at(path: string, query?: Readonly<Record<string, string>>): string {
     return `${this.url}/#/${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`;
+  }
+
+  /** Of all who look at it now. */
+  cutConnections(): void {
+    this.nest.getHttpServer().closeAllConnections();
   }
 
   close(): Promise<void> {

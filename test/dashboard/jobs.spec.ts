@@ -60,9 +60,8 @@ it('shows the payload of a job when it is asked for', async () => {
 it('finds a job by its key, by its id and by its receipt', async () => {
   const app = await start();
   const receipt = await app.producer.delay(ORDERS, {}, '1h', { key: job.key });
-  const { page, problems } = await browser.open(app.at('timeline'));
+  const { page } = await browser.open(app.at('timeline'));
   const name = new RegExp(`^(${job.key}|${receipt.id})$`);
-  problems.expect(/status of 400|answered 400/); // a key need not be an id, and each tube is asked for both
   for (const text of [job.key, receipt.id, receipt.ref, JSON.stringify(receipt)]) {
     await page.getByRole('searchbox').fill(text);
     await page.getByRole('searchbox').press('Enter');

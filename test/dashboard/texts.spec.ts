@@ -13,7 +13,7 @@ it('shows what looks like HTML as text: in a key, a payload, an error and an add
   await app.producer.delay(ORDERS, { text: EVIL }, '1h', { key: EVIL });
   await app.addDead(EVIL, EVIL);
   const { page, problems } = await browser.open(app.at('job', { tube: ORDERS, key: EVIL }));
-  problems.expect(/status of 400|answered 400/); // no job has such an id, and no tube such a name
+  problems.expect(/status of 400|answered 400/); // no tube has such a name
   await page.getByRole('heading', { name: EVIL }).waitFor();
   await page.getByRole('button', { name: 'Show the payload' }).click();
   await page.getByText(JSON.stringify(EVIL).slice(1, -1)).waitFor();

@@ -1,4 +1,4 @@
-import { it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
 import { browserSuite } from './browser.js';
 import { dashboardApps, ORDERS } from './dashboard-app.js';
@@ -17,3 +17,54 @@ it('pauses a tube, and lets it go on', async () => {
   await page.getByRole('button', { name: /^Resume/ }).click();
   await eventually('what waited ran', () => app.ran.length === 1);
 });
+
+it('pauses a tube for an hour, and shows until when', async () => {
+  const app = await start();
+  const { page } = await browser.open(app.at(`tubes/${ORDERS}`));
+  await page.getByRole('button', { name: /^Pause/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Until').selectOption('1 hour is over');
+  await dialog.getByRole('button', { name: 'Pause' }).click();
+  await page.getByText(/^paused until/).waitFor();
+  const { since, until } = (await app.inspector.tube(ORDERS)).paused!;
+  expect(Math.round((until!.getTime() - since.getTime()) / 60_000)).toBe(60);
+  const clock = { timeZone: 'UTC', hourCycle: 'h23', timeStyle: 'medium' } as const;
+  const shown = new Intl.DateTimeFormat('en', clock).format(until);
+  await page.getByText(`paused until ${shown}`).waitFor();
+  await page.getByRole('link', { name: 'Tubes' }).click();
+  await page.getByText(`paused until ${shown}`).waitFor();
+});
+
+it('pauses a tube until a time', async () => {
+  const app = await start();
+  const { page } = await browser.open(app.at(`tubes/${ORDERS}`));
+  await page.getByRole('button', { name: /^Pause/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Until').selectOption('a time');
+  const pause = dialog.getByRole('button', { name: 'Pause' });
+  expect(await pause.isDisabled()).toBe(true);
+  await dialog.getByRole('textbox', { name: 'Time' }).fill('2031-05-05T12:00:00');
+  await pause.click();
+  await page.getByText('paused until May 5, 2031, 12:00:00').waitFor();
+  expect((await app.inspector.tube(ORDERS)).paused!.until).toEqual(new Date('2031-05-05T12:00:00Z'));
+});
+
+it('shows of each tube its rate, and how late its runs began within two days', async () => {
+  const app = await start();
+  for (let i = 0; i < 3; i++) await app.producer.now(ORDERS, i);
+  await app.producer.delay('mail.later', {}, '1h');
+  const told = async () =>
+    (await app.inspector.history({ tube: ORDERS, from: new Date(Date.now() - 600_000), to: new Date() }))
+      .length;
+  await eventually('the history has the runs', async () => (await told()) > 0);
+  const { page } = await browser.open(app.at('tubes'));
+  const row = (tube: string) => page.getByRole('row', { name: new RegExp(tube) });
+  const cell = (tube: string, at: number) => row(tube).getByRole('cell').nth(at).locator('.value');
+  await row(ORDERS).getByRole('img', { name: 'Lateness of runs' }).waitFor();
+  const heads = await page.getByRole('columnheader').allTextContents();
+  const textOf = (tube: string, head: string) => cell(tube, heads.indexOf(head)).textContent();
+  expect(await textOf(ORDERS, 'Runs / min')).toMatch(/^(< 1|[123])$/);
+  expect(await textOf(ORDERS, 'p50 late')).toMatch(/^≤ /);
+  expect(await textOf(ORDERS, 'p99 late')).toMatch(/^≤ /);
+  expect(await textOf('mail.later', 'p99 late')).toBe('–');
+}, 60_000);

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
+import { dashboardProcesses } from '../cli/dashboard-process.js';
+import { NestDqProcess } from '../cli/nest-dq-process.js';
+import { browserSuite } from '../dashboard/browser.js';
 import { startServers, type Servers } from '../support/system.js';
 import {
   RunningApp,
@@ -89,6 +92,8 @@ const COMMONJS_ONLY = '--no-experimental-require-module';
 /** The last whose `nest new` makes CommonJS applications. */
 const JEST_LINE = '11.2';
 
+const browser = browserSuite();
+const startDashboard = dashboardProcesses();
 let parent: string | undefined;
 let tarballs: Record<PackageName, string>;
 let servers: Servers | undefined;
@@ -156,12 +161,13 @@ async function check(folder: string, shape: Shape, options: RunOptions = {}): Pr
       app.saw('ran', { id: 'retried', attempt: 2 }) &&
       app.saw('entries', { scheduled: 1, host: '127.0.0.1' }) &&
       app.saw('slow began', { ms: 600_000 }) &&
-      (!http || app.saw('dashboard', { page: 200, script: 200, tube: 200 }));
+      (!http || app.saw('listens'));
     await eventually('all jobs ran, or the application ended', () => done() || !app.running);
     expect({ done: done(), complaints: app.complaints.replace(WARNINGS, '') }).toEqual({
       done: true,
       complaints: '',
     });
+    if (http) await openDashboard(String(app.last('listens')!['dashboard']));
     expect(app.saw('revoke', { result: 'revoked' })).toBe(true);
     expect(app.saw('ran', { id: 'revoked' })).toBe(false);
     app.terminate();
@@ -172,6 +178,19 @@ async function check(folder: string, shape: Shape, options: RunOptions = {}): Pr
     app.kill();
     await app.ended;
   }
+}
+
+/** Opens the dashboard in a browser, and acts on it. */
+async function openDashboard(url: string): Promise<void> {
+  const { page } = await browser.open(url);
+  await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
+  await page.getByRole('link', { name: 'Tubes' }).click();
+  await page.getByRole('main').getByRole('link', { name: 'order.cancel' }).first().click();
+  await page.getByRole('button', { name: /^Pause/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('button', { name: /^Resume/ }).click();
+  await page.getByRole('button', { name: /^Pause/ }).waitFor();
+  await page.context().close(); // before its server ends
 }
 
 describe.each(LINES)('Nest $nest, TypeScript $typescript', (line) => {
@@ -209,6 +228,25 @@ describe.each(LINES)('Nest $nest, TypeScript $typescript', (line) => {
     const { stdout } = await run(join(installed, 'node_modules', '.bin', 'nest-dq'), ['--version']);
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
+
+  it('the dashboard of the command, where there is a platform', async () => {
+    const program = join(installed, 'node_modules', 'nest-dq', 'bin', 'nest-dq.js');
+    const place = { cwd: installed, program };
+    const named = ['--beanstalks', servers!.beanstalkds[0]!.endpoint, '--redis', servers!.redis.url];
+    if (!Object.keys(line.versions).some((name) => name.startsWith('platform-'))) {
+      const command = new NestDqProcess(['dashboard', ...named], place);
+      expect((await command.ended).code).toBe(1);
+      expect(command.stderr).toContain('npx -p nest-dq -p @nestjs/platform-express nest-dq dashboard');
+      return;
+    }
+    const dashboard = await startDashboard(place, ...named);
+    const cookie = await dashboard.open();
+    for (const path of ['', 'dashboard.js', 'api/nodes'])
+      expect((await dashboard.get(dashboard.path(path), { cookie })).status).toBe(200);
+    expect((await dashboard.act('pause', { tube: 'orders' }, { cookie })).status).toBe(200);
+    dashboard.process.kill('SIGTERM');
+    expect(await dashboard.process.ended).toEqual({ code: 0, signal: null });
+  }, 60_000);
 
   if (line.nest !== JEST_LINE) return;
 

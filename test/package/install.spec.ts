@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it } from '@jest/globals';
-import { PACKAGES, ROOT, unpackAll, type PackageName } from './packed-app.js';
+import { BareFolder } from './bare-folder.js';
+import { PACKAGES, ROOT, type PackageName } from './packed-app.js';
 
 const run = promisify(execFile);
 
@@ -25,9 +23,9 @@ const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8')
 const manifestOf = (name: PackageName) => read(`packages/${name}/package.json`) as Manifest;
 const library = manifestOf('nest-dq');
 
-const folders: string[] = [];
+const folders: BareFolder[] = [];
 afterEach(async () => {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) await folder.remove();
 });
 
 /** A folder and all above it, in the workspace. */
@@ -71,15 +69,11 @@ it('has one version in all packages, and asks for that very version of the other
 });
 
 it('says what to install where a folder is asked for, and makes none', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'nest-dq-bare-'));
+  const folder = await BareFolder.make();
   folders.push(folder);
-  const modules = await unpackAll(folder); // without Nest
-  const { resolve } = createRequire(join(ROOT, 'packages', 'nest-dq', 'package.json'));
-  await symlink(dirname(resolve('ms/package.json')), join(modules, 'ms'));
-
-  const dir = join(folder, 'data');
-  const command = join(modules, 'nest-dq', 'bin', 'nest-dq.js');
-  await expect(run(command, ['serve', '--port', '0', '--dir', dir])).rejects.toMatchObject({
+  await folder.add('ms');
+  const dir = join(folder.path, 'data');
+  await expect(run(folder.program, ['serve', '--port', '0', '--dir', dir])).rejects.toMatchObject({
     code: 1,
     stdout: '',
     stderr: expect.stringMatching(

@@ -156,6 +156,11 @@ export class RunningApp {
     this.child.kill('SIGKILL');
   }
 
+  /** What it told last of an event. */
+  last(event: string): Line | undefined {
+    return this.lines.findLast((line) => line.event === event);
+  }
+
   saw(event: string, fields: Record<string, unknown> = {}): boolean {
     return this.lines.some(
       (line) => line.event === event && Object.entries(fields).every(([name, value]) => line[name] === value),

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { InterruptedBar } from './acts/interrupted-bar.js';
 import { NavigationBar } from './navigation.js';
 import { PAGES } from './pages/pages.js';
 import { Failure } from './parts/failure.js';
@@ -40,6 +41,7 @@ export function App() {
       <div>
         <TopBar />
         <main id="main" tabIndex={-1} ref={main}>
+          <InterruptedBar />
           {session.error && <Failure error={session.error} />}
           {Page ? <Page key={name} /> : <p>{t('app.noPage')}</p>}
         </main>

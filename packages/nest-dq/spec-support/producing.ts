@@ -8,6 +8,7 @@ import type { CopyHeader, Envelope } from '../src/copies/header.js';
 import { DqError } from '../src/errors.js';
 import type { DqHooks } from '../src/events/hooks.js';
 import { LedgerIndex } from '../src/ledger/ledger-index.js';
+import { LocalActs } from '../src/ledger/memory/local-acts.js';
 import { LocalHistory } from '../src/ledger/memory/local-history.js';
 import { LocalPresence } from '../src/ledger/memory/local-presence.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
@@ -125,6 +126,7 @@ export class Producing<S extends Server> {
     const producer = new ClusterProducer(parts);
     const { presence } = this;
     const history = new LocalHistory(clock);
+    const acts = new LocalActs(() => clock.wall());
     const deadLetters = new ClusterDeadLetters(parts);
     const series = new SeriesScheduler({ events, clock, trouble: () => undefined });
     const viewLedger = () => this.memory.view();
@@ -143,6 +145,7 @@ export class Producing<S extends Server> {
         series,
         presence,
         history,
+        acts,
       }),
       control: new ClusterControl({
         ...parts,

@@ -4,7 +4,7 @@ import type { PayloadIssue } from 'nest-handlers/schema';
 /** What each code means, and whose turn it is; docs/errors.md says what to do about each. */
 const CODES = {
   DQ_CONFIG: 'the module is configured wrongly; the application does not start',
-  DQ_LISTEN: 'the embedded node cannot listen there',
+  DQ_LISTEN: 'the embedded node, or the command `nest-dq dashboard`, cannot listen there',
   DQ_BAD_TUBE: 'no valid tube name',
   DQ_BAD_PAYLOAD: "the payload cannot be stored, or its tube's schema refuses it",
   DQ_BAD_DURATION: 'no valid duration',

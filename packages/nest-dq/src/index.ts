@@ -53,15 +53,22 @@ export { DqDeadLetters } from './producer/dead-letters.js';
 export { DqInspector } from './operate/inspector.js';
 export type { CopyCounts, NodeView } from './operate/node-view.js';
 export type { LedgerView, RedisView } from './ledger/ledger-view.js';
+export type { ActPage, ActPageOptions, ActView } from './operate/act-view.js';
 export type { HistoryBucket, HistoryRange } from './operate/history-view.js';
 export type { TubeLimits } from './ledger/limits.js';
 export type { ProcessTubeView, ProcessView } from './operate/processes.js';
 export type { SeriesView } from './operate/series-view.js';
 export type { TubeList, TubeView } from './operate/tube-view.js';
 export type {
-  ExplanationCase,
-  CopyView,
   Explanation,
+  ExplainedJob,
+  ExplanationReason,
+  ExplanationCase,
+  ExplanationDetails,
+  UsedLimit,
+  DueIn,
+  DueSince,
+  CopyView,
   RunningProcess,
   RunView,
 } from './operate/explanation.js';
@@ -71,6 +78,8 @@ export type {
   JobSummary,
   TimelineBucket,
   TimelineOptions,
+  EqualBuckets,
+  EdgedBuckets,
   WaitingState,
 } from './operate/waiting-view.js';
 export { DqControl } from './operate/control.js';

@@ -31,7 +31,7 @@ class PasswordGuard implements CanActivate {
   }
 }
 
-const ROUTES = ['', '/', '/dashboard.js', '/api/session', '/api/tubes', '/api/live', '/api/operated'];
+const ROUTES = ['', '/', '/dashboard.js', '/api/session', '/api/tubes', '/api/live', '/api/acts'];
 const PAUSE = '/dq/api/acts/pause';
 
 async function isPaused({ app }: ServedApp, tube: string): Promise<boolean> {
@@ -126,9 +126,9 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       { by: 'ann@example.org', act: 'pause', on: { tube: 'mails' }, count: 1 },
       { by: 'ann@example.org', act: 'revoke', on: { tube: 'mails', id }, count: 1 },
     ]);
-    expect((await served.get('/dq/api/operated')).json).toEqual(
-      told.toReversed().map((act) => ({ ...act, at: expect.any(String) })),
-    );
+    expect((await served.get('/dq/api/acts')).json).toEqual({
+      acts: told.toReversed().map((act) => ({ ...act, id: expect.any(String), at: expect.any(String) })),
+    });
   });
 
   it('`readOnly` holds on the server, whatever `access` says', async () => {

@@ -68,6 +68,10 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     const from = new Date(Date.now()).toISOString();
     const to = new Date(Date.now() + 4 * HOUR).toISOString();
     const range = `from=${from}&to=${to}`;
+    const edgesAt = (...hours: number[]) => {
+      const edges = hours.map((each) => new Date(Date.parse(from) + each * HOUR).toISOString());
+      return `edges=${edges.join(',')}`;
+    };
     const data = async (path: string) => {
       const { status, json, text, headers } = await served.get(`/dq/api/${path}`);
       expect([path, status, headers.get('cache-control')]).toEqual([path, 200, 'no-store']);
@@ -82,13 +86,13 @@ describe.each(PLATFORMS)('with %s', (platform) => {
     expect(
       (await data(`tubes/mails/jobs?limit=1&cursor=${encodeURIComponent(page.cursor)}`)).jobs,
     ).toHaveLength(1);
-    expect(await data(`tubes/mails/timeline?${range}&buckets=4`)).toMatchObject([
+    expect(await data(`tubes/mails/timeline?${edgesAt(0, 1, 2, 3, 4)}`)).toMatchObject([
       { jobs: 1 },
       { jobs: 1 },
       { jobs: 0 },
       { jobs: 0 },
     ]);
-    const all = await data(`timeline?${range}&buckets=1`);
+    const all = await data(`timeline?${edgesAt(0, 4)}`);
     expect(all).toMatchObject({
       tubes: [
         { tube: 'mails', buckets: [{ jobs: 2 }] },
@@ -97,15 +101,21 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       others: 0,
     });
     expect(await data(`history?${range}`)).toBeInstanceOf(Array);
+    expect(await data(`history?${range}&minutes=30`)).toBeInstanceOf(Array);
+    expect(await data('history/tubes')).toBeInstanceOf(Array);
     expect(await data(`job?ref=${ref}`)).toMatchObject({ id, because: 'not-due', state: 'waiting' });
     expect(await data(`job?tube=mails&id=${id}`)).toMatchObject({ id, because: 'not-due' });
+    const found = { jobs: [{ tube: 'mails', id, state: 'waiting' }], searched: 3, tubes: 3 };
+    expect(await data(`search?text=${id}`)).toMatchObject(found);
+    expect(await data('search?text=no such job')).toMatchObject({ jobs: [], searched: 3 });
+    expect(await data(`search?text=${ref}`)).toEqual({ ref });
     expect(await data('tubes/mails/dead')).toEqual({ letters: [] });
     expect(await data('nodes')).toMatchObject([{ endpoint: 'embedded', up: true }]);
     expect(await data('ledger')).toMatchObject({ kind: 'memory', up: true });
     expect(await data('processes')).toMatchObject([{ pid: process.pid }]);
     expect(await data('series')).toEqual([]);
     expect(await data('health')).toMatchObject({ status: 'up' });
-    expect(await data('operated')).toEqual([]);
+    expect(await data('acts')).toEqual({ acts: [] });
   });
 
   it('finds a tube whose name has special characters', async () => {
@@ -136,11 +146,15 @@ describe.each(PLATFORMS)('with %s', (platform) => {
       ['tubes/mails/jobs?from=2030-01-01', 'DQ_BAD_TIME', 'a time with its zone'],
       ['tubes/mails/jobs?form=2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', '"form" in the query'],
       ['tubes/mails/jobs?cursor=x&cursor=y', 'DQ_BAD_OPTION', 'is ["x","y"]'],
-      ['tubes/mails/timeline', 'DQ_BAD_OPTION', '`from` in the query is undefined'],
-      ['timeline?from=2030-01-02T00:00:00Z&to=2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', '`to` is'],
+      ['tubes/mails/timeline', 'DQ_BAD_OPTION', '`edges` in the query is undefined'],
+      ['timeline?edges=2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', 'a list of 2 to 201 times'],
+      ['timeline?edges=2030-01-02T00:00:00Z,2030-01-01T00:00:00Z', 'DQ_BAD_OPTION', '`edges[1]` is'],
+      ['timeline?edges=2030-01-02T00:00:00Z,soon', 'DQ_BAD_TIME', 'is "soon"'],
       ['tubes/-mails', 'DQ_BAD_TUBE', '"-mails"'],
       ['job?ref=dq1.x', 'DQ_BAD_REF', 'dq1.x'],
       ['job?id=x', 'DQ_BAD_OPTION', '`tube` in the query is undefined'],
+      ['search?text=dq1.x', 'DQ_BAD_REF', 'dq1.x'],
+      ['search', 'DQ_BAD_OPTION', '`text` in the query is undefined'],
       ['tubes/mails/dead?why=bored', 'DQ_BAD_OPTION', '"bored"'],
     ];
     for (const [path, code, part] of wrong) {

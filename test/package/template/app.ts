@@ -107,7 +107,7 @@ const { DQ_BEANSTALKS: beanstalks, DQ_REDIS: redis, PLAY: play = '' } = process.
       drainLimit: '2s',
       hooks: [openTelemetry()],
     }),
-    DqDashboardModule.forRoot({ access: () => 'read' }),
+    DqDashboardModule.forRoot({ access: () => ({ acts: 'all' }) }),
     databaseModule('after', false),
     databaseModule('global after', true),
   ],
@@ -126,14 +126,10 @@ export async function run(app: INestApplicationContext, url?: string): Promise<v
   if (play.includes('entries')) await useEntries();
 }
 
-/** Adds a job by a route of ours, and opens the dashboard as a person does, without a / at the end. */
+/** Adds a job by a route of ours, and says where the dashboard is, as a person types it. */
 async function useHttp(url: string): Promise<void> {
   await fetch(`${url}/orders/http`, { method: 'POST' });
-  const page = await fetch(`${url}/dq`);
-  const [, script] = /<script[^>]* src="([^"]*)"/.exec(await page.text()) ?? [];
-  const { status } = await fetch(new URL(script ?? 'no script', page.url));
-  const tube = await fetch(new URL('api/tubes/order.cancel', page.url));
-  say({ event: 'dashboard', page: page.status, script: status, tube: tube.status });
+  say({ event: 'listens', dashboard: `${url}/dq` });
 }
 
 /** What is not of the module. */

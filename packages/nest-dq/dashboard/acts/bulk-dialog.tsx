@@ -1,38 +1,70 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { BulkProgressWire } from '../../src/dashboard/wire.js';
+import type { BulkExampleWire, BulkProgressWire } from '../../src/dashboard/wire.js';
 import { Dialog } from '../parts/dialog.js';
 import { Failure } from '../parts/failure.js';
 import { actOnMany, type BulkAct } from '../server/requests.js';
 import { closeDialog, showDialog } from '../state/dialog.js';
+import { noteInterrupted, type Interrupted } from '../state/interrupted.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
+import { Examples } from './examples.js';
 
-/** `counting` what the act would change, `asking` whether to, `acting`, and `over`. */
-type Step = 'counting' | 'asking' | 'acting' | 'over';
+/**
+ * `counting` what the act would change, `asking` whether to, `acting`, and `over`. `stopped`: it can go on. `uncounted`: nothing is
+ * changed, as it could not be counted.
+ */
+type Step = 'counting' | 'uncounted' | 'asking' | 'acting' | 'stopped' | 'over';
 
-/** Counts first what an act on many would change, then asks, then does it and shows how far it is. */
-export function askBulk(bulk: BulkAct, after: () => void): void {
-  showDialog(<BulkDialog bulk={bulk} after={after} />);
+/**
+ * Counts first what an act on many would change, then asks, then does it and shows how far it is. An act that was interrupted goes on
+ * where it was.
+ */
+export function askBulk(
+  bulk: BulkAct,
+  after: () => void,
+  begun?: Pick<Interrupted, 'cursor' | 'done'>,
+): void {
+  showDialog(<BulkDialog bulk={bulk} after={after} begun={begun} />);
 }
 
-function BulkDialog({ bulk, after }: { readonly bulk: BulkAct; readonly after: () => void }) {
+function BulkDialog({
+  bulk,
+  after,
+  begun,
+}: {
+  readonly bulk: BulkAct;
+  readonly after: () => void;
+  readonly begun: Pick<Interrupted, 'cursor' | 'done'> | undefined;
+}) {
   const [step, setStep] = useState<Step>('counting');
-  const [progress, setProgress] = useState<BulkProgressWire>();
+  const [progress, setProgress] = useState<BulkProgressWire<BulkExampleWire>>();
   const [error, setError] = useState<Error>();
   const stop = useRef<AbortController>(undefined);
+  const cursor = useRef(begun?.cursor);
+  /** Changed before the present run. */
+  const [before, setBefore] = useState(begun?.done ?? 0);
+  const done = progress?.done ?? 0;
 
-  async function run(dryRun: boolean) {
+  async function run(dryRun: boolean, earlier = before) {
     const control = new AbortController();
     stop.current = control;
     setStep(dryRun ? 'counting' : 'acting');
+    setBefore(earlier);
     setProgress(undefined);
+    setError(undefined);
     try {
-      for await (const each of actOnMany(bulk, dryRun, control.signal)) setProgress(each);
-      setStep(dryRun ? 'asking' : 'over');
+      for await (const each of actOnMany(bulk, { dryRun, cursor: cursor.current }, control.signal)) {
+        setProgress(each);
+        if (dryRun) continue;
+        cursor.current = each.cursor;
+        noteInterrupted(
+          each.cursor === undefined ? undefined : { bulk, cursor: each.cursor, done: earlier + each.done },
+        );
+      }
+      setStep(dryRun ? 'asking' : cursor.current === undefined ? 'over' : 'stopped');
     } catch (caught) {
-      if (control.signal.aborted) return; // the dialog is closed
-      setError(caught as Error);
-      setStep('over');
+      if (!control.signal.aborted) setError(caught as Error);
+      setStep(dryRun ? 'uncounted' : 'stopped');
     }
   }
 
@@ -41,20 +73,16 @@ function BulkDialog({ bulk, after }: { readonly bulk: BulkAct; readonly after: (
     return () => stop.current?.abort();
   }, []);
 
-  const done = progress?.done ?? 0;
-  const isBusy = step === 'counting' || step === 'acting';
-  const close = () => {
-    closeDialog();
-    if (step === 'acting' || step === 'over') after();
-  };
+  const hasActed = step === 'acting' || step === 'stopped' || step === 'over';
   return (
-    <Dialog title={t(`act.${bulk.name}`)} onClose={() => step !== 'counting' && step !== 'asking' && after()}>
-      <p role="status">{t(`bulk.${step}`, { done: count(done) })}</p>
-      {progress && (step === 'acting' || step === 'over') && (
+    <Dialog title={t(`act.${bulk.name}`)} onClose={() => hasActed && after()}>
+      <p role="status">{t(`bulk.${step}`, { done: count(hasActed ? before + done : done) })}</p>
+      {progress && hasActed && (
         <p class="faint">
           {t('bulk.rest', { skipped: count(progress.skipped), failed: count(progress.failed) })}
         </p>
       )}
+      {progress && !hasActed && <Examples examples={progress.examples} />}
       {progress && progress.failures.length > 0 && (
         <ul class="failures">
           {progress.failures.map(({ id, message }) => (
@@ -66,12 +94,33 @@ function BulkDialog({ bulk, after }: { readonly bulk: BulkAct; readonly after: (
       )}
       {error && <Failure error={error} />}
       <div class="buttons">
-        <button class="button" onClick={close}>
-          {t(step === 'over' ? 'act.close' : step === 'acting' ? 'act.stop' : 'act.cancel')}
-        </button>
-        {step !== 'over' && (
-          <button class="button bad" disabled={isBusy || done === 0} onClick={() => void run(false)}>
+        {step === 'acting' ? (
+          <button class="button" onClick={() => stop.current?.abort()}>
+            {t('act.stop')}
+          </button>
+        ) : (
+          <button
+            class="button"
+            onClick={() => {
+              closeDialog();
+              if (hasActed) after();
+            }}
+          >
+            {t(hasActed ? 'act.close' : 'act.cancel')}
+          </button>
+        )}
+        {(step === 'counting' || step === 'asking') && (
+          <button
+            class="button bad"
+            disabled={step === 'counting' || done === 0}
+            onClick={() => void run(false)}
+          >
             {t('bulk.go', { done: count(done) })}
+          </button>
+        )}
+        {step === 'stopped' && (
+          <button class="button bad" onClick={() => void run(false, before + done)}>
+            {t('bulk.goOn')}
           </button>
         )}
       </div>

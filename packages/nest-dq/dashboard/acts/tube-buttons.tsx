@@ -1,7 +1,8 @@
 import type { TubeWire } from '../../src/dashboard/wire.js';
 import { t } from '../words/language.js';
 import { ActButton } from './act-button.js';
-import { askFirst, doAct } from './one.js';
+import { doAct } from './one.js';
+import { askPause } from './pause-dialog.js';
 
 /** Pauses and resumes a tube. The next live state shows it. */
 export function TubeButtons({
@@ -11,17 +12,10 @@ export function TubeButtons({
   readonly tube: Pick<TubeWire, 'tube' | 'paused'>;
   readonly after?: () => void;
 }) {
-  const pause = () =>
-    askFirst(
-      t('pause.title', { tube }),
-      t('pause.text'),
-      t('act.pause'),
-      () => void doAct('pause', { tube }, after),
-    );
   const resume = () => void doAct('resume', { tube }, after);
   return paused ? (
     <ActButton act="resume" label={t('act.resume')} about={tube} onClick={resume} />
   ) : (
-    <ActButton act="pause" label={t('act.pause')} about={tube} onClick={pause} />
+    <ActButton act="pause" label={t('act.pause')} about={tube} onClick={() => askPause(tube, after)} />
   );
 }

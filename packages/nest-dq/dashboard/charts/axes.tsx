@@ -1,4 +1,5 @@
 import { timeMarks, type Span } from '../figures/scales.js';
+import { offsetAt } from '../figures/times.js';
 import { mark, short } from '../words/say.js';
 
 /** Where a chart has its marks and bars, in pixels. */
@@ -42,20 +43,19 @@ const NAME_WIDTH = 64;
 /** The names of times below the bars. */
 export function TimeAxis({ box, span }: { readonly box: Box; readonly span: Span }) {
   const most = Math.max(2, Math.floor((box.right - box.left) / NAME_WIDTH));
-  const marks = timeMarks(span, most, new Date(span.from).getTimezoneOffset());
-  const every = marks.length > 1 ? marks[1]! - marks[0]! : span.step;
-  const xOf = (at: number) => box.left + ((at - span.from) / (span.to - span.from)) * (box.right - box.left);
+  const { every, bars } = timeMarks(span, most, offsetAt);
+  const pitch = (box.right - box.left) / span.bars;
   return (
     <g class="axis times">
-      {marks.map((at) => {
-        const x = xOf(at);
+      {bars.map((bar) => {
+        const x = box.left + bar * pitch;
         // A name at the edge stays inside the chart.
         const anchor = x < box.left + 24 ? 'start' : x > box.right - 24 ? 'end' : 'middle';
         return (
-          <g key={at}>
+          <g key={bar}>
             <line x1={x} x2={x} y1={box.bottom} y2={box.bottom + 4} />
             <text x={x} y={box.bottom + 17} text-anchor={anchor}>
-              {mark(at, every)}
+              {mark(span.edges[bar]!, every)}
             </text>
           </g>
         );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { barsOf, paceOf } from './history.js';
+import { barsOf, tubeHistoryOf } from './history.js';
 import { addLateness, latenessAt, type Lateness } from './lateness.js';
+import { spanOf } from './scales.js';
 import { stepOf } from './steps.js';
 
 const MINUTE = 60_000;
@@ -38,7 +39,7 @@ describe('latenessAt', () => {
 
 describe('barsOf', () => {
   it('adds up the minutes of each bar, and leaves out what is in none', () => {
-    const span = { from: 10 * MINUTE, to: 14 * MINUTE, step: 2 * MINUTE, bars: 2 };
+    const span = spanOf(10 * MINUTE, 14 * MINUTE, 2, () => 0);
     const minutes = [9, 10, 11, 14].map((at) => minute(at * MINUTE, 5));
     const { counts, p50, p99 } = barsOf(minutes, span);
     expect(counts).toEqual({
@@ -55,10 +56,25 @@ describe('barsOf', () => {
   });
 });
 
-describe('paceOf', () => {
-  it('tells of the last whole minutes, not of the one that goes on', () => {
-    const minutes = [4, 5, 6, 7].map((at) => minute(at * MINUTE, at));
-    expect(paceOf(minutes, 7.5 * MINUTE, 2 * MINUTE)).toEqual({ perMinute: 5.5, p50: 10, p99: 10 });
-    expect(paceOf([], 7.5 * MINUTE, 2 * MINUTE)).toEqual({ perMinute: 0, p50: undefined, p99: undefined });
+describe('tubeHistoryOf', () => {
+  it('tells of a tube what its hours tell, together and by the bars of a span', () => {
+    const span = spanOf(0, 180 * MINUTE, 3, () => 0);
+    const hour = (at: number, ...started: number[]) => ({
+      at: new Date(at * 60 * MINUTE).toISOString(),
+      started,
+    });
+    const hours = [hour(0, 98, 0, 0, 0, 0, 0), hour(2, 0, 1, 0, 0, 0, 1)];
+    expect(tubeHistoryOf({ tube: 't', perMinute: 7, hours }, span)).toEqual({
+      perMinute: 7,
+      half: 10,
+      most: 100,
+      p50: [10, undefined, 100],
+      p99: [10, undefined, Infinity],
+    });
+    expect(tubeHistoryOf({ tube: 't', perMinute: 0, hours: [] }, span)).toMatchObject({
+      half: undefined,
+      most: undefined,
+      p50: [undefined, undefined, undefined],
+    });
   });
 });

@@ -1,49 +1,67 @@
-import type { HistoryWire } from '../../src/dashboard/wire.js';
+import type { HistoryWire, TubeHistoriesWire } from '../../src/dashboard/wire.js';
 import { addLateness, latenessAt, type Lateness } from './lateness.js';
-import type { Span } from './scales.js';
-
-const MINUTE = 60_000;
+import { barAt, type Span } from './scales.js';
+import { LATENESS_STEPS } from './steps.js';
 
 /** What is counted, beside lateness. */
 export const COUNTED = ['scheduled', 'started', 'completed', 'failed', 'dead'] as const;
 export type Counted = (typeof COUNTED)[number];
 
-/** The minutes of a history, added up by the bars of a span. */
-export interface HistoryBars {
-  readonly counts: Readonly<Record<Counted, readonly number[]>>;
-  /** Milliseconds; undefined where nothing began. */
+/** Milliseconds by bar: so late was half of the runs, and 99 in 100; undefined where nothing began. */
+export interface LatenessBars {
   readonly p50: readonly (number | undefined)[];
   readonly p99: readonly (number | undefined)[];
 }
 
-export function barsOf(minutes: HistoryWire, { from, step, bars }: Span): HistoryBars {
-  const inBar: HistoryWire[number][][] = Array.from({ length: bars }, () => []);
-  for (const minute of minutes) inBar[Math.floor((Date.parse(minute.at) - from) / step)]?.push(minute);
-  const sums = (name: Counted) => inBar.map((each) => each.reduce((sum, minute) => sum + minute[name], 0));
-  const classes: Lateness[] = inBar.map((each) => addLateness(each.map(({ byLateness }) => byLateness)));
+/** The minutes of a history, added up by the bars of a span. */
+export interface HistoryBars extends LatenessBars {
+  readonly counts: Readonly<Record<Counted, readonly number[]>>;
+}
+
+export function barsOf(minutes: HistoryWire, span: Span): HistoryBars {
+  const bars = inBars(minutes, span);
+  const sums = (name: Counted) => bars.map((each) => each.reduce((sum, minute) => sum + minute[name], 0));
   return {
     counts: Object.fromEntries(COUNTED.map((name) => [name, sums(name)])) as Record<Counted, number[]>,
-    p50: classes.map((each) => latenessAt(0.5, each)),
-    p99: classes.map((each) => latenessAt(0.99, each)),
+    ...latenessIn(bars),
   };
 }
 
-/** A history as one: runs begun in a minute on average, and how late. */
-export interface Pace {
+/** What a tube did within two days as a whole, and its lateness by the bars of a span. */
+export interface TubeHistory extends LatenessBars {
+  /** Runs begun in a minute, now. */
   readonly perMinute: number;
-  readonly p50: number | undefined;
-  readonly p99: number | undefined;
+  /** Milliseconds, of all; undefined if none began. */
+  readonly half: number | undefined;
+  readonly most: number | undefined;
 }
 
-/** Of the last minutes before `now`; the minute that goes on is left out. Times in milliseconds. */
-export function paceOf(minutes: HistoryWire, now: number, length: number): Pace {
-  const end = Math.floor(now / MINUTE) * MINUTE;
-  const meant = minutes.filter(({ at }) => Date.parse(at) >= end - length && Date.parse(at) < end);
-  const classes = addLateness(meant.map(({ byLateness }) => byLateness));
-  const runs = meant.reduce((sum, { started }) => sum + started, 0);
+export function tubeHistoryOf({ perMinute, hours }: TubeHistoriesWire[number], span: Span): TubeHistory {
+  const told = hours.map(({ at, started }) => ({ at, byLateness: classesOf(started) }));
+  const all = addLateness(told.map(({ byLateness }) => byLateness));
   return {
-    perMinute: runs / (length / MINUTE),
-    p50: latenessAt(0.5, classes),
-    p99: latenessAt(0.99, classes),
+    perMinute,
+    half: latenessAt(0.5, all),
+    most: latenessAt(0.99, all),
+    ...latenessIn(inBars(told, span)),
+  };
+}
+
+function classesOf(started: readonly number[]): Lateness {
+  const upTo = (end: number) => (end === Infinity ? null : end);
+  return LATENESS_STEPS.map((end, i) => ({ upTo: upTo(end), started: started[i] ?? 0 }));
+}
+
+function inBars<T extends { readonly at: string }>(entries: readonly T[], span: Span): readonly T[][] {
+  const bars: T[][] = Array.from({ length: span.bars }, () => []);
+  for (const entry of entries) bars[barAt(span, Date.parse(entry.at))]?.push(entry);
+  return bars;
+}
+
+function latenessIn(bars: readonly (readonly { readonly byLateness: Lateness }[])[]): LatenessBars {
+  const classes = bars.map((each) => addLateness(each.map(({ byLateness }) => byLateness)));
+  return {
+    p50: classes.map((each) => latenessAt(0.5, each)),
+    p99: classes.map((each) => latenessAt(0.99, each)),
   };
 }

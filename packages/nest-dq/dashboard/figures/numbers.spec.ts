@@ -16,11 +16,11 @@ describe('durationText', () => {
 
 describe('bytesText', () => {
   it('has the largest unit that leaves at least one', () => {
-    expect(bytesText(0, 'en')).toBe('0 B');
-    expect(bytesText(1_023, 'en')).toBe('1,023 B');
-    expect(bytesText(1_024, 'en')).toBe('1 KiB');
-    expect(bytesText(123_456_789, 'en')).toBe('117.7 MiB');
-    expect(bytesText(2 ** 60, 'en')).toBe('1,048,576 TiB');
+    expect(bytesText(0, 'en')).toBe('0\u00a0B');
+    expect(bytesText(1_023, 'en')).toBe('1,023\u00a0B');
+    expect(bytesText(1_024, 'en')).toBe('1\u00a0KiB');
+    expect(bytesText(123_456_789, 'en')).toBe('117.7\u00a0MiB');
+    expect(bytesText(2 ** 60, 'en')).toBe('1,048,576\u00a0TiB');
   });
 });
 

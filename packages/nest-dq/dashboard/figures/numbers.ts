@@ -1,13 +1,14 @@
 // Numbers as people read them. Each takes the language: 'en' or 'zh'.
+import { numberFormat } from './formats.js';
 
 /** A whole number with separators. */
 export function wholeText(value: number, language: string): string {
-  return new Intl.NumberFormat(language, { maximumFractionDigits: 0 }).format(value);
+  return numberFormat(language, { maximumFractionDigits: 0 }).format(value);
 }
 
 /** For axes, where little room is: 1.2K, 3M. */
 export function shortText(value: number, language: string): string {
-  return new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
+  return numberFormat(language, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
 }
 
 const BYTES = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
@@ -16,10 +17,8 @@ const BYTES = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 export function bytesText(bytes: number, language: string): string {
   const power = bytes < 1 ? 0 : Math.min(BYTES.length - 1, Math.floor(Math.log2(bytes) / 10));
   const digits = power === 0 ? 0 : 1;
-  const value = new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(
-    bytes / 1024 ** power,
-  );
-  return `${value} ${BYTES[power]}`;
+  const value = numberFormat(language, { maximumFractionDigits: digits }).format(bytes / 1024 ** power);
+  return `${value}\u00a0${BYTES[power]}`; // one word, where a line ends
 }
 
 const UNITS = [
@@ -32,7 +31,7 @@ const UNITS = [
 /** The two largest units of a duration, rounded down: 2d 3h, 4m 10s, 12s, 850ms. */
 export function durationText(ms: number, language: string): string {
   const unit = (value: number, name: string) =>
-    new Intl.NumberFormat(language, { style: 'unit', unit: name, unitDisplay: 'narrow' }).format(value);
+    numberFormat(language, { style: 'unit', unit: name, unitDisplay: 'narrow' }).format(value);
   const length = Math.abs(ms);
   const at = UNITS.findIndex(([, size]) => length >= size);
   if (at < 0) return unit(Math.round(length), 'millisecond');

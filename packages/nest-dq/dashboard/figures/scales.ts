@@ -13,43 +13,77 @@ const STEPS = [
   ...[1, 2, 7, 14, 28].map((n) => n * DAY),
 ];
 
-/** A span of time in bars of equal length. Milliseconds since 1970. */
+/** A span of time in bars. Milliseconds since 1970. */
 export interface Span {
   readonly from: number;
   readonly to: number;
-  /** Of one bar. */
-  readonly step: number;
   readonly bars: number;
+  /** Of one bar, by the clock of the viewer: a day in which that clock is changed is an hour longer or shorter. */
+  readonly step: number;
+  /** Where each bar begins, and where the last one ends. */
+  readonly edges: readonly number[];
 }
+
+/** Milliseconds by which UTC is ahead of the clock of the viewer at a time. */
+export type OffsetAt = (at: number) => number;
 
 /**
  * The bars that cover a span: the shortest known length of which there are at most `most`, from a whole one of it by the clock of
  * the viewer.
  * @param most At least 2, as a span may have a boundary of any bars within it.
- * @param offset Minutes by which UTC is ahead of the viewer, as `Date.getTimezoneOffset` has it.
  */
-export function spanOf(from: number, to: number, most: number, offset: number): Span {
-  const shift = offset * MINUTE;
+export function spanOf(from: number, to: number, most: number, offsetAt: OffsetAt): Span {
   const wanted = Math.max(to - from, SECOND) / most;
-  const floor = (time: number, step: number) => Math.floor((time - shift) / step) * step + shift;
-  const covers = (step: number) => {
-    const first = floor(from, step);
-    return { from: first, step, bars: Math.max(1, Math.ceil((to - first) / step)) };
-  };
-  const days = Math.ceil((to - from) / (most - 1) / DAY) * DAY;
-  const candidates = [...STEPS.filter((step) => step >= wanted), days].map(covers);
-  const { step, bars, from: first } = candidates.find((each) => each.bars <= most) ?? candidates.at(-1)!;
-  return { from: first, to: first + step * bars, step, bars };
+  const longer = (step: number) => STEPS.find((each) => each > step) ?? step + DAY;
+  for (
+    let step = STEPS.find((each) => each >= wanted) ?? Math.ceil(wanted / DAY) * DAY;
+    ;
+    step = longer(step)
+  ) {
+    const edges = edgesOf(from, to, step, offsetAt);
+    const bars = edges.length - 1;
+    if (bars <= most) return { from: edges[0]!, to: edges.at(-1)!, bars, step, edges };
+  }
 }
 
-/** Which bars get a name below: at most so many, at round times. */
-export function timeMarks({ from, to, step }: Span, most: number, offset: number): number[] {
-  const shift = offset * MINUTE;
+/** Hours and less are as long as any other; what is longer is told by the clock of the viewer, also when that is changed. */
+function edgesOf(from: number, to: number, step: number, offsetAt: OffsetAt): number[] {
+  const shift = offsetAt(from);
+  const first = Math.floor((from - shift) / step) * step;
+  const edgeAt = (i: number) =>
+    step <= HOUR ? first + i * step + shift : onClock(first + i * step, offsetAt);
+  const edges = [edgeAt(0)];
+  for (let i = 1; edges.length < 2 || edges.at(-1)! < to; i++) {
+    const edge = edgeAt(i);
+    if (edge > edges.at(-1)!) edges.push(edge);
+  }
+  return edges;
+}
+
+/** When the clock of the viewer shows this, for the first time; if it leaves this out, when it shows what comes after. */
+function onClock(shown: number, offsetAt: OffsetAt): number {
+  const [before, after] = [shown + offsetAt(shown - DAY), shown + offsetAt(shown + DAY)];
+  return before - offsetAt(before) !== shown && after - offsetAt(after) === shown ? after : before;
+}
+
+/** The bar that has this time; -1 if none has it. */
+export function barAt({ edges }: Span, at: number): number {
+  return at < edges[0]! ? -1 : Math.max(-1, edges.findIndex((edge) => edge > at) - 1);
+}
+
+/** The bars that get a name below: at most so many, at round times by the clock of the viewer. `every`: how far apart they are. */
+export function timeMarks(
+  { from, to, step, bars, edges }: Span,
+  most: number,
+  offsetAt: OffsetAt,
+): { readonly every: number; readonly bars: readonly number[] } {
   const known = STEPS.find((each) => each >= step && each % step === 0 && (to - from) / each <= most);
   const every = known ?? Math.ceil((to - from) / most / step) * step;
-  const marks: number[] = [];
-  for (let at = Math.ceil((from - shift) / every) * every + shift; at < to; at += every) marks.push(at);
-  return marks;
+  const shown = (bar: number) => edges[bar]! - offsetAt(edges[bar]!);
+  const isRound = (bar: number) =>
+    shown(bar) % every === 0 ||
+    (bar > 0 && Math.floor(shown(bar) / every) > Math.floor(shown(bar - 1) / every));
+  return { every, bars: Array.from({ length: bars }, (_, bar) => bar).filter(isRound) };
 }
 
 /** Round values from 0 to the first that is not below `highest`: some `most` of them. */

@@ -1,6 +1,12 @@
 // Times as people read them, by the clock of the viewer.
+import { dateFormat } from './formats.js';
 
 const DAY = 86_400_000;
+
+/** Milliseconds by which UTC is ahead of the clock of the viewer at a time: his zone may have summer and winter. */
+export function offsetAt(at: number): number {
+  return new Date(at).getTimezoneOffset() * 60_000;
+}
 
 /** The time of day if it is within half a day of now, else with the date; with the year if that is another one. */
 export function timeText(at: number, now: number, language: string): string {
@@ -40,8 +46,7 @@ export function markText(at: number, every: number, language: string): string {
 export function fieldText(iso: string | undefined): string {
   const at = iso === undefined ? NaN : Date.parse(iso);
   if (Number.isNaN(at)) return '';
-  const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 19);
+  return new Date(at - offsetAt(at)).toISOString().slice(0, 19);
 }
 
 /** The ISO text of what such a field has; undefined if it is empty. */
@@ -51,5 +56,5 @@ export function fromField(text: string): string | undefined {
 }
 
 function format(at: number, language: string, options: Intl.DateTimeFormatOptions): string {
-  return new Intl.DateTimeFormat(language, options).format(at);
+  return dateFormat(language, options).format(at);
 }

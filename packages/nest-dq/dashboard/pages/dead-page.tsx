@@ -1,5 +1,5 @@
 import type { LetterFilterWire } from '../../src/dashboard/wire.js';
-import { TimeField } from '../parts/time-field.js';
+import { TimeFields } from '../parts/time-fields.js';
 import { TubeSelect } from '../parts/tube-select.js';
 import { useFirstTube } from '../state/first-tube.js';
 import { live } from '../state/live.js';
@@ -49,8 +49,7 @@ export function DeadPage() {
           value={error ?? ''}
           onChange={({ currentTarget }) => show({ error: currentTarget.value || undefined })}
         />
-        <TimeField label={t('timeline.from')} value={from} onChange={(each) => show({ from: each })} />
-        <TimeField label={t('timeline.to')} value={to} onChange={(each) => show({ to: each })} />
+        <TimeFields from={from} to={to} onChange={show} />
       </div>
       {tube === undefined ? (
         <p class="empty">{t(live.value ? 'tubes.none' : 'loading')}</p>

@@ -1,10 +1,11 @@
 import { useMemo } from 'preact/hooks';
-import type { HistoryWire } from '../../src/dashboard/wire.js';
+import type { HistoryQuery, HistoryWire } from '../../src/dashboard/wire.js';
 import { Columns } from '../charts/columns.js';
 import { LatenessChart } from '../charts/lateness-chart.js';
 import { Legend } from '../charts/legend.js';
 import { barsOf, COUNTED } from '../figures/history.js';
 import { spanOf } from '../figures/scales.js';
+import { offsetAt } from '../figures/times.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
 import { Table } from '../parts/table.js';
@@ -14,7 +15,7 @@ import { t } from '../words/language.js';
 import { count, time } from '../words/say.js';
 import { lateText } from '../words/late.js';
 
-const FRESH = 60_000;
+const MINUTE = 60_000;
 const MOST_BARS = 96;
 const COLOURS = {
   scheduled: 'series-other',
@@ -32,14 +33,19 @@ export function HistoryCharts({
   readonly tube: string | undefined;
   readonly length: number;
 }) {
-  const turn = Math.floor(now.value / FRESH);
+  const turn = Math.floor(now.value / MINUTE);
   const span = useMemo(() => {
-    const end = (turn + 1) * FRESH;
-    return spanOf(end - length, end, MOST_BARS, new Date(end).getTimezoneOffset());
+    const end = (turn + 1) * MINUTE;
+    return spanOf(end - length, end, MOST_BARS, offsetAt);
   }, [turn, length]);
+  const query: HistoryQuery = {
+    tube,
+    from: isoOf(span.from),
+    to: isoOf(span.to),
+    minutes: span.step / MINUTE,
+  };
   const { data, error } = useLoad(
-    (signal) =>
-      getData<HistoryWire>('history', { tube, from: isoOf(span.from), to: isoOf(now.peek()) }, signal),
+    (signal) => getData<HistoryWire>('history', query, signal),
     [tube, length, turn],
   );
   const bars = useMemo(() => barsOf(data ?? [], span), [data, span]);
@@ -84,7 +90,7 @@ export function HistoryCharts({
           keyOf={String}
           empty={t('history.none')}
           columns={[
-            { head: t('timeline.from'), cell: (bar) => time(span.from + bar * span.step) },
+            { head: t('timeline.from'), cell: (bar) => time(span.edges[bar]!) },
             ...COUNTED.map((name) => ({
               head: t(`history.${name}`),
               number: true,

@@ -16,6 +16,7 @@ import { hashOf } from '../state/route.js';
 import { route } from '../state/router.js';
 import { t } from '../words/language.js';
 import { count, duration, fromNow, fullTime } from '../words/say.js';
+import { whyText } from '../words/why.js';
 
 const FRESH = 5_000;
 const OVER: readonly (string | undefined)[] = ['done', 'revoked'];
@@ -46,7 +47,7 @@ function Job({ job }: { readonly job: JobRefWire }) {
       {error && <Failure error={error} />}
       <section class="card why" aria-label={t('job.why')}>
         <h2>{t(`because.${data.because}`)}</h2>
-        <p>{data.why}</p>
+        <p>{whyText(data)}</p>
       </section>
       <div class="columns">
         <section class="card" aria-label={t('job.record')}>

@@ -1,10 +1,10 @@
 import type { ComponentType } from 'preact';
 import type { WordKey } from '../words/words.js';
+import { ActsPage } from './acts-page.js';
 import { ClusterPage } from './cluster-page.js';
 import { DeadPage } from './dead-page.js';
 import { HistoryPage } from './history-page.js';
 import { JobPage } from './job-page.js';
-import { OperatedPage } from './operated-page.js';
 import { SearchPage } from './search-page.js';
 import { TimelinePage } from './timeline-page.js';
 import { TubesPage } from './tubes-page.js';
@@ -27,7 +27,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: 'dead', title: 'nav.dead', Page: DeadPage },
   { path: 'history', title: 'nav.history', Page: HistoryPage },
   { path: 'cluster', title: 'nav.cluster', Page: ClusterPage },
-  { path: 'operated', title: 'nav.operated', Page: OperatedPage },
+  { path: 'acts', title: 'nav.acts', Page: ActsPage },
   { path: 'job', title: 'nav.job', Page: JobPage, hidden: true },
   { path: 'search', title: 'app.searchGo', Page: SearchPage, hidden: true },
 ];

@@ -4,6 +4,7 @@ import { Bars } from '../charts/bars.js';
 import { Legend } from '../charts/legend.js';
 import type { Layer } from '../charts/stacked.js';
 import { spanOf, type Span } from '../figures/scales.js';
+import { offsetAt } from '../figures/times.js';
 import { stackOf, type Stack, type TubeCounts } from '../figures/stack.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
@@ -40,7 +41,7 @@ export function TimelinePage() {
   const asked = useMemo(() => {
     const begin = isZoomed ? Date.parse(from) : now.value;
     const end = isZoomed ? Date.parse(to) : now.value + SPANS[name].length;
-    return spanOf(begin, end, isZoomed ? MOST_ZOOMED : SPANS[name].most, new Date(begin).getTimezoneOffset());
+    return spanOf(begin, end, isZoomed ? MOST_ZOOMED : SPANS[name].most, offsetAt);
   }, [name, from, to, turn]);
   const { data, error } = useLoad(
     (signal) => loadCounts(tube, asked, signal),
@@ -57,7 +58,7 @@ export function TimelinePage() {
   const stack = stackOf(data?.tubes ?? [], COLOURS);
   const layers = layersOf(stack);
   const jobsAt = (bar: number) => layers.reduce((sum, { values }) => sum + (values[bar] ?? 0), 0);
-  const startOf = (bar: number) => span.from + bar * span.step;
+  const startOf = (bar: number) => span.edges[bar]!;
   const iso = (at: number) => new Date(at).toISOString();
   const total = layers.reduce((sum, { values }) => sum + values.reduce((a, b) => a + b, 0), 0);
   const tell = (bar: number) =>
@@ -147,8 +148,7 @@ interface Counts {
 }
 
 async function loadCounts(tube: string | undefined, span: Span, signal: AbortSignal): Promise<Counts> {
-  const { from, to, bars } = span;
-  const query = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), buckets: bars };
+  const query = { edges: span.edges.map((at) => new Date(at).toISOString()).join(',') };
   const countsOf = (buckets: TimelineWire) => buckets.map(({ jobs }) => jobs);
   if (tube !== undefined) {
     const buckets = await getData<TimelineWire>(`tubes/${inPath(tube)}/timeline`, query, signal);

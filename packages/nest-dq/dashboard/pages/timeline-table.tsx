@@ -18,7 +18,12 @@ export function TimelineTable({
   const rows = Array.from({ length: span.bars }, (_, bar) =>
     tubes
       .filter(({ counts }) => (counts[bar] ?? 0) > 0)
-      .map(({ tube, counts }) => ({ tube, from: span.from + bar * span.step, jobs: counts[bar]! })),
+      .map(({ tube, counts }) => ({
+        tube,
+        from: span.edges[bar]!,
+        to: span.edges[bar + 1]!,
+        jobs: counts[bar]!,
+      })),
   ).flat();
   return (
     <details>
@@ -30,17 +35,17 @@ export function TimelineTable({
         empty={t('timeline.none')}
         columns={[
           { head: t('timeline.from'), cell: ({ from }) => time(from) },
-          { head: t('timeline.to'), cell: ({ from }) => time(from + span.step) },
+          { head: t('timeline.to'), cell: ({ to }) => time(to) },
           { head: t('tube'), cell: ({ tube }) => tube },
           {
             head: t('timeline.jobs'),
             number: true,
-            cell: ({ tube, from, jobs }) => (
+            cell: ({ tube, from, to, jobs }) => (
               <a
                 href={hashOf(['waiting'], {
                   tube,
                   from: new Date(from).toISOString(),
-                  to: new Date(from + span.step).toISOString(),
+                  to: new Date(to).toISOString(),
                 })}
               >
                 {count(jobs)}

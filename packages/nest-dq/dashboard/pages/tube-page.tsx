@@ -1,9 +1,9 @@
 import type { TubeWire } from '../../src/dashboard/wire.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
-import { Badge } from '../parts/badge.js';
 import { Facts } from '../parts/facts.js';
 import { Failure } from '../parts/failure.js';
 import { useLoad } from '../parts/load.js';
+import { Paused } from '../parts/paused.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
 import { getData, inPath } from '../server/requests.js';
@@ -31,7 +31,7 @@ export function TubePage({ tube }: { readonly tube: string }) {
     <>
       <div class="title">
         <h1 class="long">{tube}</h1>
-        {data?.paused && <Badge tone="warn">{t('tube.paused')}</Badge>}
+        {data && <Paused paused={data.paused} />}
         {data && <TubeButtons tube={data} after={again} />}
         <a class="button" href={hashOf(['waiting'], { tube })}>
           {t('nav.waiting')}
@@ -69,7 +69,11 @@ export function TubePage({ tube }: { readonly tube: string }) {
                 [t('tube.limits'), limitsText(data.limits)],
                 [t('limits.running'), data.limits?.running !== undefined && count(data.limits.running)],
                 [t('tube.pausedSince'), data.paused && <Time at={data.paused.since} relative />],
-                [t('tube.pausedUntil'), data.paused?.until && <Time at={data.paused.until} relative />],
+                [
+                  t('tube.pausedUntil'),
+                  data.paused &&
+                    (data.paused.until ? <Time at={data.paused.until} relative /> : t('pause.resumed')),
+                ],
               ]}
             />
           </section>

@@ -1,12 +1,13 @@
-import { useEffect, useState } from 'preact/hooks';
-import type { HistoryWire, TubeWire } from '../../src/dashboard/wire.js';
+import type { TubeHistoriesWire, TubeWire } from '../../src/dashboard/wire.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
 import { LatenessChart } from '../charts/lateness-chart.js';
-import { barsOf, paceOf, type Pace } from '../figures/history.js';
+import { tubeHistoryOf, type TubeHistory } from '../figures/history.js';
 import { spanOf, type Span } from '../figures/scales.js';
-import { Badge } from '../parts/badge.js';
+import { offsetAt } from '../figures/times.js';
 import { Failure } from '../parts/failure.js';
+import { useLoad } from '../parts/load.js';
 import { Overdue } from '../parts/overdue.js';
+import { Paused } from '../parts/paused.js';
 import { Table } from '../parts/table.js';
 import { getData } from '../server/requests.js';
 import { live, now } from '../state/live.js';
@@ -19,12 +20,9 @@ import { count } from '../words/say.js';
 import { TubePage } from './tube-page.js';
 
 const MINUTE = 60_000;
-/** Milliseconds that the small charts show, and of which the rate is told. */
-const SHOWN = 120 * MINUTE;
-const PACE = 15 * MINUTE;
-const MOST_BARS = 60;
-/** The history of other tubes is on their own pages. */
-const MOST_RECENT = 25;
+const TWO_DAYS = 2 * 86_400_000;
+/** An hour each. */
+const MOST_BARS = 50;
 
 /** One tube if the address names it, else all. */
 export function TubesPage() {
@@ -35,9 +33,14 @@ export function TubesPage() {
 function AllTubes() {
   const list = live.value?.tubes;
   const tubes = list?.tubes ?? [];
-  const { recent, error } = useRecent(tubes.slice(0, MOST_RECENT).map(({ tube }) => tube));
+  const { histories, error } = useHistories();
   const problem = live.value?.errors?.tubes;
-  const paceIn = ({ tube }: TubeWire) => recent[tube]?.pace;
+  const inHistory = (cell: (told: TubeHistory) => string) => {
+    return ({ tube }: TubeWire) => {
+      const told = histories?.byTube.get(tube);
+      return told ? cell(told) : '–';
+    };
+  };
   return (
     <>
       <h1>{t('nav.tubes')}</h1>
@@ -58,10 +61,10 @@ function AllTubes() {
           { head: t('tube.due'), number: true, cell: (tube) => count(tube.due) },
           { head: t('tube.running'), number: true, cell: (tube) => count(tube.running) },
           { head: t('tube.dead'), number: true, cell: Dead },
-          { head: t('tube.rate'), number: true, cell: (tube) => rateText(paceIn(tube)) },
-          { head: t('tube.p50'), number: true, cell: (tube) => lateText(paceIn(tube)?.p50) },
-          { head: t('tube.p99'), number: true, cell: (tube) => lateText(paceIn(tube)?.p99) },
-          { head: t('tube.lateness'), cell: ({ tube }) => recent[tube] && <Spark {...recent[tube]} /> },
+          { head: t('tube.rate'), number: true, cell: inHistory(({ perMinute }) => rateText(perMinute)) },
+          { head: t('tube.p50'), number: true, cell: inHistory(({ half }) => lateText(half)) },
+          { head: t('tube.p99'), number: true, cell: inHistory(({ most }) => lateText(most)) },
+          { head: t('tube.lateness'), cell: ({ tube }) => histories && <Spark {...histories} tube={tube} /> },
           { head: t('tube.consumers'), number: true, cell: (tube) => count(tube.consumers) },
           { head: t('tube.limits'), cell: ({ limits }) => limitsText(limits) },
           { head: t('acts'), quiet: true, cell: (tube) => <TubeButtons tube={tube} /> },
@@ -79,7 +82,7 @@ function Name({ tube, paused }: TubeWire) {
       <a class="long" href={hashOf(['tubes', tube])}>
         {tube}
       </a>{' '}
-      {paused && <Badge tone="warn">{t('tube.paused')}</Badge>}
+      <Paused paused={paused} />
     </>
   );
 }
@@ -93,43 +96,33 @@ function Dead({ tube, dead }: TubeWire) {
   );
 }
 
-/** What a tube did within the last hours. */
-interface Recent {
-  readonly pace: Pace;
+/** What the tubes did within two days. */
+interface Histories {
   readonly span: Span;
-  readonly p50: readonly (number | undefined)[];
-  readonly p99: readonly (number | undefined)[];
+  readonly byTube: ReadonlyMap<string, TubeHistory>;
 }
 
-function Spark({ span, p50, p99 }: Recent) {
+function Spark({ span, byTube, tube }: Histories & { readonly tube: string }) {
+  const told = byTube.get(tube);
+  if (!told) return null;
   const lines = [
-    { colour: 'series-2', values: p99 },
-    { colour: 'series-0', values: p50 },
+    { colour: 'series-2', values: told.p99 },
+    { colour: 'series-0', values: told.p50 },
   ];
   return <LatenessChart label={t('history.lateness')} span={span} lines={lines} small />;
 }
 
-/** By tube, read again each minute, one after the other. */
-function useRecent(tubes: readonly string[]) {
-  const [recent, setRecent] = useState<Readonly<Record<string, Recent>>>({});
-  const [error, setError] = useState<Error>();
+/** Read again each minute: one answer for all tubes. */
+function useHistories(): { readonly histories?: Histories | undefined; readonly error?: Error | undefined } {
   const turn = Math.floor(now.value / MINUTE);
-  useEffect(() => {
-    const stop = new AbortController();
-    const end = now.peek();
-    const span = spanOf(end - SHOWN, end, MOST_BARS, 0);
-    const query = { from: new Date(span.from).toISOString(), to: new Date(end).toISOString() };
-    const load = async () => {
-      for (const tube of tubes) {
-        const minutes = await getData<HistoryWire>('history', { ...query, tube }, stop.signal);
-        const { p50, p99 } = barsOf(minutes, span);
-        const told = { pace: paceOf(minutes, end, PACE), span, p50, p99 };
-        setRecent((others) => ({ ...others, [tube]: told }));
-      }
-      setError(undefined);
-    };
-    load().catch((caught: Error) => !stop.signal.aborted && setError(caught));
-    return () => stop.abort();
-  }, [turn, tubes.join('\n')]);
-  return { recent, error };
+  const { data: histories, error } = useLoad(
+    async (signal) => {
+      const end = now.peek();
+      const span = spanOf(end - TWO_DAYS, end, MOST_BARS, offsetAt);
+      const told = await getData<TubeHistoriesWire>('history/tubes', {}, signal);
+      return { span, byTube: new Map(told.map((each) => [each.tube, tubeHistoryOf(each, span)])) };
+    },
+    [turn],
+  );
+  return { histories, error };
 }

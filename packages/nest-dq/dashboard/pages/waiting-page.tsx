@@ -12,7 +12,7 @@ import { More } from '../parts/more.js';
 import { usePages } from '../parts/pages.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
-import { TimeField } from '../parts/time-field.js';
+import { TimeFields } from '../parts/time-fields.js';
 import { TubeSelect } from '../parts/tube-select.js';
 import { getData, inPath } from '../server/requests.js';
 import { useFirstTube } from '../state/first-tube.js';
@@ -46,8 +46,7 @@ export function WaitingPage() {
           }))}
           onChange={(each) => show({ state: each === 'all' ? undefined : each })}
         />
-        <TimeField label={t('timeline.from')} value={from} onChange={(each) => show({ from: each })} />
-        <TimeField label={t('timeline.to')} value={to} onChange={(each) => show({ to: each })} />
+        <TimeFields from={from} to={to} onChange={show} />
       </div>
       {tube === undefined ? (
         <p class="empty">{t(live.value ? 'tubes.none' : 'loading')}</p>

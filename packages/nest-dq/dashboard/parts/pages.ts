@@ -2,7 +2,10 @@ import { useEffect, useState } from 'preact/hooks';
 
 /** A list that is read page by page. */
 export interface Paged<Item> {
+  /** The last ones that were read: MOST_SHOWN at most, so that a page does not grow without end. */
   readonly items: readonly Item[];
+  /** There were others before them. */
+  readonly cut: boolean;
   readonly error?: Error | undefined;
   readonly loading: boolean;
   /** Reads the next page; absent if there is none. */
@@ -16,15 +19,16 @@ export interface Page<Item> {
   readonly cursor?: string | undefined;
 }
 
+export const MOST_SHOWN = 500;
+
 /** Reads the first page now, and when one of the values changes. A page without an item, though more follow, is read past. */
 export function usePages<Item>(
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
   on: readonly unknown[],
 ): Paged<Item> {
-  const [state, setState] = useState<Page<Item> & { error?: Error | undefined; loading: boolean }>({
-    items: [],
-    loading: true,
-  });
+  const [state, setState] = useState<
+    Page<Item> & { cut: boolean; error?: Error | undefined; loading: boolean }
+  >({ items: [], cut: false, loading: true });
   const key = on.join('\n');
   const [turn, setTurn] = useState<{ readonly key: string; readonly cursor?: string }>({ key });
   const begin = turn.key === key ? turn.cursor : undefined;
@@ -35,18 +39,23 @@ export function usePages<Item>(
     readOn(read, begin, stop.signal).then(
       (page) =>
         isWanted() &&
-        setState(({ items }) => ({
-          items: begin === undefined ? page.items : [...items, ...page.items],
-          cursor: page.cursor,
-          loading: false,
-        })),
+        setState((last) => {
+          const items = begin === undefined ? page.items : [...last.items, ...page.items];
+          return {
+            items: items.slice(-MOST_SHOWN),
+            cut: items.length > MOST_SHOWN || (begin !== undefined && last.cut),
+            cursor: page.cursor,
+            loading: false,
+          };
+        }),
       (error: Error) => isWanted() && setState((last) => ({ ...last, error, loading: false })),
     );
     return () => stop.abort();
   }, [key, turn]);
-  const { items, cursor, error, loading } = state;
+  const { items, cut, cursor, error, loading } = state;
   return {
     items,
+    cut,
     error,
     loading,
     again: () => setTurn({ key }),

@@ -65,7 +65,8 @@ describe('actOnMany', () => {
   const run = async () => {
     const dones: number[] = [];
     try {
-      for await (const { done } of actOnMany(bulk, true, new AbortController().signal)) dones.push(done);
+      for await (const { done } of actOnMany(bulk, { dryRun: true }, new AbortController().signal))
+        dones.push(done);
       return { dones };
     } catch (error) {
       return { dones, code: (error as RequestError).code };

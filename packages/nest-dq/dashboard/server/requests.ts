@@ -2,6 +2,7 @@ import { readLines } from './ndjson.js';
 import type {
   BulkActs,
   BulkLine,
+  BulkExampleWire,
   BulkProgressWire,
   ErrorWire,
   SingleActs,
@@ -42,13 +43,13 @@ export type BulkAct = {
 /** Does an act on many, and tells its progress after each page. To abort, or to stop the iteration, ends it. */
 export async function* actOnMany(
   { name, body }: BulkAct,
-  dryRun: boolean,
+  how: { readonly dryRun: boolean; readonly cursor?: string | undefined },
   signal: AbortSignal,
-): AsyncGenerator<BulkProgressWire, void, undefined> {
-  const answer = await ask(`api/acts/${name}`, { ...posted({ ...body, dryRun }), signal });
+): AsyncGenerator<BulkProgressWire<BulkExampleWire>, void, undefined> {
+  const answer = await ask(`api/acts/${name}`, { ...posted({ ...body, ...how }), signal });
   if (!answer.body) throw new RequestError('NO_ANSWER', 'The answer has no body.');
   for await (const line of readLines(answer.body)) {
-    const told = line as BulkLine;
+    const told = line as BulkLine<BulkExampleWire>;
     if ('error' in told) throw errorFrom(told.error);
     if ('end' in told) return;
     yield told.progress;

@@ -17,6 +17,8 @@ export const now = computed(() => tick.value + ahead.value);
 /** Milliseconds. EventSource itself gives up after an answer that is no stream, such as a proxy's 502. */
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 30_000;
+/** Milliseconds. The server tells a state every five seconds at the latest, so what is silent for longer is no connection. */
+const LONGEST_SILENCE = 15_000;
 
 let source: EventSource | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -38,7 +40,7 @@ export function listen(): void {
 }
 
 function open(): void {
-  clearTimeout(timer);
+  openIn(LONGEST_SILENCE);
   source?.close();
   tick.value = Date.now();
   liveState.value = 'connecting';
@@ -49,13 +51,20 @@ function open(): void {
     live.value = state;
     liveState.value = 'open';
     pause = FIRST_PAUSE;
+    openIn(LONGEST_SILENCE);
   });
   source.addEventListener('error', () => {
     liveState.value = 'lost';
     if (source?.readyState !== EventSource.CLOSED) return; // it connects again by itself
-    timer = setTimeout(open, pause);
+    openIn(pause);
     pause = Math.min(pause * 2, LONGEST_PAUSE);
   });
+}
+
+/** Connects anew after so many milliseconds, unless something is heard before. */
+function openIn(ms: number): void {
+  clearTimeout(timer);
+  timer = setTimeout(open, ms);
 }
 
 function close(): void {

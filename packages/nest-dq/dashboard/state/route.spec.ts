@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { jobIn, refIn } from './job-address.js';
+import { jobIn } from './job-address.js';
 import { hashOf, parseHash } from './route.js';
 
 describe('an address', () => {
@@ -22,16 +22,5 @@ describe('jobIn', () => {
     expect(jobIn({ tube: 't', key: 'k' })).toEqual({ tube: 't', key: 'k' });
     const incomplete: Record<string, string>[] = [{}, { tube: 't' }, { id: 'i' }];
     for (const query of incomplete) expect(jobIn(query)).toBeUndefined();
-  });
-});
-
-describe('refIn', () => {
-  it('finds the ref of a receipt, pasted as it is or as JSON', () => {
-    expect(refIn(' dq1.abc\n')).toBe('dq1.abc');
-    expect(refIn('{"id":"i","ref":"dq1.abc"}')).toBe('dq1.abc');
-  });
-
-  it('takes any other text for an id or a key', () => {
-    for (const text of ['order-1', '{order}', '{"a":1}', '{"ref":1}']) expect(refIn(text)).toBeUndefined();
   });
 });

@@ -1,10 +1,8 @@
-import type { Pace } from '../figures/history.js';
 import { count, duration } from './say.js';
 
 /** Runs begun in a minute. */
-export function rateText(pace: Pace | undefined): string {
-  if (!pace) return '–';
-  return pace.perMinute > 0 && pace.perMinute < 1 ? '< 1' : count(pace.perMinute);
+export function rateText(perMinute: number): string {
+  return perMinute > 0 && perMinute < 1 ? '< 1' : count(Math.round(perMinute));
 }
 
 /** A lateness is known by its class only. */

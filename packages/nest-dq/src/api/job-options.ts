@@ -21,7 +21,7 @@ export interface ResolvedJobOptions {
 /** As a copy has them: by their index. */
 export const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 const ON_DUPLICATE = ['replace', 'keep', 'reject'];
-const LONGEST_KEY = 500;
+export const LONGEST_KEY = 500;
 const LONGEST_GROUP = 100;
 const KNOWN = new Set([
   'key',

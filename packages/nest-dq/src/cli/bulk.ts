@@ -2,6 +2,7 @@ import type { BulkOptions, BulkProgress } from '../operate/bulk.js';
 import type { Arguments, Flags } from './arguments.js';
 import type { Answer } from './command.js';
 import { confirmed, YES_FLAG } from './confirm.js';
+import { operator } from './operator.js';
 import { counted, grouped } from './output.js';
 import { tell } from './process.js';
 
@@ -36,7 +37,8 @@ export function limitOf(args: Arguments): { limit?: number } {
 /** Counts first, asks, and then acts, with its progress on standard error. */
 export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>): Promise<Answer> {
   const { verb, one, many } = act;
-  const found = await last(act.start({ dryRun: true }));
+  const by = operator();
+  const found = await last(act.start({ by, dryRun: true }));
   const what = `${verb} ${counted(found.done, one, many)}`;
   if (args.has('dry-run')) {
     const lines = found.examples.map((example) => `  ${act.show(example)}`);
@@ -52,7 +54,7 @@ export async function actOnMany<Example>(args: Arguments, act: BulkAct<Example>)
   const { done, failed, skipped, failures } =
     found.done === 0
       ? found
-      : await last(act.start({}), ({ done }) => tell(`${grouped(done)} of ${grouped(found.done)}`));
+      : await last(act.start({ by }), ({ done }) => tell(`${grouped(done)} of ${grouped(found.done)}`));
   const lines = failures.map(({ id, error }) => `  ${id}: ${error.message}`);
   return {
     json: {

@@ -50,11 +50,13 @@ export function clusterCommand(command: ClusterCommand): Command {
           cluster.firstAnswers(clock, FIRST_ANSWERS),
           ledger.readTime().catch(() => undefined),
           // A command that adds copies must know them, too.
-          runtime.process.learnDrained().catch(() => undefined),
+          runtime.process.watch(),
         ]);
         return await command.run(args, { runtime, cluster, waiting, settings });
       } finally {
         await runtime.close();
+        if (runtime.actWriter.unstored > 0)
+          tell('Redis did not store this act: `nest-dq acts` will not show it');
       }
     },
   };

@@ -3,6 +3,7 @@ import type { Command } from './command.js';
 /** Each command by its name. A command is loaded when it is called, so that none waits for the parts of another. */
 export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('./doctor/doctor.js')).doctor,
+  dashboard: async () => (await import('./dashboard/dashboard.js')).dashboard,
   top: async () => (await import('./top.js')).top,
   stats: async () => (await import('./stats.js')).stats,
   nodes: async () => (await import('./nodes.js')).nodes,
@@ -10,6 +11,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'node undrain': async () => (await import('./drain.js')).nodeUndrain,
   due: async () => (await import('./due.js')).due,
   history: async () => (await import('./history.js')).history,
+  acts: async () => (await import('./acts.js')).acts,
   jobs: async () => (await import('./waiting.js')).jobs,
   export: async () => (await import('./export.js')).exportTube,
   pause: async () => (await import('./pauses.js')).pause,

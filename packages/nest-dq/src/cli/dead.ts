@@ -1,6 +1,7 @@
 import type { DeadLetter } from '../api/dead-letter.js';
 import { clusterCommand } from './cluster.js';
 import { resultOf } from './jobs.js';
+import { operator } from './operator.js';
 import { distance, facts, instant, table } from './output.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 
@@ -65,7 +66,9 @@ export const deadRevive = clusterCommand({
   examples: ['nest-dq dead revive --tube order.cancel --key order-13 --delay 10m'],
   async run(args, { runtime }) {
     const delay = args.duration('delay');
-    const result = await runtime.deadLetters.revive(referenceOf(args), delay === undefined ? {} : { delay });
+    const ref = referenceOf(args);
+    const reviving = () => runtime.deadLetters.revive(ref, delay === undefined ? {} : { delay });
+    const result = await runtime.actOnJob('revive', ref, operator(), 'revived', reviving);
     return resultOf(showReference(args), result, 'revived');
   },
 });
@@ -79,7 +82,9 @@ export const deadDiscard = clusterCommand({
   status: '0 discarded, 1 not discarded: the answer says what the job is, or which server is away',
   examples: ['nest-dq dead discard --tube order.cancel --key order-13'],
   async run(args, { runtime }) {
-    const result = await runtime.deadLetters.discard(referenceOf(args));
+    const ref = referenceOf(args);
+    const discarding = () => runtime.deadLetters.discard(ref);
+    const result = await runtime.actOnJob('discard', ref, operator(), 'discarded', discarding);
     return resultOf(showReference(args), result, 'discarded');
   },
 });

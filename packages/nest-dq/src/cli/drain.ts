@@ -1,4 +1,5 @@
 import { clusterCommand } from './cluster.js';
+import { operator } from './operator.js';
 
 const operands = ['ENDPOINT'];
 const STATUS = '0 it is so now, also if it was so before, 1 Redis is away';
@@ -13,7 +14,7 @@ export const nodeDrain = clusterCommand({
   examples: ['nest-dq node drain "${DQ_BEANSTALKS%%,*}"'],
   async run(args, { runtime }) {
     const node = args.required('ENDPOINT');
-    const changed = await runtime.control.drainNode(node);
+    const changed = await runtime.control.drainNode(node, { by: operator() });
     return { json: { node, drained: true, changed }, text: `${node}: ${changed ? 'is' : 'was'} drained` };
   },
 });
@@ -28,7 +29,7 @@ export const nodeUndrain = clusterCommand({
   examples: ['nest-dq node undrain "${DQ_BEANSTALKS%%,*}"'],
   async run(args, { runtime }) {
     const node = args.required('ENDPOINT');
-    const changed = await runtime.control.undrainNode(node);
+    const changed = await runtime.control.undrainNode(node, { by: operator() });
     const text = `${node}: ${changed ? 'gets copies again' : 'was not drained'}`;
     return { json: { node, drained: false, changed }, text };
   },

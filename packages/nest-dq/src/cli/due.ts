@@ -1,5 +1,5 @@
 import type { DqInspector } from '../operate/inspector.js';
-import type { TimelineBucket, TimelineOptions } from '../operate/waiting-view.js';
+import type { EqualBuckets, TimelineBucket } from '../operate/waiting-view.js';
 import { clusterCommand } from './cluster.js';
 import { table } from './output.js';
 
@@ -42,7 +42,7 @@ export const due = clusterCommand({
 });
 
 /** The sum of the tubes that the nodes know. */
-async function ofAllTubes(inspector: DqInspector, options: TimelineOptions) {
+async function ofAllTubes(inspector: DqInspector, options: EqualBuckets) {
   const { tubes, away } = await inspector.tubes();
   let sum: TimelineBucket[] | undefined;
   for (const { tube } of tubes) {

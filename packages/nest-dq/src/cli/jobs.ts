@@ -1,6 +1,7 @@
 import type { JobView } from '../api/job.js';
 import type { Answer } from './command.js';
 import { clusterCommand } from './cluster.js';
+import { operator } from './operator.js';
 import { facts, instant } from './output.js';
 import { REFERENCE_FLAGS, referenceOf, showReference } from './references.js';
 
@@ -35,7 +36,9 @@ export const revoke = clusterCommand({
   status: DONE_OR_NOT,
   examples: ['nest-dq revoke --tube order.cancel --key order-42'],
   async run(args, { runtime }) {
-    const result = await runtime.producer.revoke(referenceOf(args), { abort: args.has('abort') });
+    const ref = referenceOf(args);
+    const revoking = () => runtime.producer.revoke(ref, { abort: args.has('abort') });
+    const result = await runtime.actOnJob('revoke', ref, operator(), 'revoked', revoking);
     return resultOf(showReference(args), result, 'revoked');
   },
 });
@@ -57,7 +60,9 @@ export const move = clusterCommand({
   async run(args, { runtime }) {
     const when = args.instant('to', runtime.clock.wall());
     if (!when) throw args.wrong('no --to was given: expected a time, such as --to 15m.');
-    const result = await runtime.producer.reschedule(referenceOf(args), when);
+    const ref = referenceOf(args);
+    const moving = () => runtime.producer.reschedule(ref, when);
+    const result = await runtime.actOnJob('reschedule', ref, operator(), 'rescheduled', moving);
     return resultOf(showReference(args), result, 'rescheduled');
   },
 });
@@ -71,7 +76,7 @@ export const run = clusterCommand({
   status: DONE_OR_NOT,
   examples: ['nest-dq run --tube order.cancel --key order-42'],
   async run(args, { runtime }) {
-    const result = await runtime.control.runNow(referenceOf(args));
+    const result = await runtime.control.runNow(referenceOf(args), { by: operator() });
     return resultOf(showReference(args), result, 'rescheduled');
   },
 });

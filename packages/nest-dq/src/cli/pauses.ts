@@ -1,4 +1,5 @@
 import { clusterCommand } from './cluster.js';
+import { operator } from './operator.js';
 import { distance, instant } from './output.js';
 
 const operands = ['TUBE'];
@@ -20,7 +21,7 @@ export const pause = clusterCommand({
   async run(args, { runtime }) {
     const tube = args.required('TUBE');
     const until = args.instant('until', runtime.clock.wall());
-    const found = await runtime.control.pause(tube, until === undefined ? {} : { until });
+    const found = await runtime.control.pause(tube, { by: operator(), ...(until && { until }) });
     const end =
       found.until === undefined ? 'somebody resumes it' : instant(found.until, runtime.clock.wall());
     return { json: { tube, ...found }, text: `${tube}: is paused until ${end}` };
@@ -37,7 +38,7 @@ export const resume = clusterCommand({
   examples: ['nest-dq resume mail.welcome'],
   async run(args, { runtime }) {
     const tube = args.required('TUBE');
-    const ended = await runtime.control.resume(tube);
+    const ended = await runtime.control.resume(tube, { by: operator() });
     const since = ended && distance(ended.since.getTime() - runtime.clock.wall());
     const text = `${tube}: ${ended ? `goes on; it was paused ${since}` : 'was not paused'}`;
     return { json: { tube, ended: ended ?? null }, text };

@@ -10,3 +10,13 @@ export function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }
+
+/** The signals that ask a process to end. */
+export const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** Resolves when this process is asked to end. From its call on, the signals by themselves do not end it. */
+export function askedToEnd(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ENDING) process.on(signal, () => resolve());
+  });
+}

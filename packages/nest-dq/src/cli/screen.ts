@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../time/clock.js';
+import { ENDING } from './process.js';
 
 const ENTER = '\x1b[?1049h\x1b[?25l';
 const LEAVE = '\x1b[?25h\x1b[?1049l';
@@ -6,7 +7,6 @@ const TOP_LEFT = '\x1b[H';
 const REST_OF_LINE = '\x1b[K';
 const REST_OF_SCREEN = '\x1b[J';
 const CTRL_C = '\x03';
-const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** A page of the terminal that is drawn again and again. Without a terminal the pages follow each other. */
 export class Screen {

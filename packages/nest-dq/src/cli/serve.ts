@@ -2,9 +2,7 @@ import { textOf, type ListenOptions } from '../embedded/listener.js';
 import { EmbeddedNode, type EmbeddedNodeOptions } from '../embedded/embedded-node.js';
 import type { Arguments } from './arguments.js';
 import type { Command } from './command.js';
-import { tell, version } from './process.js';
-
-const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+import { askedToEnd, tell, version } from './process.js';
 
 /** An embedded node as a server of its own, for tools and programs in other languages. */
 export const serve: Command = {
@@ -77,19 +75,12 @@ async function run(args: Arguments): Promise<void> {
 class Signals {
   isAsked = false;
   /** Resolves when the process is asked to end. */
-  readonly asked: Promise<void>;
+  readonly asked = askedToEnd();
   private isDraining = false;
   private drain: () => void = () => undefined;
 
   constructor() {
-    this.asked = new Promise((resolve) => {
-      for (const signal of ENDING) {
-        process.on(signal, () => {
-          this.isAsked = true;
-          resolve();
-        });
-      }
-    });
+    void this.asked.then(() => (this.isAsked = true));
     process.on('SIGUSR1', () => {
       this.isDraining = true;
       this.drain();

@@ -53,13 +53,19 @@ const THIS_MACHINE = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
 const ITS_NAMES = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
 
 /**
- * That somebody looks from elsewhere, where nothing says who may look. The name in the address counts, too: a page of another
- * site could have a name that leads to this machine. `Refusal`.
+ * Whether a request is from this machine. The name in its address counts, too: a page of another site could have a name that
+ * leads here.
  */
-export function refuseElsewhere({ socket, headers }: HttpRequest): void {
-  const { remoteAddress = '' } = socket;
+export function isFromHere({ socket, headers }: Pick<HttpRequest, 'socket' | 'headers'>): boolean {
   const { host } = headers;
-  if (THIS_MACHINE.test(remoteAddress) && typeof host === 'string' && ITS_NAMES.test(host)) return;
-  const fact = `a request from ${show(remoteAddress)} to the host ${show(host)}: without \`guards\` and \`access\``;
-  throw new Refusal(403, 'NOT_ALLOWED', `${fact} the dashboard is only for this machine, by localhost`);
+  return THIS_MACHINE.test(socket.remoteAddress ?? '') && typeof host === 'string' && ITS_NAMES.test(host);
+}
+
+/** That somebody looks from elsewhere, where nothing says who may look. `Refusal`. */
+export function refuseElsewhere(request: HttpRequest): void {
+  if (isFromHere(request)) return;
+  const { socket, headers } = request;
+  const from = `a request from ${show(socket.remoteAddress ?? '')} to the host ${show(headers.host)}`;
+  const fact = `${from}: without \`guards\` and \`access\` the dashboard is only for this machine, by localhost`;
+  throw new Refusal(403, 'NOT_ALLOWED', fact);
 }

@@ -1,7 +1,5 @@
-import type { JobRef } from '../api/job.js';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
-import { actOnJob } from '../operate/act.js';
 import { Input, JOB_FIELDS, jobRef, span, text, time } from './input.js';
 import type { SingleActs } from './wire.js';
 
@@ -25,27 +23,27 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
   async runNow({ control, options }, body, doer) {
     return control.runNow(jobRef(new Input('the body', body, JOB_FIELDS), options.prefix), doer);
   },
-  async reschedule(runtime, body, doer) {
+  async reschedule(runtime, body, { by }) {
     const input = new Input('the body', body, [...JOB_FIELDS, 'at', 'delay']);
     if (input.has('at') === input.has('delay'))
       throw new DqError('DQ_BAD_OPTION', 'a reschedule has to say when: expected either `at` or `delay`');
     const when = input.has('at') ? input.must('at', time) : { delay: input.must('delay', span) };
     const ref = jobRef(input, runtime.options.prefix);
-    return noted(runtime, 'reschedule', ref, doer, 'rescheduled', () =>
+    return runtime.actOnJob('reschedule', ref, by, 'rescheduled', () =>
       runtime.producer.reschedule(ref, when),
     );
   },
-  async revoke(runtime, body, doer) {
+  async revoke(runtime, body, { by }) {
     const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);
-    return noted(runtime, 'revoke', ref, doer, 'revoked', () => runtime.producer.revoke(ref));
+    return runtime.actOnJob('revoke', ref, by, 'revoked', () => runtime.producer.revoke(ref));
   },
-  async revive(runtime, body, doer) {
+  async revive(runtime, body, { by }) {
     const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);
-    return noted(runtime, 'revive', ref, doer, 'revived', () => runtime.deadLetters.revive(ref));
+    return runtime.actOnJob('revive', ref, by, 'revived', () => runtime.deadLetters.revive(ref));
   },
-  async discard(runtime, body, doer) {
+  async discard(runtime, body, { by }) {
     const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);
-    return noted(runtime, 'discard', ref, doer, 'discarded', () => runtime.deadLetters.discard(ref));
+    return runtime.actOnJob('discard', ref, by, 'discarded', () => runtime.deadLetters.discard(ref));
   },
   async drainNode({ control }, body, doer) {
     return control.drainNode(new Input('the body', body, ['node']).must('node', text), doer);
@@ -54,15 +52,3 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
     return control.undrainNode(new Input('the body', body, ['node']).must('node', text), doer);
   },
 };
-
-/** Those who call the producer in code are no operators. Here they are, so it is told as the acts of `DqControl` are. */
-function noted<Result>(
-  { events, options }: DqRuntime,
-  name: string,
-  ref: JobRef,
-  { by }: Doer,
-  changed: Result,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  return actOnJob({ events, settings: options }, name, ref, by, changed, work);
-}

@@ -1,4 +1,4 @@
-import { toError } from '../errors.js';
+import { DqError, toError } from '../errors.js';
 import { errorWire } from './failures.js';
 import { StreamedAnswer, type HttpResponse } from './http.js';
 import type { BulkLine, BulkProgressWire } from './wire.js';
@@ -35,8 +35,8 @@ export class BulkAnswers {
     first: IteratorResult<BulkProgressWire, void>,
   ): Promise<void> {
     const write = (line: BulkLine) => stream.write(`${JSON.stringify(line)}\n`);
+    let page = first;
     try {
-      let page = first;
       while (!page.done) {
         write({ progress: page.value });
         if (this.closing || stream.gone) {
@@ -50,6 +50,9 @@ export class BulkAnswers {
       }
       write({ end: true });
     } catch (thrown) {
+      // What was done of the page that failed counts, too.
+      const progress = thrown instanceof DqError ? thrown.progress : undefined;
+      if (progress && !page.done) write({ progress: { ...page.value, ...progress } });
       write({ error: errorWire(toError(thrown)) });
     } finally {
       stream.end();

@@ -16,7 +16,9 @@ const TYPES: Readonly<Record<ClientFile, string>> = {
 };
 
 /** Where the page may be, as seen from here: beside the ES modules, from the CommonJS build, and from the sources. */
-const FOLDERS = ['./client/', '../../dashboard/client/', '../../dist/dashboard/client/'] as const;
+const FOLDERS = ['./client/', '../../dashboard/client/', '../../dist/dashboard/client/'].map(
+  (folder) => new URL(folder, import.meta.url),
+);
 
 interface Content {
   readonly text: string;
@@ -27,27 +29,30 @@ interface Content {
 export class ClientFiles {
   private readonly read = new Map<ClientFile, Content>();
 
+  /** The first of the folders that has a file counts. */
+  constructor(private readonly folders: readonly URL[] = FOLDERS) {}
+
   /** `Refusal`: it was not built. */
   async answer(name: ClientFile, { headers }: HttpRequest): Promise<Answer> {
-    const file = this.read.get(name) ?? (await readClientFile(name));
+    const file = this.read.get(name) ?? (await this.readFirst(name));
     this.read.set(name, file);
     // A new version of the library is seen at once.
     const known = { 'Cache-Control': 'no-cache', ETag: file.tag };
     if (headers['if-none-match'] === file.tag) return { status: 304, headers: known, body: '' };
     return { headers: { ...known, 'Content-Type': TYPES[name] }, body: file.text };
   }
-}
 
-async function readClientFile(name: ClientFile): Promise<Content> {
-  for (const folder of FOLDERS) {
-    try {
-      const text = await readFile(new URL(folder + name, import.meta.url), 'utf8');
-      const hash = createHash('sha256').update(text).digest('base64url').slice(0, 16);
-      return { text, tag: `"${hash}"` };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  private async readFirst(name: ClientFile): Promise<Content> {
+    for (const folder of this.folders) {
+      try {
+        const text = await readFile(new URL(name, folder), 'utf8');
+        const hash = createHash('sha256').update(text).digest('base64url').slice(0, 16);
+        return { text, tag: `"${hash}"` };
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
     }
+    const expected = this.folders.map((folder) => fileURLToPath(new URL(name, folder))).join(' or ');
+    throw new Refusal(500, 'NOT_BUILT', `the page of the dashboard is missing: expected ${expected}`);
   }
-  const expected = fileURLToPath(new URL(FOLDERS[0] + name, import.meta.url));
-  throw new Refusal(500, 'NOT_BUILT', `the page of the dashboard is missing: expected ${expected}`);
 }

@@ -35,11 +35,6 @@ export function makeController({ path, guards, decorators }: ResolvedExtras): Ty
       return this.dashboard.session(request, response);
     }
 
-    @Get('api/operated')
-    operated(@Req() request: any, @Res() response: any): Promise<void> {
-      return this.dashboard.operated(request, response);
-    }
-
     @Get('api/job/payload')
     payload(@Req() request: any, @Res() response: any): Promise<void> {
       return this.dashboard.payload(request, response);

@@ -23,7 +23,6 @@ import {
 } from './http.js';
 import { Input, JOB_FIELDS, jobRef } from './input.js';
 import { LiveFeed } from './live-feed.js';
-import { OperatedLog } from './operated-log.js';
 import type { DqDashboardOptions } from './options.js';
 import type { Read } from './reads.js';
 import { redacted } from './redact.js';
@@ -35,7 +34,6 @@ type Work = (viewer: Viewer) => Promise<Answer | undefined>;
 export class Dashboard implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger('DqDashboard');
   private readonly files = new ClientFiles();
-  private readonly operatedLog = new OperatedLog();
   private readonly bulks = new BulkAnswers();
   private runtime!: DqRuntime;
   private feed!: LiveFeed;
@@ -58,8 +56,16 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
       const fact = `the dashboard shows the cluster ${showCluster(this.cluster)}, and there is none: expected DqModule.forRoot or forRootAsync with that \`name\` in the application`;
       throw new DqError('DQ_CONFIG', fact, { cause });
     }
-    this.feed = new LiveFeed(this.runtime);
-    this.operatedLog.listen(this.runtime.events);
+    const { inspector, health } = this.runtime;
+    const ask = {
+      tubes: () => inspector.tubes(),
+      nodes: () => inspector.nodes(),
+      ledger: () => inspector.ledger(),
+      processes: () => inspector.processes(),
+      acts: () => inspector.acts({ limit: 1 }),
+      health: async () => (await health.check()).dq,
+    };
+    this.feed = new LiveFeed(ask, systemClock);
     if (this.warning !== undefined) this.logger.warn(this.warning);
   }
 
@@ -99,10 +105,6 @@ export class Dashboard implements OnModuleInit, OnModuleDestroy {
     return this.tell(request, response, query, (_, input) =>
       read(this.runtime, input, request.params['tube'] ?? ''),
     );
-  }
-
-  operated(request: HttpRequest, response: HttpResponse): Promise<void> {
-    return this.tell(request, response, [], async () => this.operatedLog.all());
   }
 
   payload(request: HttpRequest, response: HttpResponse): Promise<void> {

@@ -62,6 +62,13 @@ export function time(value: unknown, name: string): Date {
   throw wrongValue('DQ_BAD_TIME', name, value, 'a time with its zone, such as 2030-01-31T12:00:00Z');
 }
 
+/** Times with commas between them. */
+export function times(value: unknown, name: string): Date[] {
+  return text(value, name)
+    .split(',')
+    .map((each) => time(each, name));
+}
+
 /** Milliseconds. */
 export function span(value: unknown, name: string): number {
   return duration(text(value, name));

@@ -1,68 +1,77 @@
 import { toError } from '../errors.js';
 import { withinLimit } from '../ledger/call-limit.js';
-import type { DqRuntime } from '../nest/runtime.js';
-import { systemClock, type Timer } from '../time/clock.js';
+import type { Clock, Timer } from '../time/clock.js';
 import type { StreamedAnswer } from './http.js';
 import type { LivePart } from './wire.js';
 
 /** Milliseconds. */
 const BETWEEN_LOOKS = 2_000;
-const BETWEEN_HEARTBEATS = 15_000;
-/** A part that takes longer is told as one that cannot be read. */
+/** A part that takes longer is told as one that cannot be read. So a viewer hears something every 5 s, whatever is away. */
 const PART_LIMIT = 3_000;
 /** A viewer connects anew by himself after it, and so is asked again who he is. */
 const LONGEST_STREAM = 300_000;
 /** Milliseconds until a browser connects anew. */
 const RECONNECT = 2_000;
 
+/** Asks for one part of a state. */
+export type AskParts = Readonly<Record<LivePart, () => Promise<unknown>>>;
+
+/** The answer to a viewer who listens. */
+export type LiveStream = Pick<StreamedAnswer, 'open' | 'write' | 'end' | 'gone' | 'isBehind'>;
+
 /** Asks for one thing. A question that takes long is not asked a second time. */
 class Part {
   private pending: Promise<unknown> | undefined;
 
-  constructor(private readonly ask: () => Promise<unknown>) {}
+  constructor(
+    private readonly ask: () => Promise<unknown>,
+    private readonly clock: Clock,
+  ) {}
 
   read(): Promise<unknown> {
     this.pending ??= this.ask().finally(() => (this.pending = undefined));
-    return withinLimit(systemClock, PART_LIMIT, this.pending);
+    return withinLimit(this.clock, PART_LIMIT, this.pending);
   }
 }
 
 /** Looks at the cluster while somebody wants to know, and tells all viewers the same. */
 export class LiveFeed {
-  private readonly viewers = new Map<StreamedAnswer, Timer>();
+  private readonly viewers = new Map<LiveStream, Timer>();
   private readonly parts: Readonly<Record<LivePart, Part>>;
   private next: Timer | undefined;
-  private heartbeat: Timer | undefined;
   private looking = false;
   /** What was told last; undefined while nobody looks. */
   private latest: string | undefined;
   private closed = false;
 
-  constructor({ inspector, health }: Pick<DqRuntime, 'inspector' | 'health'>) {
+  constructor(
+    ask: AskParts,
+    private readonly clock: Clock,
+  ) {
     this.parts = {
-      tubes: new Part(() => inspector.tubes()),
-      nodes: new Part(() => inspector.nodes()),
-      ledger: new Part(() => inspector.ledger()),
-      processes: new Part(() => inspector.processes()),
-      health: new Part(async () => (await health.check()).dq),
+      tubes: new Part(ask.tubes, clock),
+      nodes: new Part(ask.nodes, clock),
+      ledger: new Part(ask.ledger, clock),
+      processes: new Part(ask.processes, clock),
+      acts: new Part(ask.acts, clock),
+      health: new Part(ask.health, clock),
     };
   }
 
   /** The stream gets the present state at once, and then each new one until it is left. */
-  join(stream: StreamedAnswer): void {
+  join(stream: LiveStream): void {
     stream.open('text/event-stream; charset=utf-8');
     if (this.closed || stream.gone) return stream.end();
     stream.write(`retry: ${RECONNECT}\n\n`);
     this.viewers.set(
       stream,
-      systemClock.after(LONGEST_STREAM, () => stream.end()),
+      this.clock.after(LONGEST_STREAM, () => stream.end()),
     );
     if (this.latest !== undefined) stream.write(this.latest);
     else if (!this.looking) void this.look();
-    this.heartbeat ??= systemClock.after(BETWEEN_HEARTBEATS, () => this.beat());
   }
 
-  leave(stream: StreamedAnswer): void {
+  leave(stream: LiveStream): void {
     this.viewers.get(stream)?.cancel();
     this.viewers.delete(stream);
     if (this.viewers.size === 0) this.rest();
@@ -79,14 +88,7 @@ export class LiveFeed {
 
   private rest(): void {
     this.next?.cancel();
-    this.heartbeat?.cancel();
-    this.heartbeat = undefined;
     this.latest = undefined;
-  }
-
-  private beat(): void {
-    this.tell(': still here\n\n');
-    this.heartbeat = systemClock.after(BETWEEN_HEARTBEATS, () => this.beat());
   }
 
   /** Never rejects. */
@@ -97,7 +99,7 @@ export class LiveFeed {
     if (this.viewers.size === 0) return;
     this.latest = `event: state\ndata: ${data}\n\n`;
     this.tell(this.latest);
-    this.next = systemClock.after(BETWEEN_LOOKS, () => void this.look());
+    this.next = this.clock.after(BETWEEN_LOOKS, () => void this.look());
   }
 
   private async state(): Promise<string> {
@@ -111,7 +113,7 @@ export class LiveFeed {
       }
     };
     const parts = await Promise.all((Object.keys(this.parts) as LivePart[]).map(read));
-    const now = new Date(systemClock.wall()).toISOString();
+    const now = new Date(this.clock.wall()).toISOString();
     const failed = Object.keys(errors).length > 0;
     return JSON.stringify({ now, ...Object.fromEntries(parts), ...(failed && { errors }) });
   }

@@ -1,7 +1,9 @@
 import type { DqRuntime } from '../nest/runtime.js';
 import type { Explanation } from '../operate/explanation.js';
+import { inSteps } from './history-steps.js';
 import { timelines } from './timelines.js';
-import { anything, Input, JOB_FIELDS, jobRef, number, text, time } from './input.js';
+import { anything, Input, JOB_FIELDS, jobRef, number, text, time, times } from './input.js';
+import { search } from './search.js';
 import { LETTER_FILTER, letterPage, withoutPayload } from './letters.js';
 
 /** What one route tells. What it returns becomes JSON: a shape of wire.ts. */
@@ -13,6 +15,7 @@ export interface Read {
 }
 
 const RANGE = ['from', 'to'] as const;
+const EDGES = ['edges'] as const;
 
 /** By their routes, below `api/`. */
 export const READS: Readonly<Record<string, Read>> = {
@@ -30,22 +33,27 @@ export const READS: Readonly<Record<string, Read>> = {
       }),
   },
   'tubes/:tube/timeline': {
-    query: [...RANGE, 'buckets'],
-    read: ({ inspector }, query, tube) => inspector.timeline(tube, timelineOptions(query)),
+    query: EDGES,
+    read: ({ inspector }, query, tube) => inspector.timeline(tube, { edges: query.must('edges', times) }),
   },
   timeline: {
-    query: [...RANGE, 'buckets'],
-    read: ({ inspector }, query) => timelines(inspector, timelineOptions(query)),
+    query: EDGES,
+    read: ({ inspector }, query) => timelines(inspector, { edges: query.must('edges', times) }),
   },
   history: {
-    query: ['tube', ...RANGE],
-    read: ({ inspector }, query) =>
-      inspector.history({
+    query: ['tube', ...RANGE, 'minutes'],
+    read: async ({ inspector }, query) => {
+      const from = query.must('from', time);
+      const { minutes = 1 } = query.part('minutes', number);
+      const history = await inspector.history({
         ...query.part('tube', text),
-        from: query.must('from', time),
+        from,
         to: query.must('to', time),
-      }),
+      });
+      return inSteps(history, from, minutes);
+    },
   },
+  'history/tubes': { query: [], read: ({ inspector }) => inspector.historyOfTubes() },
   job: {
     query: JOB_FIELDS,
     read: async ({ inspector, options }, query) =>
@@ -55,20 +63,18 @@ export const READS: Readonly<Record<string, Read>> = {
     query: [...LETTER_FILTER, 'cursor'],
     read: ({ deadLetters }, query, tube) => letterPage(deadLetters, tube, query),
   },
+  acts: {
+    query: ['cursor', 'limit'],
+    read: ({ inspector }, query) =>
+      inspector.acts({ ...query.part('cursor', text), ...query.part('limit', number) }),
+  },
+  search: { query: ['text'], read: search },
   nodes: { query: [], read: ({ inspector }) => inspector.nodes() },
   ledger: { query: [], read: ({ inspector }) => inspector.ledger() },
   processes: { query: [], read: ({ inspector }) => inspector.processes() },
   series: { query: [], read: ({ inspector }) => inspector.series() },
   health: { query: [], read: async ({ health }) => (await health.check()).dq },
 };
-
-function timelineOptions(query: Input) {
-  return {
-    from: query.must('from', time),
-    to: query.must('to', time),
-    ...query.part('buckets', number),
-  };
-}
 
 function withoutLetterPayload({ deadLetter, ...rest }: Explanation): object {
   return { ...rest, ...(deadLetter && { deadLetter: withoutPayload(deadLetter) }) };

@@ -3,15 +3,17 @@
 import type { AsJson } from '../api/tube.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { DiscardResult, JobView, RescheduleResult, ReviveResult, RevokeResult } from '../api/job.js';
-import type { Operated } from '../events/events.js';
 import type { DqHealthState } from '../health/health.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
-import type { Explanation } from '../operate/explanation.js';
+import type { ActPage, ActView } from '../operate/act-view.js';
+import type { ExplainedJob, ExplanationReason } from '../operate/explanation.js';
 import type { HistoryBucket } from '../operate/history-view.js';
 import type { NodeView } from '../operate/node-view.js';
 import type { ProcessView } from '../operate/processes.js';
 import type { RepairExample } from '../operate/repair.js';
+import type { SearchResult } from '../operate/search.js';
 import type { SeriesView } from '../operate/series-view.js';
+import type { TubeHistory } from '../operate/tubes-history.js';
 import type { TubePause } from '../operate/tube-pauses.js';
 import type { TubeList, TubeView } from '../operate/tube-view.js';
 import type { JobPage, JobSummary, TimelineBucket, WaitingState } from '../operate/waiting-view.js';
@@ -53,10 +55,8 @@ export interface JobsQuery {
 export type TimelineWire = readonly AsJson<TimelineBucket>[];
 /** Its query, and that of the timeline of all tubes. */
 export interface TimelineQuery {
-  readonly from: string;
-  readonly to: string;
-  /** 1 to 200. @default 60 */
-  readonly buckets?: number;
+  /** Where each bucket begins, and where the last one ends: 2 to 201 ISO times, with commas between them. */
+  readonly edges: string;
 }
 /** `GET api/timeline`: the tubes with the most jobs, the largest first. */
 export interface TimelinesWire {
@@ -65,10 +65,23 @@ export interface TimelinesWire {
   readonly others: number;
 }
 
-/** `GET api/history?tube&from&to`. The `upTo` of the last lateness is null: there is no limit. */
+/** `GET api/history`: what happened, by minute or by steps of several. The `upTo` of the last lateness is null: there is no limit. */
 export type HistoryWire = readonly (Omit<AsJson<HistoryBucket>, 'byLateness'> & {
   readonly byLateness: readonly { readonly upTo: number | null; readonly started: number }[];
 })[];
+/** Its query. Times are ISO texts. */
+export interface HistoryQuery {
+  /** @default all tubes together */
+  readonly tube?: string | undefined;
+  /** Where the first step begins. */
+  readonly from: string;
+  readonly to: string;
+  /** In one step: 1 to 1,440. @default 1 */
+  readonly minutes?: number;
+}
+
+/** `GET api/history/tubes`: of each tube that had jobs in the last two days. */
+export type TubeHistoriesWire = readonly AsJson<TubeHistory>[];
 
 /** A job, in a query or in the body of an act. */
 export type JobRefWire =
@@ -76,13 +89,17 @@ export type JobRefWire =
   | { readonly tube: string; readonly id: string }
   | { readonly tube: string; readonly key: string };
 
+/**
+ * `GET api/search?text`: `ref` if the text is one, or is a receipt that has one; else the jobs of all tubes that have it as their key or id.
+ */
+export type SearchWire = { readonly ref: string } | AsJson<SearchResult>;
+
 /** A dead letter, without its payload. */
 export type DeadLetterWire = AsJson<Omit<DeadLetter, 'payload'>>;
 
 /** `GET api/job?…` with a `JobRefWire`. */
-export type ExplanationWire = AsJson<Omit<Explanation, 'deadLetter'>> & {
-  readonly deadLetter?: DeadLetterWire;
-};
+export type ExplanationWire = AsJson<Omit<ExplainedJob, 'deadLetter'>> &
+  AsJson<ExplanationReason> & { readonly deadLetter?: DeadLetterWire };
 /**
  * `GET api/job/payload?…` with a `JobRefWire`, and `GET api/tubes/:tube/dead/:id/payload`: what `redact` returned. Both
  * are absent for a job without a payload.
@@ -116,13 +133,10 @@ export type SeriesWire = readonly AsJson<SeriesView>[];
 /** `GET api/health`. */
 export type HealthWire = AsJson<DqHealthState>;
 
-/** `GET api/operated`: what operators did, as this process saw it; the newest first. */
-export type OperatedWire = readonly (AsJson<Omit<Operated, 'error'>> & {
-  /** When it ended. */
-  readonly at: string;
-  /** What ended it before it was through. */
-  readonly error?: ErrorWire;
-})[];
+/** `GET api/acts?cursor&limit`: what operators did, the latest first. */
+export type ActPageWire = AsJson<ActPage>;
+/** One of these acts. */
+export type ActWire = AsJson<ActView>;
 
 /** `GET api/live`: the data of each event `state`. A part that could not be read is null, and `errors` says why. */
 export interface LiveWire {
@@ -133,14 +147,16 @@ export interface LiveWire {
   readonly ledger: LedgerWire | null;
   readonly processes: ProcessesWire | null;
   readonly health: HealthWire | null;
+  /** Only the latest act. */
+  readonly acts: ActPageWire | null;
   readonly errors?: { readonly [Part in LivePart]?: string };
 }
 /** What of the state may be missing. */
-export type LivePart = 'tubes' | 'nodes' | 'ledger' | 'processes' | 'health';
+export type LivePart = 'tubes' | 'nodes' | 'ledger' | 'processes' | 'health' | 'acts';
 
 /** The body of every answer that is not 2xx. */
 export interface ErrorWire {
-  /** A `DqErrorCode`; or NOT_ALLOWED, CROSS_SITE, NOT_FOUND, INTERNAL. */
+  /** A `DqErrorCode`; or NOT_ALLOWED, CROSS_SITE, NOT_FOUND, NOT_BUILT, INTERNAL. */
   readonly code: string;
   readonly message: string;
 }
@@ -212,6 +228,9 @@ export interface BulkActs {
     example: AsJson<RepairExample>;
   };
 }
+
+/** What an act on many tells an example of. */
+export type BulkExampleWire = BulkActs[keyof BulkActs]['example'];
 
 /** How far an act on many has come. */
 export interface BulkProgressWire<Example = unknown> {

@@ -73,10 +73,7 @@ export class Listener {
     try {
       await once(server.listen(where), 'listening');
     } catch (error) {
-      const { code = '', message } = error as NodeJS.ErrnoException;
-      throw new DqError('DQ_LISTEN', `cannot listen on ${textOf(where)}: ${REASONS[code] ?? message}`, {
-        cause: error,
-      });
+      throw cannotListen(where, error as NodeJS.ErrnoException);
     }
     server.on('error', ({ message }) => listener.refuse(message));
     return listener;
@@ -114,6 +111,14 @@ export class Listener {
     if (!this.isFull) this.warn(`a connection to ${textOf(this.address)} was refused: ${why}`);
     this.isFull = true;
   }
+}
+
+/** `DQ_LISTEN`, for what a server of Node tells. */
+export function cannotListen(where: ListenAddress, cause: NodeJS.ErrnoException): DqError {
+  const { code = '', message } = cause;
+  return new DqError('DQ_LISTEN', `cannot listen on ${textOf(where)}: ${REASONS[code] ?? message}`, {
+    cause,
+  });
 }
 
 /** `host:port`, an IPv6 address in brackets. */

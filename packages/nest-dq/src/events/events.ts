@@ -63,7 +63,7 @@ export interface LostJob {
   readonly copies: number;
 }
 
-/** An act of `DqControl`, as it is kept for those who ask later. */
+/** An act of `DqControl`, as the event tells it. `DqInspector.acts` shows those of all processes. */
 export interface Operated {
   /** Who, as the act was told; by default host and process. `nest-dq`: it began by itself. */
   readonly by: string;

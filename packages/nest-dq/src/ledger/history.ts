@@ -6,6 +6,8 @@ export const REMEMBERED = 2 * 86_400_000;
 export const MOST_TUBES = 100;
 /** Minutes in one call of `read`: an hour, and never over the end of an hour. */
 export const HOUR = 60;
+/** Minutes of which each tube has a sum, too: an hour has four of these quarters. */
+export const QUARTER = 15;
 
 /** The name that the sum of all tubes has. No tube has it. */
 export const ALL_TUBES = '';
@@ -28,6 +30,11 @@ export interface History {
   add(minutes: readonly MinuteOfTube[]): Promise<void>;
   /** The minutes from `from` to `to` (both included, and of one hour) in which anything was counted. `DQ_LEDGER_DOWN`. */
   read(tube: string, from: number, to: number): Promise<MinuteOfTube[]>;
+  /**
+   * The sums of the quarters of an hour (its number, see `hourOf`), of each tube that has numbers of its own, in the order of time
+   * for each tube: `minute` is the first one of its quarter. `DQ_LEDGER_DOWN`.
+   */
+  quarters(hour: number): Promise<MinuteOfTube[]>;
 }
 
 /** Adds the second list to the first one. */

@@ -1,4 +1,5 @@
 import type { StoredTube } from '../api/tube.js';
+import type { Acts } from './acts.js';
 import type { Handover } from './handover.js';
 import type { History } from './history.js';
 import type { Pause, PauseRequest } from './pause.js';
@@ -20,6 +21,8 @@ export interface Ledger {
   /** The same of what processes know of each other, and of what they counted. */
   readonly presence?: Presence;
   readonly history?: History;
+  /** What operators did. Absent: it is not remembered beyond this process. */
+  readonly acts?: Acts;
   /** Connects in the background and checks the server. Idempotent. */
   start(): void;
   /** Tells when any server stops to answer, and when all answer again. Returns a function that ends the listening. */

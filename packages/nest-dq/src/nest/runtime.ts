@@ -1,12 +1,16 @@
+import type { JobRef } from '../api/job.js';
 import type { NodeListener } from '../cluster/cluster-node.js';
 import { ClusterConsumer } from '../consumer/consumer.js';
 import { DqError, show, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { ClusterHealth } from '../health/health.js';
+import { LocalActs } from '../ledger/memory/local-acts.js';
 import { LocalHistory } from '../ledger/memory/local-history.js';
 import { LocalPresence } from '../ledger/memory/local-presence.js';
 import { SettleQueue } from '../ledger/settle-queue.js';
 import { scheduleHook, handlerHook, type DqHooks, type DqLoad } from '../events/hooks.js';
+import { actOnJob } from '../operate/act.js';
+import { ActWriter } from '../operate/act-writer.js';
 import { ClusterControl } from '../operate/control.js';
 import { HistoryWriter } from '../operate/history-writer.js';
 import { ClusterInspector } from '../operate/inspector.js';
@@ -43,6 +47,7 @@ export class DqRuntime {
   /** Undefined: there is nothing that it could do, or nobody wants it. */
   private readonly selfRepair: SelfRepair | undefined;
   private readonly historyWriter: HistoryWriter;
+  readonly actWriter: ActWriter;
   private readonly settleQueue: SettleQueue;
   private readonly hooksToStart: DqHooks[];
   private readonly unhook: (() => void)[] = [];
@@ -87,11 +92,13 @@ export class DqRuntime {
       stopped,
     });
     const { presence = new LocalPresence(clock), history = new LocalHistory(clock) } = ledger;
+    const { acts = new LocalActs(() => clock.wall()) } = ledger;
     this.historyWriter = new HistoryWriter(events.tally, history, clock);
     const load = () => this.consumer.load();
     const counts = () => ({ lost: this.consumer.lost?.count ?? 0, unlisted: this.producer.unlisted });
     const warn = (message: string) => void options.logger.warn(message);
     const log = (message: string) => void options.logger.log(message);
+    this.actWriter = new ActWriter({ events, acts, clock, warn });
     const elected = () => this.process.elected;
     const repairs = options.repair && options.mostIndexed > 0 && options.replicas > 1;
     this.selfRepair = repairs ? new SelfRepair({ ...producing, elected, log, warn }) : undefined;
@@ -106,7 +113,7 @@ export class DqRuntime {
     );
     const { producer, deadLetters, series } = this;
     const { viewLedger } = backend;
-    const looking = { ...producing, viewLedger, producer, deadLetters, series, presence, history };
+    const looking = { ...producing, viewLedger, producer, deadLetters, series, presence, history, acts };
     this.inspector = new ClusterInspector(looking);
     this.tubeWatch = new TubeWatch({
       clock,
@@ -166,6 +173,21 @@ export class DqRuntime {
     return (this.closing ??= this.end());
   }
 
+  /**
+   * What an operator does to one job by the producer or the dead letters, told as an act of `DqControl` is: those who call them in
+   * code are no operators. `changed`: the result that says that it changed the job. Rejects as `work` does.
+   */
+  actOnJob<Result>(
+    name: string,
+    ref: JobRef,
+    by: string | undefined,
+    changed: Result,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const { events, options: settings } = this;
+    return actOnJob({ events, settings }, name, ref, by, changed, work);
+  }
+
   private load(): DqLoad {
     const { nodes, settings } = this.backend.cluster;
     return {
@@ -182,11 +204,13 @@ export class DqRuntime {
   }
 
   private async end(): Promise<void> {
-    const { tubeWatch, process, producer, deadLetters, control, historyWriter, settleQueue } = this;
+    const { tubeWatch, process, producer, deadLetters, control, historyWriter, actWriter, settleQueue } =
+      this;
     const { ledger, cluster } = this.backend;
     const repair = this.selfRepair ? [this.selfRepair] : [];
-    const own = [tubeWatch, ...repair, process, producer, deadLetters, control, historyWriter, settleQueue];
-    const parts = [...own, ledger, cluster, this.backend, this.events];
+    const acting = [tubeWatch, ...repair, process, producer, deadLetters, control];
+    const writing = [historyWriter, actWriter, settleQueue];
+    const parts = [...acting, ...writing, ledger, cluster, this.backend, this.events];
     const steps: (() => void | Promise<void>)[] = [
       ...parts.map((part) => () => part.close()),
       ...this.unhook,

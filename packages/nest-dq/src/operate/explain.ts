@@ -17,7 +17,8 @@ import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { Clock } from '../time/clock.js';
 import type { CopyView, Explanation, RunningProcess } from './explanation.js';
 import { viewOfTube, type TubeSources } from './tube-view.js';
-import { why, type Facts, type LimitFacts } from './why.js';
+import { sentenceOf } from './sentences.js';
+import { reasonOf, type Facts, type LimitFacts } from './why.js';
 
 export interface ExplanationSources extends TubeSources {
   readonly waiting: WaitingJobs;
@@ -64,8 +65,10 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
   );
   const state = trace?.state ?? (letter ? 'dead' : isThere && !replaced ? 'waiting' : undefined);
   const isRetrying = state === 'waiting' && trace !== undefined && trace.attempt > 0;
+  const reason = reasonOf(facts);
   return {
-    ...why(facts),
+    ...reason,
+    why: sentenceOf(reason),
     id,
     tube: withoutPrefix(tube, settings.prefix),
     ...(key !== undefined && { key }),

@@ -1,35 +1,113 @@
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { JobView } from '../api/job.js';
 
+/** Since when a job that did not run is due. */
+export interface DueSince {
+  /** By the clock of the ledger. Absent: nothing tells it. */
+  readonly dueAt?: Date;
+  /** Milliseconds since then. */
+  readonly overdueFor?: number;
+}
+
+/** When a job that waits is due. */
+export interface DueIn {
+  /** By the clock of the ledger. */
+  readonly dueAt: Date;
+  /** Milliseconds until then. */
+  readonly dueIn: number;
+}
+
+/**
+ * Why a job has not run, or what became of it: each case, and what its sentence tells. Times are by the clock of the ledger, and
+ * durations are in milliseconds.
+ */
+export interface ExplanationDetails {
+  /** `error`: what asking it came to. */
+  'ledger-away': { readonly error: string };
+  /** `death` is absent if its letter is gone. `attempt`: how many runs began. */
+  dead: {
+    readonly death?: {
+      readonly at: Date;
+      readonly why: DeadLetter['why'];
+      readonly attempt: number;
+      readonly error?: string;
+    };
+  };
+  /** By a newer job of its key. */
+  replaced: Readonly<Record<string, never>>;
+  /** When its last run began, if the ledger knows that. */
+  done: { readonly startedAt?: Date };
+  /** Somebody revoked it. */
+  revoked: Readonly<Record<string, never>>;
+  /** `process`: who runs it, if that is known. */
+  running: {
+    readonly attempt: number;
+    readonly startedAt?: Date;
+    readonly runningFor?: number;
+    readonly process?: RunningProcess;
+  };
+  /** Without `dueAt`, nothing at all is known of the job; with it, nothing of its copies. */
+  unknown: DueSince;
+  /** Those that may have a copy. */
+  'nodes-away': { readonly nodes: readonly string[] };
+  /** `awaited`: the ledger waits for it, so it is lost. */
+  'no-copy': { readonly awaited: boolean };
+  /** Its time has not come. */
+  'not-due': DueIn;
+  /** `attempt`: how many runs began. */
+  retrying: DueIn & { readonly attempt: number };
+  /** `until` is absent if somebody has to resume the tube. */
+  paused: DueSince & { readonly tube: string; readonly since: Date; readonly until?: Date };
+  /** The process that ran it was not heard of since then. */
+  left: { readonly leaseEndedAt: Date };
+  /** By a run of the job that it replaced. */
+  held: Readonly<Record<string, never>>;
+  /** The limit that is used up. */
+  limited: DueSince & { readonly tube: string; readonly limit: UsedLimit };
+  /** No process consumes its tube. */
+  'not-consumed': DueSince & { readonly tube: string };
+  /** A process holds it. */
+  taken: DueSince;
+  /** `others`: about how many jobs of its tube are due, and how many run, as far as the nodes tell. */
+  queued: DueSince & { readonly others?: { readonly due: number; readonly running: number } };
+  /** `readyIn`: until a copy comes back. */
+  coming: DueSince & { readonly readyIn: number };
+  /** Its copies stay so until they are kicked. */
+  buried: DueSince;
+}
+
 /** Why a job has not run, or what became of it. */
-export type ExplanationCase =
-  | 'ledger-away'
-  | 'dead'
-  | 'replaced'
-  | 'done'
-  | 'revoked'
-  | 'running'
-  | 'unknown'
-  | 'nodes-away'
-  | 'no-copy'
-  | 'not-due'
-  | 'retrying'
-  | 'paused'
-  | 'left'
-  | 'held'
-  | 'limited'
-  | 'not-consumed'
-  | 'taken'
-  | 'queued'
-  | 'coming'
-  | 'buried';
+export type ExplanationCase = keyof ExplanationDetails;
+
+/** A limit of a tube that lets no run begin now. */
+export type UsedLimit =
+  | { readonly kind: 'concurrency'; readonly most: number; readonly running: number }
+  | { readonly kind: 'perGroup'; readonly most: number; readonly running: number; readonly group: string }
+  | {
+      readonly kind: 'rate';
+      readonly most: number;
+      readonly per: number;
+      readonly nextAt: Date;
+      readonly nextIn: number;
+    };
+
+/** A case with its details. */
+export type ExplanationReason<Case extends ExplanationCase = ExplanationCase> = {
+  readonly [C in Case]: {
+    /** To match on; docs/operating.md says what to do about each. */
+    readonly because: C;
+    /** What the sentence tells, for code and for other languages. */
+    readonly details: ExplanationDetails[C];
+  };
+}[Case];
+
+/** What is known of a job, and why it has not run. What is unknown is absent. */
+export type Explanation = ExplainedJob & ExplanationReason;
 
 /** What is known of a job. What is unknown is absent. */
-export interface Explanation {
-  /** One sentence for people. */
+export interface ExplainedJob {
+  /** Why it has not run, or what became of it: one sentence for people. */
   readonly why: string;
-  /** The same to match on; docs/operating.md says what to do about each. */
-  readonly because: ExplanationCase;
   /** A ULID, or made from tube and key. */
   readonly id: string;
   /** Without the prefix. */

@@ -26,6 +26,7 @@ describe('HistoryWriter', () => {
     const reached: History = {
       now: () => history.now(),
       read: (...range) => history.read(...range),
+      quarters: (hour) => history.quarters(hour),
       add: async (minutes) => {
         calls++;
         if (away) throw new Error('away');

@@ -1,5 +1,6 @@
 import type { JobRef } from '../api/job.js';
 import { storedTube, type Tube } from '../api/tube.js';
+import type { Acts } from '../ledger/acts.js';
 import type { History } from '../ledger/history.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { Presence } from '../ledger/presence.js';
@@ -7,9 +8,11 @@ import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
 import type { SeriesScheduler } from '../recurring/series-scheduler.js';
+import { actPage, type ActPage, type ActPageOptions } from './act-view.js';
 import { explain } from './explain.js';
 import type { Explanation } from './explanation.js';
 import { payloadOf, type JobPayload } from './job-payload.js';
+import { searchJobs, type SearchResult } from './search.js';
 import { bucketsOf, type HistoryBucket, type HistoryRange } from './history-view.js';
 import { viewOfNode, type NodeView } from './node-view.js';
 import { processesOf, type ProcessView } from './processes.js';
@@ -22,6 +25,7 @@ import {
   type TimelineBucket,
   type TimelineOptions,
 } from './waiting-view.js';
+import { historyOfTubes, type TubeHistory } from './tubes-history.js';
 import { viewOfTube, viewOfTubes, type TubeList, type TubeView } from './tube-view.js';
 
 /**
@@ -75,6 +79,12 @@ export abstract class DqInspector {
    * Of an hour, 100 tubes have numbers of their own. `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_TUBE`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
    */
   abstract history(range: HistoryRange): Promise<HistoryBucket[]>;
+
+  /**
+   * A page of what operators did, the latest first: what the event `operated` told in any process. The ledger has the last 1,000.
+   * `DQ_BAD_OPTION`, `DQ_LEDGER_DOWN`, `DQ_CLOSED`.
+   */
+  abstract acts(options?: ActPageOptions): Promise<ActPage>;
 }
 
 /** What the inspector of a cluster looks at. */
@@ -88,6 +98,7 @@ export interface InspectorParts extends Pick<
   readonly series: SeriesScheduler;
   readonly presence: Presence;
   readonly history: History;
+  readonly acts: Acts;
 }
 
 /** The inspector of one cluster. */
@@ -122,6 +133,11 @@ export class ClusterInspector extends DqInspector {
     return payloadOf(this.parts, ref);
   }
 
+  /** For those who have a text and not its tube: see `searchJobs`. */
+  async search(text: string): Promise<SearchResult> {
+    return searchJobs(this.parts, text);
+  }
+
   override async jobs(tube: string | Tube, filter?: JobFilter): Promise<JobPage> {
     const { waiting, ledger, settings } = this.parts;
     const { prefix } = settings;
@@ -145,6 +161,15 @@ export class ClusterInspector extends DqInspector {
 
   override history(range: HistoryRange): Promise<HistoryBucket[]> {
     return bucketsOf(this.parts.history, this.parts.settings.prefix, range);
+  }
+
+  /** For a table of tubes: see `historyOfTubes`. */
+  historyOfTubes(): Promise<TubeHistory[]> {
+    return historyOfTubes(this.parts.history);
+  }
+
+  override async acts(options?: ActPageOptions): Promise<ActPage> {
+    return actPage(this.parts.acts, options);
   }
 
   override processes(): Promise<ProcessView[]> {

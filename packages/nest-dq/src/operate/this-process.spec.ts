@@ -144,6 +144,33 @@ describe('ThisProcess', () => {
     expect((await places()).toSorted((a, b) => a - b)).toEqual([0, 0, 1, 2, 2]);
   });
 
+  it('learns which nodes are drained while it watches, also after an answer that failed, and nobody sees it', async () => {
+    let fails = false;
+    const answering: Presence = {
+      join: (member: Member) => presence.join(member),
+      markDrained: (...mark) => presence.markDrained(...mark),
+      drainedNodes: () => (fails ? Promise.reject(new Error('away')) : presence.drainedNodes()),
+      all: () => presence.all(),
+    };
+    const drained = () => world.cluster.nodes.filter((node) => node.drained).map((node) => node.endpoint);
+    await presence.markDrained('n1:1', true);
+    const process = make({ presence: answering });
+    await process.watch();
+    expect(drained()).toEqual(['n1:1']);
+    expect(await processesOf(presence)).toEqual([]);
+    fails = true;
+    await world.clock.advance(2_000);
+    expect(drained()).toEqual(['n1:1']);
+    fails = false;
+    await presence.markDrained('n1:1', false);
+    await world.clock.advance(2_000);
+    expect(drained()).toEqual([]);
+    await process.close();
+    await presence.markDrained('n1:1', true);
+    await world.clock.advance(60_000);
+    expect(drained()).toEqual([]);
+  });
+
   it('warns once of each setting that others have otherwise, and knows it until they are gone', async () => {
     const one = started();
     expect(one.unequalSettings).toEqual([]);

@@ -10,13 +10,15 @@ import type {
   ProcessSettings,
   TubeLoad,
 } from '../ledger/presence.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock, Timer } from '../time/clock.js';
 import { sharedSettings, unequalSettings, type UnequalSetting } from './unequal-settings.js';
 import { VERSION } from './version.js';
 
 const MOST_TUBES = 1_000;
 /** Of all tubes together. */
 const MOST_LONG_RUNS = 1_000;
+/** Milliseconds. */
+const BETWEEN_LOOKS = 2_000;
 
 export interface ThisProcessParts {
   readonly presence: Presence;
@@ -41,6 +43,7 @@ export class ThisProcess implements Member {
   readonly settings: string;
   private readonly joinedAt: number;
   private leave: (() => Promise<void>) | undefined;
+  private nextLook: Timer | undefined;
   private electedUntil = 0;
   /** The settings of others, as of which `unequal` is. */
   private compared = '';
@@ -75,12 +78,21 @@ export class ThisProcess implements Member {
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
+    this.nextLook?.cancel();
     await this.leave?.();
   }
 
-  /** In the place of `start`, for one that is soon over: learns which nodes are drained, and nobody sees it. `DQ_LEDGER_DOWN`. */
-  async learnDrained(): Promise<void> {
-    this.mark(await this.parts.presence.drainedNodes());
+  /**
+   * In the place of `start`, for one that nobody should see: learns which nodes are drained, and goes on to learn it. Resolves
+   * when it has asked once. Never rejects.
+   */
+  async watch(): Promise<void> {
+    const { presence, clock } = this.parts;
+    // While the ledger is away, what was learned before counts.
+    const drained = await presence.drainedNodes().catch(() => undefined);
+    if (this.closed) return;
+    if (drained) this.mark(drained);
+    this.nextLook = clock.after(BETWEEN_LOOKS, () => void this.watch());
   }
 
   describe(): ProcessRecord {

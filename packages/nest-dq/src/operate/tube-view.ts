@@ -82,20 +82,43 @@ export async function viewOfTubes(sources: TubeSources): Promise<TubeList> {
   const { cluster, settings, waiting } = sources;
   const lanes = new Lanes(sources);
   try {
-    const lists = await lanes.askAll<string[]>((lane) => lane.ask((done) => lane.listTubes(done)));
-    const isOurs = (name: string) => name.startsWith(settings.prefix) && name !== settings.prefix;
-    const names = [...new Set([...lists.values()].flat())].filter(isOurs).sort();
-    const shown = names.slice(0, MOST_TUBES) as StoredTube[];
+    const { tubes: shown, more } = await namesOf(lanes, settings.prefix);
     // A list that is complete has no numbers at hand: for each tube it would walk through all jobs.
     const counted = waiting?.complete ? { ...sources, waiting: undefined } : sources;
     const tubes = await viewsOf(counted, lanes, shown);
-    const away = cluster.nodes.filter((node) => !lanes.has(node)).map(({ endpoint }) => endpoint);
+    const away = awayOf(cluster, lanes);
     const isUsed = ({ tube, copies }: TubeView) =>
       settings.prefix + tube !== DEFAULT || (copies && Object.values(copies).some((count) => count > 0));
-    return { tubes: tubes.filter(isUsed), more: names.length > MOST_TUBES, away };
+    return { tubes: tubes.filter(isUsed), more, away };
   } finally {
     lanes.close();
   }
+}
+
+/** The names of these tubes. Asks each node once; never rejects. */
+export async function namesOfTubes(sources: TubeSources): Promise<TubeNames & Pick<TubeList, 'away'>> {
+  const lanes = new Lanes(sources);
+  try {
+    const names = await namesOf(lanes, sources.settings.prefix);
+    return { ...names, away: awayOf(sources.cluster, lanes) };
+  } finally {
+    lanes.close();
+  }
+}
+
+interface TubeNames extends Pick<TubeList, 'more'> {
+  readonly tubes: readonly StoredTube[];
+}
+
+async function namesOf(lanes: Lanes, prefix: string): Promise<TubeNames> {
+  const lists = await lanes.askAll<string[]>((lane) => lane.ask((done) => lane.listTubes(done)));
+  const isOurs = (name: string) => name.startsWith(prefix) && name !== prefix;
+  const names = [...new Set([...lists.values()].flat())].filter(isOurs).sort();
+  return { tubes: names.slice(0, MOST_TUBES) as StoredTube[], more: names.length > MOST_TUBES };
+}
+
+function awayOf({ nodes }: Cluster, lanes: Lanes): string[] {
+  return nodes.filter((node) => !lanes.has(node)).map(({ endpoint }) => endpoint);
 }
 
 /** The same for one tube, which may not exist. Never rejects. */

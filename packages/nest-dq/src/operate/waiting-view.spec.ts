@@ -100,6 +100,12 @@ describe('the timeline of an inspector', () => {
     const timeline = await inspector.timeline('t', span);
     expect(timeline.map(({ jobs }) => jobs)).toEqual([2, 1, 1]);
     expect(timeline[1]).toMatchObject({ from: new Date(now + 10_000), to: new Date(now + 20_000) });
+    const edges = [now, new Date(now + 10_001), new Date(now + 11_000), now + 41_000];
+    expect(await inspector.timeline('t', { edges })).toEqual([
+      { from: new Date(now), to: edges[1], jobs: 3 },
+      { from: edges[1], to: edges[2], jobs: 0 },
+      { from: edges[2], to: new Date(now + 41_000), jobs: 2 },
+    ]);
   });
 
   it('is asked for with what can be meant', async () => {
@@ -112,6 +118,19 @@ describe('the timeline of an inspector', () => {
     const to = new Date(1_900_000_000_000);
     expect(await failure(inspector.timeline('t', { from, to, buckets: 201 }))).toMatchObject({
       code: 'DQ_BAD_OPTION',
+    });
+    const edges = [from, to, to];
+    expect(await failure(inspector.timeline('t', { edges }))).toMatchObject({
+      code: 'DQ_BAD_OPTION',
+      message: expect.stringContaining('`edges[2]` is'),
+    });
+    for (const few of [[], [from], Array.from({ length: 202 }, (_, i) => from.getTime() + i)])
+      expect(await failure(inspector.timeline('t', { edges: few }))).toMatchObject({
+        code: 'DQ_BAD_OPTION',
+        message: expect.stringContaining('expected a list of 2 to 201 times'),
+      });
+    expect(await failure(inspector.timeline('t', { edges: [from, new Date(NaN)] }))).toMatchObject({
+      code: 'DQ_BAD_TIME',
     });
   });
 });

@@ -5,7 +5,7 @@ import { wrongValue } from '../errors.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
-import { parseWhen, type When } from '../time/instant.js';
+import { parseWhen, showInstant, type When } from '../time/instant.js';
 
 /** `waiting` for its time, `due` and not begun, or `retrying` after a run that failed or was cut short. */
 export type WaitingState = 'waiting' | 'due' | 'retrying';
@@ -62,14 +62,23 @@ export interface TimelineBucket {
   readonly jobs: number;
 }
 
-/** The times and the number of buckets of a timeline. */
-export interface TimelineOptions {
+/** The buckets of a timeline: of equal length, or with edges of their own, such as the days of a calendar. */
+export type TimelineOptions = EqualBuckets | EdgedBuckets;
+
+/** Buckets of equal length. */
+export interface EqualBuckets {
   /** Where the first bucket begins. */
   readonly from: When;
   /** Where the last one ends. */
   readonly to: When;
   /** 1 to 200. @default 60 */
   readonly buckets?: number;
+}
+
+/** Buckets of any length, one behind the other. */
+export interface EdgedBuckets {
+  /** Where each bucket begins, and where the last one ends: 2 to 201 times, each later than the one before it. */
+  readonly edges: readonly When[];
 }
 
 const MOST_JOBS = 1_000;
@@ -120,14 +129,26 @@ export async function waitingPage(
   return { jobs, ...(after && { cursor: formatCursor(after.due, after.id) }), listed };
 }
 
-/** Milliseconds since 1970, and the number of buckets. `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
-export function checkTimeline(options: TimelineOptions): { from: number; to: number; buckets: number } {
+/** The edges of the buckets, in milliseconds since 1970. `DQ_BAD_OPTION`, `DQ_BAD_TIME`. */
+export function checkTimeline(options: TimelineOptions): readonly number[] {
+  if (typeof options === 'object' && options !== null && 'edges' in options) return checkEdges(options);
   const given = checkObject('the timeline', options, ['from', 'to', 'buckets']);
   const { buckets = 60 } = given;
   checkBetween('buckets', buckets, 1, MOST_BUCKETS);
   const [from, to] = [parseWhen(given.from), parseWhen(given.to)];
   if (to <= from) throw wrongValue('DQ_BAD_OPTION', '`to`', given.to, 'a time after `from`');
-  return { from, to, buckets };
+  return Array.from({ length: buckets + 1 }, (_, i) => from + ((to - from) * i) / buckets);
+}
+
+function checkEdges(options: EdgedBuckets): readonly number[] {
+  const { edges } = checkObject('the timeline', options, ['edges']);
+  if (!Array.isArray(edges) || edges.length < 2 || edges.length > MOST_BUCKETS + 1)
+    throw wrongValue('DQ_BAD_OPTION', '`edges`', edges, `a list of 2 to ${MOST_BUCKETS + 1} times`);
+  const times = edges.map(parseWhen);
+  const early = times.findIndex((time, i) => i > 0 && time <= times[i - 1]!);
+  if (early < 0) return times;
+  const before = `a time after that before it, ${showInstant(times[early - 1]!)}`;
+  throw wrongValue('DQ_BAD_OPTION', `\`edges[${early}]\``, showInstant(times[early]!), before);
 }
 
 /** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
@@ -135,8 +156,7 @@ export async function timelineOf(
   { waiting, tube }: Pick<WaitingSource, 'waiting' | 'tube'>,
   options: TimelineOptions,
 ): Promise<TimelineBucket[]> {
-  const { from, to, buckets } = checkTimeline(options);
-  const times = Array.from({ length: buckets + 1 }, (_, i) => from + ((to - from) * i) / buckets);
+  const times = checkTimeline(options);
   const before = await waiting.dueBefore(tube, times);
   return times.slice(1).map((end, i) => ({
     from: new Date(times[i]!),

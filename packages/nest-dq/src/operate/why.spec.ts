@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { TubeLimits, Usage } from '../ledger/limits.js';
 import type { Trace } from '../ledger/requests.js';
-import type { CopyView } from './explanation.js';
-import { why, type Facts } from './why.js';
+import type { CopyView, ExplanationDetails } from './explanation.js';
+import { sentenceOf } from './sentences.js';
+import { reasonOf, type Facts } from './why.js';
 
 const NOW = Date.parse('2027-01-01T12:00:00Z');
 const MINUTE = 60_000;
@@ -204,10 +205,55 @@ const CASES: [string, Partial<Facts>, string][] = [
   ['unknown', { ...DUE, trace: trace() }, `${SINCE}, and nothing is known of its copies.`],
 ];
 
+const DUE_SINCE = { dueAt: new Date(NOW - 3 * MINUTE), overdueFor: 3 * MINUTE };
+
+/** What some cases tell beside their name. */
+const DETAILS: { [Case in keyof ExplanationDetails]?: [Partial<Facts>, ExplanationDetails[Case]] } = {
+  dead: [
+    { letter: letter({ error: { name: 'TypeError', message: 'boom' } }) },
+    { death: { at: new Date(NOW - MINUTE), why: 'attempts', attempt: 10, error: 'TypeError: boom' } },
+  ],
+  running: [
+    { trace: trace({ state: 'running', fence, attempt: 2 }), process: { id: 'p', host: 'h', pid: 1 } },
+    {
+      attempt: 2,
+      startedAt: new Date(NOW - 3 * MINUTE),
+      runningFor: 3 * MINUTE,
+      process: { id: 'p', host: 'h', pid: 1 },
+    },
+  ],
+  'not-due': [WAITS, { dueAt: new Date(NOW + 14 * MINUTE), dueIn: 14 * MINUTE }],
+  'no-copy': [{ ...DUE, trace: trace(), copies: [copy('missing')] }, { awaited: true }],
+  paused: [
+    { ...DUE, copies: [copy('ready')], tube: PAUSED },
+    { ...DUE_SINCE, tube: 't', since: new Date(NOW - MINUTE) },
+  ],
+  limited: [
+    limits({ ...RATE, perGroup: 2 }, { turn: (NOW + 3_200) * 1_000 }, 'user-17'),
+    {
+      ...DUE_SINCE,
+      tube: 't',
+      limit: { kind: 'rate', most: 100, per: MINUTE, nextAt: new Date(NOW + 2_000), nextIn: 2_000 },
+    },
+  ],
+  queued: [
+    { ...DUE, copies: [copy('ready')] },
+    { ...DUE_SINCE, others: { due: 1, running: 0 } },
+  ],
+};
+
 describe('why a job has not run', () => {
-  it.each(CASES)('%s', (because, facts, sentence) => {
+  const told = (facts: Partial<Facts>) => {
     const tube = { tube: 't', watching: 3, due: 1, running: 0 };
-    const told = why({ now: NOW, replaced: false, copies: [], tube, ...facts });
-    expect(told).toEqual({ because, why: sentence });
+    return reasonOf({ now: NOW, replaced: false, copies: [], tube, ...facts });
+  };
+
+  it.each(CASES)('%s', (because, facts, sentence) => {
+    const reason = told(facts);
+    expect([reason.because, sentenceOf(reason)]).toEqual([because, sentence]);
+  });
+
+  it.each(Object.entries(DETAILS))('%s, with what there is to say', (because, [facts, details]) => {
+    expect(told(facts)).toEqual({ because, details });
   });
 });

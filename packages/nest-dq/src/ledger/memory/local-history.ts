@@ -2,8 +2,10 @@ import type { Clock } from '../../time/clock.js';
 import {
   addCounts,
   ALL_TUBES,
+  HOUR,
   hourOf,
   MOST_TUBES,
+  QUARTER,
   REMEMBERED,
   type History,
   type MinuteOfTube,
@@ -43,6 +45,24 @@ export class LocalHistory implements History {
     for (let minute = from; minute <= to; minute++) {
       const counts = this.hours.get(hourOf(minute))?.minutes.get(minute)?.get(tube);
       if (counts) found.push({ minute, tube, counts: [...counts] });
+    }
+    return Promise.resolve(found);
+  }
+
+  quarters(hour: number): Promise<MinuteOfTube[]> {
+    const { tubes = [], minutes } = this.hours.get(hour) ?? {};
+    const found: MinuteOfTube[] = [];
+    for (const tube of tubes) {
+      const sums = new Map<number, number[]>();
+      for (let minute = hour * HOUR; minute < (hour + 1) * HOUR; minute++) {
+        const counts = minutes?.get(minute)?.get(tube);
+        if (!counts) continue;
+        const quarter = minute - (minute % QUARTER);
+        const sum = sums.get(quarter) ?? [];
+        addCounts(sum, counts);
+        sums.set(quarter, sum);
+      }
+      for (const [minute, counts] of sums) found.push({ minute, tube, counts });
     }
     return Promise.resolve(found);
   }

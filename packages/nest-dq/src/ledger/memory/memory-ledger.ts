@@ -1,5 +1,5 @@
 import type { Disk } from '../../disk/disk.js';
-import { DqError, toError } from '../../errors.js';
+import { DqError } from '../../errors.js';
 import type { Clock } from '../../time/clock.js';
 import {
   AHEAD,
@@ -17,7 +17,9 @@ import { voided, type JobRecord } from '../rules/job-record.js';
 import type { Records } from '../rules/records.js';
 import { RULES } from '../rules/rules.js';
 import { loadRecords } from './durable-records.js';
+import { LocalActs } from './local-acts.js';
 import { RecordsByTube } from './records-by-tube.js';
+import { stored } from './stored.js';
 
 export interface MemoryLedgerOptions {
   readonly settings: LedgerSettings;
@@ -34,6 +36,7 @@ export class MemoryLedger implements Ledger {
   readonly ahead: number;
   readonly now: () => number;
   readonly records: RecordsByTube;
+  readonly acts: LocalActs;
   private readonly clock: Clock;
   private closed = false;
 
@@ -47,11 +50,14 @@ export class MemoryLedger implements Ledger {
     this.records = new RecordsByTube(settings, this.ahead, disk);
     const offset = clock.wall() - clock.now();
     this.now = disk ? () => disk.now() : () => clock.now() + offset;
+    this.acts = new LocalActs(this.now, disk);
   }
 
   /** Reads what is on its disk, which is open by now, before anything is asked. `DQ_DISK`: it cannot be read. */
   async load(): Promise<void> {
-    if (this.disk) await loadRecords(this.disk, (tube) => this.records.of(tube));
+    if (!this.disk) return;
+    await loadRecords(this.disk, (tube) => this.records.of(tube));
+    await this.acts.load();
   }
 
   tube(name: string): MemoryTubeLedger {
@@ -193,15 +199,5 @@ export class MemoryTubeLedger extends TubeLedger {
     const rule = RULES[verb];
     const claiming = context && { ...context };
     return requests.map((request) => rule(records, request, time, claiming));
-  }
-}
-
-/** Waits until what was decided is on disk. */
-async function stored(disk: Disk): Promise<void> {
-  try {
-    await disk.saved();
-  } catch (failure) {
-    const { message } = toError(failure);
-    throw new DqError('DQ_LEDGER_DOWN', message, { cause: failure, indeterminate: true });
   }
 }

@@ -1,6 +1,7 @@
 import { Redis, type Cluster, type RedisOptions } from 'ioredis';
 import type { Verb } from '../ledger.js';
 import { PROBE } from './probe.js';
+import { ACT_SCRIPTS, type ActScript } from './redis-acts.js';
 import { LEAVE, TAKE } from './redis-handover.js';
 import { HISTORY_SCRIPTS, type HistoryScript } from './redis-history.js';
 import { PRESENCE_SCRIPTS, type PresenceScript } from './redis-presence.js';
@@ -17,11 +18,13 @@ export const SCRIPTS: Readonly<Record<ScriptName, string>> = {
   ) as Record<`dq:${Verb}`, string>),
   ...PRESENCE_SCRIPTS,
   ...HISTORY_SCRIPTS,
+  ...ACT_SCRIPTS,
   'dq:leave': LEAVE,
   'dq:take': TAKE,
   'dq:probe': PROBE,
 };
-export type ScriptName = `dq:${Verb | 'leave' | 'take' | 'probe'}` | PresenceScript | HistoryScript;
+export type ScriptName =
+  `dq:${Verb | 'leave' | 'take' | 'probe'}` | PresenceScript | HistoryScript | ActScript;
 
 type ScriptCalls = {
   [name in ScriptName]: (keys: number, ...keysThenArguments: readonly string[][]) => Promise<RawReply>;

@@ -3,6 +3,7 @@ import {
   HOUR,
   hourOf,
   MOST_TUBES,
+  QUARTER,
   REMEMBERED,
   type History,
   type MinuteOfTube,
@@ -12,7 +13,8 @@ import { ScriptReply, type RawReply } from './script.js';
 
 /**
  * KEYS: a hash for each hour. Under `tubes` it has a JSON list of the tubes that have numbers of their own. Under
- * `<minute>:<place>` it has a JSON list of numbers: of the tube at this place of the list, or of all tubes at place 0.
+ * `<minute>:<place>` it has a JSON list of numbers: of the tube at this place of the list, or of all tubes at place 0. Under
+ * `q<quarter>:<place>` it has the sum of these numbers in a quarter of the hour, for each tube.
  */
 const OF_HOUR: string = `${RECORD}
 local HISTORY = KEYS[1]
@@ -25,18 +27,22 @@ export const HISTORY_SCRIPTS = {
   /** Arguments: for each minute of a tube a list of the minute in its hour, the tube, and the numbers. */
   'dq:count': `${OF_HOUR}
 local known = #tubes
+
+local function add(field, entry)
+  local counts = cjson.decode(call('HGET', HISTORY, field) or '[]')
+  for i = 3, #entry do counts[i - 2] = (counts[i - 2] or 0) + entry[i] end
+  call('HSET', HISTORY, field, cjson.encode(counts))
+end
+
 for _, entry in ipairs(args) do
   local tube = entry[2]
   if not places[tube] and #tubes < ${MOST_TUBES} then
     tubes[#tubes + 1] = tube
     places[tube] = #tubes
   end
-  if places[tube] then
-    local field = entry[1] .. ':' .. places[tube]
-    local counts = cjson.decode(call('HGET', HISTORY, field) or '[]')
-    for i = 3, #entry do counts[i - 2] = (counts[i - 2] or 0) + entry[i] end
-    call('HSET', HISTORY, field, cjson.encode(counts))
-  end
+  local place = places[tube]
+  if place then add(entry[1] .. ':' .. place, entry) end
+  if place and place > 0 then add('q' .. math.floor(entry[1] / ${QUARTER}) .. ':' .. place, entry) end
 end
 if #tubes > known then call('HSET', HISTORY, 'tubes', cjson.encode(tubes)) end
 call('PEXPIRE', HISTORY, ${REMEMBERED + HOUR * 60_000})
@@ -50,6 +56,17 @@ if not place then return reply end
 local fields = {}
 for minute = args[2], args[3] do fields[#fields + 1] = minute .. ':' .. place end
 for _, counts in ipairs(call('HMGET', HISTORY, unpack(fields))) do push(counts or '') end
+return reply
+`,
+
+  /** Reply: for each tube its name, and for each quarter of the hour the numbers as JSON. */
+  'dq:quarters': `${OF_HOUR}
+for place, tube in ipairs(tubes) do
+  local fields = {}
+  for quarter = 0, ${HOUR / QUARTER - 1} do fields[#fields + 1] = 'q' .. quarter .. ':' .. place end
+  push(tube)
+  for _, counts in ipairs(call('HMGET', HISTORY, unpack(fields))) do push(counts or '') end
+end
 return reply
 `,
 } as const;
@@ -78,6 +95,19 @@ export class RedisHistory implements History {
     for (let minute = from; !reply.ended; minute++) {
       const counts = reply.text();
       if (counts !== '') found.push({ minute, tube, counts: JSON.parse(counts) as number[] });
+    }
+    return found;
+  }
+
+  async quarters(hour: number): Promise<MinuteOfTube[]> {
+    const reply = await this.call('dq:quarters', hour, []);
+    const found: MinuteOfTube[] = [];
+    while (!reply.ended) {
+      const tube = reply.text();
+      for (let minute = hour * HOUR; minute < (hour + 1) * HOUR; minute += QUARTER) {
+        const counts = reply.text();
+        if (counts !== '') found.push({ minute, tube, counts: JSON.parse(counts) as number[] });
+      }
     }
     return found;
   }

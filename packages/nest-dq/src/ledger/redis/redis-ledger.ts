@@ -4,6 +4,7 @@ import type { Ledger, LedgerListener, LedgerSettings } from '../ledger.js';
 import type { LedgerView } from '../ledger-view.js';
 import { isCluster, ledgerConnection, type LedgerConnection, type RedisSource } from './connection.js';
 import { Connector } from './connector.js';
+import { RedisActs } from './redis-acts.js';
 import { RedisHandover } from './redis-handover.js';
 import { RedisHistory } from './redis-history.js';
 import { RedisMaster } from './master.js';
@@ -92,6 +93,13 @@ export class RedisLedger implements Ledger {
     const master = this.master(this.sharedBase);
     const now = () => master.time.now();
     return new RedisHistory(this.sharedBase, now, (script, keys, json) => master.call(script, keys, json));
+  }
+
+  get acts(): RedisActs {
+    const master = this.master(this.sharedBase);
+    const keys = [`${this.sharedBase}:acts`];
+    const now = () => master.time.now();
+    return new RedisActs(now, (script, json) => master.call(script, keys, json));
   }
 
   /**

@@ -1,0 +1,116 @@
+import type { Browser } from 'playwright-core';
+import { percentile } from 'test-servers';
+import { launchBrowser } from 'test-servers/browser';
+import { cpuSince, cpuTime } from '../cpu.js';
+import { ACTS, BARE, LOOKS, openHeaviest, openPage, type Look } from '../dashboard/looks.js';
+import { withDashboard } from '../dashboard/served.js';
+import { listedOf, storeAll } from '../dashboard/stored.js';
+import { whileWatched } from '../dashboard/viewers.js';
+import { row } from '../figures.js';
+import { latenessRound, type Load } from '../lateness-round.js';
+import type { Measure, Row } from '../measure.js';
+import { alternate } from '../rounds.js';
+import { nestDq } from '../systems/nest-dq.js';
+import { withSystem, type System } from '../systems/system.js';
+
+/** Milliseconds: what a viewer waits for is there by then. */
+const SECOND = { of: 'ours', most: 1_000 } as const;
+
+export const dashboard: Measure = {
+  name: 'dashboard',
+  title:
+    'the pages of the dashboard in a Chromium, with other jobs waiting in five tubes: from the navigation, or what a viewer does, to its data on screen, beside an answer of a few bytes; and how late 400 jobs a second are, which run in the process of the dashboard, while three viewers look, beside no viewer',
+  run: async ({ rounds, pick }) => {
+    const stored = { jobs: pick(1_000_000, 50_000), letters: pick(5_000, 500) };
+    const load = { rate: 400, seconds: pick(20, 5), handler: 0 };
+    const opens = pick(5, 3);
+    return withSystem(nestDq, (system) =>
+      withDashboard(system.servers, async (url, inspector) => {
+        await storeAll(system, inspector, stored);
+        const onScreen = await timesOnScreen(url, opens);
+        const round = () => roundOf(system, load);
+        const { watched, alone } = await alternate(rounds(3), {
+          watched: () => whileWatched(url, round),
+          alone: round,
+        });
+        return [
+          row({
+            what: `${stored.jobs.toLocaleString('en-US')} jobs: listed`,
+            unit: 'jobs',
+            ours: [await listedOf(inspector)],
+          }),
+          ...onScreen,
+          row({ what: 'what viewers did', unit: 'acts', ours: watched.map(({ acts }) => acts) }),
+          row({
+            what: 'processor time of the application',
+            unit: 'µs/job',
+            ours: watched.map(({ result }) => result.cpu),
+            beside: alone.map(({ cpu }) => cpu),
+            besideName: 'no viewer',
+          }),
+          row({
+            what: 'lateness of other jobs: p99',
+            unit: 'ms',
+            ours: watched.map(({ result }) => result.late),
+            beside: alone.map(({ late }) => late),
+            besideName: 'no viewer',
+            target: { of: 'ratio', most: 1.5 },
+          }),
+        ];
+      }),
+    );
+  },
+};
+
+/** The 99th percentile of the lateness in ms; and the processor time of this process in µs a job, with that of the adds. */
+async function roundOf(system: System, load: Load): Promise<{ late: number; cpu: number }> {
+  const before = await cpuTime([]);
+  const { samples } = await latenessRound(system, load);
+  const { client } = await cpuSince(before, []);
+  return { late: percentile(samples, 0.99), cpu: (1_000 * client) / samples.length };
+}
+
+/** Each page is opened, and each act done, so often. */
+async function timesOnScreen(url: string, times: number): Promise<Row[]> {
+  const browser = await launchBrowser();
+  try {
+    const opened = await timesOfOpens(browser, url, times);
+    const acted = await timesOfActs(browser, url, times);
+    const slowest = Math.max(...[...opened, ...acted].flatMap(({ ours }) => ours));
+    return [
+      ...[...opened, ...acted].map((each) => row({ ...each, unit: 'ms', target: SECOND })),
+      row({ what: 'the slowest of all these', unit: 'ms', ours: [slowest], target: SECOND }),
+    ];
+  } finally {
+    await browser.close();
+  }
+}
+
+async function timesOfOpens(browser: Browser, url: string, times: number) {
+  const open = async (look: Look) => {
+    const from = performance.now();
+    const page = await openPage(browser, url, look);
+    const took = performance.now() - from;
+    await page.context().close();
+    return took;
+  };
+  const opened = [];
+  for (const look of LOOKS) {
+    const { ours, beside } = await alternate(times, { ours: () => open(look), beside: () => open(BARE) });
+    opened.push({ what: `open: ${look.name}`, ours, beside, besideName: BARE.name });
+  }
+  return opened;
+}
+
+async function timesOfActs(browser: Browser, url: string, times: number) {
+  const pages = await openHeaviest(browser, url);
+  const took = new Map(ACTS.map(({ name }) => [name, [] as number[]]));
+  for (let i = 0; i < times; i++) {
+    for (const { name, on, act } of ACTS) {
+      const from = performance.now();
+      await act(pages.get(on)!);
+      took.get(name)!.push(performance.now() - from);
+    }
+  }
+  return [...took].map(([what, ours]) => ({ what, ours }));
+}

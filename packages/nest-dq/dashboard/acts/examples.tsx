@@ -1,0 +1,21 @@
+import type { BulkExampleWire } from '../../src/dashboard/wire.js';
+import { Time } from '../parts/time.js';
+import { t } from '../words/language.js';
+
+/** Some of the jobs that an act on many would change: the id or the key of each, and when it is, or was, due. */
+export function Examples({ examples }: { readonly examples: readonly BulkExampleWire[] }) {
+  if (examples.length === 0) return null;
+  return (
+    <section aria-label={t('bulk.examples')}>
+      <p class="faint">{t('bulk.examples')}</p>
+      <ul class="examples">
+        {examples.map((example) => (
+          <li key={example.id}>
+            <code>{('key' in example ? example.key : undefined) ?? example.id}</code>
+            <Time at={example.dueAt} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

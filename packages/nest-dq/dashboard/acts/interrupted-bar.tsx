@@ -1,0 +1,28 @@
+import { shownDialog } from '../state/dialog.js';
+import { interrupted, noteInterrupted } from '../state/interrupted.js';
+import { may } from '../state/session.js';
+import { t } from '../words/language.js';
+import { count } from '../words/say.js';
+import { askBulk } from './bulk-dialog.js';
+
+/** That an act on many was interrupted, and how it goes on. */
+export function InterruptedBar() {
+  const act = interrupted.value;
+  if (!act || shownDialog.value || !may(act.bulk.name)) return null;
+  const { bulk, done, cursor } = act;
+  const { tube } = bulk.body;
+  const name = tube === undefined ? t(`act.${bulk.name}`) : `${t(`act.${bulk.name}`)} (${tube})`;
+  return (
+    <section class="card warn" aria-label={t('bulk.interrupted')}>
+      <div class="bar">
+        <span>{t('bulk.interruptedAt', { act: name, done: count(done) })}</span>
+        <button class="button" onClick={() => askBulk(bulk, () => undefined, { cursor, done })}>
+          {t('bulk.goOn')}
+        </button>
+        <button class="button" onClick={() => noteInterrupted(undefined)}>
+          {t('bulk.forget')}
+        </button>
+      </div>
+    </section>
+  );
+}

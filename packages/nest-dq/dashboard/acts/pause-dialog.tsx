@@ -1,0 +1,61 @@
+import { useState } from 'preact/hooks';
+import { Dialog } from '../parts/dialog.js';
+import { closeDialog, showDialog } from '../state/dialog.js';
+import { now } from '../state/live.js';
+import { t } from '../words/language.js';
+import { doAct } from './one.js';
+import { PAUSE_ENDS, pauseUntil, type PauseEnd } from './pause-end.js';
+
+/** Asks for how long, and pauses the tube. */
+export function askPause(tube: string, after: () => void): void {
+  showDialog(<PauseDialog tube={tube} after={after} />);
+}
+
+function PauseDialog({ tube, after }: { readonly tube: string; readonly after: () => void }) {
+  const [end, setEnd] = useState<PauseEnd>('resumed');
+  const [field, setField] = useState('');
+  const chosen = pauseUntil(end, field, now.peek());
+  return (
+    <Dialog title={t('pause.title', { tube })}>
+      <p>{t('pause.text')}</p>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          closeDialog();
+          void doAct('pause', { tube, ...pauseUntil(end, field, now.peek()) }, after);
+        }}
+      >
+        <label>
+          <span>{t('pause.end')}</span>
+          <select value={end} onChange={({ currentTarget }) => setEnd(currentTarget.value as PauseEnd)}>
+            {PAUSE_ENDS.map((each) => (
+              <option key={each} value={each}>
+                {t(`pause.${each}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+        {end === 'at' && (
+          <label>
+            <span>{t('move.time')}</span>
+            <input
+              type="datetime-local"
+              step={1}
+              value={field}
+              onInput={({ currentTarget }) => setField(currentTarget.value)}
+            />
+          </label>
+        )}
+        <div class="buttons">
+          <button type="button" class="button" onClick={closeDialog}>
+            {t('act.cancel')}
+          </button>
+          <button class="button bad" disabled={!chosen}>
+            {t('act.pause')}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,71 @@
+import type { ActPageWire, ActWire } from '../../src/dashboard/wire.js';
+import { Failure } from '../parts/failure.js';
+import { More } from '../parts/more.js';
+import { usePages } from '../parts/pages.js';
+import { Table } from '../parts/table.js';
+import { Time } from '../parts/time.js';
+import { getData } from '../server/requests.js';
+import { live } from '../state/live.js';
+import { hashOf } from '../state/route.js';
+import { t } from '../words/language.js';
+import { en, type WordKey } from '../words/words.js';
+import { count } from '../words/say.js';
+
+/** What operators did, in all processes. It is read again when there is a new act. */
+export function ActsPage() {
+  const latest = live.value?.acts?.acts[0]?.id ?? '';
+  const list = usePages(
+    async (cursor, signal) => {
+      const { acts: items, ...next } = await getData<ActPageWire>('acts', { cursor }, signal);
+      return { items, ...next };
+    },
+    [latest],
+  );
+  return (
+    <>
+      <h1>{t('nav.acts')}</h1>
+      <p class="faint">{t('acts.about')}</p>
+      {list.error && <Failure error={list.error} />}
+      <Table
+        label={t('nav.acts')}
+        rows={list.items}
+        keyOf={({ id }) => id}
+        empty={list.error ? '' : t(list.loading ? 'loading' : 'acts.none')}
+        columns={[
+          { head: t('acts.at'), cell: ({ at }) => <Time at={at} /> },
+          { head: t('acts.by'), cell: ({ by }) => <span class="long">{by}</span> },
+          { head: t('acts.act'), cell: ({ act }) => nameOf(act) },
+          { head: t('acts.on'), cell: On },
+          { head: t('acts.count'), number: true, cell: (each) => count(each.count) },
+          {
+            head: t('dead.error'),
+            cell: ({ error }) => error && <span class="bad">{error.message}</span>,
+          },
+        ]}
+      />
+      <More list={list} />
+    </>
+  );
+}
+
+/** An act that this page does not know keeps the name that the library has for it. */
+function nameOf(act: string): string {
+  const key = `act.${act}`;
+  return Object.hasOwn(en, key) ? t(key as WordKey) : act;
+}
+
+function On({ on }: ActWire) {
+  const { tube, id, node, filter, change } = on;
+  return (
+    <>
+      {tube !== undefined && <a href={hashOf(['tubes', tube])}>{tube}</a>} {node}{' '}
+      {tube !== undefined && id !== undefined && (
+        <a class="mono long" href={hashOf(['job'], { tube, id })}>
+          {id}
+        </a>
+      )}{' '}
+      {filter !== undefined && <code class="long">{JSON.stringify(filter)}</code>}{' '}
+      {change !== undefined && <code class="long">{JSON.stringify(change)}</code>}
+    </>
+  );
+}

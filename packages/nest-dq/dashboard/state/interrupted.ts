@@ -1,0 +1,29 @@
+import { signal } from '@preact/signals';
+import type { BulkAct } from '../server/requests.js';
+
+/** An act on many that has not come to its end. */
+export interface Interrupted {
+  readonly bulk: BulkAct;
+  /** Where it goes on. */
+  readonly cursor: string;
+  /** How many it has changed. */
+  readonly done: number;
+}
+
+/** Of this dashboard, as another one may have the same origin. It stays while the tab does. */
+const NAME = `nest-dq.interrupted ${location.pathname}`;
+
+/** The last act of this tab that was interrupted, also by leaving the page. */
+export const interrupted = signal<Interrupted | undefined>(readStored());
+
+/** Undefined: there is none any more. */
+export function noteInterrupted(act: Interrupted | undefined): void {
+  interrupted.value = act;
+  if (act) sessionStorage.setItem(NAME, JSON.stringify(act));
+  else sessionStorage.removeItem(NAME);
+}
+
+function readStored(): Interrupted | undefined {
+  const text = sessionStorage.getItem(NAME);
+  return text === null ? undefined : (JSON.parse(text) as Interrupted);
+}

@@ -1,0 +1,94 @@
+import type { AddressInfo, Server } from 'node:net';
+import type { DynamicModule, INestApplication, LoggerService } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { DqDashboardModule } from '../../dashboard/dashboard-module.js';
+import { cannotListen } from '../../embedded/listener.js';
+import { dqToken } from '../../nest/tokens.js';
+import type { DqRuntime } from '../../nest/runtime.js';
+import type { Arguments } from '../arguments.js';
+import { clusterCommand, type Connected } from '../cluster.js';
+import { operator } from '../operator.js';
+import { askedToEnd, tell, version } from '../process.js';
+import { Entrance } from './entrance.js';
+import { loadHttpAdapter } from './http-adapter.js';
+
+const HOST = '127.0.0.1';
+
+/** Before it listens, the command tells by itself what goes wrong. */
+const LOGGER: LoggerService = { log: () => undefined, warn: tell, error: tell };
+
+/** The dashboard without an application that has it. */
+export const dashboard = clusterCommand({
+  name: 'dashboard',
+  writes: true,
+  summary: 'Serves the dashboard on this machine, for one browser, until SIGINT, SIGTERM or SIGHUP.',
+  about:
+    'It prints an address with a token. The browser that opens it first has the dashboard, and no other.\n' +
+    'It needs @nestjs/platform-express or @nestjs/platform-fastify, as an application has them. Elsewhere:\n' +
+    'npx -p nest-dq -p @nestjs/platform-express nest-dq dashboard',
+  flags: {
+    port: { value: 'PORT', help: `where to listen, on ${HOST} (default 0: any free port)` },
+    'read-only': { help: 'nobody can do anything; payloads are shown' },
+  },
+  json: false,
+  status: '0 it was asked to end, 1 it cannot serve',
+  examples: ['nest-dq dashboard', 'nest-dq dashboard --port 0 --read-only'],
+  run,
+});
+
+async function run(args: Arguments, { runtime }: Connected): Promise<void> {
+  const port = args.count('port', 0, 65_535) ?? 0;
+  const readOnly = args.has('read-only');
+  const asked = askedToEnd();
+  const entrance = new Entrance();
+  const app = await NestFactory.create(moduleOf(runtime, entrance.path, readOnly), await loadHttpAdapter(), {
+    logger: false,
+    abortOnError: false,
+    forceCloseConnections: true,
+  });
+  try {
+    app.use(entrance.admit);
+    await app.init();
+    const address = entrance.address(await listen(app, port));
+    app.useLogger(LOGGER);
+    await tellWhatIsAway(runtime, readOnly);
+    process.stdout.write(`nest-dq ${version()} serves the dashboard to the browser that opens ${address}\n`);
+    await asked;
+  } finally {
+    await app.close();
+  }
+}
+
+/** Not `DqModule`: it does in the background what an application does, and the others would see it. */
+function moduleOf(runtime: DqRuntime, path: string, readOnly: boolean): DynamicModule {
+  const by = operator();
+  const access = () => ({ acts: 'all', payloads: true, by }) as const;
+  return {
+    module: class DashboardOnly {},
+    imports: [DqDashboardModule.forRoot({ path, readOnly, access })],
+    providers: [{ provide: dqToken('runtime'), useValue: runtime }],
+  };
+}
+
+/** `DQ_LISTEN`. Resolves with the port. */
+async function listen(app: INestApplication, port: number): Promise<number> {
+  try {
+    await app.listen(port, HOST);
+  } catch (error) {
+    throw cannotListen({ host: HOST, port }, error as NodeJS.ErrnoException);
+  }
+  const server = app.getHttpServer() as Server;
+  return (server.address() as AddressInfo).port;
+}
+
+/** The page says it, too, for as long as it is so. */
+async function tellWhatIsAway({ health }: DqRuntime, readOnly: boolean): Promise<void> {
+  const { nodes, redis } = (await health.check()).dq;
+  for (const [node, state] of Object.entries(nodes)) {
+    if (state !== 'up') tell(`${node} is not up: ${state}`);
+  }
+  if (redis === 'up') return;
+  const acts =
+    '; it could not tell how the application is set up, so the defaults count for acts: start the command again when it is back';
+  tell(`Redis is away${readOnly ? '' : acts}`);
+}

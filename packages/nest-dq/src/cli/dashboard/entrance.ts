@@ -1,0 +1,99 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isFromHere } from '../../dashboard/access.js';
+import { show } from '../../errors.js';
+
+const HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Content-Type': 'text/plain; charset=utf-8',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/** A text that nobody guesses. */
+class Secret {
+  readonly text = randomBytes(32).toString('base64url');
+  private readonly digest = digestOf(this.text);
+
+  /** It takes as long for a text that is nearly right as for any other. */
+  is(given: string): boolean {
+    return timingSafeEqual(digestOf(given), this.digest);
+  }
+}
+
+/**
+ * Lets one browser of this machine in: the one that opens the address first. The token in the address is used up then, and a
+ * cookie takes its place. It stands in front of all routes, as middleware of Express and Fastify.
+ */
+export class Entrance {
+  /**
+   * What it is the entrance to. A browser sends a cookie to every port of a host, also to servers of other people. So it is sent
+   * below this path only, which they do not know.
+   */
+  readonly path = `/${randomBytes(9).toString('base64url')}`;
+  private readonly token = new Secret();
+  private readonly session = new Secret();
+  private isUsed = false;
+
+  /** What a browser has to open. */
+  address(port: number): string {
+    return `http://127.0.0.1:${port}${this.path}/?token=${this.token.text}`;
+  }
+
+  readonly admit = (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
+    if (!isFromHere(request)) {
+      const given = `The request is to the host ${show(request.headers.host)}`;
+      return refuse(response, `${given}: expected 127.0.0.1 or localhost, on the machine of the dashboard.`);
+    }
+    const token = tokenIn(request);
+    const cookie = `nest-dq-${request.socket.localPort}`;
+    const isIn = cookiesIn(request, cookie).some((given) => this.session.is(given));
+    if (isIn) return token === undefined ? next() : this.lead(response);
+    if (token === undefined)
+      return refuse(
+        response,
+        'The dashboard is for the browser that opened its address. Open the address that the command printed; if you did so in another browser, use that one, or start the command again.',
+      );
+    if (!this.token.is(token))
+      return refuse(
+        response,
+        'The token in this address is wrong, or of another start: expected the address that the command printed last.',
+      );
+    if (this.isUsed)
+      return refuse(
+        response,
+        'This address was used already, and it works once. Use the browser in which it was opened, or start the command again for a new address.',
+      );
+    this.isUsed = true;
+    const attributes = `Path=${this.path}; HttpOnly; SameSite=Strict`;
+    response.setHeader('Set-Cookie', `${cookie}=${this.session.text}; ${attributes}`);
+    this.lead(response);
+  };
+
+  /** To the page, at an address without the token. */
+  private lead(response: ServerResponse): void {
+    response.writeHead(302, { ...HEADERS, Location: `${this.path}/` }).end();
+  }
+}
+
+function refuse(response: ServerResponse, why: string): void {
+  response.writeHead(403, HEADERS).end(`${why}\n`);
+}
+
+/** Others than GET do not use it up, such as the HEAD of a program that looks at links. */
+function tokenIn({ method, url = '' }: IncomingMessage): string | undefined {
+  const from = url.indexOf('?');
+  if (method !== 'GET' || from < 0) return undefined;
+  return new URLSearchParams(url.slice(from)).get('token') ?? undefined;
+}
+
+/** The values of all cookies of this name: other servers of the host may have set one, too. */
+function cookiesIn({ headers }: IncomingMessage, name: string): string[] {
+  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
+  return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

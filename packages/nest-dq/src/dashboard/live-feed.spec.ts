@@ -1,0 +1,137 @@
+import { describe, expect, it } from '@jest/globals';
+import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { LiveFeed, type AskParts, type LiveStream } from './live-feed.js';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+const ANSWERS: AskParts = {
+  tubes: async () => [],
+  nodes: async () => [],
+  ledger: async () => ({}),
+  processes: async () => [],
+  acts: async () => ({ acts: [] }),
+  health: async () => ({ status: 'up' }),
+};
+
+/** A viewer's answer, which leaves the feed when it ends, as the answer of a server does. */
+class Listener implements LiveStream {
+  readonly texts: string[] = [];
+  gone = false;
+  isBehind = false;
+
+  constructor(private readonly feed: LiveFeed) {}
+
+  open(): void {}
+
+  write(text: string): void {
+    this.texts.push(text);
+  }
+
+  end(): void {
+    this.gone = true;
+    this.feed.leave(this);
+  }
+
+  /** The times of the states that it was told, in seconds. */
+  get states(): readonly number[] {
+    return this.texts
+      .flatMap((text) => /^event: state\ndata: (.*)\n\n$/.exec(text)?.[1] ?? [])
+      .map((data) => (Date.parse(JSON.parse(data).now) - Date.UTC(2030, 0, 1)) / SECOND);
+  }
+}
+
+function feedWith(ask: Partial<AskParts> = {}): { clock: VirtualClock; feed: LiveFeed } {
+  const clock = new VirtualClock();
+  return { clock, feed: new LiveFeed({ ...ANSWERS, ...ask }, clock) };
+}
+
+function join(feed: LiveFeed): Listener {
+  const listener = new Listener(feed);
+  feed.join(listener);
+  return listener;
+}
+
+describe('a viewer', () => {
+  it('is told how soon to come back, and a state every two seconds', async () => {
+    const { clock, feed } = feedWith();
+    const listener = join(feed);
+    await clock.advance(6 * SECOND);
+    expect(listener.texts[0]).toBe('retry: 2000\n\n');
+    expect(listener.states).toEqual([0, 2, 4, 6]);
+  });
+
+  it('hears something every five seconds though nothing answers, and nothing is asked twice at a time', async () => {
+    let asked = 0;
+    const never = () => {
+      asked++;
+      return new Promise<never>(() => undefined);
+    };
+    const { clock, feed } = feedWith({ tubes: never, health: never });
+    const listener = join(feed);
+    await clock.advance(MINUTE);
+    expect(listener.states).toEqual([3, 8, 13, 18, 23, 28, 33, 38, 43, 48, 53, 58]);
+    expect(JSON.parse(listener.texts[1]!.split('data: ')[1]!)).toMatchObject({
+      tubes: null,
+      health: null,
+      nodes: [],
+      errors: { tubes: 'no answer within 3000 ms', health: 'no answer within 3000 ms' },
+    });
+    expect(asked).toBe(2);
+  });
+
+  it('is sent away after five minutes, and not before, while others stay', async () => {
+    const { clock, feed } = feedWith();
+    const first = join(feed);
+    await clock.advance(MINUTE);
+    const second = join(feed);
+    await clock.advance(4 * MINUTE - 1);
+    expect([first.gone, second.gone]).toEqual([false, false]);
+    await clock.advance(1);
+    expect([first.gone, second.gone]).toEqual([true, false]);
+    expect(second.states.at(-1)).toBe(300);
+    await clock.advance(MINUTE);
+    expect(second.gone).toBe(true);
+  });
+
+  it('who reads too slowly misses states, and gets the next when he is no longer behind', async () => {
+    const { clock, feed } = feedWith();
+    const listener = join(feed);
+    await clock.advance(SECOND);
+    listener.isBehind = true;
+    await clock.advance(4 * SECOND);
+    listener.isBehind = false;
+    await clock.advance(SECOND);
+    expect(listener.states).toEqual([0, 6]);
+  });
+});
+
+describe('without a viewer', () => {
+  it('nothing is asked, and no timer is left', async () => {
+    let asked = 0;
+    const { clock, feed } = feedWith({ tubes: async () => void asked++ });
+    const listeners = [join(feed), join(feed)];
+    await clock.advance(SECOND);
+    for (const listener of listeners) listener.end();
+    expect(clock.nextTimer).toBe(Infinity);
+    expect(asked).toBe(1);
+  });
+
+  it('the next one is told a new state, not what was told last', async () => {
+    const { clock, feed } = feedWith();
+    join(feed).end();
+    await clock.advance(MINUTE);
+    const listener = join(feed);
+    await clock.advance(0);
+    expect(listener.states).toEqual([60]);
+  });
+});
+
+it('a feed that is closed ends all streams, and those that come later at once', async () => {
+  const { clock, feed } = feedWith();
+  const listener = join(feed);
+  await clock.advance(SECOND);
+  feed.close();
+  feed.close();
+  expect([listener.gone, join(feed).gone, clock.nextTimer]).toEqual([true, true, Infinity]);
+});

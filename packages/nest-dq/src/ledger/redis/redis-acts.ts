@@ -1,0 +1,50 @@
+import { MOST_ACTS, type Acts, type StoredAct } from '../acts.js';
+import { RECORD } from './parts/record.js';
+import { ScriptReply, type RawReply } from './script.js';
+
+/** KEYS: a sorted set, the texts of the acts by their places. It never expires. */
+export const ACT_SCRIPTS = {
+  /** Arguments: the texts of acts. A place is the time in microseconds, or one more than the last if that is not later. */
+  'dq:act': `${RECORD}
+local ACTS = KEYS[1]
+local last = call('ZREVRANGE', ACTS, 0, 0, 'WITHSCORES')[2]
+local place = max(us, tonumber(last or 0) + 1)
+for i, act in ipairs(args) do call('ZADD', ACTS, 'NX', place + i, act) end
+for _, old in ipairs(call('ZREVRANGE', ACTS, ${MOST_ACTS}, -1)) do call('ZREM', ACTS, old) end
+return reply
+`,
+
+  /** Arguments: a place or 0, and how many acts are wanted. Reply: of each the text and the place. */
+  'dq:acts': `${RECORD}
+local ACTS = KEYS[1]
+local before, limit = args[1], args[2]
+local first = before > 0 and call('ZCOUNT', ACTS, before, '+inf') or 0
+local found = call('ZREVRANGE', ACTS, first, first + limit - 1, 'WITHSCORES')
+for i = 1, #found, 2 do push(found[i], tonumber(found[i + 1])) end
+return reply
+`,
+} as const;
+
+export type ActScript = keyof typeof ACT_SCRIPTS;
+
+/** The acts of all processes of one prefix, in one key of Redis. */
+export class RedisActs implements Acts {
+  constructor(
+    readonly now: () => number,
+    private readonly call: (script: ActScript, json: string) => Promise<RawReply>,
+  ) {}
+
+  async add(acts: readonly string[]): Promise<void> {
+    await this.call('dq:act', JSON.stringify(acts));
+  }
+
+  async read(before: number | undefined, limit: number): Promise<StoredAct[]> {
+    const reply = new ScriptReply(await this.call('dq:acts', JSON.stringify([before ?? 0, limit])));
+    const found: StoredAct[] = [];
+    while (!reply.ended) {
+      const text = reply.text();
+      found.push({ text, place: reply.number() });
+    }
+    return found;
+  }
+}

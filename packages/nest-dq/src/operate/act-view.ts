@@ -1,0 +1,55 @@
+import type { Operated } from '../events/events.js';
+import type { Acts, StoredAct } from '../ledger/acts.js';
+import { checkBetween, checkObject } from '../producer/call-options.js';
+import { formatCursor, parseCursor } from '../producer/cursor.js';
+
+/** What an operator did: an act of any process, also of the command line, or a repair by itself. */
+export interface ActView extends Omit<Operated, 'error'> {
+  /** Differs from that of any other act. */
+  readonly id: string;
+  /** When it ended, by the clock of the ledger. */
+  readonly at: Date;
+  /** What ended it before it was through; absent if it was. `code`: that of a `DqError`, or the name of another error. */
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** Which page of the acts is asked for. */
+export interface ActPageOptions {
+  /** 1 to 1,000 acts. @default 50 */
+  limit?: number;
+  /** That of the page before. @default the first page */
+  cursor?: string;
+}
+
+/** A page of acts. */
+export interface ActPage {
+  /** The latest act comes first. Times in filters and changes are ISO texts. */
+  readonly acts: readonly ActView[];
+  /** Gets the next page. Absent: this was the last one. */
+  readonly cursor?: string;
+}
+
+/** An act as the ledger has it, as JSON. `at`: ledger time, ms. */
+export interface ActRecord extends Omit<ActView, 'at'> {
+  readonly at: number;
+}
+
+const MOST = 1_000;
+
+/** `DQ_BAD_OPTION`, `DQ_LEDGER_DOWN`. */
+export async function actPage(acts: Acts, options: ActPageOptions | undefined): Promise<ActPage> {
+  const { limit = 50, cursor } = checkObject('the options', options, ['limit', 'cursor']);
+  checkBetween('limit', limit, 1, MOST);
+  const before = cursor === undefined ? undefined : parseCursor(cursor, 'the page before', ['number'])[0];
+  const found = await acts.read(before, limit + 1);
+  const shown = found.slice(0, limit);
+  return {
+    acts: shown.map(viewOf),
+    ...(found.length > limit && { cursor: formatCursor(shown.at(-1)!.place) }),
+  };
+}
+
+function viewOf({ text }: StoredAct): ActView {
+  const { at, ...rest } = JSON.parse(text) as ActRecord;
+  return { ...rest, at: new Date(at) };
+}

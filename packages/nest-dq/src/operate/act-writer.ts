@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { DqError, factOf, shorten, show, TEXT_LIMIT, toError } from '../errors.js';
+import type { EventHub } from '../events/event-hub.js';
+import type { Operated, OperatedOn } from '../events/events.js';
+import { MOST_ACTS, type Acts } from '../ledger/acts.js';
+import { withinLimit } from '../ledger/call-limit.js';
+import type { Clock, Timer } from '../time/clock.js';
+import type { ActRecord } from './act-view.js';
+
+/** Milliseconds until acts that could not be stored are stored again. */
+const AGAIN = 5_000;
+/** Milliseconds. How long an end waits for the last acts to be stored. */
+const LAST_CALL = 1_000;
+/** Acts in one call. */
+const TOGETHER = 100;
+
+export interface ActWriterParts {
+  readonly events: EventHub;
+  readonly acts: Acts;
+  readonly clock: Clock;
+  readonly warn: (message: string) => void;
+}
+
+/** Stores each act that this process tells. No act waits for it, or fails because of it: while the ledger is away, acts wait here. */
+export class ActWriter {
+  /** The oldest first. */
+  private readonly waiting = new Set<string>();
+  private underWay: Promise<void> | undefined;
+  private timer: Timer | undefined;
+  private failed = false;
+  private closed = false;
+
+  constructor(private readonly parts: ActWriterParts) {
+    parts.events.listen('operated', (act) => this.note(act), 'what stores the acts');
+  }
+
+  /** Acts that are not stored yet; after `close`: that were not stored. */
+  get unstored(): number {
+    return this.waiting.size;
+  }
+
+  /** Stores the rest, as far as that takes little time. Idempotent. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    const { clock, warn } = this.parts;
+    if (this.unstored > 0) await withinLimit(clock, LAST_CALL, this.store()).catch(() => undefined); // told below
+    if (this.unstored > 0) warn(`the last ${this.unstored} acts of operators were not stored`);
+  }
+
+  private note(act: Operated): void {
+    this.waiting.add(JSON.stringify(recordOf(act, this.parts.acts.now())));
+    for (const oldest of this.waiting) {
+      if (this.waiting.size <= MOST_ACTS) break; // more would be dropped in any case
+      this.waiting.delete(oldest);
+    }
+    void this.store();
+  }
+
+  private store(): Promise<void> {
+    this.underWay ??= this.storeAll().finally(() => (this.underWay = undefined));
+    return this.underWay;
+  }
+
+  /** Never rejects. */
+  private async storeAll(): Promise<void> {
+    const { acts, clock, warn } = this.parts;
+    this.timer?.cancel();
+    try {
+      while (this.waiting.size > 0) {
+        const some = [...this.waiting].slice(0, TOGETHER);
+        await acts.add(some);
+        for (const act of some) this.waiting.delete(act);
+      }
+      this.failed = false;
+    } catch (thrown) {
+      const fact = thrown instanceof DqError ? factOf(thrown) : toError(thrown).message;
+      if (!this.failed) warn(`acts of operators are stored later: ${fact}`);
+      this.failed = true;
+      if (!this.closed) this.timer = clock.after(AGAIN, () => void this.store());
+    }
+  }
+}
+
+function recordOf({ by, act, on, count, error }: Operated, at: number): ActRecord {
+  const record = { id: randomUUID(), at: Math.floor(at), by, act, on: inJson(on), count };
+  if (!error) return record;
+  const code = error instanceof DqError ? error.code : error.name;
+  return { ...record, error: { code, message: shorten(error.message) } };
+}
+
+/** As JSON can hold it: what an application gave to an act may be anything, of any length. */
+function inJson(on: OperatedOn): OperatedOn {
+  const { filter, change, ...rest } = on;
+  try {
+    if (JSON.stringify({ filter, change }).length <= TEXT_LIMIT) return on;
+  } catch {
+    // A cycle, or a number that JSON does not have: a text must do.
+  }
+  return { ...rest, change: show({ filter, change }) };
+}

@@ -1,0 +1,90 @@
+import { LONGEST_KEY } from '../api/job-options.js';
+import type { JobView } from '../api/job.js';
+import { withoutPrefix, type StoredTube } from '../api/tube.js';
+import { isJobId } from '../copies/header.js';
+import { keyedId } from '../copies/job-ref.js';
+import { toError } from '../errors.js';
+import type { WaitingJobs } from '../ledger/waiting-jobs.js';
+import { someAtOnce } from './bulk.js';
+import { namesOfTubes, type TubeSources } from './tube-view.js';
+
+export interface SearchSources extends TubeSources {
+  readonly waiting: WaitingJobs;
+}
+
+/** A job that a text names. */
+export interface FoundJob {
+  /** Without the prefix. */
+  readonly tube: string;
+  readonly id: string;
+  /** If the text is its key. */
+  readonly key?: string;
+  readonly state: JobView['state'];
+  readonly dueAt: Date;
+}
+
+/** What a search came to. */
+export interface SearchResult {
+  readonly jobs: readonly FoundJob[];
+  /** How many tubes were searched, of how many. */
+  readonly searched: number;
+  readonly tubes: number;
+  /** There are more tubes than these. */
+  readonly more: boolean;
+  /** The endpoints of nodes that did not answer: tubes that only they have are left out. */
+  readonly away: readonly string[];
+}
+
+/** Tubes that are asked about at the same time. */
+const AT_ONCE = 16;
+/** Milliseconds after which no more tubes are begun. */
+const LIMIT = 3_000;
+
+/**
+ * The jobs of all tubes, at most 1,000, that have this text as their key or their id. Of each tube the ledger is asked once for the
+ * records of both, and once for the id in the list of the jobs that wait. So a plain job is found while it is listed, and one that
+ * is over as long as the ledger remembers it. `DQ_LEDGER_DOWN`: it did not answer about any tube.
+ */
+export async function searchJobs(sources: SearchSources, text: string): Promise<SearchResult> {
+  const { clock } = sources;
+  const end = clock.now() + LIMIT;
+  const { tubes, more, away } = await namesOfTubes(sources);
+  const jobs: FoundJob[] = [];
+  const failures: Error[] = [];
+  let searched = 0;
+  await someAtOnce(tubes, AT_ONCE, async (tube) => {
+    if (clock.now() >= end) return;
+    try {
+      jobs.push(...(await searchTube(sources, tube, text)));
+      searched++;
+    } catch (thrown) {
+      failures.push(toError(thrown));
+    }
+  });
+  if (failures[0] && searched === 0) throw failures[0];
+  return { jobs: jobs.sort((a, b) => (a.tube < b.tube ? -1 : 1)), searched, tubes: tubes.length, more, away };
+}
+
+async function searchTube(
+  { ledger, waiting, settings }: SearchSources,
+  tube: StoredTube,
+  text: string,
+): Promise<FoundJob[]> {
+  const byKey = text.length <= LONGEST_KEY ? { id: keyedId(tube, text), key: text } : undefined;
+  const byId = isJobId(text) ? { id: text } : undefined;
+  const named = [byKey, byId].filter((each) => each !== undefined);
+  if (named.length === 0) return [];
+  const [records, listed] = await Promise.all([
+    ledger.tube(tube).find(named.map(({ id }) => id)),
+    byId && waiting.find(tube, byId.id),
+  ]);
+  const name = withoutPrefix(tube, settings.prefix);
+  return named.flatMap((job, i): FoundJob[] => {
+    const record = records[i];
+    const found = record ?? (job === byId && listed ? { ...listed, state: 'waiting' as const } : undefined);
+    if (!found) return [];
+    const { state, attempt, due } = found;
+    const isRetrying = state === 'waiting' && attempt > 0;
+    return [{ tube: name, ...job, state: isRetrying ? 'retrying' : state, dueAt: new Date(due) }];
+  });
+}

@@ -1,0 +1,72 @@
+import { hostname, userInfo } from 'node:os';
+import { beforeEach, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { eventually } from 'test-servers';
+import { cliSuite, TUBE } from './cluster-suite.js';
+
+const suite = cliSuite();
+/** As everybody is told who called the program. */
+const ME = `${userInfo().username}@${hostname()}`;
+
+beforeEach(() => suite.prepare());
+
+it('nest-dq acts shows what the application and the program did, to other processes too', async () => {
+  const { control, inspector } = suite.system;
+  await control.pause(TUBE, { by: 'ann@example.com' });
+  const acts = async () => (await inspector.acts()).acts;
+  await eventually('the act of the application is stored', async () => (await acts()).length > 0);
+  const [node] = suite.servers.beanstalkds;
+  for (const line of [
+    ['resume', TUBE],
+    ['node', 'undrain', node!.endpoint],
+    ['move', '--tube', TUBE, '--key', 'order-42', '--to', '2h'],
+    ['revoke', '--tube', TUBE, '--key', 'order-42'],
+    ['dead', 'discard', '--tube', TUBE, '--key', 'order-13'],
+    ['revoke-many', TUBE, '--state', 'retrying', '--yes'],
+  ])
+    expect([line, (await suite.nestDq(line)).code]).toEqual([line, 0]);
+  expect(
+    (await acts()).map(({ by, act, on, count }) => [by, act, on.key ?? on.tube ?? on.node, count]),
+  ).toEqual([
+    [ME, 'discard', 'order-13', 1],
+    [ME, 'revoke', 'order-42', 1],
+    [ME, 'reschedule', 'order-42', 1],
+    [ME, 'undrainNode', node!.endpoint, 0],
+    [ME, 'resume', TUBE, 1],
+    ['ann@example.com', 'pause', TUBE, 1],
+  ]);
+  const { code, stdout } = await suite.nestDq(['acts']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^WHEN +WHO +ACT +ON +CHANGED +ERROR$/m);
+  expect(stdout).toMatch(/^\S+Z \(.+\) +ann@example\.com +pause +order\.cancel +1$/m);
+  expect(stdout).toMatch(/^\S+Z \(.+\) +\S+ +revoke +order\.cancel order-42 +1$/m);
+  const page = await suite.nestDq(['acts', '--limit', '2', '--json']);
+  const { cursor } = JSON.parse(page.stdout);
+  const next = await suite.nestDq(['acts', '--limit', '2', '--json', '--cursor', cursor]);
+  expect([page, next].map((each) => JSON.parse(each.stdout).acts.map(({ act }: any) => act))).toEqual([
+    ['discard', 'revoke'],
+    ['reschedule', 'undrainNode'],
+  ]);
+});
+
+it.each([
+  [['--limit', '0'], 'expected a whole number from 1 to 1000'],
+  [['--cursor', 'x'], 'DQ_BAD_OPTION: `cursor` is "x"'],
+])('nest-dq acts %j is refused', async (args, message) => {
+  const { code, stderr } = await suite.nestDq(['acts', ...args]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
+it('an act that cannot be stored goes well, and the program says so', async () => {
+  const { host, port } = suite.servers.redis;
+  const redis = new Redis({ host, port });
+  await redis.call('ACL', 'SETUSER', 'less', 'on', '>secret', `~{${TUBE}}:*`, '~{:}:', '+@all');
+  redis.disconnect();
+  await suite.system.control.pause(TUBE);
+  const paused = await suite.nestDq(['resume', TUBE], { DQ_REDIS: `redis://less:secret@${host}:${port}` });
+  expect(paused).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`${TUBE}: goes on`),
+    stderr: 'nest-dq: Redis did not store this act: `nest-dq acts` will not show it\n',
+  });
+});

@@ -1,0 +1,153 @@
+import { expect, it } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { Recurring, type CopyView } from 'nest-dq';
+import { eventually, Proxy } from 'test-servers';
+import { clusterSuite } from '../support/suite.js';
+import { optionsOf } from '../support/system.js';
+import { browserSuite } from './browser.js';
+import { dashboardApps, GIVES_UP, ORDERS, type DashboardApp } from './dashboard-app.js';
+
+const suite = clusterSuite();
+const browser = browserSuite();
+const start = dashboardApps();
+
+/** What the browser tells of the answers of a server whose ledger is away. */
+const REFUSED = /status of 503|answered 503/;
+const JOB = `job?tube=${ORDERS}&key=order-42`;
+
+@Injectable()
+class Reports {
+  readonly written: unknown[] = [];
+
+  @Recurring('report.nightly', '0 3 * * *')
+  write(payload: unknown): void {
+    this.written.push(payload);
+  }
+}
+
+it('says that the ledger is away, and shows it again when it is back', async () => {
+  const app = await start({ jobs: optionsOf(suite.servers) });
+  await app.producer.delay(ORDERS, {}, '30m', { key: 'order-42' });
+  const { page, problems } = await browser.open(app.at('timeline'));
+  problems.expect(REFUSED);
+  await page.locator('rect.series-0').waitFor();
+  await suite.servers.redis.kill();
+  await page.getByText('DQ_LEDGER_DOWN').first().waitFor();
+  await suite.servers.redis.restart();
+  await page.getByText('DQ_LEDGER_DOWN').waitFor({ state: 'detached' });
+  await page.locator('rect.series-0').waitFor();
+}, 60_000);
+
+it('does not take a connection for live that has fallen silent, and connects anew', async () => {
+  const app = await start();
+  const { hostname: host, port } = new URL(app.url);
+  const proxy = await Proxy.to({ host, port: Number(port) });
+  const { page, problems } = await browser.open('about:blank');
+  problems.expect(/failed: GET|ERR_EMPTY_RESPONSE/); // what was asked of the silent connection
+  await page.clock.install();
+  await page.goto(app.at('cluster').replace(`${host}:${port}`, proxy.endpoint));
+  const status = page.getByRole('status');
+  await status.filter({ hasText: 'Live' }).waitFor();
+  proxy.swallow();
+  await page.clock.fastForward('01:00');
+  await status.filter({ hasText: 'Connecting' }).waitFor();
+  proxy.restore();
+  await page.clock.fastForward('01:00');
+  await status.filter({ hasText: 'Live' }).waitFor();
+  await page.context().close();
+  await proxy.stop();
+}, 60_000);
+
+it('says that a node is away, what is missing on other pages, and that it is back', async () => {
+  const app = await start({ jobs: { ...optionsOf(suite.servers), repair: false } });
+  await app.producer.delay(ORDERS, {}, '30m', { key: 'order-42' });
+  await app.addDead('no such mailbox');
+  const { page } = await browser.open(app.at('cluster'));
+  const main = page.getByRole('main');
+  const [node] = suite.servers.beanstalkds;
+  const row = main
+    .getByRole('region', { name: 'Nodes' })
+    .getByRole('row')
+    .filter({ hasText: node!.endpoint });
+  await row.getByText('up', { exact: true }).waitFor();
+  await node!.kill();
+
+  await row.getByText('down', { exact: true }).waitFor();
+  await main.getByRole('region', { name: 'Health' }).getByText(node!.endpoint).waitFor();
+  await page.getByRole('link', { name: 'Tubes' }).click();
+  await main
+    .getByText(/not counted.*/)
+    .filter({ hasText: node!.endpoint })
+    .waitFor();
+  await main.getByRole('link', { name: ORDERS }).first().waitFor();
+  await page.goto(app.at(JOB));
+  await main.getByRole('row').filter({ hasText: node!.endpoint }).getByText('away').waitFor();
+  await page.goto(app.at(`waiting?tube=${ORDERS}`));
+  await main.getByRole('row').filter({ hasText: 'waiting' }).first().waitFor();
+  await page.goto(app.at(`dead?tube=${GIVES_UP}`));
+  await main.getByText('no such mailbox').first().waitFor();
+  await page.getByRole('link', { name: 'Timeline' }).click();
+  await page.locator('rect.series-0').first().waitFor();
+
+  await page.getByRole('link', { name: 'Cluster' }).click();
+  await row.getByText('down', { exact: true }).waitFor();
+  await node!.restart();
+  await row.getByText('up', { exact: true }).waitFor();
+  await main.getByText('All nodes and the ledger answer').waitFor();
+  await page.getByRole('link', { name: 'Tubes' }).click();
+  await main.getByRole('link', { name: ORDERS }).first().waitFor();
+  await main.getByText('not counted').waitFor({ state: 'detached' });
+}, 60_000);
+
+it('drains a node, moves its copies by a repair, and lets the node take copies again', async () => {
+  const jobs = { ...optionsOf(suite.servers), replicas: 2, repair: false };
+  const app = await start({ jobs });
+  const endpoint = suite.servers.beanstalkds[0]!.endpoint;
+  const keys = Array.from({ length: 20 }, (_, i) => `repaired-${i}`);
+  for (const key of keys) await app.producer.delay(ORDERS, {}, '2h', { key });
+  const copiesOn = async (node: string) => (await copiesOf(app, keys)).filter((copy) => copy.node === node);
+  await eventually('some of their copies are seen there', async () => (await copiesOn(endpoint)).length > 0);
+
+  const { page } = await browser.open(app.at('cluster'));
+  const nodes = page.getByRole('main').getByRole('region', { name: 'Nodes' });
+  const row = nodes.getByRole('row').filter({ hasText: endpoint });
+  await row.getByRole('button', { name: /^Drain/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
+  await row.getByText('drained').waitFor();
+  expect((await app.inspector.nodes()).filter(({ drained }) => drained)).toMatchObject([{ endpoint }]);
+
+  await nodes.getByRole('button', { name: /^Repair/ }).click();
+  const dialog = page.getByRole('dialog');
+  const go = dialog.getByRole('button', { name: /^Do it/ });
+  await eventually('what it would do is counted', () => go.isEnabled());
+  await go.click();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await eventually(
+    'no copy is left on the drained node',
+    async () => (await copiesOn(endpoint)).length === 0,
+  );
+  await eventually(
+    'each job has two copies',
+    async () => (await copiesOf(app, keys)).length === 2 * keys.length,
+  );
+
+  await row.getByRole('button', { name: /^Undrain/ }).click();
+  await row.getByText('drained').waitFor({ state: 'detached' });
+  expect((await app.inspector.nodes()).filter(({ drained }) => drained)).toEqual([]);
+}, 60_000);
+
+it('triggers a series now', async () => {
+  const reports = new Reports();
+  const app = await start({ providers: [{ provide: Reports, useValue: reports }] });
+  const { page } = await browser.open(app.at('cluster'));
+  const series = page.getByRole('main').getByRole('region', { name: 'Series' });
+  await series.getByText('0 3 * * *').waitFor();
+  await series.getByRole('button', { name: /^Trigger now/ }).click();
+  await eventually('it ran', () => reports.written.length === 1);
+});
+
+/** The copies that are on their nodes. */
+async function copiesOf(app: DashboardApp, keys: readonly string[]): Promise<CopyView[]> {
+  const told = await Promise.all(keys.map((key) => app.inspector.explain({ tube: ORDERS, key })));
+  return told.flatMap(({ copies }) => copies).filter(({ state }) => state === 'delayed');
+}

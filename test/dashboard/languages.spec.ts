@@ -1,0 +1,74 @@
+import { hostname } from 'node:os';
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { browserSuite } from './browser.js';
+import { PAGES, startBusyApp } from './busy-app.js';
+import { dashboardApps } from './dashboard-app.js';
+
+const browser = browserSuite();
+const start = dashboardApps();
+
+/** Widths of windows on both sides of each at which the page changes, and usual ones. */
+const WIDTHS = [390, 768, 900, 901, 1_024, 1_100, 1_101, 1_440];
+
+/** Names, which are the same in each language. */
+const NAMES =
+  /nest-dq|order\.cancel|mail\.send|order-42|no such mailbox|Discard|English|embedded|Redis|Binlog|AOF|Node|Enter|Esc|UTC|ID|key|p50|p99|ms/g;
+
+/** All that a page says, but for what is written as it is: ids, plans, payloads. */
+function textsOf(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const { document, NodeFilter } = globalThis as any;
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const texts: string[] = [];
+    while (walker.nextNode()) {
+      const { parentElement, data } = walker.currentNode;
+      if (!parentElement.closest('script, noscript, code, pre, .mono, time')) texts.push(data);
+    }
+    for (const element of document.querySelectorAll('[aria-label], [placeholder], [title]'))
+      if (!element.matches('time'))
+        texts.push(...['aria-label', 'placeholder', 'title'].map((name) => element.getAttribute(name) ?? ''));
+    return [document.title, ...texts];
+  });
+}
+
+/** What reaches beyond the right side of the window. What is in a chart is cut there, and the heads of cards are not seen. */
+function beyond(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const { document, innerWidth } = globalThis as any;
+    return [...document.querySelectorAll('body *')]
+      .filter((element) => !element.closest('thead, .unseen, .skip, .chart'))
+      .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+      .map((element) => element.outerHTML.slice(0, 120));
+  });
+}
+
+/** Besides names: addresses, ids and versions. */
+const NO_WORDS = /[\w-]+:\d+|\b[\w-]{20,26}(?![\w-])|v\d[\d.]*/g;
+
+const withoutNames = (text: string) =>
+  text.replaceAll(NO_WORDS, '').replaceAll(hostname(), '').replaceAll(NAMES, '');
+
+describe.each([
+  ['en', 'en-US'],
+  ['zh', 'zh-CN'],
+] as const)('in %s', (language, locale) => {
+  it('each page fits into each window, and says all in the language', async () => {
+    const app = await startBusyApp(start);
+    const { page } = await browser.open(app.at('timeline'), { locale });
+    const findings: unknown[] = [];
+    for (const { hash, [language]: shown } of PAGES) {
+      await page.goto(app.at(hash));
+      await page.getByRole('main').getByText(shown).filter({ visible: true }).first().waitFor();
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 900 });
+        for (const element of await beyond(page)) findings.push({ hash, width, element });
+      }
+      const foreign = language === 'zh' ? /[A-Za-z]{2,}/ : /\p{Script=Han}/u;
+      for (const text of await textsOf(page))
+        if (foreign.test(withoutNames(text)) && text !== '中文') findings.push({ hash, text });
+    }
+    expect(findings).toEqual([]);
+    expect(await page.locator('html').getAttribute('lang')).toBe(language);
+  }, 60_000);
+});
