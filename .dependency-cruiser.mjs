@@ -74,7 +74,7 @@ const NEST_KQ = {
   pusher: ['errors', 'time', 'api', 'driver'],
   consumer: ['errors', 'time', 'driver'],
   failures: ['errors', 'time', 'api', 'driver', 'consumer'],
-  index: ['errors', 'api', 'driver', 'pusher'],
+  index: ['errors', 'api', 'driver', 'pusher', 'failures'],
 };
 
 /** All files of nest-handlers but that of its entry `nest-handlers/schema`. */
@@ -108,7 +108,7 @@ const MAY_USE = {
     'classic-level': ['disk'],
   },
   'nest-kq': {
-    'nest-handlers/dist/schema.js': ['api', 'failures'],
+    'nest-handlers/dist/schema.js': ['api'],
     kafkajs: ['driver/kafkajs'],
   },
 };

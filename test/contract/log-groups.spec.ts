@@ -185,4 +185,20 @@ everyLog((log) => {
     await log.driver.admin.setCommitted(log.group, log.topic, [{ partition: 0, offset: 1n }]);
     expect([member.batches.length, member.told.length]).toEqual(told);
   });
+
+  it('leaves the group when it is stopped while it joins', async () => {
+    const member = log.member({ sessionTimeout: 6_000 });
+    await Promise.allSettled([member.start(), member.stop()]);
+    const told = member.told.length;
+    await sendToAll('a');
+    await eventually('the group is empty', async () => {
+      const offsets = [{ partition: 0, offset: 0n }];
+      const set = log.driver.admin.setCommitted(log.group, log.topic, offsets);
+      return set.then(
+        () => true,
+        () => false,
+      );
+    });
+    expect([member.batches.length, member.told.length]).toEqual([0, told]);
+  });
 });

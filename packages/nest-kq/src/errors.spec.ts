@@ -62,4 +62,13 @@ describe('toError', () => {
     expect(toError('text').message).toBe("a value that is no Error was thrown: 'text'");
     expect(toError(Object.create(null)).message).toMatch(/was thrown: \[Object: null prototype\]/);
   });
+
+  it('reads what is hard to read', () => {
+    const odd = Object.assign(new Error('x'), { message: 5 });
+    expect(toError(odd).message).toBe(
+      "an Error that is not made of texts was thrown: { name: 'Error', message: 5 }",
+    );
+    const trap = new Proxy({}, { getPrototypeOf: () => assertNever() });
+    expect(toError(trap).message).toBe('a value that cannot be read was thrown');
+  });
 });

@@ -16,6 +16,7 @@ const CODES = {
   KQ_TRANSACTION: 'the transaction cannot go on, and stores nothing',
   KQ_FULL: 'too much waits to be stored',
   KQ_CLOSED: 'it is closed',
+  KQ_TIMEOUT: 'the handler took longer than its `timeout`',
 } as const;
 
 /** What an error is about. */
@@ -75,8 +76,15 @@ export function show(value: unknown): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-/** What was thrown, which may be anything, as an Error: one of another realm is one, too. */
+/** What was thrown, which may be anything, as an Error made of texts: one of another realm is one, too. Never throws. */
 export function toError(thrown: unknown): Error {
-  if (thrown instanceof Error || types.isNativeError(thrown)) return thrown;
-  return new Error(`a value that is no Error was thrown: ${show(thrown)}`);
+  try {
+    if (!(thrown instanceof Error || types.isNativeError(thrown)))
+      return new Error(`a value that is no Error was thrown: ${show(thrown)}`);
+    const { name, message, stack = '' } = thrown;
+    if ([name, message, stack].every((part) => typeof part === 'string')) return thrown;
+    return new Error(`an Error that is not made of texts was thrown: ${show({ name, message })}`);
+  } catch {
+    return new Error('a value that cannot be read was thrown'); // a getter or a proxy's trap threw
+  }
 }

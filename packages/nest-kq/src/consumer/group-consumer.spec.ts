@@ -10,7 +10,7 @@ const log = { debug: () => {}, warn: () => {}, error: () => {} };
 interface Run {
   readonly values: readonly string[];
   readonly signal: AbortSignal;
-  end(...outcomes: readonly Outcome[]): void;
+  readonly end: (...outcomes: readonly Outcome[]) => void;
 }
 
 let driver: MemoryDriver;
@@ -265,11 +265,12 @@ async function untilCommitted(offset: bigint): Promise<void> {
 /** How many messages the log has given out. */
 function countFetched(): () => number {
   let count = 0;
-  const original = GroupConsumer.prototype.batch;
-  for (const consumer of opened)
-    consumer.batch = function (batch) {
+  for (const consumer of opened) {
+    const take = consumer.batch.bind(consumer);
+    consumer.batch = (batch) => {
       count += batch.messages.length;
-      original.call(this, batch);
+      take(batch);
     };
+  }
   return () => count;
 }

@@ -80,11 +80,7 @@ export class KafkajsMember implements LogMember {
   private async leave(): Promise<void> {
     const { membership } = this;
     this.membership = undefined;
-    try {
-      await membership?.stop();
-    } catch (error) {
-      this.context.client.log.debug(meant(error, `cannot leave group ${this.options.group}`).message);
-    }
+    await membership?.stop();
   }
 
   /** Never rejects. */

@@ -97,9 +97,10 @@ export class Membership {
     await joined;
   }
 
+  /** Never rejects. */
   async stop(): Promise<void> {
     this.end();
-    await this.consumer.disconnect();
+    await this.leave();
   }
 
   pause(place: TopicPartition): void {
@@ -154,7 +155,11 @@ export class Membership {
   }
 
   private join(memberId: string, assignment: Readonly<Record<string, readonly number[]>>): void {
-    if (this.over) return;
+    if (this.over) {
+      // kafkajs begins to read although it was stopped while it joined.
+      this.context.client.clock.soon(() => void this.leave());
+      return;
+    }
     // After one join, nobody else can have had what stays. After more, somebody may have had it in between.
     const continued = memberId === this.memberId && this.joins === 1;
     this.memberId = memberId;
@@ -232,7 +237,7 @@ export class Membership {
 
   /** While all are paused, nothing else could be fetched, and a hold ends sooner than a pause of kafkajs. */
   private allPaused(): boolean {
-    return [...(this.readings?.values() ?? [])].every(({ paused, held }) => paused && !held);
+    return [...(this.readings?.values() ?? [])].every(({ paused }) => paused);
   }
 
   private hold(reading: Reading): void {
@@ -251,6 +256,14 @@ export class Membership {
     this.end();
     if (this.starting) this.starting.reject(error);
     else this.crashed(error);
+  }
+
+  private async leave(): Promise<void> {
+    try {
+      await this.consumer.disconnect();
+    } catch (error) {
+      this.context.client.log.debug(meant(error, `cannot leave group ${this.options.group}`).message);
+    }
   }
 
   private end(): void {

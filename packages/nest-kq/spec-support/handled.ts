@@ -1,0 +1,132 @@
+import { GroupConsumer } from '../src/consumer/group-consumer.js';
+import { MemoryDriver } from '../src/driver/memory/memory-driver.js';
+import type { OutgoingMessage } from '../src/driver/message.js';
+import { HandlerRuns, type FailureEvents, type MessageHandler } from '../src/failures/handler-runs.js';
+import { resolveFailureOptions, type FailureOptions } from '../src/failures/failure-options.js';
+import { systemClock, type Clock } from '../src/time/clock.js';
+import type { Topic } from '../src/api/topic.js';
+
+const log = { debug: () => {}, warn: () => {}, error: () => {} };
+
+interface Over extends FailureOptions {
+  readonly topic?: Topic;
+  /** Messages of a run; from 2 on in batches. */
+  readonly size?: number;
+  /** Gets the timers of runs, which end when the test says so. @default they are real */
+  readonly timers?: (() => void)[];
+  readonly store?: (topic: string, letter: OutgoingMessage) => Promise<unknown>;
+}
+
+/** The topic `t` of one partition, which the group `g` handles. A value names its message. */
+export class Handled {
+  readonly driver = new MemoryDriver({ clock: systemClock, log, partitions: 1 });
+  /** What was told, in its order. */
+  readonly told: string[] = [];
+  private readonly consumers: GroupConsumer[] = [];
+  private changed = () => {};
+
+  async consume(handler: MessageHandler, over: Over): Promise<void> {
+    const { topic = 't', size = 1, timers, store = this.store, ...options } = over;
+    const runs = new HandlerRuns(timers ? clockOf(timers) : systemClock, {
+      group: 'g',
+      topic,
+      handler,
+      batches: size > 1,
+      settings: resolveFailureOptions(options, ['t']),
+      events: this.events,
+      store,
+    });
+    // No wait before a next run, as that is the consumer's.
+    const clock: Clock = { ...systemClock, after: (_, callback) => systemClock.after(0, callback) };
+    const consumer = new GroupConsumer(this.driver, clock, {
+      group: 'g',
+      from: 'first',
+      commitEvery: 0,
+      subscriptions: [
+        {
+          topics: ['t'],
+          order: 'key',
+          concurrency: 10,
+          size,
+          within: 0,
+          room: { messages: 1000, bytes: 1e6 },
+          run: (deliveries, signal) => runs.run(deliveries, signal),
+        },
+      ],
+      failed: (error) => {
+        throw error;
+      },
+    });
+    this.consumers.push(consumer);
+    await consumer.start();
+  }
+
+  /** Waits for no handler. */
+  async stop(): Promise<void> {
+    await Promise.all(this.consumers.map((consumer) => consumer.stop(0)));
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await this.driver.close();
+  }
+
+  tell(fact: string): void {
+    this.told.push(fact);
+    this.changed();
+  }
+
+  /** All of one key. */
+  async push(...values: readonly string[]): Promise<void> {
+    const key = Buffer.from('k');
+    for (const value of values) await this.store('t', { key, value: Buffer.from(value) });
+  }
+
+  readonly store = async (topic: string, message: OutgoingMessage): Promise<void> => {
+    for (const sent of await this.driver.producer().send(topic, [message]))
+      if (sent instanceof Error) throw sent;
+  };
+
+  /** Resolves once so much was told. */
+  untilTold(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.changed = () => {
+        if (this.told.length >= count) resolve();
+      };
+      this.changed();
+    });
+  }
+
+  async untilCommitted(offset: bigint): Promise<void> {
+    while ((await this.committed()) !== offset) await new Promise(setImmediate);
+  }
+
+  async committed(): Promise<bigint | undefined> {
+    return (await this.driver.admin.committed('g', 't'))[0]?.offset;
+  }
+
+  private readonly events: FailureEvents = {
+    failed: (delivery, error, after) =>
+      this.tell(`${nameOf(delivery)} failed: ${error.message}, again in ${after}`),
+    died: (delivery, { why, error, runs }, topic) =>
+      this.tell(`${nameOf(delivery)} died in ${topic}: ${why} after ${runs}, ${error.message}`),
+    dropped: (delivery, { why }) => this.tell(`${nameOf(delivery)} dropped: ${why}`),
+    held: (delivery, { why }, error, after) =>
+      this.tell(`${nameOf(delivery)} held: ${why}, ${error.message}, again in ${after}`),
+    overran: (deliveries) => this.tell(`${deliveries.map(nameOf).join()} overran`),
+  };
+}
+
+function nameOf({ message }: { readonly message: { readonly value: Buffer | null } }): string {
+  return String(message.value);
+}
+
+function clockOf(timers: (() => void)[]): Clock {
+  return {
+    ...systemClock,
+    after: (_, callback) => {
+      timers.push(callback);
+      return { cancel: () => void (timers.includes(callback) && timers.splice(timers.indexOf(callback), 1)) };
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { Handled } from '../../spec-support/handled.js';
+import { Discard, Retry } from '../api/outcome.js';
+import type { KqMessage } from '../api/received.js';
+import { defineTopic } from '../api/topic.js';
+import type { OutgoingMessage } from '../driver/message.js';
+import { KqError } from '../errors.js';
+
+const slip = new Error('slip');
+
+let handled: Handled;
+beforeEach(() => {
+  handled = new Handled();
+});
+afterEach(() => handled.close());
+
+describe('HandlerRuns', () => {
+  it('gives value and message, and is done with what the handler returns', async () => {
+    let seen: unknown;
+    await handled.consume(
+      (value: unknown, message: KqMessage) => {
+        const { topic, partition, offset, key, attempt, attempts } = message;
+        seen = { value, same: message.value === value, topic, partition, offset, key, attempt, attempts };
+        expect([message.header('a'), message.header('b'), message.header('c')]).toEqual([
+          '1',
+          '2',
+          undefined,
+        ]);
+        return slip; // returned and not thrown: any result means handled
+      },
+      { deadLetter: 'drop' },
+    );
+    const headers = { a: Buffer.from('1'), b: [Buffer.from('2'), Buffer.from('3')] };
+    await handled.driver
+      .producer()
+      .send('t', [{ key: Buffer.from('k'), value: Buffer.from('{"a":1}'), headers }]);
+    await handled.untilCommitted(1n);
+    expect(seen).toEqual({
+      value: { a: 1 },
+      same: true,
+      topic: 't',
+      partition: 0,
+      offset: '0',
+      key: 'k',
+      attempt: 1,
+      attempts: 3,
+    });
+    expect(handled.told).toEqual([]);
+  });
+
+  it('runs a message again before those behind it, then stores it and goes on', async () => {
+    await handled.consume(
+      (value: number, { attempt }: KqMessage) => {
+        handled.tell(`${value} runs ${attempt}`);
+        if (value === 1) throw slip;
+      },
+      { retry: { attempts: 2, backoff: 5 }, deadLetter: 'dead' },
+    );
+    await handled.push('1', '2');
+    await handled.untilCommitted(2n);
+    expect(handled.told).toEqual([
+      '1 runs 1',
+      '1 failed: slip, again in 5',
+      '1 runs 2',
+      '1 died in dead: attempts after 2, slip',
+      '2 runs 1',
+    ]);
+    expect((await handled.driver.admin.ends('dead'))[0]).toMatchObject({ end: 1n });
+  });
+
+  it('obeys Retry and Discard, returned or thrown', async () => {
+    await handled.consume(
+      (value: number, { attempt }: KqMessage) => {
+        if (value === 1) return attempt === 1 ? Retry.after(7) : undefined;
+        throw Discard.because('gone');
+      },
+      { deadLetter: 'drop' },
+    );
+    await handled.push('1', '2');
+    await handled.untilCommitted(2n);
+    expect(handled.told).toEqual(['1 failed: retry after 7 ms, again in 7', '2 dropped: discarded']);
+  });
+
+  it('calls no handler for what cannot be read, and takes an error of the schema for a failure', async () => {
+    let slips = 1;
+    const schema: StandardSchemaV1<number, number> = {
+      '~standard': {
+        version: 1,
+        vendor: 'specs',
+        validate: async (value) => {
+          if (value === 3 && slips-- > 0) throw slip;
+          return value === 2 ? { issues: [{ message: 'not 2' }] } : { value: Number(value) * 10 };
+        },
+      },
+    };
+    await handled.consume((value: number) => handled.tell(`${value} runs`), {
+      topic: defineTopic('t', { schema }),
+      deadLetter: 'dead',
+    });
+    await handled.push('{', '2', '3');
+    await handled.untilCommitted(3n);
+    expect(handled.told).toEqual([
+      "{ died in dead: unreadable after 0, KQ_BAD_MESSAGE: the stored value is '{': expected JSON",
+      "2 died in dead: unreadable after 0, KQ_BAD_MESSAGE: the schema of 't' refuses the value: not 2",
+      '3 failed: slip, again in 1000',
+      '30 runs',
+    ]);
+  });
+
+  it('holds the order while the letter cannot be stored, and does not run the handler for that', async () => {
+    const letters: OutgoingMessage[] = [];
+    await handled.consume(
+      (value: number) => {
+        handled.tell(`${value} runs`);
+        if (value === 1) throw slip;
+      },
+      {
+        retry: { attempts: 1 },
+        deadLetter: 'dead',
+        store: async (_, letter) => {
+          if (letters.push(letter) < 3) throw new KqError('KQ_UNKNOWN_TOPIC', 'there is no topic dead');
+        },
+      },
+    );
+    await handled.push('1', '2');
+    await handled.untilCommitted(2n);
+    expect(handled.told).toEqual([
+      '1 runs',
+      '1 held: attempts, KQ_UNKNOWN_TOPIC: there is no topic dead, again in 1000',
+      '1 held: attempts, KQ_UNKNOWN_TOPIC: there is no topic dead, again in 2000',
+      '1 died in dead: attempts after 1, slip',
+      '2 runs',
+    ]);
+    expect(String(letters[2]!.headers!['kq-attempts'])).toBe('1');
+  });
+
+  it('never skips a message where nothing is there to take it', async () => {
+    await handled.consume(
+      (_: number, { attempt }: KqMessage) => {
+        if (attempt < 3) throw Discard.because('gone');
+        if (attempt < 6) throw slip;
+      },
+      { retry: { backoff: 0 } },
+    );
+    await handled.push('1');
+    await handled.untilCommitted(1n);
+    const held = '1 held: discarded, KQ_CONFIG: nothing takes a message that cannot be handled: expected';
+    expect(handled.told.slice(0, 2).every((each) => each.startsWith(held))).toBe(true);
+    expect(handled.told.slice(2)).toEqual(Array.from({ length: 3 }, () => '1 failed: slip, again in 0'));
+  });
+
+  it('has results by message in a batch', async () => {
+    const seen: number[][] = [];
+    await handled.consume(
+      (values: number[], messages: KqMessage[]) => {
+        expect(messages.map(({ value }) => value)).toEqual(values);
+        seen.push(values);
+        return Promise.allSettled(
+          values.map(async (value, index) => {
+            if (value === 2 && messages[index]!.attempt === 1) throw slip;
+            return value === 3 ? Discard.because('gone') : value;
+          }),
+        );
+      },
+      { size: 4, deadLetter: 'drop', retry: { backoff: 5 } },
+    );
+    await handled.push('1', '{', '2', '3');
+    await handled.untilCommitted(4n);
+    expect(seen).toEqual([[1, 2, 3], [2]]);
+    expect(handled.told.toSorted()).toEqual([
+      '2 failed: slip, again in 5',
+      '3 dropped: discarded',
+      '{ dropped: unreadable',
+    ]);
+  });
+});

@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Handled } from '../../spec-support/handled.js';
+import type { KqMessage } from '../api/received.js';
+
+const slip = new Error('slip');
+
+let handled: Handled;
+beforeEach(() => {
+  handled = new Handled();
+});
+afterEach(() => handled.close());
+
+describe('the timeout of a handler', () => {
+  it('aborts its signal and is a failure, whatever it says then', async () => {
+    const timers: (() => void)[] = [];
+    await handled.consume(
+      (value: number, { signal }: KqMessage) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve(value));
+          handled.tell('runs');
+        }),
+      { timeout: 50, deadLetter: 'drop', retry: { attempts: 1 }, timers },
+    );
+    await handled.push('1');
+    await handled.untilTold(1);
+    timers.shift()!();
+    await handled.untilCommitted(1n);
+    expect(handled.told).toEqual(['runs', '1 dropped: attempts']);
+    expect(timers).toEqual([]);
+  });
+
+  it('does not wait for ever for a handler that does not obey, and tells of it', async () => {
+    const timers: (() => void)[] = [];
+    let seen: KqMessage | undefined;
+    await handled.consume(
+      (_: number, message: KqMessage) => {
+        seen = message;
+        handled.tell('runs');
+        return new Promise(() => {});
+      },
+      { timeout: 50, deadLetter: 'drop', retry: { attempts: 1 }, timers },
+    );
+    await handled.push('1');
+    await handled.untilTold(1);
+    timers.shift()!();
+    expect(seen!.signal.reason).toMatchObject({
+      message: 'KQ_TIMEOUT: the handler of t took longer than its timeout of 50 ms',
+    });
+    timers.shift()!();
+    await handled.untilCommitted(1n);
+    expect(handled.told).toEqual(['runs', '1 overran', '1 dropped: attempts']);
+  });
+});
+
+describe('a shutdown', () => {
+  it('makes no failure of what it aborts', async () => {
+    await handled.consume(
+      (_: number, { signal }: KqMessage) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(slip));
+          handled.tell('runs');
+        }),
+      { deadLetter: 'dead', retry: { attempts: 1 } },
+    );
+    await handled.push('1');
+    await handled.untilTold(1);
+    await handled.stop();
+    await new Promise(setImmediate);
+    expect(handled.told).toEqual(['runs']);
+    expect(await handled.committed()).toBe(0n);
+  });
+});
