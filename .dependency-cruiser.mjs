@@ -70,7 +70,7 @@ const NEST_KQ = {
   // The interface of a log's client, and what all of them decide alike.
   driver: ['errors'],
   'driver/memory': ['errors', 'time', 'api', 'driver'],
-  'driver/kafkajs': ['errors', 'time', 'driver'],
+  'driver/kafkajs': ['errors', 'time', 'api', 'driver'],
   pusher: ['errors', 'time', 'api', 'driver'],
   consumer: ['errors', 'time', 'driver'],
   failures: ['errors', 'time', 'api', 'driver', 'consumer'],

@@ -40,18 +40,15 @@ describe('defineTopic', () => {
   });
 
   it.each<[unknown, string]>([
-    [
-      { format: 'avro' },
-      "`format` in the options of defineTopic('a') is 'avro': expected 'json', 'text' or 'bytes'",
-    ],
+    [{ format: 'avro' }, "`format` of defineTopic('a') is 'avro': expected 'json', 'text' or 'bytes'"],
     [
       { formt: 'text' },
-      "there is no 'formt' in the options of defineTopic('a'): expected one of schema, format",
+      "there is no `formt` in the options of defineTopic('a'): expected one of schema, format",
     ],
     [{ schema: {} }, "the schema of 'a' is {}: expected a Standard Schema, as of Zod, Valibot or ArkType"],
     [{ schema: undefined }, "the schema of 'a' is undefined: expected a Standard Schema"],
-    ['text', "the options of defineTopic('a') is 'text': expected { schema?, format? }"],
-    [null, "the options of defineTopic('a') is null: expected { schema?, format? }"],
+    ['text', "the options of defineTopic('a') are 'text': expected an object with schema, format"],
+    [null, "the options of defineTopic('a') are null: expected an object with schema, format"],
   ])('refuses the options %p', (options, why) => {
     const define: (name: string, options: { format: 'text' }) => Topic = defineTopic;
     expect(() => define('a', options as { format: 'text' })).toThrow(`KQ_BAD_OPTION: ${why}`);

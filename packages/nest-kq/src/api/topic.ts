@@ -1,7 +1,8 @@
 /** Topics as an application names them. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { show, unknownName, wrongValue } from '../errors.js';
+import { show, wrongValue } from '../errors.js';
 import { FORMATS, isFormat, type Format } from './format.js';
+import { checkOptions } from './checks.js';
 import { checkSchema } from './schema.js';
 import { TOPIC_NAMES, isTopicName } from './topic-name.js';
 
@@ -55,13 +56,10 @@ export function defineTopic<In = unknown, Out = In>(
 ): Topic<In, Out>;
 export function defineTopic(name: string, options: TopicOptions = {}): Topic {
   const checked = topicName(name);
-  const call = `the options of defineTopic(${show(name)})`;
-  if (typeof options !== 'object' || options === null)
-    throw wrongValue('KQ_BAD_OPTION', call, options, '{ schema?, format? }');
-  const unknown = Object.keys(options).find((field) => !OPTIONS.includes(field));
-  if (unknown !== undefined) throw unknownName('KQ_BAD_OPTION', `${show(unknown)} in ${call}`, OPTIONS);
+  const call = `defineTopic(${show(name)})`;
+  checkOptions('KQ_BAD_OPTION', call, options, OPTIONS);
   const { format = 'json' } = options;
-  if (!isFormat(format)) throw wrongValue('KQ_BAD_OPTION', `\`format\` in ${call}`, format, FORMATS);
+  if (!isFormat(format)) throw wrongValue('KQ_BAD_OPTION', `\`format\` of ${call}`, format, FORMATS);
   // Given but undefined is a slip, and would check nothing.
   return 'schema' in options
     ? { name: checked, format, schema: checkSchema(options.schema, name) }

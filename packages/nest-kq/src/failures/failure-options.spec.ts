@@ -25,10 +25,16 @@ describe('resolveFailureOptions', () => {
   });
 
   it.each<[unknown, string]>([
-    [5, 'KQ_BAD_OPTION: the failures is 5: expected an object with timeout, retry, deadLetter'],
-    [{ retries: 5 }, 'there is no option `retries` of the failures: expected one of timeout, retry'],
-    [{ retry: 5 }, '`retry` is 5: expected an object with attempts, backoff'],
-    [{ retry: { delay: 5 } }, 'there is no option `delay` of `retry`: expected one of attempts, backoff'],
+    [
+      5,
+      'KQ_BAD_OPTION: the options of the failures are 5: expected an object with timeout, retry, deadLetter',
+    ],
+    [{ retries: 5 }, 'there is no `retries` in the options of the failures: expected one of timeout, retry'],
+    [{ retry: 5 }, 'the options of `retry` are 5: expected an object with attempts, backoff'],
+    [
+      { retry: { delay: 5 } },
+      'there is no `delay` in the options of `retry`: expected one of attempts, backoff',
+    ],
     [{ timeout: 0 }, '`timeout` is 0: expected a whole number from 1 to 86400000'],
     [{ timeout: '5s' }, "`timeout` is '5s': expected"],
     [{ retry: { attempts: 0 }, deadLetter: 'd' }, '`retry.attempts` is 0: expected a whole number from 1'],

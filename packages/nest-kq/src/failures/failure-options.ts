@@ -1,6 +1,7 @@
 /** What becomes of failures of one handler: its options, their defaults and bounds. */
+import { checkOptions, wholeNumber } from '../api/checks.js';
 import { topicName, type Topic } from '../api/topic.js';
-import { KqError, show, unknownName, wrongValue } from '../errors.js';
+import { KqError, show, wrongValue } from '../errors.js';
 
 /** What becomes of a message whose run fails. */
 export interface FailureOptions {
@@ -59,9 +60,9 @@ export function resolveFailureOptions(
   options: FailureOptions,
   topics: readonly (string | RegExp)[],
 ): FailureSettings {
-  checkNames('the failures', options, NAMES);
+  checkOptions('KQ_BAD_OPTION', 'the failures', options, NAMES);
   const { timeout, retry = {}, deadLetter } = options;
-  checkNames('`retry`', retry, RETRY);
+  checkOptions('KQ_BAD_OPTION', '`retry`', retry, RETRY);
   const { attempts, backoff = defaultBackoff } = retry;
   if (attempts !== undefined && deadLetter === undefined)
     throw new KqError(
@@ -92,14 +93,6 @@ function deadLetterOf(
   throw wrongValue('KQ_BAD_OPTION', '`deadLetter`', topic, expected);
 }
 
-function checkNames(what: string, given: unknown, known: readonly string[]): void {
-  if (typeof given !== 'object' || given === null)
-    throw wrongValue('KQ_BAD_OPTION', what, given, `an object with ${known.join(', ')}`);
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw unknownName('KQ_BAD_OPTION', `option \`${unknown}\` of ${what}`, known);
-}
-
 function checkNumber(what: string, value: unknown, least: number, most: number): void {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return;
-  throw wrongValue('KQ_BAD_OPTION', what, value, `a whole number from ${least} to ${most}`);
+  wholeNumber('KQ_BAD_OPTION', what, value, least, most);
 }

@@ -100,7 +100,11 @@ describe('LogPusher', () => {
     [undefined, {}, 'the value is undefined: expected a value'],
     [1, { key: undefined }, '`key` is undefined: expected a string or a Buffer, or no `key` at all'],
     [1, { key: 5 }, '`key` is 5: expected'],
-    [1, { kye: 'a' }, "there is no option 'kye' of a message: expected one of key, headers, partition"],
+    [
+      1,
+      { kye: 'a' },
+      'there is no `kye` in the options of a message: expected one of key, headers, partition',
+    ],
     [1, { headers: 'a' }, "`headers` is 'a': expected an object of names and values"],
     [
       1,
@@ -109,10 +113,10 @@ describe('LogPusher', () => {
     ],
     [1, { headers: { a: [] } }, "the header 'a' is []: expected"],
     [1, { headers: { a: ['b', 5] } }, "a value of the header 'a' is 5: expected a string or a Buffer"],
-    [1, { partition: -1 }, '`partition` is -1: expected a partition, from 0'],
+    [1, { partition: -1 }, '`partition` is -1: expected a whole number from 0 to 2147483647'],
     [1, { partition: 1 }, 'the partition of t is 1: expected 0 to 0'],
-    [1, { timestamp: 1.5 }, '`timestamp` is 1.5: expected milliseconds since 1970'],
-    [1, 'k', "the options of a message is 'k': expected an object with key, headers, partition, timestamp"],
+    [1, { timestamp: 1.5 }, '`timestamp` is 1.5: expected a whole number from 0'],
+    [1, 'k', "the options of a message are 'k': expected an object with key, headers, partition, timestamp"],
   ])('refuses %p with %p, alone and as one of many', async (value, options, why) => {
     const pusher = open();
     const pushing = pusher.push('t', value, options as MessageOptions);

@@ -1,10 +1,11 @@
 /** What an application pushes, as the log stores it. */
+import { checkOptions, wholeNumber } from '../api/checks.js';
 import { encodeValue } from '../api/format.js';
 import type { MessageOptions } from '../api/message.js';
 import { readValue, type ReadValue } from '../api/read-value.js';
 import { formatOf, schemaOf, type Topic } from '../api/topic.js';
 import type { Headers, OutgoingMessage } from '../driver/message.js';
-import { KqError, show, toError, unknownName, wrongValue } from '../errors.js';
+import { KqError, show, toError, wrongValue } from '../errors.js';
 
 /** `KQ_BAD_MESSAGE` is given as a value. It returns a promise only for a schema that answers later, and that never rejects. */
 export type Prepared = OutgoingMessage | KqError;
@@ -17,6 +18,8 @@ const OPTIONS: readonly string[] = [
 ] satisfies readonly (keyof MessageOptions)[];
 const BYTES = 'a string or a Buffer';
 const LAST_PARTITION = 2 ** 31 - 1;
+/** Of a Date, in milliseconds since 1970. */
+const LAST_TIME = 8.64e15;
 
 /** Checks a message, and its value by the topic's schema as a handler will read it. */
 export function prepare(
@@ -52,23 +55,13 @@ function schemaFailed(name: string, thrown: unknown): KqError {
 }
 
 function checkedOptions(options: MessageOptions): Omit<OutgoingMessage, 'value'> {
-  if (typeof options !== 'object' || options === null)
-    throw bad('the options of a message', options, `an object with ${OPTIONS.join(', ')}`);
-  const unknown = Object.keys(options).find((field) => !OPTIONS.includes(field));
-  if (unknown !== undefined)
-    throw unknownName('KQ_BAD_MESSAGE', `option ${show(unknown)} of a message`, OPTIONS);
+  checkOptions('KQ_BAD_MESSAGE', 'a message', options, OPTIONS);
   const { headers, partition, timestamp } = options;
   return {
     key: keyOf(options),
     ...(headers === undefined ? {} : { headers: headersOf(headers) }),
-    ...(partition === undefined
-      ? {}
-      : { partition: wholeNumber('`partition`', partition, LAST_PARTITION, 'a partition, from 0') }),
-    ...(timestamp === undefined
-      ? {}
-      : {
-          timestamp: wholeNumber('`timestamp`', timestamp, 8.64e15, 'milliseconds since 1970'),
-        }),
+    ...(partition === undefined ? {} : { partition: numberOf('`partition`', partition, LAST_PARTITION) }),
+    ...(timestamp === undefined ? {} : { timestamp: numberOf('`timestamp`', timestamp, LAST_TIME) }),
   };
 }
 
@@ -97,9 +90,8 @@ function bytesOf(what: string, given: unknown, expected: string): Buffer {
   throw bad(what, given, expected);
 }
 
-function wholeNumber(what: string, given: unknown, most: number, expected: string): number {
-  if (typeof given === 'number' && Number.isInteger(given) && given >= 0 && given <= most) return given;
-  throw bad(what, given, expected);
+function numberOf(what: string, given: unknown, most: number): number {
+  return wholeNumber('KQ_BAD_MESSAGE', what, given, 0, most);
 }
 
 function bad(what: string, given: unknown, expected: string): KqError {

@@ -11,10 +11,13 @@ describe('resolvePusherOptions', () => {
   });
 
   it.each<[unknown, string]>([
-    [5, 'the pusher is 5: expected an object with buffer, requestBytes'],
-    [{ patiense: 1 }, 'there is no option `patiense` of the pusher: expected one of buffer'],
-    [{ buffer: 5 }, '`buffer` is 5: expected an object with messages, bytes'],
-    [{ buffer: { byte: 5 } }, 'there is no option `byte` of `buffer`: expected one of messages, bytes'],
+    [5, 'the options of the pusher are 5: expected an object with buffer, requestBytes'],
+    [{ patiense: 1 }, 'there is no `patiense` in the options of the pusher: expected one of buffer'],
+    [{ buffer: 5 }, 'the options of `buffer` are 5: expected an object with messages, bytes'],
+    [
+      { buffer: { byte: 5 } },
+      'there is no `byte` in the options of `buffer`: expected one of messages, bytes',
+    ],
     [{ buffer: { messages: 0 } }, '`buffer.messages` is 0: expected a whole number from 1 to 10000000'],
     [{ buffer: { bytes: '1' } }, "`buffer.bytes` is '1': expected a whole number"],
     [{ requestBytes: 1.5 }, '`requestBytes` is 1.5: expected a whole number'],

@@ -1,5 +1,6 @@
+import { checkOptions, wholeNumber } from '../api/checks.js';
 import type { Compression, ProducerOptions } from '../driver/driver.js';
-import { unknownName, wrongValue } from '../errors.js';
+import { wrongValue } from '../errors.js';
 import type { GathererOptions } from './gatherer.js';
 
 /** How messages are pushed. */
@@ -52,10 +53,10 @@ const GIB = 2 ** 30;
 
 /** Checks the options and fills in their defaults; `KQ_CONFIG`. */
 export function resolvePusherOptions(options: PusherOptions): PusherSettings {
-  checkNames('the pusher', options, NAMES);
+  checkOptions('KQ_CONFIG', 'the pusher', options, NAMES);
   const { buffer = {}, requestBytes = 1_000_000, patience = 30_000 } = options;
   const { compression = 'none', transactionalId } = options;
-  checkNames('`buffer`', buffer, BUFFER);
+  checkOptions('KQ_CONFIG', '`buffer`', buffer, BUFFER);
   const { messages = 100_000, bytes = 64 * 2 ** 20 } = buffer;
   if (!COMPRESSIONS.includes(compression))
     throw wrongValue('KQ_CONFIG', '`compression`', compression, `one of ${COMPRESSIONS.join(', ')}`);
@@ -72,14 +73,6 @@ export function resolvePusherOptions(options: PusherOptions): PusherSettings {
   };
 }
 
-function checkNames(what: string, given: unknown, known: readonly string[]): void {
-  if (typeof given !== 'object' || given === null)
-    throw wrongValue('KQ_CONFIG', what, given, `an object with ${known.join(', ')}`);
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw unknownName('KQ_CONFIG', `option \`${unknown}\` of ${what}`, known);
-}
-
 function within(what: string, value: unknown, least: number, most: number): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw wrongValue('KQ_CONFIG', what, value, `a whole number from ${least} to ${most}`);
+  return wholeNumber('KQ_CONFIG', what, value, least, most);
 }

@@ -1,11 +1,10 @@
-import { KqError } from '../../errors.js';
+import { TOPIC_NAMES, isTopicName } from '../../api/topic-name.js';
+import { KqError, wrongValue } from '../../errors.js';
 import type { LogAdmin, TopicSettings } from '../driver.js';
 import type { PartitionOffset } from '../message.js';
 import type { KafkajsClient } from './kafkajs-client.js';
 import type { KafkajsCluster } from './kafkajs-cluster.js';
 import { meant } from './kafkajs-errors.js';
-
-const NAME = /^[\w.-]{1,249}$/;
 
 export class KafkajsAdmin implements LogAdmin {
   constructor(
@@ -63,11 +62,7 @@ export class KafkajsAdmin implements LogAdmin {
 }
 
 function check(topic: string, partitions: number): void {
-  if (!NAME.test(topic) || topic === '.' || topic === '..')
-    throw new KqError(
-      'KQ_CONFIG',
-      `the topic is ${JSON.stringify(topic)}: expected 1 to 249 of a-z A-Z 0-9 . _ -`,
-    );
+  if (!isTopicName(topic)) throw wrongValue('KQ_CONFIG', 'the topic', topic, TOPIC_NAMES);
   if (!Number.isSafeInteger(partitions) || partitions < 1)
     throw new KqError(
       'KQ_CONFIG',

@@ -1,5 +1,6 @@
 /** Single requests to the brokers: what kafkajs' admin does in other ways, or not at all. */
 import type { Broker, Cluster, PartitionMetadata } from 'kafkajs';
+import { isTopicName } from '../../api/topic-name.js';
 import { KqError } from '../../errors.js';
 import type { PartitionEnds } from '../driver.js';
 import type { PartitionOffset } from '../message.js';
@@ -10,7 +11,6 @@ const PATIENCE = 10_000;
 const PAUSE = 100;
 /** How long a topic may be unknown that has just been created. */
 const NEW_TOPIC = 500;
-const NAME = /^[\w.-]{1,249}$/;
 
 /** Neither a member nor a generation: whoever is outside of the group. */
 const OUTSIDE = { groupGenerationId: -1, memberId: '' };
@@ -38,7 +38,7 @@ export class KafkajsCluster {
   /** Its partitions, in order. Rejects with `KQ_UNKNOWN_TOPIC`, and creates nothing. */
   async partitions(topic: string, patience?: number): Promise<readonly PartitionMetadata[]> {
     const missing = new KqError('KQ_UNKNOWN_TOPIC', `there is no topic ${JSON.stringify(topic)}`);
-    if (!NAME.test(topic)) throw missing;
+    if (!isTopicName(topic)) throw missing;
     const ask = async (cluster: Cluster) => {
       const { topicMetadata } = await (await cluster.findControllerBroker()).metadata([topic]);
       return sorted(topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []);
