@@ -28,8 +28,8 @@ export interface Replayed {
  * the same time share the letters.
  *
  * Rejects with what `store` rejects with: the letters before that one are replayed, and the next replay goes on with it; those
- * behind it may then come twice. Also with `KQ_UNKNOWN_TOPIC`, `KQ_AWAY`, `KQ_REFUSED` and `KQ_CLOSED`. After a crash or a
- * rebalance, too, a letter may come twice.
+ * behind it may then come twice. Also with `KQ_UNKNOWN_TOPIC`, `KQ_AWAY`, `KQ_REFUSED` and `KQ_CLOSED`; but it waits while no
+ * broker can let it into the group. After a crash or a rebalance, too, a letter may come twice.
  */
 export async function replayDeadLetters(driver: LogDriver, options: ReplayOptions): Promise<Replayed> {
   const topic = topicName(options.topic);
@@ -100,8 +100,9 @@ class Replay implements MemberHandler {
     this.act(() => this.take(batch));
   }
 
+  /** It joins again by itself, which may help only where no broker was in reach. */
   failed(error: KqError): void {
-    this.fail(error);
+    if (error.code !== 'KQ_AWAY') this.fail(error);
   }
 
   /** What was begun under an assignment ends with it: its letters come again. */

@@ -1,0 +1,121 @@
+// Pusher, consumer, failures and replay together, as any log stores them.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { GroupConsumer } from 'nest-kq/src/consumer/group-consumer.js';
+import type { LogDriver } from 'nest-kq/src/driver/driver.js';
+import { resolveFailureOptions } from 'nest-kq/src/failures/failure-options.js';
+import { HandlerRuns } from 'nest-kq/src/failures/handler-runs.js';
+import { replayDeadLetters } from 'nest-kq/src/failures/replay.js';
+import { LogPusher } from 'nest-kq/src/pusher/log-pusher.js';
+import { resolvePusherOptions } from 'nest-kq/src/pusher/pusher-options.js';
+import { systemClock } from 'nest-kq/src/time/clock.js';
+import { kafkajsHarness, memoryHarness, type LogHarness } from './log-harness.js';
+
+const MESSAGES = 2_000;
+const KEYS = 50;
+
+describe.each([
+  ['memory', memoryHarness],
+  ['kafkajs', kafkajsHarness],
+])('a topic with dead letters, by %s', (_name, start) => {
+  let harness: LogHarness;
+  let driver: LogDriver;
+  beforeAll(async () => {
+    harness = await start();
+    driver = harness.open();
+    await driver.admin.createTopics([
+      { topic: 'orders', partitions: 3 },
+      { topic: 'orders.dead', partitions: 3 },
+    ]);
+  }, 120_000);
+  afterAll(() => harness.stop(), 120_000);
+
+  it('handles each message, by a second run, or after a replay, in the order of its key', async () => {
+    const pusher = new LogPusher(driver, systemClock, resolvePusherOptions({ transactionalId: 'orders' }));
+    const producer = driver.producer();
+    const store = async (topic: string, message: Parameters<typeof producer.send>[1][number]) => {
+      for (const sent of await producer.send(topic, [message])) if (sent instanceof Error) throw sent;
+    };
+    /** By key, in the order in which they were handled. */
+    const handled = new Map<string, number[]>();
+    const died: number[] = [];
+    let count = 0;
+    let changed = () => {};
+    const until = (condition: () => boolean) =>
+      new Promise<void>((resolve) => {
+        changed = () => {
+          if (condition()) resolve();
+        };
+        changed();
+      });
+    const failing = (value: number) => value % 100 === 7;
+    const runs = new HandlerRuns(systemClock, {
+      group: 'g',
+      topic: 'orders',
+      batches: false,
+      settings: resolveFailureOptions({ retry: { attempts: 2, backoff: 1 }, deadLetter: 'orders.dead' }, [
+        'orders',
+      ]),
+      handler: (value: number, { attempt, key }) => {
+        if (attempt === 1 && value % 10 === 3) throw new Error('the first run fails');
+        if (failing(value) && !died.includes(value)) throw new Error('it fails until it was a dead letter');
+        handled.set(key, [...(handled.get(key) ?? []), value]);
+        count++;
+        changed();
+      },
+      events: {
+        failed: () => {},
+        died: ({ message }) => {
+          died.push(Number(message.value));
+          changed();
+        },
+        dropped: () => {},
+        held: () => {},
+        overran: () => {},
+      },
+      store,
+    });
+    const consumer = new GroupConsumer(driver, systemClock, {
+      group: 'g',
+      from: 'first',
+      commitEvery: 100,
+      subscriptions: [
+        {
+          topics: ['orders'],
+          order: 'key',
+          concurrency: 16,
+          size: 1,
+          within: 0,
+          room: { messages: 1_000, bytes: 1e6 },
+          run: (deliveries, signal) => runs.run(deliveries, signal),
+        },
+      ],
+      failed: () => {}, // a broker that has just begun does not know its groups for a while
+    });
+    await consumer.start();
+    const messages = Array.from({ length: MESSAGES }, (_, value) => ({ value, key: `k${value % KEYS}` }));
+    const half = MESSAGES / 2;
+    const results = await pusher.pushMany('orders', messages.slice(0, half));
+    expect(results.filter(({ error }) => error)).toEqual([]);
+    await pusher.transaction((tx) => tx.pushMany('orders', messages.slice(half)));
+    const letters = messages.filter(({ value }) => failing(value)).length;
+    await until(() => died.length === letters && count === MESSAGES - letters);
+    const inOrder = [...handled.values()].every((values) =>
+      values.every((value, index) => index === 0 || values[index - 1]! < value),
+    );
+    expect(inOrder).toBe(true);
+    expect(await replayDeadLetters(driver, { topic: 'orders.dead', store })).toEqual({
+      replayed: letters,
+      foreign: 0,
+    });
+    await until(() => count === MESSAGES);
+    expect([...handled.values()].flat().toSorted((a, b) => a - b)).toEqual(
+      messages.map(({ value }) => value),
+    );
+    expect(await replayDeadLetters(driver, { topic: 'orders.dead', store })).toEqual({
+      replayed: 0,
+      foreign: 0,
+    });
+    await consumer.stop(10_000);
+    await pusher.close();
+  }, 120_000);
+});
