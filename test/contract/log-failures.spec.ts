@@ -89,6 +89,7 @@ describe.each([
           run: (deliveries, signal) => runs.run(deliveries, signal),
         },
       ],
+      joined: () => {},
       failed: () => {}, // a broker that has just begun does not know its groups for a while
     });
     await consumer.start();

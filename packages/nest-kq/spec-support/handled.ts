@@ -53,6 +53,7 @@ export class Handled {
           run: (deliveries, signal) => runs.run(deliveries, signal),
         },
       ],
+      joined: () => {},
       failed: (error) => {
         throw error;
       },

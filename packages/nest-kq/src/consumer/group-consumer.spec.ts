@@ -59,6 +59,7 @@ async function consume(
     group: 'g',
     from: 'first',
     commitEvery: 0,
+    joined: () => {},
     subscriptions: [subscription],
     failed: (error) => {
       throw error;

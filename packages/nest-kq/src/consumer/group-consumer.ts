@@ -16,6 +16,8 @@ export interface GroupConsumerOptions extends Omit<MemberOptions, 'topics'> {
   readonly subscriptions: readonly Subscription[];
   /** Milliseconds between two commits at least. */
   readonly commitEvery: number;
+  /** It is in the group, for the first time or again. */
+  joined(): void;
   /** @param retryIn Milliseconds after which the member joins again by itself; absent: a commit failed, and is tried again. */
   failed(error: Error, retryIn?: number): void;
 }
@@ -24,7 +26,7 @@ export class GroupConsumer implements MemberHandler {
   private readonly member: LogMember;
   private readonly works: readonly (readonly [Subscription, TopicWork])[];
   private readonly committer: Committer;
-  private stopping: Promise<void> | undefined;
+  private stopping: Promise<number> | undefined;
 
   constructor(
     driver: LogDriver,
@@ -49,8 +51,11 @@ export class GroupConsumer implements MemberHandler {
     return this.member.start();
   }
 
-  /** Begins nothing more, and waits `timeout` milliseconds for what runs, aborts what still does, commits and leaves. Idempotent. */
-  stop(timeout: number): Promise<void> {
+  /**
+   * Begins nothing more, and waits `timeout` milliseconds for what runs, aborts what still does, commits and leaves. Idempotent.
+   * @returns How many runs it aborted.
+   */
+  stop(timeout: number): Promise<number> {
     return (this.stopping ??= this.drain(timeout));
   }
 
@@ -74,6 +79,7 @@ export class GroupConsumer implements MemberHandler {
         continued,
       );
     this.committer.release();
+    this.options.joined();
   }
 
   batch(batch: LogBatch): void {
@@ -89,7 +95,7 @@ export class GroupConsumer implements MemberHandler {
     for (const [, work] of this.works) yield* work.works;
   }
 
-  private async drain(timeout: number): Promise<void> {
+  private async drain(timeout: number): Promise<number> {
     await new Promise<void>((resolve) => {
       const timer = this.clock.after(timeout, resolve);
       void Promise.all(this.works.map(([, work]) => work.stop())).then(() => {
@@ -97,9 +103,11 @@ export class GroupConsumer implements MemberHandler {
         resolve();
       });
     });
+    const aborted = this.works.reduce((sum, [, work]) => sum + work.runs, 0);
     for (const [, work] of this.works) work.giveUp(); // of no effect if nothing runs
     await this.committer.stop();
     await this.member.stop();
+    return aborted;
   }
 }
 

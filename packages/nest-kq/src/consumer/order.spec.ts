@@ -96,6 +96,7 @@ class Trial {
       group: 'g',
       from: 'first',
       commitEvery: 1,
+      joined: () => {},
       subscriptions: [{ topics: ['t'], ...options, room, run }],
       failed: (error) => void this.broken.push(error.message),
     });
