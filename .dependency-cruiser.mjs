@@ -74,7 +74,20 @@ const NEST_KQ = {
   pusher: ['errors', 'time', 'api', 'driver'],
   consumer: ['errors', 'time', 'driver'],
   failures: ['errors', 'time', 'api', 'driver', 'consumer'],
-  index: ['errors', 'api', 'driver', 'pusher', 'failures'],
+  health: [],
+  nest: [
+    'errors',
+    'time',
+    'api',
+    'driver',
+    'driver/memory',
+    'driver/kafkajs',
+    'pusher',
+    'consumer',
+    'failures',
+    'health',
+  ],
+  index: ['errors', 'api', 'driver', 'driver/kafkajs', 'pusher', 'consumer', 'failures', 'health', 'nest'],
 };
 
 /** All files of nest-handlers but that of its entry `nest-handlers/schema`. */
@@ -108,7 +121,9 @@ const MAY_USE = {
     'classic-level': ['disk'],
   },
   'nest-kq': {
+    'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/schema.js': ['api'],
+    '@nestjs/common': ['nest'],
     kafkajs: ['driver/kafkajs'],
   },
 };

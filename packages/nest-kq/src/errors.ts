@@ -63,6 +63,11 @@ export function unknownName(code: KqErrorCode, what: string, known: Iterable<str
   return new KqError(code, `there is no ${what}: expected one of ${[...known].join(', ')}`);
 }
 
+/** What an error says behind its code. */
+export function factOf({ code, message }: KqError): string {
+  return message.slice(code.length + 2);
+}
+
 /** A value as an error message shows it: one short line. */
 export function show(value: unknown): string {
   const text = inspect(value, {

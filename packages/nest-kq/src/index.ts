@@ -1,12 +1,33 @@
-export { defineTopic, type Topic, type TopicOptions, type ValueOf } from './api/topic.js';
-export type { Format } from './api/format.js';
+export {
+  KqModule,
+  type KqExtras,
+  type KqModuleAsyncOptions,
+  type KqOptionsFactory,
+} from './nest/kq-module.js';
+export type { KqOptions } from './nest/options.js';
+export type { BrokerOptions } from './nest/broker-options.js';
+export type { SaslOptions } from './driver/kafkajs/kafkajs-options.js';
 export { KqPusher, KqTransaction } from './pusher/pusher.js';
 export type { PusherOptions } from './pusher/pusher-options.js';
 export type { MessageOptions, Pushed, PushResult } from './api/message.js';
 export type { Compression } from './driver/driver.js';
-export { KqMessage } from './api/received.js';
-export { Discard, Outcome, Retry } from './api/outcome.js';
+export {
+  TopicHandler,
+  type DecoratedBatchHandler,
+  type DecoratedHandler,
+  type HandledValue,
+} from './nest/topic-handler.js';
+export type { BatchOptions, TopicHandlerOptions } from './nest/handler-options.js';
 export type { FailureOptions, RetryOptions } from './failures/failure-options.js';
+export type { Order } from './consumer/lanes.js';
+export { KqMessage } from './api/received.js';
+export { CurrentMessage, MessageValue } from './nest/parameters.js';
+export { Discard, Outcome, Retry } from './api/outcome.js';
 export { DEAD_LETTER_HEADERS } from './failures/dead-letter.js';
+export { defineTopic, type Topic, type TopicChoice, type TopicOptions, type ValueOf } from './api/topic.js';
+export type { Format } from './api/format.js';
+export { isKqContext } from './nest/message-handlers.js';
+export { InjectKq, getKqToken, type KqInjectable } from './nest/tokens.js';
+export { KqHealth, type KqHealthState } from './health/health.js';
 export { KqError, KQ_ERROR_CODES, type KqErrorCode, type KqErrorDetails } from './errors.js';
 export type { PayloadIssue } from 'nest-handlers/schema';

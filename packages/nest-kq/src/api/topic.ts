@@ -85,5 +85,8 @@ export function schemaOf(topic: string | Topic): StandardSchemaV1 | undefined {
   return typeof topic === 'object' ? topic.schema : undefined;
 }
 
+/** A topic by its name, or as `defineTopic` made it, or all topics that match. */
+export type TopicChoice = string | RegExp | Topic;
+
 /** What a handler of the topic gets. */
 export type ValueOf<T extends Topic> = T extends Topic<any, infer Out> ? Out : never;

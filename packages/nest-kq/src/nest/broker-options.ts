@@ -1,0 +1,80 @@
+/** Where the brokers are, and how one comes in. */
+import type { ConnectionOptions } from 'node:tls';
+import type { SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
+import { checkOptions } from '../api/checks.js';
+import { KqError, show } from '../errors.js';
+import { checkOneOf, checkText, wrong } from './option-checks.js';
+
+/** Where messages are stored. */
+export interface BrokerOptions {
+  /**
+   * `host:port` of some of Kafka's brokers, from which the others are found. A value that is undefined or empty is `KQ_CONFIG`, and never a silent memory. `'memory'`: a log in this process, which makes a topic
+   * when it is first named, and is lost with the process.
+   * @default the same, with a warning; where `NODE_ENV` is `production`, `KQ_CONFIG`
+   */
+  brokers?: readonly string[] | 'memory';
+  /** What the brokers' logs and quotas call this application. @default 'nest-kq' */
+  clientId?: string;
+  /** TLS: true, or options of Node's `tls.connect`; certificates are verified unless those say otherwise. @default false */
+  ssl?: boolean | ConnectionOptions;
+  /** The login: its `mechanism` (`plain`, `scram-sha-256`, `scram-sha-512`), `username` and `password`. @default none */
+  sasl?: SaslOptions;
+  /** Milliseconds that a connection may take, 100 to 10 minutes. @default 5_000 */
+  connectionTimeout?: number;
+  /** Milliseconds that a broker may take to answer, 1,000 to 10 minutes. @default 30_000 */
+  requestTimeout?: number;
+}
+
+/** Undefined: in memory. */
+export function resolveBrokers(options: BrokerOptions): readonly string[] | undefined {
+  if (!('brokers' in options)) {
+    const lone = (['ssl', 'sasl', 'clientId'] as const).find((name) => options[name] !== undefined);
+    if (lone === undefined) return undefined;
+    throw new KqError('KQ_CONFIG', `there is \`${lone}\`, and there are no \`brokers\`: expected both`);
+  }
+  const { brokers }: { brokers?: unknown } = options;
+  if (brokers === 'memory') return undefined;
+  if (!Array.isArray(brokers) || brokers.length === 0)
+    throw wrong('`brokers`', brokers, "a list such as ['localhost:9092'], or 'memory'");
+  const checked = brokers.map((each: unknown, index) => checkBroker(each, index));
+  const twice = checked.find((each, index) => checked.indexOf(each) !== index);
+  if (twice !== undefined)
+    throw new KqError('KQ_CONFIG', `\`brokers\` has ${show(twice)} twice: expected each broker once`);
+  return checked;
+}
+
+export function resolveSsl(ssl: unknown): boolean | ConnectionOptions {
+  if (typeof ssl === 'boolean') return ssl;
+  if (typeof ssl === 'object' && ssl !== null && !Array.isArray(ssl)) return ssl;
+  throw wrong('`ssl`', ssl, "true, false, or options of Node's tls.connect");
+}
+
+const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const satisfies SaslOptions['mechanism'][];
+
+/** The password stands in no message. */
+export function resolveSasl(sasl: SaslOptions | undefined): SaslOptions | undefined {
+  if (sasl === undefined) return undefined;
+  if (typeof sasl !== 'object' || sasl === null)
+    throw new KqError(
+      'KQ_CONFIG',
+      `\`sasl\` is a ${typeof sasl}: expected { mechanism, username, password }`,
+    );
+  checkOptions('KQ_CONFIG', '`sasl`', sasl, LOGIN);
+  const { mechanism, username, password } = sasl;
+  if (typeof password !== 'string' || password === '')
+    throw new KqError('KQ_CONFIG', '`sasl.password` is no text, or empty: expected a text');
+  return {
+    mechanism: checkOneOf('sasl.mechanism', mechanism, MECHANISMS),
+    username: checkText('sasl.username', username),
+    password,
+  };
+}
+
+const LOGIN = ['mechanism', 'username', 'password'];
+
+/** As `host:port`. kafkajs takes no IPv6 address. */
+function checkBroker(broker: unknown, index: number): string {
+  const [, port] = (typeof broker === 'string' && /^[^\s:[\]/@]+:(\d{1,5})$/.exec(broker)) || [];
+  if (port !== undefined && Number(port) >= 1 && Number(port) <= 65_535) return broker as string;
+  throw wrong(`\`brokers[${index}]\``, broker, 'host:port, such as localhost:9092');
+}

@@ -1,0 +1,35 @@
+import type { LoggerService } from '@nestjs/common';
+import type { DriverLog, LogDriver } from '../driver/driver.js';
+import { KafkajsDriver } from '../driver/kafkajs/kafkajs-driver.js';
+import { MemoryDriver } from '../driver/memory/memory-driver.js';
+import { systemClock, type Clock } from '../time/clock.js';
+import type { ResolvedOptions } from './options.js';
+
+/** Makes the clock and the log of every cluster of an application. Specs put another one in its place. */
+export interface Environment {
+  readonly clock: Clock;
+  /** Opens nothing, because nobody closes the log of an application whose modules cannot be made. */
+  driver(options: ResolvedOptions): LogDriver;
+}
+
+/** The same for all clusters: each module has its own provider of it. */
+export const ENVIRONMENT = 'nest-kq:environment';
+
+/** The machine's time, and the brokers that the options name; without any, a log in this process. */
+export const realEnvironment: Environment = {
+  clock: systemClock,
+  driver(options) {
+    const { brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout } = options;
+    const own = { clock: this.clock, log: driverLog(options.logger) };
+    if (!brokers) return new MemoryDriver(own);
+    return new KafkajsDriver({ ...own, brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout });
+  },
+};
+
+export function driverLog(logger: LoggerService): DriverLog {
+  return {
+    debug: (message) => void logger.debug?.(message),
+    warn: (message) => void logger.warn(message),
+    error: (message) => void logger.error(message),
+  };
+}

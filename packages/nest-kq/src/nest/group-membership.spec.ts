@@ -1,0 +1,170 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
+import type { LogDriver, LogMember, MemberHandler } from '../driver/driver.js';
+import { MemoryDriver } from '../driver/memory/memory-driver.js';
+import { KqError } from '../errors.js';
+import { GroupsHealth } from '../health/health.js';
+import { systemClock, type Clock } from '../time/clock.js';
+import { driverLog } from './environment.js';
+import { GroupMembership } from './group-membership.js';
+import { LogReport } from './log-report.js';
+
+/** A member of a group whose brokers do what the test says. */
+interface Scripted {
+  readonly handler: MemberHandler;
+  joined(): void;
+  refused(error: KqError): void;
+  stopped: boolean;
+}
+
+let logger: CollectingLogger;
+let members: Scripted[];
+/** What waits for its time, by milliseconds. */
+let timers: Map<number, () => void>;
+let membership: GroupMembership;
+beforeEach(() => {
+  logger = new CollectingLogger();
+  members = [];
+  timers = new Map();
+  const clock: Clock = {
+    ...systemClock,
+    after(delay, callback) {
+      timers.set(delay, callback);
+      return { cancel: () => void timers.delete(delay) };
+    },
+  };
+  const memory = new MemoryDriver({ clock: systemClock, log: driverLog(logger) });
+  const driver: LogDriver = {
+    admin: memory.admin,
+    producer: (options) => memory.producer(options),
+    member: (_options, handler) => scripted(handler),
+    close: () => memory.close(),
+  };
+  membership = new GroupMembership(driver, clock, new LogReport(logger, clock), {
+    group: 'shop',
+    from: 'first',
+    commitEvery: 1_000,
+    sessionTimeout: 30_000,
+    shutdownTimeout: 10_000,
+    names: ['Orders.placed'],
+    subscriptions: [
+      {
+        topics: ['orders'],
+        order: 'key',
+        concurrency: 1,
+        size: 1,
+        within: 0,
+        room: { messages: 10, bytes: 10 },
+        run: async () => [],
+      },
+    ],
+  });
+});
+
+function scripted(handler: MemberHandler): LogMember {
+  let settle!: { resolve(): void; reject(error: KqError): void };
+  const started = new Promise<void>((resolve, reject) => (settle = { resolve, reject }));
+  const each: Scripted = {
+    handler,
+    stopped: false,
+    joined() {
+      handler.rejoining();
+      handler.assigned([{ topic: 'orders', partition: 0 }], false);
+      settle.resolve();
+    },
+    refused: (error) => settle.reject(error),
+  };
+  members.push(each);
+  return {
+    start: () => started,
+    pause: () => undefined,
+    resume: () => undefined,
+    commit: async () => true,
+    async stop() {
+      each.stopped = true;
+      settle.reject(new KqError('KQ_CLOSED', 'stopped'));
+    },
+  };
+}
+
+const health = () => new GroupsHealth(() => [membership]).check();
+const away = new KqError('KQ_AWAY', 'connect ECONNREFUSED');
+
+/** Lets the time go that a timer waits for. */
+async function pass(delay: number): Promise<void> {
+  const callback = timers.get(delay)!;
+  timers.delete(delay);
+  callback();
+  await new Promise(setImmediate);
+}
+
+describe('the membership of a group', () => {
+  it('lets the application start while the brokers are away, and tells when it is in the group', async () => {
+    const started = membership.start();
+    const [member] = members;
+    member!.handler.failed(away, 100);
+    expect(await health()).toEqual({
+      kq: { status: 'down', groups: { shop: 'KQ_AWAY: connect ECONNREFUSED' } },
+    });
+    await pass(5_000);
+    await started;
+    member!.handler.failed(away, 200);
+    member!.joined();
+    expect(await health()).toEqual({ kq: { status: 'up', groups: { shop: 'up' } } });
+    expect(logger.matching(/./)).toEqual([
+      'this process is not in the group shop, and joins again in 100 ms: KQ_AWAY: connect ECONNREFUSED',
+      'the group shop did not take this process in within 5000 ms: the application starts, and handles messages once it does',
+      'consumes orders in the group shop',
+    ]);
+    await membership.end();
+    expect(member!.stopped).toBe(true);
+    expect(await health()).toMatchObject({ kq: { status: 'down', groups: { shop: 'it has left' } } });
+  });
+
+  it('tells when the group is lost, once, and when it is back', async () => {
+    const started = membership.start();
+    const [member] = members;
+    member!.joined();
+    await started;
+    member!.handler.failed(away, 100);
+    member!.handler.failed(away, 200);
+    expect(await health()).toMatchObject({ kq: { status: 'down' } });
+    member!.joined();
+    expect(await health()).toMatchObject({ kq: { status: 'up' } });
+    expect(logger.matching(/./)).toEqual([
+      'consumes orders in the group shop',
+      'this process is not in the group shop, and joins again in 100 ms: KQ_AWAY: connect ECONNREFUSED',
+      'this process is in the group shop again',
+    ]);
+    await membership.end();
+  });
+
+  it('fails the start where waiting mends nothing, and begins anew where that shows later', async () => {
+    const refusal = new KqError('KQ_REFUSED', 'no right to read');
+    const started = membership.start();
+    members[0]!.refused(refusal);
+    await expect(started).rejects.toBe(refusal);
+    expect(members[0]!.stopped).toBe(true);
+
+    const again = membership.start();
+    await pass(5_000);
+    await again;
+    members[1]!.refused(refusal);
+    await new Promise(setImmediate);
+    expect(await health()).toMatchObject({ kq: { groups: { shop: 'KQ_REFUSED: no right to read' } } });
+    await pass(30_000);
+    members[2]!.joined();
+    expect(await health()).toMatchObject({ kq: { status: 'up' } });
+    await membership.end();
+  });
+
+  it('ends while it waits', async () => {
+    const started = membership.start();
+    await pass(5_000);
+    await started;
+    await membership.end();
+    await new Promise(setImmediate);
+    expect(timers.size).toBe(0);
+    expect(logger.matching(/KQ_/)).toEqual([]);
+  });
+});

@@ -1,0 +1,145 @@
+/** This process in one group: it joins, goes on trying, and leaves. */
+import { GroupConsumer, type GroupConsumerOptions, type Subscription } from '../consumer/group-consumer.js';
+import type { LogDriver } from '../driver/driver.js';
+import { KqError, factOf, show, toError } from '../errors.js';
+import type { GroupState } from '../health/health.js';
+import type { Clock, Timer } from '../time/clock.js';
+import type { LogReport } from './log-report.js';
+
+/** Milliseconds. So long a start of the application waits for the group. */
+const FIRST_JOIN = 5_000;
+
+/** Milliseconds until a member is made anew after the brokers have refused the one before. */
+const REFUSED_PAUSE = 30_000;
+
+export interface MembershipOptions extends Pick<GroupConsumerOptions, 'group' | 'from' | 'commitEvery'> {
+  readonly sessionTimeout: number;
+  /** Milliseconds that the end waits for what runs. */
+  readonly shutdownTimeout: number;
+  readonly subscriptions: readonly Subscription[];
+  /** Whose they are, in the same order, for messages. */
+  readonly names: readonly string[];
+}
+
+export class GroupMembership implements GroupState {
+  private consumer: GroupConsumer | undefined;
+  /** Undefined: it is in the group. */
+  private trouble: string | undefined = 'it joins';
+  private joinedBefore = false;
+  private retry: Timer | undefined;
+  private ending: Promise<void> | undefined;
+
+  constructor(
+    private readonly driver: LogDriver,
+    private readonly clock: Clock,
+    private readonly report: LogReport,
+    private readonly options: MembershipOptions,
+  ) {}
+
+  get group(): string {
+    return this.options.group;
+  }
+
+  get state(): string {
+    return this.trouble ?? 'up';
+  }
+
+  /**
+   * Resolves once it is in the group. If that takes long, as the brokers are away, it resolves too, and goes on trying.
+   * Rejects with `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED` or `KQ_CONFIG` if that is known by then.
+   */
+  async start(): Promise<void> {
+    const joining = this.join();
+    let timer: Timer | undefined;
+    const late = new Promise<true>((resolve) => {
+      timer = this.clock.after(FIRST_JOIN, () => resolve(true));
+    });
+    try {
+      if (!(await Promise.race([joining, late]))) return;
+      this.report.waits(this.group, FIRST_JOIN);
+      void this.goOn(joining);
+    } finally {
+      timer?.cancel();
+    }
+  }
+
+  /** Finishes what runs, commits, and leaves. Never rejects. Idempotent. */
+  end(): Promise<void> {
+    return (this.ending ??= this.leave());
+  }
+
+  private async leave(): Promise<void> {
+    const { group, shutdownTimeout } = this.options;
+    this.retry?.cancel();
+    this.trouble = 'it has left';
+    try {
+      const aborted = (await this.consumer?.stop(shutdownTimeout)) ?? 0;
+      if (aborted > 0) this.report.cutOff(group, aborted, shutdownTimeout);
+    } catch (error) {
+      this.report.notCommitted(group, toError(error));
+    }
+  }
+
+  /** Rejects with what waiting does not mend. */
+  private async join(): Promise<void> {
+    const consumer = new GroupConsumer(this.driver, this.clock, {
+      ...this.options,
+      joined: () => this.joined(),
+      failed: (error, retryIn) => this.failed(error, retryIn),
+    });
+    this.consumer = consumer;
+    try {
+      await consumer.start();
+    } catch (thrown) {
+      if (this.ending) return;
+      await consumer.stop(0);
+      throw await this.explained(toError(thrown));
+    }
+  }
+
+  private async goOn(joining: Promise<void>): Promise<void> {
+    try {
+      await joining;
+    } catch (thrown) {
+      if (this.ending) return;
+      this.failed(toError(thrown), REFUSED_PAUSE);
+      this.retry = this.clock.after(REFUSED_PAUSE, () => void this.goOn(this.join()));
+    }
+  }
+
+  private joined(): void {
+    if (this.ending || this.trouble === undefined) return;
+    this.trouble = undefined;
+    const { group, subscriptions } = this.options;
+    if (this.joinedBefore) this.report.back(group);
+    else
+      this.report.consumes(
+        group,
+        subscriptions.flatMap(({ topics }) => topics),
+      );
+    this.joinedBefore = true;
+  }
+
+  private failed(error: Error, retryIn: number | undefined): void {
+    if (this.ending) return;
+    if (retryIn === undefined) return this.report.notCommitted(this.group, error);
+    this.trouble = error.message;
+    this.report.left(this.group, error, retryIn);
+  }
+
+  /** A topic that does not exist, with its handler and those that do. */
+  private async explained(error: Error): Promise<Error> {
+    if (!(error instanceof KqError) || error.code !== 'KQ_UNKNOWN_TOPIC') return error;
+    const { subscriptions, names } = this.options;
+    const known = await this.driver.admin.topics().catch(() => []);
+    const there = new Set(known.map(({ topic }) => topic));
+    const missing = subscriptions.flatMap(({ topics }, index) =>
+      topics
+        .filter((topic) => typeof topic === 'string' && !there.has(topic))
+        .map((topic) => `${names[index]}: there is no topic ${show(topic)}`),
+    );
+    const told = missing.length > 0 ? missing.join('; ') : factOf(error);
+    const rest = there.size > 0 ? `there are ${[...there].join(', ')}` : 'there is none yet';
+    return new KqError('KQ_UNKNOWN_TOPIC', `${told}; ${rest}`, { cause: error });
+  }
+}

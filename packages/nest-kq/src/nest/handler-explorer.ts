@@ -1,0 +1,104 @@
+import {
+  HandlerInvoker,
+  MarkedMethods,
+  type ClusterNames,
+  type FoundMethod,
+  type NestModule,
+  type NestParts,
+} from 'nest-handlers';
+import type { MessageHandler } from '../failures/handler-runs.js';
+import { KqError, show } from '../errors.js';
+import { patternOf, resolveHandler, type HandlerSettings } from './handler-options.js';
+import { MESSAGE_HANDLERS, unfinishedOf, type MessageItem } from './message-handlers.js';
+import { asConfigError } from './option-checks.js';
+import type { ResolvedOptions } from './options.js';
+import { topicMarks, type TopicMark } from './topic-handler.js';
+
+export interface FoundHandler {
+  /** For messages: class, method and module. */
+  readonly name: string;
+  readonly handler: MessageHandler;
+  readonly settings: HandlerSettings;
+}
+
+/** Finds the `@TopicHandler` methods of a cluster, and checks them. */
+export class HandlerExplorer {
+  private readonly methods: MarkedMethods<TopicMark>;
+  private readonly invoker: HandlerInvoker<MessageItem>;
+  private readonly found: FoundHandler[] = [];
+
+  constructor(
+    nest: NestParts,
+    private readonly options: ResolvedOptions,
+    cluster?: string,
+  ) {
+    this.methods = new MarkedMethods(nest, topicMarks, cluster);
+    this.invoker = new HandlerInvoker(nest, MESSAGE_HANDLERS, options.logger);
+  }
+
+  /**
+   * The handlers that were not found before, of all modules or of these. `KQ_CONFIG`: wrong options, two handlers of one
+   * topic in one group, a cluster that no module registers, a transient class, or decorators that would not work.
+   */
+  explore(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): FoundHandler[] {
+    const handlers: FoundHandler[] = [];
+    for (const [method, mark] of this.methods.find(clusters, modules)) {
+      const handler = this.check(mark, method);
+      for (const other of this.found) refuseBoth(handler, other);
+      this.found.push(handler);
+      handlers.push(handler);
+    }
+    return handlers;
+  }
+
+  private check({ topics, options }: TopicMark, found: FoundMethod): FoundHandler {
+    const { name } = found;
+    const settings = asConfigError(`${name}: `, () => resolveHandler(topics, options, this.options.group));
+    const call = this.invoker.bind(found);
+    const handler = async (value: unknown, item: MessageItem): Promise<unknown> => {
+      try {
+        return await call(value, item);
+      } finally {
+        // What comes after it in its order would run beside it.
+        await unfinishedOf(item);
+      }
+    };
+    return { name, handler, settings };
+  }
+}
+
+function refuseBoth(handler: FoundHandler, other: FoundHandler): void {
+  const { group, from } = handler.settings;
+  if (other.settings.group !== group) return;
+  const both = `${other.name} and ${handler.name}`;
+  const topic = sharedTopic(handler, other);
+  if (topic !== undefined) {
+    throw new KqError(
+      'KQ_CONFIG',
+      `the topic ${show(topic)} has two handlers in the group ${show(group)}, ${both}: expected one, or another group for ` +
+        'one of them; is a class provided twice, or its decorated method inherited twice?',
+    );
+  }
+  if (other.settings.from === from) return;
+  throw new KqError(
+    'KQ_CONFIG',
+    `the group ${show(group)} has \`from\` ${show(other.settings.from)} and ${show(from)}, of ${both}: expected the same, ` +
+      'or another group for one of them',
+  );
+}
+
+/** A name that both handle, or an expression of both. */
+function sharedTopic(one: FoundHandler, other: FoundHandler): string | RegExp | undefined {
+  const others = other.settings.topics.map(patternOf);
+  for (const topic of one.settings.topics.map(patternOf))
+    for (const each of others) {
+      if (String(topic) === String(each)) return topic;
+      if (typeof topic === 'string' && matches(topic, each)) return topic;
+      if (typeof each === 'string' && matches(each, topic)) return each;
+    }
+  return undefined;
+}
+
+function matches(name: string, pattern: string | RegExp): boolean {
+  return typeof pattern !== 'string' && name.search(pattern) >= 0;
+}

@@ -1,0 +1,123 @@
+/** What a `@TopicHandler` may say, its defaults and bounds. */
+import { checkOptions, wholeNumber } from '../api/checks.js';
+import { topicName, type TopicChoice } from '../api/topic.js';
+import type { Order } from '../consumer/lanes.js';
+import { KqError, wrongValue } from '../errors.js';
+import {
+  resolveFailureOptions,
+  type FailureOptions,
+  type FailureSettings,
+} from '../failures/failure-options.js';
+import { asConfigError, checkOneOf, checkText } from './option-checks.js';
+
+/** How batches are gathered. */
+export interface BatchOptions {
+  /** The most messages of one batch, all of one partition, 1 to 10,000. */
+  size: number;
+  /** Milliseconds that a batch waits for so many, 0 to a minute. @default 100 */
+  within?: number;
+}
+
+/** What `@TopicHandler` takes beside its topics. */
+export interface TopicHandlerOptions extends FailureOptions {
+  /** The consumer group. @default the module's `group` */
+  group?: string;
+  /** How many runs there may be at a time in this process, over all partitions, 1 to 10,000. @default 16 */
+  concurrency?: number;
+  /**
+   * What runs one after the other: the messages of a key, or of a partition, or nothing. With `key`, messages without a key
+   * have no order. @default 'key'
+   */
+  order?: Order;
+  /** The handler gets messages by the batch. @default one by one */
+  batch?: BatchOptions;
+  /**
+   * Where a group begins in a topic that is new to it: at the first message that is stored, or behind the last one. All
+   * handlers of a group have the same. @default 'first'
+   */
+  from?: 'first' | 'last';
+  /** The name of the cluster. @default the one without a name */
+  cluster?: string;
+}
+
+/** The options of a handler after they were checked and filled. */
+export interface HandlerSettings {
+  readonly topics: readonly TopicChoice[];
+  readonly group: string;
+  readonly concurrency: number;
+  readonly order: Order;
+  readonly from: 'first' | 'last';
+  /** Undefined: one by one. */
+  readonly batch: Required<BatchOptions> | undefined;
+  readonly failures: FailureSettings;
+}
+
+const DEFAULTS = { concurrency: 16, order: 'key', from: 'first' } satisfies TopicHandlerOptions;
+
+/** Every option; the documentation is checked against it. */
+export const HANDLER_OPTION_NAMES: readonly string[] = Object.keys({
+  group: true,
+  concurrency: true,
+  order: true,
+  batch: true,
+  from: true,
+  timeout: true,
+  retry: true,
+  deadLetter: true,
+  cluster: true,
+} satisfies Record<keyof TopicHandlerOptions, true>);
+
+/** `KQ_CONFIG`. `group`: the module's. */
+export function resolveHandler(
+  topics: unknown,
+  options: TopicHandlerOptions = {},
+  group: string | undefined,
+): HandlerSettings {
+  checkOptions('KQ_CONFIG', 'the handler', options, HANDLER_OPTION_NAMES);
+  const checked = (Array.isArray(topics) ? topics : [topics]).map(checkTopic);
+  if (checked.length === 0) throw wrongValue('KQ_CONFIG', 'the list of topics', topics, 'at least one');
+  const { concurrency, order, from, timeout, retry, deadLetter } = options;
+  return {
+    topics: checked,
+    group: groupOf(options, group),
+    concurrency: number('concurrency', concurrency ?? DEFAULTS.concurrency, 1, 10_000),
+    order: checkOneOf('order', order ?? DEFAULTS.order, ['key', 'partition', 'none']),
+    from: checkOneOf('from', from ?? DEFAULTS.from, ['first', 'last']),
+    batch: options.batch === undefined ? undefined : resolveBatch(options.batch),
+    failures: asConfigError('', () =>
+      resolveFailureOptions({ timeout, retry, deadLetter }, checked.map(patternOf)),
+    ),
+  };
+}
+
+/** A topic as the consumer knows it. */
+export function patternOf(topic: TopicChoice): string | RegExp {
+  return topic instanceof RegExp ? topic : topicName(topic);
+}
+
+function checkTopic(topic: unknown): TopicChoice {
+  if (topic instanceof RegExp) return topic;
+  asConfigError('', () => topicName(topic as TopicChoice & string));
+  return topic as TopicChoice;
+}
+
+function groupOf(options: TopicHandlerOptions, ofModule: string | undefined): string {
+  const group = options.group ?? ofModule;
+  if (group !== undefined) return checkText('group', group);
+  throw new KqError(
+    'KQ_CONFIG',
+    'it has no `group`: expected one in its options, or in those of KqModule for all handlers',
+  );
+}
+
+function resolveBatch(batch: BatchOptions): Required<BatchOptions> {
+  checkOptions('KQ_CONFIG', '`batch`', batch, ['size', 'within']);
+  return {
+    size: number('batch.size', batch.size, 1, 10_000),
+    within: number('batch.within', batch.within ?? 100, 0, 60_000),
+  };
+}
+
+function number(name: string, value: unknown, least: number, most: number): number {
+  return wholeNumber('KQ_CONFIG', `\`${name}\``, value, least, most);
+}

@@ -1,0 +1,45 @@
+import type { LoggerService } from '@nestjs/common';
+import { KqError, factOf, wrongValue } from '../errors.js';
+
+/** `KQ_CONFIG`: what is wrong, the value that was given, and what was expected. */
+export function wrong(what: string, value: unknown, expected: string): KqError {
+  return wrongValue('KQ_CONFIG', what, value, expected);
+}
+
+/** Runs a check of a lower layer. Its refusal becomes `KQ_CONFIG`; `where` says which part of the configuration is wrong. */
+export function asConfigError<T>(where: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof KqError)) throw error;
+    throw new KqError('KQ_CONFIG', where + factOf(error), { cause: error });
+  }
+}
+
+export function checkBoolean(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw wrong(`\`${name}\``, value, 'true or false');
+}
+
+export function checkText(name: string, value: unknown): string {
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  throw wrong(`\`${name}\``, value, 'a text that is not empty');
+}
+
+export function checkOneOf<T extends string>(name: string, value: unknown, known: readonly T[]): T {
+  const found = known.find((each) => each === value);
+  if (found !== undefined) return found;
+  throw wrong(`\`${name}\``, value, `one of ${known.join(', ')}`);
+}
+
+export function checkLogger(logger: LoggerService): LoggerService {
+  const methods = ['log', 'warn', 'error'] as const;
+  if (
+    typeof logger === 'object' &&
+    logger !== null &&
+    methods.every((name) => typeof logger[name] === 'function')
+  ) {
+    return logger;
+  }
+  throw wrong('`logger`', logger, 'an object with the methods log, warn and error');
+}

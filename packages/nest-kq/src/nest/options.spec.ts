@@ -1,0 +1,157 @@
+import { describe, expect, it } from '@jest/globals';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
+import { KqError } from '../errors.js';
+import { resolveHandler } from './handler-options.js';
+import { resolveOptions, type KqOptions } from './options.js';
+
+const logger = new CollectingLogger();
+
+function refusal(call: () => unknown): string {
+  try {
+    call();
+  } catch (error) {
+    return error instanceof KqError ? error.message : String(error);
+  }
+  return 'it was not refused';
+}
+
+describe('the options of KqModule', () => {
+  it('have defaults', () => {
+    const { logger: _, pusher, ...rest } = resolveOptions({ logger });
+    expect(rest).toEqual({
+      brokers: undefined,
+      forgotten: true,
+      clientId: 'nest-kq',
+      ssl: false,
+      sasl: undefined,
+      connectionTimeout: 5_000,
+      requestTimeout: 30_000,
+      group: 'nest-kq',
+      consume: true,
+      sessionTimeout: 30_000,
+      commitEvery: 1_000,
+      shutdownTimeout: 10_000,
+    });
+    expect(pusher.producer).toEqual({ patience: 30_000, compression: 'none' });
+  });
+
+  it('take what is given', () => {
+    const given = {
+      brokers: ['a:9092', 'b:9093'],
+      clientId: 'shop',
+      ssl: { rejectUnauthorized: true },
+      sasl: { mechanism: 'scram-sha-256', username: 'u', password: 'p' },
+      connectionTimeout: 100,
+      requestTimeout: 1_000,
+      group: 'g',
+      consume: false,
+      sessionTimeout: 6_000,
+      commitEvery: 0,
+      shutdownTimeout: 0,
+    } as const;
+    const resolved = resolveOptions({ ...given, pusher: { compression: 'gzip' }, logger });
+    expect(resolved).toMatchObject({ ...given, forgotten: false });
+    expect(resolved.pusher.producer.compression).toBe('gzip');
+    expect(resolveOptions({ brokers: ['a:1'], logger }).group).toBeUndefined();
+  });
+
+  it.each<[Record<string, unknown>, string]>([
+    [
+      { brokers: undefined },
+      "`brokers` is undefined: expected a list such as ['localhost:9092'], or 'memory'",
+    ],
+    [{ brokers: [] }, "`brokers` is []: expected a list such as ['localhost:9092'], or 'memory'"],
+    [{ brokers: 'a:1' }, "`brokers` is 'a:1': expected a list such as ['localhost:9092'], or 'memory'"],
+    [{ brokers: ['a'] }, "`brokers[0]` is 'a': expected host:port, such as localhost:9092"],
+    [
+      { brokers: ['a:1', 'kafka://b:1'] },
+      "`brokers[1]` is 'kafka://b:1': expected host:port, such as localhost:9092",
+    ],
+    [{ brokers: ['a:65536'] }, "`brokers[0]` is 'a:65536': expected host:port, such as localhost:9092"],
+    [{ brokers: ['a:1', 'a:1'] }, "`brokers` has 'a:1' twice: expected each broker once"],
+    [{ ssl: true }, 'there is `ssl`, and there are no `brokers`: expected both'],
+    [
+      { brokers: ['a:1'], ssl: 'yes' },
+      "`ssl` is 'yes': expected true, false, or options of Node's tls.connect",
+    ],
+    [
+      { brokers: ['a:1'], sasl: { mechanism: 'md5', username: 'u', password: 'p' } },
+      "`sasl.mechanism` is 'md5': expected one of plain, scram-sha-256, scram-sha-512",
+    ],
+    [
+      { brokers: ['a:1'], sasl: { mechanism: 'plain', username: '', password: 'p' } },
+      "`sasl.username` is '': expected a text that is not empty",
+    ],
+    [
+      { brokers: ['a:1'], sasl: { mechanism: 'plain', username: 'u', password: 7 } },
+      '`sasl.password` is no text, or empty: expected a text',
+    ],
+    [{ group: ' ' }, "`group` is ' ': expected a text that is not empty"],
+    [{ consume: 1 }, '`consume` is 1: expected true or false'],
+    [{ commitEvery: -1 }, '`commitEvery` is -1: expected a whole number from 0 to 60000'],
+    [{ sessionTimeout: '30s' }, "`sessionTimeout` is '30s': expected a whole number from 6000 to 1800000"],
+    [{ pusher: { patience: -1 } }, '`pusher`: `patience` is -1: expected a whole number from 0 to 3600000'],
+    [{ logger: {} }, '`logger` is {}: expected an object with the methods log, warn and error'],
+    [
+      { name: 'a' },
+      '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
+    ],
+    [
+      { broker: ['a:1'] },
+      'there is no `broker` in the options of KqModule: expected one of brokers, clientId, ssl, sasl, ' +
+        'connectionTimeout, requestTimeout, group, consume, pusher, sessionTimeout, commitEvery, shutdownTimeout, logger',
+    ],
+  ])('refuse %j', (options, fact) => {
+    expect(refusal(() => resolveOptions(options as KqOptions))).toBe(`KQ_CONFIG: ${fact}`);
+  });
+
+  it('never show the password', () => {
+    const wrong = { mechanism: 'plain', username: 'u', password: 'secret', realm: 'secret' };
+    expect(() => resolveOptions({ brokers: ['a:1'], sasl: wrong as never })).toThrow(
+      'KQ_CONFIG: there is no `realm` in the options of `sasl`: expected one of mechanism, username, password',
+    );
+  });
+});
+
+describe('the options of a handler', () => {
+  it('have defaults', () => {
+    expect(resolveHandler('orders', undefined, 'g')).toMatchObject({
+      topics: ['orders'],
+      group: 'g',
+      concurrency: 16,
+      order: 'key',
+      from: 'first',
+      batch: undefined,
+      failures: { attempts: Infinity, deadLetter: undefined, timeout: undefined },
+    });
+    expect(resolveHandler(['a', /^b/], { group: 'h', batch: { size: 5 } }, 'g')).toMatchObject({
+      topics: ['a', /^b/],
+      group: 'h',
+      batch: { size: 5, within: 100 },
+    });
+  });
+
+  it.each<[unknown, unknown, string]>([
+    ['a b', {}, "the topic is 'a b': expected 1 to 249 of A-Z a-z 0-9 . _ -, other than . and .."],
+    [7, {}, 'the topic is 7: expected 1 to 249 of A-Z a-z 0-9 . _ -, other than . and ..'],
+    [[], {}, 'the list of topics is []: expected at least one'],
+    ['t', { concurrency: 0 }, '`concurrency` is 0: expected a whole number from 1 to 10000'],
+    ['t', { order: 'keys' }, "`order` is 'keys': expected one of key, partition, none"],
+    ['t', { from: 'latest' }, "`from` is 'latest': expected one of first, last"],
+    ['t', { batch: 5 }, 'the options of `batch` are 5: expected an object with size, within'],
+    ['t', { batch: { size: 0 } }, '`batch.size` is 0: expected a whole number from 1 to 10000'],
+    [
+      't',
+      { deadLetter: 't' },
+      "`deadLetter` is 't': expected another topic than those which it handles, such as 't'",
+    ],
+    [
+      't',
+      { retries: 5 },
+      'there is no `retries` in the options of the handler: expected one of group, concurrency, order, batch, ' +
+        'from, timeout, retry, deadLetter, cluster',
+    ],
+  ])('refuse %j with %j', (topics, options, fact) => {
+    expect(refusal(() => resolveHandler(topics, options as object, 'g'))).toBe(`KQ_CONFIG: ${fact}`);
+  });
+});

@@ -1,0 +1,131 @@
+import { Logger, type LoggerService } from '@nestjs/common';
+import type { ConnectionOptions } from 'node:tls';
+import type { SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
+import { checkOptions, wholeNumber } from '../api/checks.js';
+import { KqError } from '../errors.js';
+import { resolvePusherOptions, type PusherOptions, type PusherSettings } from '../pusher/pusher-options.js';
+import { resolveBrokers, resolveSasl, resolveSsl, type BrokerOptions } from './broker-options.js';
+import { clusterLogger } from './cluster-logger.js';
+import { asConfigError, checkBoolean, checkLogger, checkText } from './option-checks.js';
+
+/** What `KqModule.forRoot` takes. Anything wrong in it is `KQ_CONFIG`, and the application does not start. */
+export interface KqOptions extends BrokerOptions {
+  /** The consumer group of handlers that name none. @default none: such a handler is KQ_CONFIG; in memory 'nest-kq' */
+  group?: string;
+  /** False: this process only pushes; its handlers are checked but not run. @default true */
+  consume?: boolean;
+  /** How messages are pushed. @default see PusherOptions */
+  pusher?: PusherOptions;
+  /** Milliseconds without a sign of life after which a group takes this process for dead, 6,000 to 30 minutes. @default 30_000 */
+  sessionTimeout?: number;
+  /** Milliseconds between two commits of a group at least, 0 to a minute. At a shutdown the last one is made at once. @default 1_000 */
+  commitEvery?: number;
+  /** Milliseconds that a shutdown waits for running handlers before it aborts their signals, 0 to an hour. @default 10_000 */
+  shutdownTimeout?: number;
+  /** For warnings and failures; lines of a cluster with a name begin with the name. @default Nest's logger with the context 'Kq' */
+  logger?: LoggerService;
+}
+
+/** The options after they were checked and filled. */
+export interface ResolvedOptions {
+  /** Undefined: in memory. */
+  readonly brokers: readonly string[] | undefined;
+  /** Nobody said where messages are stored. */
+  readonly forgotten: boolean;
+  readonly clientId: string;
+  readonly ssl: boolean | ConnectionOptions;
+  readonly sasl: SaslOptions | undefined;
+  readonly connectionTimeout: number;
+  readonly requestTimeout: number;
+  readonly group: string | undefined;
+  readonly consume: boolean;
+  readonly pusher: PusherSettings;
+  readonly sessionTimeout: number;
+  readonly commitEvery: number;
+  readonly shutdownTimeout: number;
+  readonly logger: LoggerService;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+const DEFAULTS = {
+  clientId: 'nest-kq',
+  ssl: false,
+  connectionTimeout: 5 * SECOND,
+  requestTimeout: 30 * SECOND,
+  consume: true,
+  pusher: {},
+  sessionTimeout: 30 * SECOND,
+  commitEvery: SECOND,
+  shutdownTimeout: 10 * SECOND,
+} satisfies KqOptions;
+
+/** The group of handlers that name none, in a log that no other process sees. */
+const GROUP_IN_MEMORY = 'nest-kq';
+
+/** Every option; the documentation is checked against it. */
+export const OPTION_NAMES: readonly string[] = Object.keys({
+  brokers: true,
+  clientId: true,
+  ssl: true,
+  sasl: true,
+  connectionTimeout: true,
+  requestTimeout: true,
+  group: true,
+  consume: true,
+  pusher: true,
+  sessionTimeout: true,
+  commitEvery: true,
+  shutdownTimeout: true,
+  logger: true,
+} satisfies Record<keyof KqOptions, true>);
+
+/** Checks what the user gave and fills in the defaults; `KQ_CONFIG`. `cluster`: its name. */
+export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOptions {
+  refuseName(options);
+  checkOptions('KQ_CONFIG', 'KqModule', options, OPTION_NAMES);
+  const given = { ...DEFAULTS, ...withoutUndefined(options) };
+  const brokers = resolveBrokers(options);
+  const number = (name: Numbers, least: number, most: number) =>
+    wholeNumber('KQ_CONFIG', `\`${name}\``, given[name], least, most);
+  const logger = options.logger === undefined ? new Logger('Kq') : checkLogger(options.logger);
+  return {
+    brokers,
+    forgotten: !('brokers' in options),
+    clientId: checkText('clientId', given.clientId),
+    ssl: resolveSsl(given.ssl),
+    sasl: resolveSasl(given.sasl),
+    connectionTimeout: number('connectionTimeout', 100, 10 * MINUTE),
+    requestTimeout: number('requestTimeout', SECOND, 10 * MINUTE),
+    group:
+      options.group === undefined
+        ? brokers
+          ? undefined
+          : GROUP_IN_MEMORY
+        : checkText('group', options.group),
+    consume: checkBoolean('consume', given.consume),
+    pusher: asConfigError('`pusher`: ', () => resolvePusherOptions(given.pusher)),
+    sessionTimeout: number('sessionTimeout', 6 * SECOND, 30 * MINUTE),
+    commitEvery: number('commitEvery', 0, MINUTE),
+    shutdownTimeout: number('shutdownTimeout', 0, 60 * MINUTE),
+    logger: clusterLogger(logger, cluster),
+  };
+}
+
+type Numbers = {
+  [Name in keyof typeof DEFAULTS]: (typeof DEFAULTS)[Name] extends number ? Name : never;
+}[keyof typeof DEFAULTS];
+
+function refuseName(options: KqOptions): void {
+  if (typeof options !== 'object' || options === null || !('name' in options) || options.name === undefined)
+    return;
+  throw new KqError(
+    'KQ_CONFIG',
+    '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
+  );
+}
+
+function withoutUndefined<T extends object>(options: T): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+}
