@@ -67,6 +67,6 @@ it('an act that cannot be stored goes well, and the program says so', async () =
   expect(paused).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(`${TUBE}: goes on`),
-    stderr: 'nest-dq: Redis did not store this act: `nest-dq acts` will not show it\n',
+    stderr: 'nest-dq: Redis did not store 1 act, which `nest-dq acts` will not show\n',
   });
 });

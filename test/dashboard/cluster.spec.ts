@@ -118,6 +118,7 @@ it('drains a node, moves its copies by a repair, and lets the node take copies a
 
   await nodes.getByRole('button', { name: /^Repair/ }).click();
   const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Count' }).click();
   const go = dialog.getByRole('button', { name: /^Do it/ });
   await eventually('what it would do is counted', () => go.isEnabled());
   await go.click();
@@ -135,6 +136,39 @@ it('drains a node, moves its copies by a repair, and lets the node take copies a
   await row.getByText('drained').waitFor({ state: 'detached' });
   expect((await app.inspector.nodes()).filter(({ drained }) => drained)).toEqual([]);
 }, 60_000);
+
+it('repairs only the jobs of a tube, and shows some of them first', async () => {
+  const jobs = { ...optionsOf(suite.servers), prefix: 'scope.', replicas: 2, repair: false };
+  const app = await start({ jobs });
+  await app.producer.delay(ORDERS, {}, '2h', { key: 'repaired' });
+  const keys = ['left-1', 'left-2', 'left-3'];
+  for (const key of keys) await app.producer.delay(GIVES_UP, {}, '2h', { key });
+  const [copy] = await copiesOf(app, ['repaired']);
+  const lost = copy!.node!;
+  const { page } = await browser.open(app.at('cluster'));
+  await page.getByRole('button', { name: /^Repair/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('combobox', { name: 'Tube' }).selectOption(ORDERS);
+  await dialog.getByRole('combobox', { name: 'Node that will not come back' }).selectOption(lost);
+  await dialog.getByRole('button', { name: 'Count' }).click();
+  const examples = dialog.getByRole('region', { name: 'Such as:' });
+  await examples.getByText(`${ORDERS}, copies missing: 1`).waitFor();
+  expect(await examples.getByRole('listitem').count()).toBe(1);
+  await dialog.getByRole('button', { name: 'Do it (1)' }).click();
+  await dialog.getByText('It is over. Changed: 1.').waitFor();
+  await eventually('the list of acts has it', async () => (await app.inspector.acts()).acts.length > 0);
+  const { acts } = await app.inspector.acts();
+  expect(acts).toMatchObject([{ act: 'repair', on: { tube: ORDERS, node: lost }, count: 1 }]);
+}, 60_000);
+
+it('says which process repairs by itself, and how much is left', async () => {
+  const app = await start();
+  const processes = app.inspector.processes.bind(app.inspector);
+  app.inspector.processes = async () => (await processes()).map((each) => ({ ...each, toRepair: 1_234 }));
+  const { page } = await browser.open(app.at('cluster'));
+  const shown = page.getByRole('main').getByRole('region', { name: 'Processes' });
+  await shown.getByText('repairs copies by itself; still to look at, about: 1,234').waitFor();
+});
 
 it('triggers a series now', async () => {
   const reports = new Reports();

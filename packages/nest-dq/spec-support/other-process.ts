@@ -29,7 +29,7 @@ export function joined({ presence, cluster, clock }: World, ...tubes: Partial<Tu
     clock,
     settings: SETTINGS,
     load: () => load,
-    counts: () => ({ lost: 0, unlisted: 0 }),
+    counts: () => ({ lost: 0, unlisted: 0, toRepair: 0 }),
     warn,
   });
   process.start();

@@ -1,6 +1,7 @@
 import type { BulkExampleWire } from '../../src/dashboard/wire.js';
 import { Time } from '../parts/time.js';
 import { t } from '../words/language.js';
+import { count } from '../words/say.js';
 
 /** Some of the jobs that an act on many would change: the id or the key of each, and when it is, or was, due. */
 export function Examples({ examples }: { readonly examples: readonly BulkExampleWire[] }) {
@@ -11,7 +12,14 @@ export function Examples({ examples }: { readonly examples: readonly BulkExample
       <ul class="examples">
         {examples.map((example) => (
           <li key={example.id}>
-            <code>{('key' in example ? example.key : undefined) ?? example.id}</code>
+            <span>
+              <code>{('key' in example ? example.key : undefined) ?? example.id}</code>
+              {'missing' in example && (
+                <small class="faint">
+                  {t('repair.missing', { tube: example.tube, missing: count(example.missing) })}
+                </small>
+              )}
+            </span>
             <Time at={example.dueAt} />
           </li>
         ))}

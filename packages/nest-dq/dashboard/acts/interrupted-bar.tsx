@@ -10,8 +10,9 @@ export function InterruptedBar() {
   const act = interrupted.value;
   if (!act || shownDialog.value || !may(act.bulk.name)) return null;
   const { bulk, done, cursor } = act;
-  const { tube } = bulk.body;
-  const name = tube === undefined ? t(`act.${bulk.name}`) : `${t(`act.${bulk.name}`)} (${tube})`;
+  const { body } = bulk;
+  const scope = [body.tube, 'node' in body ? body.node : undefined].filter((each) => each !== undefined);
+  const name = `${t(`act.${bulk.name}`)}${scope.length > 0 ? ` (${scope.join(', ')})` : ''}`;
   return (
     <section class="card warn" aria-label={t('bulk.interrupted')}>
       <div class="bar">

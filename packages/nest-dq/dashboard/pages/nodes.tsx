@@ -1,7 +1,7 @@
 import type { NodesWire } from '../../src/dashboard/wire.js';
 import { ActButton } from '../acts/act-button.js';
-import { askBulk } from '../acts/bulk-dialog.js';
 import { askFirst, doAct } from '../acts/one.js';
+import { askRepair } from '../acts/repair-dialog.js';
 import { Badge } from '../parts/badge.js';
 import { Table } from '../parts/table.js';
 import { t } from '../words/language.js';
@@ -15,11 +15,7 @@ export function Nodes({ nodes }: { readonly nodes: NodesWire }) {
     <section class="card" aria-label={t('nodes')}>
       <div class="card-head">
         <h2>{t('nodes')}</h2>
-        <ActButton
-          act="repair"
-          label={t('act.repair')}
-          onClick={() => askBulk({ name: 'repair', body: {} }, nothing)}
-        />
+        <ActButton act="repair" label={t('act.repair')} onClick={askRepair} />
       </div>
       <Table
         label={t('nodes')}

@@ -21,13 +21,16 @@ export function Processes({ processes }: { readonly processes: ProcessesWire }) 
         columns={[
           {
             head: t('process'),
-            cell: ({ host, pid, elected, consumes, cluster }) => (
+            cell: ({ host, pid, elected, consumes, cluster, toRepair }) => (
               <>
                 <span class="long">
                   {host}:{pid}
                 </span>{' '}
                 {cluster} {elected && <Badge tone="accent">{t('process.elected')}</Badge>}{' '}
-                {!consumes && <Badge tone="calm">{t('process.produces')}</Badge>}
+                {!consumes && <Badge tone="calm">{t('process.produces')}</Badge>}{' '}
+                {toRepair !== undefined && (
+                  <Badge tone="warn">{t('process.repairs', { jobs: count(toRepair) })}</Badge>
+                )}
               </>
             ),
           },

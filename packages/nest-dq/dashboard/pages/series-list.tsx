@@ -1,4 +1,5 @@
 import type { SeriesWire } from '../../src/dashboard/wire.js';
+import { ActButton } from '../acts/act-button.js';
 import { doAct } from '../acts/one.js';
 import { Failure } from '../parts/failure.js';
 import { JobState } from '../parts/job-state.js';
@@ -8,7 +9,6 @@ import { Time } from '../parts/time.js';
 import { getData } from '../server/requests.js';
 import { now } from '../state/live.js';
 import { hashOf } from '../state/route.js';
-import { may } from '../state/session.js';
 import { t } from '../words/language.js';
 
 const FRESH = 10_000;
@@ -42,15 +42,13 @@ export function SeriesList() {
             head: t('acts'),
             quiet: true,
             cell: ({ tube, key, state }) =>
-              may('runNow') &&
               (state === 'waiting' || state === 'retrying') && (
-                <button
-                  class="button"
-                  aria-label={`${t('series.trigger')} ${tube}`}
+                <ActButton
+                  act="runNow"
+                  label={t('series.trigger')}
+                  about={tube}
                   onClick={() => void doAct('runNow', { tube, key }, again)}
-                >
-                  {t('series.trigger')}
-                </button>
+                />
               ),
           },
         ]}

@@ -226,6 +226,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'processes.none': '没有进程上报状态。',
   'process.elected': '领导者',
   'process.produces': '仅生产',
+  'process.repairs': '正在自动修复副本，约剩 {jobs} 个任务待检查',
   'process.since': '启动时间',
   'process.nodesAway': '失联节点',
   'process.tubes': '消费的队列',

@@ -6,6 +6,7 @@ import type { ResolvedOptions } from '../nest/options.js';
 import { DqRuntime } from '../nest/runtime.js';
 import type { Arguments } from './arguments.js';
 import { JSON_FLAG, type Answer, type Command } from './command.js';
+import { counted } from './output.js';
 import { tell } from './process.js';
 import { CONNECTION_FLAGS, givenOptions, resolveSettings } from './settings.js';
 import { processesIn, sharedSettings } from './shared-settings.js';
@@ -55,8 +56,9 @@ export function clusterCommand(command: ClusterCommand): Command {
         return await command.run(args, { runtime, cluster, waiting, settings });
       } finally {
         await runtime.close();
-        if (runtime.actWriter.unstored > 0)
-          tell('Redis did not store this act: `nest-dq acts` will not show it');
+        const { unstored } = runtime.actWriter;
+        if (unstored > 0)
+          tell(`Redis did not store ${counted(unstored, 'act')}, which \`nest-dq acts\` will not show`);
       }
     },
   };

@@ -28,11 +28,14 @@ function showAll(found: readonly ProcessView[], now: number): string {
     consumes ? namesOf(tubes.map(({ tube }) => tube)) : 'only produces',
   ]);
   const lines = table(['PROCESS', 'VERSION', 'UP FOR', 'RUNNING', 'OVER 1 S', 'CONSUMES'], rows);
-  const notes = found.flatMap(({ host, pid, lost, unlisted }) => [
+  const notes = found.flatMap(({ host, pid, lost, unlisted, toRepair }) => [
     ...(lost === undefined ? [] : [`${host}:${pid} found ${counted(lost, 'lost job')}`]),
     ...(unlisted === undefined
       ? []
       : [`${host}:${pid} added ${counted(unlisted, 'job')} for which the index had no room`]),
+    ...(toRepair === undefined
+      ? []
+      : [`${host}:${pid} repairs copies, and has still to look at about ${counted(toRepair, 'job')}`]),
   ]);
   return [lines, '', '* does what one process does for all', ...notes].join('\n');
 }

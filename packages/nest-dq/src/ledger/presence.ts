@@ -80,6 +80,8 @@ export interface ProcessRecord {
   readonly lost?: number;
   /** Jobs that it added and that the index has no room for, since it joined. Absent: none. */
   readonly unlisted?: number;
+  /** Jobs that its repair has still to look at, about. Absent: there is no repair. */
+  readonly toRepair?: number;
   /** Those that it consumes: at most 1,000. */
   readonly tubes: readonly TubeLoad[];
 }

@@ -95,7 +95,11 @@ export class DqRuntime {
     const { acts = new LocalActs(() => clock.wall()) } = ledger;
     this.historyWriter = new HistoryWriter(events.tally, history, clock);
     const load = () => this.consumer.load();
-    const counts = () => ({ lost: this.consumer.lost?.count ?? 0, unlisted: this.producer.unlisted });
+    const counts = () => ({
+      lost: this.consumer.lost?.count ?? 0,
+      unlisted: this.producer.unlisted,
+      toRepair: this.toRepair,
+    });
     const warn = (message: string) => void options.logger.warn(message);
     const log = (message: string) => void options.logger.log(message);
     this.actWriter = new ActWriter({ events, acts, clock, warn });
@@ -199,8 +203,13 @@ export class DqRuntime {
       elected: this.process.elected,
       tubes: this.consumer.load().map(({ tube, running, held }) => ({ tube, running, held })),
       owed: this.settleQueue.size,
-      toRepair: this.selfRepair?.left ?? 0,
+      toRepair: this.toRepair,
     };
+  }
+
+  /** About how many jobs the repair by itself has still to look at, here. */
+  private get toRepair(): number {
+    return this.selfRepair?.left ?? 0;
   }
 
   private async end(): Promise<void> {

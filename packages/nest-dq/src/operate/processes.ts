@@ -38,6 +38,8 @@ export interface ProcessView {
   readonly lost?: number;
   /** Jobs that it added and could not list, since its start, as there were too many: see the option `index`. Absent: none. */
   readonly unlisted?: number;
+  /** About how many jobs the repair that it does by itself has still to look at. Absent: there is none under way. */
+  readonly toRepair?: number;
   /** The tubes that it consumes: at most 1,000. */
   readonly tubes: readonly ProcessTubeView[];
 }

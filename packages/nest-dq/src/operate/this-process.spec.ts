@@ -36,7 +36,7 @@ describe('ThisProcess', () => {
       clock: world.clock,
       settings: SETTINGS,
       load: () => [],
-      counts: () => ({ lost: 0, unlisted: 0 }),
+      counts: () => ({ lost: 0, unlisted: 0, toRepair: 0 }),
       warn: (message) => void warnings.push(message),
       ...over,
     });
@@ -74,8 +74,8 @@ describe('ThisProcess', () => {
   });
 
   it('tells how many jobs it found lost, and could not list, if there are any', () => {
-    const { lost, unlisted } = make({ counts: () => ({ lost: 2, unlisted: 3 }) }).describe();
-    expect({ lost, unlisted }).toEqual({ lost: 2, unlisted: 3 });
+    const counts = { lost: 2, unlisted: 3, toRepair: 4 };
+    expect(make({ counts: () => counts }).describe()).toMatchObject(counts);
     expect(Object.keys(make().describe())).not.toEqual(
       expect.arrayContaining([expect.stringMatching('list|lost')]),
     );

@@ -29,8 +29,8 @@ export interface ThisProcessParts {
   readonly name?: string;
   /** Of each tube that has a handler here. */
   readonly load: () => readonly TubeLoad[];
-  /** Jobs, since the start. */
-  readonly counts: () => { readonly lost: number; readonly unlisted: number };
+  /** Jobs: `lost` and `unlisted` since the start, `toRepair` now. */
+  readonly counts: () => { readonly lost: number; readonly unlisted: number; readonly toRepair: number };
   /** Is told once of each setting that another process has otherwise. */
   readonly warn: (message: string) => void;
   /** Is told each time this process was elected, after it was not. */
@@ -97,7 +97,7 @@ export class ThisProcess implements Member {
 
   describe(): ProcessRecord {
     const { cluster, clock, settings, name, load, counts } = this.parts;
-    const { lost, unlisted } = counts();
+    const { lost, unlisted, toRepair } = counts();
     const { prefix, replicas, minWritten, lease, doneTtl, staleAfter, consume } = settings;
     return {
       id: this.id,
@@ -112,6 +112,7 @@ export class ThisProcess implements Member {
       settings: { prefix, replicas, minWritten, lease, doneTtl, staleAfter },
       ...(lost > 0 && { lost }),
       ...(unlisted > 0 && { unlisted }),
+      ...(toRepair > 0 && { toRepair }),
       tubes: bounded(load()),
     };
   }
