@@ -6,6 +6,8 @@ import { DEFAULT_LOG_LEVELS } from 'nest-dq/src/nest/log-levels.js';
 import { ACT_NAMES } from 'nest-dq/src/dashboard/act-names.js';
 import { NO_EXTRAS, OPTION_NAMES as DASHBOARD_OPTIONS } from 'nest-dq/src/dashboard/options.js';
 import { OPTION_NAMES } from 'nest-dq/src/nest/options.js';
+import { HANDLER_OPTION_NAMES } from 'nest-kq/src/nest/handler-options.js';
+import { OPTION_NAMES as KQ_OPTIONS } from 'nest-kq/src/nest/options.js';
 import { blocksOf, compact } from './support/page.js';
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
@@ -15,6 +17,7 @@ const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
   'packages/nest-handlers/README.md',
+  'packages/nest-kq/README.md',
   'docs/monitoring/README.md',
   ...docs.map((name) => `docs/${name}`),
 ];
@@ -42,6 +45,12 @@ describe('the documentation', () => {
   it('lists each option of the module', () => {
     const [options] = read('docs/options.md').split('\n## ');
     expect(namedInTables(options!)).toEqual(new Set(OPTION_NAMES));
+  });
+
+  it('lists each option of the module of nest-kq, and of its handlers', () => {
+    const [, module, handler] = read('packages/nest-kq/README.md').split('## Options of ');
+    expect(namedInTables(module!)).toEqual(new Set(KQ_OPTIONS));
+    expect(namedInTables(handler!)).toEqual(new Set(HANDLER_OPTION_NAMES));
   });
 
   it('lists each option of the dashboard, and each act that `access` can grant', () => {
@@ -99,7 +108,8 @@ describe('the documentation', () => {
   });
 
   it('has a README for people with little time', () => {
-    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(121); // 120 lines, each ended
+    for (const page of ['README.md', 'packages/nest-kq/README.md'])
+      expect(read(page).split('\n').length).toBeLessThanOrEqual(121); // 120 lines, each ended
   });
 
   it.each(['from-bullmq', 'from-go-queue'])('has in %s only code of ours that is compiled', (page) => {

@@ -30,7 +30,7 @@ const RESOLUTIONS: Readonly<Record<Shape['resolution'], Readonly<Record<string, 
 };
 
 /** The packages that are published. The first needs none of the others. */
-export const PACKAGES = ['nest-handlers', 'nest-dq'] as const;
+export const PACKAGES = ['nest-handlers', 'nest-dq', 'nest-kq'] as const;
 
 export type PackageName = (typeof PACKAGES)[number];
 

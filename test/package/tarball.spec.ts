@@ -114,6 +114,26 @@ it('the code of the README compiles, as do whole files in other pages, and the f
   expect(await app.ended).toBe('SIGTERM');
 }, 120_000);
 
+it.each(['module', 'commonjs'] as const)(
+  'the code of the README of nest-kq runs as it stands, as %s',
+  async (format) => {
+    const stream = join(folder, `stream-${format}`);
+    await mkdir(stream);
+    const shape: Shape = { ...SHAPE, format };
+    await writeApp(stream, shape);
+    const [program] = blocksOf(await readFile(join(installed, '..', 'nest-kq', 'README.md'), 'utf8'));
+    await writeFile(join(stream, 'context.ts'), program!);
+    await compileApp(stream, join(ROOT, 'node_modules'));
+    const app = new RunningApp(stream, shape, { env: { PORT: '0' } });
+    apps.push(app);
+    await eventually('the handler ran', () => app.complaints.includes('Order 42 over 7 was placed'));
+    expect(app.complaints).toContain('messages are stored in memory');
+    app.terminate();
+    expect(await app.ended).toBe('SIGTERM');
+  },
+  60_000,
+);
+
 it('the module in the README of nest-handlers calls the handlers of an application', async () => {
   const notes = join(folder, 'notes');
   await mkdir(notes);
