@@ -1,0 +1,87 @@
+// An application of nest-kq on a real broker.
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { ConsoleLogger, Injectable, type Type } from '@nestjs/common';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { KqHealth, KqModule, KqPusher, TopicHandler } from 'nest-kq';
+import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
+import { systemClock } from 'nest-kq/src/time/clock.js';
+import { eventually, startKafka, type KafkaServer } from 'test-servers';
+
+const LIMIT = 120_000;
+const silent = { debug: () => undefined, warn: () => undefined, error: () => undefined };
+
+let server: KafkaServer;
+let driver: KafkajsDriver;
+beforeAll(async () => {
+  server = await startKafka();
+  driver = new KafkajsDriver({ brokers: [server.endpoint], clock: systemClock, log: silent });
+  await driver.admin.createTopics([{ topic: 'orders', partitions: 3 }, { topic: 'mails' }]);
+}, LIMIT);
+afterAll(async () => {
+  await driver.close();
+  await server.stop();
+}, LIMIT);
+
+async function start(provider: Type): Promise<TestingModule> {
+  const logger = new ConsoleLogger('Kq', { logLevels: [] });
+  const app = await Test.createTestingModule({
+    imports: [KqModule.forRoot({ brokers: [server.endpoint], group: 'shop', logger })],
+    providers: [provider],
+  }).compile();
+  return app.init();
+}
+
+@Injectable()
+class Orders {
+  readonly seen = new Map<string, number[]>();
+
+  @TopicHandler('orders')
+  placed({ customer, nr }: { customer: string; nr: number }): void {
+    this.seen.set(customer, [...(this.seen.get(customer) ?? []), nr]);
+  }
+}
+
+it(
+  'handles what was pushed in the order of the keys, commits at its end, and goes on from there',
+  async () => {
+    const push = (app: TestingModule, from: number) => {
+      const values = Array.from({ length: 300 }, (_, index) => ({
+        customer: `c${index % 10}`,
+        nr: from + index,
+      }));
+      return app.get(KqPusher).pushMany(
+        'orders',
+        values.map((value) => ({ value, key: value.customer })),
+      );
+    };
+    const countOf = (app: TestingModule) => [...app.get(Orders).seen.values()].flat().length;
+    for (const from of [0, 300]) {
+      const app = await start(Orders);
+      expect((await push(app, from)).filter(({ error }) => error)).toEqual([]);
+      await eventually('all is handled', () => countOf(app) >= 300);
+      expect(await app.get(KqHealth).check()).toEqual({ kq: { status: 'up', groups: { shop: 'up' } } });
+      await app.close();
+      const expected = (customer: number) =>
+        Array.from({ length: 30 }, (_, index) => from + customer + 10 * index);
+      for (let customer = 0; customer < 10; customer++)
+        expect(app.get(Orders).seen.get(`c${customer}`)).toEqual(expected(customer));
+    }
+    const committed = await driver.admin.committed('shop', 'orders');
+    expect(committed.reduce((sum, { offset = 0n }) => sum + offset, 0n)).toBe(600n);
+  },
+  LIMIT,
+);
+
+it(
+  'does not start with a topic that there is not, and says which there are',
+  async () => {
+    class Misspelt {
+      @TopicHandler('order')
+      placed(): void {}
+    }
+    await expect(start(Misspelt)).rejects.toThrow(
+      /^KQ_UNKNOWN_TOPIC: Misspelt.placed \(in RootTestModule\): there is no topic 'order'; there are mails, orders$/,
+    );
+  },
+  LIMIT,
+);
