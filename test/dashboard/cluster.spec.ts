@@ -167,7 +167,7 @@ it('says which process repairs by itself, and how much is left', async () => {
   app.inspector.processes = async () => (await processes()).map((each) => ({ ...each, toRepair: 1_234 }));
   const { page } = await browser.open(app.at('cluster'));
   const shown = page.getByRole('main').getByRole('region', { name: 'Processes' });
-  await shown.getByText('repairs copies by itself; still to look at, about: 1,234').waitFor();
+  await shown.getByText('repairs copies, about 1,234 left').waitFor();
 });
 
 it('triggers a series now', async () => {

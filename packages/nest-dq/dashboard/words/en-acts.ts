@@ -71,7 +71,7 @@ export const enActs = {
   'repair.text':
     'Each job that waits and misses copies gets them, and keeps its time. Jobs that wait for a retry or are due within a minute stay as they are. The elected process does this by itself, too, but there copies on drained nodes count.',
   'repair.node': 'Node that will not come back',
-  'repair.noNode': 'None: copies on nodes that do not answer count',
+  'repair.noNode': 'None',
   'repair.away':
     'These do not answer, so their copies count, and tubes that only they have are left out: {nodes}',
   'repair.count': 'Count',

@@ -226,7 +226,7 @@ export const enPages = {
   'processes.none': 'No process has told of itself.',
   'process.elected': 'elected',
   'process.produces': 'only adds jobs',
-  'process.repairs': 'repairs copies by itself; still to look at, about: {jobs}',
+  'process.repairs': 'repairs copies, about {jobs} left',
   'process.since': 'Since',
   'process.nodesAway': 'Nodes away',
   'process.tubes': 'Runs',

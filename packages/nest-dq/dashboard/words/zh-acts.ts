@@ -73,7 +73,7 @@ export const zhActs: Readonly<Record<keyof typeof enActs, string>> = {
   'repair.text':
     '为缺少副本的等待中任务补齐副本，到期时间不变；等待重试或一分钟内到期的任务保持不变。领导者进程也会自动修复，但自动修复时已排空节点上的副本仍计入。',
   'repair.node': '不会恢复的节点',
-  'repair.noNode': '无：无响应节点上的副本仍计入',
+  'repair.noNode': '无',
   'repair.away': '以下节点没有响应，其副本仍计入，仅存在于这些节点上的队列不在范围内：{nodes}',
   'repair.count': '统计',
   'repair.missing': '{tube}，缺少副本：{missing}',
