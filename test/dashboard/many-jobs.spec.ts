@@ -19,7 +19,7 @@ const A_LITTLE = 500;
 /** Each page that shows jobs, what it asks for, and a part that is there once it has read that. */
 const PAGES = [
   { address: 'timeline', asks: ['timeline'], part: 'rect.series-0' },
-  { address: 'tubes', asks: ['history'], part: 'main tbody a' },
+  { address: 'tubes', asks: ['history/tubes'], part: 'main tbody a' },
   { address: `tubes/${ORDERS}`, asks: [`tubes/${ORDERS}`, 'history'], part: 'main dl' },
   { address: `waiting?tube=${ORDERS}`, asks: [`tubes/${ORDERS}/jobs`], part: 'main tbody a' },
   { address: `dead?tube=${GIVES_UP}`, asks: [`tubes/${GIVES_UP}/dead`], part: 'main tbody a' },
