@@ -51,15 +51,20 @@ const SOON = () => ({ tube: ORDERS, to: new Date(Date.now() + 2 * HOUR).toISOStr
 const says = (dialog: Locator, text: string) =>
   dialog.getByRole('status').filter({ hasText: text }).first().waitFor();
 
-it('revokes all jobs that match: counts them, asks, tells how far it is, and ends', async () => {
-  const app = await withMany();
+/** The dialog that revokes all that match. The act is held back after each page until the gate is open. */
+async function openRevoke(app: DashboardApp) {
   const gate = new Gate();
   const revokeMany = app.control.revokeMany.bind(app.control);
   app.control.revokeMany = (tube, filter, options) =>
     gate.hold(revokeMany(tube, filter, options), options?.dryRun);
   const { page } = await browser.open(app.at('waiting', SOON()));
   await page.getByRole('button', { name: 'Revoke all that match' }).click();
-  const dialog = page.getByRole('dialog');
+  return { gate, page, dialog: page.getByRole('dialog') };
+}
+
+it('revokes all jobs that match: counts them, asks, tells how far it is, and ends', async () => {
+  const app = await withMany();
+  const { gate, page, dialog } = await openRevoke(app);
   const go = dialog.getByRole('button', { name: `Do it (${JOBS})` });
   await go.waitFor();
   expect((await app.inspector.jobs(ORDERS)).listed).toBe(JOBS + 1);
@@ -94,13 +99,7 @@ it('moves all jobs that match by the same time', async () => {
 
 it('ends after its page when the viewer stops it', async () => {
   const app = await withMany();
-  const gate = new Gate();
-  const revokeMany = app.control.revokeMany.bind(app.control);
-  app.control.revokeMany = (tube, filter, options) =>
-    gate.hold(revokeMany(tube, filter, options), options?.dryRun);
-  const { page } = await browser.open(app.at('waiting', SOON()));
-  await page.getByRole('button', { name: 'Revoke all that match' }).click();
-  const dialog = page.getByRole('dialog');
+  const { gate, page, dialog } = await openRevoke(app);
   await dialog.getByRole('button', { name: `Do it (${JOBS})` }).click();
   await says(dialog, '128');
   await dialog.getByRole('button', { name: 'Stop' }).click();
@@ -122,13 +121,7 @@ const secondPageIsOver = (app: DashboardApp) =>
 
 it('goes on where it was interrupted, also after the page was left', async () => {
   const app = await withMany();
-  const gate = new Gate();
-  const revokeMany = app.control.revokeMany.bind(app.control);
-  app.control.revokeMany = (tube, filter, options) =>
-    gate.hold(revokeMany(tube, filter, options), options?.dryRun);
-  const { page } = await browser.open(app.at('waiting', SOON()));
-  await page.getByRole('button', { name: 'Revoke all that match' }).click();
-  const dialog = page.getByRole('dialog');
+  const { gate, page, dialog } = await openRevoke(app);
   await dialog.getByRole('button', { name: `Do it (${JOBS})` }).click();
   await says(dialog, '128');
   await page.reload();

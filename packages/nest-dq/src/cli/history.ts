@@ -1,3 +1,4 @@
+import { inSteps, sumOf } from '../operate/history-steps.js';
 import type { HistoryBucket } from '../operate/history-view.js';
 import { clusterCommand } from './cluster.js';
 import { counted, span, table } from './output.js';
@@ -42,29 +43,7 @@ export const history = clusterCommand({
 
 /** The sums of each hour in which anything happened. */
 export function byHour(minutes: readonly HistoryBucket[]): HistoryBucket[] {
-  const hours: HistoryBucket[] = [];
-  for (const minute of minutes) {
-    const at = new Date(Math.floor(minute.at.getTime() / HOUR) * HOUR);
-    const last = hours.at(-1);
-    if (last?.at.getTime() === at.getTime()) hours[hours.length - 1] = sumOf(last, minute);
-    else hours.push({ ...minute, at });
-  }
-  return hours;
-}
-
-function sumOf(a: HistoryBucket, b: HistoryBucket): HistoryBucket {
-  return {
-    at: a.at,
-    scheduled: a.scheduled + b.scheduled,
-    started: a.started + b.started,
-    completed: a.completed + b.completed,
-    failed: a.failed + b.failed,
-    dead: a.dead + b.dead,
-    byLateness: a.byLateness.map(({ upTo, started }, i) => ({
-      upTo,
-      started: started + b.byLateness[i]!.started,
-    })),
-  };
+  return inSteps(minutes, new Date(0), 60);
 }
 
 /** The table, with the sum of all below it. */

@@ -1,6 +1,6 @@
 import type { DqRuntime } from '../nest/runtime.js';
 import type { Explanation } from '../operate/explanation.js';
-import { inSteps } from './history-steps.js';
+import { inSteps } from '../operate/history-steps.js';
 import { timelines } from './timelines.js';
 import { anything, Input, JOB_FIELDS, jobRef, number, text, time, times } from './input.js';
 import { search } from './search.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { HistoryBucket } from '../operate/history-view.js';
+import type { HistoryBucket } from './history-view.js';
 import { inSteps } from './history-steps.js';
 
 const MINUTE = 60_000;

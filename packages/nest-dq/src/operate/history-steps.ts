@@ -1,4 +1,4 @@
-import type { HistoryBucket } from '../operate/history-view.js';
+import type { HistoryBucket } from './history-view.js';
 import { checkBetween } from '../producer/call-options.js';
 
 const MINUTE = 60_000;
@@ -21,7 +21,8 @@ export function inSteps(history: readonly HistoryBucket[], from: Date, minutes: 
   return [...steps.values()];
 }
 
-function sumOf(sum: HistoryBucket, more: HistoryBucket): HistoryBucket {
+/** Both as one, which begins when the first one does. */
+export function sumOf(sum: HistoryBucket, more: HistoryBucket): HistoryBucket {
   return {
     at: sum.at,
     scheduled: sum.scheduled + more.scheduled,
