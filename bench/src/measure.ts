@@ -9,7 +9,7 @@ export interface Settings {
 }
 
 export type Unit =
-  'jobs/s' | 'ms' | 's' | 'µs/job' | 'bytes' | 'bytes/job' | 'jobs' | '%' | 'a job' | 'connections' | 'acts';
+  'jobs/s' | 'ms' | 's' | 'µs/job' | 'bytes' | 'bytes/job' | 'jobs' | '%' | 'a job' | 'connections' | 'answers';
 
 /** The values of all rounds. */
 export interface Figure {

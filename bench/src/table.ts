@@ -13,7 +13,7 @@ const DECIMALS: Readonly<Record<Unit, number>> = {
   '%': 2,
   'a job': 3,
   connections: 0,
-  acts: 0,
+  answers: 0,
 };
 
 interface Column {

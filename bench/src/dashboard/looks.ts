@@ -1,4 +1,4 @@
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Locator, Page, Request } from 'playwright-core';
 import { GIVEN_UP, KEY, LARGEST } from './stored.js';
 
 /** Something to open, below the address of a dashboard. */
@@ -42,17 +42,29 @@ export const BARE: Look = {
 };
 
 /** A page in a context that has nothing in its cache. Resolves when its first data is on screen. */
-export async function openPage(browser: Browser, url: string, { path, shows }: Look): Promise<Page> {
+export async function openPage(
+  browser: Browser,
+  url: string,
+  { path, shows }: Look,
+  seen: (request: Request) => void = () => {},
+): Promise<Page> {
   const context = await browser.newContext({ locale: 'en-US' });
   const page = await context.newPage();
+  page.on('request', seen);
   await page.goto(url + path, { waitUntil: 'commit' });
   await shows(page).waitFor();
   return page;
 }
 
-/** The three on which viewers act. */
-export async function openHeaviest(browser: Browser, url: string): Promise<ReadonlyMap<Look, Page>> {
-  const pages = [MONTH, JOBS, TUBE].map(async (look) => [look, await openPage(browser, url, look)] as const);
+/** The three on which viewers act. `seen` is called with each request. */
+export async function openHeaviest(
+  browser: Browser,
+  url: string,
+  seen?: (request: Request) => void,
+): Promise<ReadonlyMap<Look, Page>> {
+  const pages = [MONTH, JOBS, TUBE].map(
+    async (look) => [look, await openPage(browser, url, look, seen)] as const,
+  );
   return new Map(await Promise.all(pages));
 }
 

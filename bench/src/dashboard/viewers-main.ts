@@ -1,24 +1,44 @@
-// Three viewers who look at a dashboard, in a process of their own. It ends when the process that started it lets it go.
-import { setPriority } from 'node:os';
-import { launchBrowser } from 'test-servers/browser';
+// Asks what was recorded of three viewers, again and again at the times of the recording, until the process that started it lets
+// it go. It draws nothing: browsers are on other machines than the application.
 import { pause } from '../waiting.js';
-import { ACTS, openHeaviest } from './looks.js';
 import type { ViewersArguments, ViewersReport } from './viewers.js';
 
-/** Milliseconds between two acts. */
-const BETWEEN = 600;
-const LOWEST_PRIORITY = 19;
-
-const { url } = JSON.parse(process.argv[2]!) as ViewersArguments;
-// Browsers are on other machines than the application: here they get what its processes leave. Chromium inherits it.
-setPriority(LOWEST_PRIORITY);
-const browser = await launchBrowser();
-const pages = await openHeaviest(browser, url);
-for (let acts = 0; process.connected; acts++) {
-  const report: ViewersReport = { acts };
-  process.send!(report);
-  const { on, act } = ACTS[acts % ACTS.length]!;
-  await act(pages.get(on)!);
-  await pause(BETWEEN);
+const { length, streams, requests } = JSON.parse(process.argv[2]!) as ViewersArguments;
+const end = new AbortController();
+const reads = streams.map(readStream);
+let answers = 0;
+report();
+while (process.connected) {
+  const start = performance.now();
+  const answered = requests.map(async ({ at, url }) => {
+    await pause(Math.max(0, start + at - performance.now()));
+    if (!process.connected) return;
+    await ask(url);
+    answers++;
+    report();
+  });
+  await Promise.all([pause(length), ...answered]);
 }
-await browser.close();
+end.abort();
+await Promise.all(reads);
+
+async function ask(url: string): Promise<void> {
+  const response = await fetch(url);
+  await response.arrayBuffer();
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+}
+
+async function readStream(url: string): Promise<void> {
+  const { body } = await fetch(url, { signal: end.signal });
+  try {
+    for await (const _ of body!);
+    throw new Error(`${url} ended`);
+  } catch (error) {
+    if (!end.signal.aborted) throw error;
+  }
+}
+
+function report(): void {
+  const told: ViewersReport = { answers };
+  if (process.connected) process.send!(told);
+}

@@ -1,28 +1,26 @@
 import { Program } from '../program.js';
+import type { Recorded } from './recorded.js';
 
 /** The argument of the viewers, as JSON. */
-export interface ViewersArguments {
-  /** Of the dashboard, with a `/` at its end. */
-  readonly url: string;
-}
+export type ViewersArguments = Recorded;
 
-/** What they tell once their pages are there, and after each act. */
+/** What they tell at their start, and after each answer. */
 export interface ViewersReport {
-  /** What they did up to now: zooms, next pages, searches. */
-  readonly acts: number;
+  /** How many answers they had up to now, besides events. */
+  readonly answers: number;
 }
 
 export interface Watched<T> {
   readonly result: T;
-  readonly acts: number;
+  readonly answers: number;
 }
 
-/** Resolves with the result of `measure`, while three viewers look at the pages with the most on them. */
-export async function whileWatched<T>(url: string, measure: () => Promise<T>): Promise<Watched<T>> {
-  const given: ViewersArguments = { url };
+/** Resolves with the result of `measure`, while the requests of three viewers are made again. */
+export async function whileWatched<T>(recorded: Recorded, measure: () => Promise<T>): Promise<Watched<T>> {
+  const given: ViewersArguments = recorded;
   const viewers = await Program.start<ViewersReport>('dashboard/viewers-main.js', given);
   try {
-    return { result: await measure(), acts: viewers.reports.at(-1)!.acts };
+    return { result: await measure(), answers: viewers.reports.at(-1)!.answers };
   } finally {
     await viewers.end();
   }
