@@ -63,7 +63,7 @@ everyLedger((jobs) => {
 
   it('counts what is listed and what is due, and says when the first is', async () => {
     await expect(jobs.tube.ask('tally', [{ times: [nowMs()] }])).resolves.toEqual([
-      { listed: 0, overdue: 0, before: [0] },
+      { listed: 0, overdue: 0, retrying: 0, before: [0] },
     ]);
     const first = nowMs() - 1_000;
     const later = first + MINUTE;
@@ -74,8 +74,57 @@ everyLedger((jobs) => {
     ]);
     const times = [first, first + 1, later, later + 1];
     await expect(jobs.tube.ask('tally', [{ times }])).resolves.toEqual([
-      { listed: 3, overdue: 1, firstDue: first, before: [0, 1, 1, 3] },
+      { listed: 3, overdue: 1, retrying: 0, firstDue: first, before: [0, 1, 1, 3] },
     ]);
+  });
+
+  describe('how many wait for a retry', () => {
+    const counts = async () => {
+      const { listed, retrying } = await index().counts(tube);
+      return { listed, retrying };
+    };
+    const tried = async (id: string) => {
+      const ref = await run({ id });
+      await complete(ref, { kind: 'retry', due: nowMs() - 1 }, THREE);
+      return ref;
+    };
+
+    it('counts those that have failed, until they run again', async () => {
+      await fill([['plain', nowMs() + MINUTE]]);
+      await tried('a');
+      await tried('b');
+      await expect(counts()).resolves.toEqual({ listed: 3, retrying: 2 });
+      const again = await run({ id: 'a' });
+      await expect(counts()).resolves.toEqual({ listed: 2, retrying: 1 });
+      await complete(again, { kind: 'retry', due: nowMs() + MINUTE }, THREE);
+      await expect(counts()).resolves.toEqual({ listed: 3, retrying: 2 });
+    });
+
+    it.each(['done', 'dead', 'revoked'])('counts none that is %s', async (end) => {
+      await tried('a');
+      if (end === 'revoked') await jobs.revoke({ id: 'a' });
+      else if (end === 'done') await complete(await run({ id: 'a' }), { kind: 'done' });
+      else await complete(await run({ id: 'a' }), { kind: 'dead', death: { why: 'discarded' }, places: [] });
+      await expect(counts()).resolves.toEqual({ listed: 0, retrying: 0 });
+    });
+
+    it('counts none whose run was given back, or whose attempts begin anew', async () => {
+      await complete(await run({ id: 'back' }), { kind: 'back' });
+      await tried('anew');
+      await add({ id: 'anew', due: nowMs() + MINUTE });
+      await expect(counts()).resolves.toEqual({ listed: 2, retrying: 0 });
+    });
+
+    it('counts only those that are listed', async () => {
+      const none = await jobs.harness.withMostIndexed(jobs.tubeName, 1);
+      await tried('listed');
+      const ref = await run({ id: 'unlisted' });
+      const outcome = { kind: 'retry', due: nowMs() + MINUTE } as const;
+      await none.complete([{ ...ref, owed: THREE, places: [], outcome }]);
+      await expect(counts()).resolves.toEqual({ listed: 1, retrying: 1 });
+      await expect(index().find(tube, 'unlisted')).resolves.toMatchObject({ attempt: 1 });
+      await expect(counts()).resolves.toEqual({ listed: 2, retrying: 2 });
+    });
   });
 
   describe('whoever reads it', () => {
@@ -101,7 +150,12 @@ everyLedger((jobs) => {
       await expect(index().page(tube, { limit: 2, from: due + 3 })).resolves.toEqual({ jobs: [] });
       await expect(index().find(tube, 'plain')).resolves.toEqual(plain);
       await expect(index().find(tube, 'none')).resolves.toBeUndefined();
-      await expect(index().counts(tube)).resolves.toEqual({ listed: 3, overdue: 0, firstDue: due });
+      await expect(index().counts(tube)).resolves.toEqual({
+        listed: 3,
+        overdue: 0,
+        retrying: 1,
+        firstDue: due,
+      });
       await expect(index().dueBefore(tube, [due, due + 2, due + 9])).resolves.toEqual([0, 2, 3]);
     });
 

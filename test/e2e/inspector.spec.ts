@@ -71,6 +71,7 @@ describe('the inspector of a cluster', () => {
       dead: 0,
       listed: 2,
       overdue: 0,
+      retrying: 0,
       overdueFor: 0,
       watching: 0,
       consumers: 0,

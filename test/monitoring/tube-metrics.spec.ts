@@ -42,6 +42,7 @@ const MAIL: DqTubeCounts = {
   dead: 2,
   paused: { since: new Date(0) },
   listed: 9,
+  retrying: 2,
   overdueFor: 1_500,
   watching: 6,
 };
@@ -52,6 +53,7 @@ const MAIL_TOLD = {
   'mail dead': 2,
   'mail paused': 1,
   'mail listed': 9,
+  'mail retrying': 2,
   'mail overdue': 1.5,
   'mail watching': 6,
 };

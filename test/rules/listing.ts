@@ -38,6 +38,33 @@ export const LISTING: readonly Rule[] = [
     ],
   },
   {
+    rule: 'Of the listed jobs, those that wait for a retry are counted as such, and no others.',
+    mutants: [
+      ...contract(
+        'ledger-waiting.spec.ts',
+        'counts those that have failed, until they run again',
+        ['rules/records.ts', 'isRetried: attempt > 0', 'isRetried: false'],
+        ['parts/waiting.ts', 'record.attempt > 0', 'false'],
+      ),
+      ...contract(
+        'ledger-waiting.spec.ts',
+        'counts none whose run was given back, or whose attempts begin anew',
+        ['rules/records.ts', 'isRetried: attempt > 0', 'isRetried: true'],
+        ['parts/waiting.ts', "  call('ZREM', RETRYING, unpack(added))\n", ''],
+      ),
+      ...inRedisOnly('ledger-waiting.spec.ts', 'counts none that is %s', [
+        'parts/waiting.ts',
+        "    call('ZREM', RETRYING, unpack(removed))\n",
+        '',
+      ]),
+      ...inRedisOnly('ledger-waiting.spec.ts', 'counts only those that are listed', [
+        'parts/waiting.ts',
+        "(to == new or call('ZSCORE', INDEX, id))",
+        'true',
+      ]),
+    ],
+  },
+  {
     rule: 'The id of a job that nobody knows revokes nothing, and nothing is written.',
     mutants: unit('producer/find-by-id.spec.ts', 'that nobody knows is unknown, and nothing is written', [
       'producer/job-locator.ts',

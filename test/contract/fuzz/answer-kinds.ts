@@ -30,8 +30,10 @@ export function kindOf(verb: Verb, request: RequestOf<Verb>, answer: unknown): s
       const { ids, more } = answer as { ids: unknown[]; more: boolean };
       return `${verb}: ${more ? 'more' : ids.length > 0 ? 'some' : 'none'}`;
     }
-    case 'tally':
-      return `${verb}: ${(answer as { listed: number }).listed > 0 ? 'some' : 'none'}`;
+    case 'tally': {
+      const { listed, retrying } = answer as { listed: number; retrying: number };
+      return `${verb}: ${retrying > 0 ? 'retrying' : listed > 0 ? 'some' : 'none'}`;
+    }
     case 'usage': {
       const { running, inGroup } = answer as { running: number; inGroup: number };
       return `${verb}: ${inGroup > 0 ? 'in the group' : running > 0 ? 'some' : 'none'}`;
@@ -94,7 +96,7 @@ export const KINDS: readonly string[] = [
   ...kinds('index', 'full | listed | known'),
   ...kinds('waiting', 'none | some'),
   ...kinds('locate', 'none | waiting | running | done | revoked | dead'),
-  ...kinds('tally', 'none | some'),
+  ...kinds('tally', 'none | some | retrying'),
   ...['pause', 'resume', 'paused'].flatMap((verb) => kinds(verb, 'nothing | for good | until')),
   ...kinds('settle', 'nothing'),
   ...kinds('buried', 'dead | gone | unknown'),

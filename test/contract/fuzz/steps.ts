@@ -117,7 +117,7 @@ const PLAIN: Step = {
 };
 /**
  * What is drawn too rarely: limits that two jobs reach; a move whose job begins to run, or dies, and one that comes late and after another; a
- * revival that is revoked.
+ * revival that is revoked; a retry that is counted.
  */
 export const RARE: readonly Step[][] = [
   ...([3, 4] as const).map((limits): Step[] => {
@@ -152,4 +152,5 @@ export const RARE: readonly Step[][] = [
     { ...PLAIN, verbs: ['claim', 'complete'], outcome: 'dead' },
     { ...PLAIN, verbs: ['open', 'revoke', 'commit'], by: 'revive' },
   ],
+  [{ ...PLAIN, verbs: ['claim', 'complete', 'tally'], outcome: 'retry' }],
 ];

@@ -51,6 +51,7 @@ export function TubePage({ tube }: { readonly tube: string }) {
             <Facts
               facts={[
                 [t('tube.waiting'), count(data.waiting)],
+                [t('tube.retrying'), count(data.retrying)],
                 [t('tube.due'), count(data.due)],
                 [t('tube.running'), count(data.running)],
                 [t('tube.dead'), count(data.dead)],

@@ -58,6 +58,7 @@ function AllTubes() {
         columns={[
           { head: t('tube'), cell: Name },
           { head: t('tube.waiting'), number: true, cell: (tube) => count(tube.waiting) },
+          { head: t('tube.retrying'), number: true, cell: (tube) => count(tube.retrying) },
           { head: t('tube.due'), number: true, cell: (tube) => count(tube.due) },
           { head: t('tube.running'), number: true, cell: (tube) => count(tube.running) },
           { head: t('tube.dead'), number: true, cell: Dead },

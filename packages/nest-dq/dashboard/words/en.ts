@@ -72,6 +72,7 @@ export const enPages = {
   'tube.pausedSince': 'Paused since',
   'tube.pausedUntil': 'Paused until',
   'tube.waiting': 'Waiting',
+  'tube.retrying': 'Retrying',
   'tube.due': 'Due',
   'tube.running': 'Running',
   'tube.dead': 'Dead',

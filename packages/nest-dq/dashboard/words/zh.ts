@@ -74,6 +74,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'tube.pausedSince': '暂停时间',
   'tube.pausedUntil': '暂停至',
   'tube.waiting': '等待中',
+  'tube.retrying': '待重试',
   'tube.due': '已到期',
   'tube.running': '执行中',
   'tube.dead': '死信',

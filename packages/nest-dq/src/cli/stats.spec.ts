@@ -22,6 +22,15 @@ it('has a column of what is late if a tube is', () => {
   ]);
 });
 
+it('has a column of what is retried if a tube has such jobs', () => {
+  const retried = { ...view('a'), retrying: 1_200 };
+  expect(tubesTable([retried, { ...view('b'), retrying: 0 }]).split('\n')).toEqual([
+    'TUBE  WAITING  DUE  RUNNING  DEAD  CONSUMERS  RETRYING',
+    'a           1    0        0     0  yes        1,200',
+    'b           1    0        0     0  yes        0',
+  ]);
+});
+
 it('has a column of limits if a tube has some', () => {
   expect(tubesTable([view('a')])).not.toContain('LIMITS');
   const all = { rate: 1_000, per: 1_000, burst: 1, concurrency: 5, perGroup: 1, running: 3 };

@@ -3,7 +3,7 @@ import type { DeadLetter } from '../api/dead-letter.js';
 import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { clusterCommand } from './cluster.js';
-import { span, table } from './output.js';
+import { grouped, span, table } from './output.js';
 import { limitsText, tubeFacts } from './tube-facts.js';
 
 const UNKNOWN = '?';
@@ -18,8 +18,8 @@ export const stats = clusterCommand({
   about:
     'The nodes count copies, so the numbers of jobs are estimates. CONSUMERS says whether connections take\n' +
     'jobs of the tube, or that somebody has paused it. LIMITS is there if a handler has some: «3 of 5 run» in all\n' +
-    'processes; UNEQUAL: processes have different ones. LATE is there if a job that is listed is overdue: by how much the\n' +
-    'first of them. For one TUBE it tells more.',
+    'processes; UNEQUAL: processes have different ones. RETRYING is there if jobs that are listed wait for a retry: how many.\n' +
+    'LATE is there if a job that is listed is overdue: by how much the first of them. For one TUBE it tells more.',
   flags: {},
   status: '0 shown, 1 a node did not answer, so its copies are not counted',
   examples: ['nest-dq stats', 'nest-dq stats order.cancel --json'],
@@ -60,15 +60,20 @@ function showList({ tubes, more, away }: TubeList): string {
 /** A line for each tube. */
 export function tubesTable(tubes: readonly TubeView[]): string {
   const isLimited = tubes.some(({ limits }) => limits);
+  const isRetried = tubes.some(({ retrying = 0 }) => retrying > 0);
   const isLate = tubes.some(({ overdueFor = 0 }) => overdueFor >= LATE);
   const rows = tubes.map(
-    ({ tube, waiting, due, running, dead, watching, paused, limits, overdueFor = 0 }) => [
+    ({ tube, waiting, due, running, dead, watching, paused, limits, retrying = 0, overdueFor = 0 }) => [
       tube,
       ...[waiting, due, running, dead].map((count) => count ?? UNKNOWN),
       paused ? 'paused' : watching === undefined ? UNKNOWN : watching > 0 ? 'yes' : 'NONE',
+      ...(isRetried ? [grouped(retrying)] : []),
       ...(isLate ? [overdueFor >= LATE ? span(overdueFor) : ''] : []),
       ...(isLimited ? [limits ? limitsText(limits) : ''] : []),
     ],
   );
-  return table([...HEAD, ...(isLate ? ['LATE'] : []), ...(isLimited ? ['LIMITS'] : [])], rows);
+  const more = [isRetried && 'RETRYING', isLate && 'LATE', isLimited && 'LIMITS'].filter(
+    (head) => head !== false,
+  );
+  return table([...HEAD, ...more], rows);
 }

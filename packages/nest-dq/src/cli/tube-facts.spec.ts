@@ -25,6 +25,7 @@ it('all that is known of a tube is told', () => {
       limits: { rate: 1_000, per: 60_000, concurrency: 5, running: 3, unequal: true },
       listed: 11_000,
       overdue: 4,
+      retrying: 1_200,
       oldestDue: ago(120_000),
       overdueFor: 120_000,
       watching: 6,
@@ -45,6 +46,7 @@ it('all that is known of a tube is told', () => {
     'limits      1,000 in 1 min, 3 of 5 run, UNEQUAL',
     'listed      11,000',
     'overdue     4, the first by 2 min, due 2027-01-01T11:58:00Z (2 min ago)',
+    'retrying    1,200',
     'consumers   1 process, 6 connections that take jobs',
     'copies      3 due, 36,000 delayed, 2 taken, 9 buried, on 3 nodes',
   ]);
@@ -59,6 +61,7 @@ it('what is unknown is told as such', () => {
     'dead       unknown',
     'listed     unknown',
     'overdue    unknown',
+    'retrying   unknown',
     'consumers  unknown',
   ]);
 });

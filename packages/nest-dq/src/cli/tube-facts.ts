@@ -22,6 +22,7 @@ export function tubeFacts(view: TubeView, newest: DeadLetter | undefined, now: n
     limits: limits && limitsText(limits),
     listed: number(listed),
     overdue: overdueText(view, now),
+    retrying: number(view.retrying),
     consumers: consumersText(view),
     copies: copies && `${copiesText(copies)}, on ${counted(nodes, 'node')}`,
   });

@@ -63,6 +63,8 @@ export interface DqTubeCounts {
   readonly paused?: { readonly since: Date; readonly until?: Date };
   /** How many jobs that wait are in the index. */
   readonly listed?: number;
+  /** How many of the listed jobs have failed and wait for a retry. */
+  readonly retrying?: number;
   /** Milliseconds since the oldest of the listed jobs was due; 0 if none is due. */
   readonly overdueFor?: number;
   /** How many connections of all processes take jobs of this tube. 0: nobody consumes it, or it is paused. */

@@ -44,6 +44,8 @@ export interface WaitingCounts {
   readonly listed: number;
   /** Those of them that are due by now. */
   readonly overdue: number;
+  /** Those of them that wait for a retry. */
+  readonly retrying: number;
   /** Ledger time, ms: when the first of them is, or was, due. Undefined if there is none. */
   readonly firstDue?: number;
 }

@@ -53,8 +53,8 @@ describe.each([1, 3])('the list of what waits in %d embedded nodes', (count) => 
       ],
     });
     expect(placesOf(late.id)).toHaveLength(count);
-    expect(await list.counts(T)).toEqual({ listed: 2, overdue: 0, firstDue: start + MINUTE });
-    expect(await list.counts(stored('none'))).toEqual({ listed: 0, overdue: 0 });
+    expect(await list.counts(T)).toEqual({ listed: 2, overdue: 0, retrying: 0, firstDue: start + MINUTE });
+    expect(await list.counts(stored('none'))).toEqual({ listed: 0, overdue: 0, retrying: 0 });
   });
 
   it('goes on behind a place, whatever has become of the job that was there', async () => {
@@ -106,7 +106,7 @@ describe.each([1, 3])('the list of what waits in %d embedded nodes', (count) => 
     expect(await producer.revoke(revoked)).toBe('revoked');
     await restore();
     expect((await copies()).some(({ header }) => header.id === revoked.id)).toBe(true);
-    expect(await list.counts(T)).toEqual({ listed: 0, overdue: 0 });
+    expect(await list.counts(T)).toEqual({ listed: 0, overdue: 0, retrying: 0 });
   });
 
   it('has a job that waits for a retry at the time of the retry', async () => {
@@ -147,7 +147,7 @@ describe.each([1, 3])('the list of what waits in %d embedded nodes', (count) => 
     const overdue = await producer.delay('t', 1, '1m');
     await producer.delay('t', 1, '1h');
     await clock.advance(MINUTE);
-    expect(await list.counts(T)).toEqual({ listed: 2, overdue: 1, firstDue: start + MINUTE });
+    expect(await list.counts(T)).toEqual({ listed: 2, overdue: 1, retrying: 0, firstDue: start + MINUTE });
     expect(await list.find(T, overdue.id)).toMatchObject({ id: overdue.id, due: start + MINUTE });
     expect(await list.find(T, 'x')).toBeUndefined();
     expect(await list.find(stored('other'), overdue.id)).toBeUndefined();
@@ -166,7 +166,7 @@ it('reads no body that is no job of nest-dq, and no job that was buried', async 
   expect(servers[0]!.bodies('t')).toHaveLength(5);
   expect(await list.page(T, { limit: 250 })).toEqual({ jobs: [] });
   await lane.ask((done) => lane.delete('4', done)); // what comes first in it is right
-  expect(await list.counts(T)).toEqual({ listed: 0, overdue: 0 });
+  expect(await list.counts(T)).toEqual({ listed: 0, overdue: 0, retrying: 0 });
 });
 
 it('lets the event loop go on after each thousand jobs, and misses none of those that stay', async () => {

@@ -78,20 +78,21 @@ export class StoredWaitingJobs implements WaitingJobs {
 
   async counts(tube: StoredTube): Promise<WaitingCounts> {
     const now = this.ledger.now();
-    let [listed, overdue, firstDue] = [0, 0, Infinity];
-    await this.eachJob(tube, (due) => {
+    let [listed, overdue, retrying, firstDue] = [0, 0, 0, Infinity];
+    await this.eachJob(tube, ({ due, attempt }) => {
       listed++;
       if (due <= now) overdue++;
+      if (attempt > 0) retrying++;
       firstDue = Math.min(firstDue, due);
     });
-    return { listed, overdue, ...(listed > 0 && { firstDue }) };
+    return { listed, overdue, retrying, ...(listed > 0 && { firstDue }) };
   }
 
   async dueBefore(tube: StoredTube, times: readonly number[]): Promise<readonly number[]> {
     const ascending = [...new Set(times)].sort((a, b) => a - b);
     /** How many are due before the time of this index, and not before the one before it. */
     const added = ascending.map(() => 0);
-    await this.eachJob(tube, (due) => {
+    await this.eachJob(tube, ({ due }) => {
       const index = indexAfter(ascending, due);
       if (index < added.length) added[index]!++;
     });
@@ -110,8 +111,8 @@ export class StoredWaitingJobs implements WaitingJobs {
     return first.list((job) => this.waits(tube, job) !== undefined).jobs[0];
   }
 
-  /** Shows when each job is due. */
-  private async eachJob(tube: StoredTube, see: (due: number) => void): Promise<void> {
+  /** Shows when each job is due, and after how many runs. */
+  private async eachJob(tube: StoredTube, see: (as: WaitingCopy['as']) => void): Promise<void> {
     const seen = new Set<string>();
     const isNew = (id: string) => {
       if (this.nodes.length === 1) return true; // it has one copy of a job
@@ -121,7 +122,7 @@ export class StoredWaitingJobs implements WaitingJobs {
       tube,
       () => true,
       ({ identity, as }) => {
-        if (isNew(identity.id)) see(as.due);
+        if (isNew(identity.id)) see(as);
       },
     );
   }

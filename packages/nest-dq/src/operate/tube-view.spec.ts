@@ -19,6 +19,7 @@ describe('the view of a tube', () => {
       dead: 0,
       listed: 0,
       overdue: 0,
+      retrying: 0,
       overdueFor: 0,
       watching: 0,
       consumers: 0,
@@ -102,6 +103,7 @@ describe('the view of a tube', () => {
       dead: 0,
       listed: 0,
       overdue: 0,
+      retrying: 0,
       overdueFor: 0,
       consumers: 0,
     });

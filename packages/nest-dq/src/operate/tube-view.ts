@@ -36,6 +36,8 @@ export interface TubeView {
   readonly listed?: number;
   /** How many of the listed jobs are due by now. */
   readonly overdue?: number;
+  /** How many of the listed jobs have failed and wait for a retry. */
+  readonly retrying?: number;
   /** When the first of them was due. Absent if none is. */
   readonly oldestDue?: Date;
   /** Milliseconds since then, by the clock of the ledger; 0 if none is due. */
@@ -160,7 +162,7 @@ async function viewsOf(
 
 type LedgerFacts = Pick<
   TubeView,
-  'dead' | 'paused' | 'limits' | 'listed' | 'overdue' | 'oldestDue' | 'overdueFor'
+  'dead' | 'paused' | 'limits' | 'listed' | 'overdue' | 'retrying' | 'oldestDue' | 'overdueFor'
 >;
 type Loads = ReadonlyMap<string, readonly TubeLoad[]>;
 
@@ -178,10 +180,16 @@ async function factsOf(
     const of = ledger.tube(tube);
     // The list of a tube may be out of reach for a moment, as while its slot moves.
     const listed = waiting?.counts(tube).then(
-      ({ listed, overdue, firstDue }) => {
+      ({ listed, overdue, retrying, firstDue }) => {
         const isLate = overdue > 0 && firstDue !== undefined;
         const overdueFor = isLate ? Math.max(0, of.now() - firstDue) : 0;
-        note(tube, { listed, overdue, overdueFor, ...(isLate && { oldestDue: new Date(firstDue) }) });
+        note(tube, {
+          listed,
+          overdue,
+          retrying,
+          overdueFor,
+          ...(isLate && { oldestDue: new Date(firstDue) }),
+        });
       },
       () => undefined,
     );

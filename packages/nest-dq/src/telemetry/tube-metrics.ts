@@ -4,7 +4,16 @@ import type { DqClusterView, DqTubeCounts } from '../events/hooks.js';
 /** A reader of metrics remembers each tube for ever, so no more than these are told. */
 const MOST_TUBES = 300;
 const STATES = ['waiting', 'due', 'running', 'dead'] as const;
-const NOTHING = { waiting: 0, due: 0, running: 0, dead: 0, listed: 0, overdueFor: 0, watching: 0 };
+const NOTHING = {
+  waiting: 0,
+  due: 0,
+  running: 0,
+  dead: 0,
+  listed: 0,
+  retrying: 0,
+  overdueFor: 0,
+  watching: 0,
+};
 
 /** What one process tells of all tubes. When a reader asks, it gets what was learned last. Returns a function that stops it. */
 export function recordTubes(meter: Meter, ofCluster: Attributes, { allTubes }: DqClusterView): () => void {
@@ -28,7 +37,11 @@ export function recordTubes(meter: Meter, ofCluster: Attributes, { allTubes }: D
     unit: '{job}',
     description: 'Jobs that wait and are in the index',
   });
-  const observed = [jobs, watching, paused, overdue, listed];
+  const retrying = meter.createObservableGauge('dq.tube.retrying', {
+    unit: '{job}',
+    description: 'Listed jobs that have failed and wait for a retry',
+  });
+  const observed = [jobs, watching, paused, overdue, listed, retrying];
   const told = new Set<string>();
   const observe: BatchObservableCallback = (result) => {
     const all = new Map<string, Partial<DqTubeCounts>>(allTubes()?.map((each) => [each.tube, each]));
@@ -46,6 +59,7 @@ export function recordTubes(meter: Meter, ofCluster: Attributes, { allTubes }: D
       if (counts.dead !== undefined) result.observe(paused, counts.paused ? 1 : 0, attributes);
       if (counts.overdueFor !== undefined) result.observe(overdue, counts.overdueFor / 1_000, attributes);
       if (counts.listed !== undefined) result.observe(listed, counts.listed, attributes);
+      if (counts.retrying !== undefined) result.observe(retrying, counts.retrying, attributes);
     }
   };
   meter.addBatchObservableCallback(observe, observed);

@@ -2,7 +2,16 @@
  * What a tube has beside the records of its jobs: the keys `{<tube>}::<name>`. They come first in the KEYS of every script. In
  * Lua, the local with the name in upper case is the key, and HEAD is how many there are.
  */
-export const TUBE_KEYS = ['dead', 'letters', 'index', 'places', 'control', 'running', 'limits'] as const;
+export const TUBE_KEYS = [
+  'dead',
+  'letters',
+  'index',
+  'places',
+  'retrying',
+  'control',
+  'running',
+  'limits',
+] as const;
 
 /** The reply of a script: 1 if it acted and 0 if the call came too late, the server's time in microseconds, the answers. */
 export type RawReply = readonly [acted: number, us: number, ...answers: (number | string)[]];

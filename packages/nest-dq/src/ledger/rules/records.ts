@@ -5,6 +5,15 @@ import type { PauseSpan } from '../pause.js';
 import type { Letter } from '../letter-requests.js';
 import type { RunRef } from '../requests.js';
 
+/** A job that waits, in the index. */
+export interface ListedJob {
+  /** Ledger time, ms. */
+  readonly due: number;
+  readonly places: readonly Place[];
+  /** It waits for a retry. */
+  readonly isRetried: boolean;
+}
+
 /** What counts against the limits of one tube. */
 export interface LimitUse {
   /** GCRA's theoretical arrival time of the next run: microseconds of ledger time. */
@@ -33,7 +42,7 @@ export class Records {
   /** By `letterName`. */
   readonly letters = new Map<string, Letter>();
   /** The jobs that wait, by id, for those who look. No disk has it. */
-  readonly index = new Map<string, { readonly due: number; readonly places: readonly Place[] }>();
+  readonly index = new Map<string, ListedJob>();
   /** Of the tube: those in the past that still matter, and the present one, in the order of time. */
   pauses: readonly PauseSpan[] = [];
   /** Of it a disk has only the turn: no run outlives the process. */
@@ -68,10 +77,10 @@ export class Records {
   }
 
   /** Puts right what the index has of a job: it is there while it waits. The places are in the record. */
-  relist(id: string, { state, committed, due }: JobRecord): void {
+  relist(id: string, { state, committed, due, attempt }: JobRecord): void {
     if (state !== 'waiting') this.index.delete(id);
     else if (committed !== NO_GENERATION && (this.index.has(id) || this.roomInIndex > 0))
-      this.index.set(id, { due, places: [] });
+      this.index.set(id, { due, places: [], isRetried: attempt > 0 });
   }
 
   get roomInIndex(): number {

@@ -9,7 +9,7 @@ export function index(records: Records, request: IndexRequest, time: Moment): In
   // The record of an ended job stays for `doneTtl` at least.
   if (Math.ceil(due) + records.settings.doneTtl <= time.now || records.read(id, time)) return 'known';
   if (records.roomInIndex <= 0) return 'full';
-  records.index.set(id, { due: Math.ceil(due), places });
+  records.index.set(id, { due: Math.ceil(due), places, isRetried: false });
   return 'listed';
 }
 
@@ -34,7 +34,8 @@ export function locate(records: Records, id: string, time: Moment): Schedule | u
     records.index.delete(id);
     return undefined;
   }
-  return { state: 'waiting', born: 0, generation: 0, attempt: 0, ...found };
+  const { due, places } = found;
+  return { state: 'waiting', born: 0, generation: 0, attempt: 0, due, places };
 }
 
 export function tally(records: Records, { times }: TallyRequest, { now }: Moment): Tally {
@@ -43,6 +44,7 @@ export function tally(records: Records, { times }: TallyRequest, { now }: Moment
   return {
     listed: dues.length,
     overdue: before(now + 1),
+    retrying: Array.from(records.index.values()).filter(({ isRetried }) => isRetried).length,
     ...(dues.length > 0 ? { firstDue: dues[0]! } : {}),
     before: times.map(before),
   };

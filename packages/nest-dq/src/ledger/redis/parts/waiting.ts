@@ -5,12 +5,13 @@
  *    servers, packed. The places are a layout, `|`, and the ids of the copies in the order of the layout, `17,18,9`. The layout is
  *    two bytes for each copy: its index, and the number of its server (from 1). If a server has no number, the layout is a text,
  *    ` 0=host:11300#instance 1=…`.
+ *  - `{<tube>}::retrying`, a sorted set: those of the index that wait for a retry
  *
  * A script that decides about jobs calls `writeIndex` at its end. Jobs are taken out under any settings. They are added only
  * while there are fewer than MOST_INDEXED, but a job that is in the index always gets its new time.
  */
 export const WAITING: string = `
-local removed, added, dues = {}, {}, {}
+local removed, added, dues, retried = {}, {}, {}, {}
 
 local function unlist(key)
   local id = idOf(key)
@@ -23,7 +24,7 @@ local function relist(key, record)
   if record.committed == -1 then return end
   local id = idOf(key)
   if not dues[id] then added[#added + 1] = id end
-  dues[id] = record.due
+  dues[id], retried[id] = record.due, record.attempt > 0
 end
 
 -- While the slot of a tube moves, only the key of a record is: see redis-tube-ledger.ts.
@@ -38,19 +39,27 @@ end
 local function writeIndex()
   if not isIndexAtHand() then return end
   if removed[1] and call('ZREM', INDEX, unpack(removed)) > 0 then
+    call('ZREM', RETRYING, unpack(removed))
     call('HDEL', PLACES, unpack(removed))
     if sizeOfIndex() == 0 then call('HDEL', PLACES, '#') end
   end
   if not added[1] then return end
   local room = MOST_INDEXED - sizeOfIndex()
-  local new, moved = { INDEX }, { INDEX, 'XX' }
+  local new, moved, retrying = { INDEX }, { INDEX, 'XX' }, { RETRYING }
   for i = 1, #added do
     local id = added[i]
     local to = i <= room and new or moved
-    if dues[id] then to[#to + 1], to[#to + 2] = dues[id], id end
+    if dues[id] then
+      to[#to + 1], to[#to + 2] = dues[id], id
+      if retried[id] and (to == new or call('ZSCORE', INDEX, id)) then
+        retrying[#retrying + 1], retrying[#retrying + 2] = dues[id], id
+      end
+    end
   end
+  call('ZREM', RETRYING, unpack(added))
   if new[2] then call('ZADD', unpack(new)) end
   if moved[3] then call('ZADD', unpack(moved)) end
+  if retrying[2] then call('ZADD', unpack(retrying)) end
   call('HDEL', PLACES, unpack(added)) -- their records have the places
 end
 `;

@@ -135,7 +135,7 @@ return reply
 
 const TIMES: Fields<TallyRequest> = { times: ({ times }) => times.map(String) };
 
-/** Counts the jobs of the index. Replies how many there are, how many are due, when the first is due, and each count. */
+/** Counts the jobs of the index. Replies how many there are, are due, and wait for a retry, when the first is due, and each count. */
 export const tally: RedisVerb<TallyRequest, Tally> = {
   fields: TIMES,
   about: 'index',
@@ -143,15 +143,15 @@ export const tally: RedisVerb<TallyRequest, Tally> = {
 local function tally(key, times)
   local all = sizeOfIndex()
   local first = all > 0 and tonumber(call('ZREVRANGE', INDEX, all - 1, all - 1, 'WITHSCORES')[2]) or 0
-  push(all, call('ZCOUNT', INDEX, '-inf', now), first)
+  push(all, call('ZCOUNT', INDEX, '-inf', now), call('ZCOUNT', RETRYING, '-inf', '+inf'), first)
   for i = 1, #times do push(call('ZCOUNT', INDEX, '-inf', '(' .. times[i])) end
 end
 ${replyEach(TIMES, 'tally')}
 return reply
 `,
   read(from, { times }) {
-    const [listed, overdue, first] = [from.number(), from.number(), from.number()];
+    const [listed, overdue, retrying, first] = [from.number(), from.number(), from.number(), from.number()];
     const before = times.map(() => from.number());
-    return { listed, overdue, ...(listed > 0 ? { firstDue: first } : {}), before };
+    return { listed, overdue, retrying, ...(listed > 0 ? { firstDue: first } : {}), before };
   },
 };
