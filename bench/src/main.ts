@@ -65,10 +65,13 @@ function settingsOf({ rounds, quick }: Flags): Settings {
   };
 }
 
-async function runMeasure({ name, title, run }: Measure, settings: Settings): Promise<Result> {
+async function runMeasure(
+  { name, ours = 'nest-dq', title, run }: Measure,
+  settings: Settings,
+): Promise<Result> {
   const before = await machineTimes();
   const rows = await run(settings);
-  return { measure: name, title, ...(await disturbanceSince(before)), rows };
+  return { measure: name, ours, title, ...(await disturbanceSince(before)), rows };
 }
 
 async function runAll(flags: Flags): Promise<number> {

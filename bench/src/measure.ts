@@ -9,7 +9,18 @@ export interface Settings {
 }
 
 export type Unit =
-  'jobs/s' | 'ms' | 's' | 'µs/job' | 'bytes' | 'bytes/job' | 'jobs' | '%' | 'a job' | 'connections' | 'answers';
+  | 'jobs/s'
+  | 'ms'
+  | 's'
+  | 'µs/job'
+  | 'bytes'
+  | 'bytes/job'
+  | 'jobs'
+  | '%'
+  | 'a job'
+  | 'connections'
+  | 'answers'
+  | 'messages/s';
 
 /** The values of all rounds. */
 export interface Figure {
@@ -40,6 +51,8 @@ export interface Row {
 /** One question about speed, lateness or memory. Some rows of the table answer it. */
 export interface Measure {
   readonly name: string;
+  /** Whose figures stand in the first column. @default 'nest-dq' */
+  readonly ours?: string;
   /** What is measured and how, for people. */
   readonly title: string;
   /** Starts and stops its own servers. Rejects if a round is not valid, because a job was lost or ran twice. */
@@ -48,6 +61,8 @@ export interface Measure {
 
 export interface Result extends Disturbance {
   readonly measure: string;
+  /** Whose figures stand in the first column. */
+  readonly ours: string;
   readonly title: string;
   readonly rows: readonly Row[];
 }

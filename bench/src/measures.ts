@@ -11,6 +11,7 @@ import { idleJob } from './measures/idle-job.js';
 import { indexOfJobs } from './measures/index-of-jobs.js';
 import { inspector } from './measures/inspector.js';
 import { immediate } from './measures/immediate.js';
+import { kafka } from './measures/kafka.js';
 import { lateness } from './measures/lateness.js';
 import { memory } from './measures/memory.js';
 import { processes } from './measures/processes.js';
@@ -42,4 +43,5 @@ export const MEASURES: readonly Measure[] = [
   raw,
   cpu,
   embedded,
+  kafka,
 ];

@@ -14,6 +14,7 @@ const DECIMALS: Readonly<Record<Unit, number>> = {
   'a job': 3,
   connections: 0,
   answers: 0,
+  'messages/s': 0,
 };
 
 interface Column {
@@ -21,8 +22,8 @@ interface Column {
   readonly cell: (row: Row) => string;
 }
 
-const COLUMNS: readonly Column[] = [
-  { title: 'nest-dq', cell: ({ ours, unit }) => number(ours.median, unit) },
+const columnsOf = (ours: string): readonly Column[] => [
+  { title: ours, cell: ({ ours, unit }) => number(ours.median, unit) },
   { title: 'range', cell: ({ ours, unit }) => range(ours, unit) },
   { title: 'beside', cell: ({ beside, unit }) => (beside ? number(beside.median, unit) : '') },
   { title: 'range', cell: ({ beside, unit }) => (beside ? range(beside, unit) : '') },
@@ -33,10 +34,11 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** A title, a heading, and a line for each row. */
-export function table({ measure, title, took, stolen, disk, rows }: Result): string {
+export function table({ measure, ours, title, took, stolen, disk, rows }: Result): string {
+  const columns = columnsOf(ours);
   const lines = [
-    ['', ...COLUMNS.map((column) => column.title)],
-    ...rows.map((row) => [`${row.what}, ${row.unit}`, ...COLUMNS.map(({ cell }) => cell(row))]),
+    ['', ...columns.map((column) => column.title)],
+    ...rows.map((row) => [`${row.what}, ${row.unit}`, ...columns.map(({ cell }) => cell(row))]),
   ];
   const widths = lines[0]!.map((_, index) => Math.max(...lines.map((line) => line[index]!.length)));
   const text = lines.map((line) => tableLine(line, widths));

@@ -7,9 +7,9 @@ const BETWEEN = 600;
 /** Each act is done so often: long enough for what pages ask again by themselves, every five seconds. */
 const TIMES = 3;
 
-/** A request that a page made by itself, or for an act. */
+/** A request that a page made by itself, or for an act, after it was opened. */
 export interface RecordedRequest {
-  /** Milliseconds after the start of the recording; 0 for those of the opening. */
+  /** Milliseconds after the start of the recording. */
   readonly at: number;
   readonly url: string;
 }
@@ -27,19 +27,21 @@ export interface Recorded {
 /** Records what the three pages with the most on them ask in a browser, while a viewer acts on each. */
 export async function record(browser: Browser, url: string): Promise<Recorded> {
   const streams: string[] = [];
-  const requests: RecordedRequest[] = [];
-  let start: number | undefined;
+  const seen: { readonly time: number; readonly url: string }[] = [];
   const pages = await openHeaviest(browser, url, (request) => {
     if (request.resourceType() === 'eventsource') streams.push(request.url());
-    else if (start !== undefined) requests.push({ at: performance.now() - start, url: request.url() });
+    else seen.push({ time: performance.now(), url: request.url() });
   });
-  start = performance.now();
+  const start = performance.now();
   for (let i = 0; i < TIMES * ACTS.length; i++) {
     const { on, act } = ACTS[i % ACTS.length]!;
     await act(pages.get(on)!);
     await pause(BETWEEN);
   }
-  const recorded = { length: performance.now() - start, streams, requests: [...requests] };
+  const length = performance.now() - start;
+  const requests = seen
+    .filter(({ time }) => time >= start && time < start + length)
+    .map(({ time, url: asked }) => ({ at: time - start, url: asked }));
   await Promise.all([...pages.values()].map((page) => page.context().close()));
-  return recorded;
+  return { length, streams, requests };
 }
