@@ -23,7 +23,10 @@ export class PartitionWork {
   paused = false;
   private readonly track = new OffsetTrack();
   private readonly lanes: Lanes;
-  private readonly dropping = new AbortController();
+  /** Nothing that its runs come to is told any more. */
+  lost = false;
+  // One for all runs: a signal for each run would cost half of what many messages a second may cost.
+  private readonly ending = new AbortController();
   private bytes = 0;
 
   constructor(
@@ -34,9 +37,9 @@ export class PartitionWork {
     this.lanes = new Lanes(order);
   }
 
-  /** Aborts once the partition is lost: nothing that its runs come to is told any more. */
-  get lost(): AbortSignal {
-    return this.dropping.signal;
+  /** Aborts when the partition is lost, or nobody waits for its runs any more. */
+  get signal(): AbortSignal {
+    return this.ending.signal;
   }
 
   get watermark(): bigint | undefined {
@@ -91,7 +94,13 @@ export class PartitionWork {
   }
 
   lose(): void {
-    this.dropping.abort();
+    this.lost = true;
+    this.ending.abort();
+  }
+
+  /** Nobody waits for what runs. What it comes to still counts. */
+  giveUp(): void {
+    this.ending.abort();
   }
 }
 

@@ -42,7 +42,6 @@ export class TopicWork {
   private readonly timers = new Set<Timer>();
   private stopping = false;
   private paused = false;
-  private readonly givingUp = new AbortController();
 
   constructor(
     private readonly options: WorkOptions,
@@ -69,7 +68,7 @@ export class TopicWork {
       this.partitions.delete(name);
       work.lose();
     }
-    this.turns = this.turns.filter((work) => !work.lost.aborted);
+    this.turns = this.turns.filter((work) => !work.lost);
     for (const place of places) {
       const name = keyOf(place);
       const known = this.partitions.get(name);
@@ -113,7 +112,7 @@ export class TopicWork {
 
   /** Tells the runs that nobody waits for them any more. */
   giveUp(): void {
-    this.givingUp.abort();
+    for (const work of this.works) work.giveUp();
   }
 
   private offer(work: PartitionWork): void {
@@ -146,10 +145,9 @@ export class TopicWork {
 
   private start(work: PartitionWork, taken: readonly Waiting[]): void {
     const deliveries = taken.map(({ message, attempts }) => ({ ...work.place, message, attempt: attempts }));
-    const signal = AbortSignal.any([work.lost, this.givingUp.signal]);
-    const run = this.options.run(deliveries, signal).then((outcomes) => {
+    const run = this.options.run(deliveries, work.signal).then((outcomes) => {
       this.running.delete(run);
-      if (!work.lost.aborted) this.settle(work, taken, outcomes);
+      if (!work.lost) this.settle(work, taken, outcomes);
       this.begin();
     });
     this.running.add(run);
@@ -182,7 +180,7 @@ export class TopicWork {
 
   private hold(work: PartitionWork, lane: Lane, wait: number): void {
     this.later(wait, () => {
-      if (work.lost.aborted) return;
+      if (work.lost) return;
       work.release(lane);
       this.offer(work);
       this.begin();
