@@ -6,11 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { startBeanstalkd } from 'test-servers';
 import { parse } from 'yaml';
+import { OrderChanged } from '../sample-app/src/orders/order-changed.js';
 import { readSettings } from '../sample-app/src/settings.js';
 
 interface Service {
   readonly command?: string[];
   readonly environment?: Record<string, string>;
+  readonly profiles?: string[];
+  readonly depends_on?: Record<string, { readonly required?: boolean }>;
   readonly volumes?: string[];
   readonly stop_grace_period?: string;
 }
@@ -59,6 +62,30 @@ describe('the compose file', () => {
       return `${name}:${command[command.indexOf('-p') + 1]}`;
     });
     expect(jobs).toEqual({ beanstalks: ports, redis: 'redis://redis:6379' });
+  });
+
+  it('starts Kafka only where it is asked for, and says how', () => {
+    const kafka = ['kafka', 'kafka-topics'];
+    expect(Object.keys(services).filter((name) => services[name]!.profiles)).toEqual(kafka);
+    for (const name of kafka) expect(services[name]!.profiles).toEqual(['kafka']);
+    expect(app.depends_on!['kafka-topics']!.required).toBe(false);
+    const [, brokers] = /KQ_BROKERS=(\S+) docker compose --profile kafka up/.exec(
+      read('docker-compose.yml'),
+    )!;
+    expect(services.kafka!.environment!.KAFKA_ADVERTISED_LISTENERS).toBe(`PLAINTEXT://${brokers}`);
+    const given = (KQ_BROKERS: string) =>
+      readSettings({
+        ...app.environment,
+        KQ_BROKERS: app.environment!.KQ_BROKERS!.replace('${KQ_BROKERS:-}', KQ_BROKERS),
+      });
+    expect(given(brokers!).messages.brokers).toEqual(['kafka:9092']);
+    expect(given('').messages.brokers).toBe('memory');
+  });
+
+  it('has a topic for the stream of the application, on a broker that keeps it on its volume', () => {
+    expect(services['kafka-topics']!.command).toContain(`--topic=${OrderChanged.name}`);
+    const folders = services.kafka!.volumes!.map((volume) => volume.split(':')[1]);
+    expect(folders).toEqual([services.kafka!.environment!.KAFKA_LOG_DIRS]);
   });
 
   it('stops the application later than it stops its handlers', () => {

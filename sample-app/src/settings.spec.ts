@@ -8,6 +8,7 @@ describe('the settings', () => {
       port: 3_000,
       folder: join(process.cwd(), 'data'),
       jobs: { embedded: { dir: join(process.cwd(), 'data', 'jobs') } },
+      messages: { group: 'sample-app', brokers: 'memory' },
       payWithin: 15_000,
       welcomeAfter: 3_000,
       day: 1_000,
@@ -24,6 +25,11 @@ describe('the settings', () => {
   it('take a cluster from two variables', () => {
     const { jobs } = readSettings({ DQ_BEANSTALKS: 'a:11300, b:11300', DQ_REDIS: 'redis://c' });
     expect(jobs).toEqual({ beanstalks: ['a:11300', 'b:11300'], redis: 'redis://c' });
+  });
+
+  it('take brokers from a variable', () => {
+    const { messages } = readSettings({ KQ_BROKERS: 'a:9092, b:9092' });
+    expect(messages).toEqual({ group: 'sample-app', brokers: ['a:9092', 'b:9092'] });
   });
 
   it.each([

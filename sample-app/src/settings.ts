@@ -22,6 +22,9 @@ class Environment {
 
   readonly DQ_REDIS?: string;
 
+  /** `host:port,host:port` of Kafka. Without it messages are in memory, for as long as the application runs. */
+  readonly KQ_BROKERS?: string;
+
   /** How long an order waits for its payment. */
   @Seconds()
   readonly PAY_SECONDS: number = 15;
@@ -49,6 +52,7 @@ export function readSettings(env: NodeJS.ProcessEnv) {
     port: checked.PORT,
     folder,
     jobs: jobsOn(checked) ?? { embedded: { dir: join(folder, 'jobs') } },
+    messages: { group: 'sample-app', brokers: brokersOf(checked) },
     payWithin: Math.ceil(checked.PAY_SECONDS * 1_000),
     welcomeAfter: Math.ceil(checked.WELCOME_SECONDS * 1_000),
     day: Math.ceil(checked.DAY_SECONDS * 1_000),
@@ -58,13 +62,21 @@ export function readSettings(env: NodeJS.ProcessEnv) {
 function jobsOn({ DQ_BEANSTALKS, DQ_REDIS }: Environment) {
   if (!DQ_BEANSTALKS && !DQ_REDIS) return undefined;
   if (DQ_BEANSTALKS && DQ_REDIS) {
-    return { beanstalks: DQ_BEANSTALKS.split(',').map((endpoint) => endpoint.trim()), redis: DQ_REDIS };
+    return { beanstalks: listOf(DQ_BEANSTALKS), redis: DQ_REDIS };
   }
   const [given, missing] = DQ_REDIS ? ['DQ_REDIS', 'DQ_BEANSTALKS'] : ['DQ_BEANSTALKS', 'DQ_REDIS'];
   throw new Error(
     `${given} is set without ${missing}: set both (DQ_BEANSTALKS=host:port,host:port DQ_REDIS=redis://host), ` +
       'or neither to keep jobs in a folder',
   );
+}
+
+function brokersOf({ KQ_BROKERS }: Environment): string[] | 'memory' {
+  return KQ_BROKERS ? listOf(KQ_BROKERS) : 'memory';
+}
+
+function listOf(endpoints: string): string[] {
+  return endpoints.split(',').map((endpoint) => endpoint.trim());
 }
 
 /** Inject it by `@Inject(settings.KEY)`. */

@@ -1,11 +1,17 @@
 import type { Settings } from './settings.js';
 
 /** The lines a newcomer pastes into a second terminal. */
-export function whatToTry(port: number, { folder, jobs, payWithin, welcomeAfter, day }: Settings): string {
+export function whatToTry(
+  port: number,
+  { folder, jobs, messages, payWithin, welcomeAfter, day }: Settings,
+): string {
   const at = `localhost:${port}`;
   const seconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
   const idOf = (command: string) => `$(${command} | grep -o '[0-9a-f-]\\{36\\}')`;
-  const servers = 'beanstalks' in jobs ? `, jobs on ${jobs.beanstalks?.join(', ')}` : '';
+  const servers = [
+    ...('beanstalks' in jobs ? [`, jobs on ${jobs.beanstalks?.join(', ')}`] : []),
+    ...(messages.brokers === 'memory' ? [] : [`, messages on ${messages.brokers.join(', ')}`]),
+  ].join('');
   return `
 Listening on http://${at}; everything is stored in ${folder}${servers}: stop and start as you like.
 The dashboard shows what comes due: http://${at}/dq
@@ -20,6 +26,11 @@ Try these in another terminal, and watch this one:
   curl -X POST ${at}/orders/$ORDER/postpone
   curl -X POST ${at}/orders/$ORDER/pay
   curl ${at}/orders
+
+  # Each change of an order goes through a topic, from which the sales are made. The price of a kettle is not there at first:
+  # its order is tried again, and holds up no other.
+  curl ${at}/orders -d product=kettle -d quantity=1
+  curl ${at}/sales
 
   # A welcome mail ${seconds(welcomeAfter)} after a registration. busy.example is busy at first, so that one is tried again.
   curl ${at}/users -d name=Ann -d email=ann@example.com

@@ -38,6 +38,18 @@ describe('over HTTP', () => {
     expect((await app.request('POST', `/orders/${order.id}/postpone`)).status).toBe(409);
   });
 
+  it('the sales follow the orders, also one whose price comes later', async () => {
+    const place = async (product: string) => {
+      const { body } = await app.request('POST', '/orders', { product, quantity: 2 });
+      return body.id as string;
+    };
+    await place('kettle');
+    await app.request('POST', `/orders/${await place('mug')}/pay`);
+    const { mug, kettle } = await app.answer('/sales', (sales) => sales.mug?.paid === 1 && sales.kettle);
+    expect(mug).toEqual({ placed: 0, paid: 1, cancelled: 0, turnover: 18 });
+    expect(kettle).toEqual({ placed: 1, paid: 0, cancelled: 0, turnover: 0 });
+  });
+
   it('users register, and have a mail', async () => {
     const { status } = await app.request('POST', '/users', { name: ' Ann ', email: 'ann@example.com' });
     expect(status).toBe(201);

@@ -2,11 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { DqTestKit } from 'nest-dq/testing';
 import { AppModule } from '../src/app.module.js';
 import { readSettings, settings } from '../src/settings.js';
+
+const ASK_EVERY = 20;
 
 export interface Answer {
   readonly status: number;
@@ -40,6 +43,15 @@ export class TestApp {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     return { status: response.status, body: await response.json() };
+  }
+
+  /** Asks until the answer is as wanted, as topics take their time. */
+  async answer(path: string, isWanted: (body: any) => unknown): Promise<any> {
+    for (;;) {
+      const { body } = await this.request('GET', path);
+      if (isWanted(body)) return body;
+      await setTimeout(ASK_EVERY);
+    }
   }
 
   async close(): Promise<void> {

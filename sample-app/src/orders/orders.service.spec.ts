@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { DelayedJob } from 'nest-dq';
 import { DqTestKit } from 'nest-dq/testing';
+import { KqError, KqPusher } from 'nest-kq';
 import { TestApp } from '../../test/test-app.js';
 import { StockService } from '../stock/stock.service.js';
 import { OrderUnpaid, OrdersService } from './orders.service.js';
@@ -14,7 +15,10 @@ describe('OrdersService', () => {
   let stock: StockService;
 
   beforeAll(async () => {
-    jest.useFakeTimers(); // so that Date.now() keeps pace with the kit
+    // Date.now() keeps pace with the kit. The topics go on by themselves.
+    jest.useFakeTimers({
+      doNotFake: ['nextTick', 'performance', 'setImmediate', 'setTimeout', 'clearTimeout'],
+    });
     kit = new DqTestKit();
     app = await TestApp.start({ PAY_SECONDS: '900' }, kit);
     orders = app.nest.get(OrdersService);
@@ -22,6 +26,7 @@ describe('OrdersService', () => {
   });
 
   afterAll(async () => {
+    jest.useRealTimers();
     await app.close();
     await kit.close();
   });
@@ -61,7 +66,7 @@ describe('OrdersService', () => {
     const { id } = await orders.place(TEA);
     await orders.pay(id);
     const before = stock.list().tea;
-    orders.cancelUnpaid({ orderId: id }, {} as DelayedJob);
+    await orders.cancelUnpaid({ orderId: id }, {} as DelayedJob);
     expect(orders.get(id).status).toBe('paid');
     expect(stock.list().tea).toBe(before);
   });
@@ -76,6 +81,18 @@ describe('OrdersService', () => {
     await kit.advance('1m');
     expect(orders.get(id).status).toBe('cancelled');
     await expect(orders.postpone(id)).rejects.toThrow('does not wait for its payment');
+  });
+
+  it('cancels an order that the topic was not told of', async () => {
+    const before = stock.list().mug;
+    const push = jest.spyOn(app.nest.get(KqPusher), 'push');
+    push.mockRejectedValueOnce(new KqError('KQ_AWAY', 'no broker answered'));
+    await expect(orders.place({ product: 'mug', quantity: 1 })).rejects.toMatchObject({ code: 'KQ_AWAY' });
+    push.mockRejectedValueOnce(new KqError('KQ_AWAY', 'no broker answered')); // its job tries again
+    await kit.advance('16m');
+    push.mockRestore();
+    expect(orders.list().at(-1)).toMatchObject({ product: 'mug', status: 'cancelled' });
+    expect(stock.list().mug).toBe(before);
   });
 
   it('takes nothing from stock when there is too little, or when the job cannot be stored', async () => {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { ConflictException, Inject, Injectable, Logger, NotFoundException } from '@nestjs/common';
 import { DelayedHandler, DelayedJob, DqProducer, defineTube } from 'nest-dq';
+import { KqPusher } from 'nest-kq';
 import { tryToRevoke } from '../common/try-to-revoke.js';
 import { settings, type Settings } from '../settings.js';
 import { StockService } from '../stock/stock.service.js';
 import type { CreateOrderDto } from './create-order.dto.js';
+import { OrderChanged } from './order-changed.js';
 import type { Order } from './order.js';
 import { OrdersRepository } from './orders.repository.js';
 
@@ -18,7 +20,7 @@ export const OrderUnpaid = defineTube<OrderJob>('order.unpaid');
 /** The job that cancels an order has the order's id as its key, so the row needs no reference to it. */
 const cancellationOf = (id: string) => ({ tube: OrderUnpaid, key: id });
 
-/** An order takes its goods from stock at once. Unpaid in time, it is cancelled and they go back. */
+/** An order takes its goods from stock at once. Unpaid in time, it is cancelled and they go back. A topic tells each change. */
 @Injectable()
 export class OrdersService {
   private readonly logger = new Logger(OrdersService.name);
@@ -27,6 +29,7 @@ export class OrdersService {
     private readonly orders: OrdersRepository,
     private readonly stock: StockService,
     private readonly dq: DqProducer,
+    private readonly kq: KqPusher,
     @Inject(settings.KEY) private readonly settings: Settings,
   ) {}
 
@@ -41,6 +44,10 @@ export class OrdersService {
   }
 
   async place({ product, quantity }: CreateOrderDto): Promise<Order> {
+    return this.tell(await this.store(product, quantity));
+  }
+
+  private async store(product: string, quantity: number): Promise<Order> {
     this.stock.take(product, quantity);
     try {
       const id = randomUUID();
@@ -64,28 +71,38 @@ export class OrdersService {
     if (answer !== 'rescheduled') throw new ConflictException(`order ${id} does not wait for its payment`);
     const order = { ...this.get(id), payBy: payBy.toISOString() };
     this.orders.save(id, order);
-    return order;
+    return this.tell(order);
   }
 
-  /** Paying twice is no mistake. */
+  /** Paying twice is no mistake, and tells it again: the first time the topic may not have been there. */
   async pay(id: string): Promise<Order> {
     const order = this.get(id);
-    if (order.status === 'paid') return order;
+    if (order.status === 'paid') return this.tell(order);
     // The row, then the job: from here on the order is paid, and whatever the revoke answers is fine.
     const paid = this.orders.move(id, 'placed', 'paid');
     if (!paid) throw new ConflictException(`order ${id} was not paid in time and is cancelled`);
     const answer = await tryToRevoke(this.dq, cancellationOf(id));
     // `running` or `done`: the handler came too late for the row, as it sees itself.
     this.logger.log(`order ${id} is paid; its cancellation: ${answer}`);
-    return paid;
+    return this.tell(paid);
   }
 
   /** Only the change of the row counts, so a late start, or a second one, does nothing. */
   @DelayedHandler(OrderUnpaid, { concurrency: 50 })
-  cancelUnpaid({ orderId }: OrderJob, job: DelayedJob): void {
-    const order = this.orders.move(orderId, 'placed', 'cancelled');
-    if (!order) return; // paid in the last moment, or never saved
-    this.stock.giveBack(order.product, order.quantity);
-    this.logger.log(`order ${orderId} is cancelled, ${job.lateness.toFixed(1)} ms after its time was over`);
+  async cancelUnpaid({ orderId }: OrderJob, job: DelayedJob): Promise<void> {
+    const cancelled = this.orders.move(orderId, 'placed', 'cancelled');
+    if (cancelled) {
+      this.stock.giveBack(cancelled.product, cancelled.quantity);
+      this.logger.log(`order ${orderId} is cancelled, ${job.lateness.toFixed(1)} ms after its time was over`);
+    }
+    // Paid in the last moment, or never saved: nothing to tell. A second start tells it, as the first one may have failed here.
+    const order = this.orders.find(orderId);
+    if (order?.status === 'cancelled') await this.tell(order);
+  }
+
+  /** The row first: if the topic is away, an order that nobody was told of is cancelled by its job, and that is told. */
+  private async tell(order: Order): Promise<Order> {
+    await this.kq.push(OrderChanged, order, { key: order.id });
+    return order;
   }
 }

@@ -1,0 +1,42 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { KqMessage, TopicHandler } from 'nest-kq';
+import { OrderChanged } from '../orders/order-changed.js';
+import type { Order } from '../orders/order.js';
+import { PriceList } from './price-list.js';
+import type { Figures } from './sale.js';
+import { SalesRepository } from './sales.repository.js';
+
+const NONE: Figures = { placed: 0, paid: 0, cancelled: 0, turnover: 0 };
+
+/** Follows the topic of orders, and so never asks the orders themselves. */
+@Injectable()
+export class SalesService {
+  private readonly logger = new Logger(SalesService.name);
+
+  constructor(
+    private readonly sales: SalesRepository,
+    private readonly prices: PriceList,
+  ) {}
+
+  /** By product. */
+  figures(): Record<string, Figures> {
+    const figures: Record<string, Figures> = {};
+    for (const { product, quantity, price, status } of this.sales.list()) {
+      const before = figures[product] ?? NONE;
+      const turnover = before.turnover + (status === 'paid' ? quantity * price : 0);
+      figures[product] = { ...before, [status]: before[status] + 1, turnover };
+    }
+    return figures;
+  }
+
+  /**
+   * Changes of one order come in their order, those of other orders at the same time. A message can come twice, and does no
+   * harm: it writes the row that is there. An error is thrown, and the message is tried again until it works.
+   */
+  @TopicHandler(OrderChanged, { retry: { backoff: 1_000 } })
+  async follow({ id, product, quantity, status }: Order, { attempt }: KqMessage): Promise<void> {
+    const price = this.sales.find(id)?.price ?? (await this.prices.priceOf(product));
+    this.sales.save(id, { product, quantity, price, status });
+    if (attempt > 1) this.logger.log(`order ${id} is in the sales, after ${attempt} tries`);
+  }
+}
