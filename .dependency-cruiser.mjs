@@ -90,11 +90,13 @@ const NEST_KQ = {
   index: ['errors', 'api', 'driver', 'driver/kafkajs', 'pusher', 'consumer', 'failures', 'health', 'nest'],
 };
 
-/** All files of nest-handlers but that of its entry `nest-handlers/schema`. */
-const OF_NEST = '(?!schema)[a-z-]+';
+/** Those of the entry `nest-handlers/events`. */
+const OF_EVENTS = '(?:event-hub|guarded-observable)';
+/** All files of nest-handlers but those of its other entries. */
+const OF_NEST = `(?!schema|${OF_EVENTS})[a-z-]+`;
 
-/** The same for nest-handlers, which has no folders. Producers load its schemas, and so nothing of Nest with them. */
-const NEST_HANDLERS = { schema: [], [OF_NEST]: [] };
+/** The same for nest-handlers, which has no folders. Producers load its schemas and events, and so nothing of Nest with them. */
+const NEST_HANDLERS = { schema: [], [OF_EVENTS]: [], [OF_NEST]: [] };
 
 const PACKAGES = { 'nest-handlers': NEST_HANDLERS, 'nest-dq': NEST_DQ, 'nest-kq': NEST_KQ };
 
@@ -103,10 +105,11 @@ const MAY_USE = {
   'nest-handlers': {
     '@nestjs/common': [OF_NEST],
     '@nestjs/core': [OF_NEST],
-    rxjs: [OF_NEST],
+    rxjs: [OF_EVENTS, OF_NEST],
   },
   'nest-dq': {
     'nest-handlers/dist/index.js': ['nest'],
+    'nest-handlers/dist/event-hub.js': ['events'],
     'nest-handlers/dist/schema.js': ['api', 'producer', 'consumer'],
     ms: ['time'],
     ulid: ['producer'],
@@ -115,13 +118,13 @@ const MAY_USE = {
     '@nestjs/core': ['dashboard', 'cli'],
     '@nestjs/platform-express': ['cli'],
     '@nestjs/platform-fastify': ['cli'],
-    rxjs: ['events'],
     '@opentelemetry/api': ['telemetry'],
     croner: ['recurring'],
     'classic-level': ['disk'],
   },
   'nest-kq': {
     'nest-handlers/dist/index.js': ['nest'],
+    'nest-handlers/dist/event-hub.js': ['events'],
     'nest-handlers/dist/schema.js': ['api'],
     '@nestjs/common': ['nest'],
     kafkajs: ['driver/kafkajs'],

@@ -13,6 +13,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^nest-handlers$': `${workspace}/packages/nest-handlers/src/index.ts`,
+    '^nest-handlers/events$': `${workspace}/packages/nest-handlers/src/event-hub.ts`,
     '^nest-handlers/schema$': `${workspace}/packages/nest-handlers/src/schema.ts`,
     '^nest-dq$': `${workspace}/packages/nest-dq/src/index.ts`,
     '^nest-dq/dashboard$': `${workspace}/packages/nest-dq/src/dashboard/dashboard-module.ts`,

@@ -14,5 +14,6 @@ export {
   type MarkOfCluster,
   type NestModule,
 } from './marked-methods.js';
+export { ListenerExplorer, type Listen, type ListenerMark } from './listener-explorer.js';
 export { HandlerInvoker } from './handler-invoker.js';
 export { itemParameter, payloadParameter } from './parameters.js';

@@ -1,13 +1,21 @@
 import type { LoggerService, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import type { ClusterNames, NestModule, NestParts, RunPhase, RunPhaseMember } from 'nest-handlers';
+import {
+  ListenerExplorer,
+  type ClusterNames,
+  type NestModule,
+  type NestParts,
+  type RunPhase,
+  type RunPhaseMember,
+} from 'nest-handlers';
 import { DqError, toError } from '../errors.js';
 import type { HandlerMethod } from '../api/job.js';
+import type { DqEventName } from '../events/events.js';
 import { occurrencesOf } from '../recurring/occurrences.js';
 import { Series } from '../recurring/series.js';
 import type { Timer } from '../time/clock.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
-import { ListenerExplorer } from './listener-explorer.js';
-import { configError } from './option-checks.js';
+import { listenerMarks } from './on-dq.js';
+import { asConfigError, configError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
 import type { DqRuntime } from './runtime.js';
 import { getDqToken, showCluster } from './tokens.js';
@@ -24,7 +32,7 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   private readonly options: ResolvedOptions;
   private readonly logger: LoggerService;
   private readonly handlers: HandlerExplorer;
-  private readonly listeners: ListenerExplorer;
+  private readonly listeners: ListenerExplorer<DqEventName>;
   /** The tubes of handlers that were found, and are not logged yet. */
   private readonly tubes: string[] = [];
   private hooksReminder: Timer | undefined;
@@ -43,7 +51,12 @@ export class DqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     this.logger = options.logger;
     this.cluster = name;
     this.handlers = new HandlerExplorer(nest, options, name);
-    this.listeners = new ListenerExplorer(nest, events, name);
+    this.listeners = new ListenerExplorer(
+      nest,
+      listenerMarks,
+      (event, listener, who) => asConfigError(`${who}: `, () => events.listen(event, listener, who)),
+      name,
+    );
   }
 
   async onModuleInit(): Promise<void> {

@@ -1,16 +1,10 @@
-import { MethodMarks } from 'nest-handlers';
+import { MethodMarks, type ListenerMark } from 'nest-handlers';
 import { show } from '../errors.js';
 import type { DqEventMap, DqEventName } from '../events/events.js';
 import { JOB_HANDLERS } from './job-handlers.js';
 
-/** The arguments of an `@OnDq`; checked at the start of the application. */
-export interface ListenerMark {
-  readonly event: DqEventName;
-  readonly options?: { readonly cluster?: string };
-}
-
 /** The `@OnDq`s of methods. */
-export const listenerMarks = new MethodMarks<ListenerMark>(JOB_HANDLERS, 'listeners');
+export const listenerMarks = new MethodMarks<ListenerMark<DqEventName>>(JOB_HANDLERS, 'listeners');
 
 /**
  * Calls this method of a provider or controller with each event of that name, in this process only. An error that it

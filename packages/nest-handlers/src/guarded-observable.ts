@@ -6,11 +6,9 @@ import {
   type Subscription,
   type TeardownLogic,
 } from 'rxjs';
-import { toError } from '../errors.js';
-import { isThenable } from '../structures/thenable.js';
 
-/** Gets the error that a listener threw or rejected with. */
-type ListenerFailed = (error: Error) => void;
+/** Gets what a listener threw or rejected with. */
+type ListenerFailed = (thrown: unknown) => void;
 
 /**
  * rxjs rethrows the error of a subscriber where nobody can catch it, and that ends the process. Here such errors are
@@ -47,7 +45,7 @@ export class GuardedObservable<T> extends Observable<T> {
     return super.subscribe({
       next: (value) => guarded(() => observer.next?.(value), failed),
       error: (thrown: unknown) =>
-        observer.error ? guarded(() => observer.error!(thrown), failed) : failed(toError(thrown)),
+        observer.error ? guarded(() => observer.error!(thrown), failed) : failed(thrown),
       complete: () => guarded(() => observer.complete?.(), failed),
     });
   }
@@ -55,11 +53,10 @@ export class GuardedObservable<T> extends Observable<T> {
 
 /** Calls a listener, and reports what it throws or rejects with. */
 function guarded(listener: () => unknown, failed: ListenerFailed): void {
-  const tell = (thrown: unknown) => failed(toError(thrown));
   try {
-    const result = listener();
-    if (isThenable(result)) result.then(undefined, tell);
+    const result = listener() as PromiseLike<unknown> | undefined;
+    if (typeof result?.then === 'function') result.then(undefined, failed);
   } catch (thrown) {
-    tell(thrown);
+    failed(thrown);
   }
 }

@@ -1,0 +1,45 @@
+import type { MethodMarks } from './method-marks.js';
+import { MarkedMethods, type ClusterNames, type MarkOfCluster, type NestModule } from './marked-methods.js';
+import type { NestParts } from './nest-parts.js';
+
+/** What the decorator of a listener says; checked when the listener is attached. */
+export interface ListenerMark<Name = unknown> extends MarkOfCluster {
+  /** The name of the event. */
+  readonly event: Name;
+}
+
+/** Adds a listener; `who` is its class, method and module. Throws if no event has this name. */
+export type Listen<Name> = (event: Name, listener: (event: unknown) => unknown, who: string) => void;
+
+type Listeners = Readonly<Record<string | symbol, (event: unknown) => unknown>>;
+
+/** Finds the methods of a cluster that are marked as listeners, and calls them at its events. */
+export class ListenerExplorer<Name> {
+  private readonly methods: MarkedMethods<ListenerMark<Name>>;
+
+  constructor(
+    nest: NestParts,
+    private readonly marks: MethodMarks<ListenerMark<Name>>,
+    private readonly listen: Listen<Name>,
+    cluster?: string,
+  ) {
+    this.methods = new MarkedMethods(nest, marks, cluster);
+  }
+
+  /**
+   * Attaches the listeners of all modules or of these, each once. Throws what `listen` throws, and the kind's error of
+   * configuration: a cluster that no module registers, or a listener without a single instance to call.
+   */
+  attach(clusters: ClusterNames, modules?: ReadonlySet<NestModule>): void {
+    for (const [{ instance, key, name, isSingle }, { event }] of this.methods.find(clusters, modules)) {
+      if (!isSingle) {
+        throw this.marks.kind.configError(
+          `${name} listens to events, but its class is request-scoped, transient, or depends on something that is: ` +
+            'expected a singleton, as an event belongs to no request',
+        );
+      }
+      // Looked up at each event, so that a method that is replaced later, such as by a spy, is called.
+      this.listen(event, (told) => (instance as Listeners)[key]!(told), name);
+    }
+  }
+}
