@@ -71,10 +71,14 @@ const NEST_KQ = {
   driver: ['errors'],
   'driver/memory': ['errors', 'time', 'api', 'driver'],
   'driver/kafkajs': ['errors', 'time', 'api', 'driver'],
-  pusher: ['errors', 'time', 'api', 'driver'],
+  // The port to nest-dq.
+  delays: ['errors', 'api', 'driver'],
+  pusher: ['errors', 'time', 'api', 'driver', 'delays'],
   consumer: ['errors', 'time', 'driver'],
-  failures: ['errors', 'time', 'api', 'driver', 'consumer'],
+  failures: ['errors', 'time', 'api', 'driver', 'delays', 'consumer'],
   health: [],
+  // Its own entry: the joint of the two packages.
+  dq: ['errors', 'api', 'driver', 'delays', 'nest'],
   nest: [
     'errors',
     'time',
@@ -82,6 +86,7 @@ const NEST_KQ = {
     'driver',
     'driver/memory',
     'driver/kafkajs',
+    'delays',
     'pusher',
     'consumer',
     'failures',
@@ -126,7 +131,8 @@ const MAY_USE = {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/event-hub.js': ['events'],
     'nest-handlers/dist/schema.js': ['api'],
-    '@nestjs/common': ['nest'],
+    '@nestjs/common': ['nest', 'dq'],
+    'nest-dq/dist/index.js': ['dq'],
     kafkajs: ['driver/kafkajs'],
   },
 };

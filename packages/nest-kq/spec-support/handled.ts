@@ -114,6 +114,10 @@ export class Handled {
     dropped: (delivery, { why }) => this.tell(`${nameOf(delivery)} dropped: ${why}`),
     held: (delivery, { why }, error, after) =>
       this.tell(`${nameOf(delivery)} held: ${why}, ${error.message}, again in ${after}`),
+    deferred: (delivery, error, after) =>
+      this.tell(`${nameOf(delivery)} deferred: ${error.message}, again in ${after}`),
+    notDeferred: (delivery, error, trouble, after) =>
+      this.tell(`${nameOf(delivery)} not deferred: ${error.message}, ${trouble.message}, again in ${after}`),
     overran: (deliveries) => this.tell(`${deliveries.map(nameOf).join()} overran`),
   };
 }

@@ -9,7 +9,8 @@ export type { BrokerOptions } from './nest/broker-options.js';
 export type { SaslOptions } from './driver/kafkajs/kafkajs-options.js';
 export { KqPusher, KqTransaction } from './pusher/pusher.js';
 export type { PusherOptions } from './pusher/pusher-options.js';
-export type { MessageOptions, Pushed, PushResult } from './api/message.js';
+export type { DelayedPush, LaterOptions, MessageOptions, Pushed, PushResult } from './api/message.js';
+export type { Instant } from './api/instant.js';
 export type { Compression } from './driver/driver.js';
 export {
   TopicHandler,

@@ -1,5 +1,6 @@
 /** Messages as an application pushes them. */
 import type { KqError } from '../errors.js';
+import type { Instant } from './instant.js';
 
 /** What a push takes beside topic and value. */
 export interface MessageOptions {
@@ -14,7 +15,26 @@ export interface MessageOptions {
   partition?: number;
   /** Milliseconds since 1970. @default when it is sent */
   timestamp?: number;
+  /** See `LaterOptions`. */
+  delay?: undefined;
+  /** See `LaterOptions`. */
+  at?: undefined;
 }
+
+/** What a push takes that is to come later: `delay` or `at`. */
+export type LaterOptions = Omit<MessageOptions, 'delay' | 'at'> &
+  (
+    | {
+        /** How long it waits: milliseconds, or a number with its unit such as '15m'. */
+        delay: number | string;
+        at?: undefined;
+      }
+    | {
+        /** When it is pushed. */
+        at: Instant;
+        delay?: undefined;
+      }
+  );
 
 /** Where a message is stored. Plain data. */
 export interface Pushed {
@@ -22,6 +42,19 @@ export interface Pushed {
   readonly partition: number;
   /** Its place in the partition, in decimal digits: as a number it could be inexact, as a bigint JSON refuses it. */
   readonly offset: string;
+}
+
+/** A push that waits in nest-dq. Plain data; `ref` finds the job, to revoke or to move it. */
+export interface DelayedPush {
+  readonly topic: string;
+  /** The job of nest-dq which will push the message. */
+  readonly job: {
+    readonly tube: string;
+    readonly id: string;
+    /** One opaque text, which `DqProducer` takes where it takes a reference. */
+    readonly ref: string;
+    readonly dueAt: Date;
+  };
 }
 
 /** The result of one message of many. */

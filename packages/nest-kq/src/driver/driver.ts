@@ -166,6 +166,8 @@ export interface LogAdmin {
   ends(topic: string): Promise<readonly PartitionEnds[]>;
   /** For each partition, the offset of the first message of this time or later; its end if there is none. */
   offsetsAt(topic: string, time: number): Promise<readonly PartitionOffset[]>;
+  /** The message at this offset; undefined if it is not there, or not any more. Also rejects with `KQ_BAD_MESSAGE`: no such partition. */
+  read(topic: string, partition: number, offset: bigint): Promise<LogMessage | undefined>;
   /** For each partition, the offset from which the group goes on; undefined where it has committed none. */
   committed(
     group: string,

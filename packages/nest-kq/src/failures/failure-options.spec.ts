@@ -30,10 +30,10 @@ describe('resolveFailureOptions', () => {
       'KQ_BAD_OPTION: the options of the failures are 5: expected an object with timeout, retry, deadLetter',
     ],
     [{ retries: 5 }, 'there is no `retries` in the options of the failures: expected one of timeout, retry'],
-    [{ retry: 5 }, 'the options of `retry` are 5: expected an object with attempts, backoff'],
+    [{ retry: 5 }, 'the options of `retry` are 5: expected an object with through, attempts, backoff'],
     [
       { retry: { delay: 5 } },
-      'there is no `delay` in the options of `retry`: expected one of attempts, backoff',
+      'there is no `delay` in the options of `retry`: expected one of through, attempts, backoff',
     ],
     [{ timeout: 0 }, '`timeout` is 0: expected a whole number from 1 to 86400000'],
     [{ timeout: '5s' }, "`timeout` is '5s': expected"],

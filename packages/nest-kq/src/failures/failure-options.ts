@@ -10,9 +10,9 @@ export interface FailureOptions {
   /** How a message runs again, before those behind it in its order, which wait for it. Others go on. */
   retry?: RetryOptions;
   /**
-   * The topic of the messages that no run could handle, with what happened in their headers, or `'drop'`: an event tells of
-   * them, and they are gone. (A topic named `drop` is `defineTopic('drop')`.)
-   * @default none: a message is tried again without end
+   * The topic of the messages that no run could handle, with what happened in their headers; `'dq'`: the dead letters of
+   * nest-dq, after one more run there; or `'drop'`: an event tells of them, and they are gone. (A topic named `drop` is
+   * `defineTopic('drop')`.) @default with retries through nest-dq `'dq'`, else none: a message is tried again without end
    */
   deadLetter?: string | Topic;
 }
@@ -20,23 +20,35 @@ export interface FailureOptions {
 /** How a message runs again in place. */
 export interface RetryOptions {
   /**
-   * The most runs, with the first one, 1 to 1,000,000; then it is a dead letter. They count anew when the message comes
-   * to another process, or again to this one, such as after a restart or a rebalance. @default 3 with a `deadLetter`, else no limit
+   * `'dq'`: a failed message becomes a job of nest-dq and counts as handled, so nothing waits for it; the job runs it again,
+   * in any process. What comes behind it in its order overtakes it. It needs `KqDqModule` of `nest-kq/dq`.
+   * @default in place: what is behind it in its order waits
+   */
+  through?: 'dq';
+  /**
+   * The most runs, with the first one, 1 to 1,000,000; then it is a dead letter. In place they count anew when the message
+   * comes to another process, or again to this one, such as after a restart or a rebalance.
+   * @default through nest-dq 10, else 3 with a `deadLetter`, else no limit
    */
   attempts?: number;
   /**
    * Milliseconds to wait after a failed run, or what gives them: `attempt` counts from 1.
-   * @default 1 s, twice as long each time, up to a minute
+   * @default 1 s, twice as long each time, up to a minute; through nest-dq up to an hour
    */
   backoff?: number | ((attempt: number, error: Error) => number);
 }
+
+/** Where messages go that no run could handle. */
+export type DeadLetterPlace = 'drop' | 'dq' | { readonly topic: string };
 
 export interface FailureSettings {
   readonly timeout: number | undefined;
   readonly attempts: number;
   readonly backoff: (attempt: number, error: Error) => number;
+  /** Failed messages run again as jobs of nest-dq. */
+  readonly throughDq: boolean;
   /** Undefined: nothing takes them. */
-  readonly deadLetter: 'drop' | { readonly topic: string } | undefined;
+  readonly deadLetter: DeadLetterPlace | undefined;
 }
 
 const DAY = 86_400_000;
@@ -45,11 +57,20 @@ const NAMES: readonly string[] = [
   'retry',
   'deadLetter',
 ] satisfies readonly (keyof FailureOptions)[];
-const RETRY: readonly string[] = ['attempts', 'backoff'] satisfies readonly (keyof RetryOptions)[];
+const RETRY: readonly string[] = ['through', 'attempts', 'backoff'] satisfies readonly (keyof RetryOptions)[];
 
 /** 1 s, twice as long each time, up to a minute. */
 export function defaultBackoff(attempt: number): number {
-  return Math.min(1_000 * 2 ** Math.min(attempt - 1, 6), 60_000);
+  return doubled(attempt, 60_000);
+}
+
+/** A job of nest-dq holds up nothing. */
+function backoffThroughDq(attempt: number): number {
+  return doubled(attempt, 3_600_000);
+}
+
+function doubled(attempt: number, most: number): number {
+  return Math.min(1_000 * 2 ** Math.min(attempt - 1, 30), most);
 }
 
 /**
@@ -61,30 +82,31 @@ export function resolveFailureOptions(
   topics: readonly (string | RegExp)[],
 ): FailureSettings {
   checkOptions('KQ_BAD_OPTION', 'the failures', options, NAMES);
-  const { timeout, retry = {}, deadLetter } = options;
+  const { timeout, retry = {} } = options;
   checkOptions('KQ_BAD_OPTION', '`retry`', retry, RETRY);
-  const { attempts, backoff = defaultBackoff } = retry;
+  const { through, attempts, backoff = through ? backoffThroughDq : defaultBackoff } = retry;
+  if (through !== undefined && through !== 'dq')
+    throw wrongValue('KQ_BAD_OPTION', '`retry.through`', through, "'dq', or nothing for retries in place");
+  const deadLetter = options.deadLetter ?? through;
   if (attempts !== undefined && deadLetter === undefined)
     throw new KqError(
       'KQ_BAD_OPTION',
-      `\`retry.attempts\` is ${show(attempts)}, and there is no \`deadLetter\`: expected a topic, or 'drop'`,
+      `\`retry.attempts\` is ${show(attempts)}, and there is no \`deadLetter\`: expected a topic, 'dq' or 'drop'`,
     );
   if (timeout !== undefined) checkNumber('`timeout`', timeout, 1, DAY);
   checkNumber('`retry.attempts`', attempts ?? 1, 1, 1_000_000);
   if (typeof backoff !== 'function') checkNumber('`retry.backoff`', backoff, 0, DAY);
   return {
     timeout,
-    attempts: deadLetter === undefined ? Infinity : (attempts ?? 3),
+    throughDq: through !== undefined,
+    attempts: deadLetter === undefined ? Infinity : (attempts ?? (through ? 10 : 3)),
     backoff: typeof backoff === 'function' ? backoff : () => backoff,
     deadLetter: deadLetter === undefined ? undefined : deadLetterOf(deadLetter, topics),
   };
 }
 
-function deadLetterOf(
-  given: string | Topic,
-  topics: readonly (string | RegExp)[],
-): 'drop' | { readonly topic: string } {
-  if (given === 'drop') return given;
+function deadLetterOf(given: string | Topic, topics: readonly (string | RegExp)[]): DeadLetterPlace {
+  if (given === 'drop' || given === 'dq') return given;
   const topic = topicName(given);
   // It would handle its own dead letters, without end.
   const own = topics.find((each) => (typeof each === 'string' ? each === topic : topic.search(each) >= 0));

@@ -4,6 +4,7 @@ import { readValue, type ReadValue } from '../api/read-value.js';
 import type { KqMessage } from '../api/received.js';
 import type { Topic } from '../api/topic.js';
 import type { Delivery, Outcome } from '../consumer/topic-work.js';
+import type { Delays, FailedMessage, LaterOutcome } from '../delays/delays.js';
 import type { LogMessage, OutgoingMessage } from '../driver/message.js';
 import { KqError, toError } from '../errors.js';
 import type { Clock, Timer } from '../time/clock.js';
@@ -24,6 +25,10 @@ export interface FailureEvents {
   died(delivery: Delivery, death: Death, topic: string): void;
   /** It is gone, as the handler's `deadLetter` is `'drop'`. */
   dropped(delivery: Delivery, death: Death): void;
+  /** A job of nest-dq runs it again after so many milliseconds. */
+  deferred(delivery: Delivery, error: Error, after: number): void;
+  /** nest-dq could not take it. It holds its order, and is offered again after so many milliseconds. */
+  notDeferred(delivery: Delivery, error: Error, trouble: Error, after: number): void;
   /** Nothing could store it. It holds its order, and is tried again after so many milliseconds. */
   held(delivery: Delivery, death: Death, error: Error, after: number): void;
   /** The handler goes on although its `timeout` has been over for a while; the messages may run twice at the same time. */
@@ -41,6 +46,8 @@ export interface HandlerRunsOptions {
   readonly events: FailureEvents;
   /** Resolves once the letter is stored; rejects if it is not, or that is not known. */
   store(topic: string, letter: OutgoingMessage): Promise<unknown>;
+  /** Where `settings` name nest-dq. */
+  readonly delays?: Pick<Delays, 'retry'>;
 }
 
 /** Milliseconds. For so long a run waits for its handler after its signal has told that time is over. */
@@ -52,8 +59,8 @@ interface Readable {
 }
 
 export class HandlerRuns {
-  /** Those that wait until they are stored: no handler gets them any more. */
-  private readonly dead = new WeakMap<LogMessage, Death>();
+  /** What became of those that wait until they are stored elsewhere: no handler gets them here any more. */
+  private readonly decided = new WeakMap<LogMessage, Verdict>();
 
   constructor(
     private readonly clock: Clock,
@@ -78,11 +85,30 @@ export class HandlerRuns {
     return Promise.all(outcomes);
   }
 
+  /** A run of a message that came back from nest-dq. Never rejects. */
+  async runLater(failed: FailedMessage, signal: AbortSignal): Promise<LaterOutcome> {
+    const { topic, partition, message, runs } = failed;
+    const delivery = { topic, partition, message, attempt: runs + 1 };
+    const read = await this.read(delivery);
+    let verdict: Verdict | undefined;
+    if ('kind' in read) verdict = read;
+    else {
+      const [thrown] = await this.handle([read], signal);
+      verdict = thrown && this.verdictOf(thrown.thrown, delivery);
+    }
+    if (!verdict) return 'handled';
+    if (verdict.kind === 'again') return verdict;
+    const { why, error } = verdict.death;
+    if (this.options.settings.deadLetter === 'dq') return { final: error, why };
+    const outcome = await this.bury(delivery, verdict.death);
+    return outcome === 'handled' ? outcome : { ...outcome, error };
+  }
+
   /** What cannot be read is dead at once; where the schema itself fails, that is the run's failure. */
   private async read(delivery: Delivery): Promise<Readable | Verdict> {
     const { message, topic } = delivery;
-    const death = this.dead.get(message);
-    if (death) return { kind: 'dead', death };
+    const decided = this.decided.get(message);
+    if (decided) return decided;
     let read: ReadValue;
     try {
       read = await readValue(this.options.topic, topic, message.value);
@@ -163,6 +189,7 @@ export class HandlerRuns {
     // What our own signal ended is no failure: whoever has the partition then runs the message again.
     if (signal.aborted) return { after: 0 };
     if (verdict.kind === 'dead') return this.bury(delivery, verdict.death);
+    if (this.options.settings.throughDq) return this.defer(delivery, verdict, verdict);
     this.options.events.failed(delivery, verdict.error, verdict.after);
     return { after: verdict.after };
   }
@@ -175,13 +202,35 @@ export class HandlerRuns {
       return 'handled';
     }
     if (deadLetter === undefined) return this.hold(delivery, death, new KqError('KQ_CONFIG', NO_PLACE));
+    // The job's only run comes to the same, or to something better; then its dead letter has the error.
+    if (deadLetter === 'dq')
+      return this.defer(delivery, { kind: 'dead', death }, { error: death.error, after: 0, attempts: 1 });
     try {
       await this.options.store(deadLetter.topic, deadLetterOf(delivery, death, group, this.clock.wall()));
     } catch (thrown) {
-      this.dead.set(delivery.message, death);
+      this.decided.set(delivery.message, { kind: 'dead', death });
       return this.hold(delivery, death, toError(thrown));
     }
     events.died(delivery, death, deadLetter.topic);
+    return 'handled';
+  }
+
+  private async defer(
+    delivery: Delivery,
+    verdict: Verdict,
+    { error, after, attempts = this.options.settings.attempts - delivery.attempt }: Deferral,
+  ): Promise<Outcome> {
+    const { delays, group, events } = this.options;
+    const { topic, partition, message, attempt: runs } = delivery;
+    try {
+      await delays!.retry(group, { topic, partition, message, runs }, after, attempts);
+    } catch (thrown) {
+      this.decided.set(message, verdict);
+      const offered = defaultBackoff(runs);
+      events.notDeferred(delivery, error, toError(thrown), offered);
+      return { after: offered };
+    }
+    events.deferred(delivery, error, after);
     return 'handled';
   }
 
@@ -192,4 +241,12 @@ export class HandlerRuns {
   }
 }
 
-const NO_PLACE = "nothing takes a message that cannot be handled: expected a `deadLetter`, a topic or 'drop'";
+/** `attempts`: of the job. */
+interface Deferral {
+  readonly error: Error;
+  readonly after: number;
+  readonly attempts?: number;
+}
+
+const NO_PLACE =
+  "nothing takes a message that cannot be handled: expected a `deadLetter`, a topic, 'dq' or 'drop'";

@@ -90,6 +90,11 @@ export function resolveHandler(
   };
 }
 
+/** Whether its failures become jobs of nest-dq. */
+export function needsDq({ failures }: HandlerSettings): boolean {
+  return failures.throughDq || failures.deadLetter === 'dq';
+}
+
 /** A topic as the consumer knows it. */
 export function patternOf(topic: TopicChoice): string | RegExp {
   return topic instanceof RegExp ? topic : topicName(topic);

@@ -49,7 +49,8 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
     global: isGlobal,
     imports: [...(definition.imports ?? []), HandlersModule],
     providers: [...(definition.providers ?? []), ...clusterProviders(name)],
-    exports: INJECTABLES.map((what) => kqToken(what, name)),
+    // The runtime is for `nest-kq/dq`.
+    exports: [...INJECTABLES, 'runtime' as const].map((what) => kqToken(what, name)),
   }))
   .build();
 

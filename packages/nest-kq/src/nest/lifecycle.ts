@@ -41,6 +41,7 @@ export class KqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   async begin(): Promise<void> {
     if (this.ended) return;
     this.begun = true;
+    await this.runtime.pushWhatWaits();
     await this.go();
   }
 

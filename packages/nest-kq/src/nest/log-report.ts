@@ -41,6 +41,18 @@ export class LogReport implements FailureEvents {
     this.bury(`${named(delivery)} is dropped, because ${WHY[why]}`, why, error);
   }
 
+  deferred(delivery: Delivery, error: Error, after: number): void {
+    const { attempt } = delivery;
+    const what = `${named(delivery)} failed in attempt ${attempt} and runs again as a job of nest-dq in ${after} ms: ${error.message}`;
+    const stack = attempt === 1 && !isOutcome(error) ? error.stack : undefined;
+    this.logger.warn(stack ? `${what}\n${stack}` : what);
+  }
+
+  notDeferred(delivery: Delivery, error: Error, trouble: Error, after: number): void {
+    const line = `${named(delivery)} holds what is behind it, as it failed (${error.message}), and no job of nest-dq can be stored; that is tried again in ${after} ms: ${trouble.message}`;
+    this.nowAndThen(`held ${placeOf(delivery)}`, line, 'error');
+  }
+
   held(delivery: Delivery, { why, error }: Death, trouble: Error, after: number): void {
     const cause = `${WHY[why]} (${error.message})`;
     const line = `${named(delivery)} holds what is behind it, as ${cause}, and its dead letter cannot be stored; it is tried again in ${after} ms: ${trouble.message}`;

@@ -1,6 +1,7 @@
-import type { LogDriver, LogProducer } from '../driver/driver.js';
+import { DelaysPort, type Consuming } from '../delays/delays.js';
+import type { LogAdmin, LogDriver, LogProducer } from '../driver/driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
-import { toError } from '../errors.js';
+import { KqError, toError } from '../errors.js';
 import { GroupsHealth } from '../health/health.js';
 import { LogPusher } from '../pusher/log-pusher.js';
 import type { Environment } from './environment.js';
@@ -8,7 +9,11 @@ import { GroupMembership } from './group-membership.js';
 import type { FoundHandler } from './handler-explorer.js';
 import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';
-import { subscriptionOf } from './subscriptions.js';
+import { needsDq } from './handler-options.js';
+import { subscriptionOf, type Subscribed } from './subscriptions.js';
+
+/** Milliseconds until a message is looked at again that no handler takes: another process may have one. */
+const NO_HANDLER = 60_000;
 
 /** All parts of one cluster in one application. The constructor puts them together, and opens nothing. */
 export class KqRuntime {
@@ -16,7 +21,11 @@ export class KqRuntime {
   readonly health: GroupsHealth;
   private readonly driver: LogDriver;
   private readonly report: LogReport;
+  /** nest-dq, where the application has it. */
+  readonly delays = new DelaysPort();
   private readonly memberships: GroupMembership[] = [];
+  /** What comes back from nest-dq. */
+  private readonly comingBack: Consuming[] = [];
   /** Of dead letters, which are stored while no push has room. */
   private readonly letters: LogProducer;
   private closing: Promise<void> | undefined;
@@ -29,27 +38,41 @@ export class KqRuntime {
   ) {
     this.driver = environment.driver(options);
     this.report = new LogReport(options.logger, environment.clock);
-    this.pusher = new LogPusher(this.driver, environment.clock, options.pusher);
+    this.pusher = new LogPusher(this.driver, environment.clock, options.pusher, this.delays);
     this.letters = this.driver.producer({ patience: options.pusher.producer.patience });
     this.health = new GroupsHealth(() => this.memberships);
   }
 
-  /** Joins the groups of these handlers, one time each. Rejects as `GroupMembership.start`. */
+  get admin(): LogAdmin {
+    return this.driver.admin;
+  }
+
+  /** Pushes from now on what waits in nest-dq. */
+  async pushWhatWaits(): Promise<void> {
+    if (!this.delays.consume) return;
+    const push = (topic: string, message: OutgoingMessage) => this.store(topic, message);
+    this.comingBack.push(await this.delays.need('a push').consumePushes(push));
+  }
+
+  /** Joins the groups of these handlers, one time each. Rejects as `GroupMembership.start`, and with `KQ_CONFIG`. */
   async consume(handlers: readonly FoundHandler[]): Promise<void> {
     const groups = new Set(handlers.map(({ settings }) => settings.group));
-    const memberships = Array.from(groups, (group) =>
-      this.membershipOf(
+    const starting = Array.from(groups, (group) =>
+      this.consumeGroup(
         group,
         handlers.filter(({ settings }) => settings.group === group),
       ),
     );
-    this.memberships.push(...memberships);
-    await Promise.all(memberships.map((each) => each.start()));
+    await Promise.all(starting);
   }
 
   /** Leaves all groups. Never rejects. Idempotent. */
   async stop(): Promise<void> {
-    await Promise.all(this.memberships.map((each) => each.end()));
+    const ends = [
+      ...this.memberships.map((each) => each.end()),
+      ...this.comingBack.splice(0).map((each) => each.stop()),
+    ];
+    await Promise.all(ends);
   }
 
   /** After `stop`. Idempotent. What fails is logged, and the rest goes on. */
@@ -57,17 +80,55 @@ export class KqRuntime {
     return (this.closing ??= this.end());
   }
 
-  private membershipOf(group: string, handlers: readonly FoundHandler[]): GroupMembership {
-    const { commitEvery, sessionTimeout, shutdownTimeout } = this.options;
+  private async consumeGroup(group: string, handlers: readonly FoundHandler[]): Promise<void> {
+    const subscriptions = handlers.map((each) => this.subscriptionOf(each));
+    const membership = this.membershipOf(group, handlers, subscriptions);
+    this.memberships.push(membership);
+    const through = handlers.filter(({ settings }) => needsDq(settings));
+    if (through.length > 0 && this.delays.consume) await this.takeBack(group, through, subscriptions);
+    await membership.start();
+  }
+
+  /** Runs from now on what failed in the group and waits in nest-dq. */
+  private async takeBack(
+    group: string,
+    handlers: readonly FoundHandler[],
+    subscriptions: readonly Subscribed[],
+  ): Promise<void> {
+    const concurrency = Math.max(...handlers.map(({ settings }) => settings.concurrency));
+    const delays = this.delays.need(`the group ${group}`);
+    const consuming = await delays.consumeRetries(group, concurrency, async (failed, signal) => {
+      for (const { runLater } of subscriptions) {
+        const running = runLater(failed, signal);
+        if (running) return running;
+      }
+      const fact = `the group ${group} has no handler of ${failed.topic} in this process any more`;
+      return { after: NO_HANDLER, error: new KqError('KQ_CONFIG', fact) };
+    });
+    this.comingBack.push(consuming);
+  }
+
+  private subscriptionOf(handler: FoundHandler): Subscribed {
     const { clock } = this.environment;
     const store = (topic: string, letter: OutgoingMessage) => this.store(topic, letter);
+    const delays = needsDq(handler.settings) ? this.delays.need(handler.name) : undefined;
+    return subscriptionOf(handler, { clock, events: this.report, store, ...(delays && { delays }) });
+  }
+
+  private membershipOf(
+    group: string,
+    handlers: readonly FoundHandler[],
+    subscriptions: readonly Subscribed[],
+  ): GroupMembership {
+    const { commitEvery, sessionTimeout, shutdownTimeout } = this.options;
+    const { clock } = this.environment;
     return new GroupMembership(this.driver, clock, this.report, {
       group,
       from: handlers[0]!.settings.from,
       commitEvery,
       sessionTimeout,
       shutdownTimeout,
-      subscriptions: handlers.map((each) => subscriptionOf(each, { clock, events: this.report, store })),
+      subscriptions,
       names: handlers.map(({ name }) => name),
     });
   }

@@ -1,5 +1,6 @@
 /** What the consumer needs to know of a handler. */
 import type { Subscription } from '../consumer/group-consumer.js';
+import type { Delays, FailedMessage, LaterOutcome } from '../delays/delays.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import { HandlerRuns, type FailureEvents } from '../failures/handler-runs.js';
 import type { Clock } from '../time/clock.js';
@@ -15,10 +16,18 @@ export interface SubscribingParts {
   readonly events: FailureEvents;
   /** Stores a dead letter; rejects with a `KqError`. */
   store(topic: string, letter: OutgoingMessage): Promise<unknown>;
+  /** Where the handler's failures go through nest-dq. */
+  readonly delays?: Pick<Delays, 'retry'>;
 }
 
-export function subscriptionOf({ handler, settings }: FoundHandler, parts: SubscribingParts): Subscription {
-  const { clock, events } = parts;
+/** A handler at work. */
+export interface Subscribed extends Subscription {
+  /** Undefined: the message is of a topic of another handler. */
+  runLater(failed: FailedMessage, signal: AbortSignal): Promise<LaterOutcome> | undefined;
+}
+
+export function subscriptionOf({ handler, settings }: FoundHandler, parts: SubscribingParts): Subscribed {
+  const { clock, events, delays } = parts;
   const { group, order, concurrency, batch, failures } = settings;
   // Each topic has its own format and schema.
   const runs = settings.topics.map((topic) => ({
@@ -31,8 +40,13 @@ export function subscriptionOf({ handler, settings }: FoundHandler, parts: Subsc
       settings: failures,
       events,
       store: (to, letter) => parts.store(to, letter),
+      ...(delays && { delays }),
     }),
   }));
+  const find = (topic: string) => {
+    const named = runs.find(({ pattern }) => pattern === topic);
+    return named ?? runs.find(({ pattern }) => topic.search(pattern) >= 0);
+  };
   return {
     topics: runs.map(({ pattern }) => pattern),
     order,
@@ -41,10 +55,8 @@ export function subscriptionOf({ handler, settings }: FoundHandler, parts: Subsc
     within: batch?.within ?? 0,
     room: { messages: Math.max(MESSAGES, 2 * (batch?.size ?? 1)), bytes: BYTES },
     run(deliveries, signal) {
-      const name = deliveries[0]!.topic; // all are of one partition
-      const named = runs.find(({ pattern }) => pattern === name);
-      const found = named ?? runs.find(({ pattern }) => name.search(pattern) >= 0);
-      return found!.of.run(deliveries, signal);
+      return find(deliveries[0]!.topic)!.of.run(deliveries, signal); // all are of one partition
     },
+    runLater: (failed, signal) => find(failed.topic)?.of.runLater(failed, signal),
   };
 }

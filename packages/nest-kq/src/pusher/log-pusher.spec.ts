@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { MessageOptions } from '../api/message.js';
 import { defineTopic } from '../api/topic.js';
+import { DelaysPort } from '../delays/delays.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import type { LogMessage } from '../driver/message.js';
 import { systemClock } from '../time/clock.js';
@@ -22,7 +23,7 @@ afterEach(async () => {
 });
 
 function open(options: PusherOptions = {}): LogPusher {
-  const pusher = new LogPusher(driver, systemClock, resolvePusherOptions(options));
+  const pusher = new LogPusher(driver, systemClock, resolvePusherOptions(options), new DelaysPort());
   pushers.push(pusher);
   return pusher;
 }

@@ -1,12 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { MessageOptions, Pushed, PushResult } from '../api/message.js';
-import type { Topic } from '../api/topic.js';
+import type { DelayedPush, LaterOptions, MessageOptions, Pushed, PushResult } from '../api/message.js';
+import { topicName, type Topic } from '../api/topic.js';
+import type { DelaysPort } from '../delays/delays.js';
 import type { LogDriver, LogProducer } from '../driver/driver.js';
 import { KqError, wrongValue } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { Gatherer } from './gatherer.js';
 import { KqPusher, type KqTransaction } from './pusher.js';
 import type { PusherSettings } from './pusher-options.js';
+import { prepare } from './outgoing.js';
 import { Pushes, type MessageOfMany } from './pushes.js';
 import { PusherTransaction } from './transaction.js';
 
@@ -23,14 +25,22 @@ export class LogPusher extends KqPusher {
     private readonly driver: LogDriver,
     private readonly clock: Clock,
     private readonly settings: PusherSettings,
+    private readonly delays: DelaysPort,
   ) {
     super();
     this.producer = driver.producer(settings.producer);
     this.pushes = new Pushes(new Gatherer(this.producer, clock, settings.gatherer));
   }
 
-  push(topic: string | Topic, value: unknown, options?: MessageOptions): Promise<Pushed> {
-    return this.closing ? closed() : this.pushes.push(topic, value, options);
+  push(topic: string | Topic, value: unknown, options: LaterOptions): Promise<DelayedPush>;
+  push(topic: string | Topic, value: unknown, options?: MessageOptions): Promise<Pushed>;
+  push(
+    topic: string | Topic,
+    value: unknown,
+    options?: MessageOptions | LaterOptions,
+  ): Promise<Pushed | DelayedPush> {
+    if (this.closing) return closed();
+    return isLater(options) ? this.pushLater(topic, value, options) : this.pushes.push(topic, value, options);
   }
 
   pushMany(topic: string | Topic, messages: Iterable<MessageOfMany>): Promise<PushResult[]> {
@@ -63,6 +73,20 @@ export class LogPusher extends KqPusher {
     return (this.closing ??= this.end());
   }
 
+  private async pushLater(
+    topic: string | Topic,
+    value: unknown,
+    { delay, at, ...options }: LaterOptions,
+  ): Promise<DelayedPush> {
+    if (delay !== undefined && at !== undefined)
+      throw wrongValue('KQ_BAD_MESSAGE', '`at`', at, 'it or `delay`, not both');
+    const name = topicName(topic);
+    const message = await prepare(topic, name, value, options);
+    if (message instanceof KqError) throw message;
+    const delays = this.delays.need(delay === undefined ? '`at` of a push' : '`delay` of a push');
+    return delays.push(name, message, delay === undefined ? { at: at! } : { delay });
+  }
+
   private begin() {
     const { producer, transactionalId } = this.settings;
     this.transactional ??= this.driver.producer({ ...producer, transactionalId });
@@ -74,6 +98,11 @@ export class LogPusher extends KqPusher {
     await this.producer.close();
     await this.transactional?.close();
   }
+}
+
+function isLater(options: MessageOptions | LaterOptions | undefined): options is LaterOptions {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) return false;
+  return options.delay !== undefined || options.at !== undefined;
 }
 
 function closed(): Promise<never> {

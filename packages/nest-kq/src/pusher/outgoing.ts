@@ -15,6 +15,8 @@ const OPTIONS: readonly string[] = [
   'headers',
   'partition',
   'timestamp',
+  'delay',
+  'at',
 ] satisfies readonly (keyof MessageOptions)[];
 const BYTES = 'a string or a Buffer';
 const LAST_PARTITION = 2 ** 31 - 1;
@@ -56,7 +58,9 @@ function schemaFailed(name: string, thrown: unknown): KqError {
 
 function checkedOptions(options: MessageOptions): Omit<OutgoingMessage, 'value'> {
   checkOptions('KQ_BAD_MESSAGE', 'a message', options, OPTIONS);
-  const { headers, partition, timestamp } = options;
+  const { headers, partition, timestamp, delay, at } = options;
+  if (delay !== undefined || at !== undefined)
+    throw new KqError('KQ_BAD_MESSAGE', '`delay` and `at` are for `push` alone, one message at a time');
   return {
     key: keyOf(options),
     ...(headers === undefined ? {} : { headers: headersOf(headers) }),

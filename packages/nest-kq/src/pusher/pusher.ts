@@ -1,4 +1,4 @@
-import type { MessageOptions, Pushed, PushResult } from '../api/message.js';
+import type { DelayedPush, LaterOptions, MessageOptions, Pushed, PushResult } from '../api/message.js';
 import type { Topic } from '../api/topic.js';
 
 /**
@@ -21,6 +21,16 @@ export abstract class KqPusher {
     value: NoInfer<In> | null,
     options?: MessageOptions,
   ): Promise<Pushed>;
+  /**
+   * With `delay` or `at` the message waits in nest-dq, which pushes it then: at least once, and not before. It resolves when
+   * the job is stored. It needs `KqDqModule` of `nest-kq/dq`, else it is `KQ_CONFIG`; also `KQ_BAD_MESSAGE`: no duration or
+   * instant; `KQ_TOO_LARGE`: more than a job takes; `KQ_AWAY`: too few nodes of nest-dq answer.
+   */
+  abstract push<In = unknown>(
+    topic: string | Topic<In>,
+    value: NoInfer<In> | null,
+    options: LaterOptions,
+  ): Promise<DelayedPush>;
 
   /**
    * Returns a result for each message, in their order, and does not reject when some of them fail. It rejects, before

@@ -52,6 +52,10 @@ export class KafkajsAdmin implements LogAdmin {
     return this.cluster.offsetsAt(topic, time);
   }
 
+  read(topic: string, partition: number, offset: bigint) {
+    return this.cluster.read(topic, partition, offset);
+  }
+
   committed(group: string, topic: string) {
     return this.cluster.committed(group, topic);
   }

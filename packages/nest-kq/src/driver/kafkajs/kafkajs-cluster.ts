@@ -1,16 +1,21 @@
 /** Single requests to the brokers: what kafkajs' admin does in other ways, or not at all. */
-import type { Broker, Cluster, PartitionMetadata } from 'kafkajs';
+import type { Broker, Cluster, KafkaMessage, PartitionMetadata } from 'kafkajs';
 import { isTopicName } from '../../api/topic-name.js';
 import { KqError } from '../../errors.js';
 import type { PartitionEnds } from '../driver.js';
-import type { PartitionOffset } from '../message.js';
+import type { LogMessage, PartitionOffset } from '../message.js';
 import type { KafkajsClient } from './kafkajs-client.js';
 import { meant } from './kafkajs-errors.js';
+import { noPartition } from './requests.js';
+import { readMessage } from './wording.js';
 
 const PATIENCE = 10_000;
 const PAUSE = 100;
 /** How long a topic may be unknown that has just been created. */
 const NEW_TOPIC = 500;
+
+/** Milliseconds that a broker waits for a message which is not there yet. */
+const FETCH_WAIT = 1_000;
 
 /** Neither a member nor a generation: whoever is outside of the group. */
 const OUTSIDE = { groupGenerationId: -1, memberId: '' };
@@ -71,6 +76,24 @@ export class KafkajsCluster {
       partition,
       offset: offset >= 0n ? offset : (ends[index]?.offset ?? 0n),
     }));
+  }
+
+  async read(topic: string, partition: number, offset: bigint): Promise<LogMessage | undefined> {
+    const partitions = await this.partitions(topic);
+    if (partitions[partition] === undefined) throw noPartition(topic, partition, partitions.length);
+    return this.ask(`cannot read offset ${offset} of ${topic}/${partition}`, async (cluster) => {
+      await cluster.addMultipleTargetTopics([topic]);
+      const leaders = cluster.findLeaderForPartitions(topic, [partition]);
+      const leader = await cluster.findBroker({ nodeId: Object.keys(leaders)[0]! });
+      const asked = { partition, fetchOffset: String(offset), maxBytes: 1 }; // a message comes whole
+      const answer: unknown = await leader.fetch({
+        maxWaitTime: FETCH_WAIT,
+        minBytes: 1,
+        maxBytes: 1,
+        topics: [{ topic, partitions: [asked] }],
+      });
+      return messagesOf(answer).find((message) => message.offset === offset);
+    });
   }
 
   async committed(group: string, topic: string) {
@@ -194,6 +217,14 @@ function clusterOf(client: KafkajsClient, ended: () => boolean): Cluster {
   });
   if (!found) throw new Error('this version of kafkajs gives an assigner no cluster');
   return found;
+}
+
+/** Of one partition. kafkajs' types leave the answer out. */
+function messagesOf(answer: unknown): LogMessage[] {
+  const { responses } = answer as { responses: { partitions: { messages: KafkaMessage[] }[] }[] };
+  return responses.flatMap(({ partitions }) =>
+    partitions.flatMap(({ messages }) => messages.map(readMessage)),
+  );
 }
 
 async function countMembers(coordinator: Broker, group: string): Promise<number> {

@@ -84,6 +84,11 @@ class MemoryAdmin implements LogAdmin {
     return logs.map((log) => ({ partition: log.partition, offset: log.offsetAt(time) }));
   }
 
+  async read(topic: string, partition: number, offset: bigint) {
+    const { messages } = this.store.log.partition(topic, partition).read(offset, 1);
+    return messages.find((message) => message.offset === offset);
+  }
+
   async committed(group: string, topic: string) {
     const { log, groups } = this.store;
     return log.partitions(topic).map(({ partition }) => ({

@@ -1,0 +1,319 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Injectable, type DynamicModule, type Provider } from '@nestjs/common';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { DqDeadLetters, DqInspector, DqModule, DqProducer } from 'nest-dq';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
+import type { KqMessage } from '../api/received.js';
+import { Discard, Retry } from '../api/outcome.js';
+import type { TopicHandlerOptions } from '../nest/handler-options.js';
+import { KqModule } from '../nest/kq-module.js';
+import { TopicHandler } from '../nest/topic-handler.js';
+import { KqPusher } from '../pusher/pusher.js';
+import { KqDqModule } from './kq-dq-module.js';
+import { tubeOfPushes, tubeOfRetries } from './tubes.js';
+
+interface Run {
+  readonly value: unknown;
+  readonly message: KqMessage;
+  readonly at: number;
+}
+
+/** What a handler does with a message, by the number of its run. */
+type Act = (run: Run, of: readonly Run[]) => unknown;
+
+const logger = new CollectingLogger();
+let apps: TestingModule[] = [];
+afterEach(async () => {
+  await Promise.all(apps.map((app) => app.close()));
+  apps = [];
+});
+
+/** A handler of `topic` that notes its runs. */
+class Noted {
+  readonly runs: Run[] = [];
+  private readonly waiting: { readonly count: number; resolve(): void }[] = [];
+
+  constructor(private readonly act: Act) {}
+
+  run(value: unknown, message: KqMessage): unknown {
+    const run = { value, message, at: Date.now() };
+    this.runs.push(run);
+    for (const { count, resolve } of this.waiting) if (this.runs.length >= count) resolve();
+    return this.act(run, this.runs);
+  }
+
+  async until(count: number): Promise<readonly Run[]> {
+    if (this.runs.length < count) await new Promise<void>((resolve) => this.waiting.push({ count, resolve }));
+    return this.runs;
+  }
+}
+
+function handlerOf(noted: Noted, options: TopicHandlerOptions & { batch?: undefined } = {}): Provider {
+  @Injectable()
+  class Handlers {
+    @TopicHandler('orders', { group: 'shop', ...options })
+    handle(value: any, message: KqMessage<any>): unknown {
+      return noted.run(value, message);
+    }
+  }
+  return Handlers;
+}
+
+async function start(providers: Provider[], ...imports: DynamicModule[]): Promise<TestingModule> {
+  const joint = imports.length > 0 ? imports : [DqModule.forRoot({ logger }), KqDqModule.forRoot()];
+  const app = await Test.createTestingModule({
+    imports: [KqModule.forRoot({ logger }), ...joint],
+    providers,
+  })
+    .setLogger(logger)
+    .compile();
+  apps.push(app);
+  await app.init();
+  return app;
+}
+
+const failing: Act = () => {
+  throw new Error('no stock');
+};
+
+describe('a push with a delay', () => {
+  it('is pushed when it is due, with all of its parts, and not before', async () => {
+    const noted = new Noted(() => undefined);
+    const app = await start([handlerOf(noted)]);
+    const from = Date.now();
+    const bytes = Buffer.from([0xff, 0x00]);
+    const delayed = await app
+      .get(KqPusher)
+      .push(
+        'orders',
+        { id: 7, text: 'größer' },
+        { key: bytes, headers: { trace: 't', all: ['a', bytes] }, delay: '50ms' },
+      );
+    expect(delayed).toMatchObject({ topic: 'orders', job: { tube: 'kq-push', id: expect.any(String) } });
+    const [run] = await noted.until(1);
+    expect(run!.at).toBeGreaterThanOrEqual(from + 50);
+    expect(run!.value).toEqual({ id: 7, text: 'größer' });
+    expect(run!.message.keyBytes).toEqual(bytes);
+    expect(run!.message.headers).toMatchObject({
+      trace: Buffer.from('t'),
+      all: [Buffer.from('a'), bytes],
+    });
+  });
+
+  it('comes at an instant, and is revoked by its reference', async () => {
+    const app = await start([]);
+    const at = new Date(Date.now() + 3_600_000);
+    const { job } = await app.get(KqPusher).push('orders', 1, { at });
+    expect(job.dueAt).toEqual(at);
+    await expect(app.get(DqProducer).revoke(job)).resolves.toBe('revoked');
+  });
+
+  it.each<[string, object, string]>([
+    [
+      'no duration',
+      { delay: 'soon' },
+      'KQ_BAD_MESSAGE: nest-dq cannot take a message of orders: DQ_BAD_DURATION',
+    ],
+    [
+      'a time that is over',
+      { at: new Date(0) },
+      'KQ_BAD_MESSAGE: nest-dq cannot take a message of orders: DQ_PAST_TIME',
+    ],
+    ['both', { at: new Date(), delay: 1 }, 'KQ_BAD_MESSAGE: `at` is '],
+    ['an unknown option', { delay: 1, dely: 1 }, 'KQ_BAD_MESSAGE: there is no `dely`'],
+  ])('is refused with %s', async (_what, options, message) => {
+    const app = await start([]);
+    await expect(app.get(KqPusher).push('orders', 1, options as { delay: number })).rejects.toThrow(message);
+  });
+
+  it('is refused where a job cannot take so much', async () => {
+    const app = await start([]);
+    const large = 'x'.repeat(100_000);
+    await expect(app.get(KqPusher).push('orders', large, { delay: 1 })).rejects.toThrow(/^KQ_TOO_LARGE: /);
+  });
+
+  it('says what to import where nest-dq is not there', async () => {
+    const app = await start([], DqModule.forRoot({ logger }));
+    await expect(app.get(KqPusher).push('orders', 1, { delay: 1 })).rejects.toThrow(
+      "KQ_CONFIG: `delay` of a push needs nest-dq: expected KqDqModule.forRoot() of 'nest-kq/dq' among the imports",
+    );
+  });
+
+  it('is for one message, outside of transactions', async () => {
+    const app = await start([]);
+    const many = [{ value: 1, delay: 1 as never }];
+    const [result] = await app.get(KqPusher).pushMany('orders', many);
+    expect(result!.error!.message).toMatch('KQ_BAD_MESSAGE: `delay` and `at` are for `push` alone');
+  });
+});
+
+describe('a failure through nest-dq', () => {
+  const through = { retry: { through: 'dq', backoff: 30, attempts: 3 } } as const;
+
+  it('lets those behind it overtake, and runs again later with all of its parts', async () => {
+    const noted = new Noted((run, all) => {
+      if (run.value === 'first' && all.length === 1) throw new Error('no stock');
+    });
+    const app = await start([handlerOf(noted, { ...through, order: 'partition' })]);
+    const kq = app.get(KqPusher);
+    const place = { key: 'k', headers: { h: Buffer.from([0xff]) }, partition: 0 };
+    await Promise.all([kq.push('orders', 'first', place), kq.push('orders', 'second', place)]);
+    const runs = await noted.until(3);
+    expect(runs.map(({ value }) => value)).toEqual(['first', 'second', 'first']);
+    const [once, , again] = runs.map(({ message }) => message);
+    for (const name of ['topic', 'partition', 'offset', 'timestamp', 'key', 'headers', 'attempts'] as const)
+      expect(again![name]).toEqual(once![name]);
+    expect([once!.attempt, again!.attempt]).toEqual([1, 2]);
+    expect(runs[2]!.at).toBeGreaterThanOrEqual(runs[0]!.at + 30);
+  });
+
+  it('becomes a dead letter of nest-dq with its error after its attempts, and is revived there', async () => {
+    const noted = new Noted((_, all) => {
+      if (all.length <= 3) throw new Error('no stock');
+    });
+    const app = await start([handlerOf(noted, through)]);
+    await app.get(KqPusher).push('orders', { id: 7 });
+    await noted.until(3);
+    const letter = await firstLetter(app);
+    expect(letter).toMatchObject({ key: 'orders/0/0', why: 'attempts', error: { message: 'no stock' } });
+    await app.get(DqDeadLetters).revive(letter!);
+    const runs = await noted.until(4);
+    expect(runs.map(({ message }) => message.attempt)).toEqual([1, 2, 3, 2]);
+  });
+
+  it.each<[string, Act, object]>([
+    ['discards', () => Discard.because('no such customer'), { why: 'discarded' }],
+    ['has used up its one attempt', failing, { why: 'attempts', error: { message: 'no stock' } }],
+  ])('is a dead letter of nest-dq when its handler %s', async (_what, act, letter) => {
+    const noted = new Noted(act);
+    const app = await start([handlerOf(noted, { deadLetter: 'dq', retry: { attempts: 1 } })]);
+    await app.get(KqPusher).push('orders', 1);
+    expect(await firstLetter(app)).toMatchObject(letter);
+    expect(noted.runs).toHaveLength(2);
+  });
+
+  it('goes to the topic of dead letters after its attempts', async () => {
+    const noted = new Noted(failing);
+    const dead = new Noted(() => undefined);
+    @Injectable()
+    class Dead {
+      @TopicHandler('dead', { group: 'shop' })
+      handle(value: any, message: KqMessage<any>): unknown {
+        return dead.run(value, message);
+      }
+    }
+    const app = await start([handlerOf(noted, { ...through, deadLetter: 'dead' }), Dead]);
+    await app.get(KqPusher).push('orders', { id: 7 });
+    const [run] = await dead.until(1);
+    expect(run!.value).toEqual({ id: 7 });
+    expect(run!.message.header('kq-attempts')).toBe('3');
+    expect(noted.runs).toHaveLength(3);
+  });
+
+  it('takes the delay of Retry.after', async () => {
+    const noted = new Noted((_, all) => (all.length < 3 ? Retry.after(40) : undefined));
+    const app = await start([handlerOf(noted, { retry: { through: 'dq', backoff: 3_600_000 } })]);
+    await app.get(KqPusher).push('orders', 1);
+    const runs = await noted.until(3);
+    for (const i of [1, 2]) expect(runs[i]!.at).toBeGreaterThanOrEqual(runs[i - 1]!.at + 40);
+  });
+
+  it('keeps a message that is too large for a job in the log', async () => {
+    const noted = new Noted((_, all) => {
+      if (all.length === 1) throw new Error('no stock');
+    });
+    const app = await start([handlerOf(noted, through)]);
+    const value = 'x'.repeat(100_000);
+    await app.get(KqPusher).push('orders', value, { key: 'k', headers: { h: '1' } });
+    const [, again] = await noted.until(2);
+    expect(again!.value).toBe(value);
+    expect(again!.message.header('h')).toBe('1');
+  });
+
+  it('of one message of a batch runs again alone', async () => {
+    const batches: string[][] = [];
+    let second = () => {};
+    const done = new Promise<void>((resolve) => (second = resolve));
+    @Injectable()
+    class Handlers {
+      @TopicHandler('orders', { group: 'shop', batch: { size: 2, within: 1_000 }, ...through })
+      handle(values: any[]): unknown {
+        batches.push(values);
+        if (batches.length === 2) second();
+        return batches.length === 1 ? [undefined, new Error('no stock')] : undefined;
+      }
+    }
+    const app = await start([Handlers]);
+    const messages = [1, 2].map((value) => ({ value, partition: 0 }));
+    await app.get(KqPusher).pushMany('orders', messages);
+    await done;
+    expect(batches).toEqual([[1, 2], [2]]);
+  });
+
+  it('ends the start where nest-dq is not there', async () => {
+    const starting = start([handlerOf(new Noted(failing), through)], DqModule.forRoot({ logger }));
+    await expect(starting).rejects.toThrow(
+      /^KQ_CONFIG: Handlers\.handle.* needs nest-dq: expected KqDqModule/,
+    );
+  });
+
+  it('is a wrong option elsewhere', async () => {
+    const elsewhere = { retry: { through: 'redis' as 'dq' } };
+    await expect(start([handlerOf(new Noted(failing), elsewhere)])).rejects.toThrow(
+      "`retry.through` is 'redis': expected 'dq', or nothing for retries in place",
+    );
+  });
+});
+
+describe('KqDqModule', () => {
+  it('leaves the running to other processes with `consume: false`', async () => {
+    const app = await start(
+      [],
+      DqModule.forRoot({ logger, consume: false }),
+      KqDqModule.forRoot({ consume: false }),
+    );
+    const { job } = await app.get(KqPusher).push('orders', 1, { delay: 60_000 });
+    expect(await app.get(DqInspector).tube(job.tube)).toMatchObject({ waiting: 1, watching: 0 });
+  });
+
+  it('says what to do in a process that runs no jobs', async () => {
+    const starting = start([], DqModule.forRoot({ logger, consume: false }), KqDqModule.forRoot());
+    await expect(starting).rejects.toThrow(
+      /^KQ_CONFIG: .*expected KqDqModule\.forRoot\(\{ consume: false \}\)/,
+    );
+  });
+
+  it.each<[object, string]>([
+    [{ consume: 'no' }, "`consume` of KqDqModule.forRoot is 'no': expected true or false"],
+    [{ cluster: 'a' }, 'there is no `cluster` in the options of KqDqModule.forRoot'],
+  ])('refuses %j', (options, message) => {
+    expect(() => KqDqModule.forRoot(options as object)).toThrow(message);
+  });
+});
+
+describe('the tubes', () => {
+  it.each([
+    [tubeOfPushes(undefined), 'kq-push'],
+    [tubeOfPushes('audit'), 'kq-push//audit'],
+    [tubeOfRetries(undefined, 'shop'), 'kq/shop'],
+    [tubeOfRetries('audit', 'shop'), 'kq//audit/shop'],
+    [tubeOfRetries(undefined, 'a/b c$é'), 'kq/a$2fb$20c$24$c3$a9'],
+  ])('%s', (tube, expected) => {
+    expect(tube).toBe(expected);
+  });
+
+  it('are short and differ for long names', () => {
+    const [one, other] = ['a', 'b'].map((end) => tubeOfRetries(undefined, 'g'.repeat(300) + end));
+    expect(one).not.toBe(other);
+    expect([one!.length, other!.length].every((length) => length <= 120)).toBe(true);
+  });
+});
+
+/** Waits until there is one. */
+async function firstLetter(app: TestingModule) {
+  for (;;) {
+    const { letters } = await app.get(DqDeadLetters).list(tubeOfRetries(undefined, 'shop'));
+    if (letters[0]) return letters[0];
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,116 @@
+/** Messages as jobs have them: JSON in which a person can read texts. */
+import { isUtf8 } from 'node:buffer';
+import type { FailedMessage } from '../delays/delays.js';
+import type { Headers, OutgoingMessage } from '../driver/message.js';
+
+/** UTF-8 as a text. */
+type StoredBytes = string | { readonly base64: string };
+
+type StoredHeaders = Readonly<Record<string, StoredBytes | readonly StoredBytes[]>>;
+
+/** The payload of a job that pushes a message. */
+export interface StoredPush {
+  readonly topic: string;
+  readonly key: StoredBytes | null;
+  readonly value: StoredBytes | null;
+  readonly headers?: StoredHeaders;
+  readonly partition?: number;
+  readonly timestamp?: number;
+}
+
+/** The payload of a job that runs a message again. */
+export interface StoredFailure {
+  readonly topic: string;
+  readonly partition: number;
+  /** Decimal digits. */
+  readonly offset: string;
+  readonly timestamp: number;
+  /** The runs that it had before it became a job. */
+  readonly runs: number;
+  readonly key: StoredBytes | null;
+  /** Absent, with the headers: it is too large for a job, and is read from the log. */
+  readonly value?: StoredBytes | null;
+  readonly headers?: StoredHeaders;
+}
+
+export function storedPush(
+  topic: string,
+  { key, value, headers, partition, timestamp }: OutgoingMessage,
+): StoredPush {
+  return {
+    topic,
+    key: stored(key),
+    value: stored(value),
+    ...(headers && { headers: storedHeaders(headers) }),
+    ...(partition !== undefined && { partition }),
+    ...(timestamp !== undefined && { timestamp }),
+  };
+}
+
+export function pushOf({ key, value, headers, partition, timestamp }: StoredPush): OutgoingMessage {
+  return {
+    key: bytesOf(key),
+    value: bytesOf(value),
+    ...(headers && { headers: headersOf(headers) }),
+    ...(partition !== undefined && { partition }),
+    ...(timestamp !== undefined && { timestamp }),
+  };
+}
+
+/** @param whole False: what is large stays in the log. */
+export function storedFailure(
+  { topic, partition, message, runs }: FailedMessage,
+  whole: boolean,
+): StoredFailure {
+  const { offset, timestamp, key, value, headers } = message;
+  const place = { topic, partition, offset: String(offset), timestamp, runs, key: stored(key) };
+  return whole ? { ...place, value: stored(value), headers: storedHeaders(headers) } : place;
+}
+
+/** Undefined: it is in the log only. */
+export function failureOf(failure: StoredFailure): FailedMessage | undefined {
+  const { topic, partition, offset, timestamp, runs, key, value, headers = {} } = failure;
+  if (value === undefined) return undefined;
+  const message = {
+    offset: BigInt(offset),
+    timestamp,
+    key: bytesOf(key),
+    value: bytesOf(value),
+    headers: headersOf(headers),
+  };
+  return { topic, partition, runs, message };
+}
+
+function stored(bytes: Buffer | null): StoredBytes | null {
+  return bytes === null ? null : storedBytes(bytes);
+}
+
+function storedBytes(bytes: Buffer): StoredBytes {
+  return isUtf8(bytes) ? bytes.toString() : { base64: bytes.toString('base64') };
+}
+
+function bytesOf(value: StoredBytes | null): Buffer | null {
+  return value === null ? null : bufferOf(value);
+}
+
+function bufferOf(value: StoredBytes): Buffer {
+  return typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.base64, 'base64');
+}
+
+function storedHeaders(headers: Headers): StoredHeaders {
+  const entries = Object.entries(headers).map(([name, values]) => {
+    return [name, Buffer.isBuffer(values) ? storedBytes(values) : values.map(storedBytes)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function headersOf(headers: StoredHeaders): Headers {
+  const entries = Object.entries(headers).map(([name, values]) => {
+    return [name, isList(values) ? values.map(bufferOf) : bufferOf(values)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function isList(values: StoredBytes | readonly StoredBytes[]): values is readonly StoredBytes[] {
+  return Array.isArray(values);
+}
