@@ -1,4 +1,4 @@
-// Who may use the brokers, by TLS and a login; and what is compressed.
+// Who may use the brokers, by TLS and a login.
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import type { KafkajsOptions } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
@@ -66,24 +66,3 @@ it.each([
   const member = join(driver, 'refused');
   await expect(member.start()).rejects.toEqual(refused);
 });
-
-it('compresses by gzip', async () => {
-  const driver = open();
-  const [sent] = stored(
-    await driver.producer({ compression: 'gzip' }).send(TOPIC, [message('x'.repeat(2_000_000))]),
-  );
-  const member = join(driver, 'reads-gzip');
-  await member.start();
-  await member.receives(Number(sent?.offset) + 1);
-  expect(member.values.at(-1)).toHaveLength(2_000_000);
-});
-
-it.each(['snappy', 'lz4', 'zstd'] as const)(
-  'says that nothing here compresses by %s',
-  async (compression) => {
-    const driver = open();
-    expect(() => driver.producer({ compression })).toThrow(
-      `KQ_CODEC: nothing here compresses by ${compression}`,
-    );
-  },
-);

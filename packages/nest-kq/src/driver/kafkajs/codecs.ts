@@ -1,25 +1,77 @@
-/** Which compressions kafkajs has: gzip by itself, the others where the application has put them in. */
+/** Which compressions kafkajs has: gzip by itself, the others by us, or by what the application has put in. */
 import kafkajs from 'kafkajs';
-import { KqError } from '../../errors.js';
+import { KqError, toError } from '../../errors.js';
 import type { Compression } from '../driver.js';
+import { type LoadPackage, loadCodec, type PackagedCompression } from './codec-packages.js';
 
 /** The numbers of the protocol. */
-const TYPES: Readonly<Record<Compression, number>> = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 };
+const TYPES = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const satisfies Record<Compression, number>;
+const PACKAGED: readonly PackagedCompression[] = ['snappy', 'lz4', 'zstd'];
+
+/** What all clients of kafkajs in this process ask for a codec. */
+const lookups: Record<number, () => unknown> = kafkajs.CompressionCodecs;
+const ours = new WeakSet<() => unknown>();
+
+/** Leaves alone what the application has put into `CompressionCodecs` by itself. Loads nothing of ours. */
+export function registerCodecs(): void {
+  for (const compression of PACKAGED) {
+    const present = lookups[TYPES[compression]];
+    if (present && (ours.has(present) || works(present))) continue;
+    const lookup = () => kafkajsCodec(compression);
+    ours.add(lookup);
+    lookups[TYPES[compression]] = lookup;
+  }
+}
 
 /** Throws `KQ_CODEC` where nothing here can compress so. */
 export function typeOf(compression: Compression = 'none'): number {
   const type = TYPES[compression];
-  if (compression === 'none') return type;
-  const codecs: Readonly<Record<number, unknown>> = kafkajs.CompressionCodecs;
-  const codec = codecs[type];
   try {
-    if (typeof codec === 'function') codec();
+    lookups[type]?.();
     return type;
-  } catch (error) {
-    throw new KqError(
-      'KQ_CODEC',
-      `nothing here compresses by ${compression}: put a codec into CompressionCodecs of kafkajs, or use gzip`,
-      { cause: error },
-    );
+  } catch (thrown) {
+    const cause = toError(thrown);
+    if (cause.cause instanceof KqError) throw cause.cause;
+    const fact = `the codec of ${compression} in CompressionCodecs of kafkajs cannot be used: ${cause.message}`;
+    throw new KqError('KQ_CODEC', fact, { cause });
+  }
+}
+
+/** In the form that kafkajs wants. Throws `KQ_CODEC`, rejects with `KQ_BAD_MESSAGE`, both inside an error of kafkajs. */
+export function kafkajsCodec(compression: PackagedCompression, load?: LoadPackage) {
+  const codec = codecOf(compression, load);
+  return {
+    compress: ({ buffer }: { readonly buffer: Buffer }) => codec.compress(buffer),
+    decompress: async (data: Buffer) => {
+      try {
+        return await codec.decompress(data);
+      } catch (thrown) {
+        const cause = toError(thrown);
+        const fact = `messages compressed by ${compression} cannot be read: ${cause.message}`;
+        throw forGood(new KqError('KQ_BAD_MESSAGE', fact, { cause }));
+      }
+    },
+  };
+}
+
+function codecOf(compression: PackagedCompression, load?: LoadPackage) {
+  try {
+    return loadCodec(compression, load);
+  } catch (thrown) {
+    throw forGood(toError(thrown));
+  }
+}
+
+/** Anything else kafkajs would try again for a minute. */
+function forGood(cause: Error): Error {
+  return Object.assign(new kafkajs.KafkaJSNonRetriableError(cause), { cause });
+}
+
+function works(lookup: () => unknown): boolean {
+  try {
+    lookup();
+    return true;
+  } catch {
+    return false; // so kafkajs says that it has none
   }
 }

@@ -1,0 +1,91 @@
+/** What compresses as Kafka's formats want it: packages that the application installs, and Node itself. */
+import { createRequire } from 'node:module';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { KqError, toError } from '../../errors.js';
+import type { Compression } from '../driver.js';
+import { unpackSnappy } from './snappy-frames.js';
+
+/** Those that kafkajs does not have by itself. */
+export type PackagedCompression = Exclude<Compression, 'none' | 'gzip'>;
+
+export interface Codec {
+  compress(data: Buffer): Promise<Buffer>;
+  decompress(data: Buffer): Promise<Buffer>;
+}
+
+/** As `require`. */
+export type LoadPackage = (name: string) => unknown;
+
+interface Way {
+  /** Optional peers of ours, all with binaries for the usual platforms, which work off the main thread. */
+  readonly name: string;
+  /** What is there for whoever cannot install it. */
+  readonly otherwise?: string;
+  readonly codec: (load: LoadPackage) => Codec;
+}
+
+const WAYS: Readonly<Record<PackagedCompression, Way>> = {
+  snappy: {
+    name: 'snappy',
+    codec: (load) => {
+      const { compress, uncompress } = load('snappy') as {
+        compress(data: Buffer): Promise<Buffer>;
+        uncompress(data: Buffer): Promise<Buffer>;
+      };
+      return { compress, decompress: (data) => unpackSnappy(data, uncompress) };
+    },
+  },
+  lz4: {
+    name: 'lz4-napi',
+    codec: (load) => {
+      const { compressFrame, decompressFrame } = load('lz4-napi') as {
+        compressFrame(data: Buffer): Promise<Buffer>;
+        decompressFrame(data: Buffer): Promise<Buffer>;
+      };
+      return { compress: (data) => compressFrame(data), decompress: decompressFrame };
+    },
+  },
+  zstd: {
+    name: '@mongodb-js/zstd',
+    otherwise: 'use Node 22.15 or newer, which has it',
+    codec: (load) => {
+      const own = nodesZstd();
+      if (own) return own;
+      const { compress, decompress } = load('@mongodb-js/zstd') as Codec;
+      return { compress: (data) => compress(data), decompress };
+    },
+  },
+};
+
+const loadPackage: LoadPackage = createRequire(import.meta.url);
+
+/** Throws `KQ_CODEC` with what to install. */
+export function loadCodec(compression: PackagedCompression, load = loadPackage): Codec {
+  const { name, otherwise, codec } = WAYS[compression];
+  try {
+    return codec(load);
+  } catch (thrown) {
+    const cause = toError(thrown);
+    const reason = isMissing(cause) ? 'is not installed' : `cannot be loaded: ${cause.message}`;
+    const remedy = [`npm install ${name}`, otherwise].filter(Boolean).join(', or ');
+    throw new KqError(
+      'KQ_CODEC',
+      `messages compressed by ${compression} need the package ${name}, which ${reason}; ${remedy}`,
+      { cause },
+    );
+  }
+}
+
+function isMissing(error: Error): boolean {
+  return 'code' in error && error.code === 'MODULE_NOT_FOUND';
+}
+
+type Zlib = (data: Buffer, callback: (error: Error | null, result: Buffer) => void) => void;
+
+/** Since 22.15 and 23.8; the types are those of Node 20. */
+function nodesZstd(): Codec | undefined {
+  const { zstdCompress, zstdDecompress } = zlib as { zstdCompress?: Zlib; zstdDecompress?: Zlib };
+  if (!zstdCompress || !zstdDecompress) return undefined;
+  return { compress: promisify(zstdCompress), decompress: promisify(zstdDecompress) };
+}

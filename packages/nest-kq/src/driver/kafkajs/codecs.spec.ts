@@ -1,0 +1,105 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import kafkajs from 'kafkajs';
+import { kafkajsCodec, registerCodecs, typeOf } from './codecs.js';
+import { loadCodec } from './codec-packages.js';
+import { unpackSnappy } from './snappy-frames.js';
+
+const PACKAGED = ['snappy', 'lz4', 'zstd'] as const;
+const CODECS: Record<number, () => unknown> = kafkajs.CompressionCodecs;
+const before = { ...CODECS };
+afterEach(() => void Object.assign(CODECS, before));
+
+const missing = (name: string) => {
+  throw Object.assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' });
+};
+
+describe('a codec', () => {
+  it.each(PACKAGED.flatMap((name) => [0, 1, 300_000].map((size) => [name, size] as const)))(
+    '%s reads the %d bytes that it has written',
+    async (name, size) => {
+      const { compress, decompress } = loadCodec(name);
+      const data = Buffer.alloc(size, 'messages of a topic ');
+      const packed = await compress(data);
+      if (size > 1) expect(packed.length).toBeLessThan(size / 10);
+      expect((await decompress(packed)).equals(data)).toBe(true);
+    },
+  );
+
+  it.each(PACKAGED)('%s says that it cannot read what is no frame of its own', async (name) => {
+    const { decompress } = kafkajsCodec(name);
+    await expect(decompress(Buffer.from('no frame of anybody'))).rejects.toMatchObject({
+      retriable: false,
+      cause: {
+        code: 'KQ_BAD_MESSAGE',
+        message: expect.stringContaining(`messages compressed by ${name} cannot be read: `),
+      },
+    });
+  });
+
+  it.each([
+    ['snappy', 'npm install snappy'],
+    ['lz4', 'npm install lz4-napi'],
+  ] as const)('%s says what to install', (name, remedy) => {
+    const fact = `messages compressed by ${name} need the package ${remedy.split(' ').at(-1)}, which is not installed`;
+    expect(() => loadCodec(name, missing)).toThrow(`KQ_CODEC: ${fact}; ${remedy}`);
+  });
+
+  it('says why a package that is there cannot be loaded', () => {
+    const broken = () => {
+      throw new Error('no binary for this machine');
+    };
+    expect(() => loadCodec('lz4', broken)).toThrow(
+      'lz4-napi, which cannot be loaded: no binary for this machine',
+    );
+  });
+});
+
+describe('typeOf', () => {
+  it('takes the codec that the application has put in, and says if it cannot be used', () => {
+    const own = () => ({});
+    CODECS[2] = own;
+    registerCodecs();
+    expect(CODECS[2]).toBe(own);
+    expect(typeOf('snappy')).toBe(2);
+    CODECS[2] = () => missing('its own');
+    expect(() => typeOf('snappy')).toThrow(
+      'KQ_CODEC: the codec of snappy in CompressionCodecs of kafkajs cannot',
+    );
+  });
+
+  it('says what to install where a package is missing', () => {
+    CODECS[3] = () => kafkajsCodec('lz4', missing);
+    expect(() => typeOf('lz4')).toThrow('KQ_CODEC: messages compressed by lz4 need the package lz4-napi');
+  });
+});
+
+describe('unpackSnappy', () => {
+  const head = Buffer.concat([Buffer.from('\x82SNAPPY\0', 'latin1'), Buffer.from([0, 0, 0, 1, 0, 0, 0, 1])]);
+  const block = (text: string) => Buffer.concat([Buffer.from([0, 0, 0, text.length]), Buffer.from(text)]);
+  const asItIs = async (data: Buffer) => data;
+
+  it('puts the blocks behind a head together, in their order', async () => {
+    const data = Buffer.concat([head, block('one'), block('two'), block('three')]);
+    await expect(unpackSnappy(data, asItIs)).resolves.toEqual(Buffer.from('onetwothree'));
+    await expect(unpackSnappy(head, asItIs)).resolves.toEqual(Buffer.alloc(0));
+  });
+
+  it('takes for one block what has no head', async () => {
+    await expect(unpackSnappy(Buffer.from('one'), asItIs)).resolves.toEqual(Buffer.from('one'));
+  });
+
+  it('refuses a block that is cut off at any byte', async () => {
+    const data = Buffer.concat([head, block('one'), block('two')]);
+    const whole = [head.length, head.length + 7, data.length];
+    for (let end = head.length; end <= data.length; end++) {
+      const unpacked = unpackSnappy(data.subarray(0, end), asItIs);
+      if (whole.includes(end)) await unpacked;
+      else await expect(unpacked).rejects.toThrow(/^a block of snappy at byte \d+ is not whole$/);
+    }
+  });
+
+  it('refuses a length below zero', async () => {
+    const data = Buffer.concat([head, Buffer.from([0xff, 0xff, 0xff, 0xff])]);
+    await expect(unpackSnappy(data, asItIs)).rejects.toThrow('a block of snappy at byte 16 is not whole');
+  });
+});
