@@ -63,6 +63,25 @@ everyLog((log) => {
     await expect(at(now)).resolves.toEqual([3n, 1n, 0n, 0n]);
   });
 
+  it('reads one message by its offset', async () => {
+    const sent = ['a', 'b', 'c'].map((value) =>
+      message(value, { partition: 1, key: Buffer.from('k'), headers: { h: Buffer.from(value) } }),
+    );
+    await log.send(...sent);
+    const { admin } = log.driver;
+    const read = await admin.read(log.topic, 1, 1n);
+    expect(read).toMatchObject({
+      offset: 1n,
+      key: Buffer.from('k'),
+      value: Buffer.from('b'),
+      headers: { h: Buffer.from('b') },
+    });
+    await expect(admin.read(log.topic, 1, 3n)).resolves.toBeUndefined();
+    await expect(admin.read(log.topic, 0, 0n)).resolves.toBeUndefined();
+    await expect(admin.read(log.topic, 4, 0n)).rejects.toEqual(failing('KQ_BAD_MESSAGE'));
+    await expect(admin.read(`${log.topic}.none`, 0, 0n)).rejects.toEqual(failing('KQ_UNKNOWN_TOPIC'));
+  });
+
   it('lets an empty group go on from other offsets', async () => {
     await log.send(...['a', 'b', 'c'].map((value) => message(value, { partition: 1 })));
     await expect(log.committed()).resolves.toEqual([undefined, undefined, undefined, undefined]);

@@ -5,6 +5,7 @@ import type { LogDriver } from 'nest-kq/src/driver/driver.js';
 import { resolveFailureOptions } from 'nest-kq/src/failures/failure-options.js';
 import { HandlerRuns } from 'nest-kq/src/failures/handler-runs.js';
 import { replayDeadLetters } from 'nest-kq/src/failures/replay.js';
+import { DelaysPort } from 'nest-kq/src/delays/delays.js';
 import { LogPusher } from 'nest-kq/src/pusher/log-pusher.js';
 import { resolvePusherOptions } from 'nest-kq/src/pusher/pusher-options.js';
 import { systemClock } from 'nest-kq/src/time/clock.js';
@@ -30,7 +31,12 @@ describe.each([
   afterAll(() => harness.stop(), 120_000);
 
   it('handles each message, by a second run, or after a replay, in the order of its key', async () => {
-    const pusher = new LogPusher(driver, systemClock, resolvePusherOptions({ transactionalId: 'orders' }));
+    const pusher = new LogPusher(
+      driver,
+      systemClock,
+      resolvePusherOptions({ transactionalId: 'orders' }),
+      new DelaysPort(),
+    );
     const producer = driver.producer();
     const store = async (topic: string, message: Parameters<typeof producer.send>[1][number]) => {
       for (const sent of await producer.send(topic, [message])) if (sent instanceof Error) throw sent;
@@ -69,6 +75,8 @@ describe.each([
           changed();
         },
         dropped: () => {},
+        deferred: () => {},
+        notDeferred: () => {},
         held: () => {},
         overran: () => {},
       },

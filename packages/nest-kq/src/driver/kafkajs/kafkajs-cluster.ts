@@ -5,7 +5,7 @@ import { KqError } from '../../errors.js';
 import type { PartitionEnds } from '../driver.js';
 import type { LogMessage, PartitionOffset } from '../message.js';
 import type { KafkajsClient } from './kafkajs-client.js';
-import { meant } from './kafkajs-errors.js';
+import { isOutOfRange, meant } from './kafkajs-errors.js';
 import { noPartition } from './requests.js';
 import { readMessage } from './wording.js';
 
@@ -86,13 +86,18 @@ export class KafkajsCluster {
       const leaders = cluster.findLeaderForPartitions(topic, [partition]);
       const leader = await cluster.findBroker({ nodeId: Object.keys(leaders)[0]! });
       const asked = { partition, fetchOffset: String(offset), maxBytes: 1 }; // a message comes whole
-      const answer: unknown = await leader.fetch({
-        maxWaitTime: FETCH_WAIT,
-        minBytes: 1,
-        maxBytes: 1,
-        topics: [{ topic, partitions: [asked] }],
-      });
-      return messagesOf(answer).find((message) => message.offset === offset);
+      try {
+        const answer: unknown = await leader.fetch({
+          maxWaitTime: FETCH_WAIT,
+          minBytes: 1,
+          maxBytes: 1,
+          topics: [{ topic, partitions: [asked] }],
+        });
+        return messagesOf(answer).find((message) => message.offset === offset);
+      } catch (error) {
+        if (isOutOfRange(error)) return undefined;
+        throw error;
+      }
     });
   }
 

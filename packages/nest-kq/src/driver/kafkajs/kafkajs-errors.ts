@@ -71,6 +71,11 @@ export function isRebalancing(error: unknown): boolean {
   return hasType(error, REBALANCING);
 }
 
+/** A partition has nothing at this offset. */
+export function isOutOfRange(error: unknown): boolean {
+  return hasType(error, ['OFFSET_OUT_OF_RANGE']);
+}
+
 /** A transaction cannot begin yet, as the brokers are still ending the one before. */
 export function isEnding(error: unknown): boolean {
   return hasType(error, ['CONCURRENT_TRANSACTIONS']);
