@@ -73,9 +73,10 @@ const NEST_KQ = {
   'driver/kafkajs': ['errors', 'time', 'api', 'driver'],
   // The port to nest-dq.
   delays: ['errors', 'api', 'driver'],
-  pusher: ['errors', 'time', 'api', 'driver', 'delays'],
+  events: ['errors', 'api'],
+  pusher: ['errors', 'time', 'api', 'driver', 'delays', 'events'],
   consumer: ['errors', 'time', 'driver'],
-  failures: ['errors', 'time', 'api', 'driver', 'delays', 'consumer'],
+  failures: ['errors', 'time', 'api', 'driver', 'delays', 'events', 'consumer'],
   health: [],
   // Its own entry: the joint of the two packages.
   dq: ['errors', 'api', 'driver', 'delays', 'nest'],
@@ -87,12 +88,24 @@ const NEST_KQ = {
     'driver/memory',
     'driver/kafkajs',
     'delays',
+    'events',
     'pusher',
     'consumer',
     'failures',
     'health',
   ],
-  index: ['errors', 'api', 'driver', 'driver/kafkajs', 'pusher', 'consumer', 'failures', 'health', 'nest'],
+  index: [
+    'errors',
+    'api',
+    'driver',
+    'driver/kafkajs',
+    'events',
+    'pusher',
+    'consumer',
+    'failures',
+    'health',
+    'nest',
+  ],
 };
 
 /** Those of the entry `nest-handlers/events`. */

@@ -1,11 +1,12 @@
 // Pusher, consumer, failures and replay together, as any log stores them.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { GroupConsumer } from 'nest-kq/src/consumer/group-consumer.js';
+import { DelaysPort } from 'nest-kq/src/delays/delays.js';
 import type { LogDriver } from 'nest-kq/src/driver/driver.js';
 import { resolveFailureOptions } from 'nest-kq/src/failures/failure-options.js';
+import { EventHub } from 'nest-kq/src/events/event-hub.js';
 import { HandlerRuns } from 'nest-kq/src/failures/handler-runs.js';
 import { replayDeadLetters } from 'nest-kq/src/failures/replay.js';
-import { DelaysPort } from 'nest-kq/src/delays/delays.js';
 import { LogPusher } from 'nest-kq/src/pusher/log-pusher.js';
 import { resolvePusherOptions } from 'nest-kq/src/pusher/pusher-options.js';
 import { systemClock } from 'nest-kq/src/time/clock.js';
@@ -31,12 +32,11 @@ describe.each([
   afterAll(() => harness.stop(), 120_000);
 
   it('handles each message, by a second run, or after a replay, in the order of its key', async () => {
-    const pusher = new LogPusher(
-      driver,
-      systemClock,
-      resolvePusherOptions({ transactionalId: 'orders' }),
-      new DelaysPort(),
-    );
+    const events = new EventHub((_who, error) => {
+      throw error;
+    });
+    const options = resolvePusherOptions({ transactionalId: 'orders' });
+    const pusher = new LogPusher(driver, systemClock, options, events, new DelaysPort());
     const producer = driver.producer();
     const store = async (topic: string, message: Parameters<typeof producer.send>[1][number]) => {
       for (const sent of await producer.send(topic, [message])) if (sent instanceof Error) throw sent;
@@ -68,19 +68,12 @@ describe.each([
         count++;
         changed();
       },
-      events: {
-        failed: () => {},
-        died: ({ message }) => {
-          died.push(Number(message.value));
-          changed();
-        },
-        dropped: () => {},
-        deferred: () => {},
-        notDeferred: () => {},
-        held: () => {},
-        overran: () => {},
-      },
+      events,
       store,
+    });
+    events.on('died').subscribe(({ message }) => {
+      died.push(Number(message.value));
+      changed();
     });
     const consumer = new GroupConsumer(driver, systemClock, {
       group: 'g',

@@ -40,7 +40,8 @@ export class EventHub<Events extends object> {
 
   /** Calls the listeners, in the order in which they came. */
   tell<N extends keyof Events>(name: N, event: Events[N]): void {
-    this.subjects.get(name)!.next(event);
+    const subject = this.subjects.get(name)!;
+    if (subject.observed) subject.next(event);
   }
 
   /** Tells nothing any more, and completes all observables. Idempotent. */

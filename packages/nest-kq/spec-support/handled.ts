@@ -1,9 +1,11 @@
 import { GroupConsumer } from '../src/consumer/group-consumer.js';
 import { MemoryDriver } from '../src/driver/memory/memory-driver.js';
 import type { OutgoingMessage } from '../src/driver/message.js';
-import { HandlerRuns, type FailureEvents, type MessageHandler } from '../src/failures/handler-runs.js';
+import { EventHub } from '../src/events/event-hub.js';
+import { HandlerRuns, type MessageHandler } from '../src/failures/handler-runs.js';
 import { resolveFailureOptions, type FailureOptions } from '../src/failures/failure-options.js';
 import { systemClock, type Clock } from '../src/time/clock.js';
+import type { KqMessage } from '../src/api/received.js';
 import type { Topic } from '../src/api/topic.js';
 
 const log = { debug: () => {}, warn: () => {}, error: () => {} };
@@ -22,8 +24,15 @@ export class Handled {
   readonly driver = new MemoryDriver({ clock: systemClock, log, partitions: 1 });
   /** What was told, in its order. */
   readonly told: string[] = [];
+  readonly events = new EventHub((_who, error) => {
+    throw error;
+  });
   private readonly consumers: GroupConsumer[] = [];
   private changed = () => {};
+
+  constructor() {
+    this.tellAll();
+  }
 
   async consume(handler: MessageHandler, over: Over): Promise<void> {
     const { topic = 't', size = 1, timers, store = this.store, ...options } = over;
@@ -106,24 +115,30 @@ export class Handled {
     return (await this.driver.admin.committed('g', 't'))[0]?.offset;
   }
 
-  private readonly events: FailureEvents = {
-    failed: (delivery, error, after) =>
-      this.tell(`${nameOf(delivery)} failed: ${error.message}, again in ${after}`),
-    died: (delivery, { why, error, runs }, topic) =>
-      this.tell(`${nameOf(delivery)} died in ${topic}: ${why} after ${runs}, ${error.message}`),
-    dropped: (delivery, { why }) => this.tell(`${nameOf(delivery)} dropped: ${why}`),
-    held: (delivery, { why }, error, after) =>
-      this.tell(`${nameOf(delivery)} held: ${why}, ${error.message}, again in ${after}`),
-    deferred: (delivery, error, after) =>
-      this.tell(`${nameOf(delivery)} deferred: ${error.message}, again in ${after}`),
-    notDeferred: (delivery, error, trouble, after) =>
-      this.tell(`${nameOf(delivery)} not deferred: ${error.message}, ${trouble.message}, again in ${after}`),
-    overran: (deliveries) => this.tell(`${deliveries.map(nameOf).join()} overran`),
-  };
+  private tellAll(): void {
+    const { events } = this;
+    events.on('failed').subscribe(({ message, error, after }) => {
+      this.tell(`${nameOf(message)} failed: ${error.message}, again in ${after}`);
+    });
+    events.on('died').subscribe(({ message, why, error, runs, topic }) => {
+      this.tell(`${nameOf(message)} died in ${topic}: ${why} after ${runs}, ${error.message}`);
+    });
+    events.on('dropped').subscribe(({ message, why }) => this.tell(`${nameOf(message)} dropped: ${why}`));
+    events.on('held').subscribe(({ message, why, trouble, after }) => {
+      this.tell(`${nameOf(message)} held: ${why}, ${trouble.message}, again in ${after}`);
+    });
+    events.on('deferred').subscribe(({ message, error, after }) => {
+      this.tell(`${nameOf(message)} deferred: ${error.message}, again in ${after}`);
+    });
+    events.on('notDeferred').subscribe(({ message, error, trouble, after }) => {
+      this.tell(`${nameOf(message)} not deferred: ${error.message}, ${trouble.message}, again in ${after}`);
+    });
+    events.on('overran').subscribe(({ messages }) => this.tell(`${messages.map(nameOf).join()} overran`));
+  }
 }
 
-function nameOf({ message }: { readonly message: { readonly value: Buffer | null } }): string {
-  return String(message.value);
+function nameOf({ value }: KqMessage): string {
+  return String(value);
 }
 
 function clockOf(timers: (() => void)[]): Clock {

@@ -5,6 +5,7 @@ export {
   type KqOptionsFactory,
 } from './nest/kq-module.js';
 export type { KqOptions } from './nest/options.js';
+export type { KqLogLevel, KqLogLevels } from './nest/log-levels.js';
 export type { BrokerOptions } from './nest/broker-options.js';
 export type { SaslOptions } from './driver/kafkajs/kafkajs-options.js';
 export { KqPusher, KqTransaction } from './pusher/pusher.js';
@@ -29,6 +30,21 @@ export { defineTopic, type Topic, type TopicChoice, type TopicOptions, type Valu
 export type { Format } from './api/format.js';
 export { isKqContext } from './nest/message-handlers.js';
 export { InjectKq, getKqToken, type KqInjectable } from './nest/tokens.js';
+export {
+  KqEvents,
+  type DeadMessage,
+  type Death,
+  type DeferredMessage,
+  type FailedRun,
+  type Handled,
+  type HeldMessage,
+  type KqEventMap,
+  type KqEventName,
+  type KqPartition,
+  type PushFailed,
+  type Rebalanced,
+} from './events/events.js';
+export { OnKq } from './nest/on-kq.js';
 export { KqHealth, type KqHealthState } from './health/health.js';
 export { KqError, KQ_ERROR_CODES, type KqErrorCode, type KqErrorDetails } from './errors.js';
 export type { PayloadIssue } from 'nest-handlers/schema';

@@ -1,4 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
+import { LogLines } from 'nest-handlers';
 import type { ClusterNode, NodeListener } from '../cluster/cluster-node.js';
 import { isOutcome, textOf } from '../consumer/run/outcome.js';
 import type { AfterFailure, ConsumerReport, NamedJob, RemovedLetters } from '../consumer/report.js';
@@ -9,9 +10,6 @@ import type { LedgerListener } from '../ledger/ledger.js';
 import type { Death } from '../ledger/letter-requests.js';
 import type { Clock } from '../time/clock.js';
 import type { DqLogLevel, DqLogLevels } from './log-levels.js';
-
-/** Milliseconds. The same trouble is logged once within this time. */
-const TROUBLE_EVERY = 60_000;
 
 const WHY: Readonly<Record<Death['why'], string>> = {
   attempts: 'its attempts are used up',
@@ -24,15 +22,17 @@ const WHY: Readonly<Record<Death['why'], string>> = {
 export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   private readonly nodesDown = new Set<string>();
   private readonly twins = new Set<string>();
-  private readonly troubles = new Map<string, number>();
+  private readonly lines: LogLines;
   /** Whether the log says that Redis is away. */
   private toldAway = false;
 
   constructor(
     private readonly logger: LoggerService,
     private readonly levels: Required<DqLogLevels>,
-    private readonly clock: Clock,
-  ) {}
+    clock: Clock,
+  ) {
+    this.lines = new LogLines(logger, clock);
+  }
 
   /** A listener of events failed. Nothing else stops. */
   listenerFailed(who: string, error: Error): void {
@@ -180,22 +180,12 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
 
   /** False: this trouble, or another of its kind, was logged a short while ago. */
   private tellNowAndThen(trouble: string, level: DqLogLevel = 'warn', kind = trouble): boolean {
-    const now = this.clock.now();
-    for (const [told, at] of this.troubles) if (now - at >= TROUBLE_EVERY) this.troubles.delete(told);
-    if (this.troubles.has(kind)) return false;
-    this.troubles.set(kind, now);
-    this.tell(level, trouble);
-    return true;
+    return this.lines.nowAndThen(kind, level, trouble);
   }
 
   /** With the stack of an error, if there is one. */
   private tell(level: DqLogLevel, message: string, error?: Error): void {
-    if (level === 'off') return;
-    const stack = error && stackOf(error);
-    if (!stack) this.logger[level]?.(message);
-    else if (level === 'error') this.logger.error(message, stack);
-    // At all other levels Nest takes a second argument for the context.
-    else this.logger[level]?.(`${message}\n${stack}`);
+    this.lines.write(level, message, error && stackOf(error));
   }
 }
 

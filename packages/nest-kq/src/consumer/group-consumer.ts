@@ -16,8 +16,8 @@ export interface GroupConsumerOptions extends Omit<MemberOptions, 'topics'> {
   readonly subscriptions: readonly Subscription[];
   /** Milliseconds between two commits at least. */
   readonly commitEvery: number;
-  /** It is in the group, for the first time or again. */
-  joined(): void;
+  /** It is in the group, for the first time or again, and has these partitions. */
+  joined(partitions: readonly TopicPartition[]): void;
   /** @param retryIn Milliseconds after which the member joins again by itself; absent: a commit failed, and is tried again. */
   failed(error: Error, retryIn?: number): void;
 }
@@ -79,7 +79,7 @@ export class GroupConsumer implements MemberHandler {
         continued,
       );
     this.committer.release();
-    this.options.joined();
+    this.options.joined(assignment);
   }
 
   batch(batch: LogBatch): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deadLetterOf, withoutLetter } from './dead-letter.js';
-import type { Death } from './verdict.js';
+import type { Death } from '../events/events.js';
 
 const message = {
   offset: 7n,

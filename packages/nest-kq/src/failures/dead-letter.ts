@@ -1,7 +1,7 @@
 /** A message that no run could handle, as it is stored in another topic. */
 import type { Delivery } from '../consumer/topic-work.js';
 import type { Headers, OutgoingMessage } from '../driver/message.js';
-import type { Death } from './verdict.js';
+import type { Death } from '../events/events.js';
 
 /** What the headers of a dead letter say, in UTF-8, beside the message's own. */
 export const DEAD_LETTER_HEADERS = {

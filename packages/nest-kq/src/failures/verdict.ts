@@ -1,15 +1,7 @@
 import { isOutcome, type Retry } from '../api/outcome.js';
+import type { Death } from '../events/events.js';
 import { KqError, show, toError, wrongValue } from '../errors.js';
 import { defaultBackoff, type FailureSettings } from './failure-options.js';
-
-/** Why no further run can handle a message. */
-export interface Death {
-  /** `attempts`: none is left. `discarded`: its handler said so. `unreadable`: its topic's format or schema refuses it. */
-  readonly why: 'attempts' | 'discarded' | 'unreadable';
-  readonly error: Error;
-  /** How many it had in this process. */
-  readonly runs: number;
-}
 
 /** What a failed run means. */
 export type Verdict =

@@ -3,10 +3,12 @@ import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import type { LogDriver, LogMember, MemberHandler } from '../driver/driver.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { KqError } from '../errors.js';
+import { EventHub } from '../events/event-hub.js';
 import { GroupsHealth } from '../health/health.js';
 import { systemClock, type Clock } from '../time/clock.js';
 import { driverLog } from './environment.js';
 import { GroupMembership } from './group-membership.js';
+import { DEFAULT_LOG_LEVELS } from './log-levels.js';
 import { LogReport } from './log-report.js';
 
 /** A member of a group whose brokers do what the test says. */
@@ -21,11 +23,14 @@ let logger: CollectingLogger;
 let members: Scripted[];
 /** What waits for its time, by milliseconds. */
 let timers: Map<number, () => void>;
+let events: EventHub;
+let commit: () => Promise<boolean>;
 let membership: GroupMembership;
 beforeEach(() => {
   logger = new CollectingLogger();
   members = [];
   timers = new Map();
+  commit = async () => true;
   const clock: Clock = {
     ...systemClock,
     after(delay, callback) {
@@ -40,7 +45,10 @@ beforeEach(() => {
     member: (_options, handler) => scripted(handler),
     close: () => memory.close(),
   };
-  membership = new GroupMembership(driver, clock, new LogReport(logger, clock), {
+  const report = new LogReport(logger, { ...DEFAULT_LOG_LEVELS, rebalances: 'off' }, clock);
+  events = new EventHub((who, error) => report.listenerFailed(who, error));
+  report.listen(events);
+  membership = new GroupMembership(driver, clock, events, report, {
     group: 'shop',
     from: 'first',
     commitEvery: 1_000,
@@ -79,7 +87,7 @@ function scripted(handler: MemberHandler): LogMember {
     start: () => started,
     pause: () => undefined,
     resume: () => undefined,
-    commit: async () => true,
+    commit: () => commit(),
     async stop() {
       each.stopped = true;
       settle.reject(new KqError('KQ_CLOSED', 'stopped'));
@@ -137,6 +145,62 @@ describe('the membership of a group', () => {
       'this process is in the group shop again',
     ]);
     await membership.end();
+  });
+
+  it('tells of each of its steps, with the partitions that it got and lost', async () => {
+    const told: unknown[] = [];
+    for (const name of ['groupJoined', 'groupLeft', 'rebalanced', 'commitFailed'] as const)
+      events.on(name).subscribe((event) => told.push({ name, ...event }));
+    const [zero, one] = [0, 1].map((partition) => ({ topic: 'orders', partition }));
+    const started = membership.start();
+    const [member] = members as [Scripted];
+    const { handler } = member;
+    member.joined();
+    await started;
+    for (const assignment of [[one!, zero!], [one!], [one!]]) {
+      handler.rejoining();
+      handler.assigned(assignment, true);
+    }
+    handler.failed(away, 100);
+    handler.failed(away, 200);
+    member.joined();
+    await membership.end();
+    const group = 'shop';
+    const rebalanced = { name: 'rebalanced', group };
+    expect(told).toEqual([
+      { name: 'groupJoined', group, topics: ['orders'], again: false },
+      { ...rebalanced, partitions: [zero], assigned: [zero], lost: [] },
+      { ...rebalanced, partitions: [one, zero], assigned: [one], lost: [] },
+      { ...rebalanced, partitions: [one], assigned: [], lost: [zero] },
+      { ...rebalanced, partitions: [one], assigned: [], lost: [] },
+      { ...rebalanced, partitions: [], assigned: [], lost: [one] },
+      { name: 'groupLeft', group, error: away, retryIn: 100 },
+      { name: 'groupLeft', group, error: away, retryIn: 200 },
+      { name: 'groupJoined', group, topics: ['orders'], again: true },
+      { ...rebalanced, partitions: [zero], assigned: [zero], lost: [] },
+      { ...rebalanced, partitions: [], assigned: [], lost: [zero] },
+      { name: 'groupLeft', group },
+    ]);
+  });
+
+  it('tells of a commit that failed, and leaves all the same', async () => {
+    const told: unknown[] = [];
+    events.on('commitFailed').subscribe((event) => told.push(event));
+    commit = () => Promise.reject(away);
+    const started = membership.start();
+    const [member] = members as [Scripted];
+    const { handler } = member;
+    member.joined();
+    await started;
+    // A gap, behind which the group goes on.
+    handler.batch({ topic: 'orders', partition: 0, messages: [], next: 1n, end: 1n });
+    await pass(0);
+    expect(told).toEqual([{ group: 'shop', error: away }]);
+    expect(logger.matching(/commit/)).toEqual([
+      'the group shop cannot commit, and tries again: KQ_AWAY: connect ECONNREFUSED',
+    ]);
+    await membership.end();
+    expect(members[0]!.stopped).toBe(true);
   });
 
   it('fails the start where waiting mends nothing, and begins anew where that shows later', async () => {

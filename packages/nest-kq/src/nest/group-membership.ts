@@ -2,6 +2,8 @@
 import { GroupConsumer, type GroupConsumerOptions, type Subscription } from '../consumer/group-consumer.js';
 import type { LogDriver } from '../driver/driver.js';
 import { KqError, factOf, show, toError } from '../errors.js';
+import type { EventHub } from '../events/event-hub.js';
+import type { KqPartition } from '../events/events.js';
 import type { GroupState } from '../health/health.js';
 import type { Clock, Timer } from '../time/clock.js';
 import type { LogReport } from './log-report.js';
@@ -26,13 +28,16 @@ export class GroupMembership implements GroupState {
   /** Undefined: it is in the group. */
   private trouble: string | undefined = 'it joins';
   private joinedBefore = false;
+  /** What it has of its group. */
+  private partitions: readonly KqPartition[] = [];
   private retry: Timer | undefined;
   private ending: Promise<void> | undefined;
 
   constructor(
     private readonly driver: LogDriver,
     private readonly clock: Clock,
-    private readonly report: LogReport,
+    private readonly events: EventHub,
+    private readonly report: Pick<LogReport, 'waits' | 'cutOff'>,
     private readonly options: MembershipOptions,
   ) {}
 
@@ -76,15 +81,17 @@ export class GroupMembership implements GroupState {
       const aborted = (await this.consumer?.stop(shutdownTimeout)) ?? 0;
       if (aborted > 0) this.report.cutOff(group, aborted, shutdownTimeout);
     } catch (error) {
-      this.report.notCommitted(group, toError(error));
+      this.events.tell('commitFailed', { group, error: toError(error) });
     }
+    this.hold([]);
+    this.events.tell('groupLeft', { group });
   }
 
   /** Rejects with what waiting does not mend. */
   private async join(): Promise<void> {
     const consumer = new GroupConsumer(this.driver, this.clock, {
       ...this.options,
-      joined: () => this.joined(),
+      joined: (partitions) => this.joined(partitions),
       failed: (error, retryIn) => this.failed(error, retryIn),
     });
     this.consumer = consumer;
@@ -107,24 +114,35 @@ export class GroupMembership implements GroupState {
     }
   }
 
-  private joined(): void {
-    if (this.ending || this.trouble === undefined) return;
-    this.trouble = undefined;
-    const { group, subscriptions } = this.options;
-    if (this.joinedBefore) this.report.back(group);
-    else
-      this.report.consumes(
-        group,
-        subscriptions.flatMap(({ topics }) => topics),
-      );
-    this.joinedBefore = true;
+  private joined(partitions: readonly KqPartition[]): void {
+    if (this.ending) return;
+    if (this.trouble !== undefined) {
+      this.trouble = undefined;
+      const { group, subscriptions } = this.options;
+      const topics = subscriptions.flatMap((each) => each.topics);
+      this.events.tell('groupJoined', { group, topics, again: this.joinedBefore });
+      this.joinedBefore = true;
+    }
+    this.hold(partitions, true);
   }
 
   private failed(error: Error, retryIn: number | undefined): void {
     if (this.ending) return;
-    if (retryIn === undefined) return this.report.notCommitted(this.group, error);
+    const { group } = this;
+    if (retryIn === undefined) return this.events.tell('commitFailed', { group, error });
     this.trouble = error.message;
-    this.report.left(this.group, error, retryIn);
+    this.hold([]);
+    this.events.tell('groupLeft', { group, error, retryIn });
+  }
+
+  /** Tells what it has now. `confirmed`: also if nothing changed. */
+  private hold(partitions: readonly KqPartition[], confirmed = false): void {
+    const before = new Map(this.partitions.map((each) => [nameOf(each), each]));
+    const assigned = partitions.filter((each) => !before.delete(nameOf(each)));
+    const lost = [...before.values()];
+    this.partitions = partitions;
+    if (confirmed || lost.length > 0)
+      this.events.tell('rebalanced', { group: this.group, partitions, assigned, lost });
   }
 
   /** A topic that does not exist, with its handler and those that do. */
@@ -142,4 +160,8 @@ export class GroupMembership implements GroupState {
     const rest = there.size > 0 ? `there are ${[...there].join(', ')}` : 'there is none yet';
     return new KqError('KQ_UNKNOWN_TOPIC', `${told}; ${rest}`, { cause: error });
   }
+}
+
+function nameOf({ topic, partition }: KqPartition): string {
+  return `${topic}/${partition}`;
 }

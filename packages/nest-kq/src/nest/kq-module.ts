@@ -9,6 +9,7 @@ import {
 } from '@nestjs/common';
 import { HandlersModule, NestParts, RunPhase } from 'nest-handlers';
 import { KqError, show } from '../errors.js';
+import { KqEvents } from '../events/events.js';
 import { KqHealth } from '../health/health.js';
 import { KqPusher } from '../pusher/pusher.js';
 import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
@@ -112,6 +113,7 @@ function clusterProviders(cluster: string | undefined): Provider[] {
       return new KqRuntime(resolveOptions(given, cluster), environment, cluster);
     }),
     provide(KqPusher, [runtime], ({ pusher }: KqRuntime) => pusher),
+    provide(KqEvents, [runtime], ({ events }: KqRuntime) => events),
     provide(KqHealth, [runtime], ({ health }: KqRuntime) => health),
     provide(
       'lifecycle',

@@ -1,8 +1,18 @@
 import type { LoggerService, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import type { ClusterNames, NestModule, NestParts, RunPhase, RunPhaseMember } from 'nest-handlers';
+import {
+  ListenerExplorer,
+  type ClusterNames,
+  type NestModule,
+  type NestParts,
+  type RunPhase,
+  type RunPhaseMember,
+} from 'nest-handlers';
 import { KqError } from '../errors.js';
+import type { KqEventName } from '../events/events.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { patternOf } from './handler-options.js';
+import { listenerMarks } from './on-kq.js';
+import { asConfigError } from './option-checks.js';
 import type { ResolvedOptions } from './options.js';
 import type { KqRuntime } from './runtime.js';
 import { getKqToken, showCluster } from './tokens.js';
@@ -16,6 +26,7 @@ export class KqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   private readonly options: ResolvedOptions;
   private readonly logger: LoggerService;
   private readonly handlers: HandlerExplorer;
+  private readonly listeners: ListenerExplorer<KqEventName>;
   /** Those that were found, and do not run yet. */
   private readonly waiting: FoundHandler[] = [];
   private prepared = false;
@@ -32,6 +43,12 @@ export class KqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     this.logger = runtime.options.logger;
     this.cluster = runtime.name;
     this.handlers = new HandlerExplorer(nest, runtime.options, runtime.name);
+    this.listeners = new ListenerExplorer(
+      nest,
+      listenerMarks,
+      (event, listener, who) => asConfigError(`${who}: `, () => runtime.events.listen(event, listener, who)),
+      runtime.name,
+    );
   }
 
   async onModuleInit(): Promise<void> {
@@ -70,9 +87,11 @@ export class KqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     this.prepared = true;
   }
 
-  /** Takes the handlers that were not found before, of all modules or of these. */
+  /** Takes the handlers and listeners that were not found before, of all modules or of these. */
   private take(modules?: ReadonlySet<NestModule>): void {
-    this.waiting.push(...this.handlers.explore(this.clusters(), modules));
+    const clusters = this.clusters();
+    this.waiting.push(...this.handlers.explore(clusters, modules));
+    this.listeners.attach(clusters, modules);
   }
 
   /** Starts the handlers that were found since the last time. */

@@ -1,12 +1,11 @@
 import type { LoggerService } from '@nestjs/common';
+import { LogLines } from 'nest-handlers';
 import { isOutcome } from '../api/outcome.js';
-import type { Delivery } from '../consumer/topic-work.js';
-import type { FailureEvents } from '../failures/handler-runs.js';
-import type { Death } from '../failures/verdict.js';
+import type { KqMessage } from '../api/received.js';
+import type { EventHub } from '../events/event-hub.js';
+import type { DeadMessage, Death, KqEventMap, KqEventName, KqPartition } from '../events/events.js';
 import type { Clock } from '../time/clock.js';
-
-/** Milliseconds. The same trouble is logged once within this time. */
-const TROUBLE_EVERY = 60_000;
+import type { KqLogLevel, KqLogLevels } from './log-levels.js';
 
 const WHY: Readonly<Record<Death['why'], string>> = {
   attempts: 'its attempts are used up',
@@ -14,86 +13,53 @@ const WHY: Readonly<Record<Death['why'], string>> = {
   unreadable: 'its value cannot be read',
 };
 
-/** Turns what the lower layers tell into log lines: one for each event. */
-export class LogReport implements FailureEvents {
-  private readonly troubles = new Map<string, number>();
+type Event<N extends KqEventName> = KqEventMap[N];
+
+/** Turns events, and what else the lower layers tell, into log lines: one for each. */
+export class LogReport {
+  private readonly lines: LogLines;
 
   constructor(
     private readonly logger: LoggerService,
-    private readonly clock: Clock,
-  ) {}
-
-  // ── messages ──
-
-  failed(delivery: Delivery, error: Error, after: number): void {
-    const { attempt } = delivery;
-    const what = `${named(delivery)} failed in attempt ${attempt} and is tried again in ${after} ms: ${error.message}`;
-    // A stack tells nothing new the second time; an outcome that a handler chose is no error.
-    const stack = attempt === 1 && !isOutcome(error) ? error.stack : undefined;
-    this.logger.warn(stack ? `${what}\n${stack}` : what);
+    private readonly levels: Required<KqLogLevels>,
+    clock: Clock,
+  ) {
+    this.lines = new LogLines(logger, clock);
   }
 
-  died(delivery: Delivery, { why, error }: Death, topic: string): void {
-    this.bury(`${named(delivery)} is a dead letter in ${topic}, because ${WHY[why]}`, why, error);
+  /** Writes the events of this hub from now on; those whose level is off are not even made for it. */
+  listen(events: EventHub): void {
+    const on = <N extends KqEventName>(
+      name: N,
+      levels: readonly KqLogLevel[],
+      write: (event: KqEventMap[N]) => void,
+    ) => {
+      if (levels.some((level) => level !== 'off')) events.listen(name, write, 'the log');
+    };
+    const { retries, discards, deadLetters, held, joins, groups, rebalances, pushes } = this.levels;
+    on('failed', [retries], (event) => this.failed(event));
+    on('died', [discards, deadLetters], (event) => this.buried(event, `is a dead letter in ${event.topic}`));
+    on('dropped', [discards, deadLetters], (event) => this.buried(event, 'is dropped'));
+    on('held', [held], (event) => this.held(event));
+    on('deferred', [retries], (event) => this.deferred(event));
+    on('notDeferred', [held], (event) => this.notDeferred(event));
+    on('overran', ['warn'], (event) => this.overran(event));
+    on('groupJoined', [joins], (event) => this.joined(event));
+    on('groupLeft', [groups], (event) => this.left(event));
+    on('rebalanced', [rebalances], (event) => this.rebalanced(event));
+    on('commitFailed', [groups], (event) => this.notCommitted(event));
+    on('pushFailed', [pushes], (event) => this.notPushed(event));
   }
 
-  dropped(delivery: Delivery, { why, error }: Death): void {
-    this.bury(`${named(delivery)} is dropped, because ${WHY[why]}`, why, error);
-  }
-
-  deferred(delivery: Delivery, error: Error, after: number): void {
-    const { attempt } = delivery;
-    const what = `${named(delivery)} failed in attempt ${attempt} and runs again as a job of nest-dq in ${after} ms: ${error.message}`;
-    const stack = attempt === 1 && !isOutcome(error) ? error.stack : undefined;
-    this.logger.warn(stack ? `${what}\n${stack}` : what);
-  }
-
-  notDeferred(delivery: Delivery, error: Error, trouble: Error, after: number): void {
-    const line = `${named(delivery)} holds what is behind it, as it failed (${error.message}), and no job of nest-dq can be stored; that is tried again in ${after} ms: ${trouble.message}`;
-    this.nowAndThen(`held ${placeOf(delivery)}`, line, 'error');
-  }
-
-  held(delivery: Delivery, { why, error }: Death, trouble: Error, after: number): void {
-    const cause = `${WHY[why]} (${error.message})`;
-    const line = `${named(delivery)} holds what is behind it, as ${cause}, and its dead letter cannot be stored; it is tried again in ${after} ms: ${trouble.message}`;
-    this.nowAndThen(`held ${placeOf(delivery)}`, line, 'error');
-  }
-
-  overran(deliveries: readonly Delivery[]): void {
-    const [first] = deliveries;
-    if (!first) return;
-    const more = deliveries.length > 1 ? ` and ${deliveries.length - 1} more` : '';
-    this.logger.warn(
-      `the handler of ${first.topic} ignores its signal: it still runs 5 s after its timeout for ${named(first)}${more}, which may run a second time beside it`,
-    );
-  }
-
-  // ── groups ──
-
-  /** For the first time. */
-  consumes(group: string, topics: readonly (string | RegExp)[]): void {
-    this.logger.log(`consumes ${topics.map(String).join(', ')} in the group ${group}`);
+  /** A listener of events failed. Nothing else stops. */
+  listenerFailed(who: string, { message, stack }: Error): void {
+    this.lines.write('error', `${who} failed: ${message}`, stack);
   }
 
   waits(group: string, within: number): void {
     this.logger.warn(
       `the group ${group} did not take this process in within ${within} ms: the application starts, and handles messages once it does`,
     );
-  }
-
-  left(group: string, error: Error, retryIn: number): void {
-    const line = `this process is not in the group ${group}, and joins again in ${retryIn} ms: ${error.message}`;
-    this.nowAndThen(`left ${group}`, line, 'warn');
-  }
-
-  back(group: string): void {
-    this.troubles.delete(`left ${group}`);
-    this.logger.log(`this process is in the group ${group} again`);
-  }
-
-  notCommitted(group: string, error: Error): void {
-    const line = `the group ${group} cannot commit, and tries again: ${error.message}`;
-    this.nowAndThen(`commit ${group}`, line, 'warn');
   }
 
   cutOff(group: string, runs: number, limit: number): void {
@@ -103,26 +69,99 @@ export class LogReport implements FailureEvents {
     );
   }
 
-  /** What a handler decides is no failure of the application. */
-  private bury(what: string, why: Death['why'], error: Error): void {
-    if (why === 'discarded') this.logger.warn(`${what}: ${error.message}`);
-    else this.logger.error(`${what}: ${error.message}`, why === 'attempts' ? error.stack : undefined);
+  // ── messages ──
+
+  private failed({ message, error, after }: Event<'failed'>): void {
+    const line = `${named(message)} failed in attempt ${message.attempt} and is tried again in ${after} ms: ${error.message}`;
+    this.lines.write(this.levels.retries, line, firstStack(message, error));
   }
 
-  private nowAndThen(kind: string, line: string, level: 'warn' | 'error'): void {
-    const now = this.clock.now();
-    for (const [told, at] of this.troubles) if (now - at >= TROUBLE_EVERY) this.troubles.delete(told);
-    if (this.troubles.has(kind)) return;
-    this.troubles.set(kind, now);
-    this.logger[level](line);
+  private deferred({ message, error, after }: Event<'deferred'>): void {
+    const line = `${named(message)} failed in attempt ${message.attempt} and runs again as a job of nest-dq in ${after} ms: ${error.message}`;
+    this.lines.write(this.levels.retries, line, firstStack(message, error));
+  }
+
+  private notDeferred({ message, error, trouble, after }: Event<'notDeferred'>): void {
+    const line = `${named(message)} holds what is behind it, as it failed (${error.message}), and no job of nest-dq can be stored; that is tried again in ${after} ms: ${trouble.message}`;
+    this.lines.nowAndThen(`held ${placeOf(message)}`, this.levels.held, line);
+  }
+
+  private buried({ message, why, error }: DeadMessage, what: string): void {
+    const line = `${named(message)} ${what}, because ${WHY[why]}: ${error.message}`;
+    // What a handler decides is no failure of the application.
+    if (why === 'discarded') this.lines.write(this.levels.discards, line);
+    else this.lines.write(this.levels.deadLetters, line, why === 'attempts' ? error.stack : undefined);
+  }
+
+  private held({ message, why, error, trouble, after }: Event<'held'>): void {
+    const cause = `${WHY[why]} (${error.message})`;
+    const line = `${named(message)} holds what is behind it, as ${cause}, and its dead letter cannot be stored; it is tried again in ${after} ms: ${trouble.message}`;
+    this.lines.nowAndThen(`held ${placeOf(message)}`, this.levels.held, line);
+  }
+
+  private overran({ messages: [first, ...more] }: Event<'overran'>): void {
+    if (!first) return;
+    const others = more.length > 0 ? ` and ${more.length} more` : '';
+    this.logger.warn(
+      `the handler of ${first.topic} ignores its signal: it still runs 5 s after its timeout for ${named(first)}${others}, which may run a second time beside it`,
+    );
+  }
+
+  // ── groups ──
+
+  private joined({ group, topics, again }: Event<'groupJoined'>): void {
+    this.lines.forget(`left ${group}`);
+    const line = again
+      ? `this process is in the group ${group} again`
+      : `consumes ${topics.map(String).join(', ')} in the group ${group}`;
+    this.lines.write(this.levels.joins, line);
+  }
+
+  private left({ group, error, retryIn }: Event<'groupLeft'>): void {
+    if (!error) return;
+    const line = `this process is not in the group ${group}, and joins again in ${retryIn} ms: ${error.message}`;
+    this.lines.nowAndThen(`left ${group}`, this.levels.groups, line);
+  }
+
+  private rebalanced({ group, partitions, assigned, lost }: Event<'rebalanced'>): void {
+    const changes = [
+      ...assigned.map((each) => `+${nameOf(each)}`),
+      ...lost.map((each) => `-${nameOf(each)}`),
+    ];
+    const change = changes.length > 0 ? changes.join(' ') : 'as before';
+    this.lines.write(
+      this.levels.rebalances,
+      `this process has ${partitions.length === 1 ? '1 partition' : `${partitions.length} partitions`} of the group ${group}: ${change}`,
+    );
+  }
+
+  private notCommitted({ group, error }: Event<'commitFailed'>): void {
+    const line = `the group ${group} cannot commit, and tries again: ${error.message}`;
+    this.lines.nowAndThen(`commit ${group}`, this.levels.groups, line);
+  }
+
+  // ── pushes ──
+
+  private notPushed({ topic, error }: Event<'pushFailed'>): void {
+    const line = `a message for ${topic} could not be pushed: ${error.message}`;
+    this.lines.nowAndThen(`push ${line}`, this.levels.pushes, line);
   }
 }
 
-function placeOf({ topic, partition, message }: Delivery): string {
-  return `${message.offset} of ${topic}/${partition}`;
+function nameOf({ topic, partition }: KqPartition): string {
+  return `${topic}/${partition}`;
 }
 
-function named(delivery: Delivery): string {
-  const { key } = delivery.message;
-  return `message ${placeOf(delivery)}${key === null ? '' : ` with the key ${JSON.stringify(key.toString().slice(0, 100))}`}`;
+function placeOf(message: KqMessage): string {
+  return `${message.offset} of ${nameOf(message)}`;
+}
+
+function named(message: KqMessage): string {
+  const { key } = message;
+  return `message ${placeOf(message)}${key === null ? '' : ` with the key ${JSON.stringify(key.slice(0, 100))}`}`;
+}
+
+/** A stack tells nothing new the second time; an outcome that a handler chose is no error. */
+function firstStack({ attempt }: KqMessage, error: Error): string | undefined {
+  return attempt === 1 && !isOutcome(error) ? error.stack : undefined;
 }

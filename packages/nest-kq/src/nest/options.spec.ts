@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { KqError } from '../errors.js';
 import { resolveHandler } from './handler-options.js';
+import { DEFAULT_LOG_LEVELS } from './log-levels.js';
 import { resolveOptions, type KqOptions } from './options.js';
 
 const logger = new CollectingLogger();
@@ -31,6 +32,7 @@ describe('the options of KqModule', () => {
       sessionTimeout: 30_000,
       commitEvery: 1_000,
       shutdownTimeout: 10_000,
+      logLevels: DEFAULT_LOG_LEVELS,
     });
     expect(pusher.producer).toEqual({ patience: 30_000, compression: 'none' });
   });
@@ -48,6 +50,7 @@ describe('the options of KqModule', () => {
       sessionTimeout: 6_000,
       commitEvery: 0,
       shutdownTimeout: 0,
+      logLevels: { ...DEFAULT_LOG_LEVELS, retries: 'off' },
     } as const;
     const resolved = resolveOptions({ ...given, pusher: { compression: 'gzip' }, logger });
     expect(resolved).toMatchObject({ ...given, forgotten: false });
@@ -92,6 +95,20 @@ describe('the options of KqModule', () => {
     [{ sessionTimeout: '30s' }, "`sessionTimeout` is '30s': expected a whole number from 6000 to 1800000"],
     [{ pusher: { patience: -1 } }, '`pusher`: `patience` is -1: expected a whole number from 0 to 3600000'],
     [{ logger: {} }, '`logger` is {}: expected an object with the methods log, warn and error'],
+    [{ logLevels: 'off' }, "`logLevels` is 'off': expected an object such as { retries: 'debug' }"],
+    [
+      { logLevels: { retries: 'silent' } },
+      "`logLevels.retries` is 'silent': expected one of fatal, error, warn, log, debug, verbose, off",
+    ],
+    [
+      { logLevels: { retry: 'off' } },
+      "there is no `logLevels.retry` (given 'off'): expected one of retries, discards, deadLetters, held, joins, " +
+        'groups, rebalances, pushes',
+    ],
+    [
+      { logLevels: { retries: 'verbose' }, logger },
+      "`logLevels.retries` is 'verbose': expected a level that the `logger` has a method for",
+    ],
     [
       { name: 'a' },
       '`name` says which cluster it is, so it stands beside `useFactory`, not in what that returns',
@@ -99,7 +116,8 @@ describe('the options of KqModule', () => {
     [
       { broker: ['a:1'] },
       'there is no `broker` in the options of KqModule: expected one of brokers, clientId, ssl, sasl, ' +
-        'connectionTimeout, requestTimeout, group, consume, pusher, sessionTimeout, commitEvery, shutdownTimeout, logger',
+        'connectionTimeout, requestTimeout, group, consume, pusher, sessionTimeout, commitEvery, shutdownTimeout, logger, ' +
+        'logLevels',
     ],
   ])('refuse %j', (options, fact) => {
     expect(refusal(() => resolveOptions(options as KqOptions))).toBe(`KQ_CONFIG: ${fact}`);

@@ -1,11 +1,12 @@
 import { Logger, type LoggerService } from '@nestjs/common';
+import { clusterLogger } from 'nest-handlers';
 import type { ConnectionOptions } from 'node:tls';
 import type { SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
 import { checkOptions, wholeNumber } from '../api/checks.js';
 import { KqError } from '../errors.js';
 import { resolvePusherOptions, type PusherOptions, type PusherSettings } from '../pusher/pusher-options.js';
 import { resolveBrokers, resolveSasl, resolveSsl, type BrokerOptions } from './broker-options.js';
-import { clusterLogger } from './cluster-logger.js';
+import { resolveLogLevels, type KqLogLevels } from './log-levels.js';
 import { asConfigError, checkBoolean, checkLogger, checkText } from './option-checks.js';
 
 /** What `KqModule.forRoot` takes. Anything wrong in it is `KQ_CONFIG`, and the application does not start. */
@@ -24,6 +25,11 @@ export interface KqOptions extends BrokerOptions {
   shutdownTimeout?: number;
   /** For warnings and failures; lines of a cluster with a name begin with the name. @default Nest's logger with the context 'Kq' */
   logger?: LoggerService;
+  /**
+   * The log levels of what happens often. @default { retries: 'warn', discards: 'warn', deadLetters: 'error', held: 'error',
+   * joins: 'log', groups: 'warn', rebalances: 'debug', pushes: 'off' }
+   */
+  logLevels?: KqLogLevels;
 }
 
 /** The options after they were checked and filled. */
@@ -44,6 +50,7 @@ export interface ResolvedOptions {
   readonly commitEvery: number;
   readonly shutdownTimeout: number;
   readonly logger: LoggerService;
+  readonly logLevels: Required<KqLogLevels>;
 }
 
 const SECOND = 1_000;
@@ -79,6 +86,7 @@ export const OPTION_NAMES: readonly string[] = Object.keys({
   commitEvery: true,
   shutdownTimeout: true,
   logger: true,
+  logLevels: true,
 } satisfies Record<keyof KqOptions, true>);
 
 /** Checks what the user gave and fills in the defaults; `KQ_CONFIG`. `cluster`: its name. */
@@ -110,6 +118,7 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
     commitEvery: number('commitEvery', 0, MINUTE),
     shutdownTimeout: number('shutdownTimeout', 0, 60 * MINUTE),
     logger: clusterLogger(logger, cluster),
+    logLevels: resolveLogLevels(options.logLevels, logger),
   };
 }
 

@@ -2,6 +2,7 @@ import { DelaysPort, type Consuming } from '../delays/delays.js';
 import type { LogAdmin, LogDriver, LogProducer } from '../driver/driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import { KqError, toError } from '../errors.js';
+import { EventHub } from '../events/event-hub.js';
 import { GroupsHealth } from '../health/health.js';
 import { LogPusher } from '../pusher/log-pusher.js';
 import type { Environment } from './environment.js';
@@ -19,6 +20,7 @@ const NO_HANDLER = 60_000;
 export class KqRuntime {
   readonly pusher: LogPusher;
   readonly health: GroupsHealth;
+  readonly events: EventHub;
   private readonly driver: LogDriver;
   private readonly report: LogReport;
   /** nest-dq, where the application has it. */
@@ -37,8 +39,10 @@ export class KqRuntime {
     readonly name?: string,
   ) {
     this.driver = environment.driver(options);
-    this.report = new LogReport(options.logger, environment.clock);
-    this.pusher = new LogPusher(this.driver, environment.clock, options.pusher, this.delays);
+    this.report = new LogReport(options.logger, options.logLevels, environment.clock);
+    this.events = new EventHub((who, error) => this.report.listenerFailed(who, error));
+    this.report.listen(this.events);
+    this.pusher = new LogPusher(this.driver, environment.clock, options.pusher, this.events, this.delays);
     this.letters = this.driver.producer({ patience: options.pusher.producer.patience });
     this.health = new GroupsHealth(() => this.memberships);
   }
@@ -112,7 +116,7 @@ export class KqRuntime {
     const { clock } = this.environment;
     const store = (topic: string, letter: OutgoingMessage) => this.store(topic, letter);
     const delays = needsDq(handler.settings) ? this.delays.need(handler.name) : undefined;
-    return subscriptionOf(handler, { clock, events: this.report, store, ...(delays && { delays }) });
+    return subscriptionOf(handler, { clock, events: this.events, store, ...(delays && { delays }) });
   }
 
   private membershipOf(
@@ -122,7 +126,7 @@ export class KqRuntime {
   ): GroupMembership {
     const { commitEvery, sessionTimeout, shutdownTimeout } = this.options;
     const { clock } = this.environment;
-    return new GroupMembership(this.driver, clock, this.report, {
+    return new GroupMembership(this.driver, clock, this.events, this.report, {
       group,
       from: handlers[0]!.settings.from,
       commitEvery,
@@ -147,5 +151,6 @@ export class KqRuntime {
         this.options.logger.error(`a part of the module could not be closed: ${message}`, stack);
       }
     }
+    this.events.close();
   }
 }

@@ -2,7 +2,8 @@
 import type { Subscription } from '../consumer/group-consumer.js';
 import type { Delays, FailedMessage, LaterOutcome } from '../delays/delays.js';
 import type { OutgoingMessage } from '../driver/message.js';
-import { HandlerRuns, type FailureEvents } from '../failures/handler-runs.js';
+import type { EventHub } from '../events/event-hub.js';
+import { HandlerRuns } from '../failures/handler-runs.js';
 import type { Clock } from '../time/clock.js';
 import type { FoundHandler } from './handler-explorer.js';
 import { patternOf } from './handler-options.js';
@@ -13,7 +14,7 @@ const BYTES = 16 * 2 ** 20;
 
 export interface SubscribingParts {
   readonly clock: Clock;
-  readonly events: FailureEvents;
+  readonly events: EventHub;
   /** Stores a dead letter; rejects with a `KqError`. */
   store(topic: string, letter: OutgoingMessage): Promise<unknown>;
   /** Where the handler's failures go through nest-dq. */

@@ -1,10 +1,11 @@
 import { Inject, type InjectionToken } from '@nestjs/common';
 import { KqError, show, wrongValue } from '../errors.js';
+import { KqEvents } from '../events/events.js';
 import { KqHealth } from '../health/health.js';
 import { KqPusher } from '../pusher/pusher.js';
 
 /** The parts of each cluster that an application injects. */
-export const INJECTABLES = [KqPusher, KqHealth] as const;
+export const INJECTABLES = [KqPusher, KqEvents, KqHealth] as const;
 
 /** What an application injects. For the cluster without a name the class itself is the token. */
 export type KqInjectable = (typeof INJECTABLES)[number];

@@ -5,6 +5,7 @@ import { defineTopic } from '../api/topic.js';
 import { DelaysPort } from '../delays/delays.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import type { LogMessage } from '../driver/message.js';
+import { EventHub } from '../events/event-hub.js';
 import { systemClock } from '../time/clock.js';
 import { LogPusher } from './log-pusher.js';
 import { resolvePusherOptions, type PusherOptions } from './pusher-options.js';
@@ -13,9 +14,13 @@ const log = { debug: () => {}, warn: () => {}, error: () => {} };
 
 let driver: MemoryDriver;
 let pushers: LogPusher[];
+let events: EventHub;
 beforeEach(() => {
   driver = new MemoryDriver({ clock: systemClock, log, partitions: 1 });
   pushers = [];
+  events = new EventHub((_who, error) => {
+    throw error;
+  });
 });
 afterEach(async () => {
   await Promise.all(pushers.map((pusher) => pusher.close()));
@@ -23,7 +28,8 @@ afterEach(async () => {
 });
 
 function open(options: PusherOptions = {}): LogPusher {
-  const pusher = new LogPusher(driver, systemClock, resolvePusherOptions(options), new DelaysPort());
+  const settings = resolvePusherOptions(options);
+  const pusher = new LogPusher(driver, systemClock, settings, events, new DelaysPort());
   pushers.push(pusher);
   return pusher;
 }

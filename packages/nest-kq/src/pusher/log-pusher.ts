@@ -4,6 +4,7 @@ import { topicName, type Topic } from '../api/topic.js';
 import type { DelaysPort } from '../delays/delays.js';
 import type { LogDriver, LogProducer } from '../driver/driver.js';
 import { KqError, wrongValue } from '../errors.js';
+import type { EventHub } from '../events/event-hub.js';
 import type { Clock } from '../time/clock.js';
 import { Gatherer } from './gatherer.js';
 import { KqPusher, type KqTransaction } from './pusher.js';
@@ -25,11 +26,12 @@ export class LogPusher extends KqPusher {
     private readonly driver: LogDriver,
     private readonly clock: Clock,
     private readonly settings: PusherSettings,
+    private readonly events: EventHub,
     private readonly delays: DelaysPort,
   ) {
     super();
     this.producer = driver.producer(settings.producer);
-    this.pushes = new Pushes(new Gatherer(this.producer, clock, settings.gatherer));
+    this.pushes = new Pushes(new Gatherer(this.producer, clock, settings.gatherer), events);
   }
 
   push(topic: string | Topic, value: unknown, options: LaterOptions): Promise<DelayedPush>;
@@ -57,7 +59,7 @@ export class LogPusher extends KqPusher {
       throw wrongValue('KQ_BAD_OPTION', 'the work of a transaction', work, 'an async function');
     if (this.inside.getStore()?.open)
       throw new KqError('KQ_TRANSACTION', 'it began inside another transaction: expected a push by its `tx`');
-    const tx = new PusherTransaction(await this.begin(), this.clock, this.settings.gatherer);
+    const tx = new PusherTransaction(await this.begin(), this.clock, this.settings.gatherer, this.events);
     try {
       const result = await this.inside.run(tx, () => work(tx));
       await tx.commit();

@@ -2,7 +2,8 @@ import type { MessageOptions, Pushed, PushResult } from '../api/message.js';
 import { topicName, type Topic } from '../api/topic.js';
 import type { Sent } from '../driver/driver.js';
 import type { PartitionOffset } from '../driver/message.js';
-import { KqError, wrongValue } from '../errors.js';
+import { KqError, toError, wrongValue } from '../errors.js';
+import type { EventHub } from '../events/event-hub.js';
 import type { Gatherer } from './gatherer.js';
 import { prepare, type Prepared } from './outgoing.js';
 
@@ -16,23 +17,44 @@ export class Pushes {
   /** Calls of `pushMany`. */
   private readonly many = new Set<Promise<unknown>>();
 
-  constructor(private readonly gatherer: Gatherer) {}
+  constructor(
+    private readonly gatherer: Gatherer,
+    private readonly events: EventHub,
+  ) {}
 
   async push(topic: string | Topic, value: unknown, options: MessageOptions = {}): Promise<Pushed> {
     const name = topicName(topic);
     const prepared = prepare(topic, name, value, options);
-    const stored =
+    const storing =
       'then' in prepared || this.turns.has(name) ? this.inTurn(name, prepared) : this.store(name, prepared);
-    return pushedOf(name, await stored);
+    let stored: PartitionOffset;
+    try {
+      stored = await storing;
+    } catch (error) {
+      this.tellFailed(name, options, toError(error));
+      throw error;
+    }
+    const pushed = pushedOf(name, stored);
+    this.events.tell('pushed', pushed);
+    return pushed;
   }
 
   async pushMany(topic: string | Topic, messages: Iterable<MessageOfMany>): Promise<PushResult[]> {
     const name = topicName(topic);
-    const storing = this.storeAll(topic, name, listOf(messages));
+    const list = listOf(messages);
+    const storing = this.storeAll(topic, name, list);
     this.many.add(storing);
     const sent = await storing;
     this.many.delete(storing);
-    return sent.map((each) => (each instanceof KqError ? { error: each } : { pushed: pushedOf(name, each) }));
+    return sent.map((each, index) => {
+      if (each instanceof KqError) {
+        this.tellFailed(name, list[index]!, each);
+        return { error: each };
+      }
+      const pushed = pushedOf(name, each);
+      this.events.tell('pushed', pushed);
+      return { pushed };
+    });
   }
 
   /** Resolves once all that was pushed before has its answer. */
@@ -43,6 +65,12 @@ export class Pushes {
 
   private store(name: string, message: Prepared): Promise<PartitionOffset> {
     return message instanceof KqError ? Promise.reject(message) : this.gatherer.push(name, message);
+  }
+
+  private tellFailed(topic: string, options: MessageOptions | null, error: Error): void {
+    if (!this.events.heard('pushFailed')) return;
+    const key = options?.key; // the options themselves may be what is wrong
+    this.events.tell('pushFailed', { topic, ...(key === undefined ? {} : { key }), error });
   }
 
   /** Behind those of the topic that wait for their schema. */

@@ -3,6 +3,7 @@ import type { Topic } from '../api/topic.js';
 import type { LogTransaction, Sent } from '../driver/driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import { KqError, toError } from '../errors.js';
+import type { EventHub } from '../events/event-hub.js';
 import type { Clock } from '../time/clock.js';
 import { Gatherer, type GathererOptions } from './gatherer.js';
 import { KqTransaction } from './pusher.js';
@@ -21,10 +22,11 @@ export class PusherTransaction extends KqTransaction {
     private readonly transaction: LogTransaction,
     clock: Clock,
     options: GathererOptions,
+    events: EventHub,
   ) {
     super();
     const send = (topic: string, messages: readonly OutgoingMessage[]) => this.send(topic, messages);
-    this.pushes = new Pushes(new Gatherer({ send }, clock, options));
+    this.pushes = new Pushes(new Gatherer({ send }, clock, options), events);
   }
 
   /** Its `work` has not returned. */

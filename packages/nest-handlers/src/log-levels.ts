@@ -1,0 +1,45 @@
+import type { LogLevel, LoggerService } from '@nestjs/common';
+
+/** One of Nest's levels; `off`: no line. */
+export type LogLevelOrOff = LogLevel | 'off';
+
+/** The errors of levels that are wrong. `what` names the option as it is written. */
+export interface LogLevelErrors {
+  wrong(what: string, value: unknown, expected: string): Error;
+  unknownName(what: string, value: unknown, known: readonly string[]): Error;
+}
+
+const LEVELS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const satisfies LogLevel[];
+
+/** Checks the option `logLevels`, fills in its defaults, and checks that the logger has a method for each level. */
+export function resolveLogLevels<Levels extends object>(
+  given: Levels | undefined,
+  defaults: Required<Levels>,
+  logger: LoggerService,
+  errors: LogLevelErrors,
+): Required<Levels> {
+  if (typeof (given ?? {}) !== 'object' || given === null)
+    throw errors.wrong('`logLevels`', given, "an object such as { retries: 'debug' }");
+  const levels: Record<string, LogLevelOrOff> = { ...(defaults as Record<string, LogLevelOrOff>) };
+  for (const [name, level] of Object.entries(given ?? {}) as [string, LogLevelOrOff | undefined][]) {
+    if (level === undefined) continue;
+    const what = `\`logLevels.${name}\``;
+    if (!Object.hasOwn(levels, name)) throw errors.unknownName(what, level, Object.keys(levels));
+    if (level !== 'off' && !LEVELS.includes(level))
+      throw errors.wrong(what, level, `one of ${LEVELS.join(', ')}, off`);
+    if (level !== 'off' && typeof logger[level] !== 'function')
+      throw errors.wrong(what, level, `a level that the \`logger\` has a method for`);
+    levels[name] = level;
+  }
+  return levels as Required<Levels>;
+}
+
+/** Begins each line with the name of its cluster, if that has one. */
+export function clusterLogger(logger: LoggerService, cluster: string | undefined): LoggerService {
+  if (cluster === undefined) return logger;
+  const named = LEVELS.filter((level) => logger[level]).map((level) => [
+    level,
+    (message: unknown, ...more: unknown[]) => logger[level]!(`[${cluster}] ${String(message)}`, ...more),
+  ]);
+  return Object.fromEntries(named) as LoggerService;
+}

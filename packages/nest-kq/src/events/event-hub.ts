@@ -1,0 +1,32 @@
+import { EventHub as Hub } from 'nest-handlers/events';
+import { show, toError, unknownName } from '../errors.js';
+import type { KqEventMap, KqEventName, KqEvents } from './events.js';
+
+const NAMES = Object.keys({
+  handled: true,
+  failed: true,
+  died: true,
+  dropped: true,
+  held: true,
+  deferred: true,
+  notDeferred: true,
+  overran: true,
+  groupJoined: true,
+  groupLeft: true,
+  rebalanced: true,
+  commitFailed: true,
+  pushed: true,
+  pushFailed: true,
+} satisfies Record<KqEventName, true>) as KqEventName[];
+
+/** Brings events to their listeners. Most have none, so ask `heard` before you make an event of a message. */
+export class EventHub extends Hub<KqEventMap> implements KqEvents {
+  /** `who` is for people: which listener failed, and at which event. */
+  constructor(listenerFailed: (who: string, error: Error) => void) {
+    super({
+      names: NAMES,
+      listenerFailed: (who, thrown) => listenerFailed(who, toError(thrown)),
+      unknownName: (name, known) => unknownName('KQ_BAD_OPTION', `event ${show(name)}`, known),
+    });
+  }
+}

@@ -1,0 +1,141 @@
+import type { Observable } from 'rxjs';
+import type { KqMessage } from '../api/received.js';
+import type { Pushed } from '../api/message.js';
+
+/**
+ * What each event carries. All come from this process: the messages that it pushed and handled, and its groups. Times are
+ * milliseconds.
+ */
+export interface KqEventMap {
+  /** A run of its handler went well; of a batch, an event for each message. */
+  handled: Handled;
+  /** A run failed, and the message runs again in place. */
+  failed: FailedRun;
+  /** No run could handle it, and its dead letter is stored. `topic`: where. */
+  died: DeadMessage & { readonly topic: string };
+  /** No run could handle it, and it is gone, as its handler's `deadLetter` is `'drop'`. */
+  dropped: DeadMessage;
+  /** No run could handle it, and its dead letter cannot be stored. It holds what is behind it in its order. */
+  held: HeldMessage;
+  /** A run failed, and a job of nest-dq runs the message again; the topic goes on. nest-dq's events tell what becomes of it. */
+  deferred: DeferredMessage;
+  /** The same, but nest-dq could not take it. It holds what is behind it in its order. */
+  notDeferred: DeferredMessage & { readonly trouble: Error };
+  /** A handler goes on 5 s after its `timeout`; the messages of the run may run a second time beside it. */
+  overran: { readonly messages: readonly KqMessage[]; readonly group: string };
+  /** This process is in the group: for the first time, or `again`. `rebalanced` follows. */
+  groupJoined: {
+    readonly group: string;
+    readonly topics: readonly (string | RegExp)[];
+    readonly again: boolean;
+  };
+  /**
+   * This process is not in the group: it was put out, or could not join; told at each try that failed. `retryIn`: when it joins
+   * again. Without both it has left, as the application ends.
+   */
+  groupLeft: { readonly group: string; readonly error?: Error; readonly retryIn?: number };
+  /** The group has given its partitions anew, or this process is out of it: which it has, which it got, and which it lost. */
+  rebalanced: Rebalanced;
+  /** The group could not commit, and tries again. Until then a crash brings back what was handled since. */
+  commitFailed: { readonly group: string; readonly error: Error };
+  /** A message is stored; in a transaction also if that is aborted later. */
+  pushed: Pushed;
+  /** A push failed. Its caller got this error, too. */
+  pushFailed: PushFailed;
+}
+
+/** A message that was handled. */
+export interface Handled {
+  readonly message: KqMessage;
+  readonly group: string;
+  /** How long its run took, with guards, pipes and interceptors; a batch has one run. */
+  readonly took: number;
+  /** From the message's time to the begin of its run. Two machines may have different clocks; it is never negative. */
+  readonly lateness: number;
+}
+
+/** A run that failed. */
+export interface FailedRun {
+  /** Its `value` is a Buffer where it could not be read, as the topic's schema failed. */
+  readonly message: KqMessage;
+  readonly group: string;
+  readonly error: Error;
+  /** How long it took until it failed. */
+  readonly took: number;
+  /** After how long the next run comes. */
+  readonly after: number;
+}
+
+/** Why no further run can handle a message. */
+export interface Death {
+  /** `attempts`: none is left. `discarded`: its handler said so. `unreadable`: its topic's format or schema refuses it. */
+  readonly why: 'attempts' | 'discarded' | 'unreadable';
+  readonly error: Error;
+  /** How many it had in this process. */
+  readonly runs: number;
+}
+
+/** A message that no run could handle. */
+export interface DeadMessage extends Death {
+  /** Its `value` is a Buffer where it could not be read. */
+  readonly message: KqMessage;
+  readonly group: string;
+}
+
+/** A message that failed, and that nest-dq has or should have. */
+export interface DeferredMessage {
+  /** Its `value` is a Buffer where it could not be read. */
+  readonly message: KqMessage;
+  readonly group: string;
+  /** Why it failed. */
+  readonly error: Error;
+  /** After how long the next run comes, or nest-dq is asked again. */
+  readonly after: number;
+}
+
+/** A message that no run could handle, and that nothing could store. */
+export interface HeldMessage extends DeadMessage {
+  /** Why it cannot be stored. */
+  readonly trouble: Error;
+  /** After how long it is tried again. */
+  readonly after: number;
+}
+
+/** A partition of a topic. */
+export interface KqPartition {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/** What a rebalance of a group meant for this process. */
+export interface Rebalanced {
+  readonly group: string;
+  /** All that it has now. */
+  readonly partitions: readonly KqPartition[];
+  /** Those of them that it did not have before. */
+  readonly assigned: readonly KqPartition[];
+  /** Those that it had before, and has no more. */
+  readonly lost: readonly KqPartition[];
+}
+
+/** A message that was not stored, or of which that is not known. */
+export interface PushFailed {
+  readonly topic: string;
+  /** As it was given; absent if it has none. */
+  readonly key?: string | Uint8Array | null;
+  /** A `KqError`: its `indeterminate` says whether the message may be stored. */
+  readonly error: Error;
+}
+
+/** The names of events. */
+export type KqEventName = keyof KqEventMap;
+
+/**
+ * What happens to messages and groups, of this process only. Inject it, or decorate methods with `@OnKq`.
+ * Listeners are called at once, between the steps of a message, so they should be quick. One that throws or rejects is
+ * logged, and changes nothing.
+ */
+export abstract class KqEvents {
+  /** Hot: tells what happens after the subscription, and completes when the module is closed. `KQ_BAD_OPTION`: there is no such event. */
+  abstract on<N extends KqEventName>(name: N): Observable<KqEventMap[N]>;
+}

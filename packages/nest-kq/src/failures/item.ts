@@ -1,0 +1,64 @@
+import type { KqMessage } from '../api/received.js';
+import type { Delivery } from '../consumer/topic-work.js';
+import type { EventHub } from '../events/event-hub.js';
+import type { KqEventMap } from '../events/events.js';
+import type { Clock } from '../time/clock.js';
+import { ReceivedMessage } from './received-message.js';
+import type { Verdict } from './verdict.js';
+
+/** A message on its way through a run. */
+export interface Item {
+  readonly delivery: Delivery;
+  /** As its handler gets it; its bytes where it cannot be read. */
+  readonly value: unknown;
+  /** Of the run. */
+  readonly signal: AbortSignal;
+  /** Absent: it is handled, or no handler has had it yet. */
+  verdict?: Verdict | undefined;
+  /** As its handler got it, or a listener. */
+  message?: KqMessage;
+}
+
+export interface ItemEventsOptions {
+  readonly group: string;
+  readonly settings: { readonly attempts: number };
+  readonly events: EventHub;
+}
+
+/** The events of one message. */
+type ItemEvent = 'failed' | 'died' | 'dropped' | 'held' | 'deferred' | 'notDeferred';
+
+/** Tells what became of messages. Nothing is made where nobody listens. */
+export class ItemEvents {
+  constructor(
+    private readonly clock: Clock,
+    private readonly options: ItemEventsOptions,
+  ) {}
+
+  /** Handlers and listeners get the same one. `signal`: that of the handler, if it is not the run's. */
+  messageOf(item: Item, signal = item.signal): KqMessage {
+    const { delivery, value } = item;
+    return (item.message ??= new ReceivedMessage(delivery, value, this.options.settings.attempts, signal));
+  }
+
+  tell<N extends ItemEvent>(name: N, item: Item, facts: Omit<KqEventMap[N], 'message' | 'group'>): void {
+    const { events, group } = this.options;
+    if (!events.heard(name)) return;
+    events.tell(name, { message: this.messageOf(item), group, ...facts } as unknown as KqEventMap[N]);
+  }
+
+  /** `begin`: when its run began, by the clock. */
+  handled(item: Item, begin: number): void {
+    const { events, group } = this.options;
+    if (item.signal.aborted || !events.heard('handled')) return;
+    const took = this.clock.now() - begin;
+    const lateness = Math.max(0, this.clock.wall() - took - item.delivery.message.timestamp);
+    events.tell('handled', { message: this.messageOf(item), group, took, lateness });
+  }
+
+  overran(items: readonly Item[]): void {
+    const { events, group } = this.options;
+    if (!events.heard('overran')) return;
+    events.tell('overran', { messages: items.map((item) => this.messageOf(item)), group });
+  }
+}

@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { KqMessage } from '../api/received.js';
+import type { Delivery } from '../consumer/topic-work.js';
+import { EventHub } from '../events/event-hub.js';
+import type { KqEventMap, KqEventName } from '../events/events.js';
+import { systemClock, type Clock } from '../time/clock.js';
+import { resolveFailureOptions } from './failure-options.js';
+import { HandlerRuns, type MessageHandler } from './handler-runs.js';
+
+const slip = new Error('slip');
+const signal = new AbortController().signal;
+
+/** Milliseconds, as the clock of the runs has them. */
+let now: number;
+let events: EventHub;
+let failures: string[];
+beforeEach(() => {
+  now = 5_000;
+  failures = [];
+  events = new EventHub((who, { message }) => failures.push(`${who}: ${message}`));
+});
+
+/** Two messages for one run: their time is a second ago. */
+const deliveries = (...values: string[]): Delivery[] =>
+  values.map((value, index) => ({
+    topic: 'orders',
+    partition: 1,
+    attempt: 1,
+    message: {
+      offset: BigInt(index),
+      timestamp: 4_000,
+      key: Buffer.from('k'),
+      value: Buffer.from(value),
+      headers: {},
+    },
+  }));
+
+function runsOf(handler: MessageHandler, batches = false): HandlerRuns {
+  const clock: Clock = { ...systemClock, now: () => now, wall: () => now };
+  return new HandlerRuns(clock, {
+    group: 'shop',
+    topic: 'orders',
+    handler,
+    batches,
+    settings: resolveFailureOptions({ deadLetter: 'drop', retry: { attempts: 2, backoff: 7 } }, ['orders']),
+    events,
+    store: async () => undefined,
+  });
+}
+
+function collect<N extends KqEventName>(name: N): KqEventMap[N][] {
+  const told: KqEventMap[N][] = [];
+  events.on(name).subscribe((event) => told.push(event));
+  return told;
+}
+
+describe('the events of a run', () => {
+  it('tell how long it took and how late it was, with the message that the handler had', async () => {
+    const told = collect('handled');
+    let given: KqMessage | undefined;
+    const runs = runsOf((_value, message: KqMessage) => {
+      given = message;
+      now += 30;
+    });
+    expect(await runs.run(deliveries('{"id":7}'), signal)).toEqual(['handled']);
+    expect(told).toEqual([{ message: given, group: 'shop', took: 30, lateness: 1_000 }]);
+    expect(told[0]!.message).toBe(given);
+    expect(given!.value).toEqual({ id: 7 });
+  });
+
+  it('are one for each message of a batch', async () => {
+    const [handled, failed] = [collect('handled'), collect('failed')];
+    const runs = runsOf((values: number[]) => {
+      now += 30;
+      return values.map((value) => (value === 2 ? slip : value));
+    }, true);
+    expect(await runs.run(deliveries('1', '2', '3'), signal)).toEqual(['handled', { after: 7 }, 'handled']);
+    expect(handled.map(({ message, took }) => [message.value, took])).toEqual([
+      [1, 30],
+      [3, 30],
+    ]);
+    expect(failed).toMatchObject([{ group: 'shop', error: slip, took: 30, after: 7 }]);
+    expect(failed[0]!.message.value).toBe(2);
+  });
+
+  it('have the bytes of a message that cannot be read', async () => {
+    const dropped = collect('dropped');
+    await runsOf(() => undefined).run(deliveries('{'), signal);
+    expect(dropped).toMatchObject([{ group: 'shop', why: 'unreadable', runs: 0 }]);
+    expect(dropped[0]!.message.value).toEqual(Buffer.from('{'));
+  });
+
+  it('are not told of a run whose outcome does not count any more', async () => {
+    const told = [collect('handled'), collect('failed')];
+    const lost = AbortSignal.abort();
+    await runsOf(() => undefined).run(deliveries('1'), lost);
+    await runsOf(() => Promise.reject(slip)).run(deliveries('1'), lost);
+    expect(told).toEqual([[], []]);
+  });
+
+  it('change nothing where a listener throws', async () => {
+    events.listen('handled', () => Promise.reject(slip), 'Pager.handled');
+    events.listen(
+      'failed',
+      () => {
+        throw slip;
+      },
+      'Pager.failed',
+    );
+    const told = [collect('handled'), collect('failed')];
+    const runs = runsOf((value) => {
+      if (value === 2) throw new Error('no');
+    });
+    expect(await runs.run(deliveries('1'), signal)).toEqual(['handled']);
+    expect(await runs.run(deliveries('2'), signal)).toEqual([{ after: 7 }]);
+    expect(told.map(({ length }) => length)).toEqual([1, 1]);
+    expect(failures).toEqual(['Pager.handled at `handled`: slip', 'Pager.failed at `failed`: slip']);
+  });
+
+  it('are not made where nobody listens', async () => {
+    const made: KqEventName[] = [];
+    const tell = events.tell.bind(events);
+    events.tell = (name, event) => {
+      made.push(name);
+      tell(name, event);
+    };
+    const runs = runsOf((value) => {
+      if (value === 2) throw slip;
+    });
+    await runs.run(deliveries('1'), signal);
+    await runs.run(deliveries('2'), signal);
+    expect(made).toEqual([]);
+    collect('handled');
+    await runs.run(deliveries('1'), signal);
+    expect(made).toEqual(['handled']);
+  });
+});

@@ -1,0 +1,141 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
+import { Discard } from '../api/outcome.js';
+import type { KqMessage } from '../api/received.js';
+import { EventHub } from '../events/event-hub.js';
+import type { KqEventName } from '../events/events.js';
+import { KqError } from '../errors.js';
+import { systemClock } from '../time/clock.js';
+import { DEFAULT_LOG_LEVELS, type KqLogLevels } from './log-levels.js';
+import { LogReport } from './log-report.js';
+
+const slip = new Error('slip');
+const away = new KqError('KQ_AWAY', 'nobody answers');
+const messageIn = (attempt: number) =>
+  ({ topic: 'orders', partition: 1, offset: '7', key: 'k', attempt }) as KqMessage;
+const message = messageIn(1);
+const group = 'shop';
+const dead = { message, group, error: slip, runs: 3 };
+
+let now: number;
+let logger: CollectingLogger;
+beforeEach(() => {
+  now = 0;
+  logger = new CollectingLogger();
+});
+
+function eventsAt(levels: KqLogLevels = {}): EventHub {
+  const report = new LogReport(
+    logger,
+    { ...DEFAULT_LOG_LEVELS, ...levels },
+    { ...systemClock, now: () => now },
+  );
+  const events = new EventHub((who, error) => report.listenerFailed(who, error));
+  report.listen(events);
+  return events;
+}
+
+const lines = () => logger.lines.map(({ level, message: line }) => `${level}: ${line}`);
+
+describe('LogReport', () => {
+  it('writes a line for each event of messages, with a stack where it tells something new', () => {
+    const events = eventsAt();
+    events.tell('failed', { message, group, error: slip, took: 1, after: 5 });
+    events.tell('failed', {
+      message: messageIn(2),
+      group,
+      error: slip,
+      took: 1,
+      after: 5,
+    });
+    events.tell('died', { ...dead, why: 'attempts', topic: 'orders.dead' });
+    events.tell('dropped', { ...dead, why: 'discarded', error: Discard.because('gone') });
+    events.tell('overran', { messages: [message, message], group });
+    events.tell('handled', { message, group, took: 1, lateness: 1 });
+    expect(logger.lines[0]!.message).toBe(
+      `message 7 of orders/1 with the key "k" failed in attempt 1 and is tried again in 5 ms: slip\n${slip.stack}`,
+    );
+    expect(logger.lines[2]!.stack).toBe(slip.stack);
+    expect(lines().slice(1)).toEqual([
+      'warn: message 7 of orders/1 with the key "k" failed in attempt 2 and is tried again in 5 ms: slip',
+      'error: message 7 of orders/1 with the key "k" is a dead letter in orders.dead, because its attempts are used up: slip',
+      'warn: message 7 of orders/1 with the key "k" is dropped, because its handler discarded it: gone',
+      'warn: the handler of orders ignores its signal: it still runs 5 s after its timeout for message 7 of orders/1 with the key "k" and 1 more, which may run a second time beside it',
+    ]);
+  });
+
+  it('repeats what goes on only after a minute, and at once after a group was joined', () => {
+    const events = eventsAt();
+    const held = { ...dead, why: 'attempts', trouble: away, after: 10 } as const;
+    const left = { group, error: away, retryIn: 5 };
+    for (const at of [0, 59_999, 60_000]) {
+      now = at;
+      events.tell('held', held);
+      events.tell('groupLeft', left);
+    }
+    events.tell('groupJoined', { group, topics: ['orders', /^a/], again: true });
+    events.tell('groupLeft', left);
+    events.tell('groupLeft', { group });
+    const holds =
+      'error: message 7 of orders/1 with the key "k" holds what is behind it, as its attempts are used up (slip), and its dead letter cannot be stored; it is tried again in 10 ms: KQ_AWAY: nobody answers';
+    const leaves =
+      'warn: this process is not in the group shop, and joins again in 5 ms: KQ_AWAY: nobody answers';
+    expect(lines()).toEqual([
+      holds,
+      leaves,
+      holds,
+      leaves,
+      'log: this process is in the group shop again',
+      leaves,
+    ]);
+  });
+
+  it('tells of rebalances for those who look closely', () => {
+    const events = eventsAt();
+    const [zero, one] = [0, 1].map((partition) => ({ topic: 'orders', partition }));
+    events.tell('rebalanced', { group, partitions: [zero!, one!], assigned: [one!], lost: [] });
+    events.tell('rebalanced', { group, partitions: [one!], assigned: [], lost: [zero!] });
+    events.tell('rebalanced', { group, partitions: [one!], assigned: [], lost: [] });
+    expect(lines()).toEqual([
+      'debug: this process has 2 partitions of the group shop: +orders/1',
+      'debug: this process has 1 partition of the group shop: -orders/0',
+      'debug: this process has 1 partition of the group shop: as before',
+    ]);
+  });
+
+  it('writes at the levels that were chosen, and makes no event for what is off', () => {
+    const off = {
+      retries: 'off',
+      discards: 'off',
+      deadLetters: 'debug',
+      held: 'off',
+      rebalances: 'off',
+    } as const;
+    const events = eventsAt({ ...off, groups: 'off', joins: 'off', pushes: 'log' });
+    const heard = (name: KqEventName) => events.heard(name);
+    const silent = ['failed', 'held', 'groupJoined', 'groupLeft', 'rebalanced', 'commitFailed'] as const;
+    expect(silent.filter(heard)).toEqual([]);
+    events.tell('died', { ...dead, why: 'attempts', topic: 'd' });
+    events.tell('died', { ...dead, why: 'discarded', topic: 'd' });
+    events.tell('pushFailed', { topic: 'orders', error: away });
+    expect(lines()).toEqual([
+      expect.stringMatching(/^debug: message 7 .*its attempts are used up: slip\nError: slip/),
+      'log: a message for orders could not be pushed: KQ_AWAY: nobody answers',
+    ]);
+  });
+
+  it('tells of a listener that failed', () => {
+    const events = eventsAt();
+    events.listen(
+      'pushed',
+      () => {
+        throw slip;
+      },
+      'Pager.pushed',
+    );
+    events.tell('pushed', { topic: 'orders', partition: 0, offset: '0' });
+    expect(logger.lines).toEqual([
+      { level: 'error', message: 'Pager.pushed at `pushed` failed: slip', stack: slip.stack },
+    ]);
+  });
+});
