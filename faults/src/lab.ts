@@ -1,12 +1,9 @@
 import { appendFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import type { DqOptions, LimitOptions } from 'nest-dq';
 import {
-  eventually,
   nodeCopies,
   startBeanstalkd,
   startRedis,
@@ -16,22 +13,14 @@ import {
   type RedisServer,
 } from 'test-servers';
 import { check, isLost, type Findings } from './checker.js';
-import { ConsumerProcess } from './consumer-process.js';
+import type { ConsumerArguments } from './consumer/main.js';
+import { LoggedProcess } from './logged-process.js';
 import { History } from './history.js';
 import { LogWriter, type Line } from './log.js';
 import { ProducerProcess } from './producer-process.js';
 import { ProducerSide } from './producer-side.js';
 import { TaskProducerApp, type TaskProducer } from './task-producer.js';
-import { until } from './waiting.js';
-
-export interface LabSettings {
-  readonly name: string;
-  readonly jobs: number;
-  /** Short leases, short outages: for `npm test`. */
-  readonly small: boolean;
-  /** Aborts when the user does. */
-  readonly signal: AbortSignal;
-}
+import { newFolder, Workplace, type LabSettings } from './workplace.js';
 
 /** When the jobs of an experiment are due, by the machine's clock in ms. */
 export interface Timetable {
@@ -51,15 +40,12 @@ const REDIS_LIMIT = 30_000;
 const CONCURRENCY = 50;
 
 /** The servers, the producers and the consumer processes of one experiment, and the outside log of all of them. */
-export class Lab {
-  readonly jobs: number;
-  readonly small: boolean;
-  readonly signal: AbortSignal;
+export class Lab extends Workplace {
   /** Milliseconds; `options` has the same. */
   readonly lease: number;
   readonly backupDelay: number;
   /** In the order of their starts. The dead ones stay in the list, because their logs count. */
-  readonly consumers: ConsumerProcess[] = [];
+  readonly consumers: LoggedProcess[] = [];
   readonly history = new History();
   /** Where the ledger is. An experiment that moves the ledger sets it. */
   redisUrl = '';
@@ -67,33 +53,22 @@ export class Lab {
   limit: LimitOptions | undefined;
   private servers:
     { readonly beanstalkds: readonly BeanstalkdServer[]; readonly redis: RedisServer } | undefined;
-  /** Calls that end what the lab has started. They are made in reverse order. */
-  private readonly closing: (() => unknown)[] = [];
   private readonly asked: LogWriter;
   private startedConsumers = 0;
   private startedJobs = 0;
 
-  private constructor(
-    { jobs, small, signal }: LabSettings,
-    /** Where all logs are. */
-    readonly folder: string,
-  ) {
-    this.jobs = jobs;
-    this.small = small;
-    this.signal = signal;
+  private constructor(settings: LabSettings, folder: string) {
+    super(settings, folder);
+    const { small } = settings;
     this.lease = small ? 3_000 : 15_000;
     this.backupDelay = small ? 1_000 : 2_000;
     this.asked = new LogWriter(join(folder, 'asked.log'));
+    this.closing.push(() => this.asked.close());
   }
 
   /** Starts no server and no process. */
   static async open(settings: LabSettings): Promise<Lab> {
-    return new Lab(settings, await mkdtemp(join(tmpdir(), `faults-${settings.name}-`)));
-  }
-
-  /** Chooses by the version that runs. */
-  pick<T>(small: T, full: T): T {
-    return this.small ? small : full;
+    return new Lab(settings, await newFolder(settings));
   }
 
   /** Starts what most experiments need: three nodes, a Redis, and a producer and some consumers with these options. */
@@ -156,22 +131,16 @@ export class Lab {
   }
 
   /** Resolves when the consumer consumes. `ahead`: milliseconds by which its clock is wrong. */
-  async startConsumer(options: DqOptions = {}, ahead = 0): Promise<ConsumerProcess> {
+  async startConsumer(options: DqOptions = {}, ahead = 0): Promise<LoggedProcess> {
     this.signal.throwIfAborted();
     const name = `consumer-${++this.startedConsumers}`;
     const { folder, limit } = this;
     const given = { ...this.options, ...options };
-    const consumer = await ConsumerProcess.start(folder, { name, options: given, ahead, limit });
+    const how: Omit<ConsumerArguments, 'log'> = { name, options: given, ahead, limit };
+    const consumer = await LoggedProcess.start('consumer/main.js', folder, how);
     this.closing.push(() => consumer.stop());
     this.consumers.push(consumer);
     return consumer;
-  }
-
-  /** The lab will stop this server or proxy when it closes. */
-  async owned<T extends { stop(): unknown }>(starting: Promise<T> | T): Promise<T> {
-    const thing = await starting;
-    this.closing.push(() => thing.stop());
-    return thing;
   }
 
   /** A window that begins when all these jobs are surely added. It grows with their number, and lasts `least` ms or more. */
@@ -179,20 +148,6 @@ export class Lab {
     const begin = Date.now() + LEAD + jobs * PER_JOB;
     const window = Math.max(least, jobs * PER_JOB);
     return { begin, end: begin + window, at: (part) => begin + part * window };
-  }
-
-  /** Only for the timetable of an experiment. Never wait for a result in this way. */
-  until(instant: number): Promise<void> {
-    return until(instant, this.signal);
-  }
-
-  /** Reads what is new in all logs before each check. Rejects after `limit` ms. */
-  eventually(what: string, condition: () => boolean | Promise<boolean>, limit = this.pick(60_000, 180_000)) {
-    const look = () => {
-      this.readOn();
-      return condition();
-    };
-    return eventually(what, look, limit, this.signal);
   }
 
   /** Adds jobs with this due time until one of them has a copy on each node. */
@@ -255,19 +210,12 @@ export class Lab {
     });
   }
 
-  /** Ends all processes. With `keep`, the logs stay in `folder`. */
-  async close(keep: boolean): Promise<void> {
-    for (const close of this.closing.splice(0).reverse()) await close();
-    this.asked.close();
-    if (!keep) await rm(this.folder, { recursive: true, force: true });
-  }
-
   private get running() {
     if (!this.servers) throw new Error('the servers of this lab were not started');
     return this.servers;
   }
 
-  private readOn(): void {
+  protected override readOn(): void {
     for (const consumer of this.consumers) for (const line of consumer.read()) this.history.add(line);
   }
 }

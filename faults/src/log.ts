@@ -65,14 +65,14 @@ export interface End {
 export type Line = Schedule | Revocation | Start | Abort | End;
 
 /** Writes each line synchronously, so that a process that is killed loses no line. */
-export class LogWriter {
+export class LogWriter<L = Line> {
   private readonly file: number;
 
   constructor(path: string) {
     this.file = openSync(path, 'a');
   }
 
-  write(line: Line): void {
+  write(line: L): void {
     writeSync(this.file, `${JSON.stringify(line)}\n`);
   }
 
@@ -84,7 +84,7 @@ export class LogWriter {
 const CHUNK = 1 << 16;
 
 /** Reads a log while it is written. */
-export class LogReader {
+export class LogReader<L = Line> {
   private readonly file: number;
   private readonly chunk = Buffer.alloc(CHUNK);
   private position = 0;
@@ -97,7 +97,7 @@ export class LogReader {
   }
 
   /** The lines that were written since the last call. */
-  read(): Line[] {
+  read(): L[] {
     let text = this.rest;
     for (let length = -1; length !== 0;) {
       length = readSync(this.file, this.chunk, 0, CHUNK, this.position);
@@ -106,7 +106,7 @@ export class LogReader {
     }
     const lines = text.split('\n');
     this.rest = lines.pop()!;
-    return lines.map((line) => JSON.parse(line) as Line);
+    return lines.map((line) => JSON.parse(line) as L);
   }
 
   close(): void {

@@ -1,30 +1,38 @@
-// npm run faults: checks the promises of the library from outside, while servers and processes fail.
+// npm run faults: checks the promises of the libraries from outside, while servers and processes fail.
 // Exit status: 0 all passed, 1 one or more failed, 2 wrong arguments, 130 ended by a signal.
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { runCommand, untilSignal } from 'test-servers';
-import type { Experiment } from './experiment.js';
-import { EXPERIMENTS } from './experiments.js';
-import { MODEL_CHECK, runModelCheck } from './model-check.js';
-import { runExperiment, type Row } from './runner.js';
-import { beginOfRow, heading, restOfRow } from './table.js';
+import { JOBS, STREAMS, type Runnable, type Suite } from './suites.js';
+import { beginOfRow } from './table.js';
 
-const ALL = [...EXPERIMENTS, MODEL_CHECK];
 const USAGE = `npm run faults [-- OPTIONS]
 
+  --kafka       the experiments with streams, of nest-kq on Kafka, instead of those with jobs
   --only NAME   only this experiment, by name or number; may be repeated, or a list with commas
   --jobs N      how many jobs each experiment adds (default: the number in its file, mostly 20,000); for the model check,
-                how many seeds (default: 1,000)
+                how many seeds (default: 1,000); with --kafka, how many messages each pushes
   --small       the small version, which npm test runs: some hundred jobs each, short leases and outages
   --json        print one line of JSON for each experiment, and nothing else
   --keep        keep all logs, and print where they are; without it, only the logs of failed experiments are kept
   --help        this text
 
-${ALL.map(({ number, name, what }) => `  ${String(number).padStart(2)} ${name.padEnd(22)} ${what}`).join('\n')}
+${list(JOBS)}
+
+with --kafka
+
+${list(STREAMS)}
 `;
 
+function list({ all }: Suite): string {
+  return all
+    .map(({ number, name, what }) => `  ${String(number).padStart(2)} ${name.padEnd(22)} ${what}`)
+    .join('\n');
+}
+
 interface Flags {
-  readonly wanted: readonly (Experiment | typeof MODEL_CHECK)[];
+  readonly suite: Suite;
+  readonly wanted: readonly Runnable[];
   readonly jobs?: number;
   readonly small: boolean;
   readonly json: boolean;
@@ -36,6 +44,7 @@ interface Flags {
 function readFlags(): Flags {
   const { values } = parseArgs({
     options: {
+      kafka: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
       jobs: { type: 'string' },
       small: { type: 'boolean', default: false },
@@ -45,15 +54,17 @@ function readFlags(): Flags {
     },
   });
   const { small, json, keep, help } = values;
+  const suite = values.kafka ? STREAMS : JOBS;
+  const { all } = suite;
   const names = values.only.flatMap((list) => list.split(','));
-  const unknown = names.find((name) => !ALL.some((experiment) => isCalled(experiment, name)));
+  const unknown = names.find((name) => !all.some((experiment) => isCalled(experiment, name)));
   if (unknown !== undefined) throw new Error(`There is no experiment ${unknown}.`);
   const wanted =
-    names.length === 0 ? ALL : ALL.filter((experiment) => names.some((name) => isCalled(experiment, name)));
+    names.length === 0 ? all : all.filter((experiment) => names.some((name) => isCalled(experiment, name)));
   if (values.jobs !== undefined && !/^[1-9]\d*$/.test(values.jobs)) {
     throw new Error(`--jobs was given ${values.jobs}: expected a number of 1 or more.`);
   }
-  return { wanted, small, json, keep, help, ...(values.jobs && { jobs: Number(values.jobs) }) };
+  return { suite, wanted, small, json, keep, help, ...(values.jobs && { jobs: Number(values.jobs) }) };
 }
 
 function isCalled(
@@ -64,18 +75,17 @@ function isCalled(
 }
 
 /** Resolves with whether all passed. */
-async function runAll({ wanted, jobs, small, json, keep }: Flags, signal: AbortSignal): Promise<boolean> {
+async function runAll(
+  { suite, wanted, jobs, small, json, keep }: Flags,
+  signal: AbortSignal,
+): Promise<boolean> {
   const print = (text: string) => void process.stdout.write(text);
-  if (!json) print(heading());
+  if (!json) print(suite.heading);
   let allPassed = true;
-  const run = (one: Flags['wanted'][number]): Promise<Row> => {
-    if ('seeds' in one) return runModelCheck(jobs ?? (small ? one.smallSeeds : one.seeds), signal);
-    return runExperiment(one, { jobs: jobs ?? (small ? one.smallJobs : one.jobs), small, keep, signal });
-  };
   for (const one of wanted) {
     if (!json) print(beginOfRow(one.number, one.name));
-    const row = await run(one);
-    print(json ? `${JSON.stringify(row)}\n` : restOfRow(row));
+    const { row, text } = await one.run({ ...(jobs !== undefined && { jobs }), small, keep, signal });
+    print(json ? `${JSON.stringify(row)}\n` : text);
     allPassed &&= row.passed;
   }
   return allPassed;

@@ -1,8 +1,9 @@
+import { outcomeIn, type Ending, type RunSettings } from './ending.js';
 import { alwaysAsked, type Experiment, type Outcome } from './experiment.js';
-import { Lab, type LabSettings } from './lab.js';
+import { Lab } from './lab.js';
 
 /** The result of an experiment: a row of the table, and a line of `--json`. Times in milliseconds. */
-export interface Row {
+export interface Row extends Ending {
   readonly number: number;
   readonly name: string;
   readonly jobs: number;
@@ -18,23 +19,10 @@ export interface Row {
   readonly recovery: number | null;
   /** Null: the experiment failed with an error, so Redis was not asked. */
   readonly ledgerRecords: number | null;
-  readonly took: number;
-  readonly passed: boolean;
-  /** Why it did not pass. */
-  readonly why: readonly string[];
-  readonly notes: readonly string[];
-  /** The folder of all logs, if they were kept. */
-  readonly logs?: string;
-}
-
-export interface RunSettings extends Omit<LabSettings, 'name'> {
-  /** Keeps the logs of experiments that passed, too. */
-  readonly keep: boolean;
 }
 
 interface FullOutcome extends Outcome {
   readonly ledgerRecords: number | null;
-  readonly why: readonly string[];
 }
 
 /** Rejects only if the user ended it. If an experiment throws, its row says so, and it has not passed. */
@@ -43,52 +31,33 @@ export async function runExperiment(
   { keep, ...settings }: RunSettings,
 ): Promise<Row> {
   const { number, name } = experiment;
-  const begun = performance.now();
   const lab = await Lab.open({ ...settings, name });
-  let passed = false;
-  try {
-    const outcome = await outcomeOf(experiment, lab);
-    const why = outcome.why.filter((text) => text !== '');
-    passed = why.length === 0;
-    const { found, recovery = null, notes = [], ledgerRecords } = outcome;
-    return {
-      number,
-      name,
-      jobs: found.jobs,
-      lost: found.lost.length,
-      early: found.early.length,
-      duplicates: found.duplicates.length,
-      ranAfterRevoke: found.ranAfterRevoke.length,
-      wrongGeneration: found.wrongGeneration.length,
-      worstLateness: orNull(found.worstLateness),
-      latenessP99: orNull(found.latenessP99),
-      recovery,
-      ledgerRecords,
-      took: Math.round(performance.now() - begun),
-      passed,
-      why,
-      notes,
-      ...((keep || !passed) && { logs: lab.folder }),
-    };
-  } finally {
-    await lab.close((keep || !passed) && !settings.signal.aborted);
-  }
+  const none = () => ({ found: lab.findings(), checks: [], ledgerRecords: null });
+  const outcome = await outcomeIn(lab, keep, () => outcomeOf(experiment, lab), none);
+  const { found, recovery = null, ledgerRecords, ending } = outcome;
+  return {
+    number,
+    name,
+    jobs: found.jobs,
+    lost: found.lost.length,
+    early: found.early.length,
+    duplicates: found.duplicates.length,
+    ranAfterRevoke: found.ranAfterRevoke.length,
+    wrongGeneration: found.wrongGeneration.length,
+    worstLateness: orNull(found.worstLateness),
+    latenessP99: orNull(found.latenessP99),
+    recovery,
+    ledgerRecords,
+    ...ending,
+  };
 }
 
 async function outcomeOf(experiment: Experiment, lab: Lab): Promise<FullOutcome> {
-  try {
-    const outcome = await experiment.run(lab);
-    const why = [...alwaysAsked(outcome, await lab.copiesLeft()), ...outcome.checks];
-    return { ...outcome, ledgerRecords: await lab.ledgerRecords(), why };
-  } catch (error) {
-    lab.signal.throwIfAborted();
-    const why = [
-      `the experiment failed with an error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    ];
-    return { found: lab.findings(), checks: [], ledgerRecords: null, why };
-  }
+  const outcome = await experiment.run(lab);
+  const checks = [...alwaysAsked(outcome, await lab.copiesLeft()), ...outcome.checks];
+  return { ...outcome, checks, ledgerRecords: await lab.ledgerRecords() };
 }
 
-function orNull(value: number): number | null {
+export function orNull(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }

@@ -1,14 +1,15 @@
 import { tableLine } from 'test-servers';
+import type { Ending } from './ending.js';
 import type { Row } from './runner.js';
 
-interface Column {
+export interface Column<R> {
   readonly title: readonly [string, string];
   readonly width: number;
-  readonly cell: (row: Row) => string;
+  readonly cell: (row: R) => string;
 }
 
 const NAME_WIDTH = 22;
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly Column<Row>[] = [
   { title: ['', 'jobs'], width: 6, cell: ({ jobs }) => String(jobs) },
   { title: ['', 'lost'], width: 5, cell: ({ lost }) => String(lost) },
   { title: ['', 'early'], width: 5, cell: ({ early }) => String(early) },
@@ -21,27 +22,34 @@ const COLUMNS: readonly Column[] = [
   { title: ['', 'passed'], width: 6, cell: ({ passed }) => (passed ? 'yes' : 'NO') },
 ];
 
-/** The two lines above the rows. */
-export function heading(): string {
-  const line = (index: 0 | 1) => columns(({ title }) => title[index]);
-  return `${' '.repeat(NAME_WIDTH + 3)}${line(0)}\n${' #'} ${'experiment'.padEnd(NAME_WIDTH)}${line(1)}\n`;
+/** The results of experiments, a line or more for each. */
+export class Table<R extends Ending> {
+  constructor(private readonly columns: readonly Column<R>[]) {}
+
+  /** The two lines above the rows. */
+  heading(): string {
+    const line = (index: 0 | 1) => this.line(({ title }) => title[index]);
+    return `${' '.repeat(NAME_WIDTH + 3)}${line(0)}\n${' #'} ${'experiment'.padEnd(NAME_WIDTH)}${line(1)}\n`;
+  }
+
+  /** The rest of the row. The lines below it have its notes, and why it did not pass. */
+  restOfRow(row: R): string {
+    const below = [...row.notes, ...row.why, ...(row.logs ? [`all logs are in ${row.logs}`] : [])];
+    return [this.line(({ cell }) => cell(row)), ...below.map((text) => `     ${text}`), ''].join('\n');
+  }
+
+  private line(text: (column: Column<R>) => string): string {
+    return tableLine(['', ...this.columns.map(text)], [0, ...this.columns.map(({ width }) => width)], ' ');
+  }
 }
+
+export const jobTable = new Table(COLUMNS);
 
 /** The part of a row that is known before the experiment runs. */
 export function beginOfRow(number: number, name: string): string {
   return `${String(number).padStart(2)} ${name.padEnd(NAME_WIDTH)}`;
 }
 
-/** The rest of the row. The lines below it have its notes, and why it did not pass. */
-export function restOfRow(row: Row): string {
-  const below = [...row.notes, ...row.why, ...(row.logs ? [`all logs are in ${row.logs}`] : [])];
-  return [columns(({ cell }) => cell(row)), ...below.map((text) => `     ${text}`), ''].join('\n');
-}
-
-function columns(text: (column: Column) => string): string {
-  return tableLine(['', ...COLUMNS.map(text)], [0, ...COLUMNS.map(({ width }) => width)], ' ');
-}
-
-function seconds(ms: number | null): string {
+export function seconds(ms: number | null): string {
   return ms === null ? '–' : `${(ms / 1000).toFixed(2)} s`;
 }

@@ -1,4 +1,4 @@
-import type { ConsumerProcess } from '../consumer-process.js';
+import type { LoggedProcess } from '../logged-process.js';
 import { atLeast, atMost, noneBut, type Experiment } from '../experiment.js';
 import type { Run } from '../history.js';
 import { extraStarts } from '../measures.js';
@@ -25,7 +25,7 @@ export const consumersKilled: Experiment = {
     const every = lab.pick(1_000, 2_000);
     const producer = await lab.begin(3);
     const times = lab.timetable(lab.jobs, (kills + 1) * every);
-    const dead = new Map<ConsumerProcess, number>();
+    const dead = new Map<LoggedProcess, number>();
 
     await producer.addMany(lab.jobs, (i) => ({
       due: times.at(i / lab.jobs),

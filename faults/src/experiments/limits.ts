@@ -1,4 +1,4 @@
-import type { ConsumerProcess } from '../consumer-process.js';
+import type { LoggedProcess } from '../logged-process.js';
 import { atLeast, atMost, noneBut, type Experiment } from '../experiment.js';
 import { mostAtOnce, mostTooSoon } from '../measures.js';
 
@@ -29,7 +29,7 @@ export const limits: Experiment = {
     const diedAt = new Map<string, number>();
     /** Kills the process that began a run last. */
     const replace = async () => {
-      let victim: ConsumerProcess | undefined;
+      let victim: LoggedProcess | undefined;
       await lab.eventually('a handler runs', () => {
         const last = [...lab.history.allRuns()].findLast(({ end, process }) => !end && !diedAt.has(process));
         victim = lab.consumers.find(({ name }) => name === last?.process);

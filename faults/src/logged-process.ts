@@ -3,16 +3,13 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ConsumerArguments } from './consumer/main.js';
 import { LogReader, type Line } from './log.js';
 
-const PROGRAM = fileURLToPath(new URL('consumer/main.js', import.meta.url));
-
-/** A consumer in a process of its own, which can be killed and frozen. Its log stays after its end. */
-export class ConsumerProcess {
+/** An application in a process of its own, which can be killed and frozen. Its log stays after its end. */
+export class LoggedProcess<L = Line> {
   /** Resolves when the process is gone. */
   readonly exited: Promise<void>;
-  private readonly log: LogReader;
+  private readonly log: LogReader<L>;
 
   private constructor(
     /** The name of the process in the lines of its log. */
@@ -25,23 +22,28 @@ export class ConsumerProcess {
   }
 
   /**
-   * Resolves when its application consumes. Its log and its output are files in the folder. Its log uses the machine's clock
-   * also if its own is wrong.
+   * Starts a program of this package, whose path starts at this folder. Its argument is JSON: `how`, and the path of its
+   * `log`. Resolves when it says that it is ready. Its log and its output are files in `folder`. Its log uses the machine's
+   * clock also if its own is wrong.
    */
-  static async start(folder: string, how: Omit<ConsumerArguments, 'log'>): Promise<ConsumerProcess> {
+  static async start<L = Line>(
+    program: string,
+    folder: string,
+    how: { readonly name: string },
+  ): Promise<LoggedProcess<L>> {
     const { name } = how;
     const log = join(folder, `${name}.log`);
     const output = openSync(join(folder, `${name}.output`), 'a');
-    const given: ConsumerArguments = { ...how, log };
-    const child = spawn(process.execPath, ['--enable-source-maps', PROGRAM, JSON.stringify(given)], {
+    const file = fileURLToPath(new URL(program, import.meta.url));
+    const child = spawn(process.execPath, ['--enable-source-maps', file, JSON.stringify({ ...how, log })], {
       stdio: ['ignore', output, output, 'ipc'],
       detached: true, // Ctrl-C in a terminal reaches the whole process group; here the lab decides
     });
     closeSync(output);
-    const consumer = new ConsumerProcess(name, child, log);
+    const started = new LoggedProcess<L>(name, child, log);
     const ready = once(child, 'message').then(() => true);
-    if (await Promise.race([ready, consumer.exited])) return consumer;
-    throw new Error(`consumer ${name} ended before it was ready`);
+    if (await Promise.race([ready, started.exited])) return started;
+    throw new Error(`${name} ended before it was ready`);
   }
 
   /** False when its process is gone. */
@@ -55,6 +57,11 @@ export class ConsumerProcess {
     await this.exited;
   }
 
+  /** Sends it a message, which its program understands. */
+  tell(message: object): void {
+    this.child.send(message);
+  }
+
   /** Stops all of the process until `thaw`. */
   freeze(): void {
     this.child.kill('SIGSTOP');
@@ -64,8 +71,8 @@ export class ConsumerProcess {
     this.child.kill('SIGCONT');
   }
 
-  /** The lines that its handlers wrote since the last call. */
-  read(): Line[] {
+  /** The lines that were written since the last call. */
+  read(): L[] {
     return this.log.read();
   }
 

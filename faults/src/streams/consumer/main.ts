@@ -1,0 +1,59 @@
+// A consumer process: a Nest application like that of a user. Its handler writes to a log of its own.
+import 'reflect-metadata';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { KqModule, TopicHandler, type KqMessage } from 'nest-kq';
+import { LogWriter } from '../../log.js';
+import type { End, Numbered, StreamLine } from '../log.js';
+import type { StreamArguments } from '../lab.js';
+import { NUMBERS } from '../topic.js';
+
+/** Milliseconds between two runs of a message that failed. */
+const BACKOFF = 50;
+
+const {
+  name,
+  log: path,
+  options,
+} = JSON.parse(process.argv[2]!) as StreamArguments & { readonly log: string };
+
+class Numbers {
+  private readonly log = new LogWriter<StreamLine>(path);
+  private runs = 0;
+
+  @TopicHandler(NUMBERS, { retry: { backoff: BACKOFF } })
+  async handle(numbered: Numbered, { partition, offset, attempt, signal }: KqMessage): Promise<void> {
+    const { message, key, number, ms, fails } = numbered;
+    const run = `${name}/${++this.runs}`;
+    const place = { partition, offset: Number(offset) };
+    this.log.write({
+      what: 'start',
+      run,
+      process: name,
+      message,
+      key,
+      number,
+      attempt,
+      at: Date.now(),
+      ...place,
+    });
+    const end = (how: End['how']) => this.log.write({ what: 'end', run, how, at: Date.now() });
+    await pause(ms, undefined, { signal }).catch(() => undefined); // the signal is checked below
+    if (signal.aborted) {
+      end('aborted');
+      throw signal.reason;
+    }
+    if (attempt > fails) return end('done');
+    end('fail');
+    throw new Error(`message ${message} was told to fail`);
+  }
+}
+
+@Module({ imports: [KqModule.forRoot(options)], providers: [Numbers] })
+class ConsumerModule {}
+
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL')); // the process that started it is gone
+const app = await NestFactory.createApplicationContext(ConsumerModule, { logger: ['warn', 'error'] });
+app.enableShutdownHooks();
+process.send!('ready');

@@ -1,0 +1,15 @@
+import type { StreamExperiment } from './experiment.js';
+import { brokerKilled } from './experiments/broker-killed.js';
+import { consumerFrozen } from './experiments/consumer-frozen.js';
+import { consumersKilled } from './experiments/consumers-killed.js';
+import { leaderKilled } from './experiments/leader-killed.js';
+import { membersChange } from './experiments/members-change.js';
+
+/** In the order in which they run. */
+export const STREAM_EXPERIMENTS: readonly StreamExperiment[] = [
+  consumersKilled,
+  consumerFrozen,
+  membersChange,
+  brokerKilled,
+  leaderKilled,
+];

@@ -1,0 +1,51 @@
+import { atLeast } from '../../experiment.js';
+import type { StreamExperiment } from '../experiment.js';
+
+/**
+ * One consumer is frozen while its handlers run. When its session is over, the others run its messages, and those behind them.
+ * Then it goes on: what it still has is not its own any more, and it joins again.
+ */
+export const consumerFrozen: StreamExperiment = {
+  number: 2,
+  name: 'consumer-frozen',
+  what: 'a consumer frozen (SIGSTOP) for longer than its session, and then continued',
+  passes: 'others run what it ran; it comes back into the group',
+  jobs: 20_000,
+  smallJobs: 1_000,
+  async run(lab) {
+    await lab.begin(3);
+    lab.push(lab.pick(16_000, 60_000), 20);
+    await lab.handles(lab.jobs / 8);
+    const [frozen, ...others] = lab.consumers;
+    await lab.eventually('it is at work', () => lab.history.runningIn(frozen!.name).length > 0);
+    let during: number[] = [];
+    let thawed = Infinity;
+    await lab.changing(`the freeze of ${frozen!.name}`, async () => {
+      frozen!.freeze();
+      await lab.settledWith('without the frozen one', others);
+      during = lab.history.runningIn(frozen!.name).map(({ message }) => message);
+      await lab.eventually('others run what it ran', () => {
+        const after = new Set(
+          others.flatMap(({ name }) => lab.history.runsIn(name).map(({ message }) => message)),
+        );
+        return during.every((message) => after.has(message));
+      });
+      await lab.handles(lab.jobs / 8);
+      thawed = Date.now();
+      frozen!.thaw();
+    });
+    const found = await lab.settle();
+    const stale = found.repeats.filter(({ run }) => run.process === frozen!.name && run.at >= thawed);
+    const back = lab.history.runsIn(frozen!.name).filter(({ at }) => at > lab.causes.at(-1)!.until);
+    return {
+      found,
+      checks: [
+        atLeast('runs that were frozen', during.length, 1),
+        atLeast('runs in the thawed process after it had joined again', back.length, 1),
+      ],
+      notes: [
+        `${stale.length} of them in the thawed process, before it knew that it had lost its partitions`,
+      ],
+    };
+  },
+};

@@ -1,0 +1,54 @@
+import { atLeast, atMost } from '../../experiment.js';
+import type { StreamExperiment } from '../experiment.js';
+
+/** Milliseconds. A broken group needs it beside the session: to see it, to join, to fetch. */
+const JOINED_WITHIN = 10_000;
+
+/**
+ * One consumer after the other is killed while its handlers run, and a new one replaces it.
+ * Recovery: the longest takeover, from a kill to the next start of a message that ran in the killed process. The brokers give
+ * its partitions away when its session is over.
+ */
+export const consumersKilled: StreamExperiment = {
+  number: 1,
+  name: 'consumers-killed',
+  what: 'a consumer killed (SIGKILL) while its handlers run, 8 times, and replaced',
+  passes: 'takeover within 10 s after the session; each message that ran is run again',
+  jobs: 20_000,
+  smallJobs: 1_000,
+  async run(lab) {
+    const kills = lab.pick(2, 8);
+    await lab.begin(3);
+    lab.push(lab.pick(16_000, 80_000), 20);
+    const cut: { readonly message: number; readonly died: number }[] = [];
+    for (let kill = 0; kill < kills; kill++) {
+      await lab.handles(lab.jobs / (4 * kills));
+      const victim = lab.consumers[kill]!;
+      await lab.eventually('it is at work', () => lab.history.runningIn(victim.name).length > 0);
+      await lab.changing(`the kill of ${victim.name}`, async () => {
+        await victim.end('SIGKILL');
+        const died = Date.now();
+        lab.readOn();
+        for (const { message } of lab.history.runningIn(victim.name)) cut.push({ message, died });
+        await lab.startConsumer();
+      });
+    }
+    const found = await lab.settle();
+    const starts = new Map<number, number[]>();
+    for (const { message, at } of lab.history.allRuns())
+      starts.set(message, [...(starts.get(message) ?? []), at]);
+    const takeovers = cut.map(({ message, died }) => {
+      const next = starts.get(message)?.find((at) => at > died) ?? Infinity;
+      return next - died;
+    });
+    const recovery = takeovers.reduce((a, b) => Math.max(a, b), 0);
+    return {
+      found,
+      recovery,
+      checks: [
+        atLeast('runs cut short by a kill', cut.length, kills),
+        atMost('the longest takeover', recovery, lab.session + JOINED_WITHIN, ' ms'),
+      ],
+    };
+  },
+};

@@ -1,0 +1,199 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Kafka, logLevel, type Admin } from 'kafkajs';
+import type { KqOptions } from 'nest-kq';
+import { startKafka, startKafkaCluster, type KafkaServer } from 'test-servers';
+import { LoggedProcess } from '../logged-process.js';
+import { newFolder, Workplace, type LabSettings } from '../workplace.js';
+import type { Cause } from './causes.js';
+import { check, type StreamFindings } from './checker.js';
+import { StreamHistory } from './history.js';
+import type { StreamLine } from './log.js';
+import type { Order } from './producer/main.js';
+import { NUMBERS } from './topic.js';
+
+export type StreamProcess = LoggedProcess<StreamLine>;
+
+/** What the programs are given, beside the path of their log. */
+export interface StreamArguments {
+  readonly name: string;
+  readonly options: KqOptions;
+}
+
+const GROUP = 'readers';
+/** The topic in which Kafka keeps what groups have committed. */
+const OFFSETS = '__consumer_offsets';
+const PARTITIONS = 6;
+const KEYS = 100;
+/** Milliseconds; the shortest that nest-kq takes. */
+const SESSION = 6_000;
+const COMMIT_EVERY = 500;
+/** Milliseconds. A commit of a busy machine may take so long. */
+const COMMIT_LIMIT = 2_000;
+/** Milliseconds that a push may wait for its brokers. */
+const PATIENCE = 120_000;
+
+/** The brokers, the producer and the consumer processes of one experiment, and the outside log of all of them. */
+export class StreamLab extends Workplace {
+  readonly history = new StreamHistory();
+  /** In the order of their starts. The dead ones stay in the list, because their logs count. */
+  readonly consumers: StreamProcess[] = [];
+  /** What was done, as far as messages may run again after it. */
+  readonly causes: Cause[] = [];
+  readonly session = SESSION;
+  private servers: readonly KafkaServer[] = [];
+  private connected: Admin | undefined;
+  private producer: StreamProcess | undefined;
+  private pushed = false;
+  private startedConsumers = 0;
+
+  /** Starts no server and no process. */
+  static async open(settings: LabSettings): Promise<StreamLab> {
+    return new StreamLab(settings, await newFolder(settings));
+  }
+
+  /** Starts one broker or three, with a topic that has as many replicas, a producer, and consumers in a group. */
+  async begin(consumers: number, brokers: 1 | 3 = 1): Promise<void> {
+    this.servers = await (brokers === 1 ? startKafka().then((one) => [one]) : startKafkaCluster());
+    for (const server of this.servers) await this.owned(server);
+    const kafka = new Kafka({ brokers: this.endpoints, clientId: 'lab', logLevel: logLevel.NOTHING });
+    this.connected = kafka.admin();
+    this.closing.push(() => this.connected?.disconnect());
+    await this.connected.connect();
+    const topics = [{ topic: NUMBERS.name, numPartitions: PARTITIONS, replicationFactor: brokers }];
+    await this.connected.createTopics({ waitForLeaders: true, topics });
+    const how: StreamArguments = { name: 'producer', options: this.options('producer') };
+    this.producer = await this.start('streams/producer/main.js', how);
+    await Promise.all(Array.from({ length: consumers }, () => this.startConsumer()));
+    await this.settledWith('at the start', this.consumers);
+  }
+
+  get brokers(): readonly KafkaServer[] {
+    return this.servers;
+  }
+
+  /** For what the experiment asks the brokers, beside the library. */
+  get admin(): Admin {
+    if (!this.connected) throw new Error('the servers of this lab were not started');
+    return this.connected;
+  }
+
+  /** Resolves when the consumer consumes. */
+  async startConsumer(): Promise<StreamProcess> {
+    const name = `consumer-${++this.startedConsumers}`;
+    const how: StreamArguments = { name, options: { ...this.options(name), group: GROUP } };
+    const consumer = await this.start('streams/consumer/main.js', how);
+    this.consumers.push(consumer);
+    return consumer;
+  }
+
+  /** Lets the producer push all messages, evenly over so many ms. Handlers take 1 to 10 times `work` ms. */
+  push(over: number, work: number): void {
+    const { producer } = this;
+    if (!producer) throw new Error('the producer of this lab was not started');
+    producer.tell({ messages: this.jobs, keys: KEYS, over, work } satisfies Order);
+    void producer.exited.then(() => (this.pushed = true));
+  }
+
+  /** Does something after which messages may run again, until the group has settled with all consumers that live. */
+  async changing(name: string, act: () => Promise<unknown>): Promise<void> {
+    const from = Date.now();
+    await act();
+    const alive = this.consumers.filter((consumer) => consumer.alive);
+    await this.settledWith(`after ${name}`, alive);
+    this.causes.push({ name, from, until: Date.now() });
+  }
+
+  /** The group has just these members, and each has its partitions. */
+  async settledWith(when: string, members: readonly StreamProcess[]): Promise<void> {
+    const names = members.map(({ name }) => name).toSorted();
+    await this.eventually(`the group settles ${when}`, async () => {
+      const described = await this.admin.describeGroups([GROUP]).catch(() => undefined); // while the broker is away
+      const group = described?.groups[0];
+      const there = group?.members.map(({ clientId }) => clientId).toSorted();
+      return group?.state === 'Stable' && there?.join() === names.join();
+    });
+  }
+
+  /** So many messages more are handled. */
+  async handles(more: number): Promise<void> {
+    const handled = () => this.history.handledMessages;
+    const enough = Math.min(this.jobs, handled() + more);
+    await this.eventually(`${more} more messages are handled`, () => handled() >= enough);
+  }
+
+  /** Waits until all is pushed and handled, and ends the consumers. If the limit ends first, the findings tell. */
+  async settle(): Promise<StreamFindings> {
+    try {
+      await this.eventually('all is pushed', () => this.pushed);
+      await this.eventually('all is handled', () => this.history.open() === 0);
+      await Promise.all(this.consumers.filter(({ alive }) => alive).map((each) => each.end('SIGTERM')));
+    } catch (error) {
+      this.signal.throwIfAborted();
+      appendFileSync(join(this.folder, 'lab.output'), `${String(error)}\n`);
+    }
+    return this.findings();
+  }
+
+  findings(): StreamFindings {
+    this.readOn();
+    return check(this.history, { causes: this.causes, committedWithin: COMMIT_EVERY + COMMIT_LIMIT });
+  }
+
+  /** The number of messages that the group has committed. */
+  async committed(): Promise<number> {
+    const topics = [NUMBERS.name];
+    const [committed] = await this.admin.fetchOffsets({ groupId: GROUP, topics });
+    return committed!.partitions.reduce((sum, { offset }) => sum + Math.max(0, Number(offset)), 0);
+  }
+
+  /** The number of messages that the group has not committed. */
+  async lag(): Promise<number> {
+    const ends = await this.admin.fetchTopicOffsets(NUMBERS.name);
+    return ends.reduce((sum, { high }) => sum + Number(high), 0) - (await this.committed());
+  }
+
+  /** The broker that leads a partition now. */
+  async leaderOf(topic: string, partition: number): Promise<KafkaServer> {
+    const { topics } = await this.admin.fetchTopicMetadata({ topics: [topic] });
+    const found = topics[0]?.partitions.find(({ partitionId }) => partitionId === partition);
+    const leader = this.servers.find(({ nodeId }) => nodeId === found?.leader);
+    if (!leader)
+      throw new Error(`partition ${partition} of ${topic} has no leader: ${JSON.stringify(found)}`);
+    return leader;
+  }
+
+  /** The broker that coordinates the group: it leads the partition of the offsets to which Kafka gives the group by its name. */
+  async coordinator(): Promise<KafkaServer> {
+    const { topics } = await this.admin.fetchTopicMetadata({ topics: [OFFSETS] });
+    const hash = [...GROUP].reduce((sum, letter) => (Math.imul(31, sum) + letter.charCodeAt(0)) | 0, 0);
+    return this.leaderOf(OFFSETS, (hash & 0x7fff_ffff) % topics[0]!.partitions.length);
+  }
+
+  /** Reads what is new in all logs. */
+  override readOn(): void {
+    for (const process of [this.producer, ...this.consumers])
+      for (const line of process?.read() ?? []) this.history.add(line);
+  }
+
+  private get endpoints(): string[] {
+    return this.servers.map(({ endpoint }) => endpoint);
+  }
+
+  private options(name: string): KqOptions {
+    return {
+      brokers: this.endpoints,
+      clientId: name,
+      sessionTimeout: SESSION,
+      commitEvery: COMMIT_EVERY,
+      pusher: { patience: PATIENCE },
+    };
+  }
+
+  private async start(program: string, how: StreamArguments): Promise<StreamProcess> {
+    this.signal.throwIfAborted();
+    const started = await LoggedProcess.start<StreamLine>(program, this.folder, how);
+    this.closing.push(() => started.stop());
+    return started;
+  }
+}

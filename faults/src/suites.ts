@@ -1,0 +1,77 @@
+// The experiments, with jobs and with streams: each kind has a table of its own.
+import type { Ending, RunSettings } from './ending.js';
+import { EXPERIMENTS } from './experiments.js';
+import { MODEL_CHECK, runModelCheck } from './model-check.js';
+import { runExperiment } from './runner.js';
+import { STREAM_EXPERIMENTS } from './streams/experiments.js';
+import { runStreamExperiment, streamTable } from './streams/runner.js';
+import { jobTable, type Table } from './table.js';
+
+export interface Suite {
+  /** The lines above the rows. */
+  readonly heading: string;
+  readonly all: readonly Runnable[];
+}
+
+export interface Runnable extends Described {
+  /** Rejects only if the user ended it. */
+  run(
+    settings: Settings,
+  ): Promise<{ readonly row: Ending; /** The rest of its row. */ readonly text: string }>;
+}
+
+/** `jobs` is absent: as many as the experiment says. */
+export type Settings = Omit<RunSettings, 'jobs'> & Partial<Pick<RunSettings, 'jobs'>>;
+
+interface Described {
+  readonly number: number;
+  readonly name: string;
+  readonly what: string;
+}
+
+const modelCheck = {
+  ...MODEL_CHECK,
+  run: ({ jobs, small, signal }: Settings) =>
+    runModelCheck(jobs ?? (small ? MODEL_CHECK.smallSeeds : MODEL_CHECK.seeds), signal),
+};
+
+/** Of nest-dq. */
+export const JOBS = suiteOf(jobTable, [...EXPERIMENTS.map((each) => sized(each, runExperiment)), modelCheck]);
+
+/** Of nest-kq. */
+export const STREAMS = suiteOf(
+  streamTable,
+  STREAM_EXPERIMENTS.map((each) => sized(each, runStreamExperiment)),
+);
+
+function suiteOf<R extends Ending>(
+  table: Table<R>,
+  all: readonly (Described & { run(settings: Settings): Promise<R> })[],
+): Suite {
+  return {
+    heading: table.heading(),
+    all: all.map(({ number, name, what, run }) => ({
+      number,
+      name,
+      what,
+      async run(settings) {
+        const row = await run(settings);
+        return { row, text: table.restOfRow(row) };
+      },
+    })),
+  };
+}
+
+function sized<E extends Described & { readonly jobs: number; readonly smallJobs: number }, R>(
+  experiment: E,
+  run: (experiment: E, settings: RunSettings) => Promise<R>,
+): Described & { run(settings: Settings): Promise<R> } {
+  const { number, name, what, jobs: usual, smallJobs } = experiment;
+  return {
+    number,
+    name,
+    what,
+    run: ({ jobs, ...settings }) =>
+      run(experiment, { ...settings, jobs: jobs ?? (settings.small ? smallJobs : usual) }),
+  };
+}
