@@ -66,10 +66,10 @@ export class Lanes {
    */
   settle(taken: readonly Waiting[], again: readonly Waiting[], hold: boolean): void {
     for (let index = again.length - 1; index >= 0; index--) again[index]!.lane.waiting.unshift(again[index]!);
-    const held = new Set(hold ? again.map(({ lane }) => lane) : []);
+    const held = hold && again.length > 0 ? new Set(again.map(({ lane }) => lane)) : undefined;
     for (const { lane } of taken) {
       if (lane.state !== 'running') continue; // settled with another message of it
-      if (held.has(lane)) lane.state = 'held';
+      if (held?.has(lane)) lane.state = 'held';
       else this.makeReady(lane);
     }
   }

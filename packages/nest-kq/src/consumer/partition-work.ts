@@ -80,9 +80,9 @@ export class PartitionWork {
 
   /** @param again Those that are not handled, in their order; `hold`: their lanes wait for `release`. */
   settle(taken: readonly Waiting[], again: readonly Waiting[], hold: boolean): void {
-    const kept = new Set(again);
+    const kept = again.length > 0 ? new Set(again) : undefined;
     for (const waiting of taken) {
-      if (kept.has(waiting)) continue;
+      if (kept?.has(waiting)) continue;
       this.track.handled(waiting.message.offset);
       this.bytes -= sizeOf(waiting.message);
     }

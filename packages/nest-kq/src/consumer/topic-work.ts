@@ -156,10 +156,15 @@ export class TopicWork {
   private settle(work: PartitionWork, taken: readonly Waiting[], outcomes: readonly Outcome[]): void {
     const again = taken.filter((_, index) => outcomes[index] !== 'handled');
     work.settle(taken, again, true);
+    if (again.length === 0) return this.settled(work);
     for (const lane of new Set(again.map((waiting) => waiting.lane))) {
       const waits = taken.map((waiting, index) => (waiting.lane === lane ? waitOf(outcomes[index]) : 0));
       this.hold(work, lane, Math.max(...waits));
     }
+    this.settled(work);
+  }
+
+  private settled(work: PartitionWork): void {
     this.offer(work);
     this.fetch(work);
     this.moved();

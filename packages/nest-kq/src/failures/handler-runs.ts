@@ -55,7 +55,34 @@ export class HandlerRuns {
   }
 
   /** As the consumer calls it: resolves with an outcome for each message, in their order, and never rejects. */
-  async run(deliveries: readonly Delivery[], signal: AbortSignal): Promise<readonly Outcome[]> {
+  run(deliveries: readonly Delivery[], signal: AbortSignal): Promise<readonly Outcome[]> {
+    const { batches, settings } = this.options;
+    const [only] = deliveries;
+    if (only && deliveries.length === 1 && !batches && settings.timeout === undefined)
+      return this.runOne(only, signal);
+    return this.runAll(deliveries, signal);
+  }
+
+  /** The same for most messages, with no more promises than the handler itself makes: each costs as much as the rest. */
+  private async runOne(delivery: Delivery, signal: AbortSignal): Promise<readonly Outcome[]> {
+    const reading = this.read(delivery, signal);
+    const item = reading instanceof Promise ? await reading : reading;
+    const begin = this.clock.now();
+    if (!item.verdict) {
+      try {
+        let returned = this.options.handler(item.value, this.events.messageOf(item));
+        if (returned instanceof Promise) returned = await returned;
+        if (isOutcome(returned)) item.verdict = this.verdictOf(returned, delivery);
+      } catch (thrown) {
+        item.verdict = this.verdictOf(thrown, delivery);
+      }
+    }
+    if (item.verdict) return [await this.outcomeOf(item, begin)];
+    this.events.handled(item, begin);
+    return ONE_HANDLED;
+  }
+
+  private async runAll(deliveries: readonly Delivery[], signal: AbortSignal): Promise<readonly Outcome[]> {
     const items: Item[] = [];
     for (const delivery of deliveries) items.push(await this.read(delivery, signal));
     const begin = this.clock.now();
@@ -85,20 +112,25 @@ export class HandlerRuns {
   }
 
   /** What cannot be read is dead at once; where the schema itself fails, that is the run's failure. */
-  private async read(delivery: Delivery, signal: AbortSignal): Promise<Item> {
+  private read(delivery: Delivery, signal: AbortSignal): Item | Promise<Item> {
     const { message, topic } = delivery;
     const { value: bytes } = message;
     const decided = this.decided.get(message);
     if (decided) return { delivery, signal, ...decided };
-    let read: ReadValue;
-    try {
-      read = await readValue(this.options.topic, topic, bytes);
-    } catch (thrown) {
+    const itemOf = (read: ReadValue): Item => {
+      if (!(read instanceof KqError)) return { delivery, signal, value: read.payload };
+      const death: Death = { why: 'unreadable', error: read, runs: 0 };
+      return { delivery, signal, value: bytes, verdict: { kind: 'dead', death } };
+    };
+    const failed = (thrown: unknown): Item => {
       return { delivery, signal, value: bytes, verdict: this.verdictOf(thrown, delivery) };
+    };
+    try {
+      const read = readValue(this.options.topic, topic, bytes);
+      return 'then' in read ? Promise.resolve(read).then(itemOf, failed) : itemOf(read);
+    } catch (thrown) {
+      return failed(thrown);
     }
-    if (!(read instanceof KqError)) return { delivery, signal, value: read.payload };
-    const death: Death = { why: 'unreadable', error: read, runs: 0 };
-    return { delivery, signal, value: bytes, verdict: { kind: 'dead', death } };
   }
 
   /** What is not handled then has a verdict. */
@@ -240,6 +272,8 @@ interface Deferral {
   readonly after: number;
   readonly attempts?: number;
 }
+
+const ONE_HANDLED: readonly Outcome[] = ['handled'];
 
 const NO_PLACE =
   "nothing takes a message that cannot be handled: expected a `deadLetter`, a topic, 'dq' or 'drop'";

@@ -55,13 +55,10 @@ export class HandlerExplorer {
     const { name } = found;
     const settings = asConfigError(`${name}: `, () => resolveHandler(topics, options, this.options.group));
     const call = this.invoker.bind(found);
-    const handler = async (value: unknown, item: MessageItem): Promise<unknown> => {
-      try {
-        return await call(value, item);
-      } finally {
-        // What comes after it in its order would run beside it.
-        await unfinishedOf(item);
-      }
+    const handler = (value: unknown, item: MessageItem): unknown => {
+      const returned = call(value, item);
+      // What comes after it in its order would run beside a handler that goes on.
+      return returned instanceof Promise ? returned.finally(() => unfinishedOf(item)) : returned;
     };
     return { name, handler, settings };
   }
