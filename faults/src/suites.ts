@@ -50,12 +50,12 @@ function suiteOf<R extends Ending>(
 ): Suite {
   return {
     heading: table.heading(),
-    all: all.map(({ number, name, what, run }) => ({
-      number,
-      name,
-      what,
+    all: all.map((each) => ({
+      number: each.number,
+      name: each.name,
+      what: each.what,
       async run(settings) {
-        const row = await run(settings);
+        const row = await each.run(settings);
         return { row, text: table.restOfRow(row) };
       },
     })),

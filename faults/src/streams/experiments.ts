@@ -2,6 +2,7 @@ import type { StreamExperiment } from './experiment.js';
 import { brokerKilled } from './experiments/broker-killed.js';
 import { consumerFrozen } from './experiments/consumer-frozen.js';
 import { consumersKilled } from './experiments/consumers-killed.js';
+import { coordinatorKilled } from './experiments/coordinator-killed.js';
 import { leaderKilled } from './experiments/leader-killed.js';
 import { membersChange } from './experiments/members-change.js';
 
@@ -12,4 +13,5 @@ export const STREAM_EXPERIMENTS: readonly StreamExperiment[] = [
   membersChange,
   brokerKilled,
   leaderKilled,
+  coordinatorKilled,
 ];

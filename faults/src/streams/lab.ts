@@ -166,7 +166,7 @@ export class StreamLab extends Workplace {
   /** The broker that coordinates the group: it leads the partition of the offsets to which Kafka gives the group by its name. */
   async coordinator(): Promise<KafkaServer> {
     const { topics } = await this.admin.fetchTopicMetadata({ topics: [OFFSETS] });
-    const hash = [...GROUP].reduce((sum, letter) => (Math.imul(31, sum) + letter.charCodeAt(0)) | 0, 0);
+    const hash = Buffer.from(GROUP).reduce((sum, byte) => (Math.imul(31, sum) + byte) | 0, 0);
     return this.leaderOf(OFFSETS, (hash & 0x7fff_ffff) % topics[0]!.partitions.length);
   }
 

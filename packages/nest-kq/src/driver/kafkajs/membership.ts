@@ -8,6 +8,7 @@ import { Holds } from './holds.js';
 import { type KafkajsClient, LONG_RETRY } from './kafkajs-client.js';
 import type { KafkajsCluster } from './kafkajs-cluster.js';
 import { isRebalancing, meant } from './kafkajs-errors.js';
+import { leaveDeadCoordinators } from './lost-coordinator.js';
 import { Reading } from './reading.js';
 import { StartAtEnd } from './start-at-end.js';
 import { stickyAssigner } from './sticky-assigner.js';
@@ -67,7 +68,13 @@ export class Membership {
       maxWaitTimeInMs: MAX_WAIT,
       allowAutoTopicCreation: false,
       // Ours comes first; the other one is for a group in which there are still plain consumers of kafkajs.
-      partitionAssigners: [stickyAssigner(this), kafkajs.PartitionAssigners.roundRobin],
+      partitionAssigners: [
+        (given) => {
+          leaveDeadCoordinators(given.cluster);
+          return stickyAssigner(this)(given);
+        },
+        kafkajs.PartitionAssigners.roundRobin,
+      ],
       // After a crash it is we who begin anew: kafkajs does so only after some errors.
       retry: { ...LONG_RETRY, restartOnFailure: async () => false },
     });

@@ -1,0 +1,35 @@
+import { atMost } from '../../experiment.js';
+import type { StreamExperiment } from '../experiment.js';
+import { longestGap } from '../measures.js';
+
+/** Milliseconds. */
+const RECOVERED_WITHIN = 60_000;
+
+/**
+ * Of three brokers, the one that coordinates the group is killed, and stays away until the group commits by another one.
+ * Recovery: the longest time without a start of a handler.
+ */
+export const coordinatorKilled: StreamExperiment = {
+  number: 6,
+  name: 'coordinator-killed',
+  what: "the group's coordinator killed (SIGKILL) of three brokers, and away until the group commits without it",
+  passes: 'the group goes on by another coordinator, with no more than a minute without a start of a handler',
+  jobs: 20_000,
+  smallJobs: 1_000,
+  async run(lab) {
+    await lab.begin(3, 3);
+    lab.push(lab.pick(15_000, 60_000), 20);
+    await lab.handles(lab.jobs / 4);
+    const coordinator = await lab.coordinator();
+    await lab.changing('the death of the coordinator', async () => {
+      await coordinator.kill();
+      const committed = await lab.committed();
+      await lab.eventually('the group commits', async () => (await lab.committed()) > committed);
+    });
+    await lab.handles(lab.jobs / 4);
+    await lab.changing('its return', () => coordinator.restart());
+    const found = await lab.settle();
+    const recovery = longestGap(lab.history);
+    return { found, recovery, checks: [atMost('recovery', recovery, RECOVERED_WITHIN, ' ms')] };
+  },
+};
