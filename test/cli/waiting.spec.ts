@@ -47,7 +47,7 @@ describe('nest-dq jobs', () => {
     const { code, stdout } = await suite.nestDq(['jobs', TUBE, '--limit', '1']);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^ID +STATE +DUE +RUNS\n\w{26} +waiting +2031-01-01T00:00:00Z \(in .+\) +0\n\nthe tube has 3 listed jobs of about 3\n… and more: --cursor \S+\n$/,
+      /^KEY OR ID +STATE +DUE +RUNS\n\w{26} +waiting +2031-01-01T00:00:00Z \(in .+\) +0\n\nthe tube has 3 listed jobs of about 3\n… and more: --cursor \S+\n$/,
     );
   });
 

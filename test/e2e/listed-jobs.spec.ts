@@ -52,6 +52,36 @@ describe('a plain job of another process', () => {
     });
   });
 
+  it('is listed with its key if that is asked for, and a plain one without', async () => {
+    const keyed = await adding.producer.delay('keys', 1, '1h', { key: 'order «42»' });
+    const moved = await adding.producer.delay('keys', 1, '1h', { key: 'moved' });
+    await adding.producer.reschedule(moved, { delay: '2h' });
+    const plain = await adding.producer.delay('keys', 1, '3h');
+    const pageOf = (keys: boolean) => other.inspector.jobs('keys', { keys });
+    await eventually('all are listed', async () => (await pageOf(false)).jobs.length === 3);
+    const keysOf = async (keys: boolean) => (await pageOf(keys)).jobs.map(({ id, key }) => [id, key]);
+    expect(await keysOf(true)).toEqual([
+      [keyed.id, 'order «42»'],
+      [moved.id, 'moved'],
+      [plain.id, undefined],
+    ]);
+    expect((await keysOf(false)).map(([, key]) => key)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('is listed without its key while no node tells it', async () => {
+    const { id } = await adding.producer.delay('silent', 1, '1h', { key: 'k' });
+    const keyOf = async () => (await other.inspector.jobs('silent', { keys: true })).jobs;
+    await eventually('it is listed', async () => (await keyOf()).length === 1);
+    expect(await keyOf()).toMatchObject([{ id, key: 'k' }]);
+    for (const node of servers.beanstalkds) node.freeze();
+    try {
+      const [job] = await keyOf();
+      expect([job!.id, job!.key]).toEqual([id, undefined]);
+    } finally {
+      for (const node of servers.beanstalkds) node.thaw();
+    }
+  });
+
   it('is found by its tube and id', async () => {
     const { receipt, ref } = await listed('found');
     expect(await other.producer.find(ref)).toMatchObject({ state: 'waiting', ref: receipt.ref });

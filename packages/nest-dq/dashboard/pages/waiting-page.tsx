@@ -117,10 +117,10 @@ function Jobs({
         columns={[
           { head: t('job.due'), cell: ({ dueAt }) => <Time at={dueAt} relative /> },
           {
-            head: t('job.id'),
-            cell: ({ id, ref }) => (
+            head: t('job.keyOrId'),
+            cell: ({ id, key, ref }) => (
               <a class="mono long" href={hashOf(['job'], { ref })}>
-                {id}
+                {key ?? id}
               </a>
             ),
           },
@@ -131,8 +131,8 @@ function Jobs({
                 {
                   head: t('acts'),
                   quiet: true,
-                  cell: ({ id, ref }: JobSummaryWire) => (
-                    <JobButtons job={{ ref }} name={id} after={list.again} />
+                  cell: ({ id, key, ref }: JobSummaryWire) => (
+                    <JobButtons job={{ ref }} name={key ?? id} after={list.again} />
                   ),
                 },
               ]

@@ -113,6 +113,7 @@ export const enPages = {
   'job.record': 'What the ledger knows',
   'job.id': 'Id',
   'job.key': 'Key',
+  'job.keyOrId': 'Key or id',
   'job.due': 'Due',
   'job.attempt': 'Attempts',
   'job.run': 'Last run',

@@ -114,6 +114,7 @@ export const zhPages: Readonly<Record<keyof typeof enPages, string>> = {
   'job.record': '账本记录',
   'job.id': 'ID',
   'job.key': 'key',
+  'job.keyOrId': 'key 或 ID',
   'job.due': '到期时间',
   'job.attempt': '尝试次数',
   'job.run': '最近一次执行',

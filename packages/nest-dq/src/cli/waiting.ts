@@ -46,13 +46,16 @@ function filterOf(args: Arguments, now: number): JobFilter {
     ...(to && { to }),
     ...(cursor !== undefined && { cursor }),
     ...(limit !== undefined && { limit }),
+    keys: true,
   };
 }
 
 function showPage({ jobs: shown, cursor, listed, about }: JobPage, now: number): string {
-  const rows = shown.map(({ id, state, dueAt, attempt }) => [id, state, instant(dueAt, now), attempt]);
+  const rows = shown.map(({ id, key, state, dueAt, attempt }) => {
+    return [key ?? id, state, instant(dueAt, now), attempt];
+  });
   return [
-    rows.length === 0 ? 'no such jobs here' : table(['ID', 'STATE', 'DUE', 'RUNS'], rows),
+    rows.length === 0 ? 'no such jobs here' : table(['KEY OR ID', 'STATE', 'DUE', 'RUNS'], rows),
     '',
     `the tube has ${grouped(listed)} listed jobs of ${about === undefined ? 'an unknown number' : `about ${grouped(about)}`}`,
     ...(cursor === undefined ? [] : [`… and more: --cursor ${cursor}`]),

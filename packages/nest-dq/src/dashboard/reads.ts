@@ -30,6 +30,7 @@ export const READS: Readonly<Record<string, Read>> = {
         ...query.part('to', time),
         ...query.part('cursor', text),
         ...query.part('limit', number),
+        keys: true,
       }),
   },
   'tubes/:tube/timeline': {

@@ -4,6 +4,7 @@ import type { Acts } from '../ledger/acts.js';
 import type { History } from '../ledger/history.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
 import type { Presence } from '../ledger/presence.js';
+import type { WaitingJob } from '../ledger/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
@@ -11,6 +12,7 @@ import type { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { actPage, type ActPage, type ActPageOptions } from './act-view.js';
 import { explain } from './explain.js';
 import type { Explanation } from './explanation.js';
+import { keysOf } from './job-keys.js';
 import { payloadOf, type JobPayload } from './job-payload.js';
 import { searchJobs, type SearchResult } from './search.js';
 import { bucketsOf, type HistoryBucket, type HistoryRange } from './history-view.js';
@@ -143,7 +145,9 @@ export class ClusterInspector extends DqInspector {
     const { prefix } = settings;
     const storedAs = storedTube(tube, prefix);
     const now = ledger.tube(storedAs).now();
-    const page = await waitingPage({ waiting, tube: storedAs, prefix, now }, filter);
+    const source = { waiting, tube: storedAs, prefix, now };
+    const keys = (jobs: readonly WaitingJob[]) => keysOf(this.parts, jobs);
+    const page = await waitingPage({ ...source, keysOf: keys }, filter);
     const { waiting: toCome, due } = await viewOfTube({ ...this.parts, waiting: undefined }, storedAs);
     return { ...page, ...(toCome !== undefined && due !== undefined && { about: toCome + due }) };
   }

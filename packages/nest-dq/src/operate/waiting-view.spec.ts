@@ -77,6 +77,7 @@ describe('the jobs that an inspector shows', () => {
       [{ limit: 0 }, '`limit` is 0: expected 1 to 1000'],
       [{ limit: 1_001 }, '`limit` is 1001'],
       [{ state: 'dead' }, "`state` is \"dead\": expected 'waiting', 'due' or 'retrying'"],
+      [{ keys: 'yes' }, '`keys` is "yes": expected true or false'],
       [{ cursor: 'x' }, '`cursor` is "x"'],
       [{ form: 1 }, '"form" in the filter'],
     ] as const) {

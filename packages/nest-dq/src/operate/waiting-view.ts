@@ -14,6 +14,8 @@ export type WaitingState = 'waiting' | 'due' | 'retrying';
 export interface JobSummary {
   /** A ULID, or made from tube and key. */
   readonly id: string;
+  /** Only if the page is asked for `keys`. Absent: it has none, or none of its nodes has told it. */
+  readonly key?: string;
   /** Finds this job. */
   readonly ref: JobRefText;
   /** Without the prefix. */
@@ -38,6 +40,8 @@ export interface JobFilter {
   readonly cursor?: string;
   /** 1 to 1,000 jobs. @default 50 */
   readonly limit?: number;
+  /** Whether to read the keys of the jobs: from a copy of each that has one, for a second at most. @default false */
+  readonly keys?: boolean;
 }
 
 /** The job that is due first comes first. */
@@ -93,15 +97,18 @@ export interface WaitingSource {
   readonly prefix: string;
   /** Ledger time, ms. */
   readonly now: number;
+  /** The keys of jobs, by their ids. Never rejects. */
+  keysOf(jobs: readonly WaitingJob[]): Promise<ReadonlyMap<string, string>>;
 }
 
 /** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
 export async function waitingPage(
-  { waiting, tube, prefix, now }: WaitingSource,
+  { waiting, tube, prefix, now, keysOf }: WaitingSource,
   filter: JobFilter | undefined,
 ): Promise<Omit<JobPage, 'about'>> {
-  const given = checkObject('the filter', filter, ['state', 'from', 'to', 'cursor', 'limit']);
-  const { state, limit = 50, cursor } = given;
+  const given = checkObject('the filter', filter, ['state', 'from', 'to', 'cursor', 'limit', 'keys']);
+  const { state, limit = 50, cursor, keys = false } = given;
+  if (typeof keys !== 'boolean') throw wrongValue('DQ_BAD_OPTION', '`keys`', keys, 'true or false');
   checkBetween('limit', limit, 1, MOST_JOBS);
   const states: readonly unknown[] = [undefined, 'waiting', 'due', 'retrying'];
   if (!states.includes(state))
@@ -113,19 +120,23 @@ export async function waitingPage(
   const most = state === 'due' ? Math.min(to, now) : to;
   const bounds = { ...(least > -Infinity && { from: least }), ...(most < Infinity && { to: most }) };
   let after = cursor === undefined ? undefined : readPosition(cursor);
-  const jobs: JobSummary[] = [];
+  const found: WaitingJob[] = [];
   const { listed } = await waiting.counts(tube);
   let looked = 0;
   do {
-    const size = Math.min(LARGEST_PAGE, limit - jobs.length);
+    const size = Math.min(LARGEST_PAGE, limit - found.length);
     const page = await waiting.page(tube, { ...bounds, ...(after && { after }), limit: size });
     for (const job of page.jobs) {
-      const summary = summaryOf(job, tube, prefix, now);
-      if (state === undefined || summary.state === state) jobs.push(summary);
+      if (state === undefined || stateOf(job, now) === state) found.push(job);
     }
     looked += size;
     after = page.next;
-  } while (after && jobs.length < limit && looked < MOST_JOBS);
+  } while (after && found.length < limit && looked < MOST_JOBS);
+  const known = keys ? await keysOf(found) : undefined;
+  const jobs = found.map((job) => {
+    const key = known?.get(job.id);
+    return { ...summaryOf(job, tube, prefix, now), ...(key !== undefined && { key }) };
+  });
   return { jobs, ...(after && { cursor: formatCursor(after.due, after.id) }), listed };
 }
 
@@ -172,10 +183,14 @@ export function summaryOf(job: WaitingJob, tube: StoredTube, prefix: string, now
     id,
     ref: formatRef({ tube, id, born, due, copies: places.length, places }),
     tube: withoutPrefix(tube, prefix),
-    state: attempt > 0 ? 'retrying' : due < now ? 'due' : 'waiting',
+    state: stateOf(job, now),
     dueAt: new Date(due),
     attempt,
   };
+}
+
+function stateOf({ attempt, due }: WaitingJob, now: number): WaitingState {
+  return attempt > 0 ? 'retrying' : due < now ? 'due' : 'waiting';
 }
 
 function readPosition(cursor: string): WaitingPosition {
