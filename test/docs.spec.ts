@@ -20,6 +20,7 @@ const PAGES = [
   'packages/nest-kq/README.md',
   'docs/monitoring/README.md',
   ...docs.map((name) => `docs/${name}`),
+  'docs/kq/operating.md',
 ];
 
 /** The first column of all tables of a page, where it is one piece of code. */

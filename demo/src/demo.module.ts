@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Module, type DynamicModule } from '@nestjs/common';
 import { DelayedHandler, DqModule, defineTube, type DqOptions } from 'nest-dq';
 import { RunLog } from './run-log.js';
+import { ON_PURPOSE } from './screen.js';
 
 export interface DemoPayload {
   job: number;
@@ -10,9 +11,6 @@ export interface DemoPayload {
 }
 
 export const DemoJob = defineTube<DemoPayload>('demo');
-
-/** Marks the failures that the demo makes itself. */
-export const ON_PURPOSE = 'failed on purpose';
 
 const WORK = 5;
 const RETRY_DELAY = 500;

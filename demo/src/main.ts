@@ -10,26 +10,35 @@ import { report } from './report.js';
 import { RunLog } from './run-log.js';
 import { Scenario } from './scenario.js';
 import { Screen } from './screen.js';
+import { streamDemo } from './stream/stream-demo.js';
 import { isClean } from './tally.js';
 
-const USAGE = `Usage: npm run demo [-- --cluster]
+const USAGE = `Usage: npm run demo [-- --cluster | --kafka]
 
 Schedules some hundred jobs, revokes some, lets some fail at first, and compares what came out with what went in.
 
   --cluster  on three real beanstalkds and a Redis, which it starts itself; one node is killed and comes back
              (without it: on the node and ledger that live in the process)
+  --kafka    a stream of orders instead of jobs, on a real Kafka broker, which it starts itself; a consumer and the broker
+             are killed while orders come
   --help     this text`;
 
 interface Flags {
   cluster: boolean;
+  kafka: boolean;
   help: boolean;
 }
 
 function readFlags(): Flags | undefined {
   try {
     const { values } = parseArgs({
-      options: { cluster: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+      options: {
+        cluster: { type: 'boolean', default: false },
+        kafka: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
     });
+    if (values.cluster && values.kafka) throw new Error('Expected --cluster or --kafka, got both');
     return values;
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${USAGE}`);
@@ -37,8 +46,7 @@ function readFlags(): Flags | undefined {
   }
 }
 
-async function demo(onCluster: boolean, signal: AbortSignal): Promise<boolean> {
-  const screen = new Screen(process.stdout);
+async function jobsDemo(screen: Screen, onCluster: boolean, signal: AbortSignal): Promise<boolean> {
   const cluster = onCluster ? await DemoCluster.start() : undefined;
   try {
     signal.throwIfAborted();
@@ -72,7 +80,11 @@ async function main(): Promise<number> {
   // `once`, so that a second Ctrl-C ends this process at once.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
   try {
-    return (await demo(flags.cluster, ending.signal)) ? 0 : 1;
+    const screen = new Screen(process.stdout);
+    const held = flags.kafka
+      ? await streamDemo(screen, ending.signal)
+      : await jobsDemo(screen, flags.cluster, ending.signal);
+    return held ? 0 : 1;
   } catch (error) {
     if (ending.signal.aborted) return 130;
     console.error(error);

@@ -115,7 +115,10 @@ export class Scenario {
   /** Shows the progress until the condition holds, or the time is over. */
   private async until(condition: () => boolean | Promise<boolean>, end: number): Promise<void> {
     while (Date.now() < end) {
-      this.screen.progress(this.log.tally());
+      const { scheduled, ran, revoked, retried, lost } = this.log.tally();
+      this.screen.progress(
+        `${scheduled} scheduled, ${ran} ran, ${revoked} revoked, ${retried} retried, ${lost} to come`,
+      );
       if (await condition()) return;
       await sleep(LOOK_EVERY, undefined, { signal: this.signal });
     }

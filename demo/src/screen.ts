@@ -1,6 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
-import { ON_PURPOSE } from './demo.module.js';
-import type { Tally } from './tally.js';
+
+/** Marks the failures that the demo makes itself; what tells of them is not shown. */
+export const ON_PURPOSE = 'failed on purpose';
 
 const CLEAR_LINE = '\r\x1b[2K';
 /** Milliseconds between two lines of progress if the output is no terminal. */
@@ -17,8 +18,7 @@ export class Screen implements LoggerService {
 
   constructor(private readonly out: NodeJS.WriteStream) {}
 
-  progress({ scheduled, ran, revoked, retried, lost }: Tally): void {
-    const line = `${scheduled} scheduled, ${ran} ran, ${revoked} revoked, ${retried} retried, ${lost} to come`;
+  progress(line: string): void {
     if (this.out.isTTY) {
       this.live = `${this.time()}  ${line}`;
       this.out.write(CLEAR_LINE + this.live);

@@ -59,7 +59,10 @@ it(
       const app = await start(Orders);
       expect((await push(app, from)).filter(({ error }) => error)).toEqual([]);
       await eventually('all is handled', () => countOf(app) >= 300);
-      expect(await app.get(KqHealth).check()).toEqual({ kq: { status: 'up', groups: { shop: 'up' } } });
+      const partitions = { 'orders/0': 0, 'orders/1': 0, 'orders/2': 0 };
+      expect(await app.get(KqHealth).check('kq', { maxLag: 0 })).toEqual({
+        kq: { status: 'up', groups: { shop: { state: 'up', lag: 0, partitions } } },
+      });
       await app.close();
       const expected = (customer: number) =>
         Array.from({ length: 30 }, (_, index) => from + customer + 10 * index);

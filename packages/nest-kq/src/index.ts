@@ -45,6 +45,6 @@ export {
   type Rebalanced,
 } from './events/events.js';
 export { OnKq } from './nest/on-kq.js';
-export { KqHealth, type KqHealthState } from './health/health.js';
+export { KqHealth, type KqGroupHealth, type KqHealthBounds, type KqHealthState } from './health/health.js';
 export { KqError, KQ_ERROR_CODES, type KqErrorCode, type KqErrorDetails } from './errors.js';
 export type { PayloadIssue } from 'nest-handlers/schema';

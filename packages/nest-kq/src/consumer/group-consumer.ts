@@ -22,6 +22,14 @@ export interface GroupConsumerOptions extends Omit<MemberOptions, 'topics'> {
   failed(error: Error, retryIn?: number): void;
 }
 
+/** How far a partition is handled that this process has. */
+export interface Progress extends TopicPartition {
+  /** All below it is handled; undefined: nothing of it has come since it was assigned. */
+  readonly watermark: bigint | undefined;
+  /** The timestamp of the first message that has come and is not handled; undefined: there is none. */
+  readonly oldest: number | undefined;
+}
+
 export class GroupConsumer implements MemberHandler {
   private readonly member: LogMember;
   private readonly works: readonly (readonly [Subscription, TopicWork])[];
@@ -66,6 +74,10 @@ export class GroupConsumer implements MemberHandler {
 
   resume(): void {
     for (const [, work] of this.works) work.resume();
+  }
+
+  get progress(): Progress[] {
+    return Array.from(this.partitions(), ({ place, watermark, oldest }) => ({ ...place, watermark, oldest }));
   }
 
   rejoining(): void {

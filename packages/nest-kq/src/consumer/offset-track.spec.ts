@@ -3,7 +3,7 @@ import { OffsetTrack } from './offset-track.js';
 
 function trackOf(...offsets: readonly bigint[]): OffsetTrack {
   const track = new OffsetTrack();
-  for (const offset of offsets) track.seen(offset);
+  for (const offset of offsets) track.seen(offset, Number(offset) * 10);
   return track;
 }
 
@@ -17,11 +17,14 @@ describe('OffsetTrack', () => {
     track.handled(9n);
     track.handled(6n);
     expect(track.watermark).toBe(5n);
+    expect(track.oldest).toBe(50);
     track.handled(5n);
     expect(track.watermark).toBe(7n);
+    expect(track.oldest).toBe(70);
     expect(track.size).toBe(2);
     track.handled(7n);
     expect(track.watermark).toBe(10n);
+    expect(track.oldest).toBeUndefined();
     expect(track.size).toBe(0);
   });
 
@@ -50,6 +53,7 @@ describe('OffsetTrack', () => {
         left.delete(offset);
         track.handled(offset);
         const [first = track.next] = left;
+        expect(track.oldest).toBe(left.size > 0 ? Number(first) * 10 : undefined);
         if (track.watermark !== first) throw new Error(`seed ${seed}: ${track.watermark}, expected ${first}`);
       }
       expect(track.size).toBe(0);

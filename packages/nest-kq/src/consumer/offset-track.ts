@@ -5,6 +5,8 @@ export class OffsetTrack {
   /** Those that were seen from the watermark on, in order; the ones before `head` are handled and gone. */
   private offsets: bigint[] = [];
   private head = 0;
+  /** In the order of `offsets`, when each was stored. */
+  private times: number[] = [];
   /** Of `offsets`, those that are handled behind one that is not. */
   private readonly handledAhead = new Set<bigint>();
   private seenTo: bigint | undefined;
@@ -29,8 +31,15 @@ export class OffsetTrack {
     return this.seenTo !== undefined && offset < this.seenTo;
   }
 
-  seen(offset: bigint): void {
+  /** When the first that is not handled was stored; undefined: there is none. */
+  get oldest(): number | undefined {
+    return this.times[this.head];
+  }
+
+  /** @param time When it was stored. */
+  seen(offset: bigint, time: number): void {
     this.offsets.push(offset);
+    this.times.push(time);
     this.seenTo = offset + 1n;
   }
 
@@ -52,6 +61,7 @@ export class OffsetTrack {
     // Now and then, so that it costs nothing for each message.
     if (this.head < 1024 || this.head * 2 < this.offsets.length) return;
     this.offsets = this.offsets.slice(this.head);
+    this.times = this.times.slice(this.head);
     this.head = 0;
   }
 }

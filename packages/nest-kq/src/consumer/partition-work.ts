@@ -46,6 +46,11 @@ export class PartitionWork {
     return this.track.watermark;
   }
 
+  /** The timestamp of the first message that is here and not handled; undefined: there is none. */
+  get oldest(): number | undefined {
+    return this.track.oldest;
+  }
+
   get available(): number {
     return this.lanes.available;
   }
@@ -64,7 +69,7 @@ export class PartitionWork {
   add({ messages, next, end }: LogBatch): void {
     for (const message of messages) {
       if (this.track.knows(message.offset)) continue;
-      this.track.seen(message.offset);
+      this.track.seen(message.offset, message.timestamp);
       this.bytes += sizeOf(message);
       this.lanes.add(message);
     }

@@ -1,9 +1,38 @@
+import { checkOptions, wholeNumber } from '../api/checks.js';
+import type { Progress } from '../consumer/group-consumer.js';
+import type { LogAdmin } from '../driver/driver.js';
+import type { Clock } from '../time/clock.js';
+import { lagOf, type Behind } from './lag.js';
+
 /** How the consumers of a cluster are, as this process sees it. */
 export interface KqHealthState {
-  /** `down`: this process is not in one of its groups, and so handles none of its messages. */
+  /** `down`: this process is not in one of its groups, and so handles none of its messages; or a bound is exceeded. */
   readonly status: 'up' | 'down';
-  /** By group: `up`, or why this process is not in it. */
-  readonly groups: Readonly<Record<string, string>>;
+  /** By name, the groups of this process. */
+  readonly groups: Readonly<Record<string, KqGroupHealth>>;
+}
+
+/** How this process is in a group. Other processes tell of their own partitions. */
+export interface KqGroupHealth {
+  /** `up`, or why this process is not in the group. */
+  readonly state: string;
+  /** Messages of its partitions that are not handled yet. Absent: not known; `unknown` says why. */
+  readonly lag?: number;
+  /** When the oldest message was stored that has come and is not handled. Absent: there is none. */
+  readonly oldest?: Date;
+  /** By `topic/partition`, the messages that are not handled yet, or null where that is not known. */
+  readonly partitions: Readonly<Record<string, number | null>>;
+  /** Why some lag is not known. Absent: all is. */
+  readonly unknown?: string;
+}
+
+/** What `status` depends on beside the groups' states. */
+export interface KqHealthBounds {
+  /**
+   * The most messages of a group that may wait in the partitions of this process. If that is not known, `status` is `down`,
+   * too. @default any number
+   */
+  maxLag?: number;
 }
 
 /** A group of this process. */
@@ -11,30 +40,77 @@ export interface GroupState {
   readonly group: string;
   /** `up`, or why it is not. */
   readonly state: string;
+  /** Of its partitions; none while it is not up. */
+  readonly progress: readonly Progress[];
 }
 
 /** Whether messages are handled, in the form that @nestjs/terminus takes: `health.check([() => kq.check()])`. Inject it. */
 export abstract class KqHealth {
   /**
-   * Known without asking the brokers. Never rejects.
+   * Asks the brokers where the partitions end, which takes at most a second; all else is known without asking. It rejects
+   * with `KQ_BAD_OPTION` only: a wrong bound.
    * @param key The name in the result. Default: `kq`.
    */
-  abstract check<Key extends string = 'kq'>(key?: Key): Promise<Record<Key, KqHealthState>>;
+  abstract check<Key extends string = 'kq'>(
+    key?: Key,
+    bounds?: KqHealthBounds,
+  ): Promise<Record<Key, KqHealthState>>;
 }
 
 export class GroupsHealth extends KqHealth {
-  constructor(private readonly groups: () => Iterable<GroupState>) {
+  constructor(
+    private readonly admin: LogAdmin,
+    private readonly clock: Clock,
+    private readonly groups: () => Iterable<GroupState>,
+  ) {
     super();
   }
 
-  override async check<Key extends string = 'kq'>(key?: Key): Promise<Record<Key, KqHealthState>> {
-    const groups: Record<string, string> = {};
-    let status: KqHealthState['status'] = 'up';
-    for (const { group, state } of this.groups()) {
-      if (state !== 'up') status = 'down';
-      // A group may have a second member, of modules that were loaded lazily.
-      if (groups[group] === undefined || groups[group] === 'up') groups[group] = state;
-    }
-    return { [key ?? 'kq']: { status, groups } } as Record<Key, KqHealthState>;
+  override async check<Key extends string = 'kq'>(
+    key?: Key,
+    bounds: KqHealthBounds = {},
+  ): Promise<Record<Key, KqHealthState>> {
+    checkOptions('KQ_BAD_OPTION', 'a health check', bounds, ['maxLag']);
+    const { maxLag } = bounds;
+    if (maxLag !== undefined) wholeNumber('KQ_BAD_OPTION', '`maxLag`', maxLag, 0, Number.MAX_SAFE_INTEGER);
+    const groups = await Promise.all(
+      Array.from(merged(this.groups()), async (each) => {
+        return [
+          each.group,
+          healthOf(each, await lagOf(this.admin, this.clock, each.group, each.progress)),
+        ] as const;
+      }),
+    );
+    const well = groups.every(
+      ([, { state, lag }]) =>
+        state === 'up' && (maxLag === undefined || (lag !== undefined && lag <= maxLag)),
+    );
+    const state: KqHealthState = { status: well ? 'up' : 'down', groups: Object.fromEntries(groups) };
+    return { [key ?? 'kq']: state } as Record<Key, KqHealthState>;
   }
+}
+
+function healthOf({ state, progress }: GroupState, { partitions, unknown }: Behind): KqGroupHealth {
+  const lags = Object.values(partitions);
+  const lag = lags.includes(null) ? undefined : lags.reduce<number>((sum, each) => sum + (each ?? 0), 0);
+  const times = progress.flatMap(({ oldest }) => (oldest === undefined ? [] : [oldest]));
+  return {
+    state,
+    ...(state === 'up' && lag !== undefined && { lag }),
+    ...(times.length > 0 && { oldest: new Date(Math.min(...times)) }),
+    partitions,
+    ...(unknown !== undefined && { unknown }),
+  };
+}
+
+/** A group may have a second member, of modules that were loaded lazily. */
+function merged(states: Iterable<GroupState>): Iterable<GroupState> {
+  const groups = new Map<string, GroupState>();
+  for (const each of states) {
+    const { group } = each;
+    const { state, progress } = groups.get(group) ?? { state: 'up', progress: [] };
+    const worst = state === 'up' ? each.state : state;
+    groups.set(group, { group, state: worst, progress: [...progress, ...each.progress] });
+  }
+  return groups.values();
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
-import type { LogDriver, LogMember, MemberHandler } from '../driver/driver.js';
+import type { LogAdmin, LogDriver, LogMember, MemberHandler } from '../driver/driver.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { KqError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
@@ -39,8 +39,9 @@ beforeEach(() => {
     },
   };
   const memory = new MemoryDriver({ clock: systemClock, log: driverLog(logger) });
+  admin = memory.admin;
   const driver: LogDriver = {
-    admin: memory.admin,
+    admin,
     producer: (options) => memory.producer(options),
     member: (_options, handler) => scripted(handler),
     close: () => memory.close(),
@@ -95,7 +96,8 @@ function scripted(handler: MemberHandler): LogMember {
   };
 }
 
-const health = () => new GroupsHealth(() => [membership]).check();
+let admin: LogAdmin;
+const health = () => new GroupsHealth(admin, systemClock, () => [membership]).check();
 const away = new KqError('KQ_AWAY', 'connect ECONNREFUSED');
 
 /** Lets the time go that a timer waits for. */
@@ -112,13 +114,13 @@ describe('the membership of a group', () => {
     const [member] = members;
     member!.handler.failed(away, 100);
     expect(await health()).toEqual({
-      kq: { status: 'down', groups: { shop: 'KQ_AWAY: connect ECONNREFUSED' } },
+      kq: { status: 'down', groups: { shop: { state: 'KQ_AWAY: connect ECONNREFUSED', partitions: {} } } },
     });
     await pass(5_000);
     await started;
     member!.handler.failed(away, 200);
     member!.joined();
-    expect(await health()).toEqual({ kq: { status: 'up', groups: { shop: 'up' } } });
+    expect(await health()).toMatchObject({ kq: { status: 'up', groups: { shop: { state: 'up' } } } });
     expect(logger.matching(/./)).toEqual([
       'this process is not in the group shop, and joins again in 100 ms: KQ_AWAY: connect ECONNREFUSED',
       'the group shop did not take this process in within 5000 ms: the application starts, and handles messages once it does',
@@ -126,7 +128,9 @@ describe('the membership of a group', () => {
     ]);
     await membership.end();
     expect(member!.stopped).toBe(true);
-    expect(await health()).toMatchObject({ kq: { status: 'down', groups: { shop: 'it has left' } } });
+    expect(await health()).toMatchObject({
+      kq: { status: 'down', groups: { shop: { state: 'it has left' } } },
+    });
   });
 
   it('tells when the group is lost, once, and when it is back', async () => {
@@ -215,7 +219,9 @@ describe('the membership of a group', () => {
     await again;
     members[1]!.refused(refusal);
     await new Promise(setImmediate);
-    expect(await health()).toMatchObject({ kq: { groups: { shop: 'KQ_REFUSED: no right to read' } } });
+    expect(await health()).toMatchObject({
+      kq: { groups: { shop: { state: 'KQ_REFUSED: no right to read' } } },
+    });
     await pass(30_000);
     members[2]!.joined();
     expect(await health()).toMatchObject({ kq: { status: 'up' } });

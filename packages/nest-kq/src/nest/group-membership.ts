@@ -1,5 +1,10 @@
 /** This process in one group: it joins, goes on trying, and leaves. */
-import { GroupConsumer, type GroupConsumerOptions, type Subscription } from '../consumer/group-consumer.js';
+import {
+  GroupConsumer,
+  type GroupConsumerOptions,
+  type Progress,
+  type Subscription,
+} from '../consumer/group-consumer.js';
 import type { LogDriver } from '../driver/driver.js';
 import { KqError, factOf, show, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
@@ -47,6 +52,10 @@ export class GroupMembership implements GroupState {
 
   get state(): string {
     return this.trouble ?? 'up';
+  }
+
+  get progress(): readonly Progress[] {
+    return this.trouble === undefined ? (this.consumer?.progress ?? []) : [];
   }
 
   /**

@@ -113,8 +113,8 @@ describe('KqModule', () => {
     await both.kq.push('t', 'a');
     await both.all;
     expect(both.seen.toSorted()).toEqual(['audit b', 'plain a']);
-    expect(await app.get<KqHealth>(getKqToken('audit', KqHealth)).check('a')).toEqual({
-      a: { status: 'up', groups: { 'nest-kq': 'up' } },
+    expect(await app.get<KqHealth>(getKqToken('audit', KqHealth)).check('a')).toMatchObject({
+      a: { status: 'up', groups: { 'nest-kq': { state: 'up' } } },
     });
     expect(logger.matching(/^\[audit\] consumes t in the group nest-kq$/)).toHaveLength(1);
   });

@@ -44,7 +44,7 @@ export class KqRuntime {
     this.report.listen(this.events);
     this.pusher = new LogPusher(this.driver, environment.clock, options.pusher, this.events, this.delays);
     this.letters = this.driver.producer({ patience: options.pusher.producer.patience });
-    this.health = new GroupsHealth(() => this.memberships);
+    this.health = new GroupsHealth(this.driver.admin, environment.clock, () => this.memberships);
   }
 
   get admin(): LogAdmin {

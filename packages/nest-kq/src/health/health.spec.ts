@@ -1,0 +1,109 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { LogAdmin } from '../driver/driver.js';
+import { MemoryDriver } from '../driver/memory/memory-driver.js';
+import { KqError } from '../errors.js';
+import { systemClock, type Clock } from '../time/clock.js';
+import { GroupsHealth, type GroupState, type KqHealthBounds } from './health.js';
+
+const silent = { debug: () => undefined, warn: () => undefined, error: () => undefined };
+const OLD = Date.UTC(2026, 0, 1);
+
+let driver: MemoryDriver;
+beforeEach(async () => {
+  driver = new MemoryDriver({ clock: systemClock, log: silent, partitions: 3 });
+  await driver.admin.createTopics([{ topic: 'orders', partitions: 3 }]);
+  const messages = Array.from({ length: 5 }, () => ({ key: null, value: Buffer.from('v'), partition: 1 }));
+  await driver.producer().send('orders', messages);
+});
+
+function progress(partition: number, watermark?: bigint, oldest?: number) {
+  return { topic: 'orders', partition, watermark, oldest };
+}
+
+function group(...parts: GroupState['progress']): GroupState {
+  return { group: 'shop', state: 'up', progress: parts };
+}
+
+function check(states: readonly GroupState[], bounds?: KqHealthBounds, admin: LogAdmin = driver.admin) {
+  return new GroupsHealth(admin, systemClock, () => states).check('kq', bounds);
+}
+
+describe('the health of groups', () => {
+  it('tells how many messages wait in each partition, and since when', async () => {
+    const shop = group(progress(1, 2n, OLD), progress(0, 0n), progress(2));
+    expect(await check([shop])).toEqual({
+      kq: {
+        status: 'up',
+        groups: {
+          shop: {
+            state: 'up',
+            lag: 3,
+            oldest: new Date(OLD),
+            partitions: { 'orders/0': 0, 'orders/1': 3, 'orders/2': 0 },
+          },
+        },
+      },
+    });
+  });
+
+  it('counts from what is committed where nothing has come yet, and else from the first message', async () => {
+    expect(await check([group(progress(1))])).toMatchObject({ kq: { groups: { shop: { lag: 5 } } } });
+    await driver.admin.setCommitted('shop', 'orders', [{ partition: 1, offset: 4n }]);
+    expect(await check([group(progress(1))])).toMatchObject({ kq: { groups: { shop: { lag: 1 } } } });
+  });
+
+  it('is down beyond `maxLag`', async () => {
+    const shop = group(progress(1, 2n));
+    expect(await check([shop], { maxLag: 3 })).toMatchObject({ kq: { status: 'up' } });
+    expect(await check([shop], { maxLag: 2 })).toMatchObject({ kq: { status: 'down' } });
+  });
+
+  it('says why it does not know a lag, which counts as too large', async () => {
+    const admin = Object.assign(Object.create(driver.admin) as LogAdmin, {
+      ends: () => Promise.reject(new KqError('KQ_AWAY', 'connect ECONNREFUSED')),
+    });
+    const shop = group(progress(1, 2n));
+    expect(await check([shop], {}, admin)).toEqual({
+      kq: {
+        status: 'up',
+        groups: {
+          shop: { state: 'up', partitions: { 'orders/1': null }, unknown: 'KQ_AWAY: connect ECONNREFUSED' },
+        },
+      },
+    });
+    expect(await check([shop], { maxLag: 100 }, admin)).toMatchObject({ kq: { status: 'down' } });
+  });
+
+  it('waits a second for the brokers', async () => {
+    const waits: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      after(delay, callback) {
+        waits.push(delay);
+        return systemClock.after(0, callback);
+      },
+    };
+    const admin = Object.assign(Object.create(driver.admin) as LogAdmin, {
+      ends: () => new Promise(() => {}),
+    });
+    const health = new GroupsHealth(admin, clock, () => [group(progress(1, 2n))]);
+    expect(await health.check()).toMatchObject({
+      kq: { groups: { shop: { unknown: 'no broker answered within 1000 ms' } } },
+    });
+    expect(waits).toEqual([1_000]);
+  });
+
+  it('puts two members of one group together', async () => {
+    const lazy: GroupState = { group: 'shop', state: 'it joins', progress: [] };
+    expect(await check([group(progress(1, 2n)), lazy])).toEqual({
+      kq: { status: 'down', groups: { shop: { state: 'it joins', partitions: { 'orders/1': 3 } } } },
+    });
+  });
+
+  it.each([[{ maxLag: -1 }], [{ maxLag: '5' }], [{ most: 5 }], [null]])(
+    'refuses the bounds %j',
+    async (bounds) => {
+      await expect(check([], bounds as never)).rejects.toMatchObject({ code: 'KQ_BAD_OPTION' });
+    },
+  );
+});
