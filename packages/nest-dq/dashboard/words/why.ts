@@ -1,11 +1,16 @@
 import type { ExplanationWire } from '../../src/dashboard/wire.js';
 import type { ExplanationCase } from '../../src/operate/explanation.js';
 import { language } from './language.js';
+import { time } from './say.js';
 import { zhReasons, type ReasonTexts } from './zh-reasons.js';
 
-/** Why a job has not run, in the language of the page. The server has it in English, with times in UTC. */
+/** As the server writes times, in UTC. */
+const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
+
+/** Why a job has not run, in the language of the page, with times as the whole page has them. The server has it in English. */
 export function whyText({ why, ...reason }: ExplanationWire): string {
-  return language.value === 'zh' ? inChinese(reason) : why;
+  if (language.value === 'zh') return inChinese(reason);
+  return why.replaceAll(INSTANT, (instant) => time(Date.parse(instant)));
 }
 
 /** A case and its details. */
