@@ -71,6 +71,8 @@ const NEST_KQ = {
   driver: ['errors'],
   'driver/memory': ['errors', 'time', 'api', 'driver'],
   'driver/kafkajs': ['errors', 'time', 'api', 'driver'],
+  // Its own entry. It has its metadata and its administration by kafkajs.
+  'driver/confluent': ['errors', 'time', 'driver', 'driver/kafkajs'],
   // The port to nest-dq.
   delays: ['errors', 'api', 'driver'],
   events: ['errors', 'api'],

@@ -20,6 +20,7 @@ const PAGES = [
   'packages/nest-kq/README.md',
   'docs/monitoring/README.md',
   ...docs.map((name) => `docs/${name}`),
+  'docs/kq/clients.md',
   'docs/kq/operating.md',
 ];
 

@@ -10,7 +10,7 @@ import { replayDeadLetters } from 'nest-kq/src/failures/replay.js';
 import { LogPusher } from 'nest-kq/src/pusher/log-pusher.js';
 import { resolvePusherOptions } from 'nest-kq/src/pusher/pusher-options.js';
 import { systemClock } from 'nest-kq/src/time/clock.js';
-import { kafkajsHarness, memoryHarness, type LogHarness } from './log-harness.js';
+import { confluentHarness, kafkajsHarness, memoryHarness, type LogHarness } from './log-harness.js';
 
 const MESSAGES = 2_000;
 const KEYS = 50;
@@ -18,7 +18,8 @@ const KEYS = 50;
 describe.each([
   ['memory', memoryHarness],
   ['kafkajs', kafkajsHarness],
-])('a topic with dead letters, by %s', (_name, start) => {
+  ...(confluentHarness ? [["Confluent's client", confluentHarness] as const] : []),
+] as const)('a topic with dead letters, by %s', (_name, start) => {
   let harness: LogHarness;
   let driver: LogDriver;
   beforeAll(async () => {

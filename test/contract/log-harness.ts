@@ -1,9 +1,12 @@
 // The logs behind one face, for their conformance suite.
 import type { DriverLog, LogDriver } from 'nest-kq/src/driver/driver.js';
+import { createRequire } from 'node:module';
+import { confluent } from 'nest-kq/src/driver/confluent/confluent-driver.js';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
+import type { DriverFactory } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
 import { MemoryDriver } from 'nest-kq/src/driver/memory/memory-driver.js';
 import { systemClock } from 'nest-kq/src/time/clock.js';
-import { startKafka } from 'test-servers';
+import { findConfluent, startKafka } from 'test-servers';
 
 export interface LogHarness {
   /** One more client of the same log. */
@@ -25,13 +28,25 @@ export async function memoryHarness(): Promise<LogHarness> {
 }
 
 /** The broker would create a topic that is missing for any client that lets it. */
-export async function kafkajsHarness(): Promise<LogHarness> {
+export const kafkajsHarness = () => kafkaHarness((options) => new KafkajsDriver(options));
+
+/** Undefined: its client is not on this machine. */
+export const confluentDriver = loadConfluent();
+
+function loadConfluent(): DriverFactory | undefined {
+  const folder = findConfluent();
+  return folder === undefined ? undefined : confluent(createRequire(import.meta.url)(folder));
+}
+
+export const confluentHarness = confluentDriver && (() => kafkaHarness(confluentDriver));
+
+async function kafkaHarness(driverOf: DriverFactory): Promise<LogHarness> {
   const server = await startKafka({ autoCreateTopics: true });
   const { log, check } = silentLog();
-  const opened: KafkajsDriver[] = [];
+  const opened: LogDriver[] = [];
   return {
     open: () => {
-      const driver = new KafkajsDriver({ brokers: [server.endpoint], clock: systemClock, log });
+      const driver = driverOf({ brokers: [server.endpoint], clock: systemClock, log });
       opened.push(driver);
       return driver;
     },

@@ -67,8 +67,27 @@ describe('the checker of streams', () => {
     expect(found(lines)).toMatchObject({ messages: 2, worstDelay: 1_009 });
   });
 
-  it('takes a retry in the same process for no repeat', () => {
-    expect(faults([stored(), run(0, 2_000, {}, 'fail'), run(0, 2_050, { attempt: 2 })])).toEqual({});
+  it('takes the one retry of a failed run for no repeat', () => {
+    const failed = [stored(), run(0, 2_000, {}, 'fail')];
+    const retry = (at: number) => run(0, at, { attempt: 2, process: 'q' });
+    expect(faults([...failed, retry(2_050)])).toEqual({});
+    expect(faults([...failed, retry(2_050), retry(2_100)])).toEqual({ repeats: 1, unexplained: 1 });
+    expect(faults([stored(), run(0, 2_000), retry(2_050)])).toEqual({ repeats: 1, unexplained: 1 });
+  });
+
+  it('lets messages overtake only one that failed, and only where they may', () => {
+    const lines = [stored(0), stored(1), stored(2), run(0, 2_000, {}, 'fail'), run(1, 2_020), run(2, 2_030)];
+    const retried = [...lines, run(0, 2_035, { attempt: 2 })];
+    expect(faults(retried)).toEqual({ outOfOrder: 2, overlapping: 1 });
+    expect(
+      check(StreamHistory.of(retried.flat()), { causes: [], committedWithin: 1_000, overtaken: true }),
+    ).toMatchObject({
+      outOfOrder: [],
+      overlapping: [],
+    });
+    const swapped = [stored(0), stored(1), run(1, 2_000), run(0, 2_020)].flat();
+    const found = check(StreamHistory.of(swapped), { causes: [], committedWithin: 1_000, overtaken: true });
+    expect(found.outOfOrder).toHaveLength(1);
   });
 
   it('finds a message that no run handled', () => {

@@ -3,7 +3,7 @@ import { merged, type Cause } from './causes.js';
 import type { Run, StreamHistory } from './history.js';
 import type { Push } from './log.js';
 
-/** A run of a message that had been run before, and that is no retry of a failed run in the same process. */
+/** A run of a message that had been run before, and that is not the one retry of a failed run. */
 export interface Repeat {
   readonly run: Run;
   /** The run of the message that began before this one. */
@@ -39,6 +39,8 @@ export interface CheckOptions {
   readonly causes: readonly Cause[];
   /** Milliseconds after which a message that is handled, like all before it in its partition, is surely committed. */
   readonly committedWithin: number;
+  /** Messages behind one that failed need not wait for it. @default false */
+  readonly overtaken?: boolean;
 }
 
 /** Milliseconds. So much later than the broker, a member may know of a new assignment. */
@@ -48,13 +50,16 @@ export function check(history: StreamHistory, options: CheckOptions): StreamFind
   const runs = history.allRuns();
   const stored = [...history.pushes.values()].filter(({ answer }) => answer === 'stored');
   const firsts = firstTimes(runs);
+  const failed = new Set(runs.filter(({ end }) => end?.how === 'fail').map(({ message }) => message));
+  const inOrder = ({ message }: Pick<Push, 'message'>) => !options.overtaken || !failed.has(message);
+  const ordered = runs.filter(inOrder);
   const repeats = repeatsIn(runs, stored, firsts.handled, options);
   const delays = stored.map(({ message, at }) => Math.max(0, (firsts.started.get(message) ?? at) - at));
   return {
     messages: stored.length,
     lost: stored.filter(({ message }) => !history.isHandled(message)).map(({ message }) => message),
-    outOfOrder: outOfOrder(runs, stored, firsts.handled),
-    overlapping: overlapping(runs),
+    outOfOrder: outOfOrder(ordered, stored.filter(inOrder), firsts.handled),
+    overlapping: overlapping(ordered),
     misplaced: misplaced(stored),
     unknown: runs.filter((run) => isUnknown(run, history.pushes.get(run.message))),
     repeats,
@@ -153,9 +158,10 @@ function repeatsIn(
   return repeats;
 }
 
-function isRetry({ process, attempt }: Run, earlier: readonly Run[]): boolean {
-  const last = earlier.findLast((run) => run.process === process);
-  return last?.end?.how === 'fail' && attempt === last.attempt + 1;
+/** The attempt before it failed, and there was no such retry yet. */
+function isRetry({ attempt }: Run, earlier: readonly Run[]): boolean {
+  const last = earlier.findLast((run) => run.attempt === attempt - 1 || run.attempt === attempt);
+  return last?.attempt === attempt - 1 && last.end?.how === 'fail';
 }
 
 /** By partition: the smallest offset that was not handled at this instant; the end of the partition if all were. */

@@ -3,6 +3,7 @@ import { brokerKilled } from './experiments/broker-killed.js';
 import { consumerFrozen } from './experiments/consumer-frozen.js';
 import { consumersKilled } from './experiments/consumers-killed.js';
 import { coordinatorKilled } from './experiments/coordinator-killed.js';
+import { dqRedisAway } from './experiments/dq-redis-away.js';
 import { leaderKilled } from './experiments/leader-killed.js';
 import { membersChange } from './experiments/members-change.js';
 
@@ -14,4 +15,5 @@ export const STREAM_EXPERIMENTS: readonly StreamExperiment[] = [
   brokerKilled,
   leaderKilled,
   coordinatorKilled,
+  dqRedisAway,
 ];

@@ -1,8 +1,18 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
+import type { DqOptions } from 'nest-dq';
 import type { KqOptions } from 'nest-kq';
-import { startKafka, startKafkaCluster, type KafkaServer } from 'test-servers';
+import {
+  startBeanstalkd,
+  startKafka,
+  startKafkaCluster,
+  startRedis,
+  type BeanstalkdServer,
+  type KafkaServer,
+  type RedisServer,
+} from 'test-servers';
+import { copiesOn } from '../lab.js';
 import { LoggedProcess } from '../logged-process.js';
 import { newFolder, Workplace, type LabSettings } from '../workplace.js';
 import type { Cause } from './causes.js';
@@ -18,6 +28,8 @@ export type StreamProcess = LoggedProcess<StreamLine>;
 export interface StreamArguments {
   readonly name: string;
   readonly options: KqOptions;
+  /** Failures go through this nest-dq. @default none: they are tried again in place */
+  readonly dq?: DqOptions;
 }
 
 const GROUP = 'readers';
@@ -25,6 +37,7 @@ const GROUP = 'readers';
 const OFFSETS = '__consumer_offsets';
 const PARTITIONS = 6;
 const KEYS = 100;
+const NODES = 3;
 /** Milliseconds; the shortest that nest-kq takes. */
 const SESSION = 6_000;
 const COMMIT_EVERY = 500;
@@ -42,6 +55,7 @@ export class StreamLab extends Workplace {
   readonly causes: Cause[] = [];
   readonly session = SESSION;
   private servers: readonly KafkaServer[] = [];
+  private dq: { readonly redis: RedisServer; readonly nodes: readonly BeanstalkdServer[] } | undefined;
   private connected: Admin | undefined;
   private producer: StreamProcess | undefined;
   private pushed = false;
@@ -68,6 +82,20 @@ export class StreamLab extends Workplace {
     await this.settledWith('at the start', this.consumers);
   }
 
+  /** Starts the servers of a nest-dq, through which the failures of all consumers will go. Comes before `begin`. */
+  async startDq(): Promise<RedisServer> {
+    const starting = Array.from({ length: NODES }, () => this.owned(startBeanstalkd()));
+    const redis = await this.owned(startRedis());
+    this.dq = { redis, nodes: await Promise.all(starting) };
+    return redis;
+  }
+
+  /** The copies of jobs that the nodes of nest-dq have. */
+  async copiesLeft(): Promise<number> {
+    const counts = await Promise.all((this.dq?.nodes ?? []).map(copiesOn));
+    return counts.reduce<number>((sum, count) => sum + (count ?? Infinity), 0);
+  }
+
   get brokers(): readonly KafkaServer[] {
     return this.servers;
   }
@@ -81,7 +109,10 @@ export class StreamLab extends Workplace {
   /** Resolves when the consumer consumes. */
   async startConsumer(): Promise<StreamProcess> {
     const name = `consumer-${++this.startedConsumers}`;
-    const how: StreamArguments = { name, options: { ...this.options(name), group: GROUP } };
+    const { dq } = this;
+    const joint = dq && { beanstalks: dq.nodes.map(({ endpoint }) => endpoint), redis: dq.redis.url };
+    const options = { ...this.options(name), group: GROUP };
+    const how: StreamArguments = { name, options, ...(joint && { dq: joint }) };
     const consumer = await this.start('streams/consumer/main.js', how);
     this.consumers.push(consumer);
     return consumer;
@@ -137,7 +168,11 @@ export class StreamLab extends Workplace {
 
   findings(): StreamFindings {
     this.readOn();
-    return check(this.history, { causes: this.causes, committedWithin: COMMIT_EVERY + COMMIT_LIMIT });
+    return check(this.history, {
+      causes: this.causes,
+      committedWithin: COMMIT_EVERY + COMMIT_LIMIT,
+      overtaken: this.dq !== undefined,
+    });
   }
 
   /** The number of messages that the group has committed. */

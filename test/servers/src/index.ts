@@ -1,3 +1,4 @@
+export { buildConfluent, findConfluent } from './confluent.js';
 export { startBeanstalkd, type BeanstalkdOptions, type BeanstalkdServer } from './beanstalkd.js';
 export { percentile, tableLine } from './figures.js';
 export { runCommand, untilSignal, type Command } from './command.js';

@@ -36,7 +36,7 @@ export async function ensureKafka(host: Host = thisHost, cache = userCache()): P
   return { java, jars };
 }
 
-function userCache(): string {
+export function userCache(): string {
   return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'nest-dq');
 }
 

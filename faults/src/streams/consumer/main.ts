@@ -3,7 +3,9 @@ import 'reflect-metadata';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { KqModule, TopicHandler, type KqMessage } from 'nest-kq';
+import { DqModule } from 'nest-dq';
+import { KqModule, TopicHandler, type KqMessage, type RetryOptions } from 'nest-kq';
+import { KqDqModule } from 'nest-kq/dq';
 import { LogWriter } from '../../log.js';
 import type { End, Numbered, StreamLine } from '../log.js';
 import type { StreamArguments } from '../lab.js';
@@ -11,18 +13,25 @@ import { NUMBERS } from '../topic.js';
 
 /** Milliseconds between two runs of a message that failed. */
 const BACKOFF = 50;
+/** Through nest-dq; in place there is no limit. */
+const ATTEMPTS = 10;
 
 const {
   name,
   log: path,
   options,
+  dq,
 } = JSON.parse(process.argv[2]!) as StreamArguments & { readonly log: string };
+
+const retry: RetryOptions = dq
+  ? { through: 'dq', backoff: BACKOFF, attempts: ATTEMPTS }
+  : { backoff: BACKOFF };
 
 class Numbers {
   private readonly log = new LogWriter<StreamLine>(path);
   private runs = 0;
 
-  @TopicHandler(NUMBERS, { retry: { backoff: BACKOFF } })
+  @TopicHandler(NUMBERS, { retry })
   async handle(numbered: Numbered, { partition, offset, attempt, signal }: KqMessage): Promise<void> {
     const { message, key, number, ms, fails } = numbered;
     const run = `${name}/${++this.runs}`;
@@ -50,7 +59,9 @@ class Numbers {
   }
 }
 
-@Module({ imports: [KqModule.forRoot(options)], providers: [Numbers] })
+const joint = dq ? [DqModule.forRoot(dq), KqDqModule.forRoot()] : [];
+
+@Module({ imports: [KqModule.forRoot(options), ...joint], providers: [Numbers] })
 class ConsumerModule {}
 
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL')); // the process that started it is gone

@@ -18,7 +18,7 @@ export interface Order {
   readonly work: number;
 }
 
-/** One of so many messages fails at first. */
+/** One of so many messages fails at first, in turn of all keys. */
 const FAILING = 50;
 
 const { log: path, options } = JSON.parse(process.argv[2]!) as StreamArguments & { readonly log: string };
@@ -39,7 +39,13 @@ process.exit(0);
 function numbered(message: number, { keys, work }: Order): Numbered {
   const key = `key-${message % keys}`;
   const number = Math.floor(message / keys);
-  return { message, key, number, ms: work * (1 + (message % 10)), fails: message % FAILING === 0 ? 1 : 0 };
+  return {
+    message,
+    key,
+    number,
+    ms: work * (1 + (message % 10)),
+    fails: (message + number) % FAILING === 0 ? 1 : 0,
+  };
 }
 
 async function push(value: Numbered): Promise<void> {

@@ -1,6 +1,6 @@
 /** Where the brokers are, and how one comes in. */
 import type { ConnectionOptions } from 'node:tls';
-import type { SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
+import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
 import { checkOptions } from '../api/checks.js';
 import { KqError, show } from '../errors.js';
 import { checkOneOf, checkText, wrong } from './option-checks.js';
@@ -23,12 +23,17 @@ export interface BrokerOptions {
   connectionTimeout?: number;
   /** Milliseconds that a broker may take to answer, 1,000 to 10 minutes. @default 30_000 */
   requestTimeout?: number;
+  /**
+   * What speaks with the brokers, such as `confluent(…)` of `nest-kq/confluent`. It is not asked for a log in memory.
+   * @default kafkajs
+   */
+  driver?: DriverFactory;
 }
 
 /** Undefined: in memory. */
 export function resolveBrokers(options: BrokerOptions): readonly string[] | undefined {
   if (!('brokers' in options)) {
-    const lone = (['ssl', 'sasl', 'clientId'] as const).find((name) => options[name] !== undefined);
+    const lone = (['ssl', 'sasl', 'clientId', 'driver'] as const).find((name) => options[name] !== undefined);
     if (lone === undefined) return undefined;
     throw new KqError('KQ_CONFIG', `there is \`${lone}\`, and there are no \`brokers\`: expected both`);
   }
@@ -47,6 +52,11 @@ export function resolveSsl(ssl: unknown): boolean | ConnectionOptions {
   if (typeof ssl === 'boolean') return ssl;
   if (typeof ssl === 'object' && ssl !== null && !Array.isArray(ssl)) return ssl;
   throw wrong('`ssl`', ssl, "true, false, or options of Node's tls.connect");
+}
+
+export function resolveDriver(driver: unknown): DriverFactory | undefined {
+  if (driver === undefined || typeof driver === 'function') return driver as DriverFactory | undefined;
+  throw wrong('`driver`', driver, 'a function that makes one, such as confluent(…) of nest-kq/confluent');
 }
 
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const satisfies SaslOptions['mechanism'][];

@@ -15,14 +15,15 @@ export interface Environment {
 /** The same for all clusters: each module has its own provider of it. */
 export const ENVIRONMENT = 'nest-kq:environment';
 
-/** The machine's time, and the brokers that the options name; without any, a log in this process. */
+/** The machine's time, and the brokers that the options name, by their driver; without any, a log in this process. */
 export const realEnvironment: Environment = {
   clock: systemClock,
   driver(options) {
     const { brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout } = options;
+    const driverOf = options.driver ?? ((given) => new KafkajsDriver(given));
     const own = { clock: this.clock, log: driverLog(options.logger) };
     if (!brokers) return new MemoryDriver(own);
-    return new KafkajsDriver({ ...own, brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout });
+    return driverOf({ ...own, brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout });
   },
 };
 

@@ -3,6 +3,8 @@ import { Injectable, Module, type DynamicModule, type Provider } from '@nestjs/c
 import { Test, type TestingModule } from '@nestjs/testing';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import type { KqMessage } from '../api/received.js';
+import type { DriverFactory } from '../driver/kafkajs/kafkajs-options.js';
+import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { KqError } from '../errors.js';
 import { KqHealth } from '../health/health.js';
 import { KqPusher } from '../pusher/pusher.js';
@@ -57,6 +59,19 @@ async function start(imports: DynamicModule[], ...providers: Provider[]): Promis
 }
 
 describe('KqModule', () => {
+  it('asks the driver that the options name, and no brokers', async () => {
+    const asked: unknown[] = [];
+    const driver: DriverFactory = ({ brokers, clientId, clock, log }) => {
+      asked.push(...brokers, clientId);
+      return new MemoryDriver({ clock, log });
+    };
+    const options = { brokers: ['kafka.invalid:9092'], clientId: 'shop', group: 'g', driver, logger };
+    const app = await start([KqModule.forRoot(options)], Greeter);
+    await app.get(Greeter).ask('Ada');
+    await expect(app.get(Greeter).greeting).resolves.toBe(HELLO);
+    expect(asked).toEqual(['kafka.invalid:9092', 'shop']);
+  });
+
   it.each<[string, () => DynamicModule]>([
     ['forRoot without options', () => KqModule.forRoot()],
     ['forRoot with options', () => KqModule.forRoot({ logger })],

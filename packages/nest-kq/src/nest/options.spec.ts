@@ -27,6 +27,7 @@ describe('the options of KqModule', () => {
       sasl: undefined,
       connectionTimeout: 5_000,
       requestTimeout: 30_000,
+      driver: undefined,
       group: 'nest-kq',
       consume: true,
       sessionTimeout: 30_000,
@@ -72,6 +73,11 @@ describe('the options of KqModule', () => {
     ],
     [{ brokers: ['a:65536'] }, "`brokers[0]` is 'a:65536': expected host:port, such as localhost:9092"],
     [{ brokers: ['a:1', 'a:1'] }, "`brokers` has 'a:1' twice: expected each broker once"],
+    [
+      { brokers: ['a:1'], driver: 'confluent' },
+      "`driver` is 'confluent': expected a function that makes one, such as confluent(…) of nest-kq/confluent",
+    ],
+    [{ driver: () => {} }, 'there is `driver`, and there are no `brokers`: expected both'],
     [{ ssl: true }, 'there is `ssl`, and there are no `brokers`: expected both'],
     [
       { brokers: ['a:1'], ssl: 'yes' },
@@ -116,7 +122,7 @@ describe('the options of KqModule', () => {
     [
       { broker: ['a:1'] },
       'there is no `broker` in the options of KqModule: expected one of brokers, clientId, ssl, sasl, ' +
-        'connectionTimeout, requestTimeout, group, consume, pusher, sessionTimeout, commitEvery, shutdownTimeout, logger, ' +
+        'connectionTimeout, requestTimeout, driver, group, consume, pusher, sessionTimeout, commitEvery, shutdownTimeout, logger, ' +
         'logLevels',
     ],
   ])('refuse %j', (options, fact) => {

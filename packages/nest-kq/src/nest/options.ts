@@ -1,11 +1,17 @@
 import { Logger, type LoggerService } from '@nestjs/common';
 import { clusterLogger } from 'nest-handlers';
 import type { ConnectionOptions } from 'node:tls';
-import type { SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
+import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
 import { checkOptions, wholeNumber } from '../api/checks.js';
 import { KqError } from '../errors.js';
 import { resolvePusherOptions, type PusherOptions, type PusherSettings } from '../pusher/pusher-options.js';
-import { resolveBrokers, resolveSasl, resolveSsl, type BrokerOptions } from './broker-options.js';
+import {
+  resolveBrokers,
+  resolveDriver,
+  resolveSasl,
+  resolveSsl,
+  type BrokerOptions,
+} from './broker-options.js';
 import { resolveLogLevels, type KqLogLevels } from './log-levels.js';
 import { asConfigError, checkBoolean, checkLogger, checkText } from './option-checks.js';
 
@@ -43,6 +49,8 @@ export interface ResolvedOptions {
   readonly sasl: SaslOptions | undefined;
   readonly connectionTimeout: number;
   readonly requestTimeout: number;
+  /** Undefined: kafkajs. */
+  readonly driver: DriverFactory | undefined;
   readonly group: string | undefined;
   readonly consume: boolean;
   readonly pusher: PusherSettings;
@@ -79,6 +87,7 @@ export const OPTION_NAMES: readonly string[] = Object.keys({
   sasl: true,
   connectionTimeout: true,
   requestTimeout: true,
+  driver: true,
   group: true,
   consume: true,
   pusher: true,
@@ -106,6 +115,7 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
     sasl: resolveSasl(given.sasl),
     connectionTimeout: number('connectionTimeout', 100, 10 * MINUTE),
     requestTimeout: number('requestTimeout', SECOND, 10 * MINUTE),
+    driver: resolveDriver(options.driver),
     group:
       options.group === undefined
         ? brokers

@@ -16,6 +16,7 @@ import { KafkajsCluster } from './kafkajs-cluster.js';
 import { KafkajsMember } from './kafkajs-member.js';
 import { type KafkajsOptions, resolveKafkajsOptions } from './kafkajs-options.js';
 import { KafkajsProducer } from './kafkajs-producer.js';
+import { Membership } from './membership.js';
 import { Topics } from './topics.js';
 
 export class KafkajsDriver implements LogDriver {
@@ -46,7 +47,12 @@ export class KafkajsDriver implements LogDriver {
 
   member(options: MemberOptions, handler: MemberHandler): LogMember {
     this.check();
-    const member = new KafkajsMember({ client: this.client, cluster: this.cluster }, options, handler);
+    const member = new KafkajsMember(
+      { client: this.client, cluster: this.cluster },
+      options,
+      handler,
+      Membership,
+    );
     this.opened.add(() => member.stop());
     return member;
   }

@@ -3,7 +3,7 @@ import type { LogMember, MemberHandler, MemberOptions } from '../driver.js';
 import type { GroupOffset } from '../message.js';
 import type { Timer } from '../../time/clock.js';
 import { meant } from './kafkajs-errors.js';
-import { type MemberContext, Membership } from './membership.js';
+import { type GroupMembership, type MemberContext, type MembershipOptions } from './membership.js';
 
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 30_000;
@@ -14,10 +14,18 @@ const UNUSUAL = 5;
 /** What a member that starts cannot get better by waiting. */
 const HOPELESS = ['KQ_UNKNOWN_TOPIC', 'KQ_REFUSED', 'KQ_CONFIG', 'KQ_CLOSED'];
 
-/** A member of a group which goes on after whatever ends a consumer of kafkajs. */
-export class KafkajsMember implements LogMember {
+/** Makes one stay in the group after the other. `crashed` is called at most once, after `start` has resolved. */
+type Stay<Context> = new (
+  context: Context,
+  options: MembershipOptions,
+  handler: MemberHandler,
+  crashed: (error: unknown) => void,
+) => GroupMembership;
+
+/** A member of a group which goes on after whatever ends a consumer. */
+export class KafkajsMember<Context extends MemberContext = MemberContext> implements LogMember {
   private state: 'new' | 'started' | 'stopped' = 'new';
-  private membership: Membership | undefined;
+  private membership: GroupMembership | undefined;
   /** In a row. */
   private failures = 0;
   private retry: Timer | undefined;
@@ -28,9 +36,10 @@ export class KafkajsMember implements LogMember {
   private readonly told: MemberHandler;
 
   constructor(
-    private readonly context: MemberContext,
+    private readonly context: Context,
     private readonly options: MemberOptions,
     private readonly handler: MemberHandler,
+    private readonly stay: Stay<Context>,
   ) {
     this.told = {
       rejoining: () => this.tellRejoining(),
@@ -88,7 +97,7 @@ export class KafkajsMember implements LogMember {
     try {
       const topics = await this.names();
       if (this.state === 'stopped') return;
-      const membership = new Membership(this.context, { ...this.options, topics }, this.told, (error) => {
+      const membership = new this.stay(this.context, { ...this.options, topics }, this.told, (error) => {
         if (this.membership === membership) void this.fail(error);
       });
       this.membership = membership;

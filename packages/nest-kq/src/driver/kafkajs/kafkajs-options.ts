@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../../time/clock.js';
-import type { DriverLog } from '../driver.js';
+import type { DriverLog, LogDriver } from '../driver.js';
 
 interface Login<Mechanism> {
   readonly mechanism: Mechanism;
@@ -27,6 +27,9 @@ export interface KafkajsOptions {
   /** How long a broker may take to answer a request, in milliseconds. @default 30_000 */
   readonly requestTimeout?: number;
 }
+
+/** Makes the client of a log. It opens nothing before it is used. */
+export type DriverFactory = (options: KafkajsOptions) => LogDriver;
 
 const DEFAULTS = {
   clientId: 'nest-kq',

@@ -30,9 +30,20 @@ const MAX_WAIT = 250;
 const SHORT_HOLD = 20;
 const MOST_AT_ONCE = 100;
 
+/** One stay in a group, by whatever client. */
+export interface GroupMembership {
+  /** Resolves once it has joined and reads. */
+  start(): Promise<void>;
+  /** Never rejects. */
+  stop(): Promise<void>;
+  pause(place: TopicPartition): void;
+  resume(place: TopicPartition): void;
+  commit(offsets: readonly GroupOffset[]): Promise<boolean>;
+}
+
 type Commit = EachBatchPayload['commitOffsetsIfNecessary'];
 
-export class Membership {
+export class Membership implements GroupMembership {
   private readonly consumer: Consumer;
   private readonly holds: Holds;
   private readonly startAtEnd: StartAtEnd | undefined;

@@ -1,0 +1,84 @@
+import { describe, expect, it } from '@jest/globals';
+import { systemClock } from '../../time/clock.js';
+import { resolveKafkajsOptions, type KafkajsOptions } from '../kafkajs/kafkajs-options.js';
+import { groupConfig, memberConfig, producerConfig } from './confluent-config.js';
+import { confluent } from './confluent-driver.js';
+
+const settings = (over: Partial<KafkajsOptions> = {}) =>
+  resolveKafkajsOptions({
+    brokers: ['a:1', 'b:2'],
+    clock: systemClock,
+    log: { debug: () => {}, warn: () => {}, error: () => {} },
+    ...over,
+  });
+
+describe('the settings of librdkafka', () => {
+  it('say where the brokers are, and who comes', () => {
+    const sasl = { mechanism: 'scram-sha-512', username: 'ann', password: 'secret' } as const;
+    expect(groupConfig(settings({ sasl, ssl: true }), 'g')).toMatchObject({
+      'bootstrap.servers': 'a:1,b:2',
+      'client.id': 'nest-kq',
+      'group.id': 'g',
+      'security.protocol': 'sasl_ssl',
+      'sasl.mechanisms': 'SCRAM-SHA-512',
+      'sasl.username': 'ann',
+      'sasl.password': 'secret',
+    });
+    expect(groupConfig(settings(), 'g')).toHaveProperty(['security.protocol'], 'plaintext');
+  });
+
+  it('have the certificates, and verify', () => {
+    const ssl = { ca: [Buffer.from('one'), 'two'], cert: 'mine', key: 'my key' };
+    const config = groupConfig(settings({ ssl }), 'g');
+    expect(config).toMatchObject({
+      'security.protocol': 'ssl',
+      'ssl.ca.pem': 'one\ntwo',
+      'ssl.certificate.pem': 'mine',
+      'ssl.key.pem': 'my key',
+      'enable.ssl.certificate.verification': true,
+    });
+    expect(config).not.toHaveProperty(['ssl.key.password']);
+  });
+
+  it.each([
+    [
+      { servername: 'x' },
+      "`ssl` has 'servername', which Confluent's client does not know: expected of ca, cert",
+    ],
+    [{ ca: 7 as never }, '`ssl.ca` is 7: expected PEM as text or Buffer'],
+  ])('refuse %j', (ssl, fact) => {
+    expect(() => groupConfig(settings({ ssl }), 'g')).toThrow(`KQ_CONFIG: ${fact}`);
+  });
+
+  it('try a message as long as the pusher wants, and never for ever', () => {
+    const timeout = (patience: number, transactionalId?: string) =>
+      producerConfig(settings(), { transactionalId }, patience)['message.timeout.ms'];
+    expect([timeout(5_000), timeout(0)]).toEqual([5_000, 1]);
+    expect(timeout(3_600_000, 't')).toBe(60_000); // the brokers would abort the transaction
+  });
+
+  it('have a heartbeat that the session outlives', () => {
+    const config = memberConfig(settings(), { group: 'g', from: 'first', sessionTimeout: 45_000 });
+    expect(config).toMatchObject({ 'session.timeout.ms': 45_000, 'heartbeat.interval.ms': 4_500 });
+  });
+});
+
+describe('confluent', () => {
+  class Client {}
+  const module = { Producer: Client, KafkaConsumer: Client };
+
+  it('takes what the package exports, in both ways of importing it', () => {
+    expect(confluent(module)).toBeInstanceOf(Function);
+    expect(confluent({ default: module })).toBeInstanceOf(Function);
+  });
+
+  it.each([undefined, {}, { KafkaJS: {} }])('refuses %j', (given) => {
+    expect(() => confluent(given)).toThrow(
+      /^KQ_CONFIG: confluent was given .*: expected what @confluentinc\/kafka-javascript exports$/,
+    );
+  });
+
+  it('refuses at the start what it cannot tell the client about TLS', () => {
+    expect(() => confluent(module)(settings({ ssl: { servername: 'x' } }))).toThrow('KQ_CONFIG: `ssl` has');
+  });
+});

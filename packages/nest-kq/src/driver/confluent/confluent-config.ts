@@ -1,0 +1,129 @@
+/** Our options in librdkafka's words. */
+import type { ConnectionOptions } from 'node:tls';
+import { KqError, show, wrongValue } from '../../errors.js';
+import type { MemberOptions, ProducerOptions } from '../driver.js';
+import type { KafkajsSettings } from '../kafkajs/kafkajs-options.js';
+import type { Config } from './confluent-api.js';
+
+/** The largest that it takes. The brokers have limits of their own, and it is they who refuse. */
+const MOST_BYTES = 1_000_000_000;
+const MOST_KILOBYTES = 2_147_483_647;
+/** What a member has fetched and nobody has asked for yet, over all its partitions. */
+const FETCHED = { messages: 10_000, kilobytes: 16_384 };
+/** How long a broker holds a fetch for which it has nothing. */
+const MAX_WAIT = 250;
+const SESSION_TIMEOUT = 30_000;
+/** Milliseconds after which the brokers abort a transaction that does not end. */
+export const TRANSACTION_TIMEOUT = 60_000;
+
+function common({
+  brokers,
+  clientId,
+  ssl,
+  sasl,
+  connectionTimeout,
+  requestTimeout,
+}: KafkajsSettings): Config {
+  const login = sasl && {
+    'sasl.mechanisms': sasl.mechanism.toUpperCase(),
+    'sasl.username': sasl.username,
+    'sasl.password': sasl.password,
+  };
+  return {
+    'bootstrap.servers': brokers.join(','),
+    'client.id': clientId,
+    'security.protocol': `${sasl ? 'sasl_' : ''}${ssl ? 'ssl' : 'plaintext'}`,
+    'socket.connection.setup.timeout.ms': Math.max(1_000, connectionTimeout),
+    'socket.timeout.ms': requestTimeout,
+    'reconnect.backoff.ms': 100,
+    'reconnect.backoff.max.ms': 1_000,
+    log_level: 0, // it would write to stderr; what matters is in the errors and events
+    ...login,
+    ...(typeof ssl === 'object' ? tls(ssl) : {}),
+  };
+}
+
+export function producerConfig(
+  settings: KafkajsSettings,
+  options: ProducerOptions,
+  patience: number,
+): Config {
+  const { compression = 'none', transactionalId } = options;
+  const longest = transactionalId === undefined ? patience : Math.min(patience, TRANSACTION_TIMEOUT);
+  return {
+    ...common(settings),
+    'enable.idempotence': true,
+    'compression.codec': compression,
+    'message.timeout.ms': Math.max(1, longest),
+    'request.timeout.ms': settings.requestTimeout,
+    'message.max.bytes': MOST_BYTES,
+    'linger.ms': 0, // our pusher gathers
+    'queue.buffering.max.messages': 0,
+    'queue.buffering.max.kbytes': MOST_KILOBYTES,
+    dr_cb: true,
+    ...(transactionalId === undefined
+      ? {}
+      : { 'transactional.id': transactionalId, 'transaction.timeout.ms': TRANSACTION_TIMEOUT }),
+  };
+}
+
+export function memberConfig(
+  settings: KafkajsSettings,
+  { group, sessionTimeout = SESSION_TIMEOUT, heartbeatInterval }: Omit<MemberOptions, 'topics'>,
+): Config {
+  return {
+    ...common(settings),
+    'group.id': group,
+    'session.timeout.ms': sessionTimeout,
+    'heartbeat.interval.ms': Math.round(heartbeatInterval ?? sessionTimeout / 10),
+    'partition.assignment.strategy': 'roundrobin',
+    'enable.auto.commit': false,
+    'enable.auto.offset.store': false,
+    'allow.auto.create.topics': false,
+    'isolation.level': 'read_committed',
+    'enable.partition.eof': true,
+    'fetch.wait.max.ms': MAX_WAIT,
+    'queued.min.messages': FETCHED.messages,
+    'queued.max.messages.kbytes': FETCHED.kilobytes,
+  };
+}
+
+/** Where it begins when nothing is committed. */
+export const MEMBER_TOPICS: Config = { 'auto.offset.reset': 'earliest' };
+
+/** For a client that names a group, and never joins it. */
+export function groupConfig(settings: KafkajsSettings, group: string): Config {
+  return { ...common(settings), 'group.id': group, 'enable.auto.commit': false };
+}
+
+const TLS = ['ca', 'cert', 'key', 'passphrase', 'rejectUnauthorized'];
+
+/** `KQ_CONFIG` where it knows nothing of the kind: what is left out could be what makes a connection safe. */
+function tls(options: ConnectionOptions): Config {
+  const other = Object.keys(options).find((name) => !TLS.includes(name));
+  if (other !== undefined)
+    throw new KqError(
+      'KQ_CONFIG',
+      `\`ssl\` has ${show(other)}, which Confluent's client does not know: expected of ${TLS.join(', ')}`,
+    );
+  const { ca, cert, key, passphrase, rejectUnauthorized } = options;
+  const config: Config = {
+    'ssl.ca.pem': pem('ca', ca),
+    'ssl.certificate.pem': pem('cert', cert),
+    'ssl.key.pem': pem('key', key),
+    'ssl.key.password': passphrase,
+    'enable.ssl.certificate.verification': rejectUnauthorized ?? true,
+  };
+  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
+}
+
+function pem(name: string, given: unknown): string | undefined {
+  if (given === undefined) return undefined;
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  return list
+    .map((each) => {
+      if (typeof each === 'string' || Buffer.isBuffer(each)) return String(each);
+      throw wrongValue('KQ_CONFIG', `\`ssl.${name}\``, each, 'PEM as text or Buffer, or a list of them');
+    })
+    .join('\n');
+}

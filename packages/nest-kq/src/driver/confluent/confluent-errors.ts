@@ -1,0 +1,70 @@
+/** What an error of librdkafka means to us. */
+import type { ConfluentError } from './confluent-api.js';
+import { KqError, toError, type KqErrorCode } from '../../errors.js';
+
+/** By its number: below -100 librdkafka's, from 1 the protocol's. What is in none means that the brokers are away. */
+const MEANINGS: Readonly<Record<number, KqErrorCode>> = {
+  [-190]: 'KQ_UNKNOWN_TOPIC', // the partition is not there
+  [-188]: 'KQ_UNKNOWN_TOPIC',
+  3: 'KQ_UNKNOWN_TOPIC',
+  17: 'KQ_UNKNOWN_TOPIC',
+  4: 'KQ_TOO_LARGE',
+  10: 'KQ_TOO_LARGE',
+  18: 'KQ_TOO_LARGE',
+  32: 'KQ_BAD_MESSAGE', // a timestamp
+  87: 'KQ_BAD_MESSAGE',
+  [-181]: 'KQ_REFUSED', // TLS
+  [-169]: 'KQ_REFUSED',
+  29: 'KQ_REFUSED',
+  30: 'KQ_REFUSED',
+  31: 'KQ_REFUSED',
+  33: 'KQ_REFUSED',
+  53: 'KQ_REFUSED',
+  58: 'KQ_REFUSED',
+  [-144]: 'KQ_TRANSACTION', // another producer has its id
+  [-172]: 'KQ_TRANSACTION', // not now
+  47: 'KQ_TRANSACTION',
+  48: 'KQ_TRANSACTION',
+  52: 'KQ_TRANSACTION',
+  90: 'KQ_TRANSACTION',
+  23: 'KQ_CONFIG',
+  24: 'KQ_CONFIG',
+  26: 'KQ_CONFIG',
+  76: 'KQ_CODEC',
+};
+
+/** The generation in which a member acted is over: lost, outdated, illegal, unknown, being made anew. */
+const REBALANCING = [-142, -167, 22, 25, 27];
+
+/** @param what Was tried, for the message: `cannot store in orders`. */
+export function meant(thrown: unknown, what: string, indeterminate = false): KqError {
+  if (thrown instanceof KqError) return thrown;
+  const cause = toError(thrown);
+  const code = MEANINGS[codeOf(cause)] ?? 'KQ_AWAY';
+  return new KqError(code, `${what}: ${cause.message}`, {
+    cause,
+    indeterminate: indeterminate && code === 'KQ_AWAY',
+  });
+}
+
+export function isRebalancing(error: unknown): boolean {
+  return REBALANCING.includes(codeOf(error));
+}
+
+export function isFatal(error: unknown): boolean {
+  return codeOf(error) === -150 || (error instanceof Error && 'isFatal' in error && error.isFatal === true);
+}
+
+/** What a call gets whose member has left meanwhile. */
+export function outdated(): ConfluentError {
+  return Object.assign(new Error('the member has left its group'), { code: -167 });
+}
+
+/** It was not sent, as another one had failed. */
+export function isPurged(error: unknown): boolean {
+  return [-152, -151].includes(codeOf(error instanceof KqError ? error.cause : error));
+}
+
+function codeOf(error: unknown): number {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : 0;
+}

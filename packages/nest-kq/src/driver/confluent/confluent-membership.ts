@@ -1,0 +1,242 @@
+/** One consumer of Confluent's client, from its first join until it leaves or fails. */
+import { KqError } from '../../errors.js';
+import { keyOf } from '../assignment.js';
+import type { MemberHandler } from '../driver.js';
+import type { KafkajsClient } from '../kafkajs/kafkajs-client.js';
+import type { GroupMembership, MembershipOptions } from '../kafkajs/membership.js';
+import type { GroupOffset, TopicPartition } from '../message.js';
+import {
+  called,
+  disconnected,
+  type ConfluentConsumerClient,
+  type ConfluentError,
+  type ConfluentMessage,
+  type Place,
+  type PlaceWithOffset,
+} from './confluent-api.js';
+import { memberConfig, MEMBER_TOPICS } from './confluent-config.js';
+import type { ConfluentContext } from './confluent-api.js';
+import { isFatal, isRebalancing, meant, outdated } from './confluent-errors.js';
+import { Intake } from './intake.js';
+import { StartAtEnd } from './start-at-end.js';
+
+const ASSIGN = -175;
+const CALL_LIMIT = 5_000;
+/** Messages that are taken from its queue at once. */
+const CHUNK = 1_000;
+/** How long its queue is left alone if it says nothing: longer than a few minutes, and the group would take it for stuck. */
+const LONGEST_SLEEP = 1_000;
+
+export class ConfluentMembership implements GroupMembership {
+  private readonly consumer: ConfluentConsumerClient;
+  private readonly client: KafkajsClient;
+  private readonly startAtEnd: StartAtEnd | undefined;
+  /** What it may read and commit now. Undefined: it joins, or has left. */
+  private intake: Intake | undefined;
+  /** What it had before this rebalance began; undefined where that was lost. */
+  private before: ReadonlySet<string> | undefined;
+  private rejoining = false;
+  private over = false;
+  /** Until it has joined for the first time. */
+  private starting: { resolve(): void; reject(error: unknown): void } | undefined;
+  private connecting: Promise<unknown> = Promise.resolve();
+  private polling: Promise<void> = Promise.resolve();
+  private wake = () => {};
+  /** Of the commit that is under way. */
+  private committing: ((error: ConfluentError | undefined) => void) | undefined;
+
+  constructor(
+    context: ConfluentContext,
+    private readonly options: MembershipOptions,
+    private readonly handler: MemberHandler,
+    private readonly crashed: (error: unknown) => void,
+  ) {
+    const { module } = context;
+    this.client = context.client;
+    this.consumer = new module.KafkaConsumer(
+      {
+        ...memberConfig(this.client.settings, options),
+        rebalance_cb: (event: ConfluentError, places: readonly Place[]) => this.rebalance(event, places),
+        offset_commit_cb: (error: ConfluentError | undefined, places: readonly (Place | ConfluentError)[]) =>
+          this.committing?.(error || places.find((each) => each instanceof Error)),
+        queue_non_empty_cb: () => this.wake(),
+      },
+      MEMBER_TOPICS,
+    );
+    if (options.from === 'last')
+      this.startAtEnd = new StartAtEnd(context.cluster, options.group, (offsets) => this.commitNow(offsets));
+    this.consumer.on('data', (message) => this.intake?.take(message));
+    this.consumer.on('partition.eof', (end) => this.intake?.takeEnd(end));
+    this.consumer.on('event.error', (error) => {
+      this.client.log.debug(`Confluent's client: ${error.message}`);
+      if (isFatal(error)) this.crash(error);
+    });
+  }
+
+  /** Resolves once it has joined and reads. */
+  async start(): Promise<void> {
+    const joined = new Promise<void>((resolve, reject) => (this.starting = { resolve, reject }));
+    this.connecting = called((done) =>
+      this.consumer.connect({ allTopics: false, timeout: CALL_LIMIT }, done),
+    );
+    try {
+      await this.connecting;
+    } catch (error) {
+      throw meant(error, `cannot join group ${this.options.group}`);
+    }
+    if (this.over) return; // `stop` waits for this, and closes it
+    this.consumer.setDefaultConsumeTimeout(0);
+    this.consumer.subscribe([...this.options.topics]);
+    this.polling = this.poll();
+    await joined;
+  }
+
+  /** Never rejects. */
+  async stop(): Promise<void> {
+    this.end();
+    await Promise.allSettled([this.connecting]);
+    await this.polling;
+    await disconnected(this.consumer);
+  }
+
+  pause(place: TopicPartition): void {
+    if (this.intake?.pause(place)) this.consumer.pause([place]);
+  }
+
+  resume(place: TopicPartition): void {
+    if (!this.intake?.resume(place)) return;
+    this.consumer.resume([place]);
+    const { intake } = this;
+    this.client.clock.next(() => this.intake === intake && intake.flush());
+  }
+
+  async commit(offsets: readonly GroupOffset[]): Promise<boolean> {
+    const { intake } = this;
+    if (!intake) return false;
+    const own = offsets.filter((each) => intake.has(each));
+    if (own.length === 0) return true;
+    try {
+      await this.commitNow(own);
+      return true;
+    } catch (error) {
+      if (isRebalancing(error)) return false;
+      throw meant(error, `cannot commit offsets of group ${this.options.group}`);
+    }
+  }
+
+  /** One call at a time. Their `commitCb` says when a commit is under way, and nothing of its answer. */
+  private async commitNow(offsets: readonly GroupOffset[]): Promise<void> {
+    const places = offsets.map((each) => ({ ...each, offset: Number(each.offset) }));
+    const answered = called((done) => (this.committing = (error) => done(error, undefined)));
+    this.consumer.commit(places);
+    await answered;
+  }
+
+  /** Takes what its queue has; also its rebalances come through that. Never rejects. */
+  private async poll(): Promise<void> {
+    while (!this.over) {
+      const woken = this.sleep();
+      try {
+        const chunk = await called<readonly ConfluentMessage[]>((done) => this.consumer.consume(CHUNK, done));
+        this.intake?.flush();
+        if (chunk.length === CHUNK) this.wake();
+      } catch (error) {
+        this.crash(error);
+      }
+      await woken;
+    }
+  }
+
+  /** Resolves at `wake`, which may come before this is awaited. */
+  private sleep(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.client.clock.after(LONGEST_SLEEP, resolve);
+      this.wake = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  private rebalance(event: ConfluentError, places: readonly Place[]): void {
+    if (event.code === ASSIGN) void this.assign(places);
+    else this.revoke();
+  }
+
+  private revoke(): void {
+    const lost = !this.over && this.consumer.assignmentLost();
+    if (!this.over) {
+      const paused = this.intake?.paused ?? [];
+      if (paused.length > 0) this.consumer.resume(paused); // otherwise they would still be so in the next assignment
+      this.before = lost ? undefined : this.intake?.keys;
+      this.intake = undefined;
+      this.tellRejoining();
+      if (lost)
+        this.handler.failed(new KqError('KQ_AWAY', `group ${this.options.group} has lost its member`), 0);
+    }
+    this.consumer.unassign();
+  }
+
+  /** Never rejects. */
+  private async assign(given: readonly Place[]): Promise<void> {
+    if (this.over) {
+      this.consumer.unassign();
+      return;
+    }
+    this.tellRejoining();
+    const places = given
+      .map(({ topic, partition }) => ({ topic, partition }))
+      .toSorted((a, b) => (a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1));
+    try {
+      await this.startAtEnd?.settle(places);
+      const begun = await this.committed(places);
+      if (this.over) return void this.consumer.unassign();
+      this.consumer.assign(places);
+      this.intake = new Intake(begun, this.handler, (place) => this.endOf(place));
+    } catch (error) {
+      this.crash(error);
+      return;
+    }
+    this.rejoining = false;
+    this.client.tellBack();
+    this.handler.assigned(places, this.before !== undefined);
+    this.starting?.resolve();
+    this.starting = undefined;
+  }
+
+  /** From where the group goes on. */
+  private async committed(places: readonly TopicPartition[]) {
+    const found = await called<readonly Partial<PlaceWithOffset>[]>((done) =>
+      this.consumer.committed(places, CALL_LIMIT, done),
+    );
+    return places.map((place) => {
+      const { offset = 0 } = found.find((each) => keyOf(each as Place) === keyOf(place)) ?? {};
+      return { ...place, offset: BigInt(Math.max(0, offset)) };
+    });
+  }
+
+  private tellRejoining(): void {
+    if (this.rejoining) return;
+    this.rejoining = true;
+    this.handler.rejoining();
+  }
+
+  private endOf({ topic, partition }: TopicPartition): bigint {
+    return BigInt(Math.max(0, this.consumer.getWatermarkOffsets(topic, partition).highOffset));
+  }
+
+  private end(): void {
+    this.over = true;
+    this.intake = undefined;
+    this.committing?.(outdated());
+    this.wake();
+  }
+
+  private crash(error: unknown): void {
+    if (this.over) return;
+    this.end();
+    const failure = meant(error, `the member of group ${this.options.group} failed`);
+    if (this.starting) this.starting.reject(failure);
+    else this.crashed(failure);
+  }
+}

@@ -1,0 +1,90 @@
+/** One producer of Confluent's client: it stores each message once, and says of each what became of it. */
+import type { ProducerOptions, Sent } from '../driver.js';
+import type { KafkajsClient } from '../kafkajs/kafkajs-client.js';
+import { PATIENCE } from '../kafkajs/kafkajs-session.js';
+import type { Placed } from '../kafkajs/requests.js';
+import {
+  called,
+  disconnected,
+  type ConfluentModule,
+  type ConfluentProducerClient,
+  type DeliveryReport,
+} from './confluent-api.js';
+import { producerConfig } from './confluent-config.js';
+import { isFatal, meant } from './confluent-errors.js';
+
+const CONNECT_LIMIT = 5_000;
+
+type Settle = (error: unknown, offset: number) => void;
+
+export class ConfluentSession {
+  readonly producer: ConfluentProducerClient;
+  /** Why it can store nothing any more. */
+  failure: Error | undefined;
+  private connecting: Promise<unknown> | undefined;
+  private readonly underWay = new Set<Promise<unknown>>();
+
+  constructor(
+    private readonly client: KafkajsClient,
+    module: ConfluentModule,
+    options: ProducerOptions,
+  ) {
+    this.producer = new module.Producer(
+      producerConfig(client.settings, options, options.patience ?? PATIENCE),
+    );
+    this.producer.on('delivery-report', (error, { offset, opaque }: DeliveryReport) => {
+      (opaque as Settle)(error, offset);
+    });
+    this.producer.on('event.error', (error) => {
+      if (isFatal(error)) this.failure ??= error;
+      client.log.debug(`Confluent's client: ${error.message}`);
+    });
+  }
+
+  /** Rejects with `KQ_AWAY` or `KQ_REFUSED`. */
+  async connect(): Promise<void> {
+    try {
+      await (this.connecting ??= this.open());
+    } catch (error) {
+      this.connecting = undefined;
+      throw meant(error, 'cannot connect to Kafka');
+    }
+  }
+
+  /** Hands all of them over before it returns, in their order; resolves with what became of each, and never rejects. */
+  send(topic: string, placed: readonly Placed[]): Promise<Sent[]> {
+    const sending = Promise.all(placed.map((each) => this.hand(topic, each)));
+    this.underWay.add(sending);
+    void sending.then(() => this.underWay.delete(sending));
+    return sending;
+  }
+
+  /** Waits for what is under way, and closes the connections. Never rejects. */
+  async retire(): Promise<void> {
+    await Promise.allSettled([this.connecting, ...this.underWay]);
+    await disconnected(this.producer);
+  }
+
+  private async open(): Promise<void> {
+    await called((done) => this.producer.connect({ allTopics: false, timeout: CONNECT_LIMIT }, done));
+    this.producer.setPollInBackground(true);
+  }
+
+  private hand(topic: string, { partition, message }: Placed): Promise<Sent> {
+    const { key, value, headers = {}, timestamp = this.client.clock.wall() } = message;
+    const pairs = Object.entries(headers).flatMap(([name, values]) =>
+      (Buffer.isBuffer(values) ? [values] : values).map((each) => ({ [name]: each })),
+    );
+    return new Promise((resolve) => {
+      const settle: Settle = (error, offset) => {
+        if (error) resolve(meant(error, `cannot store in ${topic}`, true));
+        else resolve({ partition, offset: BigInt(offset) });
+      };
+      try {
+        this.producer.produce(topic, partition, value, key, timestamp, settle, pairs);
+      } catch (error) {
+        resolve(meant(error, `cannot store in ${topic}`));
+      }
+    });
+  }
+}

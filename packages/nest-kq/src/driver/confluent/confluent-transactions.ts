@@ -1,0 +1,212 @@
+import { KqError } from '../../errors.js';
+import type { LogTransaction, ProducerOptions } from '../driver.js';
+import type { GroupOffset, OutgoingMessage, PartitionOffset } from '../message.js';
+import { PATIENCE } from '../kafkajs/kafkajs-session.js';
+import { place } from '../kafkajs/requests.js';
+import { called, disconnected, type ConfluentConsumerClient } from './confluent-api.js';
+import { groupConfig } from './confluent-config.js';
+import type { ConfluentContext } from './confluent-api.js';
+import { isPurged, meant } from './confluent-errors.js';
+import { ConfluentSession } from './confluent-session.js';
+
+const PAUSE = 50;
+const CONNECT_LIMIT = 5_000;
+
+/** The transactions of one producer, one after the other. */
+export class ConfluentTransactions {
+  private current: ConfluentSession | undefined;
+  private ongoing: ConfluentTransaction | undefined;
+  private ended = Promise.resolve();
+  private closed = false;
+  /** By group, in whose name offsets are sent. They never join it. */
+  private readonly groups = new Map<string, Promise<ConfluentConsumerClient>>();
+
+  constructor(
+    readonly context: ConfluentContext,
+    readonly options: ProducerOptions,
+  ) {}
+
+  get patience(): number {
+    return this.options.patience ?? PATIENCE;
+  }
+
+  async begin(): Promise<LogTransaction> {
+    if (this.options.transactionalId === undefined)
+      throw new KqError('KQ_CONFIG', 'transactionalId is undefined: expected a name, for transactions');
+    const before = this.ended;
+    let end = () => {};
+    this.ended = new Promise((resolve) => (end = resolve));
+    await before;
+    try {
+      const session = await this.open();
+      this.ongoing = new ConfluentTransaction(this, session, (usable) => {
+        this.ongoing = undefined;
+        if (!usable) this.drop(session);
+        end();
+      });
+      return this.ongoing;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.ongoing?.abort();
+    await this.ended;
+    await this.current?.retire();
+    for (const opened of await Promise.allSettled(this.groups.values()))
+      if (opened.status === 'fulfilled') await disconnected(opened.value);
+  }
+
+  /** A client that stands for the group. */
+  async ofGroup(group: string): Promise<ConfluentConsumerClient> {
+    const open = async () => {
+      const { client, module } = this.context;
+      const consumer = new module.KafkaConsumer(groupConfig(client.settings, group));
+      await called((done) => consumer.connect({ allTopics: false, timeout: CONNECT_LIMIT }, done));
+      return consumer;
+    };
+    const known = this.groups.get(group) ?? open();
+    this.groups.set(group, known);
+    try {
+      return await known;
+    } catch (error) {
+      this.groups.delete(group);
+      throw error;
+    }
+  }
+
+  private async open(): Promise<ConfluentSession> {
+    const { client, module, cluster } = this.context;
+    const deadline = client.clock.now() + this.patience;
+    const left = () => Math.max(1, deadline - client.clock.now());
+    for (; ; await client.delay(PAUSE)) {
+      if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
+      const fresh = this.current === undefined;
+      const session = (this.current ??= new ConfluentSession(client, module, this.options));
+      try {
+        await cluster.reach(left());
+        await session.connect();
+        if (fresh) await called((done) => session.producer.initTransactions(left(), done));
+        await called((done) => session.producer.beginTransaction(done));
+        client.tellBack();
+        return session;
+      } catch (error) {
+        this.drop(session);
+        const failure = meant(error, 'cannot begin a transaction');
+        if (failure.code !== 'KQ_AWAY' || client.clock.now() > deadline) throw failure;
+      }
+    }
+  }
+
+  private drop(session: ConfluentSession): void {
+    if (this.current === session) this.current = undefined;
+    void session.retire();
+  }
+}
+
+class ConfluentTransaction implements LogTransaction {
+  /** Why nothing but `abort` is left. */
+  private failure: KqError | undefined;
+  /** One of its acts has. */
+  private failed = false;
+  private over = false;
+  private aborting: Promise<void> | undefined;
+  private keyless = 0;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly owner: ConfluentTransactions,
+    private readonly session: ConfluentSession,
+    private readonly ended: (usable: boolean) => void,
+  ) {}
+
+  send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]> {
+    return this.act(`cannot store in ${topic}`, async () => {
+      const { topics } = this.owner.context;
+      const leaders = await topics.leaders(topic, this.owner.patience);
+      const { placed, wrong } = place(topic, messages, leaders.length, this.keyless++);
+      for (const error of wrong.values()) throw error;
+      const sent = await this.session.send(topic, placed);
+      const failures = sent.filter((each) => each instanceof KqError);
+      const first = failures.find((each) => !isPurged(each)) ?? failures[0];
+      if (first) throw first;
+      return sent as PartitionOffset[];
+    });
+  }
+
+  sendOffsets(group: string, offsets: readonly GroupOffset[]): Promise<void> {
+    return this.act(`cannot store offsets of group ${group}`, async () => {
+      const consumer = await this.owner.ofGroup(group);
+      const places = offsets.map((each) => ({ ...each, offset: Number(each.offset) }));
+      const { patience } = this.owner;
+      await called((done) =>
+        this.session.producer.sendOffsetsToTransaction(places, consumer, patience, done),
+      );
+    });
+  }
+
+  async commit(): Promise<void> {
+    await this.act('cannot commit the transaction', async () => {
+      try {
+        await called((done) => this.session.producer.commitTransaction(this.owner.patience, done));
+      } catch (error) {
+        const known = meant(error, 'cannot commit the transaction');
+        if (known.code === 'KQ_TRANSACTION') throw known;
+        throw new KqError('KQ_TRANSACTION', 'whether the transaction is committed is not known', {
+          cause: error,
+          indeterminate: true,
+        });
+      }
+    });
+    this.over = true;
+    this.ended(true);
+  }
+
+  abort(): Promise<void> {
+    return this.over ? Promise.resolve() : (this.aborting ??= this.abortNow());
+  }
+
+  private async abortNow(): Promise<void> {
+    this.failure ??= new KqError('KQ_TRANSACTION', 'the transaction was aborted');
+    await this.last;
+    let usable = !this.failed; // after a failure the client purges what comes next, too
+    try {
+      await called((done) => this.session.producer.abortTransaction(this.owner.patience, done));
+    } catch (error) {
+      // The brokers abort it themselves, at the latest when the next session of this id begins.
+      this.owner.context.client.log.debug(`a transaction could not be aborted: ${String(error)}`);
+      usable = false;
+    }
+    this.over = true;
+    this.ended(usable);
+  }
+
+  /** One act after the other; the first that fails is the last. */
+  private async act<T>(what: string, run: () => Promise<T>): Promise<T> {
+    const before = this.last;
+    const acting = (async () => {
+      await before;
+      this.check();
+      try {
+        return await run();
+      } catch (error) {
+        this.failed = true;
+        this.failure = meant(error, what, true);
+        throw this.failure;
+      }
+    })();
+    this.last = acting.catch(() => undefined); // told to its caller
+    return acting;
+  }
+
+  private check(): void {
+    if (this.over) throw new KqError('KQ_TRANSACTION', 'the transaction has ended');
+    if (this.failure)
+      throw new KqError('KQ_TRANSACTION', 'the transaction has failed: only abort is left', {
+        cause: this.failure,
+      });
+  }
+}

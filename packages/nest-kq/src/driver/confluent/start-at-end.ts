@@ -1,0 +1,27 @@
+/** Where a group begins that has committed nothing in a topic, and that is not to read what is there. */
+import type { KafkajsCluster } from '../kafkajs/kafkajs-cluster.js';
+import type { GroupOffset, TopicPartition } from '../message.js';
+
+export class StartAtEnd {
+  private readonly sure = new Set<string>();
+
+  constructor(
+    private readonly cluster: KafkajsCluster,
+    private readonly group: string,
+    private readonly commit: (offsets: readonly GroupOffset[]) => Promise<void>,
+  ) {}
+
+  /** Commits the ends of topics in which nothing is committed. Rejects where it cannot. */
+  async settle(places: readonly TopicPartition[]): Promise<void> {
+    for (const topic of new Set(places.map((place) => place.topic))) {
+      if (this.sure.has(topic)) continue;
+      const committed = await this.cluster.committed(this.group, topic);
+      if (committed.every(({ offset }) => offset === undefined)) {
+        // All partitions, as a member that has others must not take this for an old group.
+        const ends = await this.cluster.ends(topic);
+        await this.commit(ends.map(({ partition, end }) => ({ topic, partition, offset: end })));
+      }
+      this.sure.add(topic);
+    }
+  }
+}
