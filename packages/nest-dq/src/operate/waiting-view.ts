@@ -98,7 +98,7 @@ export interface WaitingSource {
   /** Ledger time, ms. */
   readonly now: number;
   /** The keys of jobs, by their ids. Never rejects. */
-  keysOf(jobs: readonly WaitingJob[]): Promise<ReadonlyMap<string, string>>;
+  readonly keysOf: (jobs: readonly WaitingJob[]) => Promise<ReadonlyMap<string, string>>;
 }
 
 /** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */

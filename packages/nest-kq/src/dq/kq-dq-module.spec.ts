@@ -31,7 +31,7 @@ afterEach(async () => {
 /** A handler of `topic` that notes its runs. */
 class Noted {
   readonly runs: Run[] = [];
-  private readonly waiting: { readonly count: number; resolve(): void }[] = [];
+  private readonly waiting: { readonly count: number; readonly resolve: () => void }[] = [];
 
   constructor(private readonly act: Act) {}
 

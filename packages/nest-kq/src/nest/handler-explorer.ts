@@ -57,10 +57,18 @@ export class HandlerExplorer {
     const call = this.invoker.bind(found);
     const handler = (value: unknown, item: MessageItem): unknown => {
       const returned = call(value, item);
-      // What comes after it in its order would run beside a handler that goes on.
-      return returned instanceof Promise ? returned.finally(() => unfinishedOf(item)) : returned;
+      return returned instanceof Promise ? whenEnded(returned, item) : returned;
     };
     return { name, handler, settings };
+  }
+}
+
+/** What comes after it in its order would run beside a handler that goes on. */
+async function whenEnded(returning: Promise<unknown>, item: MessageItem): Promise<unknown> {
+  try {
+    return await returning;
+  } finally {
+    await unfinishedOf(item);
   }
 }
 

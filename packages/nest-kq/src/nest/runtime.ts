@@ -102,8 +102,8 @@ export class KqRuntime {
     const concurrency = Math.max(...handlers.map(({ settings }) => settings.concurrency));
     const delays = this.delays.need(`the group ${group}`);
     const consuming = await delays.consumeRetries(group, concurrency, async (failed, signal) => {
-      for (const { runLater } of subscriptions) {
-        const running = runLater(failed, signal);
+      for (const subscription of subscriptions) {
+        const running = subscription.runLater(failed, signal);
         if (running) return running;
       }
       const fact = `the group ${group} has no handler of ${failed.topic} in this process any more`;

@@ -10,8 +10,8 @@ import { unpackSnappy } from './snappy-frames.js';
 export type PackagedCompression = Exclude<Compression, 'none' | 'gzip'>;
 
 export interface Codec {
-  compress(data: Buffer): Promise<Buffer>;
-  decompress(data: Buffer): Promise<Buffer>;
+  readonly compress: (data: Buffer) => Promise<Buffer>;
+  readonly decompress: (data: Buffer) => Promise<Buffer>;
 }
 
 /** As `require`. */
@@ -30,8 +30,8 @@ const WAYS: Readonly<Record<PackagedCompression, Way>> = {
     name: 'snappy',
     codec: (load) => {
       const { compress, uncompress } = load('snappy') as {
-        compress(data: Buffer): Promise<Buffer>;
-        uncompress(data: Buffer): Promise<Buffer>;
+        readonly compress: (data: Buffer) => Promise<Buffer>;
+        readonly uncompress: (data: Buffer) => Promise<Buffer>;
       };
       return { compress, decompress: (data) => unpackSnappy(data, uncompress) };
     },
@@ -40,8 +40,8 @@ const WAYS: Readonly<Record<PackagedCompression, Way>> = {
     name: 'lz4-napi',
     codec: (load) => {
       const { compressFrame, decompressFrame } = load('lz4-napi') as {
-        compressFrame(data: Buffer): Promise<Buffer>;
-        decompressFrame(data: Buffer): Promise<Buffer>;
+        readonly compressFrame: (data: Buffer) => Promise<Buffer>;
+        readonly decompressFrame: (data: Buffer) => Promise<Buffer>;
       };
       return { compress: (data) => compressFrame(data), decompress: decompressFrame };
     },
