@@ -79,7 +79,7 @@ const NEST_KQ = {
   pusher: ['errors', 'time', 'api', 'driver', 'delays', 'events'],
   consumer: ['errors', 'time', 'driver'],
   failures: ['errors', 'time', 'api', 'driver', 'delays', 'events', 'consumer'],
-  health: [],
+  health: ['errors', 'time', 'api', 'driver', 'consumer'],
   // Its own entry: only those who have OpenTelemetry load it.
   telemetry: ['errors', 'time', 'api', 'events', 'failures'],
   // Its own entry: the joint of the two packages.

@@ -15,6 +15,7 @@ import {
 import { DelayedHandler, DqModule, DqProducer } from 'nest-dq';
 import { openTelemetry as dqOpenTelemetry } from 'nest-dq/opentelemetry';
 import { Discard, KqModule, KqPusher, TopicHandler, type KqMessage, type KqOptions } from 'nest-kq';
+import { KqDqModule } from 'nest-kq/dq';
 import { openTelemetry } from 'nest-kq/opentelemetry';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import { systemClock } from 'nest-kq/src/time/clock.js';
@@ -56,6 +57,11 @@ class Shop {
     return counts.map((count) => (count < 0 ? new RangeError('none left') : undefined));
   }
 
+  @TopicHandler('mails', { retry: { through: 'dq', attempts: 2, backoff: 0 } })
+  mailed(_mail: string, { attempt }: KqMessage): void {
+    if (attempt === 1) throw new Error('no network');
+  }
+
   @DelayedHandler('remind')
   remind(order: string): void {
     this.seen.push({ reminded: order });
@@ -94,7 +100,10 @@ afterEach(() => app.close(), LIMIT);
 async function start(options: KqOptions = { brokers: 'memory' }): Promise<Shop> {
   const kq = KqModule.forRoot({ ...options, group: 'shop', hooks: [openTelemetry()], logger: quiet });
   const dq = DqModule.forRoot({ embedded: 'memory', hooks: [dqOpenTelemetry()], logger: quiet });
-  app = await Test.createTestingModule({ imports: [kq, dq], providers: [Shop] }).compile();
+  app = await Test.createTestingModule({
+    imports: [kq, dq, KqDqModule.forRoot()],
+    providers: [Shop],
+  }).compile();
   await app.init();
   return app.get(Shop);
 }
@@ -186,7 +195,9 @@ describe('the trace of a message', () => {
       try {
         const brokers = [server.endpoint];
         const driver = new KafkajsDriver({ brokers, clock: systemClock, log: silent });
-        await driver.admin.createTopics([{ topic: 'orders' }, { topic: 'stock' }, { topic: 'orders.dead' }]);
+        await driver.admin.createTopics(
+          ['orders', 'stock', 'mails', 'orders.dead'].map((name) => ({ topic: name })),
+        );
         await driver.close();
         await checkTrace(await start({ brokers }), 'k');
         await app.close();
@@ -213,6 +224,22 @@ describe('the trace of a message', () => {
       status: { code: SpanStatusCode.UNSET },
       attributes: { 'kq.message.outcome': 'discard' },
     });
+  });
+
+  it('goes on where a message came later, or came back, through nest-dq', async () => {
+    const { kq } = await start();
+    const placing = await inSpan(() => kq.push('mails', 'hello', { delay: 1 }));
+    const [failed, again] = await spans('process mails', 2);
+    const { traceId, spanId } = placing.spanContext();
+    for (const span of [failed!, again!])
+      expect(span).toMatchObject({ parentSpanContext: { traceId, spanId } });
+    expect(failed!.attributes).toMatchObject({ 'error.type': 'Error', 'kq.message.attempt': 1 });
+    expect(again!.attributes).toMatchObject({ 'kq.message.outcome': 'done', 'kq.message.attempt': 2 });
+    // The second run is part of the run of a job.
+    const job = again!.links[0]!.context;
+    await eventually('the job ended', () =>
+      exporter.getFinishedSpans().some((span) => span.spanContext().spanId === job.spanId),
+    );
   });
 
   it('tells the error of a push', async () => {
@@ -297,7 +324,7 @@ describe('the metrics', () => {
     ]);
     expect(await measured('kq.handler.running')).toEqual([[group, 0]]);
     expect(await measured('kq.group.up')).toEqual([[group, 1]]);
-    expect(await measured('kq.group.partitions')).toEqual([[group, 8]]);
+    expect(await measured('kq.group.partitions')).toEqual([[group, 12]]);
     expect(await measured('kq.push.pending')).toEqual([[{}, 0]]);
   });
 
