@@ -79,7 +79,9 @@ const NEST_KQ = {
   pusher: ['errors', 'time', 'api', 'driver', 'delays', 'events'],
   consumer: ['errors', 'time', 'driver'],
   failures: ['errors', 'time', 'api', 'driver', 'delays', 'events', 'consumer'],
-  health: [],
+  health: ['errors', 'time', 'api', 'driver', 'consumer'],
+  // Its own entry: only those who have OpenTelemetry load it.
+  telemetry: ['errors', 'time', 'api', 'events', 'failures'],
   // Its own entry: the joint of the two packages.
   dq: ['errors', 'api', 'driver', 'delays', 'nest'],
   nest: [
@@ -111,7 +113,7 @@ const NEST_KQ = {
 };
 
 /** Those of the entry `nest-handlers/events`. */
-const OF_EVENTS = '(?:event-hub|guarded-observable)';
+const OF_EVENTS = '(?:events|event-hub|guarded-observable|hooks)';
 /** All files of nest-handlers but those of its other entries. */
 const OF_NEST = `(?!schema|${OF_EVENTS})[a-z-]+`;
 
@@ -129,7 +131,7 @@ const MAY_USE = {
   },
   'nest-dq': {
     'nest-handlers/dist/index.js': ['nest'],
-    'nest-handlers/dist/event-hub.js': ['events'],
+    'nest-handlers/dist/events.js': ['events'],
     'nest-handlers/dist/schema.js': ['api', 'producer', 'consumer'],
     ms: ['time'],
     ulid: ['producer'],
@@ -144,11 +146,12 @@ const MAY_USE = {
   },
   'nest-kq': {
     'nest-handlers/dist/index.js': ['nest'],
-    'nest-handlers/dist/event-hub.js': ['events'],
+    'nest-handlers/dist/events.js': ['events'],
     'nest-handlers/dist/schema.js': ['api'],
     '@nestjs/common': ['nest', 'dq'],
     'nest-dq/dist/index.js': ['dq'],
     kafkajs: ['driver/kafkajs'],
+    '@opentelemetry/api': ['telemetry'],
   },
 };
 

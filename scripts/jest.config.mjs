@@ -13,7 +13,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^nest-handlers$': `${workspace}/packages/nest-handlers/src/index.ts`,
-    '^nest-handlers/events$': `${workspace}/packages/nest-handlers/src/event-hub.ts`,
+    '^nest-handlers/events$': `${workspace}/packages/nest-handlers/src/events.ts`,
     '^nest-handlers/schema$': `${workspace}/packages/nest-handlers/src/schema.ts`,
     '^nest-dq$': `${workspace}/packages/nest-dq/src/index.ts`,
     '^nest-dq/dashboard$': `${workspace}/packages/nest-dq/src/dashboard/dashboard-module.ts`,
@@ -22,6 +22,8 @@ export default {
     '^nest-dq/opentelemetry$': `${workspace}/packages/nest-dq/src/telemetry/opentelemetry.ts`,
     '^nest-dq/(src|spec-support)/(.*)\\.js$': `${workspace}/packages/nest-dq/$1/$2.ts`,
     '^nest-kq$': `${workspace}/packages/nest-kq/src/index.ts`,
+    '^nest-kq/dq$': `${workspace}/packages/nest-kq/src/dq/kq-dq-module.ts`,
+    '^nest-kq/opentelemetry$': `${workspace}/packages/nest-kq/src/telemetry/opentelemetry.ts`,
     '^nest-kq/src/(.*)\\.js$': `${workspace}/packages/nest-kq/src/$1.ts`,
     '^test-servers$': `${workspace}/test/servers/src/index.ts`,
     '^(\\.{1,2}/.*)\\.js$': '$1',

@@ -6,13 +6,16 @@ import { DEFAULT_LOG_LEVELS } from 'nest-dq/src/nest/log-levels.js';
 import { ACT_NAMES } from 'nest-dq/src/dashboard/act-names.js';
 import { NO_EXTRAS, OPTION_NAMES as DASHBOARD_OPTIONS } from 'nest-dq/src/dashboard/options.js';
 import { OPTION_NAMES } from 'nest-dq/src/nest/options.js';
+import { EVENT_NAMES } from 'nest-kq/src/events/event-hub.js';
 import { HANDLER_OPTION_NAMES } from 'nest-kq/src/nest/handler-options.js';
+import { DEFAULT_LOG_LEVELS as KQ_LOG_LEVELS } from 'nest-kq/src/nest/log-levels.js';
 import { OPTION_NAMES as KQ_OPTIONS } from 'nest-kq/src/nest/options.js';
 import { blocksOf, compact } from './support/page.js';
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
 const docs = readdirSync(new URL('../docs', import.meta.url)).filter((name) => name.endsWith('.md'));
+const kqDocs = readdirSync(new URL('../docs/kq', import.meta.url)).filter((name) => name.endsWith('.md'));
 const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
@@ -20,13 +23,18 @@ const PAGES = [
   'packages/nest-kq/README.md',
   'docs/monitoring/README.md',
   ...docs.map((name) => `docs/${name}`),
-  'docs/kq/clients.md',
-  'docs/kq/operating.md',
+  ...kqDocs.map((name) => `docs/kq/${name}`),
 ];
 
 /** The first column of all tables of a page, where it is one piece of code. */
 function namedInTables(page: string): Set<string> {
   return new Set([...page.matchAll(/^\| `([^`]+)` +\|/gm)].map((match) => match[1]!));
+}
+
+/** By kind, what the table of a page's first chapter says. */
+function levelsOf(page: string): Record<string, string> {
+  const rows = page.split('\n## ')[0]!.matchAll(/^\| `(\w+)` .*\| `'(\w+)'` +\|$/gm);
+  return Object.fromEntries(Array.from(rows, ([, kind, level]) => [kind, level]));
 }
 
 /** The names by which links find the headings of a page. */
@@ -64,8 +72,13 @@ describe('the documentation', () => {
 
   it('says of each kind of log line its level', () => {
     const [, log] = read('docs/options.md').split('## The log');
-    const rows = [...log!.split('\n## ')[0]!.matchAll(/^\| `(\w+)` .*\| `'(\w+)'` +\|$/gm)];
-    expect(Object.fromEntries(rows.map(([, kind, level]) => [kind, level]))).toEqual(DEFAULT_LOG_LEVELS);
+    expect(levelsOf(log!)).toEqual(DEFAULT_LOG_LEVELS);
+  });
+
+  it('says of each event of nest-kq what it carries, and of each kind of its log lines the level', () => {
+    const [, events, log] = read('docs/kq/observability.md').split(/\n## (?:Events|The log)/);
+    expect(namedInTables(events!)).toEqual(new Set(EVENT_NAMES));
+    expect(levelsOf(log!)).toEqual(KQ_LOG_LEVELS);
   });
 
   it.each(PAGES)('has in %s only links to files and headings that exist', (page) => {
@@ -81,7 +94,8 @@ describe('the documentation', () => {
 
   it('leads from the README to its index, and from there to each page', () => {
     expect(read('README.md')).toContain('(docs/README.md)');
-    for (const page of docs) if (page !== 'README.md') expect(read('docs/README.md')).toContain(`](${page})`);
+    const pages = [...docs.filter((page) => page !== 'README.md'), ...kqDocs.map((page) => `kq/${page}`)];
+    for (const page of pages) expect(read('docs/README.md')).toContain(`](${page})`);
   });
 
   it('tells of each folder and file of the source where it is', () => {

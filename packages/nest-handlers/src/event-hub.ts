@@ -1,7 +1,3 @@
-/**
- * Events, for those who listen. It loads nothing of Nest.
- * @module nest-handlers/events
- */
 import { Subject, type Observable } from 'rxjs';
 import { GuardedObservable } from './guarded-observable.js';
 

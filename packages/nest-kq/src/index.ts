@@ -44,6 +44,16 @@ export {
   type PushFailed,
   type Rebalanced,
 } from './events/events.js';
+export type {
+  KqClusterView,
+  KqGroupLoad,
+  KqHooks,
+  KqLoad,
+  KqPartitionLoad,
+  KqPushCall,
+  KqRun,
+  PushedTo,
+} from './events/hooks.js';
 export { OnKq } from './nest/on-kq.js';
 export { KqHealth, type KqGroupHealth, type KqHealthBounds, type KqHealthState } from './health/health.js';
 export { KqError, KQ_ERROR_CODES, type KqErrorCode, type KqErrorDetails } from './errors.js';

@@ -1,3 +1,4 @@
+import { checkHooks as check } from 'nest-handlers/events';
 import type { DqEvents } from './events.js';
 import { wrongValue } from '../errors.js';
 import type { DelayedJob, HandlerMethod } from '../api/job.js';
@@ -129,14 +130,7 @@ export function handlerHook(hooks: readonly DqHooks[]): Around | undefined {
 
 /** `DQ_CONFIG`: these are no hooks, or a name is misspelt. */
 export function checkHooks(hooks: unknown): readonly DqHooks[] {
-  const names = ['onSchedule', 'aroundHandler', 'onStart'] as const;
-  const expected = `a list of objects with the methods ${names.join(', ')}, or some of them`;
-  if (!Array.isArray(hooks)) throw wrongValue('DQ_CONFIG', '`hooks`', hooks, expected);
-  hooks.forEach((hook: unknown, index) => {
-    const methods = typeof hook === 'object' && hook !== null ? (hook as Record<string, unknown>) : {};
-    const given = names.filter((name) => methods[name] !== undefined);
-    if (given.length > 0 && given.every((name) => typeof methods[name] === 'function')) return;
-    throw wrongValue('DQ_CONFIG', `\`hooks[${index}]\``, hook, expected);
-  });
-  return hooks as readonly DqHooks[];
+  return check<DqHooks>(hooks, ['onSchedule', 'aroundHandler', 'onStart'], (what, value, expected) =>
+    wrongValue('DQ_CONFIG', what, value, expected),
+  );
 }

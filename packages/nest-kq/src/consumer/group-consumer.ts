@@ -28,6 +28,8 @@ export interface Progress extends TopicPartition {
   readonly watermark: bigint | undefined;
   /** The timestamp of the first message that has come and is not handled; undefined: there is none. */
   readonly oldest: number | undefined;
+  /** The offset after the last message of the partition, as of the last fetch; 0 before the first. */
+  readonly end: bigint;
 }
 
 export class GroupConsumer implements MemberHandler {
@@ -76,8 +78,15 @@ export class GroupConsumer implements MemberHandler {
     for (const [, work] of this.works) work.resume();
   }
 
+  /** Calls of handlers that have not returned. */
+  get running(): number {
+    return this.works.reduce((sum, [, work]) => sum + work.runs, 0);
+  }
+
   get progress(): Progress[] {
-    return Array.from(this.partitions(), ({ place, watermark, oldest }) => ({ ...place, watermark, oldest }));
+    return Array.from(this.partitions(), ({ place, watermark, oldest, end }) => {
+      return { ...place, watermark, oldest, end };
+    });
   }
 
   rejoining(): void {
@@ -115,7 +124,7 @@ export class GroupConsumer implements MemberHandler {
         resolve();
       });
     });
-    const aborted = this.works.reduce((sum, [, work]) => sum + work.runs, 0);
+    const aborted = this.running;
     for (const [, work] of this.works) work.giveUp(); // of no effect if nothing runs
     await this.committer.stop();
     await this.member.stop();

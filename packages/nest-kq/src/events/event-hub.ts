@@ -2,7 +2,8 @@ import { EventHub as Hub } from 'nest-handlers/events';
 import { show, toError, unknownName } from '../errors.js';
 import type { KqEventMap, KqEventName, KqEvents } from './events.js';
 
-const NAMES = Object.keys({
+/** Every event; the documentation is checked against it. */
+export const EVENT_NAMES = Object.keys({
   handled: true,
   failed: true,
   died: true,
@@ -24,7 +25,7 @@ export class EventHub extends Hub<KqEventMap> implements KqEvents {
   /** `who` is for people: which listener failed, and at which event. */
   constructor(listenerFailed: (who: string, error: Error) => void) {
     super({
-      names: NAMES,
+      names: EVENT_NAMES,
       listenerFailed: (who, thrown) => listenerFailed(who, toError(thrown)),
       unknownName: (name, known) => unknownName('KQ_BAD_OPTION', `event ${show(name)}`, known),
     });

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 
 function progress(partition: number, watermark?: bigint, oldest?: number) {
-  return { topic: 'orders', partition, watermark, oldest };
+  return { topic: 'orders', partition, watermark, oldest, end: 0n };
 }
 
 function group(...parts: GroupState['progress']): GroupState {

@@ -9,6 +9,7 @@ import type { LogDriver } from '../driver/driver.js';
 import { KqError, factOf, show, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { KqPartition } from '../events/events.js';
+import type { KqGroupLoad } from '../events/hooks.js';
 import type { GroupState } from '../health/health.js';
 import type { Clock, Timer } from '../time/clock.js';
 import type { LogReport } from './log-report.js';
@@ -56,6 +57,16 @@ export class GroupMembership implements GroupState {
 
   get progress(): readonly Progress[] {
     return this.trouble === undefined ? (this.consumer?.progress ?? []) : [];
+  }
+
+  load(): KqGroupLoad {
+    const partitions = this.progress.map(({ topic, partition, watermark, end }) => ({
+      topic,
+      partition,
+      ...(watermark !== undefined && { lag: Math.max(0, Number(end - watermark)) }),
+    }));
+    const up = this.trouble === undefined;
+    return { group: this.group, up, running: this.consumer?.running ?? 0, partitions };
   }
 
   /**

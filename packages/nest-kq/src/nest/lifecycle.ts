@@ -85,6 +85,7 @@ export class KqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
     if (this.options.forgotten) this.warnOfMemory();
     this.take();
     this.prepared = true;
+    this.runtime.start();
   }
 
   /** Takes the handlers and listeners that were not found before, of all modules or of these. */

@@ -33,6 +33,7 @@ describe('the options of KqModule', () => {
       sessionTimeout: 30_000,
       commitEvery: 1_000,
       shutdownTimeout: 10_000,
+      hooks: [],
       logLevels: DEFAULT_LOG_LEVELS,
     });
     expect(pusher.producer).toEqual({ patience: 30_000, compression: 'none' });
@@ -101,6 +102,11 @@ describe('the options of KqModule', () => {
     [{ sessionTimeout: '30s' }, "`sessionTimeout` is '30s': expected a whole number from 6000 to 1800000"],
     [{ pusher: { patience: -1 } }, '`pusher`: `patience` is -1: expected a whole number from 0 to 3600000'],
     [{ logger: {} }, '`logger` is {}: expected an object with the methods log, warn and error'],
+    [
+      { hooks: [{ onPull: () => undefined }] },
+      '`hooks[0]` is { onPull: [Function: onPull] }: expected a list of objects with the methods onPush, aroundPush, ' +
+        'aroundHandler, onStart, or some of them',
+    ],
     [{ logLevels: 'off' }, "`logLevels` is 'off': expected an object such as { retries: 'debug' }"],
     [
       { logLevels: { retries: 'silent' } },
@@ -122,8 +128,8 @@ describe('the options of KqModule', () => {
     [
       { broker: ['a:1'] },
       'there is no `broker` in the options of KqModule: expected one of brokers, clientId, ssl, sasl, ' +
-        'connectionTimeout, requestTimeout, driver, group, consume, pusher, sessionTimeout, commitEvery, shutdownTimeout, logger, ' +
-        'logLevels',
+        'connectionTimeout, requestTimeout, driver, group, consume, pusher, sessionTimeout, commitEvery, shutdownTimeout, ' +
+        'hooks, logger, logLevels',
     ],
   ])('refuse %j', (options, fact) => {
     expect(refusal(() => resolveOptions(options as KqOptions))).toBe(`KQ_CONFIG: ${fact}`);

@@ -4,6 +4,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
 import { checkOptions, wholeNumber } from '../api/checks.js';
 import { KqError } from '../errors.js';
+import { checkHooks, type KqHooks } from '../events/hooks.js';
 import { resolvePusherOptions, type PusherOptions, type PusherSettings } from '../pusher/pusher-options.js';
 import {
   resolveBrokers,
@@ -29,6 +30,8 @@ export interface KqOptions extends BrokerOptions {
   commitEvery?: number;
   /** Milliseconds that a shutdown waits for running handlers before it aborts their signals, 0 to an hour. @default 10_000 */
   shutdownTimeout?: number;
+  /** What to do around pushes and handlers, such as `openTelemetry()`; see `KqHooks`. @default [] */
+  hooks?: readonly KqHooks[];
   /** For warnings and failures; lines of a cluster with a name begin with the name. @default Nest's logger with the context 'Kq' */
   logger?: LoggerService;
   /**
@@ -57,6 +60,7 @@ export interface ResolvedOptions {
   readonly sessionTimeout: number;
   readonly commitEvery: number;
   readonly shutdownTimeout: number;
+  readonly hooks: readonly KqHooks[];
   readonly logger: LoggerService;
   readonly logLevels: Required<KqLogLevels>;
 }
@@ -74,6 +78,7 @@ const DEFAULTS = {
   sessionTimeout: 30 * SECOND,
   commitEvery: SECOND,
   shutdownTimeout: 10 * SECOND,
+  hooks: [],
 } satisfies KqOptions;
 
 /** The group of handlers that name none, in a log that no other process sees. */
@@ -94,6 +99,7 @@ export const OPTION_NAMES: readonly string[] = Object.keys({
   sessionTimeout: true,
   commitEvery: true,
   shutdownTimeout: true,
+  hooks: true,
   logger: true,
   logLevels: true,
 } satisfies Record<keyof KqOptions, true>);
@@ -127,6 +133,7 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
     sessionTimeout: number('sessionTimeout', 6 * SECOND, 30 * MINUTE),
     commitEvery: number('commitEvery', 0, MINUTE),
     shutdownTimeout: number('shutdownTimeout', 0, 60 * MINUTE),
+    hooks: checkHooks(given.hooks),
     logger: clusterLogger(logger, cluster),
     logLevels: resolveLogLevels(options.logLevels, logger),
   };

@@ -3,6 +3,7 @@ import type { LogAdmin, LogDriver, LogProducer } from '../driver/driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import { KqError, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
+import { handlerHook, pushHooks, type KqLoad } from '../events/hooks.js';
 import { GroupsHealth } from '../health/health.js';
 import { LogPusher } from '../pusher/log-pusher.js';
 import type { Environment } from './environment.js';
@@ -30,6 +31,7 @@ export class KqRuntime {
   private readonly comingBack: Consuming[] = [];
   /** Of dead letters, which are stored while no push has room. */
   private readonly letters: LogProducer;
+  private readonly unhook: (() => void)[] = [];
   private closing: Promise<void> | undefined;
 
   constructor(
@@ -42,7 +44,11 @@ export class KqRuntime {
     this.report = new LogReport(options.logger, options.logLevels, environment.clock);
     this.events = new EventHub((who, error) => this.report.listenerFailed(who, error));
     this.report.listen(this.events);
-    this.pusher = new LogPusher(this.driver, environment.clock, options.pusher, this.events, this.delays);
+    this.pusher = new LogPusher(this.driver, environment.clock, options.pusher, {
+      events: this.events,
+      hooks: pushHooks(options.hooks),
+      delays: this.delays,
+    });
     this.letters = this.driver.producer({ patience: options.pusher.producer.patience });
     this.health = new GroupsHealth(this.driver.admin, environment.clock, () => this.memberships);
   }
@@ -56,6 +62,16 @@ export class KqRuntime {
     if (!this.delays.consume) return;
     const push = (topic: string, message: OutgoingMessage) => this.store(topic, message);
     this.comingBack.push(await this.delays.need('a push').consumePushes(push));
+  }
+
+  /** Before anything else, once. Throws what a hook throws. */
+  start(): void {
+    const { name, events, options } = this;
+    const { clientId } = options;
+    for (const hook of options.hooks) {
+      const stop = hook.onStart?.({ name, clientId, events, load: () => this.load() });
+      if (stop) this.unhook.push(stop);
+    }
   }
 
   /** Joins the groups of these handlers, one time each. Rejects as `GroupMembership.start`, and with `KQ_CONFIG`. */
@@ -116,7 +132,14 @@ export class KqRuntime {
     const { clock } = this.environment;
     const store = (topic: string, letter: OutgoingMessage) => this.store(topic, letter);
     const delays = needsDq(handler.settings) ? this.delays.need(handler.name) : undefined;
-    return subscriptionOf(handler, { clock, events: this.events, store, ...(delays && { delays }) });
+    const around = handlerHook(this.options.hooks);
+    return subscriptionOf(handler, {
+      clock,
+      events: this.events,
+      store,
+      ...(around && { around }),
+      ...(delays && { delays }),
+    });
   }
 
   private membershipOf(
@@ -137,6 +160,10 @@ export class KqRuntime {
     });
   }
 
+  private load(): KqLoad {
+    return { pushing: this.pusher.pending, groups: this.memberships.map((each) => each.load()) };
+  }
+
   private async store(topic: string, letter: OutgoingMessage): Promise<void> {
     const [sent] = await this.letters.send(topic, [letter]);
     if (sent instanceof Error) throw sent;
@@ -149,6 +176,13 @@ export class KqRuntime {
       } catch (thrown) {
         const { message, stack } = toError(thrown);
         this.options.logger.error(`a part of the module could not be closed: ${message}`, stack);
+      }
+    }
+    for (const stop of this.unhook) {
+      try {
+        stop();
+      } catch (thrown) {
+        this.report.listenerFailed('the end of a hook', toError(thrown));
       }
     }
     this.events.close();

@@ -3,10 +3,12 @@ import type { Subscription } from '../consumer/group-consumer.js';
 import type { Delays, FailedMessage, LaterOutcome } from '../delays/delays.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import type { EventHub } from '../events/event-hub.js';
-import { HandlerRuns } from '../failures/handler-runs.js';
+import type { KqHooks } from '../events/hooks.js';
+import { HandlerRuns, type MessageHandler } from '../failures/handler-runs.js';
 import type { Clock } from '../time/clock.js';
 import type { FoundHandler } from './handler-explorer.js';
 import { patternOf } from './handler-options.js';
+import type { MessageItem } from './message-handlers.js';
 
 /** Of each partition. Beyond it, its fetch is held. */
 const MESSAGES = 1_000;
@@ -15,6 +17,8 @@ const BYTES = 16 * 2 ** 20;
 export interface SubscribingParts {
   readonly clock: Clock;
   readonly events: EventHub;
+  /** What hooks put around each call of the handler. */
+  readonly around?: KqHooks['aroundHandler'];
   /** Stores a dead letter; rejects with a `KqError`. */
   store(topic: string, letter: OutgoingMessage): Promise<unknown>;
   /** Where the handler's failures go through nest-dq. */
@@ -28,15 +32,21 @@ export interface Subscribed extends Subscription {
 }
 
 export function subscriptionOf({ handler, settings }: FoundHandler, parts: SubscribingParts): Subscribed {
-  const { clock, events, delays } = parts;
+  const { clock, events, delays, around } = parts;
   const { group, order, concurrency, batch, failures } = settings;
+  const called: MessageHandler = around
+    ? (value, item: MessageItem) => {
+        const messages = [item].flat();
+        return around({ group, messages, batch: batch !== undefined }, () => handler(value, item));
+      }
+    : handler;
   // Each topic has its own format and schema.
   const runs = settings.topics.map((topic) => ({
     pattern: patternOf(topic),
     of: new HandlerRuns(clock, {
       group,
       topic: topic instanceof RegExp ? topic.source : topic,
-      handler,
+      handler: called,
       batches: batch !== undefined,
       settings: failures,
       events,

@@ -86,6 +86,11 @@ export class Gatherer {
     return this.messages > 0 && (this.messages * 2 >= options.messages || this.bytes * 2 >= options.bytes);
   }
 
+  /** Messages that have no answer yet. */
+  get pending(): number {
+    return this.messages;
+  }
+
   /** Resolves once all that was pushed before has its answer. */
   async flush(): Promise<void> {
     const lasts = Array.from(this.queues.values(), ({ last }) => last).filter((last) => last !== undefined);

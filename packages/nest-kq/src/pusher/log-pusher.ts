@@ -4,18 +4,21 @@ import { topicName, type Topic } from '../api/topic.js';
 import type { DelaysPort } from '../delays/delays.js';
 import type { LogDriver, LogProducer } from '../driver/driver.js';
 import { KqError, wrongValue } from '../errors.js';
-import type { EventHub } from '../events/event-hub.js';
 import type { Clock } from '../time/clock.js';
 import { Gatherer } from './gatherer.js';
 import { KqPusher, type KqTransaction } from './pusher.js';
 import type { PusherSettings } from './pusher-options.js';
-import { prepare } from './outgoing.js';
-import { Pushes, type MessageOfMany } from './pushes.js';
+import { Pushes, type MessageOfMany, type PushParts } from './pushes.js';
 import { PusherTransaction } from './transaction.js';
+
+export interface PusherParts extends PushParts {
+  readonly delays: DelaysPort;
+}
 
 /** The pusher of one cluster of brokers. */
 export class LogPusher extends KqPusher {
   private readonly producer: LogProducer;
+  private readonly gatherer: Gatherer;
   private readonly pushes: Pushes;
   private transactional: LogProducer | undefined;
   /** The transaction whose `work` runs, for what it calls. */
@@ -26,12 +29,12 @@ export class LogPusher extends KqPusher {
     private readonly driver: LogDriver,
     private readonly clock: Clock,
     private readonly settings: PusherSettings,
-    private readonly events: EventHub,
-    private readonly delays: DelaysPort,
+    private readonly parts: PusherParts,
   ) {
     super();
     this.producer = driver.producer(settings.producer);
-    this.pushes = new Pushes(new Gatherer(this.producer, clock, settings.gatherer), events);
+    this.gatherer = new Gatherer(this.producer, clock, settings.gatherer);
+    this.pushes = new Pushes(this.gatherer, parts);
   }
 
   push(topic: string | Topic, value: unknown, options: LaterOptions): Promise<DelayedPush>;
@@ -49,6 +52,11 @@ export class LogPusher extends KqPusher {
     return this.closing ? closed() : this.pushes.pushMany(topic, messages);
   }
 
+  /** Messages that wait for their answer, without those of transactions. */
+  get pending(): number {
+    return this.gatherer.pending;
+  }
+
   flush(): Promise<void> {
     return this.pushes.flush();
   }
@@ -59,7 +67,7 @@ export class LogPusher extends KqPusher {
       throw wrongValue('KQ_BAD_OPTION', 'the work of a transaction', work, 'an async function');
     if (this.inside.getStore()?.open)
       throw new KqError('KQ_TRANSACTION', 'it began inside another transaction: expected a push by its `tx`');
-    const tx = new PusherTransaction(await this.begin(), this.clock, this.settings.gatherer, this.events);
+    const tx = new PusherTransaction(await this.begin(), this.clock, this.settings.gatherer, this.parts);
     try {
       const result = await this.inside.run(tx, () => work(tx));
       await tx.commit();
@@ -83,9 +91,9 @@ export class LogPusher extends KqPusher {
     if (delay !== undefined && at !== undefined)
       throw wrongValue('KQ_BAD_MESSAGE', '`at`', at, 'it or `delay`, not both');
     const name = topicName(topic);
-    const message = await prepare(topic, name, value, options);
+    const message = await this.pushes.prepare(topic, name, value, options);
     if (message instanceof KqError) throw message;
-    const delays = this.delays.need(delay === undefined ? '`at` of a push' : '`delay` of a push');
+    const delays = this.parts.delays.need(delay === undefined ? '`at` of a push' : '`delay` of a push');
     return delays.push(name, message, delay === undefined ? { at: at! } : { delay });
   }
 

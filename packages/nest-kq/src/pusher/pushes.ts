@@ -4,11 +4,19 @@ import type { Sent } from '../driver/driver.js';
 import type { PartitionOffset } from '../driver/message.js';
 import { KqError, toError, wrongValue } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
+import { pushedTo, type PushHooks } from '../events/hooks.js';
+import { carrying } from './carrying.js';
 import type { Gatherer } from './gatherer.js';
 import { prepare, type Prepared } from './outgoing.js';
 
 /** A message of many. */
 export type MessageOfMany = MessageOptions & { readonly value: unknown };
+
+/** Who is told of pushes, and stands around them. */
+export interface PushParts {
+  readonly events: EventHub;
+  readonly hooks: PushHooks;
+}
 
 /** The way of messages into a gatherer: those of a topic in the order of the calls, also where a schema answers later. */
 export class Pushes {
@@ -19,12 +27,45 @@ export class Pushes {
 
   constructor(
     private readonly gatherer: Gatherer,
-    private readonly events: EventHub,
+    private readonly parts: PushParts,
   ) {}
 
   async push(topic: string | Topic, value: unknown, options: MessageOptions = {}): Promise<Pushed> {
     const name = topicName(topic);
-    const prepared = prepare(topic, name, value, options);
+    const pushing = () => this.pushOne(topic, name, value, options);
+    const { aroundPush } = this.parts.hooks;
+    return aroundPush
+      ? aroundPush({ ...pushedTo(name, options), count: 1, many: false }, pushing)
+      : pushing();
+  }
+
+  async pushMany(topic: string | Topic, messages: Iterable<MessageOfMany>): Promise<PushResult[]> {
+    const name = topicName(topic);
+    const list = listOf(messages);
+    const pushing = () => this.pushAll(topic, name, list);
+    const { aroundPush } = this.parts.hooks;
+    return aroundPush ? aroundPush({ topic: name, count: list.length, many: true }, pushing) : pushing();
+  }
+
+  /** With what hooks carry. */
+  prepare(
+    topic: string | Topic,
+    name: string,
+    value: unknown,
+    options: MessageOptions,
+  ): Prepared | PromiseLike<Prepared> {
+    const { onPush } = this.parts.hooks;
+    const carried = onPush ? carrying(onPush, name, options) : options;
+    return carried instanceof KqError ? carried : prepare(topic, name, value, carried);
+  }
+
+  private async pushOne(
+    topic: string | Topic,
+    name: string,
+    value: unknown,
+    options: MessageOptions,
+  ): Promise<Pushed> {
+    const prepared = this.prepare(topic, name, value, options);
     const storing =
       'then' in prepared || this.turns.has(name) ? this.inTurn(name, prepared) : this.store(name, prepared);
     let stored: PartitionOffset;
@@ -35,13 +76,15 @@ export class Pushes {
       throw error;
     }
     const pushed = pushedOf(name, stored);
-    this.events.tell('pushed', pushed);
+    this.parts.events.tell('pushed', pushed);
     return pushed;
   }
 
-  async pushMany(topic: string | Topic, messages: Iterable<MessageOfMany>): Promise<PushResult[]> {
-    const name = topicName(topic);
-    const list = listOf(messages);
+  private async pushAll(
+    topic: string | Topic,
+    name: string,
+    list: readonly MessageOfMany[],
+  ): Promise<PushResult[]> {
     const storing = this.storeAll(topic, name, list);
     this.many.add(storing);
     const sent = await storing;
@@ -52,7 +95,7 @@ export class Pushes {
         return { error: each };
       }
       const pushed = pushedOf(name, each);
-      this.events.tell('pushed', pushed);
+      this.parts.events.tell('pushed', pushed);
       return { pushed };
     });
   }
@@ -67,10 +110,9 @@ export class Pushes {
     return message instanceof KqError ? Promise.reject(message) : this.gatherer.push(name, message);
   }
 
-  private tellFailed(topic: string, options: MessageOptions | null, error: Error): void {
-    if (!this.events.heard('pushFailed')) return;
-    const key = options?.key; // the options themselves may be what is wrong
-    this.events.tell('pushFailed', { topic, ...(key === undefined ? {} : { key }), error });
+  private tellFailed(topic: string, options: MessageOptions, error: Error): void {
+    const { events } = this.parts;
+    if (events.heard('pushFailed')) events.tell('pushFailed', { ...pushedTo(topic, options), error });
   }
 
   /** Behind those of the topic that wait for their schema. */
@@ -106,7 +148,7 @@ export class Pushes {
     if (left === 0) finish();
     await this.turns.get(name);
     for (const [index, { value, ...options }] of messages.entries()) {
-      const prepared = prepare(topic, name, value, options);
+      const prepared = this.prepare(topic, name, value, options);
       const message = 'then' in prepared ? await prepared : prepared;
       while (gatherer.crowded) await gatherer.answers();
       if (message instanceof KqError) answer(index, message);

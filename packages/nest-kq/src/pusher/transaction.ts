@@ -3,11 +3,10 @@ import type { Topic } from '../api/topic.js';
 import type { LogTransaction, Sent } from '../driver/driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import { KqError, toError } from '../errors.js';
-import type { EventHub } from '../events/event-hub.js';
 import type { Clock } from '../time/clock.js';
 import { Gatherer, type GathererOptions } from './gatherer.js';
 import { KqTransaction } from './pusher.js';
-import { Pushes, type MessageOfMany } from './pushes.js';
+import { Pushes, type MessageOfMany, type PushParts } from './pushes.js';
 
 /** Gathers the pushes of one transaction, and ends it. */
 export class PusherTransaction extends KqTransaction {
@@ -22,11 +21,11 @@ export class PusherTransaction extends KqTransaction {
     private readonly transaction: LogTransaction,
     clock: Clock,
     options: GathererOptions,
-    events: EventHub,
+    parts: PushParts,
   ) {
     super();
     const send = (topic: string, messages: readonly OutgoingMessage[]) => this.send(topic, messages);
-    this.pushes = new Pushes(new Gatherer({ send }, clock, options), events);
+    this.pushes = new Pushes(new Gatherer({ send }, clock, options), parts);
   }
 
   /** Its `work` has not returned. */

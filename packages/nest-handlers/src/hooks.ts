@@ -1,0 +1,19 @@
+/** Makes the error of a value that is wrong: what it is, the value, and what was expected. */
+export type WrongValue = (what: string, value: unknown, expected: string) => Error;
+
+/** Checks the option `hooks`: a list of objects that have some of these methods, and no misspelt one alone. */
+export function checkHooks<Hooks extends object>(
+  hooks: unknown,
+  names: readonly (keyof Hooks & string)[],
+  wrong: WrongValue,
+): readonly Hooks[] {
+  const expected = `a list of objects with the methods ${names.join(', ')}, or some of them`;
+  if (!Array.isArray(hooks)) throw wrong('`hooks`', hooks, expected);
+  hooks.forEach((hook: unknown, index) => {
+    const methods = typeof hook === 'object' && hook !== null ? (hook as Record<string, unknown>) : {};
+    const given = names.filter((name) => methods[name] !== undefined);
+    if (given.length > 0 && given.every((name) => typeof methods[name] === 'function')) return;
+    throw wrong(`\`hooks[${index}]\``, hook, expected);
+  });
+  return hooks as readonly Hooks[];
+}

@@ -1,0 +1,139 @@
+import { metrics, type Attributes, type BatchObservableCallback } from '@opentelemetry/api';
+import type { DeadMessage, KqEventMap, KqEventName } from '../events/events.js';
+import type { KqClusterView } from '../events/hooks.js';
+import { GROUP, PARTITION, SCOPE, topicAttributes } from './names.js';
+import { errorType } from './tracing.js';
+
+/** Seconds, as the conventions have them. */
+const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+/** Seconds. From a consumer that waits for messages to a day of downtime. */
+const LATENESSES = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 86_400,
+];
+
+/** What the hooks measure themselves. */
+export interface Measured {
+  /** A push, or those of one `pushMany`, took so many seconds. */
+  pushed(seconds: number, attributes: Attributes): void;
+  /** A handler was called with so many messages. */
+  called(messages: number, attributes: Attributes): void;
+  /** It took so many seconds. */
+  ran(seconds: number, attributes: Attributes): void;
+  /** Nothing is told any more. */
+  stop(): void;
+}
+
+/** Counts the events of this process. When a reader asks, it also tells the load. */
+export function recordMetrics({ events, load }: KqClusterView, ofCluster: Attributes): Measured {
+  const meter = metrics.getMeter(SCOPE);
+  const counter = (metric: string, unit: string, description: string) =>
+    meter.createCounter(metric, { unit, description });
+  const seconds = (metric: string, description: string, explicitBucketBoundaries: number[]) =>
+    meter.createHistogram(metric, { unit: 's', description, advice: { explicitBucketBoundaries } });
+  const send = (topic: string, more?: Attributes): Attributes => ({
+    ...topicAttributes(topic, 'send'),
+    ...ofCluster,
+    ...more,
+  });
+  const process = ({ message, group }: Of, more?: Attributes): Attributes => ({
+    ...topicAttributes(message.topic, 'process'),
+    [GROUP]: group,
+    ...ofCluster,
+    ...more,
+  });
+
+  const operation = seconds('messaging.client.operation.duration', 'How long pushes took', DURATIONS);
+  const sent = counter('messaging.client.sent.messages', '{message}', 'Messages pushed by this process');
+  const consumed = counter('messaging.client.consumed.messages', '{message}', 'Messages given to handlers');
+  const duration = seconds('messaging.process.duration', 'How long handlers took', DURATIONS);
+  const handled = counter('kq.message.handled', '{message}', 'Messages whose run went well');
+  const lateness = seconds(
+    'kq.message.lateness',
+    "From a message's time to its run, if that went well",
+    LATENESSES,
+  );
+  const failures = counter('kq.message.failed', '{message}', 'Messages whose run failed, and that run again');
+  const dead = counter('kq.message.dead', '{message}', 'Messages that no run could handle');
+  const held = counter(
+    'kq.message.held',
+    '{message}',
+    'Times that a message that could be stored nowhere held its order',
+  );
+  const rebalances = counter(
+    'kq.group.rebalances',
+    '{rebalance}',
+    'Assignments of partitions to this process',
+  );
+  const unCommitted = counter(
+    'kq.group.commits.failed',
+    '{commit}',
+    'Commits that failed and were tried again',
+  );
+  const failed = (event: Of & { readonly error: Error }, next: 'in_place' | 'nest_dq') =>
+    failures.add(1, process(event, { 'error.type': errorType(event.error), 'kq.message.next': next }));
+  const died = (event: DeadMessage, fate: 'stored' | 'dropped') =>
+    dead.add(1, process(event, { 'kq.message.why': event.why, 'kq.message.fate': fate }));
+  const subscriptions = [
+    on('pushed', ({ topic }) => sent.add(1, send(topic))),
+    on('pushFailed', ({ topic, error }) => sent.add(1, send(topic, { 'error.type': errorType(error) }))),
+    on('handled', (event) => {
+      const attributes = process(event);
+      handled.add(1, attributes);
+      lateness.record(event.lateness / 1_000, attributes);
+    }),
+    on('failed', (event) => failed(event, 'in_place')),
+    on('deferred', (event) => failed(event, 'nest_dq')),
+    on('died', (event) => died(event, 'stored')),
+    on('dropped', (event) => died(event, 'dropped')),
+    on('held', (event) => held.add(1, process(event))),
+    on('notDeferred', (event) => held.add(1, process(event))),
+    on('rebalanced', ({ group }) => rebalances.add(1, { [GROUP]: group, ...ofCluster })),
+    on('commitFailed', ({ group }) => unCommitted.add(1, { [GROUP]: group, ...ofCluster })),
+  ];
+
+  const sum = (metric: string, unit: string, description: string) =>
+    meter.createObservableUpDownCounter(metric, { unit, description });
+  const gauge = (metric: string, unit: string, description: string) =>
+    meter.createObservableGauge(metric, { unit, description });
+  const running = sum('kq.handler.running', '{run}', 'Calls of handlers that have not returned');
+  const pushing = sum('kq.push.pending', '{message}', 'Pushed messages that wait for their answer');
+  const up = gauge('kq.group.up', '1', 'Whether this process is in the group: 1 or 0');
+  const assigned = sum('kq.group.partitions', '{partition}', 'Partitions that this process has');
+  const lag = gauge('kq.partition.lag', '{message}', 'Messages that are not handled, as of the last fetch');
+  const observed = [running, pushing, up, assigned, lag];
+  const observe: BatchObservableCallback = (result) => {
+    const now = load();
+    result.observe(pushing, now.pushing, ofCluster);
+    for (const each of now.groups) {
+      const attributes = { [GROUP]: each.group, ...ofCluster };
+      result.observe(running, each.running, attributes);
+      result.observe(up, each.up ? 1 : 0, attributes);
+      result.observe(assigned, each.partitions.length, attributes);
+      for (const { topic, partition, lag: messages } of each.partitions) {
+        if (messages === undefined) continue;
+        const of = { 'messaging.destination.name': topic, [PARTITION]: String(partition) };
+        result.observe(lag, messages, { ...of, ...attributes });
+      }
+    }
+  };
+  meter.addBatchObservableCallback(observe, observed);
+
+  return {
+    pushed: (took, attributes) => operation.record(took, attributes),
+    called: (messages, attributes) => consumed.add(messages, attributes),
+    ran: (took, attributes) => duration.record(took, attributes),
+    stop() {
+      for (const subscription of subscriptions) subscription.unsubscribe();
+      meter.removeBatchObservableCallback(observe, observed);
+    },
+  };
+
+  function on<N extends KqEventName>(event: N, listener: (event: KqEventMap[N]) => void) {
+    return events.on(event).subscribe(listener);
+  }
+}
+
+interface Of {
+  readonly message: { readonly topic: string };
+  readonly group: string;
+}
