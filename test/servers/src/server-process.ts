@@ -60,9 +60,9 @@ export class ServerProcess {
   }
 
   /** Resolves when the process is gone. */
-  async kill(signal: NodeJS.Signals): Promise<void> {
+  async kill(signal: NodeJS.Signals, limit = END_LIMIT): Promise<void> {
     if (!this.exit) this.child.kill(signal);
-    await within(END_LIMIT, `process ${this.pid} to end after ${signal}`, this.exited);
+    await within(limit, `process ${this.pid} to end after ${signal}`, this.exited);
   }
 
   /** The end of its output. */

@@ -33,9 +33,12 @@ export abstract class Server {
     return this.process.pid;
   }
 
-  /** Ends the process, by default as a crash does. Resolves when it is gone. Only SIGKILL ends a frozen one. */
-  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    await this.process?.kill(signal);
+  /**
+   * Ends the process, by default as a crash does. Resolves when it is gone. Only SIGKILL ends a frozen one.
+   * @param limit Milliseconds that it may take. @default 10_000
+   */
+  async kill(signal: NodeJS.Signals = 'SIGKILL', limit?: number): Promise<void> {
+    await this.process?.kill(signal, limit);
   }
 
   /**
