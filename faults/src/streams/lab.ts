@@ -36,11 +36,11 @@ const GROUP = 'readers';
 /** The topic in which Kafka keeps what groups have committed. */
 const OFFSETS = '__consumer_offsets';
 const PARTITIONS = 6;
-const KEYS = 100;
+const KEYS = 30;
 const NODES = 3;
 /** Milliseconds; the shortest that nest-kq takes. */
 const SESSION = 6_000;
-const COMMIT_EVERY = 500;
+const COMMIT_EVERY = 100;
 /** Milliseconds. A commit of a busy machine may take so long. */
 const COMMIT_LIMIT = 2_000;
 /** Milliseconds that a push may wait for its brokers. */
@@ -118,11 +118,15 @@ export class StreamLab extends Workplace {
     return consumer;
   }
 
-  /** Lets the producer push all messages, evenly over so many ms. Handlers take 1 to 10 times `work` ms. */
-  push(over: number, work: number): void {
+  /**
+   * Lets the producer push all messages, evenly over so many ms. The handlers of a key take half of its time, so that messages
+   * often wait for one of their key.
+   */
+  push(over: number): void {
     const { producer } = this;
     if (!producer) throw new Error('the producer of this lab was not started');
-    producer.tell({ messages: this.jobs, keys: KEYS, over, work } satisfies Order);
+    const between = (KEYS * over) / this.jobs; // two messages of a key
+    producer.tell({ messages: this.jobs, keys: KEYS, over, work: 0.5 * between } satisfies Order);
     void producer.exited.then(() => (this.pushed = true));
   }
 

@@ -13,6 +13,7 @@ import { NUMBERS } from '../topic.js';
 
 /** Milliseconds between two runs of a message that failed. */
 const BACKOFF = 50;
+const CONCURRENCY = 50;
 /** Through nest-dq; in place there is no limit. */
 const ATTEMPTS = 10;
 
@@ -31,7 +32,7 @@ class Numbers {
   private readonly log = new LogWriter<StreamLine>(path);
   private runs = 0;
 
-  @TopicHandler(NUMBERS, { retry })
+  @TopicHandler(NUMBERS, { concurrency: CONCURRENCY, retry })
   async handle(numbered: Numbered, { partition, offset, attempt, signal }: KqMessage): Promise<void> {
     const { message, key, number, ms, fails } = numbered;
     const run = `${name}/${++this.runs}`;

@@ -20,7 +20,7 @@ export const brokerKilled: StreamExperiment = {
   async run(lab) {
     const kills = lab.pick(1, 2);
     await lab.begin(3);
-    lab.push(lab.pick(12_000, 60_000), 20);
+    lab.push(lab.pick(12_000, 60_000));
     for (let kill = 0; kill < kills; kill++) {
       await lab.handles(lab.jobs / (3 * kills));
       await lab.changing('the death of the broker', async () => {

@@ -4,6 +4,9 @@ import type { StreamExperiment } from '../experiment.js';
 /** Milliseconds. What a takeover may take beside the session: to share out the partitions, and to fetch. */
 const JOINED_WITHIN = 30_000;
 
+/** Runs that go on in a process when it is killed, at least. */
+const AT_WORK = 3;
+
 /**
  * One consumer after the other is killed while its handlers run, and a new one replaces it.
  * Recovery: the longest takeover, from a kill to the next start of a message that ran in the killed process. The brokers give
@@ -19,12 +22,12 @@ export const consumersKilled: StreamExperiment = {
   async run(lab) {
     const kills = lab.pick(2, 8);
     await lab.begin(3);
-    lab.push(lab.pick(16_000, 80_000), 20);
+    lab.push(lab.pick(16_000, 80_000));
     const cut: { readonly message: number; readonly died: number }[] = [];
     for (let kill = 0; kill < kills; kill++) {
       await lab.handles(lab.jobs / (4 * kills));
       const victim = lab.consumers[kill]!;
-      await lab.eventually('it is at work', () => lab.history.runningIn(victim.name).length > 0);
+      await lab.eventually('it is at work', () => lab.history.runningIn(victim.name).length >= AT_WORK);
       await lab.changing(`the kill of ${victim.name}`, async () => {
         await victim.end('SIGKILL');
         const died = Date.now();

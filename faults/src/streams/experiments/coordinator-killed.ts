@@ -18,7 +18,7 @@ export const coordinatorKilled: StreamExperiment = {
   smallJobs: 1_000,
   async run(lab) {
     await lab.begin(3, 3);
-    lab.push(lab.pick(15_000, 60_000), 20);
+    lab.push(lab.pick(15_000, 60_000));
     await lab.handles(lab.jobs / 4);
     const coordinator = await lab.coordinator();
     await lab.changing('the death of the coordinator', async () => {

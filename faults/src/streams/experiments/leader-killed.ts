@@ -21,7 +21,7 @@ export const leaderKilled: StreamExperiment = {
   async run(lab) {
     const kills = lab.pick(1, 3);
     await lab.begin(3, 3);
-    lab.push(lab.pick(15_000, 60_000), 20);
+    lab.push(lab.pick(15_000, 60_000));
     for (let kill = 0; kill < kills; kill++) {
       await lab.handles(lab.jobs / (4 * kills));
       const leader = await lab.leaderOf(NUMBERS.name, 0);

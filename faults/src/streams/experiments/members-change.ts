@@ -15,7 +15,7 @@ export const membersChange: StreamExperiment = {
   async run(lab) {
     const changes = lab.pick(2, 10);
     await lab.begin(2);
-    lab.push(lab.pick(12_000, 60_000), 20);
+    lab.push(lab.pick(12_000, 60_000));
     let longestDrain = 0;
     for (let change = 0; change < changes; change++) {
       await lab.handles(lab.jobs / (4 * changes));

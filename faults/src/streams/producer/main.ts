@@ -14,11 +14,11 @@ export interface Order {
   readonly keys: number;
   /** Milliseconds over which it pushes them. */
   readonly over: number;
-  /** Handlers take 1 to 10 times so many milliseconds. */
+  /** Milliseconds that handlers take in the mean. */
   readonly work: number;
 }
 
-/** One of so many messages fails at first, in turn of all keys. */
+/** One of so many messages fails at first. */
 const FAILING = 50;
 
 const { log: path, options } = JSON.parse(process.argv[2]!) as StreamArguments & { readonly log: string };
@@ -39,12 +39,13 @@ process.exit(0);
 function numbered(message: number, { keys, work }: Order): Numbered {
   const key = `key-${message % keys}`;
   const number = Math.floor(message / keys);
+  const turn = message + number; // so that short, long and failing ones are those of all keys
   return {
     message,
     key,
     number,
-    ms: work * (1 + (message % 10)),
-    fails: (message + number) % FAILING === 0 ? 1 : 0,
+    ms: (work * (1 + (turn % 10))) / 5.5,
+    fails: turn % FAILING === 0 ? 1 : 0,
   };
 }
 
