@@ -2,16 +2,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { context, metrics, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
-import { MeterProvider, MetricReader, type DataPoint, type Histogram } from '@opentelemetry/sdk-metrics';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  SimpleSpanProcessor,
-  type ReadableSpan,
-} from '@opentelemetry/sdk-trace-base';
+import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { Histogram } from '@opentelemetry/sdk-metrics';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { DelayedHandler, DqModule, DqProducer } from 'nest-dq';
 import { openTelemetry as dqOpenTelemetry } from 'nest-dq/opentelemetry';
 import { Discard, KqModule, KqPusher, TopicHandler, type KqMessage, type KqOptions } from 'nest-kq';
@@ -19,19 +12,15 @@ import { KqDqModule } from 'nest-kq/dq';
 import { openTelemetry } from 'nest-kq/opentelemetry';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import { systemClock } from 'nest-kq/src/time/clock.js';
+import { Telemetry } from '../support/telemetry.js';
 import { eventually, startKafka } from 'test-servers';
-
-class Reader extends MetricReader {
-  protected override async onShutdown(): Promise<void> {}
-  protected override async onForceFlush(): Promise<void> {}
-}
 
 const LIMIT = 120_000;
 const quiet = { log: () => undefined, warn: () => undefined, error: () => undefined };
 const silent = { debug: () => undefined, warn: () => undefined, error: () => undefined };
 
-const exporter = new InMemorySpanExporter();
-let reader: Reader;
+const telemetry = new Telemetry();
+const { exporter } = telemetry;
 let app: TestingModule;
 
 @Injectable()
@@ -77,23 +66,11 @@ class Shop {
   }
 }
 
-beforeAll(() => {
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  trace.setGlobalTracerProvider(
-    new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
-  );
-  const propagators = [new W3CTraceContextPropagator(), new W3CBaggagePropagator()];
-  propagation.setGlobalPropagator(new CompositePropagator({ propagators }));
-});
-afterAll(() => {
-  for (const api of [context, trace, propagation, metrics]) api.disable();
-});
+beforeAll(() => telemetry.install());
+afterAll(() => telemetry.uninstall());
 
 beforeEach(() => {
-  exporter.reset();
-  metrics.disable();
-  reader = new Reader();
-  metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+  telemetry.reset();
 });
 afterEach(() => app.close(), LIMIT);
 
@@ -125,14 +102,6 @@ async function spans(name: string, count = 1): Promise<readonly ReadableSpan[]> 
   const named = () => exporter.getFinishedSpans().filter((span) => span.name === name);
   await eventually(`${count} spans «${name}»`, () => named().length >= count);
   return named();
-}
-
-/** What was recorded under a name, each as its attributes and its value. */
-async function measured<T = number>(name: string): Promise<[Record<string, unknown>, T][]> {
-  const { resourceMetrics } = await reader.collect();
-  const all = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
-  const points = (all.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? []) as DataPoint<T>[];
-  return points.map(({ attributes, value }) => [attributes, value]);
 }
 
 const topic = (name: string, operation: string) => ({
@@ -284,7 +253,7 @@ describe('the metrics', () => {
       { value: 'c', partition: 99 },
     ]);
     expect(results.filter(({ error }) => error)).toHaveLength(1);
-    const dead = () => measured('kq.message.dead');
+    const dead = () => telemetry.measured('kq.message.dead');
     await eventually('two are dead', async () => (await dead()).length === 2);
     const fate = { ...PROCESS, 'kq.message.fate': 'stored' };
     expect(await dead()).toEqual(
@@ -293,20 +262,25 @@ describe('the metrics', () => {
         [{ ...fate, 'kq.message.why': 'discarded' }, 1],
       ]),
     );
-    await eventually('all are handled', async () => (await measured('kq.message.handled'))[0]?.[1] === 2);
-    expect(await measured('messaging.client.sent.messages')).toEqual([
+    await eventually(
+      'all are handled',
+      async () => (await telemetry.measured('kq.message.handled'))[0]?.[1] === 2,
+    );
+    expect(await telemetry.measured('messaging.client.sent.messages')).toEqual([
       [SEND, 4],
       [{ ...SEND, 'error.type': 'KQ_BAD_MESSAGE' }, 1],
     ]);
-    expect(await measured<Histogram>('messaging.client.operation.duration')).toMatchObject([
+    expect(await telemetry.measured<Histogram>('messaging.client.operation.duration')).toMatchObject([
       [{ ...SEND, 'error.type': 'KQ_BAD_MESSAGE' }, { count: 1 }],
     ]);
-    expect(await measured('messaging.client.consumed.messages')).toEqual([[PROCESS, 5]]);
-    expect(await measured('kq.message.failed')).toEqual([
+    expect(await telemetry.measured('messaging.client.consumed.messages')).toEqual([[PROCESS, 5]]);
+    expect(await telemetry.measured('kq.message.failed')).toEqual([
       [{ ...PROCESS, 'error.type': 'TypeError', 'kq.message.next': 'in_place' }, 1],
     ]);
-    expect(await measured<Histogram>('kq.message.lateness')).toMatchObject([[PROCESS, { count: 2 }]]);
-    const durations = await measured<Histogram>('messaging.process.duration');
+    expect(await telemetry.measured<Histogram>('kq.message.lateness')).toMatchObject([
+      [PROCESS, { count: 2 }],
+    ]);
+    const durations = await telemetry.measured<Histogram>('messaging.process.duration');
     const counts = durations.map(([attributes, { count }]) => [attributes['error.type'] ?? 'none', count]);
     expect(Object.fromEntries(counts)).toEqual({ none: 3, TypeError: 2 });
   });
@@ -318,19 +292,22 @@ describe('the metrics', () => {
       'stock',
       [1, 2].map((value) => ({ value, partition: 2 })),
     );
-    await eventually('both were fetched', async () => (await measured('kq.partition.lag')).length > 0);
-    expect(await measured('kq.partition.lag')).toEqual([
+    await eventually(
+      'both were fetched',
+      async () => (await telemetry.measured('kq.partition.lag')).length > 0,
+    );
+    expect(await telemetry.measured('kq.partition.lag')).toEqual([
       [{ ...group, 'messaging.destination.name': 'stock', 'messaging.destination.partition.id': '2' }, 2],
     ]);
-    expect(await measured('kq.handler.running')).toEqual([[group, 0]]);
-    expect(await measured('kq.group.up')).toEqual([[group, 1]]);
-    expect(await measured('kq.group.partitions')).toEqual([[group, 12]]);
-    expect(await measured('kq.push.pending')).toEqual([[{}, 0]]);
+    expect(await telemetry.measured('kq.handler.running')).toEqual([[group, 0]]);
+    expect(await telemetry.measured('kq.group.up')).toEqual([[group, 1]]);
+    expect(await telemetry.measured('kq.group.partitions')).toEqual([[group, 12]]);
+    expect(await telemetry.measured('kq.push.pending')).toEqual([[{}, 0]]);
   });
 
   it('are told no more once the application is closed', async () => {
     await start();
     await app.close();
-    expect(await measured('kq.group.up')).toEqual([]);
+    expect(await telemetry.measured('kq.group.up')).toEqual([]);
   });
 });

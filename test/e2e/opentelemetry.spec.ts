@@ -1,29 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Injectable, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { context, metrics, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
-import { MeterProvider, MetricReader, type DataPoint, type Histogram } from '@opentelemetry/sdk-metrics';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  SimpleSpanProcessor,
-  type ReadableSpan,
-} from '@opentelemetry/sdk-trace-base';
+import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { Histogram } from '@opentelemetry/sdk-metrics';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { DelayedHandler, DelayedJob, Discard, DqEvents, DqModule, DqProducer, Retry } from 'nest-dq';
 import { openTelemetry } from 'nest-dq/opentelemetry';
 import type { EventHub } from 'nest-dq/src/events/event-hub.js';
+import { Telemetry } from '../support/telemetry.js';
 import { eventually } from 'test-servers';
 
-class Reader extends MetricReader {
-  protected override async onShutdown(): Promise<void> {}
-  protected override async onForceFlush(): Promise<void> {}
-}
-
-const exporter = new InMemorySpanExporter();
+const telemetry = new Telemetry();
+const { exporter } = telemetry;
 const tracer = () => trace.getTracer('shop');
-let reader: Reader;
 let app: INestApplicationContext;
 
 @Injectable()
@@ -55,24 +44,11 @@ class Orders {
   }
 }
 
-beforeAll(() => {
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  trace.setGlobalTracerProvider(
-    new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
-  );
-  const propagators = [new W3CTraceContextPropagator(), new W3CBaggagePropagator()];
-  propagation.setGlobalPropagator(new CompositePropagator({ propagators }));
-});
-
-afterAll(() => {
-  for (const api of [context, trace, propagation, metrics]) api.disable();
-});
+beforeAll(() => telemetry.install());
+afterAll(() => telemetry.uninstall());
 
 beforeEach(async () => {
-  exporter.reset();
-  metrics.disable();
-  reader = new Reader();
-  metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+  telemetry.reset();
   class Shop {}
   const quiet = { log: () => undefined, warn: () => undefined, error: () => undefined };
   const dq = DqModule.forRoot({ hooks: [openTelemetry()], logger: quiet, drainLimit: 0 });
@@ -91,14 +67,6 @@ const told = (event: 'completed' | 'failed' | 'dead' | 'started', count: number)
       .on(event)
       .subscribe(() => --count === 0 && resolve());
   });
-
-/** What was recorded under a name, each as its attributes and its value. */
-async function measured<T = number>(name: string): Promise<[Record<string, unknown>, T][]> {
-  const { resourceMetrics } = await reader.collect();
-  const all = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
-  const points = (all.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? []) as DataPoint<T>[];
-  return points.map(({ attributes, value }) => [attributes, value]);
-}
 
 const CANCEL = {
   'messaging.system': 'nest_dq',
@@ -173,22 +141,22 @@ describe('the metrics', () => {
       'messaging.operation.name': 'schedule',
       'messaging.operation.type': 'send',
     };
-    expect(await measured('messaging.client.sent.messages')).toEqual([[schedule, 4]]);
-    expect(await measured('messaging.client.consumed.messages')).toEqual([[CANCEL, 4]]);
-    expect(await measured('dq.job.completed')).toEqual([[CANCEL, 2]]);
-    expect(await measured('dq.job.failed')).toEqual([
+    expect(await telemetry.measured('messaging.client.sent.messages')).toEqual([[schedule, 4]]);
+    expect(await telemetry.measured('messaging.client.consumed.messages')).toEqual([[CANCEL, 4]]);
+    expect(await telemetry.measured('dq.job.completed')).toEqual([[CANCEL, 2]]);
+    expect(await telemetry.measured('dq.job.failed')).toEqual([
       [{ ...CANCEL, 'error.type': 'TypeError' }, 1],
       [{ ...CANCEL, 'error.type': 'Discard' }, 1],
     ]);
-    expect(await measured('dq.job.dead')).toEqual([
+    expect(await telemetry.measured('dq.job.dead')).toEqual([
       [{ ...CANCEL, 'dq.job.why': 'attempts' }, 1],
       [{ ...CANCEL, 'dq.job.why': 'discarded' }, 1],
     ]);
-    const lateness = await measured<Histogram>('dq.job.lateness');
+    const lateness = await telemetry.measured<Histogram>('dq.job.lateness');
     expect(lateness).toMatchObject([[CANCEL, { count: 4 }]]);
     const sum = app.get(Orders).seen.reduce((total, { lateness: ms }) => total + Number(ms), 0);
     expect(lateness[0]![1].sum).toBeCloseTo(sum / 1_000, 6);
-    expect(await measured<Histogram>('messaging.process.duration')).toMatchObject([
+    expect(await telemetry.measured<Histogram>('messaging.process.duration')).toMatchObject([
       [CANCEL, { count: 2 }],
       [{ 'error.type': 'TypeError' }, { count: 1 }],
       [{ 'error.type': 'Discard' }, { count: 1 }],
@@ -200,7 +168,7 @@ describe('the metrics', () => {
     events.tell('lettersRemoved', { tube: 'order.cancel', tooOld: 2, tooMany: 0 });
     events.tell('lettersRemoved', { tube: 'order.cancel', tooOld: 1, tooMany: 4 });
     const removed = (why: string) => ({ 'messaging.destination.name': 'order.cancel', 'dq.letter.why': why });
-    expect(await measured('dq.letter.removed')).toEqual([
+    expect(await telemetry.measured('dq.letter.removed')).toEqual([
       [removed('too_old'), 3],
       [removed('too_many'), 4],
     ]);
@@ -212,23 +180,23 @@ describe('the metrics', () => {
     await Promise.all(['a', 'b'].map((id) => dq.now('order.slow', id)));
     await started;
     const of = (tube: string) => ({ 'messaging.destination.name': tube });
-    expect(await measured('dq.job.running')).toEqual([
+    expect(await telemetry.measured('dq.job.running')).toEqual([
       [of('order.cancel'), 0],
       [of('order.slow'), 2],
     ]);
-    expect(await measured('dq.job.held')).toEqual([
+    expect(await telemetry.measured('dq.job.held')).toEqual([
       [of('order.cancel'), 0],
       [of('order.slow'), 0],
     ]);
-    expect(await measured('dq.job.owed')).toEqual([[{}, 0]]);
-    expect(await measured('dq.node.up')).toEqual([[{ 'dq.node': 'embedded' }, 1]]);
+    expect(await telemetry.measured('dq.job.owed')).toEqual([[{}, 0]]);
+    expect(await telemetry.measured('dq.node.up')).toEqual([[{ 'dq.node': 'embedded' }, 1]]);
     const receipt = await dq.delay('order.slow', 'c', '1h');
     await dq.revoke(receipt);
-    expect(await measured('dq.job.owed')).toEqual([[{}, 1]]);
+    expect(await telemetry.measured('dq.job.owed')).toEqual([[{}, 1]]);
   });
 
   it('are told no more once the application is closed', async () => {
     await app.close();
-    expect(await measured('dq.node.up')).toEqual([]);
+    expect(await telemetry.measured('dq.node.up')).toEqual([]);
   });
 });

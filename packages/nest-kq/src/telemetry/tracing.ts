@@ -145,13 +145,13 @@ function messageAttributes({ offset, key, keyBytes, value, attempt }: KqMessage)
   };
 }
 
-/** To the push of each message of a batch, and to what is active: the run of nest-dq that brought the message back. */
+/** To the push of each message of a batch, and to the run of nest-dq's job that brought the message back. */
 function linksOf({ messages, batch }: KqRun): Link[] {
-  const contexts = batch ? messages.map((each) => trace.getSpanContext(contextOf(each))) : [];
-  const active = trace.getSpanContext(context.active());
-  const known = new Map(
-    [...contexts, active].filter((each) => each !== undefined).map((each) => [each.spanId, each]),
-  );
+  const linked = batch ? messages.map((each) => trace.getSpanContext(contextOf(each))) : [];
+  const active = trace.getActiveSpan();
+  // One that has ended is active only because somebody within it, such as a `resume`, has set the consumer going.
+  if (active?.isRecording()) linked.push(active.spanContext());
+  const known = new Map(linked.filter((each) => each !== undefined).map((each) => [each.spanId, each]));
   return Array.from(known.values(), (each) => ({ context: each }));
 }
 
@@ -159,7 +159,6 @@ function linksOf({ messages, batch }: KqRun): Link[] {
 function contextOf(message: KqMessage): Context {
   return propagation.extract(ROOT_CONTEXT, message, {
     get: ({ headers }, name) => {
-      // Header names of Kafka have a case, those of the conventions are lower.
       const values = [headers[name] ?? []].flat().map(String);
       return values.length > 1 ? values : values[0];
     },
