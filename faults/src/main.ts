@@ -12,7 +12,7 @@ const USAGE = `npm run faults [-- OPTIONS]
   --only NAME   only this experiment, by name or number; may be repeated, or a list with commas
   --jobs N      how many jobs each experiment adds (default: the number in its file, mostly 20,000); for the model check,
                 how many seeds (default: 1,000); with --kafka, how many messages each pushes
-  --small       the small version, which npm test runs: some hundred jobs each, short leases and outages
+  --small       the small version, of which npm test runs most: some hundred jobs each, or 1,000 messages, short leases and outages
   --json        print one line of JSON for each experiment, and nothing else
   --keep        keep all logs, and print where they are; without it, only the logs of failed experiments are kept
   --help        this text
