@@ -33,8 +33,8 @@ export class ConfluentMembership implements GroupMembership {
   private readonly startAtEnd: StartAtEnd | undefined;
   /** What it may read and commit now. Undefined: it joins, or has left. */
   private intake: Intake | undefined;
-  /** What it had before this rebalance began; undefined where that was lost. */
-  private before: ReadonlySet<string> | undefined;
+  /** What the group had committed of its partitions, as far as it knows. Empty: it lost them, or had none. */
+  private readonly known = new Map<string, bigint>();
   private rejoining = false;
   private over = false;
   /** Until it has joined for the first time. */
@@ -117,6 +117,7 @@ export class ConfluentMembership implements GroupMembership {
     if (own.length === 0) return true;
     try {
       await this.commitNow(own);
+      if (this.intake === intake) for (const each of own) this.known.set(keyOf(each), each.offset);
       return true;
     } catch (error) {
       if (isRebalancing(error)) return false;
@@ -127,9 +128,10 @@ export class ConfluentMembership implements GroupMembership {
   /** One call at a time. Their `commitCb` says when a commit is under way, and nothing of its answer. */
   private async commitNow(offsets: readonly GroupOffset[]): Promise<void> {
     const places = offsets.map((each) => ({ ...each, offset: Number(each.offset) }));
-    const answered = called((done) => (this.committing = (error) => done(error, undefined)));
-    this.consumer.commit(places);
-    await answered;
+    await called((done) => {
+      this.committing = (error) => done(error, undefined);
+      this.consumer.commit(places);
+    });
   }
 
   /** Takes what its queue has; also its rebalances come through that. Never rejects. */
@@ -168,38 +170,37 @@ export class ConfluentMembership implements GroupMembership {
     if (!this.over) {
       const paused = this.intake?.paused ?? [];
       if (paused.length > 0) this.consumer.resume(paused); // otherwise they would still be so in the next assignment
-      this.before = lost ? undefined : this.intake?.keys;
+      if (lost || !this.intake) this.known.clear();
       this.intake = undefined;
       this.tellRejoining();
       if (lost)
         this.handler.failed(new KqError('KQ_AWAY', `group ${this.options.group} has lost its member`), 0);
     }
-    this.consumer.unassign();
+    this.giveUp();
   }
 
   /** Never rejects. */
   private async assign(given: readonly Place[]): Promise<void> {
-    if (this.over) {
-      this.consumer.unassign();
-      return;
-    }
+    if (this.over) return this.giveUp();
     this.tellRejoining();
     const places = given
       .map(({ topic, partition }) => ({ topic, partition }))
       .toSorted((a, b) => (a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1));
+    let continued: boolean;
     try {
       await this.startAtEnd?.settle(places);
       const begun = await this.committed(places);
-      if (this.over) return void this.consumer.unassign();
+      if (this.over) return this.giveUp();
       this.consumer.assign(places);
       this.intake = new Intake(begun, this.handler, (place) => this.endOf(place));
+      continued = this.continues(begun);
     } catch (error) {
       this.crash(error);
-      return;
+      return this.giveUp();
     }
     this.rejoining = false;
     this.client.tellBack();
-    this.handler.assigned(places, this.before !== undefined);
+    this.handler.assigned(places, continued);
     this.starting?.resolve();
     this.starting = undefined;
   }
@@ -213,6 +214,27 @@ export class ConfluentMembership implements GroupMembership {
       const { offset = 0 } = found.find((each) => keyOf(each as Place) === keyOf(place)) ?? {};
       return { ...place, offset: BigInt(Math.max(0, offset)) };
     });
+  }
+
+  /**
+   * Whether nobody else had its partitions in between. The client does not say how often it has joined for this assignment;
+   * but who had them before it in another one, and went further, has committed that.
+   */
+  private continues(begun: readonly GroupOffset[]): boolean {
+    const had = this.known.size > 0;
+    const same = begun.every((each) => [undefined, each.offset].includes(this.known.get(keyOf(each))));
+    this.known.clear();
+    for (const each of begun) this.known.set(keyOf(each), each.offset);
+    return had && same;
+  }
+
+  /** Without it, the client would wait for what becomes of an assignment. */
+  private giveUp(): void {
+    try {
+      this.consumer.unassign();
+    } catch (error) {
+      this.client.log.debug(meant(error, `cannot leave group ${this.options.group}`).message);
+    }
   }
 
   private tellRejoining(): void {

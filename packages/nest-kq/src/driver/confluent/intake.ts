@@ -32,10 +32,6 @@ export class Intake {
       this.readings.set(keyOf({ topic, partition }), new Reading({ topic, partition }, offset));
   }
 
-  get keys(): ReadonlySet<string> {
-    return new Set(this.readings.keys());
-  }
-
   get paused(): readonly TopicPartition[] {
     return [...this.readings.values()].filter(({ paused }) => paused).map(({ place }) => place);
   }
