@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ConsoleLogger, Injectable, type Type } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { KqHealth, KqModule, KqPusher, TopicHandler } from 'nest-kq';
+import { KqEvents, KqHealth, KqModule, KqPusher, TopicHandler, type KqEventMap } from 'nest-kq';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import { systemClock } from 'nest-kq/src/time/clock.js';
 import { eventually, startKafka, type KafkaServer } from 'test-servers';
@@ -71,6 +71,35 @@ it(
     }
     const committed = await driver.admin.committed('shop', 'orders');
     expect(committed.reduce((sum, { offset = 0n }) => sum + offset, 0n)).toBe(600n);
+  },
+  LIMIT,
+);
+
+it(
+  'tells which partitions a process gets and loses as others come and go',
+  async () => {
+    const partitionsOf = (app: TestingModule) => {
+      const told: KqEventMap['rebalanced'][] = [];
+      app
+        .get(KqEvents)
+        .on('rebalanced')
+        .subscribe((event) => told.push(event));
+      return told;
+    };
+    const first = await start(Orders);
+    const ofFirst = partitionsOf(first);
+    const second = await start(Orders);
+    const shared = () => ofFirst.find(({ lost }) => lost.length > 0);
+    await eventually('the first has lost some', () => shared() !== undefined);
+    const { partitions, assigned, lost } = shared()!;
+    expect(assigned).toEqual([]);
+    expect([...partitions, ...lost].map(({ partition }) => partition).toSorted()).toEqual([0, 1, 2]);
+    const ofSecond = partitionsOf(second);
+    await second.close();
+    expect(ofSecond.at(-1)).toMatchObject({ group: 'shop', partitions: [], assigned: [] });
+    await eventually('the first has all again', () => ofFirst.at(-1)!.partitions.length === 3);
+    expect(ofFirst.at(-1)!.assigned).toHaveLength(lost.length);
+    await first.close();
   },
   LIMIT,
 );

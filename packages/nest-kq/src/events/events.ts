@@ -40,7 +40,7 @@ export interface KqEventMap {
   commitFailed: { readonly group: string; readonly error: Error };
   /** A message is stored; in a transaction also if that is aborted later. */
   pushed: Pushed;
-  /** A push failed. Its caller got this error, too. */
+  /** A push failed, and its caller got this error, too; not of one with `delay` or `at`, which stores a job. */
   pushFailed: PushFailed;
 }
 
