@@ -218,16 +218,21 @@ describe('a failure through nest-dq', () => {
     for (const i of [1, 2]) expect(runs[i]!.at).toBeGreaterThanOrEqual(runs[i - 1]!.at + 40);
   });
 
-  it('keeps a message that is too large for a job in the log', async () => {
+  const LARGE = 'x'.repeat(100_000);
+  it.each([
+    ['value', LARGE, 'k', '1'],
+    ['key', 7, LARGE, '1'],
+    ['header', 7, 'k', LARGE],
+  ])('keeps a message in the log whose %s is too large for a job', async (_what, value, key, h) => {
     const noted = new Noted((_, all) => {
       if (all.length === 1) throw new Error('no stock');
     });
     const app = await start([handlerOf(noted, through)]);
-    const value = 'x'.repeat(100_000);
-    await app.get(KqPusher).push('orders', value, { key: 'k', headers: { h: '1' } });
+    await app.get(KqPusher).push('orders', value, { key, headers: { h } });
     const [, again] = await noted.until(2);
     expect(again!.value).toBe(value);
-    expect(again!.message.header('h')).toBe('1');
+    expect(again!.message.key).toBe(key);
+    expect(again!.message.header('h')).toBe(h);
   });
 
   it('of one message of a batch runs again alone', async () => {

@@ -27,8 +27,8 @@ export interface StoredFailure {
   readonly timestamp: number;
   /** The runs that it had before it became a job. */
   readonly runs: number;
-  readonly key: StoredBytes | null;
-  /** Absent, with the headers: it is too large for a job, and is read from the log. */
+  /** Absent, as value and headers: the message is too large for a job, and is read from the log. */
+  readonly key?: StoredBytes | null;
   readonly value?: StoredBytes | null;
   readonly headers?: StoredHeaders;
 }
@@ -57,20 +57,22 @@ export function pushOf({ key, value, headers, partition, timestamp }: StoredPush
   };
 }
 
-/** @param whole False: what is large stays in the log. */
+/** @param whole False: key, value and headers stay in the log, as each of them may be too large. */
 export function storedFailure(
   { topic, partition, message, runs }: FailedMessage,
   whole: boolean,
 ): StoredFailure {
   const { offset, timestamp, key, value, headers } = message;
-  const place = { topic, partition, offset: String(offset), timestamp, runs, key: stored(key) };
-  return whole ? { ...place, value: stored(value), headers: storedHeaders(headers) } : place;
+  const place = { topic, partition, offset: String(offset), timestamp, runs };
+  return whole
+    ? { ...place, key: stored(key), value: stored(value), headers: storedHeaders(headers) }
+    : place;
 }
 
 /** Undefined: it is in the log only. */
 export function failureOf(failure: StoredFailure): FailedMessage | undefined {
   const { topic, partition, offset, timestamp, runs, key, value, headers = {} } = failure;
-  if (value === undefined) return undefined;
+  if (key === undefined || value === undefined) return undefined;
   const message = {
     offset: BigInt(offset),
     timestamp,
