@@ -80,6 +80,7 @@ const NEST_KQ = {
   consumer: ['errors', 'time', 'driver'],
   failures: ['errors', 'time', 'api', 'driver', 'delays', 'events', 'consumer'],
   health: ['errors', 'time', 'api', 'driver', 'consumer'],
+  groups: ['errors', 'api', 'driver', 'health'],
   // Its own entry: only those who have OpenTelemetry load it.
   telemetry: ['errors', 'time', 'api', 'events', 'failures'],
   // Its own entry: the joint of the two packages.
@@ -97,6 +98,7 @@ const NEST_KQ = {
     'consumer',
     'failures',
     'health',
+    'groups',
   ],
   index: [
     'errors',
@@ -108,6 +110,7 @@ const NEST_KQ = {
     'consumer',
     'failures',
     'health',
+    'groups',
     'nest',
   ],
 };

@@ -1,4 +1,5 @@
 import { GroupConsumer } from '../src/consumer/group-consumer.js';
+import { Pauses } from '../src/consumer/pauses.js';
 import { MemoryDriver } from '../src/driver/memory/memory-driver.js';
 import type { OutgoingMessage } from '../src/driver/message.js';
 import { EventHub } from '../src/events/event-hub.js';
@@ -51,6 +52,7 @@ export class Handled {
       group: 'g',
       from: 'first',
       commitEvery: 0,
+      pauses: new Pauses(),
       subscriptions: [
         {
           topics: ['t'],

@@ -55,6 +55,14 @@ export type {
   PushedTo,
 } from './events/hooks.js';
 export { OnKq } from './nest/on-kq.js';
+export {
+  KqGroups,
+  type KqGroupTopic,
+  type KqGroupView,
+  type KqPartitionView,
+  type KqPauseChoice,
+  type KqSeekTarget,
+} from './groups/kq-groups.js';
 export { KqHealth, type KqGroupHealth, type KqHealthBounds, type KqHealthState } from './health/health.js';
 export { KqError, KQ_ERROR_CODES, type KqErrorCode, type KqErrorDetails } from './errors.js';
 export type { PayloadIssue } from 'nest-handlers/schema';

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { systemClock } from '../time/clock.js';
 import { GroupConsumer, type GroupConsumerOptions, type Subscription } from './group-consumer.js';
+import { Pauses } from './pauses.js';
 import type { Delivery, Outcome } from './topic-work.js';
 
 const log = { debug: () => {}, warn: () => {}, error: () => {} };
@@ -59,6 +60,7 @@ async function consume(
     group: 'g',
     from: 'first',
     commitEvery: 0,
+    pauses: new Pauses(),
     joined: () => {},
     subscriptions: [subscription],
     failed: (error) => {
@@ -248,14 +250,44 @@ describe('GroupConsumer', () => {
     await first.stop(60_000);
   });
 
-  it('begins nothing while it is paused', async () => {
-    const consumer = await consume();
-    consumer.pause();
+  it('begins nothing while it is paused, after a rebalance, too', async () => {
+    const pauses = new Pauses();
+    const consumer = await consume({}, { pauses });
+    pauses.pause();
+    consumer.pausesChanged();
+    const second = await consume({}, { pauses });
+    await second.stop(0);
     await push('a1');
     await settled();
     expect(runs).toEqual([]);
-    consumer.resume();
+    pauses.resume();
+    consumer.pausesChanged();
     await untilRuns(1);
+  });
+
+  it('goes on with other topics while one is paused, and then with what had come of that one', async () => {
+    const pauses = new Pauses();
+    const consumer = await consume({ topics: ['t', 'u'], concurrency: 1 }, { pauses });
+    await push('a1', 'a2', 'b1');
+    await untilRuns(1);
+    pauses.pause('t');
+    consumer.pausesChanged();
+    runs[0]!.end();
+    for (const value of ['u1', 'u2'])
+      await driver.producer().send('u', [{ key: Buffer.from('u'), value: Buffer.from(value) }]);
+    for (const count of [2, 3]) {
+      await untilRuns(count);
+      runs[count - 1]!.end();
+    }
+    await settled();
+    expect(begunValues()).toEqual(['a1', 'u1', 'u2']);
+    pauses.resume('t');
+    consumer.pausesChanged();
+    for (const count of [4, 5]) {
+      await untilRuns(count);
+      runs[count - 1]!.end();
+    }
+    expect(begunValues().toSorted()).toEqual(['a1', 'a2', 'b1', 'u1', 'u2']);
   });
 });
 

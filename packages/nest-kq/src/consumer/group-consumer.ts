@@ -5,6 +5,7 @@ import type { KqError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { Committer } from './committer.js';
 import type { PartitionWork } from './partition-work.js';
+import type { Pauses } from './pauses.js';
 import { TopicWork, type WorkOptions } from './topic-work.js';
 
 /** A handler of the group, and its topics. No topic has two in one group. */
@@ -16,6 +17,7 @@ export interface GroupConsumerOptions extends Omit<MemberOptions, 'topics'> {
   readonly subscriptions: readonly Subscription[];
   /** Milliseconds between two commits at least. */
   readonly commitEvery: number;
+  readonly pauses: Pauses;
   /** It is in the group, for the first time or again, and has these partitions. */
   joined(partitions: readonly TopicPartition[]): void;
   /** @param retryIn Milliseconds after which the member joins again by itself; absent: a commit failed, and is tried again. */
@@ -52,7 +54,7 @@ export class GroupConsumer implements MemberHandler {
     });
     this.works = subscriptions.map((each) => [
       each,
-      new TopicWork(each, this.member, clock, this.committer.moved),
+      new TopicWork(each, this.member, clock, options.pauses, this.committer.moved),
     ]);
   }
 
@@ -69,13 +71,14 @@ export class GroupConsumer implements MemberHandler {
     return (this.stopping ??= this.drain(timeout));
   }
 
-  /** Begins nothing, and fetches nothing, until `resume`. It stays in the group, and what runs goes on. */
-  pause(): void {
-    for (const [, work] of this.works) work.pause();
+  /** It is stopped, or on the way. */
+  get stopped(): boolean {
+    return this.stopping !== undefined;
   }
 
-  resume(): void {
-    for (const [, work] of this.works) work.resume();
+  /** Has those of `pauses` take effect that are new. It stays in the group. */
+  pausesChanged(): void {
+    for (const [, work] of this.works) work.pausesChanged();
   }
 
   /** Calls of handlers that have not returned. */
@@ -132,6 +135,7 @@ export class GroupConsumer implements MemberHandler {
   }
 }
 
-function has({ topics }: Subscription, topic: string): boolean {
+/** Whether it is for this topic. */
+export function has({ topics }: Pick<Subscription, 'topics'>, topic: string): boolean {
   return topics.some((each) => (typeof each === 'string' ? each === topic : topic.search(each) >= 0));
 }

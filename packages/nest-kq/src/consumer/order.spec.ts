@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { systemClock } from '../time/clock.js';
 import { GroupConsumer } from './group-consumer.js';
+import { Pauses } from './pauses.js';
 import type { Delivery, Outcome } from './topic-work.js';
 
 const log = { debug: () => {}, warn: () => {}, error: () => {} };
@@ -95,6 +96,7 @@ class Trial {
     const member = new GroupConsumer(this.driver, systemClock, {
       group: 'g',
       from: 'first',
+      pauses: new Pauses(),
       commitEvery: 1,
       joined: () => {},
       subscriptions: [{ topics: ['t'], ...options, room, run }],

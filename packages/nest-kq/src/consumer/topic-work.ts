@@ -5,6 +5,7 @@ import { keyOf } from '../driver/assignment.js';
 import type { Clock, Timer } from '../time/clock.js';
 import type { Lane, Order, Waiting } from './lanes.js';
 import { PartitionWork, type Room } from './partition-work.js';
+import type { Pauses } from './pauses.js';
 
 /** A message that is to be handled. */
 export interface Delivery extends TopicPartition {
@@ -41,12 +42,12 @@ export class TopicWork {
   /** Until a held lane runs again, or a run that is not full begins. */
   private readonly timers = new Set<Timer>();
   private stopping = false;
-  private paused = false;
 
   constructor(
     private readonly options: WorkOptions,
     private readonly member: Pick<LogMember, 'pause' | 'resume'>,
     private readonly clock: Clock,
+    private readonly pauses: Pick<Pauses, 'has'>,
     /** A watermark may have moved. */
     private readonly moved: () => void,
   ) {}
@@ -89,14 +90,8 @@ export class TopicWork {
     this.begin();
   }
 
-  /** Begins nothing, and fetches nothing, until `resume`. What runs goes on. */
-  pause(): void {
-    this.paused = true;
-    for (const work of this.works) this.fetch(work);
-  }
-
-  resume(): void {
-    this.paused = false;
+  /** The pauses have changed. Of what is paused nothing begins, and nothing is fetched; what runs goes on. */
+  pausesChanged(): void {
     for (const work of this.works) this.fetch(work);
     this.begin();
   }
@@ -123,11 +118,11 @@ export class TopicWork {
   }
 
   private begin(): void {
-    // As often as there are turns now: one that has to wait for more messages goes to the end.
+    // As often as there are turns now: one that is paused, or has to wait for more messages, goes to the end.
     for (let left = this.turns.length; left > 0; left--) {
-      if (this.stopping || this.paused || this.running.size >= this.options.concurrency) return;
+      if (this.stopping || this.running.size >= this.options.concurrency) return;
       const work = this.turns.shift()!;
-      if (!this.due(work)) {
+      if (this.pauses.has(work.place.topic) || !this.due(work)) {
         this.turns.push(work);
         continue;
       }
@@ -173,7 +168,7 @@ export class TopicWork {
   /** Holds or resumes the fetch of a partition, by how much of it is here. */
   private fetch(work: PartitionWork): void {
     const { topic, partition } = work.place;
-    const off = this.paused || this.stopping;
+    const off = this.stopping || this.pauses.has(topic);
     if (!work.paused && (off || work.full)) {
       work.paused = true;
       this.member.pause(topic, partition);

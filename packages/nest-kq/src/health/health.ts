@@ -22,6 +22,8 @@ export interface KqGroupHealth {
   readonly oldest?: Date;
   /** By `topic/partition`, the messages that are not handled yet, or null where that is not known. */
   readonly partitions: Readonly<Record<string, number | null>>;
+  /** `true`: the whole group is paused in this process; else the topics that are. Absent: nothing is. */
+  readonly paused?: true | readonly string[];
   /** Why some lag is not known. Absent: all is. */
   readonly unknown?: string;
 }
@@ -42,6 +44,8 @@ export interface GroupState {
   readonly state: string;
   /** Of its partitions; none while it is not up. */
   readonly progress: readonly Progress[];
+  /** True: all; undefined: nothing. */
+  readonly paused: true | readonly string[] | undefined;
 }
 
 /** Whether messages are handled, in the form that @nestjs/terminus takes: `health.check([() => kq.check()])`. Inject it. */
@@ -90,7 +94,7 @@ export class GroupsHealth extends KqHealth {
   }
 }
 
-function healthOf({ state, progress }: GroupState, { partitions, unknown }: Behind): KqGroupHealth {
+function healthOf({ state, progress, paused }: GroupState, { partitions, unknown }: Behind): KqGroupHealth {
   const lags = Object.values(partitions);
   const lag = lags.includes(null) ? undefined : lags.reduce<number>((sum, each) => sum + (each ?? 0), 0);
   const times = progress.flatMap(({ oldest }) => (oldest === undefined ? [] : [oldest]));
@@ -99,6 +103,7 @@ function healthOf({ state, progress }: GroupState, { partitions, unknown }: Behi
     ...(state === 'up' && lag !== undefined && { lag }),
     ...(times.length > 0 && { oldest: new Date(Math.min(...times)) }),
     partitions,
+    ...(paused !== undefined && { paused }),
     ...(unknown !== undefined && { unknown }),
   };
 }
@@ -108,9 +113,14 @@ function merged(states: Iterable<GroupState>): Iterable<GroupState> {
   const groups = new Map<string, GroupState>();
   for (const each of states) {
     const { group } = each;
-    const { state, progress } = groups.get(group) ?? { state: 'up', progress: [] };
-    const worst = state === 'up' ? each.state : state;
-    groups.set(group, { group, state: worst, progress: [...progress, ...each.progress] });
+    const { state, progress, paused } = groups.get(group) ?? { state: 'up', progress: [], paused: undefined };
+    const both = paused === true || each.paused === true ? true : [...(paused ?? []), ...(each.paused ?? [])];
+    groups.set(group, {
+      group,
+      state: state === 'up' ? each.state : state,
+      progress: [...progress, ...each.progress],
+      paused: both === true || both.length > 0 ? both : undefined,
+    });
   }
   return groups.values();
 }

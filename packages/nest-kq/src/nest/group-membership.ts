@@ -1,16 +1,18 @@
 /** This process in one group: it joins, goes on trying, and leaves. */
 import {
   GroupConsumer,
+  has,
   type GroupConsumerOptions,
   type Progress,
   type Subscription,
 } from '../consumer/group-consumer.js';
+import { Pauses } from '../consumer/pauses.js';
 import type { LogDriver } from '../driver/driver.js';
 import { KqError, factOf, show, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { KqPartition } from '../events/events.js';
 import type { KqGroupLoad } from '../events/hooks.js';
-import type { GroupState } from '../health/health.js';
+import type { OwnGroup } from '../groups/own-group.js';
 import type { Clock, Timer } from '../time/clock.js';
 import type { LogReport } from './log-report.js';
 
@@ -29,7 +31,7 @@ export interface MembershipOptions extends Pick<GroupConsumerOptions, 'group' | 
   readonly names: readonly string[];
 }
 
-export class GroupMembership implements GroupState {
+export class GroupMembership implements OwnGroup {
   private consumer: GroupConsumer | undefined;
   /** Undefined: it is in the group. */
   private trouble: string | undefined = 'it joins';
@@ -38,6 +40,9 @@ export class GroupMembership implements GroupState {
   private partitions: readonly KqPartition[] = [];
   private retry: Timer | undefined;
   private ending: Promise<void> | undefined;
+  private readonly pauses = new Pauses();
+  /** Settles once the last join has come to an end, whatever that is. */
+  private joining: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly driver: LogDriver,
@@ -69,23 +74,48 @@ export class GroupMembership implements GroupState {
     return { group: this.group, up, running: this.consumer?.running ?? 0, partitions };
   }
 
+  get paused(): true | readonly string[] | undefined {
+    return this.pauses.paused;
+  }
+
+  handles(topic: string): boolean {
+    return this.options.subscriptions.some((each) => has(each, topic));
+  }
+
+  pause(topic?: string): void {
+    this.pauses.pause(topic);
+    this.consumer?.pausesChanged();
+  }
+
+  resume(topic?: string): void {
+    this.pauses.resume(topic);
+    this.consumer?.pausesChanged();
+  }
+
+  async outside<T>(work: () => Promise<T>): Promise<T> {
+    if (this.ending) throw new KqError('KQ_CLOSED', `this process leaves the group ${this.group}`);
+    // A member that is stopped while it joins would be in the group for a while.
+    await this.withinLimit(this.joining);
+    this.retry?.cancel();
+    this.trouble = 'its offsets are being set';
+    await this.leaveGroup();
+    try {
+      return await work();
+    } finally {
+      this.retry?.cancel();
+      if (!this.ending) void this.goOn(this.join());
+    }
+  }
+
   /**
    * Resolves once it is in the group. If that takes long, as the brokers are away, it resolves too, and goes on trying.
    * Rejects with `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED` or `KQ_CONFIG` if that is known by then.
    */
   async start(): Promise<void> {
     const joining = this.join();
-    let timer: Timer | undefined;
-    const late = new Promise<true>((resolve) => {
-      timer = this.clock.after(FIRST_JOIN, () => resolve(true));
-    });
-    try {
-      if (!(await Promise.race([joining, late]))) return;
-      this.report.waits(this.group, FIRST_JOIN);
-      void this.goOn(joining);
-    } finally {
-      timer?.cancel();
-    }
+    if (await this.withinLimit(joining)) return;
+    this.report.waits(this.group, FIRST_JOIN);
+    void this.goOn(joining);
   }
 
   /** Finishes what runs, commits, and leaves. Never rejects. Idempotent. */
@@ -94,9 +124,14 @@ export class GroupMembership implements GroupState {
   }
 
   private async leave(): Promise<void> {
-    const { group, shutdownTimeout } = this.options;
     this.retry?.cancel();
     this.trouble = 'it has left';
+    await this.leaveGroup();
+  }
+
+  /** Finishes what runs, and commits. Never rejects. */
+  private async leaveGroup(): Promise<void> {
+    const { group, shutdownTimeout } = this.options;
     try {
       const aborted = (await this.consumer?.stop(shutdownTimeout)) ?? 0;
       if (aborted > 0) this.report.cutOff(group, aborted, shutdownTimeout);
@@ -107,20 +142,42 @@ export class GroupMembership implements GroupState {
     this.events.tell('groupLeft', { group });
   }
 
+  /** Rejects as it; false: it takes longer than a join should. */
+  private async withinLimit(joining: Promise<void>): Promise<boolean> {
+    let timer: Timer | undefined;
+    const late = new Promise<false>((resolve) => {
+      timer = this.clock.after(FIRST_JOIN, () => resolve(false));
+    });
+    try {
+      return await Promise.race([joining.then(() => true), late]);
+    } finally {
+      timer?.cancel();
+    }
+  }
+
   /** Rejects with what waiting does not mend. */
-  private async join(): Promise<void> {
-    const consumer = new GroupConsumer(this.driver, this.clock, {
+  private join(): Promise<void> {
+    const joining = this.joinAnew();
+    this.joining = joining.catch(() => undefined); // told to its caller
+    return joining;
+  }
+
+  private async joinAnew(): Promise<void> {
+    const consumer: GroupConsumer = new GroupConsumer(this.driver, this.clock, {
       ...this.options,
-      joined: (partitions) => this.joined(partitions),
+      pauses: this.pauses,
+      joined: (partitions) => this.joined(consumer, partitions),
       failed: (error, retryIn) => this.failed(error, retryIn),
     });
     this.consumer = consumer;
     try {
       await consumer.start();
     } catch (thrown) {
-      if (this.ending) return;
+      if (consumer.stopped) return;
+      const error = await this.explained(toError(thrown));
+      if (consumer.stopped) return; // meanwhile
       await consumer.stop(0);
-      throw await this.explained(toError(thrown));
+      throw error;
     }
   }
 
@@ -134,8 +191,8 @@ export class GroupMembership implements GroupState {
     }
   }
 
-  private joined(partitions: readonly KqPartition[]): void {
-    if (this.ending) return;
+  private joined(consumer: GroupConsumer, partitions: readonly KqPartition[]): void {
+    if (consumer.stopped) return;
     if (this.trouble !== undefined) {
       this.trouble = undefined;
       const { group, subscriptions } = this.options;

@@ -166,7 +166,9 @@ describe('KqModule', () => {
     expect(() => KqModule.forRoot({ name: ' ' })).toThrow(
       "KQ_CONFIG: the name of a cluster is ' ': expected a text that is not empty",
     );
-    expect(() => getKqToken('a', Greeter as never)).toThrow(/expected one of KqPusher, KqEvents, KqHealth$/);
+    expect(() => getKqToken('a', Greeter as never)).toThrow(
+      /expected one of KqPusher, KqEvents, KqHealth, KqGroups$/,
+    );
   });
 
   it('refuses the module itself, and a forgotten option in production', async () => {

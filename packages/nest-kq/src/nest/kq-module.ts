@@ -10,6 +10,7 @@ import {
 import { HandlersModule, NestParts, RunPhase } from 'nest-handlers';
 import { KqError, show } from '../errors.js';
 import { KqEvents } from '../events/events.js';
+import { KqGroups } from '../groups/kq-groups.js';
 import { KqHealth } from '../health/health.js';
 import { KqPusher } from '../pusher/pusher.js';
 import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
@@ -115,6 +116,7 @@ function clusterProviders(cluster: string | undefined): Provider[] {
     provide(KqPusher, [runtime], ({ pusher }: KqRuntime) => pusher),
     provide(KqEvents, [runtime], ({ events }: KqRuntime) => events),
     provide(KqHealth, [runtime], ({ health }: KqRuntime) => health),
+    provide(KqGroups, [runtime], ({ groups }: KqRuntime) => groups),
     provide(
       'lifecycle',
       [runtime, RunPhase, NestParts],

@@ -4,6 +4,7 @@ import type { OutgoingMessage } from '../driver/message.js';
 import { KqError, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { handlerHook, pushHooks, type KqLoad } from '../events/hooks.js';
+import { LogGroups } from '../groups/log-groups.js';
 import { GroupsHealth } from '../health/health.js';
 import { LogPusher } from '../pusher/log-pusher.js';
 import type { Environment } from './environment.js';
@@ -21,6 +22,7 @@ const NO_HANDLER = 60_000;
 export class KqRuntime {
   readonly pusher: LogPusher;
   readonly health: GroupsHealth;
+  readonly groups: LogGroups;
   readonly events: EventHub;
   private readonly driver: LogDriver;
   private readonly report: LogReport;
@@ -50,7 +52,13 @@ export class KqRuntime {
       delays: this.delays,
     });
     this.letters = this.driver.producer({ patience: options.pusher.producer.patience });
-    this.health = new GroupsHealth(this.driver.admin, environment.clock, () => this.memberships);
+    const { admin } = this.driver;
+    this.health = new GroupsHealth(admin, environment.clock, () => this.memberships);
+    this.groups = new LogGroups(
+      admin,
+      () => this.memberships,
+      (line) => options.logger.log(line),
+    );
   }
 
   get admin(): LogAdmin {

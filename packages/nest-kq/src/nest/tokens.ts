@@ -1,11 +1,12 @@
 import { Inject, type InjectionToken } from '@nestjs/common';
 import { KqError, show, wrongValue } from '../errors.js';
 import { KqEvents } from '../events/events.js';
+import { KqGroups } from '../groups/kq-groups.js';
 import { KqHealth } from '../health/health.js';
 import { KqPusher } from '../pusher/pusher.js';
 
 /** The parts of each cluster that an application injects. */
-export const INJECTABLES = [KqPusher, KqEvents, KqHealth] as const;
+export const INJECTABLES = [KqPusher, KqEvents, KqHealth, KqGroups] as const;
 
 /** What an application injects. For the cluster without a name the class itself is the token. */
 export type KqInjectable = (typeof INJECTABLES)[number];
