@@ -6,7 +6,6 @@ import { DelaysPort } from '../delays/delays.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import type { LogMessage } from '../driver/message.js';
 import { EventHub } from '../events/event-hub.js';
-import type { PushHooks } from '../events/hooks.js';
 import { systemClock } from '../time/clock.js';
 import { LogPusher } from './log-pusher.js';
 import { resolvePusherOptions, type PusherOptions } from './pusher-options.js';
@@ -16,11 +15,9 @@ const log = { debug: () => {}, warn: () => {}, error: () => {} };
 let driver: MemoryDriver;
 let pushers: LogPusher[];
 let events: EventHub;
-let hooks: PushHooks;
 beforeEach(() => {
   driver = new MemoryDriver({ clock: systemClock, log, partitions: 1 });
   pushers = [];
-  hooks = {};
   events = new EventHub((_who, error) => {
     throw error;
   });
@@ -32,7 +29,11 @@ afterEach(async () => {
 
 function open(options: PusherOptions = {}): LogPusher {
   const settings = resolvePusherOptions(options);
-  const pusher = new LogPusher(driver, systemClock, settings, { events, hooks, delays: new DelaysPort() });
+  const pusher = new LogPusher(driver, systemClock, settings, {
+    events,
+    hooks: {},
+    delays: new DelaysPort(),
+  });
   pushers.push(pusher);
   return pusher;
 }
@@ -286,54 +287,5 @@ describe('LogPusher.transaction', () => {
     await expect(open().transaction(wrong as () => Promise<void>)).rejects.toThrow(
       'KQ_BAD_OPTION: the work of a transaction is 5: expected an async function',
     );
-  });
-});
-
-describe('the hooks of a LogPusher', () => {
-  it('put headers into each message, beside its own, and stand around each call', async () => {
-    const notes: string[] = [];
-    hooks = {
-      onPush: (headers, { key }) => void (headers['tenant'] = `of ${String(key)}`),
-      aroundPush: async ({ topic, count, many }, next) => {
-        const result = await next();
-        notes.push(`${topic} ${count} ${many}`);
-        return result;
-      },
-    };
-    const pusher = open({ transactionalId: 'tx' });
-    await pusher.push('t', 1, { key: 'a', headers: { own: 'x', tenant: 'y' } });
-    await pusher.pushMany('t', [{ value: 2, key: 'b' }, { value: 3 }]);
-    await pusher.transaction((tx) => tx.push('t', 4, { key: 'd' }));
-    const [first, ...others] = await read('t', 4);
-    expect(first!.headers).toEqual({ own: Buffer.from('x'), tenant: Buffer.from('of a') });
-    expect(others.map(({ headers }) => String(headers['tenant']))).toEqual(['of b', 'of undefined', 'of d']);
-    expect(notes).toEqual(['t 1 false', 't 2 true', 't 1 false']);
-  });
-
-  it('keep the order of the pushes', async () => {
-    hooks = { aroundPush: (_call, next) => next() };
-    const pusher = open();
-    await Promise.all([1, 2, 3].map((value) => pusher.push('t', value, { key: 'k' })));
-    expect(valuesOf(await read('t', 3))).toEqual(['1', '2', '3']);
-  });
-
-  it('fail a push by what they throw, and do not hide what is wrong with its options', async () => {
-    const slip = new Error('no tenant');
-    hooks = {
-      onPush: () => {
-        throw slip;
-      },
-    };
-    const pusher = open();
-    await expect(pusher.push('t', 1)).rejects.toMatchObject({
-      message: 'KQ_BAD_MESSAGE: a hook failed at a message for t: no tenant',
-      cause: slip,
-    });
-    const [result] = await pusher.pushMany('t', [{ value: 1 }]);
-    expect(result!.error!.cause).toBe(slip);
-    for (const options of ['k', null, { headers: 'a' }] as unknown[])
-      await expect(pusher.push('t', 1, options as MessageOptions)).rejects.toThrow(
-        /KQ_BAD_MESSAGE.*expected/,
-      );
   });
 });
