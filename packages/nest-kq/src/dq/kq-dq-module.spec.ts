@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Injectable, type DynamicModule, type Provider } from '@nestjs/common';
+import { Injectable, Module, type DynamicModule, type Provider } from '@nestjs/common';
+import { LazyModuleLoader } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DqDeadLetters, DqInspector, DqModule, DqProducer } from 'nest-dq';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
@@ -10,7 +11,7 @@ import { KqModule } from '../nest/kq-module.js';
 import { TopicHandler } from '../nest/topic-handler.js';
 import { KqPusher } from '../pusher/pusher.js';
 import { KqDqModule } from './kq-dq-module.js';
-import { tubeOfPushes, tubeOfRetries } from './tubes.js';
+import { tubeOfRetries } from './tubes.js';
 
 interface Run {
   readonly value: unknown;
@@ -255,6 +256,26 @@ describe('a failure through nest-dq', () => {
     expect(batches).toEqual([[1, 2], [2]]);
   });
 
+  it('comes back to a handler of the same group, too, whose module was loaded later', async () => {
+    const app = await start([handlerOf(new Noted(failing), through)]);
+    const late = new Noted((_, all) => {
+      if (all.length === 1) throw new Error('no stock');
+    });
+    @Injectable()
+    class Late {
+      @TopicHandler('bills', { group: 'shop', ...through })
+      handle(value: any, message: KqMessage<any>): unknown {
+        return late.run(value, message);
+      }
+    }
+    @Module({ providers: [Late] })
+    class LateModule {}
+    await app.get(LazyModuleLoader).load(() => LateModule);
+    await app.get(KqPusher).push('bills', 7);
+    const [, again] = await late.until(2);
+    expect(again!.message).toMatchObject({ topic: 'bills', attempt: 2 });
+  });
+
   it('ends the start where nest-dq is not there', async () => {
     const starting = start([handlerOf(new Noted(failing), through)], DqModule.forRoot({ logger }));
     await expect(starting).rejects.toThrow(
@@ -293,24 +314,6 @@ describe('KqDqModule', () => {
     [{ cluster: 'a' }, 'there is no `cluster` in the options of KqDqModule.forRoot'],
   ])('refuses %j', (options, message) => {
     expect(() => KqDqModule.forRoot(options as object)).toThrow(message);
-  });
-});
-
-describe('the tubes', () => {
-  it.each([
-    [tubeOfPushes(undefined), 'kq-push'],
-    [tubeOfPushes('audit'), 'kq-push//audit'],
-    [tubeOfRetries(undefined, 'shop'), 'kq/shop'],
-    [tubeOfRetries('audit', 'shop'), 'kq//audit/shop'],
-    [tubeOfRetries(undefined, 'a/b c$é'), 'kq/a$2fb$20c$24$c3$a9'],
-  ])('%s', (tube, expected) => {
-    expect(tube).toBe(expected);
-  });
-
-  it('are short and differ for long names', () => {
-    const [one, other] = ['a', 'b'].map((end) => tubeOfRetries(undefined, 'g'.repeat(300) + end));
-    expect(one).not.toBe(other);
-    expect([one!.length, other!.length].every((length) => length <= 120)).toBe(true);
   });
 });
 

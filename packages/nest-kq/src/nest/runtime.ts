@@ -31,6 +31,8 @@ export class KqRuntime {
   private readonly memberships: GroupMembership[] = [];
   /** What comes back from nest-dq. */
   private readonly comingBack: Consuming[] = [];
+  /** By group: what runs it. A group has one tube, and a module that is loaded later may bring more handlers. */
+  private readonly takers = new Map<string, Subscribed[]>();
   /** Of dead letters, which are stored while no push has room. */
   private readonly letters: LogProducer;
   private readonly unhook: (() => void)[] = [];
@@ -123,10 +125,17 @@ export class KqRuntime {
     handlers: readonly FoundHandler[],
     subscriptions: readonly Subscribed[],
   ): Promise<void> {
+    const before = this.takers.get(group);
+    if (before) {
+      before.push(...subscriptions);
+      return;
+    }
+    const takers = [...subscriptions];
+    this.takers.set(group, takers);
     const concurrency = Math.max(...handlers.map(({ settings }) => settings.concurrency));
     const delays = this.delays.need(`the group ${group}`);
     const consuming = await delays.consumeRetries(group, concurrency, async (failed, signal) => {
-      for (const subscription of subscriptions) {
+      for (const subscription of takers) {
         const running = subscription.runLater(failed, signal);
         if (running) return running;
       }
