@@ -93,9 +93,9 @@ export class GroupMembership implements OwnGroup {
   }
 
   async outside<T>(work: () => Promise<T>): Promise<T> {
-    if (this.ending) throw new KqError('KQ_CLOSED', `this process leaves the group ${this.group}`);
     // A member that is stopped while it joins would be in the group for a while.
     await this.withinLimit(this.joining);
+    if (this.ending) throw new KqError('KQ_CLOSED', `this process leaves the group ${this.group}`);
     this.retry?.cancel();
     this.trouble = 'its offsets are being set';
     await this.leaveGroup();
