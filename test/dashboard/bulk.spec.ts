@@ -97,6 +97,38 @@ it('moves all jobs that match by the same time', async () => {
   expect(await dueAt()).toEqual([last, ...before.slice(0, -1).map((each) => each + 5 * HOUR)]);
 }, 60_000);
 
+it('changes at most as many as the viewer says, and is over then', async () => {
+  const app = await withMany();
+  const { gate, page, dialog } = await openRevoke(app);
+  gate.open();
+  const most = dialog.getByRole('spinbutton', { name: 'At most' });
+  await most.fill('0');
+  expect(await dialog.getByRole('button', { name: /^Do it/ }).isDisabled()).toBe(true);
+  await most.fill('200');
+  await dialog.getByRole('button', { name: 'Do it (200)' }).click();
+  await says(dialog, 'It is over. Changed: 200.');
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await page
+    .getByRole('main')
+    .getByText(`Listed: ${JOBS + 1 - 200}`)
+    .waitFor();
+  expect(await page.getByRole('region', { name: 'Interrupted act' }).count()).toBe(0);
+}, 60_000);
+
+it('does not go on with a limited act that was interrupted, as it would change more than the viewer said', async () => {
+  const app = await withMany();
+  const { gate, page, dialog } = await openRevoke(app);
+  await dialog.getByRole('spinbutton', { name: 'At most' }).fill('200');
+  await dialog.getByRole('button', { name: 'Do it (200)' }).click();
+  await says(dialog, '128');
+  await dialog.getByRole('button', { name: 'Stop' }).click();
+  await says(dialog, 'stopped');
+  expect(await dialog.getByRole('button', { name: 'Go on' }).count()).toBe(0);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  expect(await page.getByRole('region', { name: 'Interrupted act' }).count()).toBe(0);
+  gate.open();
+}, 60_000);
+
 it('ends after its page when the viewer stops it', async () => {
   const app = await withMany();
   const { gate, page, dialog } = await openRevoke(app);

@@ -99,6 +99,27 @@ it('says that a node is away, what is missing on other pages, and that it is bac
   await main.getByText('not counted').waitFor({ state: 'detached' });
 }, 60_000);
 
+it('warns that a repair may store copies again on a node that answers and is not drained', async () => {
+  const app = await start({ jobs: optionsOf(suite.servers) });
+  const endpoint = suite.servers.beanstalkds[0]!.endpoint;
+  const { page } = await browser.open(app.at('cluster'));
+  const openRepair = () =>
+    page
+      .getByRole('region', { name: 'Nodes' })
+      .getByRole('button', { name: /^Repair/ })
+      .click();
+  const dialog = page.getByRole('dialog');
+  const warning = dialog.getByText('This node still answers');
+  await openRepair();
+  const node = dialog.getByLabel('Node that will not come back');
+  await node.waitFor();
+  expect(await warning.count()).toBe(0);
+  await node.selectOption(endpoint);
+  await warning.waitFor();
+  await app.control.drainNode(endpoint);
+  await warning.waitFor({ state: 'detached' });
+}, 60_000);
+
 it('drains a node, moves its copies by a repair, and lets the node take copies again', async () => {
   const jobs = { ...optionsOf(suite.servers), replicas: 2, repair: false };
   const app = await start({ jobs });

@@ -1,8 +1,11 @@
 import { expect, it } from '@jest/globals';
 import { eventually } from 'test-servers';
+import { clusterSuite } from '../support/suite.js';
+import { optionsOf } from '../support/system.js';
 import { browserSuite } from './browser.js';
 import { dashboardApps, ORDERS } from './dashboard-app.js';
 
+const suite = clusterSuite();
 const browser = browserSuite();
 const start = dashboardApps();
 
@@ -67,4 +70,23 @@ it('shows of each tube its rate, and how late its runs began within two days', a
   expect(await textOf(ORDERS, 'p50 late')).toMatch(/^≤ /);
   expect(await textOf(ORDERS, 'p99 late')).toMatch(/^≤ /);
   expect(await textOf('mail.later', 'p99 late')).toBe('–');
+}, 60_000);
+
+it('shows a tube as the live state tells it, and asks for nothing that it has', async () => {
+  const app = await start({ jobs: optionsOf(suite.servers) });
+  await app.producer.delay(ORDERS, {}, '1h');
+  const isListed = async () => (await app.inspector.tube(ORDERS)).listed === 1;
+  await eventually('the job is listed', isListed);
+  const { page } = await browser.open(app.at('tubes'));
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await page.getByRole('main').getByRole('link', { name: ORDERS }).first().click();
+  const numbers = page.getByRole('region', { name: 'What it holds' });
+  await numbers.waitFor();
+  await app.producer.delay(ORDERS, {}, '1h');
+  await numbers.getByText('2', { exact: true }).first().waitFor();
+  await app.control.pause(ORDERS);
+  await page.getByRole('button', { name: /^Resume/ }).waitFor();
+  expect(asked.filter((path) => path.endsWith(`api/tubes/${ORDERS}`))).toEqual([]);
+  expect(asked.filter((path) => path.endsWith('api/history'))).not.toEqual([]);
 }, 60_000);

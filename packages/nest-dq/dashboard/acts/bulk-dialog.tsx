@@ -8,6 +8,7 @@ import { noteInterrupted, type Interrupted } from '../state/interrupted.js';
 import { t } from '../words/language.js';
 import { count } from '../words/say.js';
 import { Examples } from './examples.js';
+import { readMost, withMost } from './most.js';
 
 /**
  * `counting` what the act would change, `asking` whether to, `acting`, and `over`. `stopped`: it can go on. `uncounted`: nothing is
@@ -41,11 +42,13 @@ function BulkDialog({
   const [error, setError] = useState<Error>();
   const stop = useRef<AbortController>(undefined);
   const cursor = useRef(begun?.cursor);
+  const [mostText, setMostText] = useState('');
   /** Changed before the present run. */
   const [before, setBefore] = useState(begun?.done ?? 0);
   const done = progress?.done ?? 0;
+  const most = readMost(mostText);
 
-  async function run(dryRun: boolean, earlier = before) {
+  async function run(dryRun: boolean, earlier = before, limit?: number) {
     const control = new AbortController();
     stop.current = control;
     setStep(dryRun ? 'counting' : 'acting');
@@ -53,9 +56,15 @@ function BulkDialog({
     setProgress(undefined);
     setError(undefined);
     try {
-      for await (const each of actOnMany(bulk, { dryRun, cursor: cursor.current }, control.signal)) {
+      for await (const each of actOnMany(
+        withMost(bulk, limit),
+        { dryRun, cursor: cursor.current },
+        control.signal,
+      )) {
         setProgress(each);
         if (dryRun) continue;
+        // Of a page that was not told nobody knows how many it changed, so what is limited does not go on.
+        if (limit !== undefined) continue;
         cursor.current = each.cursor;
         noteInterrupted(
           each.cursor === undefined ? undefined : { bulk, cursor: each.cursor, done: earlier + each.done },
@@ -93,6 +102,21 @@ function BulkDialog({
         </ul>
       )}
       {error && <Failure error={error} />}
+      {step === 'asking' && done > 0 && !begun && 'filter' in bulk.body && (
+        <label class="field">
+          <span>{t('bulk.most')}</span>
+          <input
+            type="number"
+            min={1}
+            step={1}
+            placeholder={count(done)}
+            aria-invalid={Number.isNaN(most)}
+            onInput={({ currentTarget }) =>
+              setMostText(currentTarget.validity.badInput ? 'bad' : currentTarget.value)
+            }
+          />
+        </label>
+      )}
       <div class="buttons">
         {step === 'acting' ? (
           <button class="button" onClick={() => stop.current?.abort()}>
@@ -112,13 +136,13 @@ function BulkDialog({
         {(step === 'counting' || step === 'asking') && (
           <button
             class="button bad"
-            disabled={step === 'counting' || done === 0}
-            onClick={() => void run(false)}
+            disabled={step === 'counting' || done === 0 || Number.isNaN(most)}
+            onClick={() => void run(false, before, most)}
           >
-            {t('bulk.go', { done: count(done) })}
+            {t('bulk.go', { done: count(Number.isNaN(most) ? done : Math.min(done, most ?? done)) })}
           </button>
         )}
-        {step === 'stopped' && (
+        {step === 'stopped' && most === undefined && (
           <button class="button bad" onClick={() => void run(false, before + done)}>
             {t('bulk.goOn')}
           </button>

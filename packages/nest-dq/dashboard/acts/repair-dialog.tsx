@@ -43,6 +43,9 @@ function RepairDialog() {
             ))}
           </select>
         </label>
+        {nodes.some(({ up, drained, endpoint }) => up && !drained && endpoint === node) && (
+          <p class="warning">{t('repair.answers')}</p>
+        )}
         {away.length > 0 && (
           <p class="warning">
             {t('repair.away', { nodes: away.map(({ endpoint }) => endpoint).join(', ') })}

@@ -2,7 +2,7 @@ import type { TubeWire } from '../../src/dashboard/wire.js';
 import { TubeButtons } from '../acts/tube-buttons.js';
 import { Facts } from '../parts/facts.js';
 import { Failure } from '../parts/failure.js';
-import { useLoad } from '../parts/load.js';
+import { useLoad, type Loaded } from '../parts/load.js';
 import { Paused } from '../parts/paused.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
@@ -14,16 +14,30 @@ import { limitsText } from '../words/limits.js';
 import { count, duration } from '../words/say.js';
 import { HistoryCharts } from './history-charts.js';
 
+/** Milliseconds between questions for a tube that the live state does not have. */
 const FRESH = 5_000;
+/** The same for what an embedded node counts only when it is asked, as it walks through all jobs. */
+const COUNTED = 15_000;
 const TWO_DAYS = 2 * 86_400_000;
+
+/** The tube as the live state tells it. Only what that lacks is asked for. */
+function useTube(tube: string): Loaded<TubeWire | undefined> {
+  const told = live.value?.tubes?.tubes.find((each) => each.tube === tube);
+  const isWhole = told?.listed !== undefined;
+  const turn = isWhole ? undefined : Math.floor(now.value / (told ? COUNTED : FRESH));
+  const asked = useLoad<TubeWire | undefined>(
+    async (signal) => (isWhole ? undefined : getData<TubeWire>(`tubes/${inPath(tube)}`, {}, signal)),
+    [tube, turn],
+  );
+  if (!told) return asked;
+  if (isWhole || asked.data?.tube !== tube) return { ...asked, data: told };
+  const { listed, overdue, retrying, oldestDue, overdueFor } = asked.data;
+  return { ...asked, data: { ...told, listed, overdue, retrying, oldestDue, overdueFor } };
+}
 
 /** One tube, with its last two days. */
 export function TubePage({ tube }: { readonly tube: string }) {
-  const turn = Math.floor(now.value / FRESH);
-  const { data, error, again } = useLoad(
-    (signal) => getData<TubeWire>(`tubes/${inPath(tube)}`, {}, signal),
-    [tube, turn],
-  );
+  const { data, error, again } = useTube(tube);
   const processes = (live.value?.processes ?? []).flatMap(({ id, host, pid, tubes }) =>
     tubes.filter((each) => each.tube === tube).map((each) => ({ id, host, pid, ...each })),
   );

@@ -46,6 +46,7 @@ export const enActs = {
   'bulk.interruptedAt': '{act}: it was interrupted. Changed, as far as was told: {done}.',
   'bulk.examples': 'Such as:',
   'bulk.rest': 'Skipped, as others changed them: {skipped}. Failed: {failed}.',
+  'bulk.most': 'At most',
   'bulk.go': 'Do it ({done})',
   'move.one': 'Move the job',
   'move.how': 'How',
@@ -72,6 +73,8 @@ export const enActs = {
     'Each job that waits and misses copies gets them, and keeps its time. Jobs that wait for a retry or are due within a minute stay as they are. The elected process does this by itself, too, but there copies on drained nodes count.',
   'repair.node': 'Node that will not come back',
   'repair.noNode': 'None',
+  'repair.answers':
+    'This node still answers, so the repair may store copies there again. Drain it first if it is to go.',
   'repair.away':
     'These do not answer, so their copies count, and tubes that only they have are left out: {nodes}',
   'repair.count': 'Count',
