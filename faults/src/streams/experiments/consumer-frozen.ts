@@ -14,7 +14,7 @@ export const consumerFrozen: StreamExperiment = {
   smallJobs: 1_000,
   async run(lab) {
     await lab.begin(3);
-    lab.push(lab.pick(16_000, 60_000));
+    lab.push(lab.pick(24_000, 60_000));
     await lab.handles(lab.jobs / 8);
     const [frozen, ...others] = lab.consumers;
     await lab.eventually('it is at work', () => lab.history.runningIn(frozen!.name).length > 0);

@@ -22,10 +22,10 @@ export const consumersKilled: StreamExperiment = {
   async run(lab) {
     const kills = lab.pick(2, 8);
     await lab.begin(3);
-    lab.push(lab.pick(16_000, 80_000));
+    lab.push(lab.pick(24_000, 120_000));
     const cut: { readonly message: number; readonly died: number }[] = [];
     for (let kill = 0; kill < kills; kill++) {
-      await lab.handles(lab.jobs / (4 * kills));
+      await lab.handles(lab.jobs / (3 * kills));
       const victim = lab.consumers[kill]!;
       await lab.eventually('it is at work', () => lab.history.runningIn(victim.name).length >= AT_WORK);
       await lab.changing(`the kill of ${victim.name}`, async () => {

@@ -20,7 +20,7 @@ export const dqRedisAway: StreamExperiment = {
   async run(lab) {
     const redis = await lab.startDq();
     await lab.begin(3);
-    lab.push(lab.pick(16_000, 60_000));
+    lab.push(lab.pick(24_000, 60_000));
     await lab.handles(lab.jobs / 5);
     const from = Date.now();
     await redis.kill();
