@@ -1,152 +1,17 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { Injectable, Module, type DynamicModule, type Provider } from '@nestjs/common';
+import { describe, expect, it } from '@jest/globals';
+import { Injectable, Module } from '@nestjs/common';
 import { LazyModuleLoader } from '@nestjs/core';
-import { Test, type TestingModule } from '@nestjs/testing';
-import { DqDeadLetters, DqInspector, DqModule, DqProducer } from 'nest-dq';
-import { CollectingLogger } from '../../spec-support/collecting-logger.js';
+import type { TestingModule } from '@nestjs/testing';
+import { DqDeadLetters, DqInspector, DqModule } from 'nest-dq';
+import { closeApps, failing, handlerOf, logger, Noted, start, type Act } from '../../spec-support/joint.js';
 import type { KqMessage } from '../api/received.js';
 import { Discard, Retry } from '../api/outcome.js';
-import type { TopicHandlerOptions } from '../nest/handler-options.js';
-import { KqModule } from '../nest/kq-module.js';
 import { TopicHandler } from '../nest/topic-handler.js';
 import { KqPusher } from '../pusher/pusher.js';
 import { KqDqModule } from './kq-dq-module.js';
 import { tubeOfRetries } from './tubes.js';
 
-interface Run {
-  readonly value: unknown;
-  readonly message: KqMessage;
-  readonly at: number;
-}
-
-/** What a handler does with a message, by the number of its run. */
-type Act = (run: Run, of: readonly Run[]) => unknown;
-
-const logger = new CollectingLogger();
-let apps: TestingModule[] = [];
-afterEach(async () => {
-  await Promise.all(apps.map((app) => app.close()));
-  apps = [];
-});
-
-/** A handler of `topic` that notes its runs. */
-class Noted {
-  readonly runs: Run[] = [];
-  private readonly waiting: { readonly count: number; readonly resolve: () => void }[] = [];
-
-  constructor(private readonly act: Act) {}
-
-  run(value: unknown, message: KqMessage): unknown {
-    const run = { value, message, at: Date.now() };
-    this.runs.push(run);
-    for (const { count, resolve } of this.waiting) if (this.runs.length >= count) resolve();
-    return this.act(run, this.runs);
-  }
-
-  async until(count: number): Promise<readonly Run[]> {
-    if (this.runs.length < count) await new Promise<void>((resolve) => this.waiting.push({ count, resolve }));
-    return this.runs;
-  }
-}
-
-function handlerOf(noted: Noted, options: TopicHandlerOptions & { batch?: undefined } = {}): Provider {
-  @Injectable()
-  class Handlers {
-    @TopicHandler('orders', { group: 'shop', ...options })
-    handle(value: any, message: KqMessage<any>): unknown {
-      return noted.run(value, message);
-    }
-  }
-  return Handlers;
-}
-
-async function start(providers: Provider[], ...imports: DynamicModule[]): Promise<TestingModule> {
-  const joint = imports.length > 0 ? imports : [DqModule.forRoot({ logger }), KqDqModule.forRoot()];
-  const app = await Test.createTestingModule({
-    imports: [KqModule.forRoot({ logger }), ...joint],
-    providers,
-  })
-    .setLogger(logger)
-    .compile();
-  apps.push(app);
-  await app.init();
-  return app;
-}
-
-const failing: Act = () => {
-  throw new Error('no stock');
-};
-
-describe('a push with a delay', () => {
-  it('is pushed when it is due, with all of its parts, and not before', async () => {
-    const noted = new Noted(() => undefined);
-    const app = await start([handlerOf(noted)]);
-    const from = Date.now();
-    const bytes = Buffer.from([0xff, 0x00]);
-    const delayed = await app
-      .get(KqPusher)
-      .push(
-        'orders',
-        { id: 7, text: 'größer' },
-        { key: bytes, headers: { trace: 't', all: ['a', bytes] }, delay: '50ms' },
-      );
-    expect(delayed).toMatchObject({ topic: 'orders', job: { tube: 'kq-push', id: expect.any(String) } });
-    const [run] = await noted.until(1);
-    expect(run!.at).toBeGreaterThanOrEqual(from + 50);
-    expect(run!.value).toEqual({ id: 7, text: 'größer' });
-    expect(run!.message.keyBytes).toEqual(bytes);
-    expect(run!.message.headers).toMatchObject({
-      trace: Buffer.from('t'),
-      all: [Buffer.from('a'), bytes],
-    });
-  });
-
-  it('comes at an instant, and is revoked by its reference', async () => {
-    const app = await start([]);
-    const at = new Date(Date.now() + 3_600_000);
-    const { job } = await app.get(KqPusher).push('orders', 1, { at });
-    expect(job.dueAt).toEqual(at);
-    await expect(app.get(DqProducer).revoke(job)).resolves.toBe('revoked');
-  });
-
-  it.each<[string, object, string]>([
-    [
-      'no duration',
-      { delay: 'soon' },
-      'KQ_BAD_MESSAGE: nest-dq cannot take a message of orders: DQ_BAD_DURATION',
-    ],
-    [
-      'a time that is over',
-      { at: new Date(0) },
-      'KQ_BAD_MESSAGE: nest-dq cannot take a message of orders: DQ_PAST_TIME',
-    ],
-    ['both', { at: new Date(), delay: 1 }, 'KQ_BAD_MESSAGE: `at` is '],
-    ['an unknown option', { delay: 1, dely: 1 }, 'KQ_BAD_MESSAGE: there is no `dely`'],
-  ])('is refused with %s', async (_what, options, message) => {
-    const app = await start([]);
-    await expect(app.get(KqPusher).push('orders', 1, options as { delay: number })).rejects.toThrow(message);
-  });
-
-  it('is refused where a job cannot take so much', async () => {
-    const app = await start([]);
-    const large = 'x'.repeat(100_000);
-    await expect(app.get(KqPusher).push('orders', large, { delay: 1 })).rejects.toThrow(/^KQ_TOO_LARGE: /);
-  });
-
-  it('says what to import where nest-dq is not there', async () => {
-    const app = await start([], DqModule.forRoot({ logger }));
-    await expect(app.get(KqPusher).push('orders', 1, { delay: 1 })).rejects.toThrow(
-      "KQ_CONFIG: `delay` of a push needs nest-dq: expected KqDqModule.forRoot() of 'nest-kq/dq' among the imports",
-    );
-  });
-
-  it('is for one message, outside of transactions', async () => {
-    const app = await start([]);
-    const many = [{ value: 1, delay: 1 as never }];
-    const [result] = await app.get(KqPusher).pushMany('orders', many);
-    expect(result!.error!.message).toMatch('KQ_BAD_MESSAGE: `delay` and `at` are for `push` alone');
-  });
-});
+closeApps();
 
 describe('a failure through nest-dq', () => {
   const through = { retry: { through: 'dq', backoff: 30, attempts: 3 } } as const;
