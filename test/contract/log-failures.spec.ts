@@ -37,7 +37,11 @@ describe.each([
       throw error;
     });
     const options = resolvePusherOptions({ transactionalId: 'orders' });
-    const pusher = new LogPusher(driver, systemClock, options, { events, hooks: {}, delays: new DelaysPort() });
+    const pusher = new LogPusher(driver, systemClock, options, {
+      events,
+      hooks: {},
+      delays: new DelaysPort(),
+    });
     const producer = driver.producer();
     const store = async (topic: string, message: Parameters<typeof producer.send>[1][number]) => {
       for (const sent of await producer.send(topic, [message])) if (sent instanceof Error) throw sent;
