@@ -7,6 +7,7 @@ import { ACT_NAMES } from 'nest-dq/src/dashboard/act-names.js';
 import { NO_EXTRAS, OPTION_NAMES as DASHBOARD_OPTIONS } from 'nest-dq/src/dashboard/options.js';
 import { OPTION_NAMES } from 'nest-dq/src/nest/options.js';
 import { EVENT_NAMES } from 'nest-kq/src/events/event-hub.js';
+import { KQ_ERROR_CODES } from 'nest-kq/src/errors.js';
 import { HANDLER_OPTION_NAMES } from 'nest-kq/src/nest/handler-options.js';
 import { DEFAULT_LOG_LEVELS as KQ_LOG_LEVELS } from 'nest-kq/src/nest/log-levels.js';
 import { OPTION_NAMES as KQ_OPTIONS } from 'nest-kq/src/nest/options.js';
@@ -50,6 +51,7 @@ function headingsOf(page: string): string[] {
 describe('the documentation', () => {
   it('says of each error code what to do, and of none that does not exist', () => {
     expect(namedInTables(read('docs/errors.md'))).toEqual(new Set(DQ_ERROR_CODES));
+    expect(namedInTables(read('docs/kq/errors.md'))).toEqual(new Set(KQ_ERROR_CODES));
   });
 
   it('lists each option of the module', () => {
@@ -58,9 +60,10 @@ describe('the documentation', () => {
   });
 
   it('lists each option of the module of nest-kq, and of its handlers', () => {
-    const [, module, handler] = read('packages/nest-kq/README.md').split('## Options of ');
-    expect(namedInTables(module!)).toEqual(new Set(KQ_OPTIONS));
-    expect(namedInTables(handler!)).toEqual(new Set(HANDLER_OPTION_NAMES));
+    const chapters = read('docs/kq/configuration.md').split('\n## ');
+    const named = (title: string) => namedInTables(chapters.find((each) => each.startsWith(title))!);
+    expect(named('Options of the module')).toEqual(new Set(KQ_OPTIONS));
+    expect(named('Options of a handler')).toEqual(new Set(HANDLER_OPTION_NAMES));
   });
 
   it('lists each option of the dashboard, and each act that `access` can grant', () => {
@@ -128,9 +131,16 @@ describe('the documentation', () => {
       expect(read(page).split('\n').length).toBeLessThanOrEqual(121); // 120 lines, each ended
   });
 
-  it.each(['from-bullmq', 'from-go-queue'])('has in %s only code of ours that is compiled', (page) => {
-    const compiled = compact(read(`test/moving/${page}.ts`));
-    const ours = blocksOf(read(`docs/${page}.md`)).filter((code) => !code.startsWith('// BullMQ'));
+  it.each([
+    ['from-bullmq', 'moving/from-bullmq'],
+    ['from-go-queue', 'moving/from-go-queue'],
+    ['kq/from-go-queue', 'moving/from-go-queue-kq'],
+    ['kq/from-nest-transporter', 'moving/from-nest-transporter'],
+    ['kq/getting-started', 'recipes/kq-getting-started'],
+  ])('has in %s only code of ours that is compiled', (page, source) => {
+    const compiled = compact(read(`test/${source}.ts`));
+    const others = /^\/\/ (?:BullMQ|@nestjs\/microservices)/;
+    const ours = blocksOf(read(`docs/${page}.md`)).filter((code) => !others.test(code));
     expect(ours.length).toBeGreaterThan(0);
     for (const code of ours) expect(compiled).toContain(compact(code.replace(/^\/\/ .*\n/, '')));
   });
