@@ -1,6 +1,7 @@
 // Pusher, consumer, failures and replay together, as any log stores them.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { GroupConsumer } from 'nest-kq/src/consumer/group-consumer.js';
+import { Pauses } from 'nest-kq/src/consumer/pauses.js';
 import { DelaysPort } from 'nest-kq/src/delays/delays.js';
 import type { LogDriver } from 'nest-kq/src/driver/driver.js';
 import { resolveFailureOptions } from 'nest-kq/src/failures/failure-options.js';
@@ -84,6 +85,7 @@ describe.each([
       group: 'g',
       from: 'first',
       commitEvery: 100,
+      pauses: new Pauses(),
       subscriptions: [
         {
           topics: ['orders'],
