@@ -28,7 +28,7 @@ Try these in another terminal, and watch this one:
   curl ${at}/orders
 
   # Each change of an order goes through a topic, from which the sales are made. The price of a kettle is not there at first:
-  # its order is tried again, and holds up no other.
+  # its message waits as a job, comes back, and holds up no other.
   curl ${at}/orders -d product=kettle -d quantity=1
   curl ${at}/sales
 

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DqProducer } from 'nest-dq';
 import { DqTestKit } from 'nest-dq/testing';
@@ -45,6 +46,8 @@ describe('over HTTP', () => {
     };
     await place('kettle');
     await app.request('POST', `/orders/${await place('mug')}/pay`);
+    while (kit.scheduled('kq/sample-app').length === 0) await setImmediate();
+    await kit.advance('1s'); // the message of the kettle comes back
     const { mug, kettle } = await app.answer('/sales', (sales) => sales.mug?.paid === 1 && sales.kettle);
     expect(mug).toEqual({ placed: 0, paid: 1, cancelled: 0, turnover: 18 });
     expect(kettle).toEqual({ placed: 1, paid: 0, cancelled: 0, turnover: 0 });

@@ -1,4 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { DqInspector } from 'nest-dq';
 import { KqPusher } from 'nest-kq';
 import { TestApp } from '../../test/test-app.js';
 import { OrderChanged } from '../orders/order-changed.js';
@@ -29,6 +31,20 @@ describe('SalesService', () => {
     expect(tea).toEqual({ placed: 0, paid: 1, cancelled: 1, turnover: 12 });
   });
 
+  it('leaves a later change that has overtaken one which failed', async () => {
+    const prices = jest.spyOn(app.nest.get(PriceList), 'priceOf');
+    prices.mockRejectedValueOnce(new Error('busy')).mockResolvedValue(9);
+    await tell('o', 'mug', 'placed');
+    await tell('o', 'mug', 'paid');
+    await app.answer('/sales', ({ mug }) => mug?.paid === 1);
+    const tube = await app.nest.get(DqInspector).tube('kq/sample-app');
+    expect(tube.waiting! + tube.due! + tube.running!).toBe(1);
+    await over(app);
+    const { mug } = await app.answer('/sales', () => true);
+    expect(mug).toMatchObject({ placed: 0, paid: 1 });
+    prices.mockRestore();
+  });
+
   it('goes on with other orders while it waits for the price of one', async () => {
     let come!: (price: number) => void;
     const price = new Promise<number>((resolve) => (come = resolve));
@@ -44,3 +60,12 @@ describe('SalesService', () => {
     expect(kettle).toEqual({ placed: 0, paid: 1, cancelled: 0, turnover: 105 });
   });
 });
+
+/** Until no message waits as a job. */
+async function over(app: TestApp): Promise<void> {
+  for (;;) {
+    const { waiting, due, running } = await app.nest.get(DqInspector).tube('kq/sample-app');
+    if (waiting === 0 && due === 0 && running === 0) return;
+    await setTimeout(20);
+  }
+}

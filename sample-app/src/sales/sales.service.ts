@@ -30,13 +30,16 @@ export class SalesService {
   }
 
   /**
-   * Changes of one order come in their order, those of other orders at the same time. A message can come twice, and does no
-   * harm: it writes the row that is there. An error is thrown, and the message is tried again until it works.
+   * Changes of one order come in their order, those of other orders at the same time. A message that fails waits as a job
+   * and comes back later; nothing waits for it, so it may be older than what is known by then. It can also come twice, which
+   * does no harm: it writes the row that is there.
    */
-  @TopicHandler(OrderChanged, { retry: { backoff: 1_000 } })
-  async follow({ id, product, quantity, status }: Order, { attempt }: KqMessage): Promise<void> {
+  @TopicHandler(OrderChanged, { retry: { through: 'dq', backoff: 1_000 } })
+  async follow({ id, product, quantity, status }: Order, { attempt, timestamp }: KqMessage): Promise<void> {
     const price = this.sales.find(id)?.price ?? (await this.prices.priceOf(product));
-    this.sales.save(id, { product, quantity, price, status });
+    const known = this.sales.find(id);
+    if (known && known.since > timestamp) return; // a later change has overtaken this one
+    this.sales.save(id, { product, quantity, price, status, since: timestamp });
     if (attempt > 1) this.logger.log(`order ${id} is in the sales, after ${attempt} tries`);
   }
 }
