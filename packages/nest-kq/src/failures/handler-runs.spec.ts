@@ -49,6 +49,22 @@ describe('HandlerRuns', () => {
     expect(handled.told).toEqual([]);
   });
 
+  it('awaits what is no promise of the language, as a query that runs only then', async () => {
+    let runs = 0;
+    await handled.consume(
+      () => {
+        const query = new Promise<void>((resolve, reject) => (++runs === 1 ? reject(slip) : resolve()));
+        // oxlint-disable-next-line unicorn/no-thenable -- it is what this is about
+        return { then: query.then.bind(query) };
+      },
+      { retry: { attempts: 2, backoff: 1 }, deadLetter: 'drop' },
+    );
+    await handled.push('1');
+    await handled.untilCommitted(1n);
+    expect(handled.told).toEqual(['1 failed: slip, again in 1']);
+    expect(runs).toBe(2);
+  });
+
   it('runs a message again before those behind it, then stores it and goes on', async () => {
     await handled.consume(
       (value: number, { attempt }: KqMessage) => {

@@ -71,7 +71,7 @@ export class HandlerRuns {
     if (!item.verdict) {
       try {
         let returned = this.options.handler(item.value, this.events.messageOf(item));
-        if (returned instanceof Promise) returned = await returned;
+        if (isThenable(returned)) returned = await returned;
         if (isOutcome(returned)) item.verdict = this.verdictOf(returned, delivery);
       } catch (thrown) {
         item.verdict = this.verdictOf(thrown, delivery);
@@ -271,6 +271,11 @@ interface Deferral {
   readonly error: Error;
   readonly after: number;
   readonly attempts?: number;
+}
+
+/** A promise of any library: a query that runs only once it is awaited is one, too. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
 }
 
 const ONE_HANDLED: readonly Outcome[] = ['handled'];
