@@ -118,6 +118,7 @@ it('warns that a repair may store copies again on a node that answers and is not
   await warning.waitFor();
   await app.control.drainNode(endpoint);
   await warning.waitFor({ state: 'detached' });
+  await app.control.undrainNode(endpoint); // other tests have this node, too
 }, 60_000);
 
 it('drains a node, moves its copies by a repair, and lets the node take copies again', async () => {

@@ -15,7 +15,7 @@ it('offers no act and no payload to a viewer who may only read', async () => {
   await page.getByText('Read only').waitFor();
   for (const [hash, shown] of [
     [`job?tube=${ORDERS}&key=order-42`, id],
-    [`waiting?tube=${ORDERS}`, id],
+    [`waiting?tube=${ORDERS}`, 'order-42'],
     [`dead?tube=${GIVES_UP}`, 'no such mailbox'],
     [`tubes/${ORDERS}`, ORDERS],
     ['cluster', 'Connections'],

@@ -14,7 +14,7 @@ it('shows an order that was added, and leads to why it did not run yet', async (
     .getByRole('main')
     .getByRole('link', { name: new RegExp(ORDERS) })
     .click();
-  await page.getByRole('table').getByRole('link', { name: id }).click();
+  await page.getByRole('table').getByRole('link', { name: 'order-42' }).click();
   await page.getByRole('heading', { name: id }).waitFor();
   await page.getByRole('region', { name: 'Why' }).getByText('It is not due yet').waitFor();
 });
