@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { eventually } from 'test-servers';
 import { browserSuite } from './browser.js';
 import { PAGES, startBusyApp } from './busy-app.js';
 import { dashboardApps } from './dashboard-app.js';
@@ -33,13 +34,17 @@ function textsOf(page: Page): Promise<string[]> {
 }
 
 /** What reaches beyond the right side of the window. What is in a chart is cut there, and the heads of cards are not seen. */
-function beyond(page: Page): Promise<string[]> {
-  return page.evaluate(() => {
-    const { document, innerWidth } = globalThis as any;
-    return [...document.querySelectorAll('body *')]
-      .filter((element) => !element.closest('thead, .unseen, .skip, .chart'))
-      .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
-      .map((element) => element.outerHTML.slice(0, 120));
+async function beyond(page: Page, width: number): Promise<string[]> {
+  await page.setViewportSize({ width, height: 900 });
+  return page.evaluate(async () => {
+    const { document, innerWidth, requestAnimationFrame } = globalThis as any;
+    const found = () =>
+      [...document.querySelectorAll('body *')]
+        .filter((element) => !element.closest('thead, .unseen, .skip, .chart'))
+        .filter((element) => element.getBoundingClientRect().right > innerWidth + 1);
+    // A table becomes cards some frames after its room has changed.
+    for (let frame = 0; frame < 300 && found().length > 0; frame++) await new Promise(requestAnimationFrame);
+    return found().map((element) => element.outerHTML.slice(0, 120));
   });
 }
 
@@ -60,10 +65,8 @@ describe.each([
     for (const { hash, [language]: shown } of PAGES) {
       await page.goto(app.at(hash));
       await page.getByRole('main').getByText(shown).filter({ visible: true }).first().waitFor();
-      for (const width of WIDTHS) {
-        await page.setViewportSize({ width, height: 900 });
-        for (const element of await beyond(page)) findings.push({ hash, width, element });
-      }
+      for (const width of WIDTHS)
+        for (const element of await beyond(page, width)) findings.push({ hash, width, element });
       const foreign = language === 'zh' ? /[A-Za-z]{2,}/ : /\p{Script=Han}/u;
       for (const text of await textsOf(page))
         if (foreign.test(withoutNames(text)) && text !== '中文') findings.push({ hash, text });
@@ -72,3 +75,25 @@ describe.each([
     expect(await page.locator('html').getAttribute('lang')).toBe(language);
   }, 60_000);
 });
+
+it('each page fits into each window with figures of any length, and rows are cards only where a table has no room', async () => {
+  const app = await startBusyApp(start);
+  const { page } = await browser.open('about:blank', { locale: 'en-US' });
+  await page.addInitScript("Intl.NumberFormat.prototype.format = () => '1,234,567,890'");
+  const findings: unknown[] = [];
+  for (const { hash, en } of PAGES) {
+    await page.goto(app.at(hash));
+    await page.getByRole('main').getByText(en).filter({ visible: true }).first().waitFor();
+    for (const width of [...WIDTHS, 1_800])
+      for (const element of await beyond(page, width)) findings.push({ hash, width, element });
+  }
+  expect(findings).toEqual([]);
+  await page.goto(app.at('cluster'));
+  await page.getByRole('main').getByText('Connections').filter({ visible: true }).first().waitFor();
+  const tables = page.locator('table');
+  const cards = page.locator('table.cards');
+  await page.setViewportSize({ width: 390, height: 900 });
+  await eventually('all are cards', async () => (await cards.count()) === (await tables.count()));
+  await page.setViewportSize({ width: 1_800, height: 900 });
+  await eventually('all are tables', async () => (await cards.count()) === 0);
+}, 60_000);

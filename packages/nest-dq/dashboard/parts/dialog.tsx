@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { closeDialog } from '../state/dialog.js';
+import { closeDialog, shownDialog } from '../state/dialog.js';
 
 /** The browser keeps the focus inside, gives it back, and closes it with Escape. */
 export function Dialog({
@@ -13,6 +13,7 @@ export function Dialog({
   readonly onClose?: () => void;
 }) {
   const element = useRef<HTMLDialogElement>(null);
+  const own = useRef(shownDialog.peek());
   const id = useId();
   useEffect(() => element.current?.showModal(), []);
   return (
@@ -21,7 +22,8 @@ export function Dialog({
       aria-labelledby={id}
       onClose={() => {
         onClose?.();
-        closeDialog();
+        // The browser tells of it later: by then another one may be open.
+        if (shownDialog.peek() === own.current) closeDialog();
       }}
     >
       <h2 id={id}>{title}</h2>

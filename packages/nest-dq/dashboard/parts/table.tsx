@@ -1,4 +1,9 @@
-import { Fragment, type ComponentChildren } from 'preact';
+import { Fragment, type ComponentChildren, type RefObject } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useWidth } from '../charts/width.js';
+
+/** The widest window in pixels in which each row is a card, though broken words might let the table fit. */
+const NARROW = 900;
 
 export interface Column<Row> {
   readonly head: ComponentChildren;
@@ -11,61 +16,80 @@ export interface Column<Row> {
   readonly choice?: boolean;
 }
 
-/** A table; on narrow screens each row is a card, so it has its roles in words: the styles take them from the elements. */
-export function Table<Row>({
-  label,
-  columns,
-  rows,
-  keyOf,
-  below,
-  empty,
-}: {
+interface TableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   /** What a row shows below itself. */
   readonly below?: (row: Row) => ComponentChildren;
+}
+
+export function Table<Row>({
+  empty,
+  ...table
+}: TableProps<Row> & {
   /** What is said without a row; nothing if it is not known whether there are any. */
   readonly empty: string;
 }) {
-  if (rows.length === 0) return empty === '' ? null : <p class="empty">{empty}</p>;
+  if (table.rows.length > 0) return <Rows {...table} />;
+  return empty === '' ? null : <p class="empty">{empty}</p>;
+}
+
+/** A table, or a card for each row; it has its roles in words, since as cards the styles take them from the elements. */
+function Rows<Row>({ label, columns, rows, keyOf, below }: TableProps<Row>) {
+  const box = useRef<HTMLDivElement>(null);
+  const cards = useCards(box);
   return (
-    <table role="table" aria-label={label}>
-      <thead role="rowgroup">
-        <tr role="row">
-          {columns.map(({ head, number, quiet }, i) => (
-            <th key={i} role="columnheader" scope="col" class={number ? 'number' : undefined}>
-              {quiet ? <span class="unseen">{head}</span> : head}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        {rows.map((row) => (
-          <Fragment key={keyOf(row)}>
-            <tr role="row">
-              {columns.map(({ head, cell, number, quiet, choice }, i) => (
-                <td key={i} role="cell" class={number ? 'number' : undefined}>
-                  {!quiet && !choice && (
-                    <span class="head" aria-hidden="true">
-                      {head}
-                    </span>
-                  )}
-                  <span class="value">{cell(row)}</span>
-                </td>
-              ))}
-            </tr>
-            {below?.(row) !== undefined && (
-              <tr role="row" class="below">
-                <td role="cell" colSpan={columns.length}>
-                  {below?.(row)}
-                </td>
+    <div ref={box}>
+      <table role="table" aria-label={label} class={cards ? 'cards' : undefined}>
+        <thead role="rowgroup">
+          <tr role="row">
+            {columns.map(({ head, number, quiet }, i) => (
+              <th key={i} role="columnheader" scope="col" class={number ? 'number' : undefined}>
+                {quiet ? <span class="unseen">{head}</span> : head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {rows.map((row) => (
+            <Fragment key={keyOf(row)}>
+              <tr role="row">
+                {columns.map(({ head, cell, number, quiet, choice }, i) => (
+                  <td key={i} role="cell" class={number ? 'number' : undefined}>
+                    {!quiet && !choice && (
+                      <span class="head" aria-hidden="true">
+                        {head}
+                      </span>
+                    )}
+                    <span class="value">{cell(row)}</span>
+                  </td>
+                ))}
               </tr>
-            )}
-          </Fragment>
-        ))}
-      </tbody>
-    </table>
+              {below?.(row) !== undefined && (
+                <tr role="row" class="below">
+                  <td role="cell" colSpan={columns.length}>
+                    {below?.(row)}
+                  </td>
+                </tr>
+              )}
+            </Fragment>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
+}
+
+/** Whether the rows are cards: in narrow windows, and where the table would be wider than the room it has. */
+function useCards(box: RefObject<HTMLElement | null>): boolean {
+  const room = useWidth(box);
+  const [needed, setNeeded] = useState(0);
+  const cards = window.innerWidth <= NARROW || room < needed;
+  useLayoutEffect(() => {
+    const { scrollWidth, clientWidth } = box.current!;
+    if (!cards && scrollWidth > clientWidth) setNeeded(scrollWidth);
+  });
+  return cards;
 }
