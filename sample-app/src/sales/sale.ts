@@ -7,8 +7,6 @@ export interface Sale {
   /** Of one piece. */
   readonly price: number;
   readonly status: OrderStatus;
-  /** When the order came to this status: milliseconds since 1970. */
-  readonly since: number;
 }
 
 /** Of one product: orders by their status, and what those that are paid brought in. */

@@ -35,11 +35,11 @@ export class SalesService {
    * does no harm: it writes the row that is there.
    */
   @TopicHandler(OrderChanged, { retry: { through: 'dq', backoff: 1_000 } })
-  async follow({ id, product, quantity, status }: Order, { attempt, timestamp }: KqMessage): Promise<void> {
+  async follow({ id, product, quantity, status }: Order, { attempt }: KqMessage): Promise<void> {
     const price = this.sales.find(id)?.price ?? (await this.prices.priceOf(product));
-    const known = this.sales.find(id);
-    if (known && known.since > timestamp) return; // a later change has overtaken this one
-    this.sales.save(id, { product, quantity, price, status, since: timestamp });
+    const known = this.sales.find(id)?.status;
+    if (status === 'placed' && known !== undefined) return; // a later change has overtaken this one
+    this.sales.save(id, { product, quantity, price, status });
     if (attempt > 1) this.logger.log(`order ${id} is in the sales, after ${attempt} tries`);
   }
 }
