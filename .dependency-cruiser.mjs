@@ -65,29 +65,27 @@ const NEST_DQ = {
 /** The same for nest-kq. */
 const NEST_KQ = {
   errors: [],
-  time: [],
   api: ['errors'],
   // The interface of a log's client, and what all of them decide alike.
   driver: ['errors'],
-  'driver/memory': ['errors', 'time', 'api', 'driver'],
-  'driver/kafkajs': ['errors', 'time', 'api', 'driver'],
+  'driver/memory': ['errors', 'api', 'driver'],
+  'driver/kafkajs': ['errors', 'api', 'driver'],
   // Its own entry. It has its metadata and its administration by kafkajs.
-  'driver/confluent': ['errors', 'time', 'driver', 'driver/kafkajs'],
+  'driver/confluent': ['errors', 'driver', 'driver/kafkajs'],
   // The port to nest-dq.
   delays: ['errors', 'api', 'driver'],
   events: ['errors', 'api'],
-  pusher: ['errors', 'time', 'api', 'driver', 'delays', 'events'],
-  consumer: ['errors', 'time', 'driver'],
-  failures: ['errors', 'time', 'api', 'driver', 'delays', 'events', 'consumer'],
-  health: ['errors', 'time', 'api', 'driver', 'consumer'],
+  pusher: ['errors', 'api', 'driver', 'delays', 'events'],
+  consumer: ['errors', 'driver'],
+  failures: ['errors', 'api', 'driver', 'delays', 'events', 'consumer'],
+  health: ['errors', 'api', 'driver', 'consumer'],
   groups: ['errors', 'api', 'driver', 'health'],
   // Its own entry: only those who have OpenTelemetry load it.
-  telemetry: ['errors', 'time', 'api', 'events', 'failures'],
+  telemetry: ['errors', 'api', 'events', 'failures'],
   // Its own entry: the joint of the two packages.
   dq: ['errors', 'api', 'driver', 'delays', 'nest'],
   nest: [
     'errors',
-    'time',
     'api',
     'driver',
     'driver/memory',
@@ -100,6 +98,8 @@ const NEST_KQ = {
     'health',
     'groups',
   ],
+  // Its own entry, for tests: an application whose log and clock are replaced.
+  'test-kit': ['errors', 'api', 'driver', 'driver/memory', 'events', 'pusher', 'nest'],
   index: [
     'errors',
     'api',
@@ -118,10 +118,10 @@ const NEST_KQ = {
 /** Those of the entry `nest-handlers/events`. */
 const OF_EVENTS = '(?:events|event-hub|guarded-observable|hooks)';
 /** All files of nest-handlers but those of its other entries. */
-const OF_NEST = `(?!schema|${OF_EVENTS})[a-z-]+`;
+const OF_NEST = `(?!schema|time|testing|${OF_EVENTS})[a-z-]+`;
 
-/** The same for nest-handlers, which has no folders. Producers load its schemas and events, and so nothing of Nest with them. */
-const NEST_HANDLERS = { schema: [], [OF_EVENTS]: [], [OF_NEST]: [] };
+/** The same for nest-handlers. Most of the libraries loads its other entries, and so nothing of Nest with them. */
+const NEST_HANDLERS = { schema: [], time: [], testing: ['time'], [OF_EVENTS]: [], [OF_NEST]: [] };
 
 const PACKAGES = { 'nest-handlers': NEST_HANDLERS, 'nest-dq': NEST_DQ, 'nest-kq': NEST_KQ };
 
@@ -136,6 +136,8 @@ const MAY_USE = {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/events.js': ['events'],
     'nest-handlers/dist/schema.js': ['api', 'producer', 'consumer'],
+    'nest-handlers/dist/time.js': Object.keys(NEST_DQ),
+    'nest-handlers/dist/testing.js': ['test-kit'],
     ms: ['time'],
     ulid: ['producer'],
     ioredis: ['ledger/redis', 'ledger/lease-thread'],
@@ -151,6 +153,8 @@ const MAY_USE = {
     'nest-handlers/dist/index.js': ['nest'],
     'nest-handlers/dist/events.js': ['events'],
     'nest-handlers/dist/schema.js': ['api'],
+    'nest-handlers/dist/time.js': Object.keys(NEST_KQ),
+    'nest-handlers/dist/testing.js': ['test-kit'],
     '@nestjs/common': ['nest', 'dq'],
     'nest-dq/dist/index.js': ['dq'],
     kafkajs: ['driver/kafkajs'],

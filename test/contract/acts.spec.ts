@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { restartsOnDisk } from 'nest-dq/spec-support/restarts-on-disk.js';
 import { MOST_ACTS, type Acts } from 'nest-dq/src/ledger/acts.js';
 import { LocalActs } from 'nest-dq/src/ledger/memory/local-acts.js';
-import { systemClock } from 'nest-dq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { EACH_REDIS, open, realRedis } from './real-redis.js';
 
 async function textsOf(acts: Acts, before?: number, limit = 10): Promise<string[]> {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { Connection, type Done, type Reserved } from 'nest-dq/src/beanstalk/connection.js';
-import { systemClock } from 'nest-dq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { LATER, PATIENCE, put, realBeanstalkd } from './real-beanstalkd.js';
 
 const { server, connect, worker } = realBeanstalkd();

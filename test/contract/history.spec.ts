@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ALL_TUBES, HOUR, MOST_TUBES, type History } from 'nest-dq/src/ledger/history.js';
 import { LocalHistory } from 'nest-dq/src/ledger/memory/local-history.js';
-import { systemClock } from 'nest-dq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { EACH_REDIS, open, realRedis } from './real-redis.js';
 
 /** The first minute of the present hour. */

@@ -12,8 +12,8 @@ import type { Ledger, LedgerSettings, TubeLedger } from 'nest-dq/src/ledger/ledg
 import { MemoryLedger } from 'nest-dq/src/ledger/memory/memory-ledger.js';
 import { Records } from 'nest-dq/src/ledger/rules/records.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis/redis-ledger.js';
-import { VirtualClock } from 'nest-dq/src/test-kit/virtual-clock.js';
-import { systemClock } from 'nest-dq/src/time/clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
+import { systemClock } from 'nest-handlers/time';
 import { startRedis } from 'test-servers';
 
 export const SETTINGS: LedgerSettings & Required<Pick<LedgerSettings, 'mostIndexed'>> = {

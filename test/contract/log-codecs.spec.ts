@@ -4,7 +4,7 @@ import kafkajs from 'kafkajs';
 import { kafkajsCodec } from 'nest-kq/src/driver/kafkajs/codecs.js';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import type { OutgoingMessage } from 'nest-kq/src/driver/message.js';
-import { systemClock } from 'nest-kq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { eventually, startKafka, type KafkaServer } from 'test-servers';
 import { failing, MemberUnderTest, message, stored } from './log-facts.js';
 

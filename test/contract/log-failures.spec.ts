@@ -10,7 +10,7 @@ import { HandlerRuns } from 'nest-kq/src/failures/handler-runs.js';
 import { replayDeadLetters } from 'nest-kq/src/failures/replay.js';
 import { LogPusher } from 'nest-kq/src/pusher/log-pusher.js';
 import { resolvePusherOptions } from 'nest-kq/src/pusher/pusher-options.js';
-import { systemClock } from 'nest-kq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { confluentHarness, kafkajsHarness, memoryHarness, type LogHarness } from './log-harness.js';
 
 const MESSAGES = 2_000;

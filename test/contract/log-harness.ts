@@ -5,7 +5,7 @@ import { confluent } from 'nest-kq/src/driver/confluent/confluent-driver.js';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import type { DriverFactory } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
 import { MemoryDriver } from 'nest-kq/src/driver/memory/memory-driver.js';
-import { systemClock } from 'nest-kq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { findConfluent, startKafka } from 'test-servers';
 
 export interface LogHarness {

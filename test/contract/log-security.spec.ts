@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { LogDriver } from 'nest-kq/src/driver/driver.js';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import type { DriverFactory, KafkajsOptions } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
-import { systemClock } from 'nest-kq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { startKafka, type KafkaServer } from 'test-servers';
 import { confluentDriver } from './log-harness.js';
 import { failing, MemberUnderTest, message, stored } from './log-facts.js';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LocalPresence } from 'nest-dq/src/ledger/memory/local-presence.js';
 import type { Member, Presence, PresenceNews, ProcessRecord } from 'nest-dq/src/ledger/presence.js';
-import { systemClock } from 'nest-dq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { eventually } from 'test-servers';
 import { EACH_REDIS, open, realRedis } from './real-redis.js';
 

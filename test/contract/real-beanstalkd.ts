@@ -7,7 +7,7 @@ import {
   type Reserved,
   type Stats,
 } from 'nest-dq/src/beanstalk/connection.js';
-import { systemClock } from 'nest-dq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { type BeanstalkdServer, startBeanstalkd } from 'test-servers';
 
 export const NOW = { priority: 10, delay: 0, ttr: 60 };

@@ -4,7 +4,7 @@ import { Cluster, Redis } from 'ioredis';
 import type { TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import type { ClaimRequest } from 'nest-dq/src/ledger/requests.js';
 import { RedisLedger, type RedisLedgerOptions } from 'nest-dq/src/ledger/redis/redis-ledger.js';
-import { systemClock } from 'nest-dq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { eventually, type RedisServer, startRedis } from 'test-servers';
 import { SETTINGS } from './ledger-harness.js';
 

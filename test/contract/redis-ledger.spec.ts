@@ -2,7 +2,7 @@
 import { stored } from 'nest-dq/spec-support/stored.js';
 import { describe, expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { systemClock, type Clock } from 'nest-dq/src/time/clock.js';
+import { systemClock, type Clock } from 'nest-handlers/time';
 import { eventually } from 'test-servers';
 import { claim, copy, DOWN, EACH_REDIS, open, openUnstarted, realRedis, watch } from './real-redis.js';
 

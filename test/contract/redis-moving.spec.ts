@@ -4,7 +4,7 @@ import { Cluster, Redis } from 'ioredis';
 import type { TubeLedger } from 'nest-dq/src/ledger/ledger.js';
 import { LedgerIndex } from 'nest-dq/src/ledger/ledger-index.js';
 import { RedisLedger } from 'nest-dq/src/ledger/redis/redis-ledger.js';
-import { systemClock } from 'nest-dq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { stored } from 'nest-dq/spec-support/stored.js';
 import { eventually, type RedisServer, startRedis } from 'test-servers';
 import { SETTINGS } from './ledger-harness.js';

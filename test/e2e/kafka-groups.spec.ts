@@ -4,7 +4,7 @@ import { ConsoleLogger } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { KqGroups, KqHealth, KqModule, KqPusher, TopicHandler } from 'nest-kq';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
-import { systemClock } from 'nest-kq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { eventually, startKafka, type KafkaServer } from 'test-servers';
 
 const LIMIT = 120_000;

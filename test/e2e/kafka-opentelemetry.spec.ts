@@ -11,7 +11,7 @@ import { Discard, KqModule, KqPusher, TopicHandler, type KqMessage, type KqOptio
 import { KqDqModule } from 'nest-kq/dq';
 import { openTelemetry } from 'nest-kq/opentelemetry';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
-import { systemClock } from 'nest-kq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { Telemetry } from '../support/telemetry.js';
 import { eventually, startKafka } from 'test-servers';
 

@@ -7,7 +7,7 @@ import { DqDeadLetters, DqInspector, DqModule } from 'nest-dq';
 import { KqModule, KqPusher, TopicHandler, type KqMessage, type TopicHandlerOptions } from 'nest-kq';
 import { KqDqModule } from 'nest-kq/dq';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
-import { systemClock } from 'nest-kq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import {
   eventually,
   startBeanstalkd,

@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import type { KafkajsOptions } from 'nest-kq/src/driver/kafkajs/kafkajs-options.js';
-import { systemClock } from 'nest-kq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { eventually, startKafka, startKafkaCluster, type KafkaServer } from 'test-servers';
 import { failing, MemberUnderTest, message, stored } from '../contract/log-facts.js';
 

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/gl
 import { Kafka, logLevel } from 'kafkajs';
 import type { DriverLog, LogBatch } from 'nest-kq/src/driver/driver.js';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
-import { systemClock } from 'nest-kq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { eventually, startKafka, type KafkaServer } from 'test-servers';
 import { failing, message, stored } from '../contract/log-facts.js';
 

@@ -1,4 +1,4 @@
-import type { Clock } from 'nest-dq/src/time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** Ends each fault at its time, whatever the plan does meanwhile. */
 export class Healing {

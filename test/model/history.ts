@@ -1,4 +1,4 @@
-import type { Clock } from 'nest-dq/src/time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { ClaimRequest, CompleteAnswer, CompleteRequest } from 'nest-dq/src/ledger/requests.js';
 import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import type { Operation, Step } from './plan.js';

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from 'nest-dq/src/time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 
 export interface HostClockOptions {
   /** How far its monotonic clock is ahead of that of the world, in ms. */

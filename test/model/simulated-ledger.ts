@@ -13,7 +13,7 @@ import { MemoryLedger, type MemoryTubeLedger } from 'nest-dq/src/ledger/memory/m
 import type { LedgerConnection } from 'nest-dq/src/ledger/redis/connection.js';
 import type { RawReply } from 'nest-dq/src/ledger/redis/script.js';
 import { RedisMaster } from 'nest-dq/src/ledger/redis/master.js';
-import type { Clock } from 'nest-dq/src/time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { HostClock } from './host-clock.js';
 
 /** The state of the connection between a process and the ledger: see `LedgerLink.set`. */

@@ -3,7 +3,7 @@ import { InProcessNode } from 'nest-dq/src/embedded/in-process-node.js';
 import type { Job } from 'nest-dq/src/embedded/tubes.js';
 import { unwrap } from 'nest-dq/src/copies/formats/unwrap.js';
 import type { CopyHeader } from 'nest-dq/src/copies/header.js';
-import type { Clock } from 'nest-dq/src/time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { HostClock } from './host-clock.js';
 
 /** The disk of a node. */

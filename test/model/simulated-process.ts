@@ -5,7 +5,7 @@ import { LedgerIndex } from 'nest-dq/src/ledger/ledger-index.js';
 import type { LedgerSettings } from 'nest-dq/src/ledger/ledger.js';
 import { resolveOptions } from 'nest-dq/src/nest/options.js';
 import { DqRuntime } from 'nest-dq/src/nest/runtime.js';
-import type { Clock } from 'nest-dq/src/time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { HostClock } from './host-clock.js';
 import { TUBE } from './plan.js';
 import type { LedgerLink, SimulatedLedger } from './simulated-ledger.js';

@@ -1,5 +1,5 @@
-import { VirtualClock } from 'nest-dq/src/test-kit/virtual-clock.js';
-import type { Timer } from 'nest-dq/src/time/clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
+import type { Timer } from 'nest-handlers/time';
 
 /** Milliseconds. A shorter wait could be lost in the rounding, and never end. */
 const SHORTEST = 0.001;

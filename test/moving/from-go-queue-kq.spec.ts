@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { ConsoleLogger, type Type } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
-import { systemClock } from 'nest-kq/src/time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { eventually, startKafkaCluster, type KafkaServer } from 'test-servers';
 
 const LIMIT = 180_000;

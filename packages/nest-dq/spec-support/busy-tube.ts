@@ -9,7 +9,7 @@ import type { SharedLanes } from '../src/consumer/reserve/shared-lanes.js';
 import type { ConsumerReport } from '../src/consumer/report.js';
 import { JobEnvelope } from '../src/copies/formats/dq1.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
-import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { copyBody } from './copy-body.js';
 import { stored } from './stored.js';
 

@@ -2,7 +2,7 @@ import { DqError } from '../src/errors.js';
 import type { Ledger, LedgerListener, RequestOf, TubeLedger, Verb } from '../src/ledger/ledger.js';
 import type { ClaimContext, RevokeRequest, SettledCopies } from '../src/ledger/requests.js';
 import type { MemoryLedger, MemoryTubeLedger } from '../src/ledger/memory/memory-ledger.js';
-import type { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import type { VirtualClock } from 'nest-handlers/testing';
 
 /** A spec cannot change these verbs: their calls always arrive. */
 const UNCHANGED: ReadonlySet<Verb> = new Set<Verb>(['settle', 'extend', 'buried']);

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { ScriptedNode } from './scripted-node.js';
-import { VirtualClock } from '../src/test-kit/virtual-clock.js';
-import type { Timer } from '../src/time/clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
+import type { Timer } from 'nest-handlers/time';
 import { ClusterNode, type PutFailure } from '../src/cluster/cluster-node.js';
 
 /** A clock that counts its timers that are still set. */

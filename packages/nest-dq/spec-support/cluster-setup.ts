@@ -1,5 +1,5 @@
 import { ScriptedNode } from './scripted-node.js';
-import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { Cluster, type StoreResult } from '../src/cluster/cluster.js';
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import type { Place } from '../src/copies/location.js';

@@ -14,7 +14,7 @@ import { ClusterProducer } from '../src/producer/cluster-producer.js';
 import { CollectingHub } from './collecting-hub.js';
 import { textReport } from './tube-context.js';
 import { SwitchableLedger } from './switchable-ledger.js';
-import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 
 export const BACKUP_DELAY = 2_000;
 const SETTINGS = { prefix: '', backupDelay: BACKUP_DELAY };

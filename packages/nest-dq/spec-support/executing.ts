@@ -5,7 +5,7 @@ import type { RunOutcome } from '../src/consumer/run/outcome.js';
 import type { Run } from '../src/consumer/run/run.js';
 import type { CopyHeader } from '../src/copies/header.js';
 import type { Content } from '../src/copies/payload.js';
-import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { heldDelivery, recordingLane } from './recording-lane.js';
 import { runOf, tubeContext } from './tube-context.js';
 

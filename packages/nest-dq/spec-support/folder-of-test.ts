@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from '@jest/globals';
 import { Disk, type DiskPart } from '../src/disk/disk.js';
 import { VALUE, type DiskBatch } from '../src/disk/entries.js';
-import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 
 /** A part of a disk that stores texts by key. */
 export class Texts implements DiskPart {

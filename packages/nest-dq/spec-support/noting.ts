@@ -1,7 +1,7 @@
 import { parseRef } from '../src/copies/job-ref.js';
 import type { Place } from '../src/copies/location.js';
 import type { DelayedJob, HandlerMethod } from '../src/api/job.js';
-import type { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import type { VirtualClock } from 'nest-handlers/testing';
 
 /** What a handler saw at its start. */
 export interface Seen extends Pick<

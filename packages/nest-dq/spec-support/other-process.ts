@@ -1,7 +1,7 @@
 import type { Cluster } from '../src/cluster/cluster.js';
 import type { Presence, TubeLoad } from '../src/ledger/presence.js';
 import { ThisProcess } from '../src/operate/this-process.js';
-import type { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import type { VirtualClock } from 'nest-handlers/testing';
 
 interface World {
   readonly presence: Presence;

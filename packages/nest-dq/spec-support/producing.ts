@@ -25,7 +25,7 @@ import { ClusterProducer } from '../src/producer/cluster-producer.js';
 import { ChangedLedger } from './changed-ledger.js';
 import { CollectingHub } from './collecting-hub.js';
 import { ScriptedNode } from './scripted-node.js';
-import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 
 export const LEDGER_SETTINGS = {
   lease: 15_000,

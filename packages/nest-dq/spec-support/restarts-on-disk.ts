@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { Disk } from '../src/disk/disk.js';
-import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 
 /** Opens what a process stores on its disk. Resolves with a function that closes it. */
 export type Open = (disk: Disk, clock: VirtualClock) => Promise<() => unknown>;

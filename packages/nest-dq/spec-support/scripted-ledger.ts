@@ -6,7 +6,7 @@ import {
   type Verb,
 } from '../src/ledger/ledger.js';
 import type { ClaimContext, SettledCopies } from '../src/ledger/requests.js';
-import type { Clock } from '../src/time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** A call to the ledger that waits for the spec's answer. */
 export class Call<Request, Answer> {

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { duplexPair } from '../src/embedded/duplex-pair.js';
-import type { Clock } from '../src/time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 export interface Arrived {
   /** The command with its arguments. */

@@ -2,7 +2,7 @@ import { MemoryLedger, type MemoryTubeLedger } from '../src/ledger/memory/memory
 import type { DeletedCopy } from '../src/ledger/handover.js';
 import type { SettledCopies } from '../src/ledger/requests.js';
 import type { Deletion } from '../src/ledger/settle-queue.js';
-import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { stored } from './stored.js';
 
 const SETTINGS = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };

@@ -7,7 +7,7 @@ import { DEFAULT_HANDLER_SETTINGS } from '../src/consumer/run/handler-settings.j
 import { Run, type Grant } from '../src/consumer/run/run.js';
 import type { TubeContext } from '../src/consumer/tube-context.js';
 import type { SettleQueue } from '../src/ledger/settle-queue.js';
-import type { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import type { VirtualClock } from 'nest-handlers/testing';
 import { CollectingHub } from './collecting-hub.js';
 import { stored } from './stored.js';
 import { ScriptedLedger } from './scripted-ledger.js';

@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream';
-import { VirtualClock } from '../src/test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import type { BeanstalkError } from '../src/beanstalk/codec/beanstalk-error.js';
 import { Connection, type Done } from '../src/beanstalk/connection.js';
 

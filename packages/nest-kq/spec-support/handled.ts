@@ -5,7 +5,7 @@ import type { OutgoingMessage } from '../src/driver/message.js';
 import { EventHub } from '../src/events/event-hub.js';
 import { HandlerRuns, type MessageHandler } from '../src/failures/handler-runs.js';
 import { resolveFailureOptions, type FailureOptions } from '../src/failures/failure-options.js';
-import { systemClock, type Clock } from '../src/time/clock.js';
+import { systemClock, type Clock } from 'nest-handlers/time';
 import type { KqMessage } from '../src/api/received.js';
 import type { Topic } from '../src/api/topic.js';
 

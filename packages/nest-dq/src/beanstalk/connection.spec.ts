@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { turn, OPTIONS, setup } from '../../spec-support/wire.js';
 
 describe('Connection: sending', () => {

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { answers, type PutReply, type Reserved } from './answers.js';
 import { BeanstalkError } from './codec/beanstalk-error.js';
 import { commands, type PutOptions } from './codec/commands.js';

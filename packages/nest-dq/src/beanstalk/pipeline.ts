@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { inWords } from '../errors.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { WakeTimer } from '../time/wake-timer.js';
 import type { Answer } from './answers.js';
 import { BeanstalkError, type BeanstalkErrorCode } from './codec/beanstalk-error.js';

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { ENDING } from './process.js';
 
 const ENTER = '\x1b[?1049h\x1b[?25l';

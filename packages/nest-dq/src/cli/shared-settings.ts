@@ -3,7 +3,7 @@ import { withinLimit } from '../ledger/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { ProcessRecord } from '../ledger/presence.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { span } from './output.js';
 
 const DURATIONS = ['lease', 'doneTtl', 'staleAfter'] as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { ClusterNode, type DeleteResult } from './cluster-node.js';
 import { parseLocation } from '../copies/location.js';
 import { setup, setupUp } from '../../spec-support/cluster-node-setup.js';

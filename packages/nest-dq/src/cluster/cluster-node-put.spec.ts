@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { setup, setupUp } from '../../spec-support/cluster-node-setup.js';
 
 describe('ClusterNode: put', () => {

@@ -1,7 +1,7 @@
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 import type { Body, Connection, Done, PutOptions, PutReply } from '../beanstalk/connection.js';
 import { UNKNOWN_COPY, type Location } from '../copies/location.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { LaneHealth } from './lane-health.js';
 import { NodeLink, type Dial, type Store } from './node-link.js';
 import { LOG_STOPPED, StoreHealth } from './store-health.js';

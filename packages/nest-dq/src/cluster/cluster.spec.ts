@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ScriptedNode } from '../../spec-support/scripted-node.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { Cluster } from './cluster.js';
 import { ClusterNode, type DeleteResult } from './cluster-node.js';
 import { longestLocation, type Place } from '../copies/location.js';

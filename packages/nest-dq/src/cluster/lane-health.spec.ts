@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { LaneHealth } from './lane-health.js';
 
 const SILENT = new BeanstalkError('DEADLINE', 'no reply to `watch a` within 500 ms');

@@ -1,5 +1,5 @@
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** Tries in a row. After one failure the node may just have gone away. */
 const CERTAIN = 2;

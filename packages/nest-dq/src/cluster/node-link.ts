@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
 import { Connection, type Stats } from '../beanstalk/connection.js';
 import { locationStart } from '../copies/location.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Opens a byte stream to a node: a socket, or a pair of streams in the process. */
 export type Dial = () => Duplex;

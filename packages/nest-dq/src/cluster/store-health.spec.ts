@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { StoreHealth } from './store-health.js';
 
 /** What a server told: jobs that were put, jobs that are there, records of its log. */

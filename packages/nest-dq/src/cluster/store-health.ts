@@ -1,5 +1,5 @@
 import type { Stats } from '../beanstalk/codec/yaml.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** Milliseconds. After a refusal to store, a node gets no copies for so long. */
 const REFUSAL_PAUSE = 5_000;

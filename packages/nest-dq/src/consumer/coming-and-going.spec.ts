@@ -12,7 +12,7 @@ import { LogReport } from '../nest/log-report.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { ClusterConsumer } from './consumer.js';
 import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** Waits for a condition that is looked at after every change, and never by polling. */
 export class ConditionWait {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DqError } from '../errors.js';
 import { heldDelivery, recordingLane } from '../../spec-support/recording-lane.js';
 import { runOf, tubeContext } from '../../spec-support/tube-context.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { Heartbeat } from './heartbeat.js';
 import type { Run } from './run/run.js';
 

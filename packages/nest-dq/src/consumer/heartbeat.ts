@@ -1,6 +1,6 @@
 import { Batcher } from '../ledger/batcher.js';
 import type { ExtendAnswer } from '../ledger/requests.js';
-import type { Timer } from '../time/clock.js';
+import type { Timer } from 'nest-handlers/time';
 import type { Run } from './run/run.js';
 import { loseLease, revokeRun } from './run/signals.js';
 import type { TubeContext } from './tube-context.js';

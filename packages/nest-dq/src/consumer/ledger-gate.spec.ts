@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { LedgerListener, TubeLedger } from '../ledger/ledger.js';
 import { turn } from '../../spec-support/scripted-ledger.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { LedgerGate } from './ledger-gate.js';
 
 describe('LedgerGate', () => {

@@ -1,6 +1,6 @@
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Pause } from '../ledger/pause.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Milliseconds. A ledger that is away for longer stops reserving: other processes get what this one cannot claim ◆. */
 const AWAY_LIMIT = 1_000;

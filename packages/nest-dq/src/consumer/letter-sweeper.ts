@@ -3,7 +3,7 @@ import { deleteCopies } from '../copies/deletion.js';
 import { toError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Letter } from '../ledger/letter-requests.js';
-import type { Timer } from '../time/clock.js';
+import type { Timer } from 'nest-handlers/time';
 import type { RemovedLetters } from './report.js';
 import type { Retention } from './retention.js';
 import type { ConsumerParts } from './tube-context.js';

@@ -3,7 +3,7 @@ import { unwrap } from '../copies/formats/unwrap.js';
 import { isCopyOf } from '../copies/header.js';
 import type { LostJob } from '../events/events.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
-import type { Timer } from '../time/clock.js';
+import type { Timer } from 'nest-handlers/time';
 import type { ConsumerParts } from './tube-context.js';
 
 /** Milliseconds. */

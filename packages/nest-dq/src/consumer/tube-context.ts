@@ -3,7 +3,7 @@ import type { EventHub } from '../events/event-hub.js';
 import type { HandlerMethod } from '../api/job.js';
 import type { Ledger, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { LedgerGate } from './ledger-gate.js';
 import type { ConsumerReport } from './report.js';
 import type { ReserveBudget } from './reserve/reserve-budget.js';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { runOf, tubeContext } from '../../spec-support/tube-context.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import type { Delivery } from './reserve/delivery.js';
 import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
 import { loadOf } from './tube-load.js';

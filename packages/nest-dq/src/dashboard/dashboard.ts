@@ -4,7 +4,7 @@ import { DqError } from '../errors.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import { dqToken, showCluster } from '../nest/tokens.js';
 import { VERSION } from '../operate/version.js';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { refuseElsewhere, viewerOf, type Viewer } from './access.js';
 import { isBulkAct, isSingleAct } from './act-names.js';
 import { DO_SINGLE } from './acts.js';

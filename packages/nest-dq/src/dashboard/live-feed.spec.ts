@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { LiveFeed, type AskParts, type LiveStream } from './live-feed.js';
 
 const SECOND = 1_000;

@@ -1,6 +1,6 @@
 import { toError } from '../errors.js';
 import { withinLimit } from '../ledger/call-limit.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import type { StreamedAnswer } from './http.js';
 import type { LivePart } from './wire.js';
 

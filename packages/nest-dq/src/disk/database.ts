@@ -1,5 +1,5 @@
 import { DqError, toError } from '../errors.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { Duration } from '../time/duration.js';
 import { damaged, prepareFolder } from './folder.js';
 

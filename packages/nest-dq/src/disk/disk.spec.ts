@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { contents, folderOfTest, Texts } from '../../spec-support/folder-of-test.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { Disk } from './disk.js';
 
 const folder = folderOfTest();

@@ -1,5 +1,5 @@
 import { DqError, toError } from '../errors.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { asDiskError, openDatabase, type Database, type DiskSettings } from './database.js';
 import { checkValue, DiskBatch, VALUE } from './entries.js';
 import { LAST_KEY as TIME } from './log-check.js';

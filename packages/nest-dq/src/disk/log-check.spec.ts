@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ClassicLevel } from 'classic-level';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { Disk } from './disk.js';
 import { allocate, VALUE } from './entries.js';
 import { isDamaged } from './log-check.js';

@@ -1,4 +1,4 @@
-import { Heap, type HeapItem } from '../structures/heap.js';
+import { Heap, type HeapItem } from 'nest-handlers/time';
 
 /** Something that has to be woken at a time. */
 export interface Sleeper extends HeapItem {

@@ -1,7 +1,7 @@
 import { isTubeName } from '../beanstalk/codec/commands.js';
 import type { Alarms, Sleeper } from './alarms.js';
 import type { Command } from './command-parser.js';
-import { Heap } from '../structures/heap.js';
+import { Heap } from 'nest-handlers/time';
 import { jobStats, nodeStats, tubeList, tubeStats, type NodeFacts } from './stats.js';
 import { dueBefore, type Job, type Reserver, type Tube } from './tubes.js';
 

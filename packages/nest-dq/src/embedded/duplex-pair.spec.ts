@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { duplexPair } from './duplex-pair.js';
 
 const pair = () => duplexPair(systemClock);

@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 type Done = (error?: Error | null) => void;
 

@@ -1,6 +1,6 @@
 import type { Disk, DiskPart } from '../disk/disk.js';
 import { allocate, VALUE, type DiskBatch } from '../disk/entries.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { JobWriter, JobStore } from './job-store.js';
 import { Job, type Tubes } from './tubes.js';
 

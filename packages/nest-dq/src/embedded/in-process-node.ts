@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { Disk } from '../disk/disk.js';
 import { DqError } from '../errors.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { WakeTimer } from '../time/wake-timer.js';
 import { Alarms } from './alarms.js';
 import type { Client } from './client.js';

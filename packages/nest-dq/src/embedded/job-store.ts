@@ -1,5 +1,5 @@
 import { Alarms } from './alarms.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { Job, readyBefore, Tubes, type Reserver, type Tube } from './tubes.js';
 
 /** Writes what a restart should know. */

@@ -1,5 +1,5 @@
 import { hostname, machine, version as osVersion } from 'node:os';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { Verb } from './command-parser.js';
 import type { JobStore } from './job-store.js';
 import type { Job, Tube } from './tubes.js';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { TimeShares } from './time-shares.js';
 
 describe('TimeShares', () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** Milliseconds of each round for all who begin in it, together: long enough for a common batch. */
 const TO_BEGIN = 5;

@@ -1,5 +1,5 @@
 import type { Sleeper } from './alarms.js';
-import { Heap, type HeapItem } from '../structures/heap.js';
+import { Heap, type HeapItem } from 'nest-handlers/time';
 
 /** `incoming`: announced by a put whose body has not arrived yet; nobody can see it. */
 export type JobState = 'incoming' | 'ready' | 'delayed' | 'reserved' | 'buried';

@@ -3,7 +3,7 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { scripted } from '../../spec-support/producing.js';
 import type { ScriptedNode } from '../../spec-support/scripted-node.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { ClusterHealth } from './health.js';
 
 const yes = () => Promise.resolve(true);

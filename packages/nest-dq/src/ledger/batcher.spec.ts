@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Call, ScriptedLedger, turn } from '../../spec-support/scripted-ledger.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { Batcher, type Batches } from './batcher.js';
 
 describe('Batcher', () => {

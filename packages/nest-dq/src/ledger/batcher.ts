@@ -1,5 +1,5 @@
 import { toError } from '../errors.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { TubeLedger } from './ledger.js';
 
 /** How items are asked about, and what follows. */

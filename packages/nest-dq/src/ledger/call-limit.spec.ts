@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { NoAnswer, withinLimit } from './call-limit.js';
 
 describe('withinLimit', () => {

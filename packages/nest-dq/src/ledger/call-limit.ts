@@ -1,4 +1,4 @@
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** Nothing was heard of a call within its limit. Whether it acted is unknown. */
 export class NoAnswer extends Error {

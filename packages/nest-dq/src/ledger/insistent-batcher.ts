@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { Batcher, type Batches } from './batcher.js';
 import type { TubeLedger } from './ledger.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { copy, deletion, notingLedger, witnesses } from '../../spec-support/settling.js';
 import { stored } from '../../spec-support/stored.js';
-import type { VirtualClock } from '../test-kit/virtual-clock.js';
+import type { VirtualClock } from 'nest-handlers/testing';
 import type { Handover, LeftDeletions } from './handover.js';
 import { SettleQueue } from './settle-queue.js';
 

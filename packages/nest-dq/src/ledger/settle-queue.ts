@@ -1,6 +1,6 @@
 import type { StoredTube } from '../api/tube.js';
 import { maskOf } from '../copies/location.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { withinLimit } from './call-limit.js';
 import type { DeletedCopy, Handover, LeftDeletions } from './handover.js';
 import type { Ledger } from './ledger.js';

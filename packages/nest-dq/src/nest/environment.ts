@@ -11,7 +11,7 @@ import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import { RedisLedger } from '../ledger/redis/redis-ledger.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import { StoredWaitingJobs } from '../operate/stored-waiting-jobs.js';
-import { systemClock, type Clock } from '../time/clock.js';
+import { systemClock, type Clock } from 'nest-handlers/time';
 import type { Servers } from './backend-options.js';
 import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.js';
 

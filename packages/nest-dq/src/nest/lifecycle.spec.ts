@@ -14,7 +14,7 @@ import type { DqHooks } from '../events/hooks.js';
 import type { DelayedJob } from '../api/job.js';
 import { DqProducer } from '../producer/producer.js';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { DelayedHandler } from './delayed-handler.js';
 import { DqModule } from './dq-module.js';
 import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';

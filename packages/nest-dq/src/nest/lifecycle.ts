@@ -12,7 +12,7 @@ import type { HandlerMethod } from '../api/job.js';
 import type { DqEventName } from '../events/events.js';
 import { occurrencesOf } from '../recurring/occurrences.js';
 import { Series } from '../recurring/series.js';
-import type { Timer } from '../time/clock.js';
+import type { Timer } from 'nest-handlers/time';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { listenerMarks } from './on-dq.js';
 import { asConfigError, configError } from './option-checks.js';

@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream';
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Discard, Retry, type DelayedJob } from '../api/job.js';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { DEFAULT_LOG_LEVELS } from './log-levels.js';
 import { LogReport } from './log-report.js';
 

@@ -8,7 +8,7 @@ import type { DelayedJob } from '../api/job.js';
 import type { LostJob } from '../events/events.js';
 import type { LedgerListener } from '../ledger/ledger.js';
 import type { Death } from '../ledger/letter-requests.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { DqLogLevel, DqLogLevels } from './log-levels.js';
 
 const WHY: Readonly<Record<Death['why'], string>> = {

@@ -20,7 +20,7 @@ import { TubeWatch } from '../operate/tube-watch.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import { SeriesScheduler } from '../recurring/series-scheduler.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { Backend } from './environment.js';
 import { LogReport } from './log-report.js';
 import type { ResolvedOptions } from './options.js';

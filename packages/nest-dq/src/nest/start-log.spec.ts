@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { DelayedHandler } from './delayed-handler.js';
 import { DqModule } from './dq-module.js';
 import { ENVIRONMENT, realEnvironment } from './environment.js';

@@ -4,7 +4,7 @@ import { DqError } from '../errors.js';
 import type { Operated } from '../events/events.js';
 import { MOST_ACTS, type Acts } from '../ledger/acts.js';
 import { LocalActs } from '../ledger/memory/local-acts.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { actPage, type ActPageOptions } from './act-view.js';
 import { ActWriter } from './act-writer.js';
 

@@ -4,7 +4,7 @@ import type { EventHub } from '../events/event-hub.js';
 import type { Operated, OperatedOn } from '../events/events.js';
 import { MOST_ACTS, type Acts } from '../ledger/acts.js';
 import { withinLimit } from '../ledger/call-limit.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import type { ActRecord } from './act-view.js';
 
 /** Milliseconds until acts that could not be stored are stored again. */

@@ -14,7 +14,7 @@ import type { Presence } from '../ledger/presence.js';
 import type { Trace } from '../ledger/requests.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { CopyView, Explanation, RunningProcess } from './explanation.js';
 import { viewOfTube, type TubeSources } from './tube-view.js';
 import { sentenceOf } from './sentences.js';

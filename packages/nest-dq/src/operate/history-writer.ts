@@ -1,7 +1,7 @@
 import { NUMBERS, type Tally } from '../events/tally.js';
 import { withinLimit } from '../ledger/call-limit.js';
 import { addCounts, ALL_TUBES, hourOf, type History, type MinuteOfTube } from '../ledger/history.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Milliseconds. A minute is a multiple of it, so no interval is in two minutes. */
 const EVERY = 10_000;

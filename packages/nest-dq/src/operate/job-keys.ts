@@ -3,7 +3,7 @@ import { headerOf } from '../copies/formats/unwrap.js';
 import { parseLocation, UNKNOWN_COPY } from '../copies/location.js';
 import { withinLimit } from '../ledger/call-limit.js';
 import type { WaitingJob } from '../ledger/waiting-jobs.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** Milliseconds for all jobs of a page. */
 const LIMIT = 1_000;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { setup, setupUp } from '../../spec-support/cluster-node-setup.js';
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { viewOfNode } from './node-view.js';
 
 /** What it is after `ms`. */

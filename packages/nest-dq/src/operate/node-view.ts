@@ -1,7 +1,7 @@
 import type { Stats } from '../beanstalk/connection.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import { withinLimit } from '../ledger/call-limit.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** A beanstalkd of the cluster, as this process sees it. All but the first four are absent while it does not answer. */
 export interface NodeView {

@@ -3,7 +3,7 @@ import { readCopy } from '../copies/reading.js';
 import { DqError, factOf, toError } from '../errors.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import { ProducerContext, type ProducerParts } from '../producer/producer-context.js';
-import type { Timer } from '../time/clock.js';
+import type { Timer } from 'nest-handlers/time';
 import { Act } from './act.js';
 import { inBulk, PAGE } from './bulk.js';
 import { Repair, type Checked } from './repair.js';

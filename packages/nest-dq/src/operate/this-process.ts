@@ -10,7 +10,7 @@ import type {
   ProcessSettings,
   TubeLoad,
 } from '../ledger/presence.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { sharedSettings, unequalSettings, type UnequalSetting } from './unequal-settings.js';
 import { VERSION } from './version.js';
 

@@ -6,7 +6,7 @@ import { withinLimit } from '../ledger/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Presence, TubeLoad } from '../ledger/presence.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { copyCounts, type CopyCounts } from './node-view.js';
 import { countsRuns, limitsTold, type TubeLimitsView } from './tube-limits.js';
 import { tubePause, type TubePause } from './tube-pauses.js';

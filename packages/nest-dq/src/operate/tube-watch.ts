@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import type { TubeList, TubeView } from './tube-view.js';
 
 /** Milliseconds from one look to the next. */

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { FIRST_CLASS, NUMBERS } from '../events/tally.js';
 import { LocalHistory } from '../ledger/memory/local-history.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { historyOfTubes } from './tubes-history.js';
 
 const MINUTE = 60_000;

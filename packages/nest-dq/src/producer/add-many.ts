@@ -1,6 +1,6 @@
 import { DqError, show, wrongValue } from '../errors.js';
 import type { AddResult } from '../api/job.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { AddDone } from './job-adder.js';
 import type { Together } from './retries.js';
 

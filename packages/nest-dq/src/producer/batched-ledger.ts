@@ -1,7 +1,7 @@
 import type { StoredTube } from '../api/tube.js';
 import { Batcher } from '../ledger/batcher.js';
 import type { AnswerOf, Ledger, RequestOf, Verb } from '../ledger/ledger.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** A script blocks Redis while it runs. */
 const LARGEST_BATCH = 256;

@@ -5,7 +5,7 @@ import type { StoredTube } from '../api/tube.js';
 import { DqError, factOf } from '../errors.js';
 import { YOUNG } from '../ledger/ledger.js';
 import type { CommitAnswer, CommitRequest, OpenAnswer, OpenRequest, Schedule } from '../ledger/requests.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { ProducerContext } from './producer-context.js';
 
 /** A commit, and a call that others come in between of, is tried so often at least before it is given up. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { stored } from '../../spec-support/stored.js';
 import type { Ledger, TubeLedger } from '../ledger/ledger.js';
 import type { IndexAnswer, IndexRequest } from '../ledger/requests.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { IndexWriter } from './index-writer.js';
 
 const TUBE = stored('t');

@@ -1,7 +1,7 @@
 import type { StoredTube } from '../api/tube.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { IndexRequest } from '../ledger/requests.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Jobs that wait for their call, of all tubes. What is beyond is not listed. */
 const MOST_KEPT = 100_000;

@@ -10,7 +10,7 @@ import type { DqHooks } from '../events/hooks.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { parseDuration, type Duration } from '../time/duration.js';
 import { BatchedLedger } from './batched-ledger.js';
 import { IndexWriter } from './index-writer.js';

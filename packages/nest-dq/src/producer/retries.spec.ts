@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DqError } from '../errors.js';
 import { failure } from '../../spec-support/producing.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { Retries, type PatientCall, type Together } from './retries.js';
 
 const DOWN = new DqError('DQ_LEDGER_DOWN', 'nothing was stored: Redis is not connected');

@@ -1,5 +1,5 @@
 import { DqError, factOf, type DqErrorCode } from '../errors.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 
 /** At most so many calls wait for their next try, with so many bytes of payloads. Any more fail. */
 const MOST_CALLS = 50_000;

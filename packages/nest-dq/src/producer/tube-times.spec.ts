@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Ledger } from '../ledger/ledger.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { ScriptedLedger } from '../../spec-support/scripted-ledger.js';
 import { TubeTimes } from './tube-times.js';
 import { stored } from '../../spec-support/stored.js';

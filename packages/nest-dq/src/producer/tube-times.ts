@@ -1,7 +1,7 @@
 import type { StoredTube } from '../api/tube.js';
 import { withinLimit } from '../ledger/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** Milliseconds. How long a first add waits for ledger time. */
 const TIME_LIMIT = 500;

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { CollectingHub } from '../../spec-support/collecting-hub.js';
-import { VirtualClock } from '../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { SeriesScheduler } from './series-scheduler.js';
 import { Again, type DelayedJob } from '../api/job.js';
 import type { Series } from './series.js';

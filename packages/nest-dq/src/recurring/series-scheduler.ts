@@ -1,7 +1,7 @@
 import { isOutcome } from '../consumer/run/outcome.js';
 import { toError } from '../errors.js';
 import type { DqEvents } from '../events/events.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { SERIES_KEY, type Series } from './series.js';
 
 /** Milliseconds. The longest that a series waits if the process that ran its occurrence has died. */

@@ -3,6 +3,7 @@
  * @module nest-dq/testing
  */
 import type { TestingModuleBuilder } from '@nestjs/testing';
+import { KitTime, present } from 'nest-handlers/testing';
 import type { DqConsumer } from '../consumer/consumer.js';
 import { DqError, wrongValue } from '../errors.js';
 import { ENVIRONMENT, type Backend, type Environment } from '../nest/environment.js';
@@ -16,10 +17,7 @@ import { parseWhen, type When } from '../time/instant.js';
 import { tubeName, type AsJson, type Tube } from '../api/tube.js';
 import { KitCluster, type ScheduledJob } from './kit-cluster.js';
 import { KitLedger } from './kit-ledger.js';
-import { present } from './real-time.js';
 import { RunTally, type RunCounts } from './run-tally.js';
-import { TimeTravel } from './time-travel.js';
-import { VirtualClock } from './virtual-clock.js';
 
 export type { RunCounts, ScheduledJob };
 
@@ -51,9 +49,12 @@ const KNOWN = new Set(['now', 'nodes', 'patience', 'polls']);
  * `advance`, `advanceTo` and `drain`.
  */
 export class DqTestKit {
-  private readonly clock: VirtualClock;
+  /** For a kit of nest-kq, which then moves with this one: `new KqTestKit({ dq })`. */
+  readonly time: KitTime;
   private readonly nodes: number;
-  private readonly tally = new RunTally();
+  private readonly tally = new RunTally((ofTube) =>
+    Math.min(...Array.from(this.clusters.values(), (cluster) => cluster.nextChange(ofTube))),
+  );
   /** Without a prefix. */
   private readonly polled: readonly string[];
   /** Of each application that was not stopped. */
@@ -61,11 +62,8 @@ export class DqTestKit {
   /** By their names; undefined is that of the one without a name. */
   private readonly clusters = new Map<string | undefined, KitCluster>();
   private readonly asleep = new Set<number>();
-  private readonly travel: TimeTravel;
   private readonly environment: Environment;
   private own: DqRuntime | undefined;
-  /** One journey at a time. */
-  private journey: Promise<unknown> = Promise.resolve();
   private closed = false;
 
   /** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_BAD_DURATION`. */
@@ -80,16 +78,10 @@ export class DqTestKit {
     }
     this.nodes = nodes;
     this.polled = polls.map((tube: string | Tube) => tubeName(tube, ''));
-    this.clock = new VirtualClock(parseWhen(now));
-    this.travel = new TimeTravel({
-      clock: this.clock,
-      tally: this.tally,
-      patience: parseDuration(patience, '`patience`'),
-      nextChange: (ofTube) =>
-        Math.min(...[...this.clusters.values()].map((cluster) => cluster.nextChange(ofTube))),
-    });
+    this.time = new KitTime(parseWhen(now), parseDuration(patience, '`patience`'));
+    this.time.join({ work: this.tally, begin: () => this.letRun(), end: () => this.hold() });
     this.environment = {
-      clock: this.clock,
+      clock: this.time.clock,
       resolve: (given, name) => this.resolve(given, name),
       backend: (settings, name) => this.backend(settings, name),
     };
@@ -116,7 +108,7 @@ export class DqTestKit {
 
   /** The time as the module under test has it. */
   get now(): Date {
-    return new Date(this.clock.wall());
+    return new Date(this.time.clock.wall());
   }
 
   /**
@@ -126,15 +118,15 @@ export class DqTestKit {
    */
   async advance(by: Duration): Promise<RunCounts> {
     const ms = parseDuration(by, 'the time to advance by');
-    return this.go(() => this.clock.now() + ms);
+    return this.go(() => this.time.clock.now() + ms);
   }
 
   /** The same up to an instant. `DQ_PAST_TIME`: it is before `now`. */
   async advanceTo(when: When): Promise<RunCounts> {
     const instant = parseWhen(when);
     return this.go(() => {
-      const ms = instant - this.clock.wall();
-      if (ms >= 0) return this.clock.now() + ms;
+      const ms = instant - this.time.clock.wall();
+      if (ms >= 0) return this.time.clock.now() + ms;
       const times = `${new Date(instant).toISOString()}, and it is ${this.now.toISOString()}`;
       throw new DqError('DQ_PAST_TIME', `the time to advance to is ${times}: expected a later time`);
     });
@@ -142,7 +134,7 @@ export class DqTestKit {
 
   /** Runs what is due now. The clock stands still. */
   async drain(): Promise<RunCounts> {
-    return this.go(() => this.clock.now());
+    return this.go(() => this.time.clock.now());
   }
 
   /**
@@ -187,7 +179,7 @@ export class DqTestKit {
     if (this.own) return this.own;
     const prefix = this.clusters.get(undefined)?.settings.prefix;
     const options = this.resolve({ prefix }, undefined);
-    this.own = new DqRuntime(options, this.clock, this.backend(options, undefined));
+    this.own = new DqRuntime(options, this.time.clock, this.backend(options, undefined));
     void this.own.open();
     this.own.start();
     this.own.consumer.start();
@@ -208,7 +200,7 @@ export class DqTestKit {
   private backend(settings: ResolvedOptions, name: string | undefined): Backend {
     let shared = this.clusters.get(name);
     if (!shared) {
-      shared = new KitCluster(this.nodes, settings, this.clock);
+      shared = new KitCluster(this.nodes, settings, this.time.clock);
       this.clusters.set(name, shared);
       for (const tube of this.polled) this.tally.addPoll(settings.prefix + tube);
       for (const index of this.asleep) shared.nodes[index]!.sleep();
@@ -232,36 +224,30 @@ export class DqTestKit {
   private async stopped(stop: Promise<void>, ledger: KitLedger): Promise<void> {
     this.ledgers.delete(ledger);
     ledger.letClaimsPass();
-    await this.next(() => this.travel.until(stop));
+    await this.time.until(stop);
     await stop;
   }
 
-  private go(end: () => number): Promise<RunCounts> {
+  private async go(end: () => number): Promise<RunCounts> {
     if (this.closed) throw new DqError('DQ_CLOSED', 'the test kit is closed');
     this.checkUsed();
+    await this.time.go(end);
+    return this.tally.take();
+  }
+
+  private letRun(): void {
     if ([...this.ledgers].some(({ isIdle }) => isIdle)) {
       throw new DqError(
         'DQ_CONFIG',
         'an application on this kit was not started, so none of its handlers would run: expected `await app.init()` before',
       );
     }
-    return this.next(async () => {
-      const to = end();
-      this.tally.journey();
-      for (const ledger of this.ledgers) ledger.letClaimsPass();
-      try {
-        await this.travel.to(to);
-      } finally {
-        for (const ledger of this.ledgers) ledger.holdClaims();
-      }
-      return this.tally.take();
-    });
+    this.tally.journey();
+    for (const ledger of this.ledgers) ledger.letClaimsPass();
   }
 
-  private next<T>(journey: () => Promise<T>): Promise<T> {
-    const next = this.journey.then(journey, journey);
-    this.journey = next;
-    return next;
+  private hold(): void {
+    for (const ledger of this.ledgers) ledger.holdClaims();
   }
 
   /** Without this check a test would see that nothing runs, but not why. */

@@ -10,7 +10,7 @@ import type { LedgerSettings } from '../ledger/ledger.js';
 import { LocalPresence } from '../ledger/memory/local-presence.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import { StoredWaitingJobs } from '../operate/stored-waiting-jobs.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { KitNode } from './kit-node.js';
 
 /** A job that waits for its time, or for its next attempt. */

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { InProcessNode } from '../embedded/in-process-node.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Milliseconds. A shorter timer is a pause before the next try, or waits for a node that does not answer. */
 const SHORT = 500;

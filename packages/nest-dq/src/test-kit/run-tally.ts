@@ -1,3 +1,4 @@
+import type { Work } from 'nest-handlers/testing';
 import type { ClaimAnswer, CompleteAnswer, CompleteRequest } from '../ledger/requests.js';
 
 /** The outcomes of the runs in a stretch of time. */
@@ -26,7 +27,7 @@ interface Run {
  * whether there is something to do. A poll rests once it has looked since anything else happened: its next looks would find
  * the same, so the time need not stop for them.
  */
-export class RunTally {
+export class RunTally implements Work {
   private counts = NONE;
   /** By tube, job and fence. */
   private readonly running = new Map<string, Run>();
@@ -37,6 +38,9 @@ export class RunTally {
   private happened = 0;
   /** By poll: how much had happened at the last look. */
   private readonly looked = new Map<string, number>();
+
+  /** @param nextChangeOf When the next job of these tubes changes its state by itself; -Infinity while one is held. */
+  constructor(private readonly nextChangeOf: (ofTube: (name: string) => boolean) => number) {}
 
   /** By its name on the nodes. Idempotent. */
   addPoll(tube: string): void {
@@ -71,32 +75,36 @@ export class RunTally {
     this.ended();
   }
 
-  /** Whether any run goes on. */
   get busy(): boolean {
     return this.running.size > 0;
   }
 
-  /** Whether a run goes on that is no poll's. */
+  /** A run goes on that is no poll's. */
   get works(): boolean {
     return this.runs.some(({ isPoll }) => !isPoll);
   }
 
-  /** Whether a run goes on that is still waited for. */
   get awaited(): boolean {
     return this.runs.some(({ givenUp }) => !givenUp);
   }
 
-  /** Resolves when the next run ends. */
   nextEnd(): Promise<void> {
     return new Promise((resolve) => (this.ended = resolve));
   }
 
-  /** The kit does not wait any more for the runs that go on now. */
   giveUp(): void {
     for (const run of this.running.values()) run.givenUp = true;
   }
 
-  rests(tube: string): boolean {
+  nextChange(): number {
+    return this.nextChangeOf(() => true);
+  }
+
+  nextStop(): number {
+    return this.nextChangeOf((tube) => !this.rests(tube));
+  }
+
+  private rests(tube: string): boolean {
     return this.looked.get(tube) === this.happened;
   }
 

@@ -3,7 +3,7 @@ import { DAY, KitOfTest, MINUTE, NONE, Orders, really, START } from '../../spec-
 import { Again } from '../api/job.js';
 import { defineTube } from '../api/tube.js';
 import { DqTestKit } from './dq-test-kit.js';
-import { VirtualClock } from './virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 
 const test = new KitOfTest();
 

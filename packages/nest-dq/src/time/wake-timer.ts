@@ -1,4 +1,4 @@
-import type { Clock, Timer } from './clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 
 /**
  * One timer for the earliest of many times, which is far cheaper than a timer for each. It is set again only for an earlier

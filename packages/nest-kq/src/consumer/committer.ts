@@ -2,7 +2,7 @@
 import type { LogMember } from '../driver/driver.js';
 import type { GroupOffset } from '../driver/message.js';
 import { toError } from '../errors.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import type { PartitionWork } from './partition-work.js';
 
 export interface CommitterOptions {

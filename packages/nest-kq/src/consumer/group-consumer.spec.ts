@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { GroupConsumer, type GroupConsumerOptions, type Subscription } from './group-consumer.js';
 import { Pauses } from './pauses.js';
 import type { Delivery, Outcome } from './topic-work.js';

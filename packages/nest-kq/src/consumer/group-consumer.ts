@@ -2,7 +2,7 @@
 import type { LogBatch, LogDriver, LogMember, MemberHandler, MemberOptions } from '../driver/driver.js';
 import type { TopicPartition } from '../driver/message.js';
 import type { KqError } from '../errors.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { Committer } from './committer.js';
 import type { PartitionWork } from './partition-work.js';
 import type { Pauses } from './pauses.js';

@@ -1,7 +1,7 @@
 // Members come, leave and die at random, and handlers fail at random: what holds of each message then.
 import { describe, expect, it } from '@jest/globals';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { GroupConsumer } from './group-consumer.js';
 import { Pauses } from './pauses.js';
 import type { Delivery, Outcome } from './topic-work.js';

@@ -2,7 +2,7 @@
 import type { LogBatch, LogMember } from '../driver/driver.js';
 import type { LogMessage, TopicPartition } from '../driver/message.js';
 import { keyOf } from '../driver/assignment.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import type { Lane, Order, Waiting } from './lanes.js';
 import { PartitionWork, type Room } from './partition-work.js';
 import type { Pauses } from './pauses.js';

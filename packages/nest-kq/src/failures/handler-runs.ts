@@ -8,7 +8,7 @@ import type { LogMessage, OutgoingMessage } from '../driver/message.js';
 import { KqError, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { Death } from '../events/events.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { alike, batchResults, type Failed } from './batch-results.js';
 import { deadLetterOf } from './dead-letter.js';
 import { defaultBackoff, type FailureSettings } from './failure-options.js';

@@ -2,7 +2,7 @@ import type { KqMessage } from '../api/received.js';
 import type { Delivery } from '../consumer/topic-work.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { KqEventMap } from '../events/events.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { ReceivedMessage } from './received-message.js';
 import type { Verdict } from './verdict.js';
 

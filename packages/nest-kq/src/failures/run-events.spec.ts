@@ -3,7 +3,7 @@ import type { KqMessage } from '../api/received.js';
 import type { Delivery } from '../consumer/topic-work.js';
 import { EventHub } from '../events/event-hub.js';
 import type { KqEventMap, KqEventName } from '../events/events.js';
-import { systemClock, type Clock } from '../time/clock.js';
+import { systemClock, type Clock } from 'nest-handlers/time';
 import { resolveFailureOptions } from './failure-options.js';
 import { HandlerRuns, type MessageHandler } from './handler-runs.js';
 

@@ -8,7 +8,7 @@ import { ENVIRONMENT, realEnvironment } from '../nest/environment.js';
 import { KqModule } from '../nest/kq-module.js';
 import { TopicHandler } from '../nest/topic-handler.js';
 import { KqPusher } from '../pusher/pusher.js';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { KqGroups } from './kq-groups.js';
 
 /** Notes what it handles, and tells whoever waits for it. */

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { LogAdmin } from '../driver/driver.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { KqError } from '../errors.js';
-import { systemClock, type Clock } from '../time/clock.js';
+import { systemClock, type Clock } from 'nest-handlers/time';
 import { GroupsHealth, type GroupState, type KqHealthBounds } from './health.js';
 
 const silent = { debug: () => undefined, warn: () => undefined, error: () => undefined };

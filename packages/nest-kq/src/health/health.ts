@@ -1,7 +1,7 @@
 import { checkOptions, wholeNumber } from '../api/checks.js';
 import type { Progress } from '../consumer/group-consumer.js';
 import type { LogAdmin } from '../driver/driver.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { lagOf, type Behind } from './lag.js';
 
 /** How the consumers of a cluster are, as this process sees it. */

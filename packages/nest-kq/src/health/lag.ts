@@ -3,7 +3,7 @@ import type { LogAdmin, PartitionEnds } from '../driver/driver.js';
 import { keyOf } from '../driver/assignment.js';
 import { toError } from '../errors.js';
 import type { Progress } from '../consumer/group-consumer.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 
 /** Milliseconds that brokers may take. */
 const PATIENCE = 1_000;

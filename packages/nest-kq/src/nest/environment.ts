@@ -2,14 +2,18 @@ import type { LoggerService } from '@nestjs/common';
 import type { DriverLog, LogDriver } from '../driver/driver.js';
 import { KafkajsDriver } from '../driver/kafkajs/kafkajs-driver.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
-import { systemClock, type Clock } from '../time/clock.js';
-import type { ResolvedOptions } from './options.js';
+import { systemClock, type Clock } from 'nest-handlers/time';
+import { resolveOptions, type KqOptions, type ResolvedOptions } from './options.js';
 
 /** Makes the clock and the log of every cluster of an application. Specs put another one in its place. */
 export interface Environment {
   readonly clock: Clock;
+  /** `KQ_CONFIG`. `name`: of the cluster. */
+  resolve(given: KqOptions, name: string | undefined): ResolvedOptions;
   /** Opens nothing, because nobody closes the log of an application whose modules cannot be made. */
-  driver(options: ResolvedOptions): LogDriver;
+  driver(options: ResolvedOptions, name: string | undefined): LogDriver;
+  /** Waits until the handlers have stopped. Absent: just that. */
+  readonly stopped?: (stop: Promise<void>) => Promise<void>;
 }
 
 /** The same for all clusters: each module has its own provider of it. */
@@ -18,6 +22,7 @@ export const ENVIRONMENT = 'nest-kq:environment';
 /** The machine's time, and the brokers that the options name, by their driver; without any, a log in this process. */
 export const realEnvironment: Environment = {
   clock: systemClock,
+  resolve: resolveOptions,
   driver(options) {
     const { brokers, clientId, ssl, sasl, connectionTimeout, requestTimeout } = options;
     const driverOf = options.driver ?? ((given) => new KafkajsDriver(given));

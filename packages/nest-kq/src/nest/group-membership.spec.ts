@@ -5,7 +5,7 @@ import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import { KqError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
 import { GroupsHealth } from '../health/health.js';
-import { systemClock, type Clock } from '../time/clock.js';
+import { systemClock, type Clock } from 'nest-handlers/time';
 import { driverLog } from './environment.js';
 import { GroupMembership } from './group-membership.js';
 import { DEFAULT_LOG_LEVELS } from './log-levels.js';

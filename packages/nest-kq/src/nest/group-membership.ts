@@ -13,7 +13,7 @@ import type { EventHub } from '../events/event-hub.js';
 import type { KqPartition } from '../events/events.js';
 import type { KqGroupLoad } from '../events/hooks.js';
 import type { OwnGroup } from '../groups/own-group.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import type { LogReport } from './log-report.js';
 
 /** Milliseconds. So long a start of the application waits for the group. */

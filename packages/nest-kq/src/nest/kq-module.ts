@@ -15,7 +15,7 @@ import { KqHealth } from '../health/health.js';
 import { KqPusher } from '../pusher/pusher.js';
 import { ENVIRONMENT, realEnvironment, type Environment } from './environment.js';
 import { KqLifecycle } from './lifecycle.js';
-import { OPTION_NAMES, resolveOptions, type KqOptions } from './options.js';
+import { OPTION_NAMES, type KqOptions } from './options.js';
 import { KqRuntime } from './runtime.js';
 import { INJECTABLES, checkClusterName, kqToken, type KqInjectable, type KqPart } from './tokens.js';
 
@@ -111,7 +111,7 @@ function clusterProviders(cluster: string | undefined): Provider[] {
   return [
     { provide: ENVIRONMENT, useValue: realEnvironment },
     provide('runtime', [MODULE_OPTIONS_TOKEN, ENVIRONMENT], (given: KqOptions, environment: Environment) => {
-      return new KqRuntime(resolveOptions(given, cluster), environment, cluster);
+      return new KqRuntime(environment.resolve(given, cluster), environment, cluster);
     }),
     provide(KqPusher, [runtime], ({ pusher }: KqRuntime) => pusher),
     provide(KqEvents, [runtime], ({ events }: KqRuntime) => events),

@@ -15,7 +15,7 @@ import type { LogDriver } from '../driver/driver.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import type { KqMessage } from '../api/received.js';
 import { KqPusher } from '../pusher/pusher.js';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { ENVIRONMENT, driverLog, realEnvironment, type Environment } from './environment.js';
 import { KqModule } from './kq-module.js';
 import type { KqOptions } from './options.js';

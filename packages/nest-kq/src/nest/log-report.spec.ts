@@ -5,7 +5,7 @@ import type { KqMessage } from '../api/received.js';
 import { EventHub } from '../events/event-hub.js';
 import type { KqEventName } from '../events/events.js';
 import { KqError } from '../errors.js';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { DEFAULT_LOG_LEVELS, type KqLogLevels } from './log-levels.js';
 import { LogReport } from './log-report.js';
 

@@ -4,7 +4,7 @@ import { isOutcome } from '../api/outcome.js';
 import type { KqMessage } from '../api/received.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { DeadMessage, Death, KqEventMap, KqEventName, KqPartition } from '../events/events.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { KqLogLevel, KqLogLevels } from './log-levels.js';
 
 const WHY: Readonly<Record<Death['why'], string>> = {

@@ -44,7 +44,7 @@ export class KqRuntime {
     /** The name of the cluster. */
     readonly name?: string,
   ) {
-    this.driver = environment.driver(options);
+    this.driver = environment.driver(options, name);
     this.report = new LogReport(options.logger, options.logLevels, environment.clock);
     this.events = new EventHub((who, error) => this.report.listenerFailed(who, error));
     this.report.listen(this.events);
@@ -98,11 +98,11 @@ export class KqRuntime {
 
   /** Leaves all groups. Never rejects. Idempotent. */
   async stop(): Promise<void> {
-    const ends = [
+    const ends = Promise.all([
       ...this.memberships.map((each) => each.end()),
       ...this.comingBack.splice(0).map((each) => each.stop()),
-    ];
-    await Promise.all(ends);
+    ]).then(() => undefined);
+    await (this.environment.stopped?.(ends) ?? ends);
   }
 
   /** After `stop`. Idempotent. What fails is logged, and the rest goes on. */

@@ -5,7 +5,7 @@ import type { OutgoingMessage } from '../driver/message.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { KqHooks } from '../events/hooks.js';
 import { HandlerRuns, type MessageHandler } from '../failures/handler-runs.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { FoundHandler } from './handler-explorer.js';
 import { patternOf } from './handler-options.js';
 import type { MessageItem } from './message-handlers.js';

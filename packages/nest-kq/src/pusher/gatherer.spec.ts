@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { LogProducer, Sent } from '../driver/driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import { KqError } from '../errors.js';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { Gatherer, type GathererOptions } from './gatherer.js';
 
 /** A request that is under way until the test answers it. */

@@ -2,7 +2,7 @@
 import type { LogProducer, Sent } from '../driver/driver.js';
 import type { OutgoingMessage, PartitionOffset } from '../driver/message.js';
 import { KqError } from '../errors.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** How much may wait, and how much goes at once. */
 export interface GathererOptions {

@@ -6,7 +6,7 @@ import { DelaysPort } from '../delays/delays.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import type { LogMessage } from '../driver/message.js';
 import { EventHub } from '../events/event-hub.js';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { LogPusher } from './log-pusher.js';
 import { resolvePusherOptions, type PusherOptions } from './pusher-options.js';
 

@@ -4,7 +4,7 @@ import { topicName, type Topic } from '../api/topic.js';
 import type { DelaysPort } from '../delays/delays.js';
 import type { LogDriver, LogProducer } from '../driver/driver.js';
 import { KqError, wrongValue } from '../errors.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { Gatherer } from './gatherer.js';
 import { KqPusher, type KqTransaction } from './pusher.js';
 import type { PusherSettings } from './pusher-options.js';

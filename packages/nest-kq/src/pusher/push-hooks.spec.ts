@@ -5,7 +5,7 @@ import type { LogDriver } from '../driver/driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import { EventHub } from '../events/event-hub.js';
 import type { PushHooks } from '../events/hooks.js';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { LogPusher } from './log-pusher.js';
 import { resolvePusherOptions } from './pusher-options.js';
 

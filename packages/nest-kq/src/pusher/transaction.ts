@@ -3,7 +3,7 @@ import type { Topic } from '../api/topic.js';
 import type { LogTransaction, Sent } from '../driver/driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
 import { KqError, toError } from '../errors.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { Gatherer, type GathererOptions } from './gatherer.js';
 import { KqTransaction } from './pusher.js';
 import { Pushes, type MessageOfMany, type PushParts } from './pushes.js';

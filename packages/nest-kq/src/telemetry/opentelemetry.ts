@@ -5,7 +5,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { Pushed, PushResult } from '../api/message.js';
 import type { KqClusterView, KqHooks, KqPushCall, KqRun } from '../events/hooks.js';
-import { systemClock } from '../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { recordMetrics, type Measured } from './metrics.js';
 import { GROUP, topicAttributes } from './names.js';
 import { carryTrace, errorType, spanAroundPush, spanAroundRun } from './tracing.js';

@@ -5,7 +5,7 @@ import type { Ledger } from '../../ledger/ledger.js';
 import type { ProcessRecord } from '../../ledger/presence.js';
 import { realEnvironment } from '../../nest/environment.js';
 import type { ResolvedOptions } from '../../nest/options.js';
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { Arguments } from '../arguments.js';
 import { JSON_FLAG, type Answer, type Command } from '../command.js';
 import { CONNECTION_FLAGS, givenOptions, resolveSettings } from '../settings.js';

@@ -3,7 +3,7 @@ import { Connection, type Stats } from '../../beanstalk/connection.js';
 import { StoreHealth } from '../../cluster/store-health.js';
 import { toError } from '../../errors.js';
 import type { Endpoint } from '../../nest/backend-options.js';
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { grouped, span } from '../output.js';
 import { failure, ok, warning, type Check } from './check.js';
 

@@ -5,7 +5,7 @@ import type { SettleQueue } from '../../ledger/settle-queue.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
 import type { ScriptedLedger } from '../../../spec-support/scripted-ledger.js';
 import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
-import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { DEFAULT_HANDLER_SETTINGS } from '../run/handler-settings.js';
 import type { Delivery } from '../reserve/delivery.js';
 import { ClaimQueue } from './claim-queue.js';

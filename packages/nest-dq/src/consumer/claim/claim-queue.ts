@@ -1,9 +1,8 @@
+import { Heap, type Timer } from 'nest-handlers/time';
 import { stagger } from '../../copies/timing.js';
-import { Heap } from '../../structures/heap.js';
 import { Batcher, type Sent } from '../../ledger/batcher.js';
 import { permitOf } from '../../ledger/limits.js';
 import type { ClaimAnswer, ClaimRequest, SettledCopies } from '../../ledger/requests.js';
-import type { Timer } from '../../time/clock.js';
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 import { DueBuffer } from './due-buffer.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
-import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import type { Delivery } from '../reserve/delivery.js';
 import { DueBuffer } from './due-buffer.js';
 

@@ -1,6 +1,5 @@
-import { Heap } from '../../structures/heap.js';
+import { Heap, type Clock } from 'nest-handlers/time';
 import type { TubeLedger } from '../../ledger/ledger.js';
-import type { Clock } from '../../time/clock.js';
 import { WakeTimer } from '../../time/wake-timer.js';
 import type { Delivery } from '../reserve/delivery.js';
 

@@ -1,7 +1,7 @@
 import { copyDelay } from '../../copies/timing.js';
 import type { LimitKind } from '../../ledger/limits.js';
 import type { ClaimAnswer } from '../../ledger/requests.js';
-import type { Timer } from '../../time/clock.js';
+import type { Timer } from 'nest-handlers/time';
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 import type { ClaimQueue } from './claim-queue.js';

@@ -9,7 +9,7 @@ import type { Place } from '../../copies/location.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
 import { type ScriptedLedger, turn } from '../../../spec-support/scripted-ledger.js';
 import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
-import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import type { Run } from '../run/run.js';
 import { AgainScheduler } from './again-scheduler.js';
 import type { CopyDeleter } from './copy-deleter.js';

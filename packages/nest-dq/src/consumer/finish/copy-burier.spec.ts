@@ -7,7 +7,7 @@ import {
 } from '../../../spec-support/recording-lane.js';
 import { turn, type ScriptedLedger } from '../../../spec-support/scripted-ledger.js';
 import { tubeContext } from '../../../spec-support/tube-context.js';
-import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import type { Delivery } from '../reserve/delivery.js';
 import type { Lane } from '../reserve/lane.js';
 import { CopyBurier } from './copy-burier.js';

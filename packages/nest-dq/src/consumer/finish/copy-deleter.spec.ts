@@ -12,7 +12,7 @@ import {
 } from '../../../spec-support/recording-lane.js';
 import { turn } from '../../../spec-support/scripted-ledger.js';
 import { tubeContext } from '../../../spec-support/tube-context.js';
-import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import type { Lane } from '../reserve/lane.js';
 import { CopyDeleter } from './copy-deleter.js';
 

@@ -3,7 +3,7 @@ import type { CopyHeader } from '../../copies/header.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
 import { turn } from '../../../spec-support/scripted-ledger.js';
 import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
-import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { deathOf } from '../run/outcome.js';
 import { RunCompletion } from './run-completion.js';
 

@@ -1,7 +1,7 @@
 import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { unwrap } from '../../copies/formats/unwrap.js';
-import type { Timer } from '../../time/clock.js';
+import type { Timer } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
 import { Delivery, type Taker } from './delivery.js';
 import { MOST_HELD, type Lane } from './lane.js';

@@ -3,7 +3,7 @@ import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { copyPriority } from '../../copies/timing.js';
 import { unwrap } from '../../copies/formats/unwrap.js';
-import type { Clock, Timer } from '../../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import type { ConsumerReport } from '../report.js';
 import type { Delivery, Taker } from './delivery.js';
 import { Lane, MOST_HELD, type LaneEvents } from './lane.js';

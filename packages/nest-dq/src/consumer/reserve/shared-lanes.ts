@@ -1,6 +1,6 @@
 import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
-import type { Clock, Timer } from '../../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import type { Lane } from './lane.js';
 import { Lanes, type LanesChange, type LanesUser } from './lanes.js';
 import { LogWrites } from './log-writes.js';

@@ -5,7 +5,7 @@ import { DqError, toError } from '../../errors.js';
 import type { HandlerMethod } from '../../api/job.js';
 import { refusalOf } from '../../api/schema.js';
 import { isThenable } from '../../structures/thenable.js';
-import type { Timer } from '../../time/clock.js';
+import type { Timer } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
 import { deathOf, isOutcome, outcomeOf, type RunOutcome } from './outcome.js';
 import { RunningJob, type Run } from './run.js';

@@ -1,4 +1,4 @@
-import { Heap } from '../../structures/heap.js';
+import { Heap } from 'nest-handlers/time';
 import { WakeTimer } from '../../time/wake-timer.js';
 import type { TubeContext } from '../tube-context.js';
 import type { Run } from './run.js';

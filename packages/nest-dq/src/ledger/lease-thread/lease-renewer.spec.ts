@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DqError } from '../../errors.js';
 import { leaseMessage, leaseOf, type Told } from '../../../spec-support/lease-messages.js';
 import { type Call, ScriptedLedger } from '../../../spec-support/scripted-ledger.js';
-import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { LeaseRenewer } from './lease-renewer.js';
 import type { Ledger } from '../ledger.js';
 import type { ExtendAnswer, RunRef } from '../requests.js';

@@ -1,6 +1,6 @@
 import type { StoredTube } from '../../api/tube.js';
 import { DqError } from '../../errors.js';
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { unpackIds, unpackRuns, type LeaseMessage, type RunLease } from './run-lease.js';
 import type { Ledger } from '../ledger.js';
 import type { RunRef } from '../requests.js';

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '../../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import type { LeaseMessage, LeaseWorkerData } from './run-lease.js';
 import { LeaseRenewer } from './lease-renewer.js';
 import { RedisLedger } from '../redis/redis-ledger.js';

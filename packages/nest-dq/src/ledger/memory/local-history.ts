@@ -1,4 +1,4 @@
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import {
   addCounts,
   ALL_TUBES,

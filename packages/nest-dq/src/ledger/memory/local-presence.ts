@@ -1,4 +1,4 @@
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { Member, Presence, PresentProcess } from '../presence.js';
 
 /** The presence where there is no other process; or that of the processes of a test, which are one process. */

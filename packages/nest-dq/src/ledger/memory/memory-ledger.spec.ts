@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import { MemoryLedger } from './memory-ledger.js';
 
 // What every ledger does is stated in test/contract/ledger-*.spec.ts; here is what only memory must care for.

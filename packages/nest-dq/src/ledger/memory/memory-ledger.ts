@@ -1,6 +1,6 @@
 import type { Disk } from '../../disk/disk.js';
 import { DqError } from '../../errors.js';
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import {
   AHEAD,
   TubeLedger,

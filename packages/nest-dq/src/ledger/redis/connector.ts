@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
 import { DqError } from '../../errors.js';
-import type { Clock, Timer } from '../../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { withinLimit } from '../call-limit.js';
 import {
   CALL_LIMIT,

@@ -1,4 +1,4 @@
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 interface Reading {
   /** Milliseconds to add to the monotonic clock. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { turn } from '../../../spec-support/scripted-ledger.js';
-import { VirtualClock } from '../../test-kit/virtual-clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
 import type { LedgerConnection } from './connection.js';
 import { RedisMaster } from './master.js';
 import type { RawReply } from './script.js';

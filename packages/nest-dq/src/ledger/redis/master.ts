@@ -1,5 +1,5 @@
 import { DqError, inWords, toError } from '../../errors.js';
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { NoAnswer, withinLimit } from '../call-limit.js';
 import { LedgerTime } from './ledger-time.js';
 import type { LedgerListener, LedgerSettings } from '../ledger.js';

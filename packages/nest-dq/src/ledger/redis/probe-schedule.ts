@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { CALL_LIMIT } from './connection.js';
 
 /** Milliseconds. */

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { VirtualClock } from '../../test-kit/virtual-clock.js';
-import { type Clock, systemClock } from '../../time/clock.js';
+import { VirtualClock } from 'nest-handlers/testing';
+import { type Clock, systemClock } from 'nest-handlers/time';
 import { RedisLedger } from './redis-ledger.js';
 
 describe('RedisLedger', () => {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { LeaseThread, type StartLeaseWorker } from '../lease-thread/lease-thread.js';
 import type { Ledger, LedgerListener, LedgerSettings } from '../ledger.js';
 import type { LedgerView } from '../ledger-view.js';

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../time/clock.js';
+import type { Clock, Timer } from 'nest-handlers/time';
 import { withinLimit } from '../call-limit.js';
 import {
   ANNOUNCE_EVERY,

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { toError } from '../../errors.js';
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import { withinLimit } from '../call-limit.js';
 import { CALL_LIMIT, isCluster, isRefusal, type LedgerConnection } from './connection.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { systemClock } from '../../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import { resolveKafkajsOptions, type KafkajsOptions } from '../kafkajs/kafkajs-options.js';
 import { groupConfig, memberConfig, producerConfig } from './confluent-config.js';
 import { confluent } from './confluent-driver.js';

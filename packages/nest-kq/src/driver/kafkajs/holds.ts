@@ -1,5 +1,5 @@
 /** Lets kafkajs wait with a batch in hand, for as long as that is better than to pause. */
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 
 /** Each hold ends at the first of: its time, `wake`. */
 export class Holds {

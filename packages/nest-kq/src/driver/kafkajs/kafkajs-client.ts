@@ -1,7 +1,7 @@
 /** Makes clients of kafkajs with our settings, and translates what they log. */
 import kafkajs from 'kafkajs';
 import type { Kafka, LogEntry } from 'kafkajs';
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { DriverLog } from '../driver.js';
 import type { KafkajsSettings } from './kafkajs-options.js';
 

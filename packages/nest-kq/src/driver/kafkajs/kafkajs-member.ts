@@ -1,7 +1,7 @@
 import { KqError } from '../../errors.js';
 import type { LogMember, MemberHandler, MemberOptions } from '../driver.js';
 import type { GroupOffset } from '../message.js';
-import type { Timer } from '../../time/clock.js';
+import type { Timer } from 'nest-handlers/time';
 import { meant } from './kafkajs-errors.js';
 import { type GroupMembership, type MemberContext, type MembershipOptions } from './membership.js';
 

@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { DriverLog, LogDriver } from '../driver.js';
 
 interface Login<Mechanism> {

@@ -1,6 +1,6 @@
 // What only the log in this process does; test/contract has what every log does.
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { systemClock } from '../../time/clock.js';
+import { systemClock } from 'nest-handlers/time';
 import type { LogBatch, MemberHandler } from '../driver.js';
 import type { OutgoingMessage } from '../message.js';
 import { MemoryDriver } from './memory-driver.js';

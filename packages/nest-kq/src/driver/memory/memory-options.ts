@@ -1,4 +1,4 @@
-import type { Clock } from '../../time/clock.js';
+import type { Clock } from 'nest-handlers/time';
 import type { DriverLog } from '../driver.js';
 
 export interface MemoryOptions {

@@ -1,5 +1,4 @@
 import { fakeTimers, within } from './real-time.js';
-import type { RunTally } from './run-tally.js';
 import type { VirtualClock } from './virtual-clock.js';
 
 /** Milliseconds of virtual time before and after an event in which nothing is leapt over. */
@@ -9,13 +8,32 @@ const LONGEST_REST = 24 * 60 * 60 * 1_000;
 /** How often a run that may wait for a fake timer is looked at, for a real millisecond each time. */
 const GLANCES = 10;
 
+/** What a kit knows of the work of its library, for journeys through time. Instants are those of `clock.now`. */
+export interface Work {
+  /** Something goes on near which no time may be leapt over. */
+  readonly works: boolean;
+  /** Any run goes on. */
+  readonly busy: boolean;
+  /** A run goes on that is still waited for. */
+  readonly awaited: boolean;
+  /** Resolves when the next run ends. */
+  nextEnd(): Promise<void>;
+  /** The runs that go on now are not waited for any more. */
+  giveUp(): void;
+  /** When something happens next by itself; -Infinity: it cannot be told, so nothing is leapt over. */
+  nextChange(): number;
+  /** The same, without what rests: what only looks whether there is something to do, and has looked. */
+  nextStop(): number;
+  /** Whether anything rests. */
+  readonly anyRests: boolean;
+}
+
 export interface TravelParts {
   readonly clock: VirtualClock;
-  readonly tally: RunTally;
+  /** Of each kit. */
+  readonly works: () => readonly Work[];
   /** Real milliseconds. How long a run is waited for before time goes on without it. */
   readonly patience: number;
-  /** When the next job of these tubes changes its state by itself, by `clock.now`; -Infinity while one is held. */
-  readonly nextChange: (ofTube: (name: string) => boolean) => number;
 }
 
 /**
@@ -64,12 +82,13 @@ export class TimeTravel {
   }
 
   private async leap(end: number): Promise<void> {
-    const { clock, tally, nextChange } = this.parts;
+    const { clock } = this.parts;
+    const works = this.parts.works();
     const now = clock.now();
-    const target = Math.min(end, nextChange((tube) => !tally.rests(tube)) - AROUND);
-    if (tally.works || target <= now) this.stirred = now;
-    else if (now - this.stirred > AROUND && !tally.busy && nextChange(() => true) > now) {
-      await this.pass(Math.min(target - now, tally.anyRests ? LONGEST_REST : Infinity));
+    const target = Math.min(end, ...works.map((each) => each.nextStop() - AROUND));
+    if (works.some((each) => each.works) || target <= now) this.stirred = now;
+    else if (now - this.stirred > AROUND && works.every((each) => !each.busy && each.nextChange() > now)) {
+      await this.pass(Math.min(target - now, works.some((each) => each.anyRests) ? LONGEST_REST : Infinity));
     }
   }
 
@@ -83,16 +102,16 @@ export class TimeTravel {
 
   /** Until nothing goes on that needs no time, and no run that is still waited for. */
   private async calm(): Promise<void> {
-    const { clock, tally } = this.parts;
-    for (await clock.quiet(); tally.awaited; await clock.quiet()) {
-      if (!(await this.anEnd())) tally.giveUp();
+    const { clock, works } = this.parts;
+    for (await clock.quiet(); works().some((each) => each.awaited); await clock.quiet()) {
+      if (!(await this.anEnd())) for (const each of works()) each.giveUp();
     }
   }
 
   /** Whether a run ends before long. */
   private async anEnd(): Promise<boolean> {
-    const { clock, tally, patience } = this.parts;
-    const end = tally.nextEnd();
+    const { clock, works, patience } = this.parts;
+    const end = Promise.race(works().map((each) => each.nextEnd()));
     const fakes = fakeTimers();
     let glances = 0;
     // A run that set a fake timer probably waits for it: that takes virtual time, and little real time.

@@ -1,4 +1,4 @@
-import { Heap, type HeapItem } from '../structures/heap.js';
+import { Heap, type HeapItem } from '../time/heap.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { soon, turn } from './real-time.js';
 

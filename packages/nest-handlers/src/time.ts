@@ -1,0 +1,6 @@
+/**
+ * Time: the clock that a library gets it from, and a heap for what is to happen first. It loads nothing of Nest.
+ * @module nest-handlers/time
+ */
+export * from './time/clock.js';
+export * from './time/heap.js';
