@@ -131,6 +131,7 @@ const MAY_USE = {
     '@nestjs/common': [OF_NEST],
     '@nestjs/core': [OF_NEST],
     rxjs: [OF_EVENTS, OF_NEST],
+    ms: ['time'],
   },
   'nest-dq': {
     'nest-handlers/dist/index.js': ['nest'],
@@ -138,7 +139,6 @@ const MAY_USE = {
     'nest-handlers/dist/schema.js': ['api', 'producer', 'consumer'],
     'nest-handlers/dist/time.js': Object.keys(NEST_DQ),
     'nest-handlers/dist/testing.js': ['test-kit'],
-    ms: ['time'],
     ulid: ['producer'],
     ioredis: ['ledger/redis', 'ledger/lease-thread'],
     '@nestjs/common': ['nest', 'dashboard'],

@@ -28,8 +28,9 @@ export type {
   TubeJobRef,
 } from './api/job.js';
 export type { Backoff, BackoffPlan } from './time/backoff.js';
-export { duration, type Duration } from './time/duration.js';
-export { type When } from './time/instant.js';
+export { duration } from './time/duration.js';
+export { type Duration } from 'nest-handlers/time';
+export { type When } from 'nest-handlers/time';
 export { DelayedHandler, type DecoratedHandler } from './nest/delayed-handler.js';
 export { Recurring, type RecurringOptions } from './nest/recurring.js';
 export type { RecurrenceCalendar, RecurrencePlan } from './recurring/occurrences.js';

@@ -1,7 +1,6 @@
+import type { Duration, When } from 'nest-handlers/time';
 import type { Backoff, BackoffPlan } from '../time/backoff.js';
 import type { DqError } from '../errors.js';
-import type { Duration } from '../time/duration.js';
-import type { When } from '../time/instant.js';
 import type { Tube } from './tube.js';
 
 /** The options of one job. */

@@ -1,6 +1,5 @@
 import { DqError, toError } from '../errors.js';
-import type { Clock } from 'nest-handlers/time';
-import type { Duration } from '../time/duration.js';
+import type { Clock, Duration } from 'nest-handlers/time';
 import { damaged, prepareFolder } from './folder.js';
 
 /**

@@ -7,8 +7,8 @@ import type { Duplex } from 'node:stream';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { Disk } from '../disk/disk.js';
 import { DqError, unknownName, wrongValue } from '../errors.js';
-import { systemClock } from 'nest-handlers/time';
-import { parseDuration, type Duration } from '../time/duration.js';
+import { systemClock, type Duration } from 'nest-handlers/time';
+import { parseDuration } from '../time/duration.js';
 import { DEFAULT_MAX_JOB_SIZE, InProcessNode } from './in-process-node.js';
 import { Listener, type ListenAddress, type ListenOptions } from './listener.js';
 

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
+import type { Duration } from 'nest-handlers/time';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { DqError } from '../errors.js';
 import type { RedisSource } from '../ledger/redis/connection.js';
-import type { Duration } from '../time/duration.js';
 import { checkDuration, wrong } from './option-checks.js';
 
 /** Where a beanstalkd listens. */

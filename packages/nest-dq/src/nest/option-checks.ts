@@ -1,7 +1,8 @@
 import type { LoggerService } from '@nestjs/common';
+import type { Duration } from 'nest-handlers/time';
 import { isTubeName } from '../beanstalk/codec/commands.js';
 import { DqError, factOf, wrongValue } from '../errors.js';
-import { parseDuration, type Duration } from '../time/duration.js';
+import { parseDuration } from '../time/duration.js';
 
 /** `DQ_CONFIG`: what is wrong, the value that was given, and what was expected. */
 export function wrong(what: string, value: unknown, expected: string): DqError {

@@ -1,12 +1,12 @@
 import { Logger, type LoggerService } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
+import type { Duration } from 'nest-handlers/time';
 import { clusterLogger } from 'nest-handlers';
 import { resolveRetention, type Retention } from '../consumer/retention.js';
 import { resolveHandlerDefaults, type HandlerSettings } from '../consumer/run/handler-settings.js';
 import { DqError, show, unknownName } from '../errors.js';
 import { checkHooks, type DqHooks } from '../events/hooks.js';
 import type { HandlerOptions, RetentionOptions } from '../api/job.js';
-import type { Duration } from '../time/duration.js';
 import { resolveFolder, resolveServers, type Folder, type Servers } from './backend-options.js';
 import { resolveIndex } from './index-option.js';
 import { resolveLogLevels, type DqLogLevels } from './log-levels.js';

@@ -1,3 +1,4 @@
+import type { Duration, When } from 'nest-handlers/time';
 import type { JobRef, JobView, PatienceOptions, RescheduleResult } from '../api/job.js';
 import type { DeadLetter } from '../api/dead-letter.js';
 import type { Tube } from '../api/tube.js';
@@ -6,8 +7,6 @@ import { DqError } from '../errors.js';
 import { checkObject } from '../producer/call-options.js';
 import { ProducerContext, type ProducerParts } from '../producer/producer-context.js';
 import type { DqProducer } from '../producer/producer.js';
-import type { Duration } from '../time/duration.js';
-import type { When } from '../time/instant.js';
 import { Act, actOnJob, type ActOptions } from './act.js';
 import type { BulkOptions, BulkProgress } from './bulk.js';
 import { LetterActs } from './letter-acts.js';

@@ -1,9 +1,10 @@
+import { showInstant, type When } from 'nest-handlers/time';
 import { tubeName, type Tube } from '../api/tube.js';
 import { wrongValue } from '../errors.js';
 import { FIRST_CLASS, LATENESS_CLASSES, PLACES } from '../events/tally.js';
 import { ALL_TUBES, HOUR, hourOf, REMEMBERED, type History } from '../ledger/history.js';
 import { checkObject } from '../producer/call-options.js';
-import { parseWhen, showInstant, type When } from '../time/instant.js';
+import { parseWhen } from '../time/instant.js';
 
 /** Which part of the history is asked for. */
 export interface HistoryRange {

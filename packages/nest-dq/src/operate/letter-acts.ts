@@ -1,3 +1,4 @@
+import type { Duration } from 'nest-handlers/time';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
@@ -6,7 +7,6 @@ import { dueAfter, dueNow } from '../producer/due.js';
 import { revive } from '../producer/job-mover.js';
 import { beforeLettersOf, letterCursor, openLetter, readLetterCursor } from '../producer/letter-pages.js';
 import type { ProducerContext } from '../producer/producer-context.js';
-import type { Duration } from '../time/duration.js';
 import { Act } from './act.js';
 import {
   PAGE,

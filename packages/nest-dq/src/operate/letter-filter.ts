@@ -1,8 +1,9 @@
+import { showInstant, type When } from 'nest-handlers/time';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { DqError, show, unknownName, wrongValue } from '../errors.js';
 import type { Letter } from '../ledger/letter-requests.js';
 import { checkObject } from '../producer/call-options.js';
-import { parseWhen, showInstant, type When } from '../time/instant.js';
+import { parseWhen } from '../time/instant.js';
 import { checkLimit, type BulkLimit } from './bulk.js';
 
 /** Which dead letters of a tube are meant; those that meet all that is given. `{}`: all. */

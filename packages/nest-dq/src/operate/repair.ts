@@ -1,10 +1,11 @@
+import type { Duration } from 'nest-handlers/time';
 import type { StoredTube } from '../api/tube.js';
 import { storedTube, withoutPrefix, type Tube } from '../api/tube.js';
 import { DqError } from '../errors.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 import type { ProducerContext } from '../producer/producer-context.js';
-import { parseDuration, type Duration } from '../time/duration.js';
+import { parseDuration } from '../time/duration.js';
 import { Act } from './act.js';
 import {
   checkBulk,

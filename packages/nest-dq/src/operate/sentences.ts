@@ -1,6 +1,6 @@
+import { spelled } from 'nest-handlers/time';
 import type { DeadLetter } from '../api/dead-letter.js';
 import { show } from '../errors.js';
-import { spelled } from '../time/duration.js';
 import type {
   DueSince,
   ExplanationCase,

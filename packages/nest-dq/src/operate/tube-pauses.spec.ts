@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import type { When } from 'nest-handlers/time';
 import { embedded, failure } from '../../spec-support/producing.js';
-import type { When } from '../time/instant.js';
 
 const HOUR = 3_600_000;
 

@@ -1,3 +1,4 @@
+import { showInstant, type When } from 'nest-handlers/time';
 import type { PatienceOptions } from '../api/job.js';
 import { storedTube, withoutPrefix, type Tube } from '../api/tube.js';
 import { DqError } from '../errors.js';
@@ -5,7 +6,7 @@ import type { TubeLedger } from '../ledger/ledger.js';
 import type { Pause } from '../ledger/pause.js';
 import { checkObject } from '../producer/call-options.js';
 import type { ProducerContext } from '../producer/producer-context.js';
-import { parseWhen, showInstant, type When } from '../time/instant.js';
+import { parseWhen } from '../time/instant.js';
 import { Act, type ActOptions } from './act.js';
 
 /** A pause of a tube. */

@@ -1,9 +1,9 @@
+import type { Duration, When } from 'nest-handlers/time';
 import { wrongValue } from '../errors.js';
 import type { WaitingJob } from '../ledger/waiting-jobs.js';
 import { checkObject } from '../producer/call-options.js';
 import { dueAgain, dueAt, type Due } from '../producer/due.js';
-import { parseDuration, type Duration } from '../time/duration.js';
-import type { When } from '../time/instant.js';
+import { parseDuration } from '../time/duration.js';
 import { checkLimit, type BulkLimit } from './bulk.js';
 import { checkRange } from './letter-filter.js';
 

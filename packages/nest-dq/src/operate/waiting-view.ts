@@ -1,3 +1,4 @@
+import { showInstant, type When } from 'nest-handlers/time';
 import type { JobRefText } from '../api/job.js';
 import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import { formatRef } from '../copies/job-ref.js';
@@ -5,7 +6,7 @@ import { wrongValue } from '../errors.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
-import { parseWhen, showInstant, type When } from '../time/instant.js';
+import { parseWhen } from '../time/instant.js';
 
 /** `waiting` for its time, `due` and not begun, or `retrying` after a run that failed or was cut short. */
 export type WaitingState = 'waiting' | 'due' | 'retrying';

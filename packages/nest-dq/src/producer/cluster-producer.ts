@@ -1,3 +1,4 @@
+import type { Duration, When } from 'nest-handlers/time';
 import { resolveJobOptions, withHeaders, type ResolvedJobOptions } from '../api/job-options.js';
 import type {
   AddResult,
@@ -17,8 +18,6 @@ import { encodePayload, type Content } from '../copies/payload.js';
 import { owedAt } from '../copies/storing.js';
 import { DqError, toError } from '../errors.js';
 import type { Schedule } from '../ledger/requests.js';
-import type { Duration } from '../time/duration.js';
-import type { When } from '../time/instant.js';
 import { addAll, listOf } from './add-many.js';
 import { BoundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';

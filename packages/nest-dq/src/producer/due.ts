@@ -1,7 +1,8 @@
+import { showInstant, type Duration, type When } from 'nest-handlers/time';
 import { LONGEST_DELAY } from '../copies/timing.js';
 import { DqError, wrongValue } from '../errors.js';
-import { parseDuration, type Duration } from '../time/duration.js';
-import { parseWhen, showInstant, type When } from '../time/instant.js';
+import { parseDuration } from '../time/duration.js';
+import { parseWhen } from '../time/instant.js';
 import { checkObject } from './call-options.js';
 
 /** Makes the due time from ledger time at the call; both in whole ms. `DQ_PAST_TIME`, `DQ_TOO_FAR`. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import type { When } from 'nest-handlers/time';
 import { parseRef } from '../copies/job-ref.js';
 import type { JobReceipt } from '../api/job.js';
 import { failure, scripted } from '../../spec-support/producing.js';
-import type { When } from '../time/instant.js';
 import type { ClusterProducer } from './cluster-producer.js';
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/;

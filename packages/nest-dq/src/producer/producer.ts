@@ -1,3 +1,4 @@
+import type { Duration, When } from 'nest-handlers/time';
 import type {
   AddResult,
   JobOptions,
@@ -8,8 +9,6 @@ import type {
   RescheduleResult,
   RevokeResult,
 } from '../api/job.js';
-import type { Duration } from '../time/duration.js';
-import type { When } from '../time/instant.js';
 import type { Tube } from '../api/tube.js';
 import type { TubeProducer } from './tube-producer.js';
 

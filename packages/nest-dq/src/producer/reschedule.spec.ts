@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Duration, When } from 'nest-handlers/time';
 import { parseRef } from '../copies/job-ref.js';
 import type { JobOptions, JobRef } from '../api/job.js';
 import type { JobRecord } from '../ledger/rules/job-record.js';
 import { settle } from '../ledger/rules/owed-copies.js';
 import { embedded, failure, scripted, type StoredCopy } from '../../spec-support/producing.js';
-import type { Duration } from '../time/duration.js';
-import type { When } from '../time/instant.js';
 import { KEY, KINDS, waiting, generations } from '../../spec-support/waiting-job.js';
 
 describe('reschedule', () => {

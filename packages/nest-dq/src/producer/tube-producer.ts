@@ -1,3 +1,4 @@
+import type { Duration, When } from 'nest-handlers/time';
 import type {
   AddResult,
   JobOptions,
@@ -8,8 +9,6 @@ import type {
   RevokeResult,
   TubeJobRef,
 } from '../api/job.js';
-import type { Duration } from '../time/duration.js';
-import type { When } from '../time/instant.js';
 
 /**
  * The producer of one tube: `producer.tube(OrderCancel)` makes it. It has the calls of `DqProducer` without the parameter

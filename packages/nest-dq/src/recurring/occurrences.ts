@@ -1,5 +1,6 @@
+import type { When } from 'nest-handlers/time';
 import { DqError, show, toError, wrongValue } from '../errors.js';
-import { parseWhen, type When } from '../time/instant.js';
+import { parseWhen } from '../time/instant.js';
 
 /** When a series occurs: a cron expression, or your own calendar. */
 export type RecurrencePlan = string | RecurrenceCalendar;

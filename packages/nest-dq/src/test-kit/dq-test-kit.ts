@@ -3,6 +3,7 @@
  * @module nest-dq/testing
  */
 import type { TestingModuleBuilder } from '@nestjs/testing';
+import type { Duration, When } from 'nest-handlers/time';
 import { KitTime, present } from 'nest-handlers/testing';
 import type { DqConsumer } from '../consumer/consumer.js';
 import { DqError, wrongValue } from '../errors.js';
@@ -12,8 +13,8 @@ import { DqRuntime } from '../nest/runtime.js';
 import { showCluster } from '../nest/tokens.js';
 import type { DqProducer } from '../producer/producer.js';
 import { refuseUnknown } from '../api/job-options.js';
-import { parseDuration, type Duration } from '../time/duration.js';
-import { parseWhen, type When } from '../time/instant.js';
+import { parseDuration } from '../time/duration.js';
+import { parseWhen } from '../time/instant.js';
 import { tubeName, type AsJson, type Tube } from '../api/tube.js';
 import { KitCluster, type ScheduledJob } from './kit-cluster.js';
 import { KitLedger } from './kit-ledger.js';

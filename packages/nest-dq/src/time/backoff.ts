@@ -1,5 +1,6 @@
+import type { Duration } from 'nest-handlers/time';
 import { DqError, show, unknownName, wrongValue } from '../errors.js';
-import { parseDuration, type Duration } from './duration.js';
+import { parseDuration } from './duration.js';
 
 /** How long to wait before the next attempt. */
 export interface BackoffPlan {

@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { parseWhen, showInstant, type When } from './instant.js';
+import { showInstant, type When } from 'nest-handlers/time';
+import { parseWhen } from './instant.js';
 
 describe('showInstant', () => {
   it('shows a date, and what is too far for one as it is', () => {

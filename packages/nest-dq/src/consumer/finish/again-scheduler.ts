@@ -1,10 +1,10 @@
+import { showInstant } from 'nest-handlers/time';
 import { announcedBy, envelopeFor, refuseTooLarge, storeCopies, tooFewOf } from '../../copies/storing.js';
 import { LONGEST_DELAY } from '../../copies/timing.js';
 import type { JobEnvelope } from '../../copies/formats/dq1.js';
 import { DqError, toError } from '../../errors.js';
 import { InsistentBatcher } from '../../ledger/insistent-batcher.js';
 import type { AnnouncedGeneration, OpenAnswer } from '../../ledger/requests.js';
-import { showInstant } from '../../time/instant.js';
 import type { Completion, RunOutcome } from '../run/outcome.js';
 import type { Run } from '../run/run.js';
 import type { TubeContext } from '../tube-context.js';

@@ -1,9 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Duration } from 'nest-handlers/time';
 import { DEFAULT_BACKOFF, resolveBackoff, type ResolvedBackoff } from '../../time/backoff.js';
 import { DqError, show, wrongValue } from '../../errors.js';
 import { checkCount, refuseUnknown } from '../../api/job-options.js';
 import type { HandlerOptions } from '../../api/job.js';
-import { parseDuration, type Duration } from '../../time/duration.js';
+import { parseDuration } from '../../time/duration.js';
 import { limitsOf, type Limits, type TubeLimits } from '../../ledger/limits.js';
 import { resolveLimit } from './limit-settings.js';
 import type { BackoffFunction } from './outcome.js';

@@ -1,9 +1,10 @@
+import type { Duration } from 'nest-handlers/time';
 import { DEFAULT_BACKOFF, backoffDelay, type ResolvedBackoff } from '../../time/backoff.js';
 import { DqError, TEXT_LIMIT, inWords, show, toError } from '../../errors.js';
 import type { Again, Outcome, Retry } from '../../api/job.js';
 import type { Death } from '../../ledger/letter-requests.js';
 import type { AnnouncedGeneration } from '../../ledger/requests.js';
-import { parseDuration, type Duration } from '../../time/duration.js';
+import { parseDuration } from '../../time/duration.js';
 import { parseWhen } from '../../time/instant.js';
 
 /** The outcome of a run: what its handler said, or what its failure means. */

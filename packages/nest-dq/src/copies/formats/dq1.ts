@@ -8,11 +8,11 @@
  *    reads both, then one that writes the new one.
  * 4. Keep the specs of every format that was ever written.
  */
+import { FIRST_TIMESTAMP } from 'nest-handlers/time';
 import type { Body } from '../../beanstalk/connection.js';
 import { show } from '../../errors.js';
 import { asciiJson } from '../../structures/ascii-json.js';
 import type { ResolvedBackoff } from '../../time/backoff.js';
-import { FIRST_TIMESTAMP } from '../../time/duration.js';
 import { isJobId, type Envelope, type JobHeader, type JobIdentity } from '../header.js';
 import { placesJson, readPlaces, type Place } from '../location.js';
 import type { Content } from '../payload.js';
