@@ -11,7 +11,8 @@ export type { DriverFactory, SaslOptions } from './driver/kafkajs/kafkajs-option
 export { KqPusher, KqTransaction } from './pusher/pusher.js';
 export type { PusherOptions } from './pusher/pusher-options.js';
 export type { DelayedPush, LaterOptions, MessageOptions, Pushed, PushResult } from './api/message.js';
-export type { Instant } from './api/instant.js';
+export { duration } from './api/checks.js';
+export type { Duration, When } from 'nest-handlers/time';
 export type { Compression } from './driver/driver.js';
 export {
   TopicHandler,

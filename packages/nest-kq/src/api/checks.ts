@@ -1,4 +1,5 @@
 /** What is checked of options at many doors. */
+import { readDuration, spelled } from 'nest-handlers/time';
 import { KqError, show, unknownName, wrongValue, type KqErrorCode } from '../errors.js';
 
 /** It is an object that has no other fields. */
@@ -24,4 +25,26 @@ export function wholeNumber(
 ): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
   throw wrongValue(code, what, value, `a whole number from ${least} to ${most}`);
+}
+
+/**
+ * Milliseconds of a duration, with fractions rounded up: checks a text that comes from the environment or a configuration,
+ * as in `shutdownTimeout: duration(config.getOrThrow('SHUTDOWN'))`. `KQ_BAD_OPTION`: no duration.
+ */
+export function duration(text: string | number): number {
+  return milliseconds('KQ_BAD_OPTION', 'the duration', text, 0, Infinity);
+}
+
+/** The milliseconds of a duration; the bounds are milliseconds, too. */
+export function milliseconds(
+  code: KqErrorCode,
+  what: string,
+  value: unknown,
+  least: number,
+  most: number,
+): number {
+  const read = readDuration(value);
+  if (typeof read === 'string') throw new KqError(code, `${what} is ${show(value)}: ${read}`);
+  if (read >= least && read <= most) return read;
+  throw wrongValue(code, what, value, `${spelled(least)} to ${spelled(most)}`);
 }

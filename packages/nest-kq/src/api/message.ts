@@ -1,6 +1,6 @@
 /** Messages as an application pushes them. */
+import type { Duration, When } from 'nest-handlers/time';
 import type { KqError } from '../errors.js';
-import type { Instant } from './instant.js';
 
 /** What a push takes beside topic and value. */
 export interface MessageOptions {
@@ -25,13 +25,13 @@ export interface MessageOptions {
 export type LaterOptions = Omit<MessageOptions, 'delay' | 'at'> &
   (
     | {
-        /** How long it waits: milliseconds, or a number with its unit such as '15m'. */
-        delay: number | string;
+        /** How long it waits. */
+        delay: Duration;
         at?: undefined;
       }
     | {
         /** When it is pushed. */
-        at: Instant;
+        at: When;
         delay?: undefined;
       }
   );

@@ -1,3 +1,5 @@
+import type { Duration } from 'nest-handlers/time';
+
 /** What a handler returns or throws to say more than «handled» or «failed». */
 export abstract class Outcome extends Error {
   /** Which of the two. */
@@ -10,20 +12,23 @@ export class Retry extends Outcome {
   readonly '~outcome' = 'retry';
 
   private constructor(
-    /** Milliseconds from the end of this run. */
-    readonly delay: number,
+    /** From the end of this run, as it was given. */
+    readonly delay: Duration,
     cause: unknown,
   ) {
-    super(`retry after ${String(delay)} ms`, cause === undefined ? undefined : { cause });
+    super(
+      `retry after ${String(delay)}${typeof delay === 'number' ? ' ms' : ''}`,
+      cause === undefined ? undefined : { cause },
+    );
     this.name = 'Retry';
   }
 
   /**
    * If no attempt is left, the message goes to the dead letters. A wrong delay is a failure like any other, `KQ_BAD_OPTION`.
-   * @param delay Milliseconds from the end of this run. The messages behind it in its order wait as long.
+   * @param delay From the end of this run. The messages behind it in its order wait as long.
    * @param cause Why, for events and the dead letter.
    */
-  static after(delay: number, cause?: unknown): Retry {
+  static after(delay: Duration, cause?: unknown): Retry {
     return new Retry(delay, cause);
   }
 }

@@ -1,11 +1,11 @@
 /** What waits for its time in nest-dq: the port to it, as an application may not have it. */
-import type { Instant } from '../api/instant.js';
+import type { Duration, When } from 'nest-handlers/time';
 import type { DelayedPush } from '../api/message.js';
 import type { LogMessage, OutgoingMessage, TopicPartition } from '../driver/message.js';
 import { KqError } from '../errors.js';
 
 /** When a message is to be pushed. */
-export type Later = { readonly delay: number | string } | { readonly at: Instant };
+export type Later = { readonly delay: Duration } | { readonly at: When };
 
 /** A message whose runs failed up to now. */
 export interface FailedMessage extends TopicPartition {

@@ -1,13 +1,5 @@
 /** Messages that wait in nest-dq. */
-import {
-  DqError,
-  Discard,
-  Retry,
-  type DelayedJob,
-  type DqConsumer,
-  type DqProducer,
-  type Duration,
-} from 'nest-dq';
+import { DqError, Discard, Retry, type DelayedJob, type DqConsumer, type DqProducer } from 'nest-dq';
 import type { DelayedPush } from '../api/message.js';
 import type { Consuming, Delays, FailedMessage, Later, LaterOutcome, RunLater } from '../delays/delays.js';
 import type { LogAdmin } from '../driver/driver.js';
@@ -49,7 +41,7 @@ export class DqDelays implements Delays {
       const receipt =
         'at' in when
           ? await producer.at(tube, payload, when.at, options)
-          : await producer.delay(tube, payload, when.delay as Duration, options);
+          : await producer.delay(tube, payload, when.delay, options);
       const { id, ref, dueAt } = receipt;
       return { topic, job: { tube: receipt.tube, id, ref, dueAt } };
     } catch (thrown) {

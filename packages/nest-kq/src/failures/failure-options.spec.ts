@@ -20,6 +20,8 @@ describe('resolveFailureOptions', () => {
     const settings = resolveFailureOptions(given, ['t']);
     expect(settings).toMatchObject({ timeout: 5, attempts: 1, deadLetter: 'drop' });
     expect(settings.backoff(9, new Error('x'))).toBe(7);
+    const inWords = resolveFailureOptions({ timeout: '5s', retry: { backoff: '7s' } }, ['t']);
+    expect([inWords.timeout, inWords.backoff(9, new Error('x'))]).toEqual([5_000, 7_000]);
     const topic = defineTopic('drop');
     expect(resolveFailureOptions({ deadLetter: topic }, [/^t/]).deadLetter).toEqual({ topic: 'drop' });
   });
@@ -35,11 +37,11 @@ describe('resolveFailureOptions', () => {
       { retry: { delay: 5 } },
       'there is no `delay` in the options of `retry`: expected one of through, attempts, backoff',
     ],
-    [{ timeout: 0 }, '`timeout` is 0: expected a whole number from 1 to 86400000'],
-    [{ timeout: '5s' }, "`timeout` is '5s': expected"],
+    [{ timeout: 0 }, '`timeout` is 0: expected 1 ms to 1 day'],
+    [{ timeout: 'soon' }, "`timeout` is 'soon': not a duration; expected"],
     [{ retry: { attempts: 0 }, deadLetter: 'd' }, '`retry.attempts` is 0: expected a whole number from 1'],
     [{ retry: { attempts: 3 } }, '`retry.attempts` is 3, and there is no `deadLetter`: expected a topic'],
-    [{ retry: { backoff: -1 } }, '`retry.backoff` is -1: expected a whole number from 0'],
+    [{ retry: { backoff: -1 } }, '`retry.backoff` is -1: negative; expected'],
     [{ deadLetter: 'a b' }, "KQ_BAD_TOPIC: the topic is 'a b'"],
     [{ deadLetter: 'other' }, "`deadLetter` is 'other': expected another topic than those which it handles"],
     [

@@ -1,12 +1,13 @@
 /** What becomes of failures of one handler: its options, their defaults and bounds. */
-import { checkOptions, wholeNumber } from '../api/checks.js';
+import type { Duration } from 'nest-handlers/time';
+import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import { topicName, type Topic } from '../api/topic.js';
 import { KqError, show, wrongValue } from '../errors.js';
 
 /** What becomes of a message whose run fails. */
 export interface FailureOptions {
-  /** A longer run is a failure: its signal aborts. Milliseconds, 1 to a day. @default none */
-  timeout?: number;
+  /** A longer run is a failure: its signal aborts. 1 ms to a day. @default none */
+  timeout?: Duration;
   /** How a message runs again, before those behind it in its order, which wait for it. Others go on. */
   retry?: RetryOptions;
   /**
@@ -32,10 +33,10 @@ export interface RetryOptions {
    */
   attempts?: number;
   /**
-   * Milliseconds to wait after a failed run, or what gives them: `attempt` counts from 1.
+   * How long to wait after a failed run, up to a day, or what gives it: `attempt` counts from 1.
    * @default 1 s, twice as long each time, up to a minute; through nest-dq up to an hour
    */
-  backoff?: number | ((attempt: number, error: Error) => number);
+  backoff?: Duration | ((attempt: number, error: Error) => Duration);
 }
 
 /** Where messages go that no run could handle. */
@@ -44,7 +45,7 @@ export type DeadLetterPlace = 'drop' | 'dq' | { readonly topic: string };
 export interface FailureSettings {
   readonly timeout: number | undefined;
   readonly attempts: number;
-  readonly backoff: (attempt: number, error: Error) => number;
+  readonly backoff: (attempt: number, error: Error) => Duration;
   /** Failed messages run again as jobs of nest-dq. */
   readonly throughDq: boolean;
   /** Undefined: nothing takes them. */
@@ -93,14 +94,12 @@ export function resolveFailureOptions(
       'KQ_BAD_OPTION',
       `\`retry.attempts\` is ${show(attempts)}, and there is no \`deadLetter\`: expected a topic, 'dq' or 'drop'`,
     );
-  if (timeout !== undefined) checkNumber('`timeout`', timeout, 1, DAY);
-  checkNumber('`retry.attempts`', attempts ?? 1, 1, 1_000_000);
-  if (typeof backoff !== 'function') checkNumber('`retry.backoff`', backoff, 0, DAY);
+  wholeNumber('KQ_BAD_OPTION', '`retry.attempts`', attempts ?? 1, 1, 1_000_000);
   return {
-    timeout,
+    timeout: timeout === undefined ? undefined : time('`timeout`', timeout, 1),
     throughDq: through !== undefined,
     attempts: deadLetter === undefined ? Infinity : (attempts ?? (through ? 10 : 3)),
-    backoff: typeof backoff === 'function' ? backoff : () => backoff,
+    backoff: typeof backoff === 'function' ? backoff : always(time('`retry.backoff`', backoff, 0)),
     deadLetter: deadLetter === undefined ? undefined : deadLetterOf(deadLetter, topics),
   };
 }
@@ -115,6 +114,10 @@ function deadLetterOf(given: string | Topic, topics: readonly (string | RegExp)[
   throw wrongValue('KQ_BAD_OPTION', '`deadLetter`', topic, expected);
 }
 
-function checkNumber(what: string, value: unknown, least: number, most: number): void {
-  wholeNumber('KQ_BAD_OPTION', what, value, least, most);
+function time(what: string, value: unknown, least: number): number {
+  return milliseconds('KQ_BAD_OPTION', what, value, least, DAY);
+}
+
+function always(delay: number): () => number {
+  return () => delay;
 }

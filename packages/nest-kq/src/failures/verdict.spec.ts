@@ -25,6 +25,8 @@ describe('verdictOf', () => {
       after: 7,
       error: slip,
     });
+    expect(verdictOf(Retry.after('7s', slip), 1, settingsOf())).toMatchObject({ after: 7_000 });
+    expect(verdictOf(slip, 1, settingsOf({ backoff: () => '3s' }))).toMatchObject({ after: 3_000 });
     expect(verdictOf(Retry.after(7), 3, settingsOf())).toMatchObject({
       kind: 'dead',
       death: { why: 'attempts', error: { message: 'retry after 7 ms' } },
@@ -36,8 +38,8 @@ describe('verdictOf', () => {
   });
 
   it.each<[unknown, string]>([
-    [Retry.after(-1), 'the delay of Retry.after is -1: expected milliseconds'],
-    [Retry.after('30s' as unknown as number), "the delay of Retry.after is '30s'"],
+    [Retry.after(-1), 'the delay of Retry.after is -1: negative; expected milliseconds'],
+    [Retry.after('30' as unknown as number), "the delay of Retry.after is '30': no unit; expected"],
     [Object.assign(new Error('again'), { '~outcome': 'again' }), "the outcome is 'again': expected Retry"],
   ])('takes a slip as a failure: %p', (thrown, why) => {
     const verdict = verdictOf(thrown, 1, settingsOf());
@@ -51,7 +53,7 @@ describe('verdictOf', () => {
   });
 
   it.each<[RetryOptions['backoff'], string]>([
-    [() => NaN, 'it gave NaN, expected milliseconds'],
+    [() => NaN, 'it gave NaN: not a finite number; expected milliseconds'],
     [() => -5, 'it gave -5'],
     [(() => Promise.reject(slip)) as unknown as () => number, 'it gave Promise'],
     [

@@ -1,3 +1,4 @@
+import { readDuration } from 'nest-handlers/time';
 import { isOutcome, type Retry } from '../api/outcome.js';
 import type { Death } from '../events/events.js';
 import { KqError, show, toError, wrongValue } from '../errors.js';
@@ -21,30 +22,26 @@ export function verdictOf(thrown: unknown, attempt: number, settings: FailureSet
   }
   const { delay, cause } = thrown as Retry;
   const error = toError(cause === undefined ? thrown : cause);
-  if (isWait(delay)) return failed(error, attempt, { ...settings, backoff: () => delay });
-  const slip = wrongValue('KQ_BAD_OPTION', 'the delay of Retry.after', delay, MILLISECONDS);
-  return failed(slip, attempt, settings);
+  const wait = readDuration(delay);
+  if (typeof wait === 'number') return failed(error, attempt, { ...settings, backoff: () => wait });
+  const fact = `the delay of Retry.after is ${show(delay)}: ${wait}`;
+  return failed(new KqError('KQ_BAD_OPTION', fact), attempt, settings);
 }
-
-const MILLISECONDS = 'milliseconds';
 
 function failed(error: Error, attempt: number, { attempts, backoff }: FailureSettings): Verdict {
   if (attempt >= attempts) return { kind: 'dead', death: { why: 'attempts', error, runs: attempt } };
   let why: string;
   try {
-    const after: unknown = backoff(attempt, error);
-    // A promise is no number. Its rejection must not end the process as well.
-    if (after instanceof Promise) after.catch(() => undefined);
-    if (isWait(after)) return { kind: 'again', after, error };
-    why = `it gave ${show(after)}, expected ${MILLISECONDS}`;
+    const given: unknown = backoff(attempt, error);
+    // A promise is no duration. Its rejection must not end the process as well.
+    if (given instanceof Promise) given.catch(() => undefined);
+    const after = readDuration(given);
+    if (typeof after === 'number') return { kind: 'again', after, error };
+    why = `it gave ${show(given)}: ${after}`;
   } catch (thrown) {
     why = toError(thrown).message;
   }
   const fact = `the handler's \`backoff\` failed after «${error.message}»: ${why}`;
   const slip = new KqError('KQ_BAD_OPTION', fact, { cause: error });
   return { kind: 'again', after: defaultBackoff(attempt), error: slip };
-}
-
-function isWait(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value < Infinity;
 }

@@ -1,4 +1,5 @@
 /** Where the brokers are, and how one comes in. */
+import type { Duration } from 'nest-handlers/time';
 import type { ConnectionOptions } from 'node:tls';
 import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
 import { checkOptions } from '../api/checks.js';
@@ -19,10 +20,10 @@ export interface BrokerOptions {
   ssl?: boolean | ConnectionOptions;
   /** The login: its `mechanism` (`plain`, `scram-sha-256`, `scram-sha-512`), `username` and `password`. @default none */
   sasl?: SaslOptions;
-  /** Milliseconds that a connection may take, 100 to 10 minutes. @default 5_000 */
-  connectionTimeout?: number;
-  /** Milliseconds that a broker may take to answer, 1,000 to 10 minutes. @default 30_000 */
-  requestTimeout?: number;
+  /** How long a connection may take, 100 ms to 10 minutes. @default '5s' */
+  connectionTimeout?: Duration;
+  /** How long a broker may take to answer, 1 s to 10 minutes. @default '30s' */
+  requestTimeout?: Duration;
   /**
    * What speaks with the brokers, such as `confluent(…)` of `nest-kq/confluent`. It is not asked for a log in memory.
    * @default kafkajs

@@ -1,5 +1,6 @@
 /** What a `@TopicHandler` may say, its defaults and bounds. */
-import { checkOptions, wholeNumber } from '../api/checks.js';
+import type { Duration } from 'nest-handlers/time';
+import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import { topicName, type TopicChoice } from '../api/topic.js';
 import type { Order } from '../consumer/lanes.js';
 import { KqError, wrongValue } from '../errors.js';
@@ -14,8 +15,8 @@ import { asConfigError, checkOneOf, checkText } from './option-checks.js';
 export interface BatchOptions {
   /** The most messages of one batch, all of one partition, 1 to 10,000. */
   size: number;
-  /** Milliseconds that a batch waits for so many, 0 to a minute. @default 100 */
-  within?: number;
+  /** How long a batch waits for so many, 0 to a minute. @default '100ms' */
+  within?: Duration;
 }
 
 /** What `@TopicHandler` takes beside its topics. */
@@ -40,6 +41,12 @@ export interface TopicHandlerOptions extends FailureOptions {
   cluster?: string;
 }
 
+/** `within`: milliseconds. */
+export interface BatchSettings {
+  readonly size: number;
+  readonly within: number;
+}
+
 /** The options of a handler after they were checked and filled. */
 export interface HandlerSettings {
   readonly topics: readonly TopicChoice[];
@@ -48,7 +55,7 @@ export interface HandlerSettings {
   readonly order: Order;
   readonly from: 'first' | 'last';
   /** Undefined: one by one. */
-  readonly batch: Required<BatchOptions> | undefined;
+  readonly batch: BatchSettings | undefined;
   readonly failures: FailureSettings;
 }
 
@@ -115,11 +122,11 @@ function groupOf(options: TopicHandlerOptions, ofModule: string | undefined): st
   );
 }
 
-function resolveBatch(batch: BatchOptions): Required<BatchOptions> {
+function resolveBatch(batch: BatchOptions): BatchSettings {
   checkOptions('KQ_CONFIG', '`batch`', batch, ['size', 'within']);
   return {
     size: number('batch.size', batch.size, 1, 10_000),
-    within: number('batch.within', batch.within ?? 100, 0, 60_000),
+    within: milliseconds('KQ_CONFIG', '`batch.within`', batch.within ?? '100ms', 0, 60_000),
   };
 }
 

@@ -5,6 +5,9 @@ import { resolveHandler } from './handler-options.js';
 import { DEFAULT_LOG_LEVELS } from './log-levels.js';
 import { resolveOptions, type KqOptions } from './options.js';
 
+const A_DURATION =
+  "expected milliseconds, or one number with its unit such as '500ms', '30s', '15m', '12h', '2 days' or '1w'";
+
 const logger = new CollectingLogger();
 
 function refusal(call: () => unknown): string {
@@ -98,9 +101,11 @@ describe('the options of KqModule', () => {
     ],
     [{ group: ' ' }, "`group` is ' ': expected a text that is not empty"],
     [{ consume: 1 }, '`consume` is 1: expected true or false'],
-    [{ commitEvery: -1 }, '`commitEvery` is -1: expected a whole number from 0 to 60000'],
-    [{ sessionTimeout: '30s' }, "`sessionTimeout` is '30s': expected a whole number from 6000 to 1800000"],
-    [{ pusher: { patience: -1 } }, '`pusher`: `patience` is -1: expected a whole number from 0 to 3600000'],
+    [{ commitEvery: -1 }, `\`commitEvery\` is -1: negative; ${A_DURATION}`],
+    [{ commitEvery: '61s' }, "`commitEvery` is '61s': expected 0 ms to 1 minute"],
+    [{ sessionTimeout: '30' }, `\`sessionTimeout\` is '30': no unit; ${A_DURATION}`],
+    [{ sessionTimeout: '5s' }, "`sessionTimeout` is '5s': expected 6 seconds to 30 minutes"],
+    [{ pusher: { patience: '2h' } }, "`pusher`: `patience` is '2h': expected 0 ms to 1 hour"],
     [{ logger: {} }, '`logger` is {}: expected an object with the methods log, warn and error'],
     [
       { hooks: [{ onPull: () => undefined }] },

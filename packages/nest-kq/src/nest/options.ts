@@ -1,8 +1,9 @@
 import { Logger, type LoggerService } from '@nestjs/common';
 import { clusterLogger } from 'nest-handlers';
+import type { Duration } from 'nest-handlers/time';
 import type { ConnectionOptions } from 'node:tls';
 import type { DriverFactory, SaslOptions } from '../driver/kafkajs/kafkajs-options.js';
-import { checkOptions, wholeNumber } from '../api/checks.js';
+import { checkOptions, milliseconds } from '../api/checks.js';
 import { KqError } from '../errors.js';
 import { checkHooks, type KqHooks } from '../events/hooks.js';
 import { resolvePusherOptions, type PusherOptions, type PusherSettings } from '../pusher/pusher-options.js';
@@ -24,12 +25,12 @@ export interface KqOptions extends BrokerOptions {
   consume?: boolean;
   /** How messages are pushed. @default see PusherOptions */
   pusher?: PusherOptions;
-  /** Milliseconds without a sign of life after which a group takes this process for dead, 6,000 to 30 minutes. @default 30_000 */
-  sessionTimeout?: number;
-  /** Milliseconds between two commits of a group at least, 0 to a minute. At a shutdown the last one is made at once. @default 1_000 */
-  commitEvery?: number;
-  /** Milliseconds that a shutdown waits for running handlers before it aborts their signals, 0 to an hour. @default 10_000 */
-  shutdownTimeout?: number;
+  /** After how long without a sign of life a group takes this process for dead, 6 s to 30 minutes. @default '30s' */
+  sessionTimeout?: Duration;
+  /** The time between two commits of a group at least, 0 to a minute. At a shutdown the last one is made at once. @default '1s' */
+  commitEvery?: Duration;
+  /** How long a shutdown waits for running handlers before it aborts their signals, 0 to an hour. @default '10s' */
+  shutdownTimeout?: Duration;
   /** What to do around pushes and handlers, such as `openTelemetry()`; see `KqHooks`. @default [] */
   hooks?: readonly KqHooks[];
   /** For warnings and failures; lines of a cluster with a name begin with the name. @default Nest's logger with the context 'Kq' */
@@ -110,8 +111,8 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
   checkOptions('KQ_CONFIG', 'KqModule', options, OPTION_NAMES);
   const given = { ...DEFAULTS, ...withoutUndefined(options) };
   const brokers = resolveBrokers(options);
-  const number = (name: Numbers, least: number, most: number) =>
-    wholeNumber('KQ_CONFIG', `\`${name}\``, given[name], least, most);
+  const time = (name: Times, least: number, most: number) =>
+    milliseconds('KQ_CONFIG', `\`${name}\``, given[name], least, most);
   const logger = options.logger === undefined ? new Logger('Kq') : checkLogger(options.logger);
   return {
     brokers,
@@ -119,8 +120,8 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
     clientId: checkText('clientId', given.clientId),
     ssl: resolveSsl(given.ssl),
     sasl: resolveSasl(given.sasl),
-    connectionTimeout: number('connectionTimeout', 100, 10 * MINUTE),
-    requestTimeout: number('requestTimeout', SECOND, 10 * MINUTE),
+    connectionTimeout: time('connectionTimeout', 100, 10 * MINUTE),
+    requestTimeout: time('requestTimeout', SECOND, 10 * MINUTE),
     driver: resolveDriver(options.driver),
     group:
       options.group === undefined
@@ -130,16 +131,16 @@ export function resolveOptions(options: KqOptions, cluster?: string): ResolvedOp
         : checkText('group', options.group),
     consume: checkBoolean('consume', given.consume),
     pusher: asConfigError('`pusher`: ', () => resolvePusherOptions(given.pusher)),
-    sessionTimeout: number('sessionTimeout', 6 * SECOND, 30 * MINUTE),
-    commitEvery: number('commitEvery', 0, MINUTE),
-    shutdownTimeout: number('shutdownTimeout', 0, 60 * MINUTE),
+    sessionTimeout: time('sessionTimeout', 6 * SECOND, 30 * MINUTE),
+    commitEvery: time('commitEvery', 0, MINUTE),
+    shutdownTimeout: time('shutdownTimeout', 0, 60 * MINUTE),
     hooks: checkHooks(given.hooks),
     logger: clusterLogger(logger, cluster),
     logLevels: resolveLogLevels(options.logLevels, logger),
   };
 }
 
-type Numbers = {
+type Times = {
   [Name in keyof typeof DEFAULTS]: (typeof DEFAULTS)[Name] extends number ? Name : never;
 }[keyof typeof DEFAULTS];
 

@@ -1,4 +1,5 @@
-import { checkOptions, wholeNumber } from '../api/checks.js';
+import type { Duration } from 'nest-handlers/time';
+import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
 import type { Compression, ProducerOptions } from '../driver/driver.js';
 import { wrongValue } from '../errors.js';
 import type { GathererOptions } from './gatherer.js';
@@ -13,10 +14,10 @@ export interface PusherOptions {
   /** Bytes of one request at most, 1 to 1 GiB; a larger message goes alone. @default 1_000_000 */
   requestBytes?: number;
   /**
-   * How long a push is tried while brokers are away, in milliseconds, 0 to an hour; the request that is under way then may
-   * take its own timeout more. @default 30_000
+   * How long a push is tried while brokers are away, 0 to an hour; the request that is under way then may take its own timeout
+   * more. @default '30s'
    */
-  patience?: number;
+  patience?: Duration;
   /** @default 'none' */
   compression?: Compression;
   /**
@@ -54,7 +55,7 @@ const GIB = 2 ** 30;
 /** Checks the options and fills in their defaults; `KQ_CONFIG`. */
 export function resolvePusherOptions(options: PusherOptions): PusherSettings {
   checkOptions('KQ_CONFIG', 'the pusher', options, NAMES);
-  const { buffer = {}, requestBytes = 1_000_000, patience = 30_000 } = options;
+  const { buffer = {}, requestBytes = 1_000_000, patience = '30s' } = options;
   const { compression = 'none', transactionalId } = options;
   checkOptions('KQ_CONFIG', '`buffer`', buffer, BUFFER);
   const { messages = 100_000, bytes = 64 * 2 ** 20 } = buffer;
@@ -68,7 +69,7 @@ export function resolvePusherOptions(options: PusherOptions): PusherSettings {
       bytes: within('`buffer.bytes`', bytes, 1, 8 * GIB),
       requestBytes: within('`requestBytes`', requestBytes, 1, GIB),
     },
-    producer: { patience: within('`patience`', patience, 0, 3_600_000), compression },
+    producer: { patience: milliseconds('KQ_CONFIG', '`patience`', patience, 0, 3_600_000), compression },
     transactionalId,
   };
 }
