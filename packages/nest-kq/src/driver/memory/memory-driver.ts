@@ -12,7 +12,7 @@ import type {
 } from '../driver.js';
 import type { PartitionOffset } from '../message.js';
 import { MemoryGroups } from './memory-groups.js';
-import { MemoryLog } from './memory-log.js';
+import { MemoryLog, type StoredAt } from './memory-log.js';
 import { MemoryMember } from './memory-member.js';
 import { type MemoryOptions, type MemorySettings, resolveMemoryOptions } from './memory-options.js';
 import { MemoryProducer, type MemoryStore } from './memory-producer.js';
@@ -30,6 +30,11 @@ export class MemoryDriver implements LogDriver {
     const log = new MemoryLog(this.settings);
     this.store = { log, groups: new MemoryGroups(log), owners: new Map() };
     this.admin = new MemoryAdmin(this.store);
+  }
+
+  /** Of a topic, in the order in which they were stored; none of transactions that have not ended. */
+  stored(topic: string): readonly StoredAt[] {
+    return this.store.log.all(topic);
   }
 
   producer(options: ProducerOptions = {}): LogProducer {

@@ -1,7 +1,7 @@
 import { TOPIC_NAMES, isTopicName } from '../../api/topic-name.js';
 import { KqError, wrongValue } from '../../errors.js';
 import { partitionOf } from '../partitioning.js';
-import type { OutgoingMessage, PartitionOffset } from '../message.js';
+import type { LogMessage, OutgoingMessage, PartitionOffset } from '../message.js';
 import type { MemorySettings } from './memory-options.js';
 import { PartitionLog, sizeOf, type TransactionMark } from './partition-log.js';
 
@@ -11,6 +11,12 @@ interface Topic {
   appended: number;
   /** Whether it was told that it drops messages. */
   told: boolean;
+}
+
+/** A message, and where it is. */
+export interface StoredAt {
+  readonly partition: number;
+  readonly message: LogMessage;
 }
 
 /** The topics of this process. */
@@ -47,6 +53,13 @@ export class MemoryLog {
     const found = this.partitions(topic)[partition];
     if (!found) throw new KqError('KQ_BAD_MESSAGE', this.noPartition(topic, partition));
     return found;
+  }
+
+  /** What can be read of a topic, in the order in which it was stored. */
+  all(topic: string): readonly StoredAt[] {
+    return this.partitions(topic)
+      .flatMap((log) => log.all().map((entry) => ({ ...entry, partition: log.partition })))
+      .sort((a, b) => a.order - b.order);
   }
 
   /** @param keyless The partition of a message that has no key and names none; any number. */

@@ -105,6 +105,15 @@ export class PartitionLog {
     }
   }
 
+  /** What can be read, with its place among all of the topic. */
+  all(): { readonly message: LogMessage; readonly order: number }[] {
+    const { readable } = this;
+    return this.entries
+      .slice(this.head)
+      .filter(({ message }) => message.offset < readable)
+      .map(({ message, order }) => ({ message: copyOf(message), order }));
+  }
+
   /** The offset of the first message of this time or later; the end if there is none. */
   offsetAt(time: number): bigint {
     // Producers give the times, so they need not grow.

@@ -1,0 +1,127 @@
+import type { Clock } from 'nest-handlers/time';
+import { decodeValue } from '../api/format.js';
+import { formatOf, topicName, type Topic } from '../api/topic.js';
+import type {
+  DriverLog,
+  LogBatch,
+  LogDriver,
+  LogMember,
+  LogProducer,
+  MemberHandler,
+} from '../driver/driver.js';
+import { MemoryDriver } from '../driver/memory/memory-driver.js';
+import type { Headers } from '../driver/message.js';
+
+/** A message of a topic, as it is stored. */
+export interface StoredMessage<V = unknown> {
+  readonly partition: number;
+  /** Its place in the partition, in decimal digits. */
+  readonly offset: string;
+  /** As UTF-8; null: it has none. */
+  readonly key: string | null;
+  /** By the topic's format, before its schema. Null: a tombstone. */
+  readonly value: V | null;
+  /** As UTF-8; a name with several values has their list. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+}
+
+/** Stands for the brokers of one cluster. All applications under the kit share it, as far as their cluster has its name. */
+export class KitLog {
+  private readonly driver: MemoryDriver;
+  private readonly gates = new Set<Gate>();
+  private isOpen = false;
+
+  constructor(clock: Clock, partitions: number, log: DriverLog) {
+    this.driver = new MemoryDriver({ clock, log, partitions });
+  }
+
+  letRun(): void {
+    this.isOpen = true;
+    for (const gate of this.gates) gate.letPass();
+  }
+
+  hold(): void {
+    this.isOpen = false;
+  }
+
+  /** One application's way to it: it closes only what it has opened. */
+  reach(closed: () => void): LogDriver {
+    const producers: LogProducer[] = [];
+    const members: LogMember[] = [];
+    return {
+      admin: this.driver.admin,
+      producer: (options) => {
+        const producer = this.driver.producer(options);
+        producers.push(producer);
+        return producer;
+      },
+      member: (options, handler) => {
+        const gate = new Gate(handler, () => this.isOpen);
+        this.gates.add(gate);
+        const member = this.driver.member(options, gate);
+        members.push(member);
+        return member;
+      },
+      close: async () => {
+        for (const producer of producers) await producer.close();
+        for (const member of members) await member.stop();
+        closed();
+      },
+    };
+  }
+
+  /** In the order in which they were pushed. */
+  messages(topic: string | Topic): StoredMessage[] {
+    const format = formatOf(topic);
+    return this.driver.stored(topicName(topic)).map(({ partition, message }) => ({
+      partition,
+      offset: String(message.offset),
+      key: message.key?.toString() ?? null,
+      value: decodeValue(format, message.value),
+      headers: asTexts(message.headers),
+      timestamp: message.timestamp,
+    }));
+  }
+}
+
+/** Holds batches back until a journey begins: without them no handler does. */
+class Gate implements MemberHandler {
+  private held: LogBatch[] = [];
+
+  constructor(
+    private readonly handler: MemberHandler,
+    private readonly isOpen: () => boolean,
+  ) {}
+
+  letPass(): void {
+    for (const batch of this.held.splice(0)) this.handler.batch(batch);
+  }
+
+  batch(batch: LogBatch): void {
+    if (this.isOpen()) this.handler.batch(batch);
+    else this.held.push(batch);
+  }
+
+  rejoining(): void {
+    this.handler.rejoining();
+  }
+
+  assigned(...now: Parameters<MemberHandler['assigned']>): void {
+    this.held = []; // it comes again
+    this.handler.assigned(...now);
+  }
+
+  failed(...why: Parameters<MemberHandler['failed']>): void {
+    this.held = [];
+    this.handler.failed(...why);
+  }
+}
+
+function asTexts(headers: Headers): StoredMessage['headers'] {
+  const entries = Object.entries(headers).map(([name, values]) => {
+    return [name, Buffer.isBuffer(values) ? values.toString() : values.map(String)] as const;
+  });
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,223 @@
+/**
+ * Streams of messages in tests, on a clock that the test moves. It needs the package `@nestjs/testing`, which nothing else
+ * here does.
+ * @module nest-kq/testing
+ */
+import type { TestingModuleBuilder } from '@nestjs/testing';
+import { KitTime, present } from 'nest-handlers/testing';
+import { readWhen, type Duration, type When } from 'nest-handlers/time';
+import { checkOptions, milliseconds, wholeNumber } from '../api/checks.js';
+import type { Topic } from '../api/topic.js';
+import { KqError, show } from '../errors.js';
+import { ENVIRONMENT, driverLog, type Environment } from '../nest/environment.js';
+import { resolveOptions, type KqOptions, type ResolvedOptions } from '../nest/options.js';
+import { KqRuntime } from '../nest/runtime.js';
+import { showCluster } from '../nest/tokens.js';
+import type { KqPusher } from '../pusher/pusher.js';
+import { KitLog, type StoredMessage } from './kit-log.js';
+import { MessageTally, type MessageCounts } from './message-tally.js';
+
+export type { MessageCounts, StoredMessage };
+
+/** How a test kit is made. */
+export interface KqTestKitOptions {
+  /**
+   * The kit of nest-dq under the same application: then both have one time, and each call which moves the time of one moves
+   * that of the other. @default none
+   */
+  dq?: { readonly time: KitTime };
+  /** The time at the beginning; with `dq` it is that kit's. @default the present, by fake timers if there are any */
+  now?: When;
+  /**
+   * How long, in real time, a run is waited for before the kit's time goes on without it; with `dq` it is that kit's.
+   * @default '2s'
+   */
+  patience?: Duration;
+  /** Of each topic, 1 to 1,000. @default 4 */
+  partitions?: number;
+}
+
+const NAMES: readonly string[] = [
+  'dq',
+  'now',
+  'patience',
+  'partitions',
+] satisfies readonly (keyof KqTestKitOptions)[];
+
+/**
+ * A log in memory and a clock that stands still, under an application's own module, or alone for a unit test. All the rest is
+ * real: pusher, consumer, retries, dead letters. Each topic is there once it is named. Handlers run only inside of `run`,
+ * `advance` and `advanceTo`, and inside of those calls of the kit `dq`.
+ */
+export class KqTestKit {
+  private readonly time: KitTime;
+  private readonly partitions: number;
+  private readonly tally = new MessageTally();
+  /** By the names of their clusters; undefined is that of the one without a name. */
+  private readonly logs = new Map<string | undefined, KitLog>();
+  /** Applications that were compiled, and neither initialized nor closed. */
+  private readonly idle = new Set<ResolvedOptions>();
+  private readonly environment: Environment;
+  private own: KqRuntime | undefined;
+  private closed = false;
+
+  /** `KQ_BAD_OPTION`. */
+  constructor(options: KqTestKitOptions = {}) {
+    checkOptions('KQ_BAD_OPTION', 'the test kit', options, NAMES);
+    const { dq, now, patience, partitions = 4 } = options;
+    if (dq && (now !== undefined || patience !== undefined)) {
+      const trouble = '`now` or `patience` stands beside `dq`';
+      throw new KqError('KQ_BAD_OPTION', `${trouble}: expected them in the kit of nest-dq, whose time it is`);
+    }
+    this.partitions = wholeNumber('KQ_BAD_OPTION', '`partitions`', partitions, 1, 1_000);
+    this.time = dq
+      ? timeOf(dq)
+      : new KitTime(
+          instant('`now`', now ?? present()),
+          milliseconds('KQ_BAD_OPTION', '`patience`', patience ?? '2s', 0, 3_600_000),
+        );
+    this.time.join({ work: this.tally, begin: () => this.letRun(), end: () => this.hold() });
+    this.environment = {
+      clock: this.time.clock,
+      resolve: (given, name) => this.resolve(given, name),
+      driver: (settings, name) => this.logOf(name, settings).reach(() => this.idle.delete(settings)),
+      stopped: async (stop) => {
+        await this.time.until(stop);
+        await stop;
+      },
+    };
+  }
+
+  /**
+   * Replaces the brokers and the clock of every KqModule in the module under test; its other options stay, and those that say
+   * how to reach the brokers are not looked at. Modules under one kit are processes on the same brokers, as far as their
+   * clusters have the same name.
+   */
+  override(builder: TestingModuleBuilder): TestingModuleBuilder {
+    return builder.overrideProvider(ENVIRONMENT).useValue(this.environment);
+  }
+
+  /** Pushes from the test, or into a class that is tested without Nest: on the cluster without a name. */
+  get pusher(): KqPusher {
+    if (!this.own) {
+      const settings = this.resolve({}, undefined);
+      this.own = new KqRuntime(settings, this.environment);
+      this.own.start();
+    }
+    return this.own.pusher;
+  }
+
+  /** The time as the module under test has it. */
+  get now(): Date {
+    return new Date(this.time.clock.wall());
+  }
+
+  /**
+   * Handles what can be handled now; the clock stands still. Resolves when all handlers have ended, but for those that take
+   * longer than `patience`. `KQ_CLOSED`; `KQ_CONFIG`: no application uses this kit, or `init` was not called on one.
+   */
+  async run(): Promise<MessageCounts> {
+    return this.go(() => this.time.clock.now());
+  }
+
+  /**
+   * The same, and moves the clock, with all that comes due on the way: runs of messages that failed, batches that wait for
+   * more, commits. Fake timers of Jest and Vitest move along. Also `KQ_BAD_OPTION`: no duration.
+   */
+  async advance(by: Duration): Promise<MessageCounts> {
+    const ms = milliseconds('KQ_BAD_OPTION', 'the time to advance by', by, 0, Infinity);
+    return this.go(() => this.time.clock.now() + ms);
+  }
+
+  /** The same up to an instant. `KQ_BAD_OPTION`: no instant, or it is before `now`. */
+  async advanceTo(when: When): Promise<MessageCounts> {
+    const to = instant('the time to advance to', when);
+    return this.go(() => {
+      const ms = to - this.time.clock.wall();
+      if (ms >= 0) return this.time.clock.now() + ms;
+      const times = `${new Date(to).toISOString()}, and it is ${this.now.toISOString()}`;
+      throw new KqError('KQ_BAD_OPTION', `the time to advance to is ${times}: expected a later time`);
+    });
+  }
+
+  /**
+   * The messages of a topic, handled or not, in the order in which they were pushed; those of transactions once they are
+   * committed. `KQ_CONFIG`: no such cluster uses this kit. `KQ_BAD_MESSAGE`: one is not of the topic's format.
+   * @param cluster Its name. Default: the cluster without a name.
+   */
+  messages<In = unknown>(topic: string | Topic<In>, cluster?: string): StoredMessage<In>[] {
+    this.checkUsed();
+    const log = this.logs.get(cluster);
+    if (log) return log.messages(topic) as StoredMessage<In>[];
+    const names = [...this.logs.keys()].map(showCluster).join(', ');
+    throw new KqError('KQ_CONFIG', `the cluster is ${showCluster(cluster)}: this kit has ${names}`);
+  }
+
+  /** After the application was closed. Nothing runs any more. Idempotent. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    await this.own?.close();
+  }
+
+  private resolve(options: KqOptions, name: string | undefined): ResolvedOptions {
+    const { brokers, ssl: _ssl, sasl: _sasl, driver: _driver, ...rest } = options;
+    const settings = resolveOptions({ ...rest, brokers: 'memory' }, name);
+    const app: ResolvedOptions = {
+      ...settings,
+      // In memory a handler needs no group; the application's own brokers would ask for one.
+      group: Array.isArray(brokers) ? options.group : settings.group,
+      hooks: [this.tally.hooks(() => this.idle.delete(app)), ...settings.hooks],
+    };
+    this.idle.add(app);
+    return app;
+  }
+
+  private logOf(name: string | undefined, { logger }: ResolvedOptions): KitLog {
+    const log = this.logs.get(name) ?? new KitLog(this.time.clock, this.partitions, driverLog(logger));
+    this.logs.set(name, log);
+    return log;
+  }
+
+  private async go(end: () => number): Promise<MessageCounts> {
+    if (this.closed) throw new KqError('KQ_CLOSED', 'the test kit is closed');
+    this.checkUsed();
+    await this.time.go(end);
+    return this.tally.take();
+  }
+
+  private letRun(): void {
+    if (this.idle.size > 0) {
+      throw new KqError(
+        'KQ_CONFIG',
+        'an application on this kit was not started, so none of its handlers would run: expected `await app.init()` before',
+      );
+    }
+    for (const log of this.logs.values()) log.letRun();
+  }
+
+  private hold(): void {
+    for (const log of this.logs.values()) log.hold();
+  }
+
+  /** Without this check a test would see that nothing runs, but not why. */
+  private checkUsed(): void {
+    if (this.logs.size > 0) return;
+    throw new KqError(
+      'KQ_CONFIG',
+      'no application uses this kit: expected `kit.override(Test.createTestingModule(…)).compile()` before, or the use of `kit.pusher`',
+    );
+  }
+}
+
+function timeOf(dq: { readonly time?: unknown }): KitTime {
+  // By its shape: an application may load two builds of a package.
+  if (typeof (dq.time as Partial<KitTime> | undefined)?.join === 'function') return dq.time as KitTime;
+  throw new KqError('KQ_BAD_OPTION', `\`dq\` is ${show(dq)}: expected a DqTestKit of nest-dq/testing`);
+}
+
+function instant(what: string, when: When): number {
+  const read = readWhen(when);
+  if (typeof read === 'number') return read;
+  throw new KqError('KQ_BAD_OPTION', `${what} is ${show(when)}: ${read}`);
+}
