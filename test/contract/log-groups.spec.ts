@@ -56,6 +56,22 @@ everyLog((log) => {
     expect(second.values.toSorted()).toEqual([...Array(4).fill('new'), ...Array(4).fill('newest')]);
   });
 
+  it('begins at the first message all the same where it is told to', async () => {
+    const other = await log.topicOf(1);
+    await log.send(message('old'));
+    await log.producer().send(other, [message('first')]);
+    const member = await log.join({ topics: [log.topic, other], from: 'last', fromFirst: new Set([other]) });
+    await log.send(message('new'));
+    await member.receives(2);
+    expect(member.values.toSorted()).toEqual(['first', 'new']);
+  });
+
+  it('is in its group also where no topic matches yet', async () => {
+    const member = await log.join({ topics: [/^no topic has such a name$/] });
+    expect(member.partitions).toEqual([]);
+    await member.stop();
+  });
+
   it('shares the partitions with a member that joins, and takes them over from one that leaves', async () => {
     const first = await log.join();
     expect(first.partitions).toEqual(ALL);

@@ -80,6 +80,8 @@ export interface MemberOptions {
    * so that a crash before the first commit loses nothing. Partitions that are added later begin at their first message.
    */
   readonly from: 'first' | 'last';
+  /** Topics in which it begins at the first message all the same. @default none */
+  readonly fromFirst?: ReadonlySet<string>;
   /** After how long without a sign of life the group takes a member for dead, in milliseconds. @default 30_000 */
   readonly sessionTimeout?: number;
   /** How often the member gives that sign, and so learns of a rebalance, in milliseconds. @default a tenth of `sessionTimeout` */

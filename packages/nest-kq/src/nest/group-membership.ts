@@ -15,6 +15,7 @@ import type { KqGroupLoad } from '../events/hooks.js';
 import type { OwnGroup } from '../groups/own-group.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { LogReport } from './log-report.js';
+import { TopicWatch } from './topic-watch.js';
 
 /** Milliseconds. So long a start of the application waits for the group. */
 const FIRST_JOIN = 5_000;
@@ -41,6 +42,8 @@ export class GroupMembership implements OwnGroup {
   private retry: Timer | undefined;
   private ending: Promise<void> | undefined;
   private readonly pauses = new Pauses();
+  /** Where its handlers have regular expressions. */
+  private readonly watch: TopicWatch | undefined;
   /** Settles once the last join has come to an end, whatever that is. */
   private joining: Promise<void> = Promise.resolve();
 
@@ -48,9 +51,15 @@ export class GroupMembership implements OwnGroup {
     private readonly driver: LogDriver,
     private readonly clock: Clock,
     private readonly events: EventHub,
-    private readonly report: Pick<LogReport, 'waits' | 'cutOff'>,
+    private readonly report: Pick<LogReport, 'waits' | 'cutOff' | 'twoHandlers' | 'noTopics'>,
     private readonly options: MembershipOptions,
-  ) {}
+  ) {
+    const came = (topics: readonly string[]) => this.take(topics);
+    const topics = options.subscriptions.flatMap((each) => each.topics);
+    const patterns = topics.filter((topic) => topic instanceof RegExp);
+    if (patterns.length > 0)
+      this.watch = new TopicWatch(driver.admin, clock, report, { ...options, patterns, came });
+  }
 
   get group(): string {
     return this.options.group;
@@ -92,12 +101,17 @@ export class GroupMembership implements OwnGroup {
     this.consumer?.pausesChanged();
   }
 
-  async outside<T>(work: () => Promise<T>): Promise<T> {
+  outside<T>(work: () => Promise<T>): Promise<T> {
+    return this.anew('its offsets are being set', work);
+  }
+
+  /** Finishes what runs, leaves, and joins again after the work. `trouble`: why it is out, meanwhile. */
+  private async anew<T>(trouble: string, work: () => Promise<T>): Promise<T> {
     // A member that is stopped while it joins would be in the group for a while.
     await this.withinLimit(this.joining);
     if (this.ending) throw new KqError('KQ_CLOSED', `this process leaves the group ${this.group}`);
     this.retry?.cancel();
-    this.trouble = 'its offsets are being set';
+    this.trouble = trouble;
     await this.leaveGroup();
     try {
       return await work();
@@ -112,7 +126,7 @@ export class GroupMembership implements OwnGroup {
    * Rejects with `KQ_UNKNOWN_TOPIC`, `KQ_REFUSED` or `KQ_CONFIG` if that is known by then.
    */
   async start(): Promise<void> {
-    const joining = this.join();
+    const joining = this.watch ? this.watch.start().then(() => this.join()) : this.join();
     if (await this.withinLimit(joining)) return;
     this.report.waits(this.group, FIRST_JOIN);
     void this.goOn(joining);
@@ -123,7 +137,17 @@ export class GroupMembership implements OwnGroup {
     return (this.ending ??= this.leave());
   }
 
+  /** Reads topics that came, too. */
+  private async take(topics: readonly string[]): Promise<void> {
+    try {
+      await this.anew(`it joins again to read ${topics.join(', ')}, too`, async () => undefined);
+    } catch (thrown) {
+      if (!this.ending) throw thrown;
+    }
+  }
+
   private async leave(): Promise<void> {
+    this.watch?.stop();
     this.retry?.cancel();
     this.trouble = 'it has left';
     await this.leaveGroup();
@@ -166,6 +190,7 @@ export class GroupMembership implements OwnGroup {
     const consumer: GroupConsumer = new GroupConsumer(this.driver, this.clock, {
       ...this.options,
       pauses: this.pauses,
+      ...(this.watch && { fromFirst: this.watch.later }),
       joined: (partitions) => this.joined(consumer, partitions),
       failed: (error, retryIn) => this.failed(error, retryIn),
     });

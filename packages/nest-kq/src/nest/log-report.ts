@@ -62,6 +62,16 @@ export class LogReport {
     );
   }
 
+  noTopics(group: string, patterns: readonly RegExp[], every: number): void {
+    this.logger.log(
+      `no topic matches ${patterns.join(', ')} yet: the group ${group} looks for new ones every ${every / 1_000} s`,
+    );
+  }
+
+  twoHandlers(fact: string): void {
+    this.logger.error(`${fact}: the first of them handles it; expected expressions that exclude each other`);
+  }
+
   cutOff(group: string, runs: number, limit: number): void {
     const handlers = runs === 1 ? '1 handler is' : `${runs} handlers are`;
     this.logger.warn(

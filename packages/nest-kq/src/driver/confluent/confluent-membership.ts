@@ -64,7 +64,12 @@ export class ConfluentMembership implements GroupMembership {
       MEMBER_TOPICS,
     );
     if (options.from === 'last')
-      this.startAtEnd = new StartAtEnd(context.cluster, options.group, (offsets) => this.commitNow(offsets));
+      this.startAtEnd = new StartAtEnd(
+        context.cluster,
+        options.group,
+        (offsets) => this.commitNow(offsets),
+        options.fromFirst,
+      );
     this.consumer.on('data', (message) => this.intake?.take(message));
     this.consumer.on('partition.eof', (end) => this.intake?.takeEnd(end));
     this.consumer.on('event.error', (error) => {
@@ -75,6 +80,12 @@ export class ConfluentMembership implements GroupMembership {
 
   /** Resolves once it has joined and reads. */
   async start(): Promise<void> {
+    const topics = [...this.options.topics];
+    // The client refuses to join without any.
+    if (topics.length === 0) {
+      this.tellRejoining();
+      return this.handler.assigned([], false);
+    }
     const joined = new Promise<void>((resolve, reject) => (this.starting = { resolve, reject }));
     this.connecting = called((done) =>
       this.consumer.connect({ allTopics: false, timeout: CALL_LIMIT }, done),
@@ -86,7 +97,7 @@ export class ConfluentMembership implements GroupMembership {
     }
     if (this.over) return; // `stop` waits for this, and closes it
     this.consumer.setDefaultConsumeTimeout(0);
-    this.consumer.subscribe([...this.options.topics]);
+    this.consumer.subscribe(topics);
     this.polling = this.poll();
     await joined;
   }

@@ -3,13 +3,16 @@ import type { KafkajsCluster } from '../kafkajs/kafkajs-cluster.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
 
 export class StartAtEnd {
-  private readonly sure = new Set<string>();
+  private readonly sure: Set<string>;
 
   constructor(
     private readonly cluster: KafkajsCluster,
     private readonly group: string,
     private readonly commit: (offsets: readonly GroupOffset[]) => Promise<void>,
-  ) {}
+    fromFirst?: ReadonlySet<string>,
+  ) {
+    this.sure = new Set(fromFirst);
+  }
 
   /** Commits the ends of topics in which nothing is committed. Rejects where it cannot. */
   async settle(places: readonly TopicPartition[]): Promise<void> {

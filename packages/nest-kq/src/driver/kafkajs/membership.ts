@@ -89,7 +89,9 @@ export class Membership implements GroupMembership {
       // After a crash it is we who begin anew: kafkajs does so only after some errors.
       retry: { ...LONG_RETRY, restartOnFailure: async () => false },
     });
-    if (options.from === 'last') this.startAtEnd = new StartAtEnd(client, cluster, group, this.consumer);
+    const { from, fromFirst } = options;
+    if (from === 'last')
+      this.startAtEnd = new StartAtEnd(client, cluster, group, this.consumer, fromFirst);
     const { GROUP_JOIN, HEARTBEAT, CRASH, START_BATCH_PROCESS } = this.consumer.events;
     this.consumer.on(HEARTBEAT, () => client.tellBack());
     this.consumer.on(GROUP_JOIN, ({ payload }) => this.join(payload.memberId, payload.memberAssignment));

@@ -12,14 +12,17 @@ const PAUSE = 200;
  * what came meanwhile, and so does a commit that the brokers have forgotten.
  */
 export class StartAtEnd {
-  private readonly sure = new Set<string>();
+  private readonly sure: Set<string>;
 
   constructor(
     private readonly client: KafkajsClient,
     private readonly cluster: KafkajsCluster,
     private readonly group: string,
     private readonly consumer: Consumer,
-  ) {}
+    fromFirst?: ReadonlySet<string>,
+  ) {
+    this.sure = new Set(fromFirst);
+  }
 
   isUnsure(topic: string): boolean {
     return !this.sure.has(topic);

@@ -45,7 +45,7 @@ export class MemoryMember implements LogMember, Joined {
     this.topics = this.options.topics.flatMap((topic) => this.named(topic));
     for (const topic of this.topics) {
       log.partitions(topic); // throws if it is missing
-      if (this.options.from === 'last') group.beginAtEnd(topic);
+      if (this.options.from === 'last' && !this.options.fromFirst?.has(topic)) group.beginAtEnd(topic);
     }
     this.state = 'joined';
     this.unwatch = log.watch((topic) => {

@@ -1,0 +1,105 @@
+import { has, type Subscription } from '../consumer/group-consumer.js';
+import type { LogAdmin } from '../driver/driver.js';
+import { KqError, show } from '../errors.js';
+import type { Clock, Timer } from 'nest-handlers/time';
+import type { LogReport } from './log-report.js';
+
+/** Milliseconds between two looks. */
+const EVERY = 30_000;
+
+export interface TopicWatchOptions {
+  readonly group: string;
+  readonly patterns: readonly RegExp[];
+  readonly subscriptions: readonly Subscription[];
+  /** Whose they are, in the same order, for messages. */
+  readonly names: readonly string[];
+  /** There are topics which the group does not read yet: it is to join anew. Never rejects. */
+  came(topics: readonly string[]): Promise<void>;
+}
+
+/** Looks for topics that came after a group was joined, where its handlers have regular expressions. */
+export class TopicWatch {
+  /** Those of the expressions. Undefined: no look has had an answer yet. */
+  private known: Set<string> | undefined;
+  /** Those that were not there at the first look. */
+  private readonly new = new Set<string>();
+  private timer: Timer | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly admin: Pick<LogAdmin, 'topics'>,
+    private readonly clock: Clock,
+    private readonly report: Pick<LogReport, 'twoHandlers' | 'noTopics'>,
+    private readonly options: TopicWatchOptions,
+  ) {}
+
+  /** Those that came while the group was read: nothing of them is to be left out. */
+  get later(): ReadonlySet<string> {
+    return this.new;
+  }
+
+  /** Before the first join: `KQ_CONFIG` if a topic that is there has two handlers. Then it looks again and again. */
+  async start(): Promise<void> {
+    const topics = await this.look();
+    const twice = topics?.map((topic) => this.twoHandlers(topic)).find((fact) => fact !== undefined);
+    if (twice !== undefined) {
+      const expected = 'expected expressions that exclude each other, or another group for one of them';
+      throw new KqError('KQ_CONFIG', `${twice}: ${expected}`);
+    }
+    this.arm();
+  }
+
+  /** Idempotent. */
+  stop(): void {
+    this.stopped = true;
+    this.timer?.cancel();
+  }
+
+  private arm(): void {
+    if (this.stopped) return;
+    this.timer = this.clock.after(EVERY, () => void this.lookAgain());
+  }
+
+  private async lookAgain(): Promise<void> {
+    // After a start without brokers, what the group has read meanwhile is not known.
+    const first = this.known === undefined;
+    const topics = await this.look();
+    if (this.stopped) return;
+    if (topics && topics.length > 0) {
+      for (const topic of topics) {
+        if (!first) this.new.add(topic);
+        const twice = this.twoHandlers(topic);
+        if (twice !== undefined) this.report.twoHandlers(twice);
+      }
+      await this.options.came(topics);
+    }
+    this.arm();
+  }
+
+  /** The topics that are new; undefined: nobody answered, which the member itself tells. */
+  private async look(): Promise<readonly string[] | undefined> {
+    let all: Awaited<ReturnType<LogAdmin['topics']>>;
+    try {
+      all = await this.admin.topics();
+    } catch {
+      return undefined; // the member tells of it, and the next look asks again
+    }
+    const matching = all.map(({ topic }) => topic).filter((topic) => this.matches(topic));
+    const came = matching.filter((topic) => !this.known?.has(topic));
+    const { group, patterns } = this.options;
+    if (matching.length === 0 && !this.known) this.report.noTopics(group, patterns, EVERY);
+    this.known = new Set(matching); // one that is deleted may come again
+    return came;
+  }
+
+  private matches(topic: string): boolean {
+    return !topic.startsWith('__') && this.options.patterns.some((pattern) => topic.search(pattern) >= 0);
+  }
+
+  private twoHandlers(topic: string): string | undefined {
+    const { subscriptions, names, group } = this.options;
+    const whose = names.filter((_, index) => has(subscriptions[index]!, topic));
+    if (whose.length < 2) return undefined;
+    return `the topic ${show(topic)} has two handlers in the group ${show(group)}, ${whose.join(' and ')}`;
+  }
+}
