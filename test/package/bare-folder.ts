@@ -27,7 +27,7 @@ export class BareFolder {
 
   /** Takes packages out again, as far as they are there. */
   async leaveOut(...packages: readonly string[]): Promise<void> {
-    for (const name of packages) await rm(this.place(name), { force: true });
+    for (const name of packages) await rm(this.place(name), { force: true, recursive: true });
   }
 
   remove(): Promise<void> {

@@ -68,6 +68,32 @@ it('has one version in all packages, and asks for that very version of the other
   expect(library.dependencies!['nest-handlers']).toBe(library.version);
 });
 
+it.each(['module', 'commonjs'] as const)('nest-kq loads without nest-dq, as %s', async (format) => {
+  const folder = await BareFolder.make();
+  folders.push(folder);
+  await folder.add(
+    'ms',
+    'kafkajs',
+    '@nestjs/common',
+    '@nestjs/core',
+    '@nestjs/testing',
+    'rxjs',
+    'reflect-metadata',
+  );
+  await folder.leaveOut('nest-dq');
+  const entries = ['nest-kq', 'nest-kq/testing', 'nest-kq/confluent'];
+  const load = (name: string) => (format === 'module' ? `await import('${name}')` : `require('${name}')`);
+  const names = entries.map((name) => `Object.keys(${load(name)})[0]`);
+  const code = `console.log(typeof (${load('nest-kq')}).KqModule.forRoot, ${names.join(', ')})`;
+  const args = ['--input-type', format, '--eval', code];
+  const { stdout } = await run(process.execPath, args, { cwd: folder.path });
+  expect(stdout).toMatch(/^function \S+ KqTestKit ConfluentDriver/);
+  const joint = run(process.execPath, ['--input-type', format, '--eval', load('nest-kq/dq')], {
+    cwd: folder.path,
+  });
+  await expect(joint).rejects.toThrow(/Cannot find (module|package) 'nest-dq'/);
+});
+
 it('says what to install where a folder is asked for, and makes none', async () => {
   const folder = await BareFolder.make();
   folders.push(folder);

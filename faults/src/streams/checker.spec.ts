@@ -73,6 +73,9 @@ describe('the checker of streams', () => {
     expect(faults([...failed, retry(2_050)])).toEqual({});
     expect(faults([...failed, retry(2_050), retry(2_100)])).toEqual({ repeats: 1, unexplained: 1 });
     expect(faults([stored(), run(0, 2_000), retry(2_050)])).toEqual({ repeats: 1, unexplained: 1 });
+    const granted = run(0, 2_100, { attempt: 3 }); // and so was the second, but nobody heard of it
+    expect(faults([...failed, granted])).toEqual({});
+    expect(faults([...failed, retry(2_050), granted])).toEqual({ repeats: 1, unexplained: 1 });
   });
 
   it('lets messages overtake only one that failed, and only where they may', () => {

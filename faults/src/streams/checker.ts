@@ -158,10 +158,13 @@ function repeatsIn(
   return repeats;
 }
 
-/** The attempt before it failed, and there was no such retry yet. */
+/**
+ * The last attempt before it failed, and there was no retry of that yet. Numbers may be left out: nest-dq counts a run that it
+ * has granted, and whose process has not heard of that, as when Redis ends in between.
+ */
 function isRetry({ attempt }: Run, earlier: readonly Run[]): boolean {
-  const last = earlier.findLast((run) => run.attempt === attempt - 1 || run.attempt === attempt);
-  return last?.attempt === attempt - 1 && last.end?.how === 'fail';
+  const last = earlier.findLast((run) => run.attempt <= attempt);
+  return last !== undefined && last.attempt < attempt && last.end?.how === 'fail';
 }
 
 /** By partition: the smallest offset that was not handled at this instant; the end of the partition if all were. */

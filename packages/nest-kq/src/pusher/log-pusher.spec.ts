@@ -252,6 +252,8 @@ describe('LogPusher.transaction', () => {
       await tx.pushMany('t', [{ value: 4 }, { value: undefined }]);
     });
     await expect(refused).rejects.toThrow('KQ_BAD_MESSAGE: the value is undefined');
+    const later = pusher.transaction((tx) => tx.push('t', 5, { delay: 1 } as object));
+    await expect(later).rejects.toThrow('KQ_BAD_MESSAGE: `delay` and `at` are for `push` alone');
     await pusher.transaction((tx) => tx.push('t', 5));
     expect(valuesOf(await read('t', 1))).toEqual(['5']);
   });
