@@ -69,6 +69,7 @@ const told = (event: 'completed' | 'failed' | 'dead' | 'started', count: number)
   });
 
 const CANCEL = {
+  'messaging.system.name': 'nest_dq',
   'messaging.system': 'nest_dq',
   'messaging.destination.name': 'order.cancel',
   'messaging.operation.name': 'process',

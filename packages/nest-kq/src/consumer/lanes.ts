@@ -50,7 +50,9 @@ export class Lanes {
       const lane = this.ready[this.firstReady++]!;
       lane.state = 'running';
       this.inReady -= lane.waiting.length;
-      taken.push(...lane.waiting.splice(0, most - taken.length));
+      // A splice makes a list, which for one message is most of the work.
+      if (most === 1 || lane.waiting.length === 1) taken.push(lane.waiting.shift()!);
+      else taken.push(...lane.waiting.splice(0, most - taken.length));
     }
     if (this.firstReady * 2 > this.ready.length) {
       this.ready.splice(0, this.firstReady);

@@ -28,11 +28,14 @@ export interface WorkOptions {
   readonly within: number;
   readonly room: Room;
   /**
-   * Resolves with an outcome for each message, in their order, and never rejects.
+   * Gives an outcome for each message, in their order, at once if it is known then. It neither throws nor rejects.
    * @param signal Aborts when the partition is lost, or the process gives up waiting for the run.
    */
-  run(deliveries: readonly Delivery[], signal: AbortSignal): Promise<readonly Outcome[]>;
+  run(deliveries: readonly Delivery[], signal: AbortSignal): Ran;
 }
+
+/** What a run came to, or will. */
+export type Ran = Promise<readonly Outcome[]> | readonly Outcome[];
 
 export class TopicWork {
   private readonly partitions = new Map<string, PartitionWork>();
@@ -140,7 +143,9 @@ export class TopicWork {
 
   private start(work: PartitionWork, taken: readonly Waiting[]): void {
     const deliveries = taken.map(({ message, attempts }) => ({ ...work.place, message, attempt: attempts }));
-    const run = this.options.run(deliveries, work.signal).then((outcomes) => {
+    const ran = this.options.run(deliveries, work.signal);
+    if (!(ran instanceof Promise)) return this.settle(work, taken, ran);
+    const run = ran.then((outcomes) => {
       this.running.delete(run);
       if (!work.lost) this.settle(work, taken, outcomes);
       this.begin();
@@ -149,7 +154,9 @@ export class TopicWork {
   }
 
   private settle(work: PartitionWork, taken: readonly Waiting[], outcomes: readonly Outcome[]): void {
-    const again = taken.filter((_, index) => outcomes[index] !== 'handled');
+    const again = outcomes.every(isHandled)
+      ? NONE
+      : taken.filter((_, index) => outcomes[index] !== 'handled');
     work.settle(taken, again, true);
     if (again.length === 0) return this.settled(work);
     for (const lane of new Set(again.map((waiting) => waiting.lane))) {
@@ -195,6 +202,12 @@ export class TopicWork {
     });
     this.timers.add(timer);
   }
+}
+
+const NONE: readonly Waiting[] = [];
+
+function isHandled(outcome: Outcome): boolean {
+  return outcome === 'handled';
 }
 
 function waitOf(outcome: Outcome | undefined): number {

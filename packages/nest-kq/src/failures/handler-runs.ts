@@ -2,17 +2,18 @@
 import { isOutcome } from '../api/outcome.js';
 import { readValue, type ReadValue } from '../api/read-value.js';
 import type { Topic } from '../api/topic.js';
-import type { Delivery, Outcome } from '../consumer/topic-work.js';
+import type { Delivery, Outcome, Ran } from '../consumer/topic-work.js';
 import type { Delays, FailedMessage, LaterOutcome } from '../delays/delays.js';
 import type { LogMessage, OutgoingMessage } from '../driver/message.js';
 import { KqError, toError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { Death } from '../events/events.js';
-import type { Clock, Timer } from 'nest-handlers/time';
+import type { Clock } from 'nest-handlers/time';
 import { alike, batchResults, type Failed } from './batch-results.js';
 import { deadLetterOf } from './dead-letter.js';
 import { defaultBackoff, type FailureSettings } from './failure-options.js';
 import { ItemEvents, type Item } from './item.js';
+import { timed } from './timed.js';
 import { verdictOf, type Verdict } from './verdict.js';
 
 /** Gets value and message; of batches, the list of each. It may throw, return or resolve with an outcome. */
@@ -33,9 +34,6 @@ export interface HandlerRunsOptions {
   readonly delays?: Pick<Delays, 'retry'>;
 }
 
-/** Milliseconds. For so long a run waits for its handler after its signal has told that time is over. */
-const GRACE = 5_000;
-
 /** A message that waits until it is stored elsewhere. */
 interface Decided {
   readonly verdict: Verdict;
@@ -54,8 +52,8 @@ export class HandlerRuns {
     this.events = new ItemEvents(clock, options);
   }
 
-  /** As the consumer calls it: resolves with an outcome for each message, in their order, and never rejects. */
-  run(deliveries: readonly Delivery[], signal: AbortSignal): Promise<readonly Outcome[]> {
+  /** As the consumer calls it: gives an outcome for each message, in their order, and neither throws nor rejects. */
+  run(deliveries: readonly Delivery[], signal: AbortSignal): Ran {
     const { batches, settings } = this.options;
     const [only] = deliveries;
     if (only && deliveries.length === 1 && !batches && settings.timeout === undefined)
@@ -63,21 +61,44 @@ export class HandlerRuns {
     return this.runAll(deliveries, signal);
   }
 
-  /** The same for most messages, with no more promises than the handler itself makes: each costs as much as the rest. */
-  private async runOne(delivery: Delivery, signal: AbortSignal): Promise<readonly Outcome[]> {
+  /** The same for most messages, with no more promises than schema and handler make: each costs as much as the rest. */
+  private runOne(delivery: Delivery, signal: AbortSignal): Ran {
     const reading = this.read(delivery, signal);
-    const item = reading instanceof Promise ? await reading : reading;
+    return reading instanceof Promise ? reading.then((item) => this.runItem(item)) : this.runItem(reading);
+  }
+
+  private runItem(item: Item): Ran {
     const begin = this.clock.now();
-    if (!item.verdict) {
-      try {
-        let returned = this.options.handler(item.value, this.events.messageOf(item));
-        if (isThenable(returned)) returned = await returned;
-        if (isOutcome(returned)) item.verdict = this.verdictOf(returned, delivery);
-      } catch (thrown) {
-        item.verdict = this.verdictOf(thrown, delivery);
-      }
+    if (item.verdict) return this.ended(item, begin);
+    try {
+      const returned = this.options.handler(item.value, this.events.messageOf(item));
+      if (isThenable(returned)) return this.whenReturned(item, begin, returned);
+      this.judge(item, returned);
+    } catch (thrown) {
+      item.verdict = this.verdictOf(thrown, item.delivery);
     }
-    if (item.verdict) return [await this.outcomeOf(item, begin)];
+    return this.ended(item, begin);
+  }
+
+  private async whenReturned(
+    item: Item,
+    begin: number,
+    returning: PromiseLike<unknown>,
+  ): Promise<readonly Outcome[]> {
+    try {
+      this.judge(item, await returning);
+    } catch (thrown) {
+      item.verdict = this.verdictOf(thrown, item.delivery);
+    }
+    return this.ended(item, begin);
+  }
+
+  private judge(item: Item, returned: unknown): void {
+    if (isOutcome(returned)) item.verdict = this.verdictOf(returned, item.delivery);
+  }
+
+  private ended(item: Item, begin: number): Ran {
+    if (item.verdict) return this.outcomeOf(item, begin).then((outcome) => [outcome]);
     this.events.handled(item, begin);
     return ONE_HANDLED;
   }
@@ -165,34 +186,11 @@ export class HandlerRuns {
     signal: AbortSignal,
     call: (signal: AbortSignal) => unknown,
   ): Promise<unknown> {
+    const { clock } = this;
     const { timeout } = this.options.settings;
     if (timeout === undefined) return call(signal);
     const { topic } = items[0]!.delivery;
-    const fact = `the handler of ${topic} took longer than its timeout of ${timeout} ms`;
-    const error = new KqError('KQ_TIMEOUT', fact);
-    const late = new AbortController();
-    const within = AbortSignal.any([signal, late.signal]);
-    let timer: Timer | undefined;
-    const given = new Promise<never>((_, reject) => {
-      timer = this.clock.after(timeout, () => {
-        late.abort(error);
-        // Its order waits for it, as long as it may be about to end.
-        timer = this.clock.after(GRACE, () => {
-          this.events.overran(items);
-          reject(error);
-        });
-      });
-    });
-    const handled = (async () => call(within))();
-    try {
-      const returned = await Promise.race([handled, given]);
-      if (!late.signal.aborted) return returned;
-    } catch (thrown) {
-      if (!late.signal.aborted) throw thrown;
-    } finally {
-      timer?.cancel();
-    }
-    throw error; // what it says to the signal is too late
+    return timed({ clock, timeout, topic, signal, overran: () => this.events.overran(items) }, call);
   }
 
   private verdictOf(thrown: unknown, { attempt }: Delivery): Verdict {

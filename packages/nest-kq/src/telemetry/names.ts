@@ -5,7 +5,7 @@ export const SCOPE = 'nest-kq';
 
 /**
  * The conventions' attributes of a topic, of version 1.45: https://opentelemetry.io/docs/specs/semconv/messaging/kafka/
- * `messaging.system` is what they had before `messaging.system.name`, and what nest-dq has.
+ * `messaging.system` is what they had before `messaging.system.name`.
  */
 export function topicAttributes(topic: string, operation: 'send' | 'process'): Attributes {
   return {
