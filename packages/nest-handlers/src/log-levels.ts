@@ -5,7 +5,9 @@ export type LogLevelOrOff = LogLevel | 'off';
 
 /** The errors of levels that are wrong. `what` names the option as it is written. */
 export interface LogLevelErrors {
+  /** Of a level that is none, or that the logger does not have. */
   wrong(what: string, value: unknown, expected: string): Error;
+  /** Of a level of something that is never logged. */
   unknownName(what: string, value: unknown, known: readonly string[]): Error;
 }
 

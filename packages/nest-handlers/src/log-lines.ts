@@ -14,7 +14,10 @@ export class LogLines {
     private readonly clock: { now(): number },
   ) {}
 
-  /** @param stack Written with it, if there is one. */
+  /**
+   * A line of this level; nothing if that is off.
+   * @param stack Written with it, if there is one.
+   */
   write(level: LogLevelOrOff, line: string, stack?: string): void {
     if (level === 'off') return;
     if (!stack) this.logger[level]?.(line);

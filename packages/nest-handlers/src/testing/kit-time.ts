@@ -3,6 +3,7 @@ import { VirtualClock } from './virtual-clock.js';
 
 /** What a kit takes part with in the journeys of its time. */
 export interface Traveller {
+  /** What a journey waits for. */
   readonly work: Work;
   /** A journey begins: what was held back goes on. */
   begin(): void;
@@ -12,6 +13,7 @@ export interface Traveller {
 
 /** The time of one test kit, or of several that move together. Only its journeys move it, one at a time. */
 export class KitTime {
+  /** Stands still between journeys. */
   readonly clock: VirtualClock;
   private readonly travel: TimeTravel;
   private readonly travellers: Traveller[] = [];
@@ -27,11 +29,15 @@ export class KitTime {
     this.travel = new TimeTravel({ clock: this.clock, works, patience });
   }
 
+  /** For all journeys from now on. */
   join(traveller: Traveller): void {
     this.travellers.push(traveller);
   }
 
-  /** @param end Asked when the journey begins, by `clock.now`; what it throws is thrown. */
+  /**
+   * A journey: resolves once all that was due on the way has run.
+   * @param end Asked when the journey begins, by `clock.now`; what it throws is thrown.
+   */
   async go(end: () => number): Promise<void> {
     await this.next(async () => {
       const to = end();

@@ -12,6 +12,7 @@ export interface Clock {
   soon(callback: () => void): void;
 }
 
+/** A callback that has not been called. */
 export interface Timer {
   /** Idempotent. */
   cancel(): void;
@@ -48,6 +49,7 @@ class SystemTimer implements Timer {
   }
 }
 
+/** The machine's time. */
 export const systemClock: Clock = {
   wall: () => Date.now(),
   now: () => performance.now(),

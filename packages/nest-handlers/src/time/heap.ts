@@ -10,6 +10,7 @@ export class Heap<T extends HeapItem> {
 
   constructor(private readonly before: (a: T, b: T) => boolean) {}
 
+  /** How many items it has. */
   get size(): number {
     return this.items.length;
   }
@@ -19,11 +20,13 @@ export class Heap<T extends HeapItem> {
     return this.items[0];
   }
 
+  /** One that is in no heap. */
   add(item: T): void {
     this.items.push(item);
     this.rise(item, this.items.length - 1);
   }
 
+  /** Whether it is in this heap. */
   has(item: T): boolean {
     return this.items[item.heapIndex] === item;
   }

@@ -13,7 +13,7 @@ export interface TimedOptions {
   /** Of the run. */
   readonly signal: AbortSignal;
   /** The handler goes on all the same. */
-  overran(): void;
+  readonly overran: () => void;
 }
 
 /** Calls with a signal that aborts when the timeout is over. Then it throws `KQ_TIMEOUT`, whatever the call still comes to. */

@@ -90,8 +90,7 @@ export class Membership implements GroupMembership {
       retry: { ...LONG_RETRY, restartOnFailure: async () => false },
     });
     const { from, fromFirst } = options;
-    if (from === 'last')
-      this.startAtEnd = new StartAtEnd(client, cluster, group, this.consumer, fromFirst);
+    if (from === 'last') this.startAtEnd = new StartAtEnd(client, cluster, group, this.consumer, fromFirst);
     const { GROUP_JOIN, HEARTBEAT, CRASH, START_BATCH_PROCESS } = this.consumer.events;
     this.consumer.on(HEARTBEAT, () => client.tellBack());
     this.consumer.on(GROUP_JOIN, ({ payload }) => this.join(payload.memberId, payload.memberAssignment));
