@@ -45,6 +45,8 @@ export class TopicWork {
   /** Until a held lane runs again, or a run that is not full begins. */
   private readonly timers = new Set<Timer>();
   private stopping = false;
+  private beginning = false;
+  private beginAgain = false;
 
   constructor(
     private readonly options: WorkOptions,
@@ -121,6 +123,17 @@ export class TopicWork {
   }
 
   private begin(): void {
+    this.beginAgain = true;
+    if (this.beginning) return; // a handler has paused or resumed something: the call around it looks again
+    this.beginning = true;
+    while (this.beginAgain) {
+      this.beginAgain = false;
+      this.beginOnce();
+    }
+    this.beginning = false;
+  }
+
+  private beginOnce(): void {
     // As often as there are turns now: one that is paused, or has to wait for more messages, goes to the end.
     for (let left = this.turns.length; left > 0; left--) {
       if (this.stopping || this.running.size >= this.options.concurrency) return;
@@ -147,13 +160,14 @@ export class TopicWork {
     if (!(ran instanceof Promise)) return this.settle(work, taken, ran);
     const run = ran.then((outcomes) => {
       this.running.delete(run);
-      if (!work.lost) this.settle(work, taken, outcomes);
+      this.settle(work, taken, outcomes);
       this.begin();
     });
     this.running.add(run);
   }
 
   private settle(work: PartitionWork, taken: readonly Waiting[], outcomes: readonly Outcome[]): void {
+    if (work.lost) return;
     const again = outcomes.every(isHandled)
       ? NONE
       : taken.filter((_, index) => outcomes[index] !== 'handled');
