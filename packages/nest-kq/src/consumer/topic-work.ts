@@ -155,7 +155,10 @@ export class TopicWork {
   }
 
   private start(work: PartitionWork, taken: readonly Waiting[]): void {
-    const deliveries = taken.map(({ message, attempts }) => ({ ...work.place, message, attempt: attempts }));
+    const { topic, partition } = work.place; // not spread: that took a third of the time of a message
+    const deliveries = taken.map(({ message, attempts }) => {
+      return { topic, partition, message, attempt: attempts };
+    });
     const ran = this.options.run(deliveries, work.signal);
     if (!(ran instanceof Promise)) return this.settle(work, taken, ran);
     const run = ran.then((outcomes) => {
