@@ -29,6 +29,15 @@ describe('a push with a delay', () => {
     });
   });
 
+  it('may be a tombstone, with a time of its own', async () => {
+    const noted = new Noted(() => undefined);
+    const app = await start([handlerOf(noted)]);
+    await app.get(KqPusher).push('orders', null, { key: 'k', timestamp: 5_000, delay: '10ms' });
+    const [run] = await noted.until(1);
+    expect([run!.value, run!.message.value]).toEqual([null, null]);
+    expect(run!.message).toMatchObject({ key: 'k', timestamp: 5_000 });
+  });
+
   it('comes at an instant, and is revoked by its reference', async () => {
     const app = await start([]);
     const at = new Date(Date.now() + 3_600_000);

@@ -48,7 +48,7 @@ export function TopicHandler<T extends TopicChoice>(
 /**
  * Handles the messages of these topics by this method `(value, message)` of a provider or controller; a tombstone's value
  * is null. Each message is handled at least once. In a group, a topic has one handler in each process. An expression means
- * the topics that it matches when the application starts; of a plain name or an expression, values are read as JSON.
+ * the topics that it matches, also those that come later; of a plain name or an expression, values are read as JSON.
  *
  * The method can return or throw `Retry` or `Discard`; throwing anything else is a failure; what else it returns means
  * that the message is handled. The last value of an Observable counts. Guards, pipes, interceptors and exception filters
