@@ -38,7 +38,7 @@ function sending(group: StreamGroup) {
   let sent = 0;
   let stopped = false;
   const round = async () => {
-    for (const { producer, topic, partition } of [...targets]) {
+    for (const { producer, topic, partition } of targets) {
       // By itself a key would move to another partition once there are more.
       const keys = Array.from({ length: KEYS_BY_PARTITION }, (_, n) => `${topic}/${partition}/${n}`);
       const messages = keys.map((key) => message('0', { key: Buffer.from(key), partition }));
@@ -150,11 +150,6 @@ it(
     // None is repeated by a process that has kept its partition meanwhile.
     const unexplained = group.repeats.filter(({ run, before }) =>
       before.some(({ by, stay }) => by === run.by && stay === run.stay),
-    );
-    console.log(
-      sent,
-      group.repeats.length,
-      JSON.stringify(group.repeats.map(({ run, before }) => [run.by, before[0]!.by])),
     );
     expect(unexplained).toEqual([]);
     // Who leaves in order has committed all that it handled.
