@@ -75,7 +75,7 @@ const NEST_KQ = {
   // The port to nest-dq.
   delays: ['errors', 'api', 'driver'],
   events: ['errors', 'api'],
-  pusher: ['errors', 'api', 'driver', 'delays', 'events'],
+  pusher: ['errors', 'api', 'driver', 'delays', 'events', 'consumer', 'failures'],
   consumer: ['errors', 'driver'],
   failures: ['errors', 'api', 'driver', 'delays', 'events', 'consumer'],
   health: ['errors', 'api', 'driver', 'consumer'],

@@ -7,6 +7,7 @@ import type {
   LogMember,
   LogProducer,
   MemberHandler,
+  MemberIdentity,
   MemberOptions,
   ProducerOptions,
   Sent,
@@ -131,6 +132,15 @@ export class MemberUnderTest implements MemberHandler {
   readonly stop = () => this.member.stop();
   readonly pause = (topic: string, partition: number) => this.member.pause(topic, partition);
   readonly resume = (topic: string, partition: number) => this.member.resume(topic, partition);
+
+  /** Of a member that is in its group. */
+  get identity(): MemberIdentity {
+    const { identity } = this.member;
+    if (!identity) throw new Error('the member is not in its group');
+    return identity;
+  }
+
+  readonly rejoin = (error: KqError) => this.member.rejoin(error);
 
   commit(topic: string, ...offsets: (readonly [partition: number, offset: bigint])[]): Promise<boolean> {
     return this.member.commit(offsets.map(([partition, offset]) => ({ topic, partition, offset })));

@@ -1,5 +1,6 @@
 // What belongs to a transaction is seen at once, or never.
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { KqError } from 'nest-kq/src/errors.js';
 import { eventually } from 'test-servers';
 import { everyLog, failing, message } from './log-facts.js';
 
@@ -55,18 +56,94 @@ everyLog((log) => {
     expect(member.values).toEqual(['commit']);
   });
 
-  it('commits offsets of a group with its messages', async () => {
+  describe('with offsets of a member', () => {
     const offsets = (offset: bigint) => [{ topic: log.topic, partition: 1, offset }];
-    const producer = transactional();
-    const aborted = await producer.transaction();
-    await aborted.sendOffsets(log.group, offsets(5n));
-    await aborted.abort();
-    await expect(log.committed()).resolves.toEqual([undefined, undefined, undefined, undefined]);
-    const committed = await producer.transaction();
-    await committed.send(log.topic, [here('a')]);
-    await committed.sendOffsets(log.group, offsets(7n));
-    await committed.commit();
-    await eventually('the group has the offset', async () => (await log.committed())[1] === 7n);
+
+    it('commits them with its messages, or neither', async () => {
+      const { identity } = await log.join();
+      const producer = transactional();
+      const aborted = await producer.transaction();
+      await aborted.sendOffsets(identity, offsets(5n));
+      await aborted.abort();
+      await expect(log.committed()).resolves.toEqual([undefined, undefined, undefined, undefined]);
+      const committed = await producer.transaction();
+      await committed.send(log.topic, [here('a')]);
+      await committed.sendOffsets(identity, offsets(7n));
+      await committed.commit();
+      await eventually('the group has the offset', async () => (await log.committed())[1] === 7n);
+    });
+
+    it('refuses those of a member that has left, and shows none of its messages', async () => {
+      const left = await log.join();
+      const { identity } = left;
+      await left.stop();
+      const producer = transactional();
+      const zombie = await producer.transaction();
+      await zombie.send(log.topic, [here('a')]);
+      await expect(zombie.sendOffsets(identity, offsets(5n))).rejects.toEqual(failing('KQ_TRANSACTION'));
+      await expect(zombie.commit()).rejects.toEqual(failing('KQ_TRANSACTION'));
+      await zombie.abort();
+      await log.send(here('b'));
+      const member = await log.join();
+      await member.receives(1);
+      expect(member.values).toEqual(['b']);
+      await expect(log.committed()).resolves.toEqual([undefined, undefined, undefined, undefined]);
+    });
+
+    it('refuses those of a generation that is over', async () => {
+      const member = await log.join();
+      const before = member.identity;
+      const other = await log.join();
+      await Promise.all([member.has(2), other.has(2)]);
+      const producer = transactional();
+      const zombie = await producer.transaction();
+      await expect(zombie.sendOffsets(before, offsets(5n))).rejects.toEqual(failing('KQ_TRANSACTION'));
+      await zombie.abort();
+      const next = await producer.transaction();
+      const place = member.assignment[0]!;
+      await next.sendOffsets(member.identity, [{ ...place, offset: 3n }]);
+      await next.commit();
+      await eventually(
+        'the group has the offset',
+        async () => (await log.committed())[place.partition] === 3n,
+      );
+    });
+
+    it('lets who gets the partition begin only once it is known what is committed', async () => {
+      await log.send(here('a'), here('b'));
+      const first = await log.join();
+      await first.receives(2);
+      const transaction = await transactional().transaction();
+      await transaction.send(await log.topicOf(1), [message('result')]);
+      await transaction.sendOffsets(first.identity, [{ topic: log.topic, partition: 0, offset: 1n }]);
+      await first.stop();
+      const second = log.member();
+      const starting = second.start();
+      await eventually('the other one joins', () => second.told.length > 0);
+      const committing = transaction.commit().then(
+        () => 'committed',
+        () => transaction.abort().then(() => 'aborted'),
+      );
+      const ended = await committing;
+      await starting;
+      const expected = ended === 'committed' ? ['b'] : ['a', 'b'];
+      await second.receives(expected.length);
+      expect(second.values).toEqual(expected);
+    });
+
+    it('has all that is not committed come again to a member that joins anew', async () => {
+      await log.send(here('a'), here('b'));
+      const member = await log.join();
+      await member.receives(2);
+      const transaction = await transactional().transaction();
+      await transaction.sendOffsets(member.identity, [{ topic: log.topic, partition: 0, offset: 1n }]);
+      await transaction.commit();
+      member.rejoin(new KqError('KQ_AWAY', 'a test'));
+      await member.receives(3);
+      expect(member.values).toEqual(['a', 'b', 'b']);
+      expect(member.failures).toEqual([failing('KQ_AWAY')]);
+      expect(member.told.at(-1)).toMatchObject({ continued: false });
+    });
   });
 
   it('begins one after the other', async () => {

@@ -38,6 +38,11 @@ export class Committer {
     });
   };
 
+  /** Resolves once no commit is under way. Never rejects. */
+  async settled(): Promise<void> {
+    await this.committing;
+  }
+
   /** Until `release`, nothing is committed. */
   hold(): void {
     this.held = true;
@@ -81,6 +86,7 @@ export class Committer {
   }
 }
 
-function hasMoved({ watermark, committed }: PartitionWork): boolean {
-  return watermark !== undefined && watermark !== committed;
+function hasMoved({ watermark, committed, inTransaction }: PartitionWork): boolean {
+  // Within a batch, a transaction may have committed more than is handled here.
+  return !inTransaction && watermark !== undefined && (committed === undefined || watermark > committed);
 }

@@ -52,9 +52,12 @@ export class GroupConsumer implements MemberHandler {
       works: () => this.partitions(),
       failed: (error) => options.failed(error),
     });
+    const { member, committer } = this;
+    const settled = () => committer.settled();
+    const owner = { driver, group: options.group, member, settled, moved: committer.moved };
     this.works = subscriptions.map((each) => [
       each,
-      new TopicWork(each, this.member, clock, options.pauses, this.committer.moved),
+      new TopicWork(each, member, clock, options.pauses, committer.moved, owner),
     ]);
   }
 

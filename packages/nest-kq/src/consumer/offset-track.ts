@@ -36,6 +36,11 @@ export class OffsetTrack {
     return this.times[this.head];
   }
 
+  /** Whether these are the first ones that are not handled, in their order. */
+  isNext(offsets: readonly bigint[]): boolean {
+    return offsets.every((offset, index) => offset === this.offsets[this.head + index]);
+  }
+
   /** @param time When it was stored. */
   seen(offset: bigint, time: number): void {
     this.offsets.push(offset);

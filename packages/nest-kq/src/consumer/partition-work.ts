@@ -1,5 +1,5 @@
 /** The work of one partition, as long as this member has it. */
-import type { LogBatch } from '../driver/driver.js';
+import type { LogBatch, LogDriver, LogMember } from '../driver/driver.js';
 import type { TopicPartition } from '../driver/message.js';
 import { type Lane, Lanes, type Order, type Waiting } from './lanes.js';
 import { OffsetTrack } from './offset-track.js';
@@ -10,6 +10,17 @@ export interface Room {
   readonly messages: number;
   /** Bytes of keys and values of those that are not handled. */
   readonly bytes: number;
+}
+
+/** Whose work it is, for transactions that commit its offsets. */
+export interface WorkOwner {
+  readonly driver: LogDriver;
+  readonly group: string;
+  readonly member: Pick<LogMember, 'identity' | 'rejoin'>;
+  /** Resolves once no commit is under way; of what is in a transaction none begins then. */
+  settled(): Promise<void>;
+  /** A watermark may have moved, or may be committed again. */
+  moved(): void;
 }
 
 export class PartitionWork {
@@ -25,14 +36,17 @@ export class PartitionWork {
   private readonly lanes: Lanes;
   /** Nothing that its runs come to is told any more. */
   lost = false;
+  /** A transaction is about to commit its offset. */
+  inTransaction = false;
   // One for all runs: a signal for each run would cost half of what many messages a second may cost.
   private readonly ending = new AbortController();
   private bytes = 0;
 
   constructor(
     readonly place: TopicPartition,
-    order: Order,
+    readonly order: Order,
     private readonly room: Room,
+    readonly owner: WorkOwner,
   ) {
     this.lanes = new Lanes(order);
   }
@@ -75,6 +89,15 @@ export class PartitionWork {
     }
     this.track.skipTo(next);
     this.end = end;
+  }
+
+  /** Whether these are the first messages that are not handled, in their order. */
+  isNext(offsets: readonly bigint[]): boolean {
+    return this.track.isNext(offsets) && !this.hasCommitted(offsets[0]!);
+  }
+
+  hasCommitted(offset: bigint): boolean {
+    return this.committed !== undefined && offset < this.committed;
   }
 
   take(most: number): Waiting[] {

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { systemClock } from 'nest-handlers/time';
 import type { LogMessage } from '../driver/message.js';
+import type { WorkOwner } from './partition-work.js';
 import { Pauses } from './pauses.js';
 import { TopicWork, type Delivery, type Outcome } from './topic-work.js';
 
@@ -15,6 +16,7 @@ function workOf(handle: (work: TopicWork, pauses: Pauses) => void) {
   const ran: string[] = [];
   const pauses = new Pauses();
   const member = { pause: () => {}, resume: () => {} };
+  const owner = {} as WorkOwner; // for transactions, of which there are none here
   const run = (deliveries: readonly Delivery[]): readonly Outcome[] => {
     const { partition, message } = deliveries[0]!;
     ran.push(`${partition}/${message.offset}`);
@@ -23,7 +25,7 @@ function workOf(handle: (work: TopicWork, pauses: Pauses) => void) {
   };
   const room = { messages: 10, bytes: 1_000 };
   const options = { order: 'key', concurrency: 10, size: 1, within: 0, room } as const;
-  const work: TopicWork = new TopicWork({ ...options, run }, member, systemClock, pauses, () => {});
+  const work: TopicWork = new TopicWork({ ...options, run }, member, systemClock, pauses, () => {}, owner);
   pauses.pause();
   const places = PARTITIONS.map((partition) => ({ topic: 't', partition }));
   work.assigned(places, false);

@@ -4,7 +4,7 @@ import type { LogMessage, TopicPartition } from '../driver/message.js';
 import { keyOf } from '../driver/assignment.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { Lane, Order, Waiting } from './lanes.js';
-import { PartitionWork, type Room } from './partition-work.js';
+import { PartitionWork, type Room, type WorkOwner } from './partition-work.js';
 import type { Pauses } from './pauses.js';
 
 /** A message that is to be handled. */
@@ -12,6 +12,8 @@ export interface Delivery extends TopicPartition {
   readonly message: LogMessage;
   /** 1 for the first run in this process. */
   readonly attempt: number;
+  /** Absent: it came back through nest-dq. */
+  readonly work?: PartitionWork;
 }
 
 /** What became of a message: it is done, wherever it went; or it runs again after so many milliseconds, before all behind it. */
@@ -55,6 +57,7 @@ export class TopicWork {
     private readonly pauses: Pick<Pauses, 'has'>,
     /** A watermark may have moved. */
     private readonly moved: () => void,
+    private readonly owner: WorkOwner,
   ) {}
 
   /** Of partitions that are assigned now. */
@@ -78,7 +81,7 @@ export class TopicWork {
     for (const place of places) {
       const name = keyOf(place);
       const known = this.partitions.get(name);
-      const work = known ?? new PartitionWork(place, this.options.order, this.options.room);
+      const work = known ?? new PartitionWork(place, this.options.order, this.options.room, this.owner);
       this.partitions.set(name, work);
       work.paused = false; // as nothing is after an assignment
       this.fetch(work);
@@ -157,7 +160,7 @@ export class TopicWork {
   private start(work: PartitionWork, taken: readonly Waiting[]): void {
     const { topic, partition } = work.place; // not spread: that took a third of the time of a message
     const deliveries = taken.map(({ message, attempts }) => {
-      return { topic, partition, message, attempt: attempts };
+      return { topic, partition, message, attempt: attempts, work };
     });
     const ran = this.options.run(deliveries, work.signal);
     if (!(ran instanceof Promise)) return this.settle(work, taken, ran);

@@ -1,5 +1,5 @@
 /** A client of a log: of Kafka's brokers, or of the one in this process. All drivers pass one conformance suite. */
-import type { KqError } from '../errors.js';
+import { KqError } from '../errors.js';
 import type { GroupOffset, LogMessage, OutgoingMessage, PartitionOffset, TopicPartition } from './message.js';
 
 /** Nothing connects before it is used. */
@@ -63,8 +63,11 @@ export interface LogProducer {
 export interface LogTransaction {
   /** As a producer's `send`, but rejects as a whole, as the transaction then cannot be committed. */
   send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]>;
-  /** With the commit, a group has committed these offsets. */
-  sendOffsets(group: string, offsets: readonly GroupOffset[]): Promise<void>;
+  /**
+   * With the commit, the group of this member has committed these offsets. Rejects with `KQ_TRANSACTION` once the group has
+   * been shared out anew; the commit may do so, too. Who gets the partitions meanwhile waits for the end of the transaction.
+   */
+  sendOffsets(member: MemberIdentity, offsets: readonly GroupOffset[]): Promise<void>;
   /** Rejects with `KQ_TRANSACTION` if nothing is stored, `indeterminate` if that is not known. */
   commit(): Promise<void>;
   /** What was sent is never seen; its offsets stay unused. Never rejects: if no broker answers, they abort it by themselves. */
@@ -88,6 +91,16 @@ export interface MemberOptions {
   readonly heartbeatInterval?: number;
 }
 
+/** A member between two rebalances. What else is in it is its driver's own. */
+export interface MemberIdentity {
+  readonly group: string;
+}
+
+/** Of offsets that a member sends which has lost its partitions, or may have. */
+export function memberLost(group: string, cause?: unknown): KqError {
+  return new KqError('KQ_TRANSACTION', `the group ${group} has been shared out anew`, { cause });
+}
+
 /** Its driver fetches by itself, and calls the handler. */
 export interface LogMember {
   /**
@@ -104,6 +117,10 @@ export interface LogMember {
    * tried again. One call at a time.
    */
   commit(offsets: readonly GroupOffset[]): Promise<boolean>;
+  /** For `sendOffsets`; undefined: it joins, or is not in the group. */
+  readonly identity: MemberIdentity | undefined;
+  /** Leaves, tells the error by `failed`, and joins as a new member: what is not committed comes again. */
+  rejoin(error: KqError): void;
   /** Leaves the group; no call of the handler comes after this call. It commits nothing by itself. Idempotent. */
   stop(): Promise<void>;
 }

@@ -203,6 +203,12 @@ export class HandlerRuns {
       this.events.handled(item, begin);
       return 'handled';
     }
+    // Its transaction is committed: one more run would store its results twice.
+    if (item.delivery.work?.hasCommitted(item.delivery.message.offset)) {
+      const error = verdict.kind === 'dead' ? verdict.death.error : verdict.error;
+      this.events.tell('dropped', item, { why: 'discarded', error, runs: item.delivery.attempt });
+      return 'handled';
+    }
     // What our own signal ended is no failure: whoever has the partition then runs the message again.
     if (signal.aborted) return { after: 0 };
     if (verdict.kind === 'dead') return this.bury(item, verdict.death);

@@ -18,6 +18,11 @@ export class ReceivedMessage extends KqMessage {
     this.attempt = delivery.attempt;
   }
 
+  /** Undefined: it is none that a handler got. */
+  static deliveryOf(message: unknown): Delivery | undefined {
+    return message instanceof ReceivedMessage ? message.delivery : undefined;
+  }
+
   get offset() {
     return String(this.delivery.message.offset);
   }

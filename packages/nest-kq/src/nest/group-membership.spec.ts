@@ -89,6 +89,8 @@ function scripted(handler: MemberHandler): LogMember {
     pause: () => undefined,
     resume: () => undefined,
     commit: () => commit(),
+    identity: undefined,
+    rejoin: () => undefined,
     async stop() {
       each.stopped = true;
       settle.reject(new KqError('KQ_CLOSED', 'stopped'));

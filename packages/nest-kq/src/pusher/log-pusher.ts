@@ -67,7 +67,8 @@ export class LogPusher extends KqPusher {
       throw wrongValue('KQ_BAD_OPTION', 'the work of a transaction', work, 'an async function');
     if (this.inside.getStore()?.open)
       throw new KqError('KQ_TRANSACTION', 'it began inside another transaction: expected a push by its `tx`');
-    const tx = new PusherTransaction(await this.begin(), this.clock, this.settings.gatherer, this.parts);
+    const { driver, clock, settings, parts } = this;
+    const tx = new PusherTransaction(driver, await this.begin(), clock, settings.gatherer, parts);
     try {
       const result = await this.inside.run(tx, () => work(tx));
       await tx.commit();

@@ -1,4 +1,5 @@
 import type { DelayedPush, LaterOptions, MessageOptions, Pushed, PushResult } from '../api/message.js';
+import type { KqMessage } from '../api/received.js';
 import type { Topic } from '../api/topic.js';
 
 /**
@@ -72,4 +73,14 @@ export abstract class KqTransaction {
     topic: string | Topic<In>,
     messages: Iterable<MessageOptions & { readonly value: NoInfer<In> | null }>,
   ): Promise<Pushed[]>;
+
+  /**
+   * With the commit, these messages count as handled, and what the transaction pushes is stored: both, or neither. It takes
+   * the message that a handler got, or those of its batch from the first one on, and needs `order: 'partition'`.
+   *
+   * If another process has got the partition meanwhile, the commit is `KQ_TRANSACTION`. After the commit, the message does
+   * not run again, whatever its handler says. Throws `KQ_CONFIG` (another order, another cluster, a message that came
+   * back through nest-dq) or `KQ_BAD_MESSAGE`; then the transaction is aborted.
+   */
+  abstract handled(messages: KqMessage | readonly KqMessage[]): void;
 }

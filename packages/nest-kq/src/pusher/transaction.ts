@@ -1,8 +1,11 @@
 import type { MessageOptions, Pushed } from '../api/message.js';
 import type { Topic } from '../api/topic.js';
-import type { LogTransaction, Sent } from '../driver/driver.js';
+import type { KqMessage } from '../api/received.js';
+import { HandledMessages } from '../consumer/handled-messages.js';
+import type { LogDriver, LogTransaction, Sent } from '../driver/driver.js';
 import type { OutgoingMessage } from '../driver/message.js';
-import { KqError, toError } from '../errors.js';
+import { KqError, toError, wrongValue } from '../errors.js';
+import { ReceivedMessage } from '../failures/received-message.js';
 import type { Clock } from 'nest-handlers/time';
 import { Gatherer, type GathererOptions } from './gatherer.js';
 import { KqTransaction } from './pusher.js';
@@ -11,6 +14,7 @@ import { Pushes, type MessageOfMany, type PushParts } from './pushes.js';
 /** Gathers the pushes of one transaction, and ends it. */
 export class PusherTransaction extends KqTransaction {
   private readonly pushes: Pushes;
+  private readonly messages: HandledMessages;
   /** Calls that have not settled. */
   private readonly underWay = new Set<Promise<unknown>>();
   /** Of the first call that failed. */
@@ -18,12 +22,14 @@ export class PusherTransaction extends KqTransaction {
   private over = false;
 
   constructor(
+    driver: LogDriver,
     private readonly transaction: LogTransaction,
     clock: Clock,
     options: GathererOptions,
     parts: PushParts,
   ) {
     super();
+    this.messages = new HandledMessages(driver);
     const send = (topic: string, messages: readonly OutgoingMessage[]) => this.send(topic, messages);
     this.pushes = new Pushes(new Gatherer({ send }, clock, options), parts);
   }
@@ -47,12 +53,32 @@ export class PusherTransaction extends KqTransaction {
     });
   }
 
-  /** Throws what one of its pushes has thrown, awaited or not. */
+  handled(messages: KqMessage | readonly KqMessage[]): void {
+    if (this.over) throw ended();
+    try {
+      for (const message of [messages].flat()) {
+        const delivery = ReceivedMessage.deliveryOf(message);
+        if (!delivery)
+          throw wrongValue(
+            'KQ_BAD_MESSAGE',
+            'what tx.handled() gets',
+            message,
+            'a message that a handler got',
+          );
+        this.messages.add(delivery);
+      }
+    } catch (error) {
+      this.failure ??= toError(error);
+      throw error;
+    }
+  }
+
+  /** Throws what one of its calls has thrown, awaited or not. */
   async commit(): Promise<void> {
     this.over = true;
     await Promise.all(this.underWay);
     if (this.failure) throw this.failure;
-    await this.transaction.commit();
+    await this.messages.commit(this.transaction);
   }
 
   /** Never rejects. */
@@ -63,7 +89,7 @@ export class PusherTransaction extends KqTransaction {
   }
 
   private during<T>(call: () => Promise<T>): Promise<T> {
-    if (this.over) return Promise.reject(new KqError('KQ_TRANSACTION', 'the transaction has ended'));
+    if (this.over) return Promise.reject(ended());
     const calling = call();
     const settled: Promise<void> = calling.then(
       () => void this.underWay.delete(settled),
@@ -84,4 +110,8 @@ export class PusherTransaction extends KqTransaction {
       throw error;
     }
   }
+}
+
+function ended(): KqError {
+  return new KqError('KQ_TRANSACTION', 'the transaction has ended');
 }

@@ -1,7 +1,7 @@
 /** One consumer of Confluent's client, from its first join until it leaves or fails. */
 import { KqError } from '../../errors.js';
 import { keyOf } from '../assignment.js';
-import type { MemberHandler } from '../driver.js';
+import { memberLost, type MemberHandler, type MemberIdentity } from '../driver.js';
 import type { KafkajsClient } from '../kafkajs/kafkajs-client.js';
 import type { GroupMembership, MembershipOptions } from '../kafkajs/membership.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
@@ -27,6 +27,11 @@ const CHUNK = 1_000;
 /** How long its queue is left alone if it says nothing: longer than a few minutes, and the group would take it for stuck. */
 const LONGEST_SLEEP = 1_000;
 
+export interface ConfluentIdentity extends MemberIdentity {
+  /** Rejects with `KQ_TRANSACTION` once the group has been shared out anew. */
+  use(run: (consumer: ConfluentConsumerClient) => Promise<unknown>): Promise<void>;
+}
+
 export class ConfluentMembership implements GroupMembership {
   private readonly consumer: ConfluentConsumerClient;
   private readonly client: KafkajsClient;
@@ -41,6 +46,7 @@ export class ConfluentMembership implements GroupMembership {
   private starting: { resolve(): void; reject(error: unknown): void } | undefined;
   private connecting: Promise<unknown> = Promise.resolve();
   private polling: Promise<void> = Promise.resolve();
+  private using: Promise<unknown> = Promise.resolve();
   private wake = () => {};
   /** Of the commit that is under way. */
   private committing: ((error: ConfluentError | undefined) => void) | undefined;
@@ -107,6 +113,7 @@ export class ConfluentMembership implements GroupMembership {
     this.end();
     await Promise.allSettled([this.connecting]);
     await this.polling;
+    await this.using; // a consumer that is closed meanwhile ends the process
     await disconnected(this.consumer);
   }
 
@@ -134,6 +141,22 @@ export class ConfluentMembership implements GroupMembership {
       if (isRebalancing(error)) return false;
       throw meant(error, `cannot commit offsets of group ${this.options.group}`);
     }
+  }
+
+  get identity(): ConfluentIdentity | undefined {
+    const { intake, consumer } = this;
+    const { group } = this.options;
+    return (
+      intake && {
+        group,
+        use: async (run) => {
+          if (this.intake !== intake) throw memberLost(group);
+          const using = run(consumer);
+          this.using = Promise.allSettled([this.using, using]);
+          await using;
+        },
+      }
+    );
   }
 
   /** One call at a time. Their `commitCb` says when a commit is under way, and nothing of its answer. */

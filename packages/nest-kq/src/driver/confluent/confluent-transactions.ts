@@ -1,16 +1,15 @@
 import { KqError } from '../../errors.js';
-import type { LogTransaction, ProducerOptions } from '../driver.js';
+import { memberLost, type LogTransaction, type MemberIdentity, type ProducerOptions } from '../driver.js';
 import type { GroupOffset, OutgoingMessage, PartitionOffset } from '../message.js';
 import { PATIENCE } from '../kafkajs/kafkajs-session.js';
 import { place } from '../kafkajs/requests.js';
-import { called, disconnected, type ConfluentConsumerClient } from './confluent-api.js';
-import { groupConfig } from './confluent-config.js';
+import { called } from './confluent-api.js';
 import type { ConfluentContext } from './confluent-api.js';
-import { isPurged, meant } from './confluent-errors.js';
+import { isPurged, isRebalancing, meant } from './confluent-errors.js';
+import type { ConfluentIdentity } from './confluent-membership.js';
 import { ConfluentSession } from './confluent-session.js';
 
 const PAUSE = 50;
-const CONNECT_LIMIT = 5_000;
 
 /** The transactions of one producer, one after the other. */
 export class ConfluentTransactions {
@@ -18,8 +17,6 @@ export class ConfluentTransactions {
   private ongoing: ConfluentTransaction | undefined;
   private ended = Promise.resolve();
   private closed = false;
-  /** By group, in whose name offsets are sent. They never join it. */
-  private readonly groups = new Map<string, Promise<ConfluentConsumerClient>>();
 
   constructor(
     readonly context: ConfluentContext,
@@ -56,26 +53,6 @@ export class ConfluentTransactions {
     await this.ongoing?.abort();
     await this.ended;
     await this.current?.retire();
-    for (const opened of await Promise.allSettled(this.groups.values()))
-      if (opened.status === 'fulfilled') await disconnected(opened.value);
-  }
-
-  /** A client that stands for the group. */
-  async ofGroup(group: string): Promise<ConfluentConsumerClient> {
-    const open = async () => {
-      const { client, module } = this.context;
-      const consumer = new module.KafkaConsumer(groupConfig(client.settings, group));
-      await called((done) => consumer.connect({ allTopics: false, timeout: CONNECT_LIMIT }, done));
-      return consumer;
-    };
-    const known = this.groups.get(group) ?? open();
-    this.groups.set(group, known);
-    try {
-      return await known;
-    } catch (error) {
-      this.groups.delete(group);
-      throw error;
-    }
   }
 
   private async open(): Promise<ConfluentSession> {
@@ -137,14 +114,18 @@ class ConfluentTransaction implements LogTransaction {
     });
   }
 
-  sendOffsets(group: string, offsets: readonly GroupOffset[]): Promise<void> {
+  sendOffsets(member: MemberIdentity, offsets: readonly GroupOffset[]): Promise<void> {
+    const { group } = member;
     return this.act(`cannot store offsets of group ${group}`, async () => {
-      const consumer = await this.owner.ofGroup(group);
       const places = offsets.map((each) => ({ ...each, offset: Number(each.offset) }));
       const { patience } = this.owner;
-      await called((done) =>
-        this.session.producer.sendOffsetsToTransaction(places, consumer, patience, done),
-      );
+      try {
+        await (member as ConfluentIdentity).use((consumer) =>
+          called((done) => this.session.producer.sendOffsetsToTransaction(places, consumer, patience, done)),
+        );
+      } catch (error) {
+        throw isRebalancing(error) ? memberLost(group, error) : error;
+      }
     });
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { KqError } from '../../errors.js';
-import { isEnding, isRebalancing, meant } from './kafkajs-errors.js';
+import { isPassing, isRebalancing, meant } from './kafkajs-errors.js';
 
 /** As kafkajs makes them: a type of the protocol, under an error that says how often it was tried. */
 function kafkajs(type: string, layers = 2): Error {
@@ -53,6 +53,6 @@ describe('meant', () => {
 it('knows by any layer that a group is rebalancing, or a transaction ending', () => {
   expect(isRebalancing(kafkajs('ILLEGAL_GENERATION'))).toBe(true);
   expect(isRebalancing(kafkajs('MESSAGE_TOO_LARGE'))).toBe(false);
-  expect(isEnding(kafkajs('CONCURRENT_TRANSACTIONS'))).toBe(true);
-  expect(isEnding(new Error('x'))).toBe(false);
+  expect(isPassing(kafkajs('CONCURRENT_TRANSACTIONS'))).toBe(true);
+  expect(isPassing(new Error('x'))).toBe(false);
 });

@@ -71,14 +71,29 @@ export function isRebalancing(error: unknown): boolean {
   return hasType(error, REBALANCING);
 }
 
+/** Who sends offsets is not the member any more that it was. */
+export function isFenced(error: unknown): boolean {
+  return hasType(error, [
+    'ILLEGAL_GENERATION',
+    'UNKNOWN_MEMBER_ID',
+    'FENCED_INSTANCE_ID',
+    'REBALANCE_IN_PROGRESS',
+  ]);
+}
+
 /** A partition has nothing at this offset. */
 export function isOutOfRange(error: unknown): boolean {
   return hasType(error, ['OFFSET_OUT_OF_RANGE']);
 }
 
-/** A transaction cannot begin yet, as the brokers are still ending the one before. */
-export function isEnding(error: unknown): boolean {
-  return hasType(error, ['CONCURRENT_TRANSACTIONS']);
+/** The brokers are still ending the transaction before, or a group is on its way to another broker. */
+export function isPassing(error: unknown): boolean {
+  return hasType(error, [
+    'CONCURRENT_TRANSACTIONS',
+    'GROUP_LOAD_IN_PROGRESS',
+    'GROUP_COORDINATOR_NOT_AVAILABLE',
+    'NOT_COORDINATOR_FOR_GROUP',
+  ]);
 }
 
 function hasType(error: unknown, types: readonly string[]): boolean {

@@ -1,5 +1,5 @@
 import { KqError } from '../../errors.js';
-import type { LogMember, MemberHandler, MemberOptions } from '../driver.js';
+import type { LogMember, MemberHandler, MemberIdentity, MemberOptions } from '../driver.js';
 import type { GroupOffset } from '../message.js';
 import type { Timer } from 'nest-handlers/time';
 import { meant } from './kafkajs-errors.js';
@@ -73,6 +73,14 @@ export class KafkajsMember<Context extends MemberContext = MemberContext> implem
 
   async commit(offsets: readonly GroupOffset[]): Promise<boolean> {
     return (await this.membership?.commit(offsets)) ?? false;
+  }
+
+  get identity(): MemberIdentity | undefined {
+    return this.membership?.identity;
+  }
+
+  rejoin(error: KqError): void {
+    if (this.membership) void this.fail(error);
   }
 
   stop(): Promise<void> {

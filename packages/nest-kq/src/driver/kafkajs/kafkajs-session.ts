@@ -5,6 +5,7 @@ import type { ProducerOptions } from '../driver.js';
 import type { PartitionOffset } from '../message.js';
 import { typeOf } from './codecs.js';
 import { type KafkajsClient, QUICK_RETRY } from './kafkajs-client.js';
+import { sendOffsetsAsMembers } from './group-requests.js';
 import { meant } from './kafkajs-errors.js';
 import { noPartition, type Placed } from './requests.js';
 
@@ -41,6 +42,7 @@ export class Session {
       ended: () => (this.retired && this.underWay === 0) || client.clock.now() > this.until,
       failed: (reason) => (this.reason = reason),
     });
+    if (transactionalId !== undefined) sendOffsetsAsMembers(kafka);
     this.producer = kafka.producer({
       idempotent: true,
       maxInFlightRequests: transactionalId === undefined ? undefined : 1,

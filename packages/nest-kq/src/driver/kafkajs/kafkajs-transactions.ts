@@ -1,8 +1,9 @@
 import type { Transaction } from 'kafkajs';
 import { KqError } from '../../errors.js';
-import type { LogTransaction, ProducerOptions } from '../driver.js';
+import { memberLost, type LogTransaction, type MemberIdentity, type ProducerOptions } from '../driver.js';
 import type { GroupOffset, OutgoingMessage, PartitionOffset } from '../message.js';
-import { isEnding, meant } from './kafkajs-errors.js';
+import { sentBy, type KafkajsIdentity } from './group-requests.js';
+import { isFenced, isPassing, meant } from './kafkajs-errors.js';
 import { PATIENCE, Session } from './kafkajs-session.js';
 import { place, requestsOf } from './requests.js';
 import type { ProducerContext } from './topics.js';
@@ -102,14 +103,17 @@ class KafkajsTransaction implements LogTransaction {
     });
   }
 
-  sendOffsets(group: string, offsets: readonly GroupOffset[]): Promise<void> {
+  sendOffsets(member: MemberIdentity, offsets: readonly GroupOffset[]): Promise<void> {
+    const { group } = member;
     return this.act(`cannot store offsets of group ${group}`, async (deadline) => {
       const { client } = this.context;
       for (; ; await client.delay(PAUSE)) {
         try {
-          return await this.transaction.sendOffsets({ consumerGroupId: group, ...writeOffsets(offsets) });
+          const sent = sentBy(member as KafkajsIdentity, writeOffsets(offsets));
+          return await this.transaction.sendOffsets({ consumerGroupId: group, ...sent });
         } catch (error) {
-          if (!isEnding(error) || client.clock.now() > deadline) throw error;
+          if (isFenced(error)) throw memberLost(group, error);
+          if (!isPassing(error) || client.clock.now() > deadline) throw error;
         }
       }
     });

@@ -1,38 +1,17 @@
 /** Lets a member look for its group's coordinator again once the broker that it knows does not answer. */
 import kafkajs from 'kafkajs';
-import type { Cluster } from 'kafkajs';
+import type { Coordinator } from './group-requests.js';
 
 /** Of kafkajs, when it does not reach a broker. */
 const UNREACHED = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError', 'KafkaJSRequestTimeoutError'];
 /** As a broker answers that coordinates the group no more; then kafkajs asks who does, and joins there. */
 const MOVED = { type: 'NOT_COORDINATOR_FOR_GROUP', code: 16, retriable: true };
 
-interface Coordinator {
-  heartbeat(request: object): Promise<unknown>;
-}
-
-/** What the types of kafkajs leave out. */
-interface Finding {
-  findGroupCoordinator(wanted: object): Promise<Coordinator>;
-}
-
 /**
  * By itself kafkajs beats at a dead broker for a minute. Meanwhile nothing is committed, and the new coordinator, which gets
  * no sign of life, gives the partitions to others.
  */
-export function leaveDeadCoordinators(cluster: Cluster): void {
-  const finding = cluster as unknown as Finding;
-  const find = finding.findGroupCoordinator.bind(cluster);
-  const watched = new WeakSet<Coordinator>();
-  finding.findGroupCoordinator = async (wanted) => {
-    const coordinator = await find(wanted);
-    if (!watched.has(coordinator)) watch(coordinator);
-    watched.add(coordinator);
-    return coordinator;
-  };
-}
-
-function watch(coordinator: Coordinator): void {
+export function leaveOnceDead(coordinator: Coordinator): void {
   const beat = coordinator.heartbeat.bind(coordinator);
   coordinator.heartbeat = async (request) => {
     try {

@@ -2,13 +2,14 @@
 import kafkajs from 'kafkajs';
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import { keyOf } from '../assignment.js';
-import type { MemberHandler, MemberOptions } from '../driver.js';
+import type { MemberHandler, MemberIdentity, MemberOptions } from '../driver.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
 import { Holds } from './holds.js';
 import { type KafkajsClient, LONG_RETRY } from './kafkajs-client.js';
 import type { KafkajsCluster } from './kafkajs-cluster.js';
 import { isRebalancing, meant } from './kafkajs-errors.js';
-import { leaveDeadCoordinators } from './lost-coordinator.js';
+import { eachCoordinator, stableOffsets, type Coordinator, type KafkajsIdentity } from './group-requests.js';
+import { leaveOnceDead } from './lost-coordinator.js';
 import { Reading } from './reading.js';
 import { StartAtEnd } from './start-at-end.js';
 import { stickyAssigner } from './sticky-assigner.js';
@@ -26,6 +27,8 @@ export interface MembershipOptions extends Omit<MemberOptions, 'topics'> {
 export const SESSION_TIMEOUT = 30_000;
 /** How long a broker holds a fetch for which it has nothing; a partition that is resumed waits for it. */
 const MAX_WAIT = 250;
+/** Milliseconds until a member asks again from where it goes on, while a transaction is about to say it. */
+const UNSTABLE_PAUSE = 50;
 /** How long a paused partition may hold up the others of its broker, before kafkajs pauses it, too. */
 const SHORT_HOLD = 20;
 const MOST_AT_ONCE = 100;
@@ -39,6 +42,7 @@ export interface GroupMembership {
   pause(place: TopicPartition): void;
   resume(place: TopicPartition): void;
   commit(offsets: readonly GroupOffset[]): Promise<boolean>;
+  readonly identity: MemberIdentity | undefined;
 }
 
 type Commit = EachBatchPayload['commitOffsetsIfNecessary'];
@@ -53,6 +57,7 @@ export class Membership implements GroupMembership {
   /** What it had last, to be told to the group. */
   private readonly before = new Map<string, Reading>();
   private memberId = '';
+  private generationId = -1;
   /** Asked for since the last assignment. */
   private joins = 0;
   private delivering: Reading | undefined;
@@ -81,7 +86,7 @@ export class Membership implements GroupMembership {
       // Ours comes first; the other one is for a group in which there are still plain consumers of kafkajs.
       partitionAssigners: [
         (given) => {
-          leaveDeadCoordinators(given.cluster);
+          eachCoordinator(given.cluster, (coordinator) => this.watch(coordinator));
           return stickyAssigner(this)(given);
         },
         kafkajs.PartitionAssigners.roundRobin,
@@ -154,6 +159,11 @@ export class Membership implements GroupMembership {
     }
   }
 
+  get identity(): KafkajsIdentity | undefined {
+    const { memberId, generationId } = this;
+    return this.readings && { group: this.options.group, memberId, generationId };
+  }
+
   owned(): readonly TopicPartition[] {
     return [...this.before.values()].map(({ topic, partition }) => ({ topic, partition }));
   }
@@ -171,6 +181,28 @@ export class Membership implements GroupMembership {
     log.warn(
       `group ${this.options.group}: nobody gets topic ${topic} now: ${meant(error, 'it is not seen').message}`,
     );
+  }
+
+  /** kafkajs tells the generation nowhere else, and reads offsets which a transaction is about to move. */
+  private watch(coordinator: Coordinator): void {
+    leaveOnceDead(coordinator);
+    const sync = coordinator.syncGroup.bind(coordinator);
+    let sign: object = {};
+    coordinator.syncGroup = (request) => {
+      const { generationId, memberId } = request;
+      this.generationId = generationId;
+      sign = { groupId: this.options.group, generationId, memberId };
+      return sync(request);
+    };
+    const fetch = coordinator.offsetFetch.bind(coordinator);
+    coordinator.offsetFetch = async (request) => {
+      for (;;) {
+        const offsets = await stableOffsets(coordinator, request, () => fetch(request));
+        if (offsets) return offsets;
+        await this.context.client.delay(UNSTABLE_PAUSE);
+        await coordinator.heartbeat(sign);
+      }
+    };
   }
 
   private join(memberId: string, assignment: Readonly<Record<string, readonly number[]>>): void {

@@ -1,6 +1,6 @@
 import { KqError } from '../../errors.js';
 import { keyOf } from '../assignment.js';
-import type { LogMember, MemberHandler, MemberOptions } from '../driver.js';
+import type { LogMember, MemberHandler, MemberIdentity, MemberOptions } from '../driver.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
 import type { Joined, MemoryGroup } from './memory-groups.js';
 import type { MemoryLog } from './memory-log.js';
@@ -12,6 +12,12 @@ interface Reading extends TopicPartition {
   /** The offset that is read next. */
   position: bigint;
   paused: boolean;
+}
+
+export interface MemoryIdentity extends MemberIdentity {
+  readonly offsets: MemoryGroup;
+  /** Whether the group has not been shared out anew. */
+  stays(): boolean;
 }
 
 interface Context {
@@ -71,6 +77,20 @@ export class MemoryMember implements LogMember, Joined {
     if (!reading) return false;
     this.context.group.store(offsets.filter((each) => reading.has(keyOf(each))));
     return true;
+  }
+
+  /** Its stay ends with `reading`, of which each assignment makes a new one. */
+  get identity(): MemoryIdentity | undefined {
+    const { reading, context, options } = this;
+    return reading && { group: options.group, stays: () => this.reading === reading, offsets: context.group };
+  }
+
+  rejoin(error: KqError): void {
+    if (this.state !== 'joined') return;
+    this.rejoining();
+    this.handler.failed(error, 0);
+    this.context.group.leave(this);
+    this.context.group.join(this);
   }
 
   async stop(): Promise<void> {

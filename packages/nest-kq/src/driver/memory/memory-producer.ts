@@ -1,8 +1,16 @@
 import { KqError } from '../../errors.js';
-import type { LogProducer, LogTransaction, ProducerOptions, Sent } from '../driver.js';
+import {
+  memberLost,
+  type LogProducer,
+  type LogTransaction,
+  type MemberIdentity,
+  type ProducerOptions,
+  type Sent,
+} from '../driver.js';
 import type { GroupOffset, OutgoingMessage, PartitionOffset } from '../message.js';
 import type { MemoryGroups } from './memory-groups.js';
 import type { MemoryLog } from './memory-log.js';
+import type { MemoryIdentity } from './memory-member.js';
 
 /** What producers of one process share. */
 export interface MemoryStore {
@@ -75,7 +83,7 @@ export class MemoryProducer implements LogProducer {
 }
 
 class MemoryTransaction implements LogTransaction {
-  private readonly offsets = new Map<string, GroupOffset[]>();
+  private readonly sent: [MemoryIdentity, readonly GroupOffset[]][] = [];
   /** Why nothing but `abort` is left. */
   private failure: KqError | undefined;
   private over = false;
@@ -100,15 +108,17 @@ class MemoryTransaction implements LogTransaction {
     }
   }
 
-  async sendOffsets(group: string, offsets: readonly GroupOffset[]): Promise<void> {
+  async sendOffsets(member: MemberIdentity, offsets: readonly GroupOffset[]): Promise<void> {
     this.check();
-    this.offsets.set(group, [...(this.offsets.get(group) ?? []), ...offsets]);
+    this.sent.push([member as MemoryIdentity, offsets]);
+    this.checkMembers();
   }
 
   async commit(): Promise<void> {
     this.check();
+    this.checkMembers();
     this.end(true);
-    for (const [group, offsets] of this.offsets) this.store.groups.group(group).store(offsets);
+    for (const [member, offsets] of this.sent) member.offsets.store(offsets);
   }
 
   async abort(): Promise<void> {
@@ -125,6 +135,13 @@ class MemoryTransaction implements LogTransaction {
     this.over = true;
     this.store.log.endTransaction(this, committed);
     this.ended();
+  }
+
+  private checkMembers(): void {
+    const lost = this.sent.find(([member]) => !member.stays());
+    if (!lost) return;
+    this.failure = memberLost(lost[0].group);
+    throw this.failure;
   }
 
   private check(): void {

@@ -1,0 +1,94 @@
+/** The messages that one transaction takes as handled. */
+import { memberLost, type LogDriver, type LogTransaction } from '../driver/driver.js';
+import type { GroupOffset } from '../driver/message.js';
+import { KqError, wrongValue } from '../errors.js';
+import type { PartitionWork, WorkOwner } from './partition-work.js';
+import type { Delivery } from './topic-work.js';
+
+export class HandledMessages {
+  private readonly offsets = new Map<PartitionWork, Set<bigint>>();
+
+  /** @param driver Of the transaction. */
+  constructor(private readonly driver: LogDriver) {}
+
+  /** Throws `KQ_CONFIG` where this handler's messages never can be handled so. */
+  add({ topic, partition, message, work }: Delivery): void {
+    const what = `a message of ${topic}/${partition} in tx.handled()`;
+    if (!work)
+      throw new KqError('KQ_CONFIG', `${what} came back through nest-dq, and is no stream's any more`);
+    if (work.owner.driver !== this.driver)
+      throw new KqError('KQ_CONFIG', `${what} is of another cluster than the transaction`);
+    if (work.order !== 'partition')
+      throw wrongValue(
+        'KQ_CONFIG',
+        `the order of the handler of ${topic}`,
+        work.order,
+        "'partition', for tx.handled()",
+      );
+    const offsets = this.offsets.get(work) ?? new Set();
+    this.offsets.set(work, offsets.add(message.offset));
+  }
+
+  /** Commits the transaction with their offsets. Meanwhile nothing else commits offsets of their partitions. */
+  async commit(transaction: LogTransaction): Promise<void> {
+    const works = [...this.offsets.keys()];
+    for (const work of works) this.check(work);
+    for (const work of works) work.inTransaction = true;
+    const byOwner = new Map<WorkOwner, PartitionWork[]>();
+    for (const work of works) byOwner.set(work.owner, [...(byOwner.get(work.owner) ?? []), work]);
+    try {
+      for (const [owner, own] of byOwner) await this.send(transaction, owner, own);
+      await transaction.commit();
+    } catch (error) {
+      if (error instanceof KqError && error.indeterminate) this.startAnew(byOwner, error);
+      else this.release(byOwner);
+      throw error;
+    }
+    for (const work of works) work.committed = this.endOf(work);
+    this.release(byOwner);
+  }
+
+  private async send(
+    transaction: LogTransaction,
+    owner: WorkOwner,
+    works: readonly PartitionWork[],
+  ): Promise<void> {
+    await owner.settled(); // a commit that is under way could set back what the transaction commits
+    const { identity } = owner.member;
+    if (!identity || works.some(({ lost }) => lost)) throw memberLost(owner.group);
+    const offsets = works.map((work): GroupOffset => ({ ...work.place, offset: this.endOf(work) }));
+    await transaction.sendOffsets(identity, offsets);
+  }
+
+  private check(work: PartitionWork): void {
+    const { place, lost, inTransaction, owner } = work;
+    if (lost) throw memberLost(owner.group);
+    if (!inTransaction && work.isNext(this.sorted(work))) return;
+    const fact = `messages of ${place.topic}/${place.partition} in tx.handled() are not the next ones: expected all from the first that is not handled`;
+    throw new KqError('KQ_TRANSACTION', fact);
+  }
+
+  /** Only the group knows what is committed: what runs here counts no more, and comes again if it is not. */
+  private startAnew(byOwner: ReadonlyMap<WorkOwner, readonly PartitionWork[]>, error: KqError): void {
+    for (const [owner, works] of byOwner) {
+      if (works.every(({ lost }) => lost)) continue;
+      for (const work of works) work.lose();
+      owner.member.rejoin(error);
+    }
+  }
+
+  private release(byOwner: ReadonlyMap<WorkOwner, readonly PartitionWork[]>): void {
+    for (const [owner, works] of byOwner) {
+      for (const work of works) work.inTransaction = false;
+      owner.moved();
+    }
+  }
+
+  private endOf(work: PartitionWork): bigint {
+    return this.sorted(work).at(-1)! + 1n;
+  }
+
+  private sorted(work: PartitionWork): bigint[] {
+    return [...this.offsets.get(work)!].sort((a, b) => (a < b ? -1 : 1));
+  }
+}

@@ -1,0 +1,112 @@
+/** Kafka's flexible encoding: lengths are variable and one more than they say, and structures end with tags, of which there are none. */
+
+export class Writer {
+  private readonly parts: Buffer[] = [];
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.parts);
+  }
+
+  int8(value: number): this {
+    return this.put(1, (to) => to.writeInt8(value));
+  }
+
+  int16(value: number): this {
+    return this.put(2, (to) => to.writeInt16BE(value));
+  }
+
+  int32(value: number): this {
+    return this.put(4, (to) => to.writeInt32BE(value));
+  }
+
+  int64(value: bigint): this {
+    return this.put(8, (to) => to.writeBigInt64BE(value));
+  }
+
+  text(value: string | null): this {
+    if (value === null) return this.size(0);
+    const bytes = Buffer.from(value);
+    this.size(bytes.length + 1).parts.push(bytes);
+    return this;
+  }
+
+  list<T>(values: readonly T[], write: (value: T, to: this) => unknown): this {
+    this.size(values.length + 1);
+    for (const value of values) write(value, this);
+    return this;
+  }
+
+  tags(): this {
+    return this.size(0);
+  }
+
+  private size(value: number): this {
+    const bytes: number[] = [];
+    for (; value > 0x7f; value >>>= 7) bytes.push((value & 0x7f) | 0x80);
+    this.parts.push(Buffer.of(...bytes, value));
+    return this;
+  }
+
+  private put(length: number, write: (to: Buffer) => void): this {
+    const bytes = Buffer.alloc(length);
+    write(bytes);
+    this.parts.push(bytes);
+    return this;
+  }
+}
+
+/** Throws a RangeError where the bytes end too early. */
+export class Reader {
+  private offset = 0;
+
+  constructor(private readonly bytes: Buffer) {}
+
+  int16(): number {
+    return this.bytes.readInt16BE(this.skip(2));
+  }
+
+  int32(): number {
+    return this.bytes.readInt32BE(this.skip(4));
+  }
+
+  int64(): bigint {
+    return this.bytes.readBigInt64BE(this.skip(8));
+  }
+
+  text(): string | null {
+    const length = this.size() - 1;
+    if (length < 0) return null;
+    const start = this.skip(length);
+    if (this.offset > this.bytes.length) throw new RangeError('the answer ends within a text');
+    return this.bytes.toString('utf8', start, this.offset);
+  }
+
+  list<T>(read: () => T): T[] {
+    const values: T[] = [];
+    for (let left = this.size() - 1; left > 0; left--) values.push(read());
+    return values;
+  }
+
+  /** Leaves them out. */
+  tags(): void {
+    for (let left = this.size(); left > 0; left--) {
+      this.size();
+      this.skip(this.size());
+    }
+  }
+
+  private size(): number {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = this.bytes.readUInt8(this.skip(1));
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value >>> 0;
+    }
+  }
+
+  private skip(length: number): number {
+    const start = this.offset;
+    this.offset += length;
+    return start;
+  }
+}

@@ -1,0 +1,209 @@
+/** Two requests to the coordinator of a group, of which kafkajs knows only forms that are too old. */
+import kafkajs from 'kafkajs';
+import type { Cluster, Kafka } from 'kafkajs';
+import { KqError } from '../../errors.js';
+import type { MemberIdentity } from '../driver.js';
+import { Reader, Writer } from './flexible.js';
+
+/** A member as the brokers know it. */
+export interface KafkajsIdentity extends MemberIdentity {
+  readonly generationId: number;
+  readonly memberId: string;
+}
+
+/** What the types of kafkajs leave out. */
+export interface Coordinator {
+  readonly versions: Readonly<Record<number, { readonly maxVersion: number } | undefined>>;
+  readonly connectionPool: { send<T>(call: { request: object; response: object }): Promise<T> };
+  heartbeat(request: object): Promise<unknown>;
+  syncGroup(request: { readonly generationId: number; readonly memberId: string }): Promise<unknown>;
+  offsetFetch(request: Fetched): Promise<unknown>;
+  txnOffsetCommit(request: Committed): Promise<unknown>;
+}
+
+interface Topics<P> {
+  readonly topics: readonly { readonly topic: string; readonly partitions: readonly P[] }[];
+}
+
+export interface Fetched extends Topics<{ readonly partition: number }> {
+  readonly groupId: string;
+}
+
+interface Committed extends Topics<{ readonly partition: number; readonly offset: string }> {
+  readonly groupId: string;
+  readonly transactionalId: string;
+  readonly producerId: string;
+  readonly producerEpoch: number;
+}
+
+const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };
+const TXN_OFFSET_COMMIT = { apiKey: 28, apiVersion: 3, apiName: 'TxnOffsetCommit' };
+
+/** By kafkajs' names. Those that are retriable pass by themselves. */
+const ERRORS: Readonly<Record<number, readonly [type: string, retriable: boolean]>> = {
+  14: ['GROUP_LOAD_IN_PROGRESS', true],
+  15: ['GROUP_COORDINATOR_NOT_AVAILABLE', true],
+  16: ['NOT_COORDINATOR_FOR_GROUP', true],
+  22: ['ILLEGAL_GENERATION', false],
+  25: ['UNKNOWN_MEMBER_ID', false],
+  27: ['REBALANCE_IN_PROGRESS', true],
+  29: ['TOPIC_AUTHORIZATION_FAILED', false],
+  30: ['GROUP_AUTHORIZATION_FAILED', false],
+  47: ['INVALID_PRODUCER_EPOCH', false],
+  48: ['INVALID_TXN_STATE', false],
+  53: ['TRANSACTIONAL_ID_AUTHORIZATION_FAILED', false],
+  82: ['FENCED_INSTANCE_ID', false],
+  88: ['UNSTABLE_OFFSET_COMMIT', true],
+};
+
+/** Calls back for each coordinator of a group that this client finds, once. */
+export function eachCoordinator(cluster: Cluster, found: (coordinator: Coordinator) => void): void {
+  const finding = cluster as unknown as { findGroupCoordinator(wanted: object): Promise<Coordinator> };
+  const find = finding.findGroupCoordinator.bind(cluster);
+  const known = new WeakSet<Coordinator>();
+  finding.findGroupCoordinator = async (wanted) => {
+    const coordinator = await find(wanted);
+    if (!known.has(coordinator)) found(coordinator);
+    known.add(coordinator);
+    return coordinator;
+  };
+}
+
+/** By the list of topics which kafkajs hands through: who sends these offsets. */
+const senders = new WeakMap<object, KafkajsIdentity>();
+
+/** Has offsets that a transaction sends refused once their sender is no such member of its group any more. */
+export function sentBy<T extends { readonly topics: object }>(identity: KafkajsIdentity, offsets: T): T {
+  senders.set(offsets.topics, identity);
+  return offsets;
+}
+
+/** Makes the producers of this client send offsets as `sentBy` says. kafkajs hands out nowhere what is behind a producer. */
+export function sendOffsetsAsMembers(kafka: Kafka): void {
+  const hidden = kafka as unknown as Record<symbol, (options: object) => Cluster>;
+  const name = Object.getOwnPropertySymbols(kafka).find(
+    ({ description }) => description === 'private:Kafka:createCluster',
+  );
+  const create = name && hidden[name];
+  if (!create) throw new Error('this version of kafkajs makes its clusters in another way');
+  hidden[name] = (options) => {
+    const cluster = create(options);
+    eachCoordinator(cluster, (coordinator) => {
+      coordinator.txnOffsetCommit = (request) => commitAsMember(coordinator, request);
+    });
+    return cluster;
+  };
+}
+
+async function commitAsMember(coordinator: Coordinator, request: Committed): Promise<void> {
+  const identity = senders.get(request.topics);
+  if (!identity) throw new Error('offsets without a member');
+  if (!supports(coordinator, TXN_OFFSET_COMMIT))
+    throw new KqError('KQ_CONFIG', 'the brokers cannot tell members apart: expected Kafka 2.5 or later');
+  const body = new Writer()
+    .text(request.transactionalId)
+    .text(request.groupId)
+    .int64(BigInt(request.producerId))
+    .int16(request.producerEpoch)
+    .int32(identity.generationId)
+    .text(identity.memberId)
+    .text(null)
+    .list(request.topics, ({ topic, partitions }, to) =>
+      to
+        .text(topic)
+        .list(partitions, ({ partition, offset }, within) =>
+          within.int32(partition).int64(BigInt(offset)).int32(-1).text(null).tags(),
+        )
+        .tags(),
+    )
+    .tags();
+  await send(coordinator, TXN_OFFSET_COMMIT, body, (answer) => {
+    answer.int32();
+    answer.list(() => {
+      answer.text();
+      answer.list(() => {
+        answer.int32();
+        check(answer.int16());
+        answer.tags();
+      });
+      answer.tags();
+    });
+  });
+}
+
+/**
+ * From where a group goes on, as kafkajs has it. Undefined: a transaction that has not ended is about to move it.
+ * @param old Answers where the brokers are older than Kafka 2.5.
+ */
+export async function stableOffsets(
+  coordinator: Coordinator,
+  { groupId, topics }: Fetched,
+  old: () => Promise<unknown>,
+): Promise<unknown> {
+  if (!supports(coordinator, OFFSET_FETCH)) return old();
+  const body = new Writer()
+    .text(groupId)
+    .list(topics, ({ topic, partitions }, to) =>
+      to
+        .text(topic)
+        .list(partitions, ({ partition }, within) => within.int32(partition))
+        .tags(),
+    )
+    .int8(1) // stable
+    .tags();
+  return send(coordinator, OFFSET_FETCH, body, (answer) => {
+    answer.int32();
+    let unstable = false;
+    const responses = answer.list(() => {
+      const topic = answer.text();
+      const partitions = answer.list(() => {
+        const partition = answer.int32();
+        const offset = String(answer.int64());
+        answer.int32();
+        const metadata = answer.text();
+        const errorCode = answer.int16();
+        answer.tags();
+        if (errorCode === 88) unstable = true;
+        else check(errorCode);
+        return { partition, offset, metadata, errorCode };
+      });
+      answer.tags();
+      return { topic, partitions };
+    });
+    check(answer.int16());
+    return unstable ? undefined : { responses };
+  });
+}
+
+function supports({ versions }: Coordinator, { apiKey, apiVersion }: typeof OFFSET_FETCH): boolean {
+  return (versions[apiKey]?.maxVersion ?? -1) >= apiVersion;
+}
+
+function send<T>(
+  { connectionPool }: Coordinator,
+  call: typeof OFFSET_FETCH,
+  body: Writer,
+  read: (answer: Reader) => T,
+): Promise<T> {
+  // The tags of the header, which kafkajs leaves to the body.
+  const buffer = Buffer.concat([Buffer.of(0), body.bytes]);
+  const parse = (parsed: T) => parsed;
+  const decode = async (bytes: Buffer) => {
+    const answer = new Reader(bytes);
+    answer.tags();
+    return { answer: read(answer) };
+  };
+  return connectionPool
+    .send<{ answer: T }>({
+      request: { ...call, encode: async () => ({ buf: buffer, buffer }) },
+      response: { decode, parse },
+    })
+    .then(({ answer }) => answer);
+}
+
+function check(code: number): void {
+  if (code === 0) return;
+  const [type, retriable] = ERRORS[code] ?? ['UNKNOWN', false];
+  const error = new Error(`the group's broker answers ${type} (${code})`);
+  throw new kafkajs.KafkaJSProtocolError(Object.assign(error, { type, code, retriable }));
+}
