@@ -2,7 +2,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
-import type { LogProducer } from 'nest-kq/src/driver/driver.js';
 import { systemClock } from 'nest-handlers/time';
 import { eventually, startKafka, type KafkaServer } from 'test-servers';
 import { message, stored } from '../contract/log-facts.js';
@@ -18,27 +17,25 @@ const silent = { debug: () => undefined, warn: () => undefined, error: () => und
 
 let server: KafkaServer;
 let driver: KafkajsDriver;
-const drivers: KafkajsDriver[] = [];
 let stopSending = () => {};
 beforeAll(async () => {
   server = await startKafka();
   driver = new KafkajsDriver({ brokers: [server.endpoint], clock: systemClock, log: silent });
-  drivers.push(driver);
 }, 60_000);
 afterEach(() => stopSending());
 afterAll(async () => {
-  await Promise.all(drivers.map((each) => each.close()));
+  await driver.close();
   await server.stop();
 }, 60_000);
 
 /** Sends a message of each key of each partition, round by round, until it is stopped. */
 function sending(group: StreamGroup) {
-  const targets: { readonly producer: LogProducer; readonly topic: string; readonly partition: number }[] =
-    [];
+  const targets: { readonly topic: string; readonly partition: number }[] = [];
+  const producer = driver.producer();
   let sent = 0;
   let stopped = false;
   const round = async () => {
-    for (const { producer, topic, partition } of targets) {
+    for (const { topic, partition } of targets) {
       // By itself a key would move to another partition once there are more.
       const keys = Array.from({ length: KEYS_BY_PARTITION }, (_, n) => `${topic}/${partition}/${n}`);
       const messages = keys.map((key) => message('0', { key: Buffer.from(key), partition }));
@@ -58,11 +55,7 @@ function sending(group: StreamGroup) {
   };
   return {
     add(topic: string, partitions: readonly number[]) {
-      // A driver of its own, as one that knows the topic takes a minute to learn of its new partitions.
-      const own = new KafkajsDriver({ brokers: [server.endpoint], clock: systemClock, log: silent });
-      drivers.push(own);
-      const producer = own.producer();
-      targets.push(...partitions.map((partition) => ({ producer, topic, partition })));
+      targets.push(...partitions.map((partition) => ({ topic, partition })));
       flowing ??= flow();
     },
     /** Resolves with how many it has sent. */

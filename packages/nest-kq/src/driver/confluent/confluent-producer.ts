@@ -80,7 +80,7 @@ export class ConfluentProducer implements LogProducer {
 
   private async hand(topic: string, messages: readonly OutgoingMessage[]) {
     const deadline = this.context.client.clock.now() + this.patience;
-    const leaders = await this.context.topics.leaders(topic, this.patience);
+    const leaders = await this.context.topics.leaders(topic, this.patience, messages);
     const { placed, wrong } = place(topic, messages, leaders.length, this.keyless++);
     const session = await this.session(deadline);
     const sent = session.send(topic, placed);

@@ -103,7 +103,7 @@ class ConfluentTransaction implements LogTransaction {
   send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]> {
     return this.act(`cannot store in ${topic}`, async () => {
       const { topics } = this.owner.context;
-      const leaders = await topics.leaders(topic, this.owner.patience);
+      const leaders = await topics.leaders(topic, this.owner.patience, messages);
       const { placed, wrong } = place(topic, messages, leaders.length, this.keyless++);
       for (const error of wrong.values()) throw error;
       const sent = await this.session.send(topic, placed);

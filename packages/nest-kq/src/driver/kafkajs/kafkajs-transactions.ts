@@ -93,7 +93,7 @@ class KafkajsTransaction implements LogTransaction {
 
   send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]> {
     return this.act(`cannot store in ${topic}`, async (deadline) => {
-      const leaders = await this.context.topics.leaders(topic, this.options.patience ?? PATIENCE);
+      const leaders = await this.context.topics.leaders(topic, this.options.patience ?? PATIENCE, messages);
       const { placed, wrong } = place(topic, messages, leaders.length, this.keyless++);
       for (const error of wrong.values()) throw error;
       const sent: PartitionOffset[] = [];

@@ -1,4 +1,5 @@
 /** What a producer has to know of its topics: how many partitions, and which broker leads each. */
+import type { OutgoingMessage } from '../message.js';
 import type { KafkajsClient } from './kafkajs-client.js';
 import type { KafkajsCluster } from './kafkajs-cluster.js';
 
@@ -23,11 +24,15 @@ export class Topics {
     private readonly cluster: KafkajsCluster,
   ) {}
 
-  /** Rejects with `KQ_UNKNOWN_TOPIC`, `KQ_AWAY` after that many milliseconds, or `KQ_REFUSED`. */
-  async leaders(topic: string, patience: number): Promise<Leaders> {
+  /**
+   * Rejects with `KQ_UNKNOWN_TOPIC`, `KQ_AWAY` after that many milliseconds, or `KQ_REFUSED`.
+   * @param messages If one of them asks for a partition that is not known, the topic is looked at anew.
+   */
+  async leaders(topic: string, patience: number, messages: readonly OutgoingMessage[]): Promise<Leaders> {
     const { clock } = this.client;
     const known = this.known.get(topic);
-    if (known && known.until > clock.now()) return known.leaders;
+    const isKnown = ({ partition = 0 }: OutgoingMessage) => partition < known!.leaders.length;
+    if (known && known.until > clock.now() && messages.every(isKnown)) return known.leaders;
     const partitions = await this.cluster.partitions(topic, patience);
     const leaders = partitions.map(({ leader }) => leader);
     this.known.set(topic, { leaders, until: clock.now() + FRESH });
