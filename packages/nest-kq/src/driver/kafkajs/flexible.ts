@@ -1,57 +1,21 @@
 /** Kafka's flexible encoding: lengths are variable and one more than they say, and structures end with tags, of which there are none. */
+import { Writer } from './writer.js';
 
-export class Writer {
-  private readonly parts: Buffer[] = [];
-
-  get bytes(): Buffer {
-    return Buffer.concat(this.parts);
-  }
-
-  int8(value: number): this {
-    return this.put(1, (to) => to.writeInt8(value));
-  }
-
-  int16(value: number): this {
-    return this.put(2, (to) => to.writeInt16BE(value));
-  }
-
-  int32(value: number): this {
-    return this.put(4, (to) => to.writeInt32BE(value));
-  }
-
-  int64(value: bigint): this {
-    return this.put(8, (to) => to.writeBigInt64BE(value));
-  }
-
+export class FlexibleWriter extends Writer {
   text(value: string | null): this {
-    if (value === null) return this.size(0);
+    if (value === null) return this.uvarint(0);
     const bytes = Buffer.from(value);
-    this.size(bytes.length + 1).parts.push(bytes);
-    return this;
+    return this.uvarint(bytes.length + 1).raw(bytes);
   }
 
   list<T>(values: readonly T[], write: (value: T, to: this) => unknown): this {
-    this.size(values.length + 1);
+    this.uvarint(values.length + 1);
     for (const value of values) write(value, this);
     return this;
   }
 
   tags(): this {
-    return this.size(0);
-  }
-
-  private size(value: number): this {
-    const bytes: number[] = [];
-    for (; value > 0x7f; value >>>= 7) bytes.push((value & 0x7f) | 0x80);
-    this.parts.push(Buffer.of(...bytes, value));
-    return this;
-  }
-
-  private put(length: number, write: (to: Buffer) => void): this {
-    const bytes = Buffer.alloc(length);
-    write(bytes);
-    this.parts.push(bytes);
-    return this;
+    return this.uvarint(0);
   }
 }
 

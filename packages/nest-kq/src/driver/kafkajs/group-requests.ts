@@ -1,9 +1,10 @@
 /** Two requests to the coordinator of a group, of which kafkajs knows only forms that are too old. */
 import kafkajs from 'kafkajs';
-import type { Cluster, Kafka } from 'kafkajs';
+import type { Cluster } from 'kafkajs';
 import { KqError } from '../../errors.js';
 import type { MemberIdentity } from '../driver.js';
-import { Reader, Writer } from './flexible.js';
+import { eachBroker } from './cluster-brokers.js';
+import { FlexibleWriter, Reader } from './flexible.js';
 
 /** A member as the brokers know it. */
 export interface KafkajsIdentity extends MemberIdentity {
@@ -56,19 +57,6 @@ const ERRORS: Readonly<Record<number, readonly [type: string, retriable: boolean
   88: ['UNSTABLE_OFFSET_COMMIT', true],
 };
 
-/** Calls back for each coordinator of a group that this client finds, once. */
-export function eachCoordinator(cluster: Cluster, found: (coordinator: Coordinator) => void): void {
-  const finding = cluster as unknown as { findGroupCoordinator(wanted: object): Promise<Coordinator> };
-  const find = finding.findGroupCoordinator.bind(cluster);
-  const known = new WeakSet<Coordinator>();
-  finding.findGroupCoordinator = async (wanted) => {
-    const coordinator = await find(wanted);
-    if (!known.has(coordinator)) found(coordinator);
-    known.add(coordinator);
-    return coordinator;
-  };
-}
-
 /** By the list of topics which kafkajs hands through: who sends these offsets. */
 const senders = new WeakMap<object, KafkajsIdentity>();
 
@@ -78,21 +66,11 @@ export function sentBy<T extends { readonly topics: object }>(identity: KafkajsI
   return offsets;
 }
 
-/** Makes the producers of this client send offsets as `sentBy` says. kafkajs hands out nowhere what is behind a producer. */
-export function sendOffsetsAsMembers(kafka: Kafka): void {
-  const hidden = kafka as unknown as Record<symbol, (options: object) => Cluster>;
-  const name = Object.getOwnPropertySymbols(kafka).find(
-    ({ description }) => description === 'private:Kafka:createCluster',
-  );
-  const create = name && hidden[name];
-  if (!create) throw new Error('this version of kafkajs makes its clusters in another way');
-  hidden[name] = (options) => {
-    const cluster = create(options);
-    eachCoordinator(cluster, (coordinator) => {
-      coordinator.txnOffsetCommit = (request) => commitAsMember(coordinator, request);
-    });
-    return cluster;
-  };
+/** Makes the producers of this cluster send offsets as `sentBy` says. */
+export function sendOffsetsAsMembers(cluster: Cluster): void {
+  eachBroker<Coordinator>(cluster, (coordinator) => {
+    coordinator.txnOffsetCommit = (request) => commitAsMember(coordinator, request);
+  });
 }
 
 async function commitAsMember(coordinator: Coordinator, request: Committed): Promise<void> {
@@ -100,7 +78,7 @@ async function commitAsMember(coordinator: Coordinator, request: Committed): Pro
   if (!identity) throw new Error('offsets without a member');
   if (!supports(coordinator, TXN_OFFSET_COMMIT))
     throw new KqError('KQ_CONFIG', 'the brokers cannot tell members apart: expected Kafka 2.5 or later');
-  const body = new Writer()
+  const body = new FlexibleWriter()
     .text(request.transactionalId)
     .text(request.groupId)
     .int64(BigInt(request.producerId))
@@ -141,7 +119,7 @@ export async function stableOffsets(
   old: () => Promise<unknown>,
 ): Promise<unknown> {
   if (!supports(coordinator, OFFSET_FETCH)) return old();
-  const body = new Writer()
+  const body = new FlexibleWriter()
     .text(groupId)
     .list(topics, ({ topic, partitions }, to) =>
       to
@@ -182,7 +160,7 @@ function supports({ versions }: Coordinator, { apiKey, apiVersion }: typeof OFFS
 function send<T>(
   { connectionPool }: Coordinator,
   call: typeof OFFSET_FETCH,
-  body: Writer,
+  body: FlexibleWriter,
   read: (answer: Reader) => T,
 ): Promise<T> {
   // The tags of the header, which kafkajs leaves to the body.

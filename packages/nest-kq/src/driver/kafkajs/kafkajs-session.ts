@@ -1,12 +1,15 @@
 /** One idempotent producer of kafkajs: it stores each message once as long as no request has failed for good. */
 import kafkajs from 'kafkajs';
-import type { Message, Producer, ProducerRecord, RecordMetadata } from 'kafkajs';
+import type { Producer, ProducerRecord, RecordMetadata } from 'kafkajs';
 import type { ProducerOptions } from '../driver.js';
-import type { PartitionOffset } from '../message.js';
+import type { OutgoingMessage, PartitionOffset } from '../message.js';
 import { typeOf } from './codecs.js';
 import { type KafkajsClient, QUICK_RETRY } from './kafkajs-client.js';
+import { eachCluster } from './cluster-brokers.js';
 import { sendOffsetsAsMembers } from './group-requests.js';
 import { meant } from './kafkajs-errors.js';
+import { encodeByOurselves } from './produce-requests.js';
+import type { BatchRecord } from './record-batch.js';
 import { noPartition, type Placed } from './requests.js';
 
 export const PATIENCE = 30_000;
@@ -42,7 +45,10 @@ export class Session {
       ended: () => (this.retired && this.underWay === 0) || client.clock.now() > this.until,
       failed: (reason) => (this.reason = reason),
     });
-    if (transactionalId !== undefined) sendOffsetsAsMembers(kafka);
+    eachCluster(kafka, (cluster) => {
+      encodeByOurselves(cluster);
+      if (transactionalId !== undefined) sendOffsetsAsMembers(cluster);
+    });
     this.producer = kafka.producer({
       idempotent: true,
       maxInFlightRequests: transactionalId === undefined ? undefined : 1,
@@ -106,14 +112,16 @@ export class Session {
       acks: -1,
       timeout: this.client.settings.requestTimeout,
       compression: typeOf(this.options.compression),
-      messages: placed.map(({ partition, message }): Message => {
-        const { key, value, headers = {}, timestamp = this.client.clock.wall() } = message;
-        const lists = Object.entries(headers).map(([name, values]) => {
-          return [name, Buffer.isBuffer(values) ? values : [...values]] as const;
-        });
-        return { key, value, partition, timestamp: String(timestamp), headers: Object.fromEntries(lists) };
-      }),
+      // kafkajs only hands them through, to our encoder.
+      messages: placed.map(({ partition, message }) => this.outgoing(partition, message)) as never[],
     };
+  }
+
+  private outgoing(
+    partition: number,
+    { key, value, headers = {}, timestamp }: OutgoingMessage,
+  ): BatchRecord & { readonly partition: number } {
+    return { partition, key, value, headers, timestamp: timestamp ?? this.client.clock.wall() };
   }
 
   /** kafkajs asks before each time that it sends, which is where it can be stopped. */

@@ -8,7 +8,8 @@ import { Holds } from './holds.js';
 import { type KafkajsClient, LONG_RETRY } from './kafkajs-client.js';
 import type { KafkajsCluster } from './kafkajs-cluster.js';
 import { isRebalancing, meant } from './kafkajs-errors.js';
-import { eachCoordinator, stableOffsets, type Coordinator, type KafkajsIdentity } from './group-requests.js';
+import { eachBroker } from './cluster-brokers.js';
+import { stableOffsets, type Coordinator, type KafkajsIdentity } from './group-requests.js';
 import { leaveOnceDead } from './lost-coordinator.js';
 import { Reading } from './reading.js';
 import { StartAtEnd } from './start-at-end.js';
@@ -86,7 +87,7 @@ export class Membership implements GroupMembership {
       // Ours comes first; the other one is for a group in which there are still plain consumers of kafkajs.
       partitionAssigners: [
         (given) => {
-          eachCoordinator(given.cluster, (coordinator) => this.watch(coordinator));
+          eachBroker<Coordinator>(given.cluster, (broker) => this.watch(broker));
           return stickyAssigner(this)(given);
         },
         kafkajs.PartitionAssigners.roundRobin,

@@ -1,0 +1,30 @@
+/** The brokers behind clients of kafkajs, which it hands out nowhere. */
+import type { Cluster, Kafka } from 'kafkajs';
+
+/** Calls back for each cluster that this client makes: for each of its producers and consumers. */
+export function eachCluster(kafka: Kafka, made: (cluster: Cluster) => void): void {
+  const hidden = kafka as unknown as Record<symbol, (options: object) => Cluster>;
+  const name = Object.getOwnPropertySymbols(kafka).find(
+    ({ description }) => description === 'private:Kafka:createCluster',
+  );
+  const create = name && hidden[name];
+  if (!create) throw new Error('this version of kafkajs makes its clusters in another way');
+  hidden[name] = (options) => {
+    const cluster = create(options);
+    made(cluster);
+    return cluster;
+  };
+}
+
+/** Calls back for each broker that this cluster finds, coordinators too, once. @typeParam B What of it is used. */
+export function eachBroker<B extends object>(cluster: Cluster, found: (broker: B) => void): void {
+  const finding = cluster as unknown as { findBroker(wanted: object): Promise<B> };
+  const find = finding.findBroker.bind(cluster);
+  const known = new WeakSet<B>();
+  finding.findBroker = async (wanted) => {
+    const broker = await find(wanted);
+    if (!known.has(broker)) found(broker);
+    known.add(broker);
+    return broker;
+  };
+}

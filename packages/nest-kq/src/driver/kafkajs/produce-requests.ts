@@ -1,0 +1,86 @@
+/** Requests that store messages, with the bytes made by us: kafkajs makes several buffers of each field. */
+import kafkajs from 'kafkajs';
+import type { Cluster } from 'kafkajs';
+import protocol from 'kafkajs/src/protocol/requests/index.js';
+import { eachBroker } from './cluster-brokers.js';
+import { type BatchRecord, writeBatch } from './record-batch.js';
+import { Writer } from './writer.js';
+
+const PRODUCE = 0;
+
+/** By number. */
+const codecs: Readonly<Record<number, () => { compress(plain: { buffer: Buffer }): Promise<Buffer> }>> =
+  kafkajs.CompressionCodecs;
+
+/** What the types of kafkajs leave out. */
+interface Broker {
+  readonly connectionPool: { send(call: ProduceCall): Promise<unknown> };
+  lookupRequest(apiKey: number, versions: object): (request: Produced) => ProduceCall;
+  produce(request: Produced): Promise<unknown>;
+}
+
+interface ProduceCall {
+  readonly request: object;
+  readonly response: object;
+}
+
+export interface Produced {
+  readonly acks: number;
+  readonly timeout: number;
+  readonly compression: number;
+  readonly transactionalId?: string | null;
+  readonly producerId: string;
+  readonly producerEpoch: number;
+  readonly topicData: readonly {
+    readonly topic: string;
+    readonly partitions: readonly {
+      readonly partition: number;
+      readonly firstSequence: number;
+      /** As a session hands them to kafkajs. */
+      readonly messages: readonly BatchRecord[];
+    }[];
+  }[];
+}
+
+/** Makes the producers of this cluster send what `produceBody` makes. All else stays with kafkajs: when, where, and what the answer means. */
+export function encodeByOurselves(cluster: Cluster): void {
+  eachBroker<Broker>(cluster, (broker) => {
+    broker.produce = (produced) => {
+      const { request, response } = broker.lookupRequest(PRODUCE, protocol.requests.Produce)(produced);
+      return broker.connectionPool.send({
+        request: { ...request, encode: () => produceBody(produced) },
+        response,
+      });
+    };
+  });
+}
+
+/** Versions 3 to 8 of the request: from the first with idempotent producers up to the last that is not flexible. */
+export async function produceBody({
+  acks,
+  timeout,
+  compression,
+  transactionalId = null,
+  topicData,
+  ...producer
+}: Produced) {
+  const batches = {
+    id: BigInt(producer.producerId),
+    epoch: producer.producerEpoch,
+    transactional: transactionalId !== null,
+    compression,
+    compress: (records: Buffer) => codecs[compression]!().compress({ buffer: records }),
+  };
+  const to = new Writer(16_384);
+  to.string(transactionalId).int16(acks).int32(timeout).int32(topicData.length);
+  for (const { topic, partitions } of topicData) {
+    to.string(topic).int32(partitions.length);
+    for (const { partition, firstSequence, messages } of partitions) {
+      to.int32(Number(partition)).int32(0);
+      const start = to.length;
+      await writeBatch(to, messages, firstSequence, batches);
+      to.patchInt32(start - 4, to.length - start);
+    }
+  }
+  return { buf: to.bytes, buffer: to.bytes };
+}

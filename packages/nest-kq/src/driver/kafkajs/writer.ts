@@ -1,0 +1,99 @@
+/** What Kafka's requests are made of, one after the other in memory that grows. Numbers are big-endian. */
+export class Writer {
+  private buffer: Buffer;
+  private offset = 0;
+
+  /** @param room Bytes that are there from the start. */
+  constructor(room = 256) {
+    this.buffer = Buffer.allocUnsafe(room);
+  }
+
+  /** What was written so far; later writes may change it. */
+  get bytes(): Buffer {
+    return this.buffer.subarray(0, this.offset);
+  }
+
+  get length(): number {
+    return this.offset;
+  }
+
+  int8(value: number): this {
+    const at = this.take(1);
+    this.buffer.writeInt8(value, at);
+    return this;
+  }
+
+  int16(value: number): this {
+    const at = this.take(2);
+    this.buffer.writeInt16BE(value, at);
+    return this;
+  }
+
+  int32(value: number): this {
+    const at = this.take(4);
+    this.buffer.writeInt32BE(value, at);
+    return this;
+  }
+
+  int64(value: bigint): this {
+    const at = this.take(8);
+    this.buffer.writeBigInt64BE(value, at);
+    return this;
+  }
+
+  /** Fewer bytes for values near zero. @param value An integer of at most 52 bits. */
+  varint(value: number): this {
+    return this.uvarint(value < 0 ? -2 * value - 1 : 2 * value);
+  }
+
+  /** Fewer bytes for small values. @param value An integer of 0 and more, of at most 53 bits. */
+  uvarint(value: number): this {
+    let at = this.take(MOST_VARINT);
+    let left = value;
+    for (; left > 0x7f_ff_ff_ff; left = Math.floor(left / 128)) this.buffer[at++] = (left & 0x7f) | 0x80;
+    for (; left > 0x7f; left >>>= 7) this.buffer[at++] = (left & 0x7f) | 0x80;
+    this.buffer[at++] = left;
+    this.offset = at;
+    return this;
+  }
+
+  raw(bytes: Buffer): this {
+    const at = this.take(bytes.length);
+    bytes.copy(this.buffer, at);
+    return this;
+  }
+
+  /** With its length before it, in two bytes; -1 for null. */
+  string(value: string | null): this {
+    if (value === null) return this.int16(-1);
+    const bytes = Buffer.from(value);
+    return this.int16(bytes.length).raw(bytes);
+  }
+
+  /** Writes over four bytes that are there. */
+  patchInt32(at: number, value: number): void {
+    this.buffer.writeInt32BE(value, at);
+  }
+
+  /** Makes room for so many bytes, and counts them as written. */
+  private take(length: number): number {
+    const at = this.offset;
+    this.offset += length;
+    if (this.offset > this.buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(this.offset, 2 * this.buffer.length));
+      this.buffer.copy(larger, 0, 0, at);
+      this.buffer = larger;
+    }
+    return at;
+  }
+}
+
+/** Bytes of the longest number of 53 bits. */
+const MOST_VARINT = 8;
+
+/** How many bytes `varint` writes. */
+export function sizeOfVarint(value: number): number {
+  let size = 1;
+  for (let left = value < 0 ? -2 * value - 1 : 2 * value; left > 0x7f; left = Math.floor(left / 128)) size++;
+  return size;
+}
