@@ -1,11 +1,32 @@
 import { describe, expect, it } from '@jest/globals';
+// @ts-expect-error: kafkajs has no types for what is inside it
 import Decoder from 'kafkajs/src/protocol/decoder.js';
+// @ts-expect-error: kafkajs has no types for what is inside it
 import decode from 'kafkajs/src/protocol/recordBatch/v0/decoder.js';
+// @ts-expect-error: kafkajs has no types for what is inside it
 import protocol from 'kafkajs/src/protocol/requests/index.js';
 import { crc32c } from './crc32c.js';
 import { produceBody, type Produced } from './produce-requests.js';
 import { registerCodecs } from './codecs.js';
 import type { BatchRecord } from './record-batch.js';
+
+/** Of kafkajs. */
+const { Produce } = (
+  protocol as {
+    readonly requests: {
+      readonly Produce: {
+        protocol(wanted: { readonly version: number }): (request: object) => {
+          readonly request: { encode(): Promise<{ readonly buffer: Buffer }> };
+        };
+      };
+    };
+  }
+).requests;
+const decodeBatch = decode as (decoder: object) => Promise<{
+  readonly maxTimestamp: string;
+  readonly records: readonly { readonly timestamp: string }[];
+}>;
+const DecoderOf = Decoder as new (bytes: Buffer) => object;
 
 /** A generator of numbers that is the same each time. */
 function numbers(seed: number): (below: number) => number {
@@ -39,7 +60,7 @@ function produced(messages: readonly (readonly BatchRecord[])[], more: Partial<P
 
 /** As kafkajs writes it. */
 async function byKafkajs(request: Produced): Promise<Buffer> {
-  const { encode } = protocol.requests.Produce.protocol({ version: 7 })(request).request;
+  const { encode } = Produce.protocol({ version: 7 })(request).request;
   return (await encode()).buffer;
 }
 
@@ -82,8 +103,8 @@ describe('a request that stores messages', () => {
     const at = (timestamp: number) => ({ key: null, value: Buffer.from('x'), headers: {}, timestamp });
     const { buffer } = await produceBody(produced([[at(5_000), at(4_999), at(9_000), at(0)]]));
 
-    const decoder = new Decoder(buffer.subarray(buffer.indexOf(Buffer.from('später')) + 7 + 4 + 4 + 4));
-    const { records, maxTimestamp } = await decode(decoder);
+    const decoder = new DecoderOf(buffer.subarray(buffer.indexOf(Buffer.from('später')) + 7 + 4 + 4 + 4));
+    const { records, maxTimestamp } = await decodeBatch(decoder);
     expect(records.map(({ timestamp }) => timestamp)).toEqual(['5000', '4999', '9000', '0']);
     expect(maxTimestamp).toBe('9000');
   });

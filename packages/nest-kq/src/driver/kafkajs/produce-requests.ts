@@ -1,12 +1,15 @@
 /** Requests that store messages, with the bytes made by us: kafkajs makes several buffers of each field. */
 import kafkajs from 'kafkajs';
 import type { Cluster } from 'kafkajs';
+// @ts-expect-error: kafkajs has no types for what is inside it
 import protocol from 'kafkajs/src/protocol/requests/index.js';
 import { eachBroker } from './cluster-brokers.js';
 import { type BatchRecord, writeBatch } from './record-batch.js';
 import { Writer } from './writer.js';
 
 const PRODUCE = 0;
+/** How kafkajs makes each version of the request, and reads its answer. */
+const VERSIONS = (protocol as { readonly requests: { readonly Produce: object } }).requests.Produce;
 
 /** By number. */
 const codecs: Readonly<Record<number, () => { compress(plain: { buffer: Buffer }): Promise<Buffer> }>> =
@@ -46,7 +49,7 @@ export interface Produced {
 export function encodeByOurselves(cluster: Cluster): void {
   eachBroker<Broker>(cluster, (broker) => {
     broker.produce = (produced) => {
-      const { request, response } = broker.lookupRequest(PRODUCE, protocol.requests.Produce)(produced);
+      const { request, response } = broker.lookupRequest(PRODUCE, VERSIONS)(produced);
       return broker.connectionPool.send({
         request: { ...request, encode: () => produceBody(produced) },
         response,
