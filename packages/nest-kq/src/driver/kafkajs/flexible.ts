@@ -19,7 +19,7 @@ export class FlexibleWriter extends Writer {
   }
 }
 
-/** Throws a RangeError where the bytes end too early. */
+/** Throws a RangeError where the bytes end too early, or a length is longer than Kafka makes any. */
 export class Reader {
   private offset = 0;
 
@@ -41,7 +41,6 @@ export class Reader {
     const length = this.size() - 1;
     if (length < 0) return null;
     const start = this.skip(length);
-    if (this.offset > this.bytes.length) throw new RangeError('the answer ends within a text');
     return this.bytes.toString('utf8', start, this.offset);
   }
 
@@ -62,6 +61,7 @@ export class Reader {
   private size(): number {
     let value = 0;
     for (let shift = 0; ; shift += 7) {
+      if (shift > 28) throw new RangeError('a length in the answer has more than 5 bytes');
       const byte = this.bytes.readUInt8(this.skip(1));
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return value >>> 0;
@@ -70,6 +70,9 @@ export class Reader {
 
   private skip(length: number): number {
     const start = this.offset;
+    const left = this.bytes.length - start;
+    if (length > left)
+      throw new RangeError(`the answer ends too early: expected ${length} bytes more, got ${left}`);
     this.offset += length;
     return start;
   }
