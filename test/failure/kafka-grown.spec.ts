@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
 import { KafkajsDriver } from 'nest-kq/src/driver/kafkajs/kafkajs-driver.js';
 import { systemClock, type Clock } from 'nest-handlers/time';
-import { startKafka, type KafkaServer } from 'test-servers';
-import { message, stored } from '../contract/log-facts.js';
+import { eventually, startKafka, type KafkaServer } from 'test-servers';
+import type { PartitionOffset } from 'nest-kq/src/driver/message.js';
+import { MemberUnderTest, message, stored } from '../contract/log-facts.js';
 
-const TOPIC = 'orders';
 const silent = { debug: () => undefined, warn: () => undefined, error: () => undefined };
 
 let server: KafkaServer;
@@ -25,24 +25,54 @@ afterAll(async () => {
   await server.stop();
 }, 60_000);
 
-async function grow(count: number): Promise<void> {
+async function grow(topic: string, count: number): Promise<void> {
   const admin = new Kafka({ brokers: [server.endpoint], logLevel: logLevel.NOTHING }).admin();
-  await admin.createPartitions({ topicPartitions: [{ topic: TOPIC, count }] });
+  await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+  await eventually('the broker knows it, too', async () => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    return topics[0]?.partitions.length === count;
+  });
   await admin.disconnect();
 }
 
 it('stores in new partitions: at once where a message asks for one, by its key a minute later', async () => {
-  await driver.admin.createTopics([{ topic: TOPIC, partitions: 1 }]);
+  await driver.admin.createTopics([{ topic: 'orders', partitions: 1 }]);
   const producer = driver.producer();
-  stored(await producer.send(TOPIC, [message('a')]));
+  stored(await producer.send('orders', [message('a')]));
 
-  await grow(2);
-  const asked = await producer.send(TOPIC, [message('b', { partition: 1 })]);
+  await grow('orders', 2);
+  const asked = await producer.send('orders', [message('b', { partition: 1 })]);
   expect(asked).toEqual([{ partition: 1, offset: 0n }]);
 
-  await grow(8);
-  ahead = 61_000;
-  const keys = Array.from({ length: 50 }, (_, key) => message('c', { key: Buffer.from(`${key}`) }));
-  const sent = stored(await producer.send(TOPIC, keys));
-  expect(new Set(sent.map(({ partition }) => partition)).size).toBe(8);
+  await grow('orders', 8);
+  ahead += 61_000;
+  expect(partitionsOf(stored(await producer.send('orders', KEYS)))).toBe(8);
 }, 60_000);
+
+it('stores in new partitions within a transaction, too', async () => {
+  await driver.admin.createTopics([{ topic: 'results', partitions: 1 }]);
+  const producer = driver.producer({ transactionalId: 'shop' });
+  const first = await producer.transaction();
+  await first.send('results', [message('a')]);
+
+  await grow('results', 2);
+  const asked = await first.send('results', [message('b', { partition: 1 })]);
+  expect(asked).toEqual([{ partition: 1, offset: 0n }]);
+  await first.commit();
+
+  await grow('results', 8);
+  ahead += 61_000;
+  const second = await producer.transaction();
+  expect(partitionsOf(await second.send('results', KEYS))).toBe(8);
+  await second.commit();
+  const reader = new MemberUnderTest(driver, { group: 'reader', topics: ['results'], from: 'first' });
+  await reader.start();
+  await reader.receives(2 + KEYS.length);
+  await reader.stop();
+}, 60_000);
+
+const KEYS = Array.from({ length: 50 }, (_, key) => message('c', { key: Buffer.from(`${key}`) }));
+
+function partitionsOf(sent: readonly PartitionOffset[]): number {
+  return new Set(sent.map(({ partition }) => partition)).size;
+}

@@ -16,8 +16,6 @@ export class KafkajsProducer implements LogProducer {
   private current: Session | undefined;
   /** By topic, the last call: the next one waits for it. */
   private readonly last = new Map<string, Promise<unknown>>();
-  /** By topic, how many there were at its last call. */
-  private readonly partitions = new Map<string, number>();
   private keyless = 0;
   private closing: Promise<void> | undefined;
 
@@ -71,7 +69,6 @@ export class KafkajsProducer implements LogProducer {
     let unsent = lost(topic);
     try {
       const leaders = await this.context.topics.leaders(topic, this.left(deadline), messages);
-      this.learn(topic, leaders.length);
       const { placed, wrong } = place(topic, messages, leaders.length, this.keyless++);
       for (const [index, error] of wrong) answers.set(index, error);
       for (const request of requestsOf(placed)) {
@@ -84,15 +81,6 @@ export class KafkajsProducer implements LogProducer {
       unsent = meant(error, `cannot store in ${topic}`);
     }
     return messages.map((_, index) => answers.get(index) ?? unsent);
-  }
-
-  /** A session of kafkajs keeps for minutes what it knows of a topic, and would refuse its new partitions. */
-  private learn(topic: string, partitions: number): void {
-    const before = this.partitions.get(topic) ?? Infinity;
-    this.partitions.set(topic, partitions);
-    if (partitions <= before) return;
-    void this.current?.retire();
-    this.current = undefined;
   }
 
   /** @returns Why nothing more may be sent. */

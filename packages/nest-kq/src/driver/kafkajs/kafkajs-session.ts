@@ -10,11 +10,14 @@ import { sendOffsetsAsMembers } from './group-requests.js';
 import { meant } from './kafkajs-errors.js';
 import { encodeByOurselves } from './produce-requests.js';
 import type { BatchRecord } from './record-batch.js';
-import { noPartition, type Placed } from './requests.js';
+import type { Placed } from './requests.js';
 
 export const PATIENCE = 30_000;
 /** How long kafkajs waits before it tries once more, at least, once it has tried a few times. */
 const LONG_PAUSE = 800;
+
+/** Its types leave out what it takes. */
+const NotLoaded = kafkajs.KafkaJSMetadataNotLoaded as new (message: string) => Error;
 
 /** A producer, or one of its transactions. */
 type Sender = Pick<Producer, 'send'>;
@@ -133,8 +136,10 @@ export class Session {
     const { clock } = this.client;
     if (clock.now() > (this.deadlines.get(topic) ?? Infinity)) throw new Error('its time is over'); // it becomes KQ_AWAY, with what kafkajs said before
     const { partition = -1 } = message;
-    // kafkajs would leave the message out without a word.
-    if (partition >= partitionMetadata.length) throw noPartition(topic, partition, partitionMetadata.length);
+    // The topic has grown. kafkajs keeps for minutes what it knows, and would leave the message out without a word; by this
+    // error it looks at the topic once more.
+    if (partition >= partitionMetadata.length)
+      throw new NotLoaded(`partition ${partition} of ${topic} is not known yet`);
     return partition;
   }
 }
