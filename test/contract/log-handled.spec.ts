@@ -6,18 +6,26 @@ import { GroupConsumer } from 'nest-kq/src/consumer/group-consumer.js';
 import type { Order } from 'nest-kq/src/consumer/lanes.js';
 import { Pauses } from 'nest-kq/src/consumer/pauses.js';
 import { DelaysPort } from 'nest-kq/src/delays/delays.js';
-import type { LogDriver } from 'nest-kq/src/driver/driver.js';
+import { MemberLost, type LogDriver } from 'nest-kq/src/driver/driver.js';
 import { EventHub } from 'nest-kq/src/events/event-hub.js';
-import { resolveFailureOptions } from 'nest-kq/src/failures/failure-options.js';
+import { resolveFailureOptions, type FailureOptions } from 'nest-kq/src/failures/failure-options.js';
 import { HandlerRuns } from 'nest-kq/src/failures/handler-runs.js';
 import { LogPusher } from 'nest-kq/src/pusher/log-pusher.js';
 import { resolvePusherOptions } from 'nest-kq/src/pusher/pusher-options.js';
 import { eventually } from 'test-servers';
 import { everyLog, failing, message, type LogUnderTest } from './log-facts.js';
+import { Unaware } from './unaware.js';
+
+interface Consuming extends FailureOptions {
+  readonly order?: Order;
+  readonly size?: number;
+}
 
 /** A process with a pusher and a consumer of `log.topic`. */
 class Shop {
   readonly errors: Error[] = [];
+  /** What became of its runs. */
+  readonly told: string[] = [];
   readonly pusher: LogPusher;
   private readonly events = new EventHub((_who, error) => {
     throw error;
@@ -31,13 +39,17 @@ class Shop {
   ) {
     const parts = { events: this.events, hooks: {}, delays: new DelaysPort() };
     this.pusher = new LogPusher(driver, systemClock, resolvePusherOptions({ transactionalId }), parts);
-    this.events.on('failed').subscribe(({ error }) => void this.errors.push(error));
-    this.events.on('dropped').subscribe(({ error }) => void this.errors.push(error));
+    for (const name of ['failed', 'failedLate', 'dropped'] as const)
+      this.events.on(name).subscribe(({ error, message: { value } }) => {
+        this.errors.push(error);
+        this.told.push(`${name} ${String(value)}`);
+      });
+    this.events.on('handled').subscribe(({ message: { value } }) => this.told.push(`handled ${value}`));
   }
 
   async consume(
     handler: (value: any, message: any) => unknown,
-    { order = 'partition' as Order, size = 1 } = {},
+    { order = 'partition', size = 1, ...failures }: Consuming = {},
   ): Promise<void> {
     const { topic, group } = this.log;
     const runs = new HandlerRuns(systemClock, {
@@ -45,7 +57,7 @@ class Shop {
       topic,
       handler,
       batches: size > 1,
-      settings: resolveFailureOptions({ retry: { backoff: '10ms' } }, [topic]),
+      settings: resolveFailureOptions({ retry: { backoff: '10ms' }, ...failures }, [topic]),
       events: this.events,
       store: () => Promise.reject(new Error('there is no dead letter')),
     });
@@ -116,6 +128,34 @@ everyLog((log) => {
     await eventually('both errors are told', () => shop.errors.length === 2);
     await expect(resultsOf(results, 'end')).resolves.toEqual(['"a!"', '"b!"', '"c!"']);
     expect(shop.errors.map((error) => error.message)).toEqual(['before the commit', 'after the commit']);
+    expect(shop.told).toEqual(['handled a', 'failed b', 'handled b', 'handled c', 'failedLate c']);
+  });
+
+  it('counts no attempt of a transaction that came to nothing as the group was shared out anew', async () => {
+    const [results, elsewhere] = [await log.topicOf(1), await log.topicOf(1)];
+    const driver = new Unaware(log.driver);
+    const shop = open(driver);
+    const attempts: number[] = [];
+    await orders('a', 'b');
+    await shop.consume(
+      async (value: string, got: KqMessage) => {
+        attempts.push(got.attempt);
+        await shop.pusher.transaction(async (tx) => {
+          await tx.push(results, value);
+          if (attempts.length === 1) {
+            driver.keep();
+            await (await log.join({ topics: [elsewhere] })).has(1);
+          } else driver.learn();
+          tx.handled(got);
+        });
+      },
+      { retry: { attempts: 1 }, deadLetter: 'drop' },
+    );
+    await committed(2n);
+    expect(attempts).toEqual([1, 1, 1]);
+    expect(shop.told).toEqual(['failed a', 'handled a', 'handled b']);
+    expect(shop.errors).toEqual([expect.any(MemberLost)]);
+    await expect(resultsOf(results, 'end')).resolves.toEqual(['"a"', '"b"']);
   });
 
   it('takes a batch as handled, and refuses one with a gap', async () => {

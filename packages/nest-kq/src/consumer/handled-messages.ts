@@ -1,5 +1,5 @@
 /** The messages that one transaction takes as handled. */
-import { memberLost, type LogDriver, type LogTransaction } from '../driver/driver.js';
+import { MemberLost, type LogDriver, type LogTransaction } from '../driver/driver.js';
 import type { GroupOffset } from '../driver/message.js';
 import { KqError, wrongValue } from '../errors.js';
 import type { PartitionWork, WorkOwner } from './partition-work.js';
@@ -42,6 +42,7 @@ export class HandledMessages {
     } catch (error) {
       if (error instanceof KqError && error.indeterminate) this.startAnew(byOwner, error);
       else this.release(byOwner);
+      if (error instanceof MemberLost) for (const work of works) work.interrupted = true;
       throw error;
     }
     for (const work of works) work.committed = this.endOf(work);
@@ -55,14 +56,14 @@ export class HandledMessages {
   ): Promise<void> {
     await owner.settled(); // a commit that is under way could set back what the transaction commits
     const { identity } = owner.member;
-    if (!identity || works.some(({ lost }) => lost)) throw memberLost(owner.group);
+    if (!identity || works.some(({ lost }) => lost)) throw new MemberLost(owner.group);
     const offsets = works.map((work): GroupOffset => ({ ...work.place, offset: this.endOf(work) }));
     await transaction.sendOffsets(identity, offsets);
   }
 
   private check(work: PartitionWork): void {
     const { place, lost, inTransaction, owner } = work;
-    if (lost) throw memberLost(owner.group);
+    if (lost) throw new MemberLost(owner.group);
     if (!inTransaction && work.isNext(this.sorted(work))) return;
     const fact = `messages of ${place.topic}/${place.partition} in tx.handled() are not the next ones: expected all from the first that is not handled`;
     throw new KqError('KQ_TRANSACTION', fact);

@@ -38,6 +38,8 @@ export class PartitionWork {
   lost = false;
   /** A transaction is about to commit its offset. */
   inTransaction = false;
+  /** The last transaction of what was taken last came to nothing, as the group was shared out anew. */
+  interrupted = false;
   // One for all runs: a signal for each run would cost half of what many messages a second may cost.
   private readonly ending = new AbortController();
   private bytes = 0;
@@ -102,6 +104,7 @@ export class PartitionWork {
 
   take(most: number): Waiting[] {
     const taken = this.lanes.take(most);
+    this.interrupted = false;
     for (const waiting of taken) waiting.attempts++;
     return taken;
   }
@@ -114,6 +117,7 @@ export class PartitionWork {
       this.track.handled(waiting.message.offset);
       this.bytes -= sizeOf(waiting.message);
     }
+    if (this.interrupted) for (const waiting of again) waiting.attempts--;
     this.lanes.settle(taken, again, hold);
   }
 

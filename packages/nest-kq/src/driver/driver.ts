@@ -64,7 +64,7 @@ export interface LogTransaction {
   /** As a producer's `send`, but rejects as a whole, as the transaction then cannot be committed. */
   send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]>;
   /**
-   * With the commit, the group of this member has committed these offsets. Rejects with `KQ_TRANSACTION` once the group has
+   * With the commit, the group of this member has committed these offsets. Rejects with `MemberLost` once the group has
    * been shared out anew; the commit may do so, too. Who gets the partitions meanwhile waits for the end of the transaction.
    */
   sendOffsets(member: MemberIdentity, offsets: readonly GroupOffset[]): Promise<void>;
@@ -97,8 +97,10 @@ export interface MemberIdentity {
 }
 
 /** Of offsets that a member sends which has lost its partitions, or may have. */
-export function memberLost(group: string, cause?: unknown): KqError {
-  return new KqError('KQ_TRANSACTION', `the group ${group} has been shared out anew`, { cause });
+export class MemberLost extends KqError {
+  constructor(group: string, cause?: unknown) {
+    super('KQ_TRANSACTION', `the group ${group} has been shared out anew`, { cause });
+  }
 }
 
 /** Its driver fetches by itself, and calls the handler. */

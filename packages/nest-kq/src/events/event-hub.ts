@@ -6,6 +6,7 @@ import type { KqEventMap, KqEventName, KqEvents } from './events.js';
 export const EVENT_NAMES = Object.keys({
   handled: true,
   failed: true,
+  failedLate: true,
   died: true,
   dropped: true,
   held: true,

@@ -7,10 +7,12 @@ import type { Pushed } from '../api/message.js';
  * milliseconds.
  */
 export interface KqEventMap {
-  /** A run of its handler went well; of a batch, an event for each message. */
+  /** A run of its handler went well, or a transaction of it has committed; of a batch, an event for each message. */
   handled: Handled;
   /** A run failed, and the message runs again in place. */
   failed: FailedRun;
+  /** A run failed after its transaction had committed: the message does not run again, and is `handled`, too. */
+  failedLate: Omit<FailedRun, 'after'>;
   /** No run could handle it, and its dead letter is stored. `topic`: where. */
   died: DeadMessage & { readonly topic: string };
   /** No run could handle it, and it is gone, as its handler's `deadLetter` is `'drop'`. */

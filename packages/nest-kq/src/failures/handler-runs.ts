@@ -34,6 +34,9 @@ export interface HandlerRunsOptions {
   readonly delays?: Pick<Delays, 'retry'>;
 }
 
+/** Milliseconds, in which most groups have shared out their partitions. */
+const AFTER_REBALANCE = 1_000;
+
 /** A message that waits until it is stored elsewhere. */
 interface Decided {
   readonly verdict: Verdict;
@@ -203,18 +206,26 @@ export class HandlerRuns {
       this.events.handled(item, begin);
       return 'handled';
     }
+    const { work, message } = item.delivery;
+    const error = verdict.kind === 'dead' ? verdict.death.error : verdict.error;
+    const took = this.clock.now() - begin;
     // Its transaction is committed: one more run would store its results twice.
-    if (item.delivery.work?.hasCommitted(item.delivery.message.offset)) {
-      const error = verdict.kind === 'dead' ? verdict.death.error : verdict.error;
-      this.events.tell('dropped', item, { why: 'discarded', error, runs: item.delivery.attempt });
+    if (work?.hasCommitted(message.offset)) {
+      this.events.handled(item, begin);
+      this.events.tell('failedLate', item, { error, took });
       return 'handled';
     }
     // What our own signal ended is no failure: whoever has the partition then runs the message again.
     if (signal.aborted) return { after: 0 };
+    // Nor is what a rebalance ended, whatever its handler makes of that.
+    if (work?.interrupted) {
+      this.events.tell('failed', item, { error, took, after: AFTER_REBALANCE });
+      return { after: AFTER_REBALANCE };
+    }
     if (verdict.kind === 'dead') return this.bury(item, verdict.death);
     if (this.options.settings.throughDq) return this.defer(item, verdict, verdict);
-    const { error, after } = verdict;
-    this.events.tell('failed', item, { error, took: this.clock.now() - begin, after });
+    const { after } = verdict;
+    this.events.tell('failed', item, { error, took, after });
     return { after };
   }
 

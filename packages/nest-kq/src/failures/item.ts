@@ -26,7 +26,7 @@ export interface ItemEventsOptions {
 }
 
 /** The events of one message. */
-type ItemEvent = 'failed' | 'died' | 'dropped' | 'held' | 'deferred' | 'notDeferred';
+type ItemEvent = 'failed' | 'failedLate' | 'died' | 'dropped' | 'held' | 'deferred' | 'notDeferred';
 
 /** Tells what became of messages. Nothing is made where nobody listens. */
 export class ItemEvents {

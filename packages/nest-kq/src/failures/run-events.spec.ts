@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KqMessage } from '../api/received.js';
+import { PartitionWork, type WorkOwner } from '../consumer/partition-work.js';
 import type { Delivery } from '../consumer/topic-work.js';
 import { EventHub } from '../events/event-hub.js';
 import type { KqEventMap, KqEventName } from '../events/events.js';
@@ -88,6 +89,26 @@ describe('the events of a run', () => {
     await runsOf(() => undefined).run(deliveries('{'), signal);
     expect(dropped).toMatchObject([{ group: 'shop', why: 'unreadable', runs: 0 }]);
     expect(dropped[0]!.message.value).toEqual(Buffer.from('{'));
+  });
+
+  it('tell of an error after the commit, of a message that is handled all the same', async () => {
+    const told = (['handled', 'failedLate', 'failed', 'dropped'] as const).map(collect);
+    const place = { topic: 'orders', partition: 1 };
+    const work = new PartitionWork(place, 'partition', { messages: 10, bytes: 1_000 }, {} as WorkOwner);
+    work.committed = 1n; // by a transaction
+    const both = deliveries('1', '2').map((delivery) => ({ ...delivery, work }));
+    const runs = runsOf(() => {
+      now += 30;
+      throw slip;
+    });
+    expect(await runs.run([both[0]!], signal)).toEqual(['handled']);
+    expect(await runs.run([both[1]!], signal)).toEqual([{ after: 7 }]);
+    expect(told).toMatchObject([
+      [{ message: { value: 1 }, took: 30 }],
+      [{ message: { value: 1 }, group: 'shop', error: slip, took: 30 }],
+      [{ message: { value: 2 }, error: slip }],
+      [],
+    ]);
   });
 
   it('are not told of a run whose outcome does not count any more', async () => {

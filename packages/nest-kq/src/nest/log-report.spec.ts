@@ -49,6 +49,7 @@ describe('LogReport', () => {
       after: 5,
     });
     events.tell('died', { ...dead, why: 'attempts', topic: 'orders.dead' });
+    events.tell('failedLate', { message, group, error: slip, took: 1 });
     events.tell('dropped', { ...dead, why: 'discarded', error: Discard.because('gone') });
     events.tell('overran', { messages: [message, message], group });
     events.tell('handled', { message, group, took: 1, lateness: 1 });
@@ -59,6 +60,7 @@ describe('LogReport', () => {
     expect(lines().slice(1)).toEqual([
       'warn: message 7 of orders/1 with the key "k" failed in attempt 2 and is tried again in 5 ms: slip',
       'error: message 7 of orders/1 with the key "k" is a dead letter in orders.dead, because its attempts are used up: slip',
+      `warn: message 7 of orders/1 with the key "k" failed after its transaction had taken it as handled, so it does not run again: slip\n${slip.stack}`,
       'warn: message 7 of orders/1 with the key "k" is dropped, because its handler discarded it: gone',
       'warn: the handler of orders ignores its signal: it still runs 5 s after its timeout for message 7 of orders/1 with the key "k" and 1 more, which may run a second time beside it',
     ]);

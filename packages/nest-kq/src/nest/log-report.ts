@@ -38,6 +38,7 @@ export class LogReport {
     };
     const { retries, discards, deadLetters, held, joins, groups, rebalances, pushes } = this.levels;
     on('failed', [retries], (event) => this.failed(event));
+    on('failedLate', ['warn'], (event) => this.failedLate(event));
     on('died', [discards, deadLetters], (event) => this.buried(event, `is a dead letter in ${event.topic}`));
     on('dropped', [discards, deadLetters], (event) => this.buried(event, 'is dropped'));
     on('held', [held], (event) => this.held(event));
@@ -84,6 +85,11 @@ export class LogReport {
   private failed({ message, error, after }: Event<'failed'>): void {
     const line = `${named(message)} failed in attempt ${message.attempt} and is tried again in ${after} ms: ${error.message}`;
     this.lines.write(this.levels.retries, line, firstStack(message, error));
+  }
+
+  private failedLate({ message, error }: Event<'failedLate'>): void {
+    const line = `${named(message)} failed after its transaction had taken it as handled, so it does not run again: ${error.message}`;
+    this.lines.write('warn', line, isOutcome(error) ? undefined : error.stack);
   }
 
   private deferred({ message, error, after }: Event<'deferred'>): void {

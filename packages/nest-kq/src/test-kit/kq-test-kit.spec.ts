@@ -36,6 +36,20 @@ class Witness {
 })
 class AppModule {}
 
+@Injectable()
+class ExactWitness {
+  @TopicHandler(Orders, { order: 'partition' })
+  placed(value: string, message: KqMessage): unknown {
+    return handle(value, message);
+  }
+}
+
+@Module({
+  imports: [KqModule.forRoot({ group: 'shop', logger, pusher: { transactionalId: 'shop' } })],
+  providers: [ExactWitness],
+})
+class ExactModule {}
+
 const elapsed = () => kit.now.getTime() - START.getTime();
 const compile = (module: new () => unknown = AppModule) =>
   kit.override(Test.createTestingModule({ imports: [module] })).compile();
@@ -101,6 +115,20 @@ describe('a test kit', () => {
     await pusher.push(defineTopic('orders', { format: 'text' }), '{', { key: 'b' });
     expect(await kit.run()).toEqual({ started: 2, handled: 0, failed: 2, dead: 2 });
     expect(runs).toHaveLength(1);
+  });
+
+  it('counts what fails after its commit as failed, and its message as handled', async () => {
+    const pusher = await start(ExactModule);
+    handle = async (value, message) => {
+      await pusher.transaction(async (tx) => {
+        await tx.push('results', value);
+        tx.handled(message);
+      });
+      throw new Error('too late');
+    };
+    await pusher.push(Orders, 'a');
+    expect(await kit.advance('1h')).toEqual({ started: 1, handled: 1, failed: 1, dead: 0 });
+    expect(kit.messages('results')).toMatchObject([{ value: 'a' }]);
   });
 
   it('leaps over months in which nothing happens', async () => {

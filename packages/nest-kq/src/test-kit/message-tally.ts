@@ -5,7 +5,7 @@ import type { KqClusterView, KqHooks, KqLoad, KqRun } from '../events/hooks.js';
 export interface MessageCounts {
   /** Runs begun, retries too; of a batch each message counts. */
   readonly started: number;
-  /** Messages whose run went well. */
+  /** Messages whose run went well, or failed only after a transaction had committed them. */
   readonly handled: number;
   /** Runs that failed, whatever followed. */
   readonly failed: number;
@@ -84,6 +84,7 @@ export class MessageTally implements Work {
     const counted = [
       events.on('handled').subscribe(() => this.count('handled')),
       events.on('failed').subscribe(() => this.count('failed')),
+      events.on('failedLate').subscribe(() => this.count('failed')),
       events.on('deferred').subscribe(() => this.count('failed')),
       events.on('notDeferred').subscribe(() => this.count('failed')),
       events.on('held').subscribe(() => this.count('failed')),

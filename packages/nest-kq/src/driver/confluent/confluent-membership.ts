@@ -1,7 +1,7 @@
 /** One consumer of Confluent's client, from its first join until it leaves or fails. */
 import { KqError } from '../../errors.js';
 import { keyOf } from '../assignment.js';
-import { memberLost, type MemberHandler, type MemberIdentity } from '../driver.js';
+import { MemberLost, type MemberHandler, type MemberIdentity } from '../driver.js';
 import type { KafkajsClient } from '../kafkajs/kafkajs-client.js';
 import type { GroupMembership, MembershipOptions } from '../kafkajs/membership.js';
 import type { GroupOffset, TopicPartition } from '../message.js';
@@ -150,7 +150,7 @@ export class ConfluentMembership implements GroupMembership {
       intake && {
         group,
         use: async (run) => {
-          if (this.intake !== intake) throw memberLost(group);
+          if (this.intake !== intake) throw new MemberLost(group);
           const using = run(consumer);
           this.using = Promise.allSettled([this.using, using]);
           await using;

@@ -1,5 +1,5 @@
 import { KqError } from '../../errors.js';
-import { memberLost, type LogTransaction, type MemberIdentity, type ProducerOptions } from '../driver.js';
+import { MemberLost, type LogTransaction, type MemberIdentity, type ProducerOptions } from '../driver.js';
 import type { GroupOffset, OutgoingMessage, PartitionOffset } from '../message.js';
 import { PATIENCE } from '../kafkajs/kafkajs-session.js';
 import { place } from '../kafkajs/requests.js';
@@ -124,7 +124,7 @@ class ConfluentTransaction implements LogTransaction {
           called((done) => this.session.producer.sendOffsetsToTransaction(places, consumer, patience, done)),
         );
       } catch (error) {
-        throw isRebalancing(error) ? memberLost(group, error) : error;
+        throw isRebalancing(error) ? new MemberLost(group, error) : error;
       }
     });
   }

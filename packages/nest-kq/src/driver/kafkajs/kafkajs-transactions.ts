@@ -1,6 +1,6 @@
 import type { Transaction } from 'kafkajs';
 import { KqError } from '../../errors.js';
-import { memberLost, type LogTransaction, type MemberIdentity, type ProducerOptions } from '../driver.js';
+import { MemberLost, type LogTransaction, type MemberIdentity, type ProducerOptions } from '../driver.js';
 import type { GroupOffset, OutgoingMessage, PartitionOffset } from '../message.js';
 import { sentBy, type KafkajsIdentity } from './group-requests.js';
 import { isFenced, isPassing, meant } from './kafkajs-errors.js';
@@ -112,7 +112,7 @@ class KafkajsTransaction implements LogTransaction {
           const sent = sentBy(member as KafkajsIdentity, writeOffsets(offsets));
           return await this.transaction.sendOffsets({ consumerGroupId: group, ...sent });
         } catch (error) {
-          if (isFenced(error)) throw memberLost(group, error);
+          if (isFenced(error)) throw new MemberLost(group, error);
           if (!isPassing(error) || client.clock.now() > deadline) throw error;
         }
       }

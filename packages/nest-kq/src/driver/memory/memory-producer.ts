@@ -1,6 +1,6 @@
 import { KqError } from '../../errors.js';
 import {
-  memberLost,
+  MemberLost,
   type LogProducer,
   type LogTransaction,
   type MemberIdentity,
@@ -140,7 +140,7 @@ class MemoryTransaction implements LogTransaction {
   private checkMembers(): void {
     const lost = this.sent.find(([member]) => !member.stays());
     if (!lost) return;
-    this.failure = memberLost(lost[0].group);
+    this.failure = new MemberLost(lost[0].group);
     throw this.failure;
   }
 
