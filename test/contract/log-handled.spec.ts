@@ -44,7 +44,7 @@ class Shop {
         this.errors.push(error);
         this.told.push(`${name} ${String(value)}`);
       });
-    this.events.on('handled').subscribe(({ message: { value } }) => this.told.push(`handled ${value}`));
+    this.events.on('handled').subscribe(({ message }) => this.told.push(`handled ${String(message.value)}`));
   }
 
   async consume(

@@ -1,4 +1,4 @@
-// A process that makes a result of each message of `orders` in one transaction, for tests that kill it. Its argument is JSON.
+// A process that makes a result of each message in one transaction, for tests that kill it. Its argument is JSON.
 // It prints each message whose result is pushed; with `stuck`, it then never commits.
 import 'reflect-metadata';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { Inject, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { KqModule, KqPusher, TopicHandler } from 'nest-kq';
 
-const { brokers, transactionalId, stuck } = JSON.parse(process.argv[2]);
+const { brokers, group, orders, results, transactionalId, stuck } = JSON.parse(process.argv[2]);
 
 class Flow {
   constructor(kq) {
@@ -15,7 +15,7 @@ class Flow {
 
   async handle(value, message) {
     await this.kq.transaction(async (tx) => {
-      await tx.push('results', value);
+      await tx.push(results, value);
       tx.handled(message);
       process.stdout.write(`${JSON.stringify(value)}\n`);
       if (value === stuck) await new Promise(() => {});
@@ -24,11 +24,11 @@ class Flow {
 }
 const method = Object.getOwnPropertyDescriptor(Flow.prototype, 'handle');
 Inject(KqPusher)(Flow, undefined, 0);
-TopicHandler('orders', { order: 'partition' })(Flow.prototype, 'handle', method);
+TopicHandler(orders, { order: 'partition' })(Flow.prototype, 'handle', method);
 
 class AppModule {}
 Module({
-  imports: [KqModule.forRoot({ brokers, group: 'flow', sessionTimeout: '6s', pusher: { transactionalId } })],
+  imports: [KqModule.forRoot({ brokers, group, sessionTimeout: '6s', pusher: { transactionalId } })],
   providers: [Flow],
 })(AppModule);
 

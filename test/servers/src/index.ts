@@ -6,7 +6,7 @@ export { FakeClock } from './faketime.js';
 export { ensureKafkaArchive, startKafka, startKafkaCluster, type KafkaServer } from './kafka.js';
 export { ensureKafka } from './kafka-program.js';
 export type { KafkaOptions, KafkaUser } from './kafka-properties.js';
-export { Proxy, type Target } from './proxy.js';
+export { Proxy, type Carrier, type Link, type Target } from './proxy.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis.js';
 export { ensurePackaged, ensureServers, type Host, type PackagedName, type ProgramName } from './programs.js';
 export { eventually } from './waiting.js';

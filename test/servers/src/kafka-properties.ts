@@ -16,6 +16,8 @@ export interface KafkaOptions {
   users?: readonly KafkaUser[];
   /** Whether clients use TLS. They have to trust `ca` of the server. @default false */
   tls?: boolean;
+  /** Where clients are told to connect to, as `host:port`, such as a proxy; of a single broker. @default to the broker itself */
+  advertised?: string;
   /** More properties of the broker, such as `{ 'log.retention.ms': '1000' }`. @default none */
   properties?: Readonly<Record<string, string>>;
 }
@@ -44,17 +46,18 @@ export function brokerProperties(
   certificate: Certificate | undefined,
 ): string {
   const { host, port, nodeId } = broker;
-  const { autoCreateTopics = true, maxMessageBytes, users, properties = {} } = options;
+  const { autoCreateTopics = true, maxMessageBytes, users, advertised, properties = {} } = options;
   const controller = (of: Broker) => `${of.host}:${of.port + CONTROLLER_ABOVE}`;
-  const listeners = `${CLIENTS}://${host}:${port},OTHERS://${host}:${portForOthers(broker)}`;
+  const listeners = (clients: string) => `${CLIENTS}://${clients},OTHERS://${host}:${portForOthers(broker)}`;
+  const own = `${host}:${port}`;
   const replicas = all.length;
   const protocol = `${users ? 'SASL_' : ''}${certificate ? 'SSL' : 'PLAINTEXT'}`;
   return text({
     'process.roles': 'broker,controller',
     'node.id': nodeId,
     'controller.quorum.voters': all.map((of) => `${of.nodeId}@${controller(of)}`).join(','),
-    listeners: `${listeners},CONTROLLER://${controller(broker)}`,
-    'advertised.listeners': listeners,
+    listeners: `${listeners(own)},CONTROLLER://${controller(broker)}`,
+    'advertised.listeners': listeners(advertised ?? own),
     'listener.security.protocol.map': `${CLIENTS}:${protocol},OTHERS:PLAINTEXT,CONTROLLER:PLAINTEXT`,
     'inter.broker.listener.name': 'OTHERS',
     'controller.listener.names': 'CONTROLLER',

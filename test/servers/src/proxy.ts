@@ -6,6 +6,18 @@ export interface Target {
   readonly port: number;
 }
 
+/** A connection of a client, and the one to the server in its name. */
+export interface Link {
+  readonly client: Socket;
+  readonly server: Socket;
+}
+
+/** What becomes of the bytes of a link. */
+export interface Carrier {
+  toServer(bytes: Buffer): void;
+  toClient(bytes: Buffer): void;
+}
+
 /** A proxy to a server. It can be cut, drop all bytes, or lead to another server. */
 export class Proxy {
   readonly host = '127.0.0.1';
@@ -15,12 +27,16 @@ export class Proxy {
   private constructor(
     private readonly server: Server,
     private target: Target,
+    private readonly carry: (link: Link) => Carrier,
   ) {}
 
-  /** Listens on any free port. */
-  static async to(target: Target): Promise<Proxy> {
+  /**
+   * Listens on any free port.
+   * @param carry Is called for each link. @default bytes go on as they come
+   */
+  static async to(target: Target, carry = asTheyCome): Promise<Proxy> {
     const server = createServer();
-    const proxy = new Proxy(server, target);
+    const proxy = new Proxy(server, target, carry);
     server.on('connection', (near: Socket) => proxy.join(near));
     server.listen(0, proxy.host);
     await once(server, 'listening');
@@ -69,14 +85,15 @@ export class Proxy {
   private join(near: Socket): void {
     if (this.state === 'cut') return void near.destroy();
     const far = connect(this.target);
-    for (const [from, into] of [
-      [near, far],
-      [far, near],
+    const carrier = this.carry({ client: near, server: far });
+    for (const [from, into, carry] of [
+      [near, far, 'toServer'],
+      [far, near, 'toClient'],
     ] as const) {
       this.sockets.add(from);
       from.setNoDelay(true);
       from.on('data', (bytes) => {
-        if (this.state !== 'swallowing' && !into.destroyed) into.write(bytes);
+        if (this.state !== 'swallowing' && !into.destroyed) carrier[carry](bytes);
       });
       from.on('error', () => into.destroy());
       from.on('close', () => {
@@ -85,4 +102,11 @@ export class Proxy {
       });
     }
   }
+}
+
+function asTheyCome({ client, server }: Link): Carrier {
+  return {
+    toServer: (bytes) => void server.write(bytes),
+    toClient: (bytes) => void client.write(bytes),
+  };
 }

@@ -14,6 +14,7 @@ import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import type { LogDriver } from '../driver/driver.js';
 import { MemoryDriver } from '../driver/memory/memory-driver.js';
 import type { KqMessage } from '../api/received.js';
+import { KqError } from '../errors.js';
 import { KqPusher } from '../pusher/pusher.js';
 import { systemClock } from 'nest-handlers/time';
 import { ENVIRONMENT, driverLog, realEnvironment, type Environment } from './environment.js';
@@ -75,6 +76,8 @@ class Witness
     this.events.push(`${value} ends`);
   }
 }
+
+class Nothing {}
 
 let logger: CollectingLogger;
 let driver: MemoryDriver;
@@ -184,6 +187,32 @@ describe('the life of an application', () => {
     await app.close();
     expect(await committed('lazy')).toBe(1n);
     expect(await committed('work')).toBe(1n);
+  });
+
+  it('ends what the process before it has left open under its transactionalId, for which readers wait', async () => {
+    const left = await driver.producer({ transactionalId: 'shop' }).transaction();
+    await left.send('later', [{ key: null, value: Buffer.from('x') }]);
+    const readable = async () => (await driver.admin.ends('later'))[0]!.end;
+    expect(await readable()).toBe(0n);
+    const app = await start({ pusher: { transactionalId: 'shop' } }, Nothing);
+    while ((await readable()) === 0n) await new Promise(setImmediate);
+    await expect(left.commit()).rejects.toMatchObject({ code: 'KQ_TRANSACTION' });
+    await app.close();
+    expect(logger.matching(/transaction/)).toEqual([]);
+  });
+
+  it('starts where that is not possible, and tells it', async () => {
+    const refuse = () => Promise.reject(new KqError('KQ_REFUSED', 'no right to shop'));
+    const producer: LogDriver['producer'] = (given) =>
+      Object.assign(driver.producer(given), { transaction: refuse });
+    environment = { ...realEnvironment, driver: () => ({ ...lasting(driver), producer }) };
+    const app = await start({ pusher: { transactionalId: 'shop' } }, Nothing);
+    const told = () => logger.matching(/transaction/);
+    while (told().length === 0) await new Promise(setImmediate);
+    expect(told()).toEqual([
+      'a transaction of a process before this one may still be open: KQ_REFUSED: no right to shop',
+    ]);
+    await app.close();
   });
 
   it('does not start with a topic that there is not, and says which there are', async () => {

@@ -58,6 +58,7 @@ export class KqLifecycle implements OnModuleInit, RunPhaseMember, OnApplicationS
   async begin(): Promise<void> {
     if (this.ended) return;
     this.begun = true;
+    void this.runtime.takeOver(); // whoever waits for that begins later by itself
     await this.runtime.pushWhatWaits();
     await this.go();
   }

@@ -67,6 +67,18 @@ export class KqRuntime {
     return this.driver.admin;
   }
 
+  /** Ends the transaction of a process before this one, if there is one. Never rejects: the next transaction does it, too. */
+  async takeOver(): Promise<void> {
+    try {
+      await this.pusher.takeOver();
+    } catch (thrown) {
+      if (this.closing) return;
+      this.options.logger.warn(
+        `a transaction of a process before this one may still be open: ${toError(thrown).message}`,
+      );
+    }
+  }
+
   /** Pushes from now on what waits in nest-dq. */
   async pushWhatWaits(): Promise<void> {
     if (!this.delays.consume) return;

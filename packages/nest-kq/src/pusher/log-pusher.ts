@@ -79,6 +79,14 @@ export class LogPusher extends KqPusher {
     }
   }
 
+  /**
+   * Has the brokers end what a process before this one left open under its `transactionalId`, as readers and whoever gets its
+   * partitions wait for that. Rejects as the begin of a transaction.
+   */
+  async takeOver(): Promise<void> {
+    if (this.settings.transactionalId !== undefined) await (await this.begin()).abort();
+  }
+
   /** Takes no more. Resolves once all that was pushed has its answer; a transaction that has not ended is aborted. Idempotent. */
   close(): Promise<void> {
     return (this.closing ??= this.end());

@@ -17,6 +17,8 @@ export class ConfluentTransactions {
   private ongoing: ConfluentTransaction | undefined;
   private ended = Promise.resolve();
   private closed = false;
+  private stop = () => {};
+  private readonly stopped = new Promise<void>((resolve) => (this.stop = resolve));
 
   constructor(
     readonly context: ConfluentContext,
@@ -50,6 +52,7 @@ export class ConfluentTransactions {
 
   async close(): Promise<void> {
     this.closed = true;
+    this.stop();
     await this.ongoing?.abort();
     await this.ended;
     await this.current?.retire();
@@ -60,11 +63,11 @@ export class ConfluentTransactions {
     const deadline = client.clock.now() + this.patience;
     const left = () => Math.max(1, deadline - client.clock.now());
     for (; ; await client.delay(PAUSE)) {
-      if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
       const fresh = this.current === undefined;
       const session = (this.current ??= new ConfluentSession(client, module, this.options));
       try {
-        await cluster.reach(left());
+        await Promise.race([cluster.reach(left()), this.stopped]);
+        if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
         await session.connect();
         if (fresh) await called((done) => session.producer.initTransactions(left(), done));
         await called((done) => session.producer.beginTransaction(done));

@@ -54,10 +54,10 @@ describe('TxnOffsetCommit', () => {
   async function commit(coordinator: Coordinator): Promise<unknown> {
     const cluster = { findBroker: async () => coordinator };
     sendOffsetsAsMembers(cluster as unknown as Cluster);
-    const { txnOffsetCommit } = (await cluster.findBroker()) as Coordinator;
+    const changed: Coordinator = await cluster.findBroker();
     const offsets = { topics: [{ topic: 't', partitions: [{ partition: 1, offset: '258' }] }] };
     const of = { transactionalId: 'tx', groupId: 'shop', producerId: '1000', producerEpoch: 3 };
-    return txnOffsetCommit({ ...of, ...sentBy(identity, offsets) });
+    return changed.txnOffsetCommit({ ...of, ...sentBy(identity, offsets) });
   }
 
   it('says which member sends the offsets', async () => {

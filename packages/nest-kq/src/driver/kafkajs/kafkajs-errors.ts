@@ -81,6 +81,11 @@ export function isFenced(error: unknown): boolean {
   ]);
 }
 
+/** For the brokers the transaction has ended, or another producer has its id. */
+export function isOver(error: unknown): boolean {
+  return hasType(error, ['INVALID_PRODUCER_EPOCH', 'INVALID_TXN_STATE', 'TRANSACTION_COORDINATOR_FENCED']);
+}
+
 /** A partition has nothing at this offset. */
 export function isOutOfRange(error: unknown): boolean {
   return hasType(error, ['OFFSET_OUT_OF_RANGE']);

@@ -3,7 +3,7 @@ import { KqError } from '../../errors.js';
 import { MemberLost, type LogTransaction, type MemberIdentity, type ProducerOptions } from '../driver.js';
 import type { GroupOffset, OutgoingMessage, PartitionOffset } from '../message.js';
 import { sentBy, type KafkajsIdentity } from './group-requests.js';
-import { isFenced, isPassing, meant } from './kafkajs-errors.js';
+import { isFenced, isOver, isPassing, meant } from './kafkajs-errors.js';
 import { PATIENCE, Session } from './kafkajs-session.js';
 import { place, requestsOf } from './requests.js';
 import type { ProducerContext } from './topics.js';
@@ -17,6 +17,8 @@ export class KafkajsTransactions {
   private ongoing: KafkajsTransaction | undefined;
   private ended = Promise.resolve();
   private closed = false;
+  private stop = () => {};
+  private readonly stopped = new Promise<void>((resolve) => (this.stop = resolve));
 
   constructor(
     private readonly context: ProducerContext,
@@ -32,10 +34,11 @@ export class KafkajsTransactions {
     await before;
     try {
       const { session, transaction } = await this.open();
-      this.ongoing = new KafkajsTransaction(this.context, this.options, session, transaction, (failed) => {
+      this.ongoing = new KafkajsTransaction(this.context, this.options, session, transaction, (ended) => {
         this.ongoing = undefined;
-        if (failed) this.drop(session);
+        if (ended !== 'committed') this.drop(session);
         end();
+        if (ended === 'open') void this.endBefore();
       });
       return this.ongoing;
     } catch (error) {
@@ -46,19 +49,32 @@ export class KafkajsTransactions {
 
   async close(): Promise<void> {
     this.closed = true;
+    this.stop();
     await this.ongoing?.abort();
     await this.ended;
     await this.current?.retire();
   }
 
+  /**
+   * The brokers may have a transaction of ours that has not ended: by the next one of its id they end it. Until then, readers
+   * and whoever gets the partitions of the group would wait for it, a minute.
+   */
+  private async endBefore(): Promise<void> {
+    try {
+      await (await this.begin()).abort();
+    } catch (error) {
+      this.context.client.log.debug(`a transaction is left to the brokers: ${String(error)}`);
+    }
+  }
+
   private async open(): Promise<{ session: Session; transaction: Transaction }> {
-    const { client } = this.context;
+    const { client, cluster } = this.context;
     const deadline = client.clock.now() + (this.options.patience ?? PATIENCE);
     for (; ; await client.delay(PAUSE)) {
-      if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
       const session = (this.current ??= new Session(client, this.options));
       try {
-        await this.context.cluster.reach(Math.max(0, deadline - client.clock.now()));
+        await Promise.race([cluster.reach(Math.max(0, deadline - client.clock.now())), this.stopped]);
+        if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
         await session.connect(deadline);
         return { session, transaction: await session.producer.transaction() };
       } catch (error) {
@@ -75,6 +91,9 @@ export class KafkajsTransactions {
   }
 }
 
+/** `open`: for the brokers it may go on. */
+type Ended = 'committed' | 'aborted' | 'open';
+
 class KafkajsTransaction implements LogTransaction {
   /** Why nothing but `abort` is left. */
   private failure: KqError | undefined;
@@ -88,7 +107,7 @@ class KafkajsTransaction implements LogTransaction {
     private readonly options: ProducerOptions,
     private readonly session: Session,
     private readonly transaction: Transaction,
-    private readonly ended: (failed: boolean) => void,
+    private readonly ended: (how: Ended) => void,
   ) {}
 
   send(topic: string, messages: readonly OutgoingMessage[]): Promise<readonly PartitionOffset[]> {
@@ -133,7 +152,7 @@ class KafkajsTransaction implements LogTransaction {
       }
     });
     this.over = true;
-    this.ended(false);
+    this.ended('committed');
   }
 
   abort(): Promise<void> {
@@ -143,15 +162,17 @@ class KafkajsTransaction implements LogTransaction {
   private async abortNow(): Promise<void> {
     this.failure ??= new KqError('KQ_TRANSACTION', 'the transaction was aborted');
     await this.last;
+    let ended: Ended = 'aborted';
     try {
       await this.transaction.abort();
     } catch (error) {
-      // The brokers abort it themselves, at the latest when the next session of this id begins.
+      // Who has taken over its id is to keep it.
+      if (!isOver(this.failure) && !isOver(error)) ended = 'open';
       this.context.client.log.debug(`a transaction could not be aborted: ${String(error)}`);
     }
     this.over = true;
     // kafkajs has lost count of the messages if one of its requests failed, as for any producer.
-    this.ended(true);
+    this.ended(ended);
   }
 
   /** One act after the other; the first that fails is the last. */
