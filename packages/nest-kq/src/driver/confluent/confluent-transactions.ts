@@ -18,7 +18,6 @@ export class ConfluentTransactions {
   private ended = Promise.resolve();
   private closed = false;
   private stop = () => {};
-  private readonly stopped = new Promise<void>((resolve) => (this.stop = resolve));
 
   constructor(
     readonly context: ConfluentContext,
@@ -59,15 +58,14 @@ export class ConfluentTransactions {
   }
 
   private async open(): Promise<ConfluentSession> {
-    const { client, module, cluster } = this.context;
+    const { client, module } = this.context;
     const deadline = client.clock.now() + this.patience;
     const left = () => Math.max(1, deadline - client.clock.now());
     for (; ; await client.delay(PAUSE)) {
       const fresh = this.current === undefined;
       const session = (this.current ??= new ConfluentSession(client, module, this.options));
       try {
-        await Promise.race([cluster.reach(left()), this.stopped]);
-        if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
+        await this.reach(left());
         await session.connect();
         if (fresh) await called((done) => session.producer.initTransactions(left(), done));
         await called((done) => session.producer.beginTransaction(done));
@@ -79,6 +77,13 @@ export class ConfluentTransactions {
         if (failure.code !== 'KQ_AWAY' || client.clock.now() > deadline) throw failure;
       }
     }
+  }
+
+  /** Resolves once a broker has answered; rejects at once when it is closed. */
+  private async reach(patience: number): Promise<void> {
+    const stopped = new Promise<void>((resolve) => (this.stop = resolve));
+    if (!this.closed) await Promise.race([this.context.cluster.reach(patience), stopped]);
+    if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
   }
 
   private drop(session: ConfluentSession): void {

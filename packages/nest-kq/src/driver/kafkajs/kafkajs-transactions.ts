@@ -18,7 +18,6 @@ export class KafkajsTransactions {
   private ended = Promise.resolve();
   private closed = false;
   private stop = () => {};
-  private readonly stopped = new Promise<void>((resolve) => (this.stop = resolve));
 
   constructor(
     private readonly context: ProducerContext,
@@ -68,13 +67,12 @@ export class KafkajsTransactions {
   }
 
   private async open(): Promise<{ session: Session; transaction: Transaction }> {
-    const { client, cluster } = this.context;
+    const { client } = this.context;
     const deadline = client.clock.now() + (this.options.patience ?? PATIENCE);
     for (; ; await client.delay(PAUSE)) {
       const session = (this.current ??= new Session(client, this.options));
       try {
-        await Promise.race([cluster.reach(Math.max(0, deadline - client.clock.now())), this.stopped]);
-        if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
+        await this.reach(Math.max(0, deadline - client.clock.now()));
         await session.connect(deadline);
         return { session, transaction: await session.producer.transaction() };
       } catch (error) {
@@ -83,6 +81,13 @@ export class KafkajsTransactions {
         if (failure.code !== 'KQ_AWAY' || client.clock.now() > deadline) throw failure;
       }
     }
+  }
+
+  /** Resolves once a broker has answered; rejects at once when it is closed. */
+  private async reach(patience: number): Promise<void> {
+    const stopped = new Promise<void>((resolve) => (this.stop = resolve));
+    if (!this.closed) await Promise.race([this.context.cluster.reach(patience), stopped]);
+    if (this.closed) throw new KqError('KQ_CLOSED', 'the producer is closed');
   }
 
   private drop(session: Session): void {
