@@ -6,6 +6,9 @@ import type { KafkajsClient } from './kafkajs-client.js';
 import type { KafkajsCluster } from './kafkajs-cluster.js';
 import { meant } from './kafkajs-errors.js';
 
+/** Milliseconds until the brokers know a topic that they have created, on a machine that is busy. */
+const CREATED = 30_000;
+
 export class KafkajsAdmin implements LogAdmin {
   constructor(
     private readonly client: KafkajsClient,
@@ -28,7 +31,7 @@ export class KafkajsAdmin implements LogAdmin {
     try {
       await admin.connect();
       await admin.createTopics({
-        waitForLeaders: true,
+        waitForLeaders: false, // kafkajs fails where the brokers do not know them yet
         topics: missing.map(({ topic, partitions = -1, replicas = -1, config = {} }) => ({
           topic,
           numPartitions: partitions,
@@ -41,6 +44,7 @@ export class KafkajsAdmin implements LogAdmin {
     } finally {
       await admin.disconnect();
     }
+    for (const { topic } of missing) await this.cluster.partitions(topic, CREATED, CREATED);
     return missing.map(({ topic }) => topic);
   }
 

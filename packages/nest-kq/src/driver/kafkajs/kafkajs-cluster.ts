@@ -40,8 +40,15 @@ export class KafkajsCluster {
     return this.ask('cannot list topics', ask, patience);
   }
 
-  /** Its partitions, in order. Rejects with `KQ_UNKNOWN_TOPIC`, and creates nothing. */
-  async partitions(topic: string, patience?: number): Promise<readonly PartitionMetadata[]> {
+  /**
+   * Its partitions, in order. Rejects with `KQ_UNKNOWN_TOPIC`, and creates nothing.
+   * @param young Milliseconds for which the topic may be unknown.
+   */
+  async partitions(
+    topic: string,
+    patience?: number,
+    young = NEW_TOPIC,
+  ): Promise<readonly PartitionMetadata[]> {
     const missing = new KqError('KQ_UNKNOWN_TOPIC', `there is no topic ${JSON.stringify(topic)}`);
     if (!isTopicName(topic)) throw missing;
     const ask = async (cluster: Cluster) => {
@@ -49,7 +56,7 @@ export class KafkajsCluster {
       return sorted(topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []);
     };
     const { clock } = this.client;
-    for (const end = clock.now() + NEW_TOPIC; ; await this.client.delay(PAUSE)) {
+    for (const end = clock.now() + young; ; await this.client.delay(PAUSE)) {
       try {
         return await this.ask(`cannot read about topic ${topic}`, ask, patience);
       } catch (error) {
