@@ -60,8 +60,8 @@ function produced(messages: readonly (readonly BatchRecord[])[], more: Partial<P
 
 /** As kafkajs writes it. */
 async function byKafkajs(request: Produced): Promise<Buffer> {
-  const { encode } = Produce.protocol({ version: 7 })(request).request;
-  return (await encode()).buffer;
+  const { request: made } = Produce.protocol({ version: 7 })(request);
+  return (await made.encode()).buffer;
 }
 
 function someRecord(next: (below: number) => number, timestamp: number): BatchRecord {
