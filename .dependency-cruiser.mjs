@@ -11,6 +11,7 @@ const LOWER = [
   'copies/location',
   'events',
   'ledger',
+  'go-queue',
 ];
 
 /** A folder of nest-dq, or a file without `.ts`, and which others it may import. What lies in no entry may import nothing. */
@@ -32,6 +33,7 @@ const NEST_DQ = {
   'ledger/redis': [...BASICS, 'copies/location', 'ledger', 'ledger/rules', 'ledger/lease-thread'],
   'ledger/lease-thread': [...BASICS, 'api', 'ledger', 'ledger/redis'],
   copies: [...BASICS, 'api', 'copies/location', 'beanstalk', 'cluster', 'ledger'],
+  'go-queue': [...BASICS, 'api', 'copies', 'ledger/redis'],
   events: [...BASICS, 'api'],
   producer: LOWER,
   consumer: LOWER,
@@ -140,7 +142,7 @@ const MAY_USE = {
     'nest-handlers/dist/time.js': Object.keys(NEST_DQ),
     'nest-handlers/dist/testing.js': ['test-kit'],
     ulid: ['producer'],
-    ioredis: ['ledger/redis', 'ledger/lease-thread'],
+    ioredis: ['ledger/redis', 'ledger/lease-thread', 'go-queue'],
     '@nestjs/common': ['nest', 'dashboard'],
     '@nestjs/core': ['dashboard', 'cli'],
     '@nestjs/platform-express': ['cli'],

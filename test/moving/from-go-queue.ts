@@ -1,5 +1,5 @@
 /** The code of docs/from-go-queue.md, in its order: docs.spec.ts compares them. */
-import { Body, Controller, Injectable, Module, Post } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import { DelayedHandler, DqModule, DqProducer, defineTube, type DelayedJob } from 'nest-dq';
 
 declare class Store {
@@ -43,13 +43,22 @@ export class Orders {
   }
 }
 
-@Controller('timers')
-export class Timers {
+const OrderRemind = defineTube<{ id: string }>('order.remind', { wire: 'go-queue' });
+
+@Injectable()
+export class Reminders {
   constructor(private readonly dq: DqProducer) {}
 
-  @Post()
-  async add(@Body() { id, at }: { id: string; at: number }) {
-    const { ref } = await this.dq.at(OrderCancel, { id }, at, { key: id, allowPast: true });
-    return { ref };
+  placed(id: string) {
+    return this.dq.delay(OrderRemind, { id }, '15m'); // go-queue's consumers can run it
+  }
+
+  paid(ids: string) {
+    return this.dq.revoke({ ref: ids }); // a receipt of ours, or what go-queue's producer gave
+  }
+
+  @DelayedHandler(OrderRemind)
+  remind({ id }: { id: string }) {
+    console.log(`Order ${id} is still unpaid`); // of Go's producers and of ours
   }
 }

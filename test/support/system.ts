@@ -26,7 +26,8 @@ export async function startServers(nodes = 3): Promise<Servers> {
   };
 }
 
-type Parts = 'producer' | 'consumer' | 'inspector' | 'control' | 'health' | 'process' | 'events';
+type Parts =
+  'producer' | 'consumer' | 'deadLetters' | 'inspector' | 'control' | 'health' | 'process' | 'events';
 
 /** The library in one process, without Nest, so that a test can look into its parts. */
 export interface System extends Pick<DqRuntime, Parts> {
@@ -48,7 +49,7 @@ export function startSystem(servers: Servers, options: DqOptions = {}): System {
   const runtime = new DqRuntime(resolved, realEnvironment.clock, backend);
   runtime.start();
   runtime.consumer.start();
-  const { producer, consumer, inspector, control, health, process, events } = runtime;
+  const { producer, consumer, deadLetters, inspector, control, health, process, events } = runtime;
   const stop = async () => {
     await runtime.stop();
     await runtime.close();
@@ -56,6 +57,7 @@ export function startSystem(servers: Servers, options: DqOptions = {}): System {
   return {
     producer,
     consumer,
+    deadLetters,
     inspector,
     control,
     health,

@@ -15,6 +15,7 @@ import { CollectingHub } from './collecting-hub.js';
 import { textReport } from './tube-context.js';
 import { SwitchableLedger } from './switchable-ledger.js';
 import { VirtualClock } from 'nest-handlers/testing';
+import { withoutGoQueue } from './go-queue.js';
 
 export const BACKUP_DELAY = 2_000;
 const SETTINGS = { prefix: '', backupDelay: BACKUP_DELAY };
@@ -150,7 +151,8 @@ export class ConsumingProcess {
     const ledger = (this.ledger = new SwitchableLedger(world.ledger));
     const settleQueue = (this.settleQueue = new SettleQueue(world.ledger, clock, nodes));
     const waiting = new LedgerIndex(ledger);
-    this.parts = { cluster, ledger, waiting, settleQueue, clock, events: this.events };
+    const goQueue = withoutGoQueue(clock);
+    this.parts = { cluster, ledger, waiting, settleQueue, clock, events: this.events, goQueue };
     this.producer = new ClusterProducer({ ...this.parts, settings: { ...SETTINGS, patience: 0 } });
     cluster.start();
   }

@@ -26,6 +26,7 @@ import { ChangedLedger } from './changed-ledger.js';
 import { CollectingHub } from './collecting-hub.js';
 import { ScriptedNode } from './scripted-node.js';
 import { VirtualClock } from 'nest-handlers/testing';
+import { withoutGoQueue } from './go-queue.js';
 
 export const LEDGER_SETTINGS = {
   lease: 15_000,
@@ -122,7 +123,8 @@ export class Producing<S extends Server> {
     const events = new CollectingHub();
     const settings = { prefix, backupDelay: 2_000, patience, mostIndexed };
     const waiting = new LedgerIndex(ledger);
-    const parts = { cluster, ledger, waiting, settleQueue, clock, events, settings, onSchedule };
+    const goQueue = withoutGoQueue(clock);
+    const parts = { cluster, ledger, waiting, settleQueue, clock, events, settings, onSchedule, goQueue };
     const producer = new ClusterProducer(parts);
     const { presence } = this;
     const history = new LocalHistory(clock);

@@ -11,6 +11,7 @@ import type { VirtualClock } from 'nest-handlers/testing';
 import { CollectingHub } from './collecting-hub.js';
 import { stored } from './stored.js';
 import { ScriptedLedger } from './scripted-ledger.js';
+import { withoutGoQueue } from './go-queue.js';
 
 /** Notes each report as a text. */
 export function textReport(texts: string[]): ConsumerReport {
@@ -24,6 +25,7 @@ export function textReport(texts: string[]): ConsumerReport {
     overran: (_tube, _id, attempt) => texts.push(`overran ${attempt}`),
     instantOver: () => texts.push('instant over'),
     notStored: (_tube, _id, _until, why) => texts.push(`not stored ${why}`),
+    notAdopted: (_tube, id, error) => texts.push(`not adopted ${id} ${error.message}`),
     ledgerTrouble: (_tube, id, error) => texts.push(`ledger trouble ${id} ${error.message}`),
     stoodStill: (_tube, ms) => texts.push(`stood still ${ms}`),
     cutOff: (_tube, handlers) => texts.push(`cut off ${handlers}`),
@@ -51,6 +53,7 @@ export function tubeContext(
     clock,
     report: textReport(reports),
     events: new CollectingHub(),
+    goQueue: withoutGoQueue(clock),
     handling,
     backupDelay: 2_000,
     lease: 15_000,

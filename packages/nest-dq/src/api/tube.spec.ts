@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { dated, schemaBy } from '../../spec-support/schemas.js';
-import { defineTube, schemaOf, tubeName, type AsJson, type PayloadOf, type Tube } from './tube.js';
+import {
+  TubeWires,
+  wireOf,
+  defineTube,
+  schemaOf,
+  tubeName,
+  type AsJson,
+  type PayloadOf,
+  type Tube,
+} from './tube.js';
 
 describe('tubeName', () => {
   it('takes a name, or a token', () => {
@@ -69,6 +78,23 @@ describe('defineTube', () => {
     expect(defineTube('x'.repeat(200)).name).toHaveLength(200);
   });
 
+  it.each([['go-queue' as const], [{ read: 'go-queue' } as const]])('may be shared: %j', (wire) => {
+    const tube = defineTube<{ id: string }>('x', { wire });
+    expect(tube).toEqual({ name: 'x', wire });
+    expect(wireOf(tube)).toEqual(wire);
+    expect(defineTube('x', { schema: schemaBy(dated), wire })).toMatchObject({
+      wire,
+      schema: expect.anything(),
+    });
+  });
+
+  it('is known by its name alone once its definition was used', () => {
+    const wires = new TubeWires();
+    expect(wires.of('x', 'x')).toBeUndefined();
+    wires.of(defineTube('x', { wire: 'go-queue' }), 'x');
+    expect([wires.of('x', 'x'), wires.of('y', 'y')]).toEqual(['go-queue', undefined]);
+  });
+
   it.each<unknown>([
     {},
     null,
@@ -76,6 +102,10 @@ describe('defineTube', () => {
     { schema: undefined },
     { schema: {} },
     { schema: schemaBy(dated), more: 1 },
+    { wire: 'go' },
+    { wire: { read: 'go' } },
+    { wire: { read: 'go-queue', write: 'go-queue' } },
+    { wire: null },
   ])('refuses the options %p', (options) => {
     expect(() => defineTube('x', options as { schema: ReturnType<typeof schemaBy> })).toThrow(
       expect.objectContaining({ code: 'DQ_BAD_OPTION' }),

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { isTubeName } from '../beanstalk/codec/commands.js';
-import { DqError, show } from '../errors.js';
+import { DqError, show, wrongValue } from '../errors.js';
 import { checkSchema } from './schema.js';
 
 /** A name with a payload type: `In` is what a producer gives, `Out` what a handler gets. Made by `defineTube`. */
@@ -9,11 +9,20 @@ export interface Tube<In = any, Out = any> {
   readonly name: string;
   /** Checks a payload when it is added and when it runs. */
   readonly schema?: StandardSchemaV1<unknown, Out>;
+  /** How its jobs are stored, where another program has to do with them. @default as nest-dq stores jobs */
+  readonly wire?: TubeWire;
   /** Carries the types only; absent at run time. */
   readonly '~in'?: (payload: In) => void;
   /** Carries the types only; absent at run time. */
   readonly '~out'?: () => Out;
 }
+
+/**
+ * A tube that services with go-queue's dq use as well. `'go-queue'`: jobs are stored as go-queue stores them, so that its consumers
+ * and ours may run them, and ours run what it stored. `{ read: 'go-queue' }`: no consumer of go-queue is left; ours still run what
+ * it stored, and jobs are stored as nest-dq stores them. See docs/from-go-queue.md.
+ */
+export type TubeWire = 'go-queue' | { readonly read: 'go-queue' };
 
 /**
  * Names a tube whose payloads a schema checks: any Standard Schema, such as Zod's, Valibot's or ArkType's, also an
@@ -24,7 +33,7 @@ export interface Tube<In = any, Out = any> {
  */
 export function defineTube<S extends StandardSchemaV1>(
   name: string,
-  options: { schema: S },
+  options: { schema: S; wire?: TubeWire },
 ): Tube<StandardSchemaV1.InferInput<S>, StandardSchemaV1.InferOutput<S>>;
 /**
  * Names a tube and says what its payloads are, for producer and handler alike:
@@ -33,18 +42,39 @@ export function defineTube<S extends StandardSchemaV1>(
  * configured prefix, or begins with - and there is no prefix, the first use throws that. A handler gets the payload after
  * JSON (a Date arrives as a string); give `Out` to say otherwise.
  */
-export function defineTube<In = unknown, Out = AsJson<In>>(name: string): Tube<In, Out>;
-export function defineTube(name: string, options?: { schema: StandardSchemaV1 }): Tube {
+export function defineTube<In = unknown, Out = AsJson<In>>(
+  name: string,
+  options?: { wire?: TubeWire },
+): Tube<In, Out>;
+export function defineTube(name: string, options?: { schema?: StandardSchemaV1; wire?: TubeWire }): Tube {
   // A name may begin with - if a prefix stands before it, and the prefix is known later.
   if (typeof name !== 'string' || !isTubeName(name.replace(/^-/, 'x'))) throw badTube(show(name));
   if (options === undefined) return { name };
-  const fields: unknown =
-    typeof options === 'object' && options !== null ? Object.keys(options).join() : options;
-  if (fields === 'schema') return { name, schema: checkSchema(options.schema, name) };
-  throw new DqError(
-    'DQ_BAD_OPTION',
-    `defineTube(${show(name)}) was given ${show(options)}: expected { schema }`,
-  );
+  const isKnown = (field: string) => field === 'schema' || field === 'wire';
+  if (
+    typeof options !== 'object' ||
+    options === null ||
+    !Object.keys(options).every(isKnown) ||
+    Object.keys(options).length === 0
+  ) {
+    throw new DqError(
+      'DQ_BAD_OPTION',
+      `defineTube(${show(name)}) was given ${show(options)}: expected { schema }, { wire } or both`,
+    );
+  }
+  const { schema, wire } = options;
+  return {
+    name,
+    ...('schema' in options ? { schema: checkSchema(schema, name) } : {}),
+    ...(wire === undefined ? {} : { wire: checkWire(wire, name) }),
+  };
+}
+
+function checkWire(wire: unknown, name: string): TubeWire {
+  if (wire === 'go-queue') return wire;
+  const fields = typeof wire === 'object' && wire !== null ? Object.entries(wire) : [];
+  if (fields.length === 1 && String(fields[0]) === 'read,go-queue') return { read: 'go-queue' };
+  throw wrongValue('DQ_BAD_OPTION', `the wire of ${show(name)}`, wire, "'go-queue' or { read: 'go-queue' }");
 }
 
 /** The name of a tube as nodes and ledger know it: with the prefix. A plain text `tube` is always the user's name. */
@@ -78,6 +108,28 @@ function badTube(given: string): DqError {
 /** The schema of a tube, if it has one; a plain name has none. */
 export function schemaOf(tube: string | Tube): StandardSchemaV1 | undefined {
   return typeof tube === 'object' ? tube.schema : undefined;
+}
+
+/** Where jobs that go-queue stored go on as jobs of ours. Ours never stand in a tube that go-queue's consumers use: they would delete them. */
+export function nestTube<T extends string>(tube: T): T {
+  return `${tube}.nest` as T;
+}
+
+/** What a process knows of the tubes that other programs use: one that is given by its name alone is stored as its definition says. */
+export class TubeWires {
+  private readonly known = new Map<string, TubeWire>();
+
+  /** `name`: with which the tube was given, without the prefix. */
+  of(tube: string | Tube, name: string): TubeWire | undefined {
+    const own = wireOf(tube);
+    if (own !== undefined) this.known.set(name, own);
+    return own ?? this.known.get(name);
+  }
+}
+
+/** How jobs of a tube are stored, if another program has to do with them. */
+export function wireOf(tube: string | Tube): TubeWire | undefined {
+  return typeof tube === 'object' ? tube.wire : undefined;
 }
 
 /** What a handler of the tube gets. */

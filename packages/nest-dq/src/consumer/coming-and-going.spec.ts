@@ -15,6 +15,7 @@ import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { ClusterConsumer } from './consumer.js';
 import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
+import { withoutGoQueue } from '../../spec-support/go-queue.js';
 
 const LEDGER = { lease: 15_000, doneTtl: 120_000, staleAfter: 604_800_000 };
 const SETTINGS = {
@@ -59,6 +60,7 @@ class Process {
     clock: this.clock,
     report: this.report,
     events: new CollectingHub(),
+    goQueue: withoutGoQueue(this.clock),
   };
   readonly producer = new ClusterProducer({ ...this.parts, settings: SETTINGS });
   readonly consumer = new ClusterConsumer(SETTINGS, this.parts);

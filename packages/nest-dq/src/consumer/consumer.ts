@@ -1,8 +1,9 @@
 import { DqError, show, wrongValue } from '../errors.js';
 import type { HandlerMethod, HandlerOptions } from '../api/job.js';
-import { schemaOf, tubeName, type Tube } from '../api/tube.js';
+import { nestTube, schemaOf, tubeName, type Tube } from '../api/tube.js';
+import { UNCERTAIN_AFTER } from '../go-queue/locks.js';
 import type { TubeLoad } from '../ledger/presence.js';
-import type { ConsumerParts, ConsumerSettings } from './tube-context.js';
+import type { ConsumerParts, ConsumerSettings, GoQueueRole } from './tube-context.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
 import { sharedLanesTo, type SharedLanesByNode } from './reserve/shared-lanes.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
@@ -100,10 +101,15 @@ export class ClusterConsumer extends DqConsumer {
     if (typeof handler !== 'function') {
       throw wrongValue('DQ_BAD_OPTION', `the handler of ${show(name)}`, handler, 'a function');
     }
-    if (this.tubes.has(name)) {
+    const { around, goQueue } = this.parts;
+    const wire = goQueue.wires.of(tube, name);
+    // What go-queue stored goes on in a tube of ours.
+    const names = wire === undefined ? [name] : [name, tubeName(nestTube(name), this.settings.prefix)];
+    const taken = names.find((each) => this.tubes.has(each));
+    if (taken !== undefined) {
       throw new DqError(
         'DQ_CONFIG',
-        `the tube ${show(name)} has a handler in this process already; one tube, one handler`,
+        `the tube ${show(taken)} has a handler in this process already; one tube, one handler`,
       );
     }
     const handling = {
@@ -111,10 +117,25 @@ export class ClusterConsumer extends DqConsumer {
       schema: schemaOf(tube),
     };
     const retention = resolveRetention(options?.deadLetters, this.settings.deadLetters);
-    const { around } = this.parts;
     const surrounded = around ? around(handler) : handler;
-    const parts = { ...this.parts, sharedLanes: this.sharedLanes };
-    const consumer = new TubeConsumer(name, surrounded, handling, this.settings, parts);
+    const begin = (ofTube: string, goQueueRole?: GoQueueRole) =>
+      this.begin(ofTube, surrounded, handling, retention, goQueueRole);
+    if (wire === undefined) return begin(name);
+    goQueue.locks.start();
+    const late = wire === 'go-queue' ? UNCERTAIN_AFTER : Infinity;
+    const both = [begin(name, { adopts: true, late }), begin(nestTube(name), { locks: true })];
+    return { stop: async () => void (await Promise.all(both.map((each) => each.stop()))) };
+  }
+
+  private begin(
+    name: string,
+    handler: HandlerMethod,
+    handling: HandlerSettings,
+    retention: Retention,
+    goQueueRole: GoQueueRole | undefined,
+  ): Consumption {
+    const parts = { ...this.parts, sharedLanes: this.sharedLanes, goQueueRole };
+    const consumer = new TubeConsumer(name, handler, handling, this.settings, parts);
     this.tubes.set(name, consumer);
     this.retentions.set(name, retention);
     if (this.started) consumer.start();

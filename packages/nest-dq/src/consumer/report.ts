@@ -34,6 +34,8 @@ export interface ConsumerReport {
   instantOver(tube: string, id: string, at: Date): void;
   /** Too few copies of what a run's `Again` asked for are stored: the job waits as its old copies until then. */
   notStored(tube: string, id: string, until: Date, why: string): void;
+  /** A job that go-queue stored could not be made one of ours; it is tried again. */
+  notAdopted(tube: string, id: string, error: Error): void;
   /** The ledger answers, but failed at this job; it is asked again. */
   ledgerTrouble(tube: string, id: string, error: Error): void;
   /** The process did nothing for so many ms while jobs of the tube ran: more than a third of their lease (ms). */

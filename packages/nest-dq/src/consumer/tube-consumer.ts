@@ -19,7 +19,6 @@ import { LedgerGate, type GateChange } from './ledger-gate.js';
 import type { Delivery } from './reserve/delivery.js';
 import { ReserveBudget } from './reserve/reserve-budget.js';
 import { Reserver } from './reserve/reserver.js';
-import type { SharedLanesByNode } from './reserve/shared-lanes.js';
 import { Executor } from './run/executor.js';
 import type { HandlerSettings } from './run/handler-settings.js';
 import type { RunOutcome } from './run/outcome.js';
@@ -65,7 +64,7 @@ export class TubeConsumer {
     handler: HandlerMethod,
     handling: HandlerSettings,
     { prefix, backupDelay, lease }: ConsumerSettings,
-    parts: ConsumerParts & { readonly sharedLanes: SharedLanesByNode },
+    parts: ConsumerParts & Pick<TubeContext, 'sharedLanes' | 'goQueueRole'>,
   ) {
     const { clock } = parts;
     const storedAs = storedTube(tube, prefix);
@@ -143,14 +142,14 @@ export class TubeConsumer {
   private claimed(delivery: Delivery, answer: ClaimAnswer, sent: Sent): void {
     const { context } = this;
     const { ledger, handling } = context;
-    const { index, due, attempts = handling.attempts } = delivery.header;
+    const { due, attempts = handling.attempts } = delivery.header;
     switch (answer.kind) {
       case 'run':
         return this.starts.add(new Run(delivery, answer, sent, context));
       case 'wait':
         return this.waitUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
-        return delivery.release(busyPause(index, answer, context));
+        return delivery.release(busyPause(delivery.header, answer, context));
       case 'paused':
         context.gate.pause(answer.ms);
         return delivery.release(0);
@@ -225,7 +224,7 @@ export class TubeConsumer {
   private lose(run: Run): void {
     this.executor.forget(run);
     loseLease(this.context, run); // reported here too: the handler may have ended before a renewal was refused
-    run.delivery.release(leasePause(run.delivery.header.index, this.context));
+    run.delivery.release(leasePause(run.delivery.header, this.context));
     this.changed();
   }
 

@@ -1,6 +1,7 @@
 import type { Cluster } from '../cluster/cluster.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { HandlerMethod } from '../api/job.js';
+import type { GoQueueParts } from '../go-queue/locks.js';
 import type { Ledger, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from 'nest-handlers/time';
@@ -19,9 +20,16 @@ export interface ConsumerParts {
   readonly clock: Clock;
   readonly report: ConsumerReport;
   readonly events: EventHub;
+  readonly goQueue: GoQueueParts;
   /** Puts something around each handler. */
   readonly around?: (handler: HandlerMethod) => HandlerMethod;
 }
+
+/**
+ * `adopts`: go-queue stores jobs in it, which become jobs of ours in the tube beside it; `late`: those that are so much overdue (ms)
+ * are dead, as go-queue may have run them. `locks`: it is that tube beside it, whose jobs run only with go-queue's lock.
+ */
+export type GoQueueRole = { readonly adopts: true; readonly late: number } | { readonly locks: true };
 
 /** What all processes should agree on. */
 export interface ConsumerSettings {
@@ -35,6 +43,8 @@ export interface ConsumerSettings {
 
 /** What all parts of one tube's consumer work with, and share. */
 export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around'>, TubeNames {
+  /** Who else has to do with the tube's jobs. @default nobody */
+  readonly goQueueRole?: GoQueueRole | undefined;
   /** The tube's part of the ledger. */
   readonly ledger: TubeLedger;
   readonly sharedLanes: SharedLanesByNode;

@@ -1,3 +1,4 @@
+import type { Body } from '../beanstalk/connection.js';
 import type { ResolvedBackoff } from '../time/backoff.js';
 import type { Place } from './location.js';
 import type { Content } from './payload.js';
@@ -31,6 +32,8 @@ export interface CopyHeader extends JobHeader {
   readonly index: number;
   /** In the primary: the other copies, those of puts with an unknown outcome too. */
   readonly siblings: readonly Place[];
+  /** It is stored as another program stores its jobs. @default ours */
+  readonly wire?: 'go-queue';
 }
 
 /** Of which job, and of which of its generations, a copy is. */
@@ -40,6 +43,22 @@ export type JobIdentity = Pick<CopyHeader, 'id' | 'due' | 'generation' | 'born'>
 export interface Envelope {
   readonly header: CopyHeader;
   readonly content: Content;
+}
+
+/** A job as a format writes it. */
+export interface WrittenJob {
+  readonly job: JobHeader;
+  readonly content: Content;
+  /** One copy, as it is put. */
+  body(index: number, siblings: readonly Place[]): Body;
+  /** The same job, of which so many copies are stored. */
+  withCopies(copies: number): WrittenJob;
+  /** Whole seconds after which copy `index` surfaces when the job is due in `msUntilDue`. */
+  delay(index: number, msUntilDue: number, backupDelay: number): number;
+  /** As beanstalkd has it: smaller is sooner. */
+  priority(index: number): number;
+  /** Bytes. No copy is larger that names at most so many siblings, at places of at most this length. */
+  largestCopy(mostSiblings: number, longestLocation: number): number;
 }
 
 /** Whether it is this very copy: a server's copy ids are no identities, they begin again when it loses its log. */

@@ -66,6 +66,15 @@ export function decodePayload({ type, bytes }: Content): unknown {
   }
 }
 
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The kinds of objects that JSON drops without an error, by their tags, which objects of other realms have too. */
 const LOST = new Set(['Error', 'Map', 'Promise', 'RegExp', 'Set', 'WeakMap', 'WeakSet']);
 

@@ -4,15 +4,14 @@ import { DqError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { AnnouncedGeneration, OwedCopies } from '../ledger/requests.js';
 import { JobEnvelope } from './formats/dq1.js';
-import type { JobHeader } from './header.js';
+import type { JobHeader, WrittenJob } from './header.js';
 import { hasUnknown, maskOf, type Place } from './location.js';
 import type { Content } from './payload.js';
-import { copyDelay, copyPriority } from './timing.js';
 
 /** One generation of a job that is to be stored. */
 export interface NewGeneration {
   readonly tube: StoredTube;
-  readonly envelope: JobEnvelope;
+  readonly envelope: WrittenJob;
   /** Milliseconds by which a backup surfaces later than the copy before it. */
   readonly backupDelay: number;
   /** Whose time it is. */
@@ -41,7 +40,7 @@ export function envelopeFor(
 }
 
 /** `DQ_BAD_PAYLOAD`: a node would refuse it. Call it before anything is written, to the ledger too. */
-export function refuseTooLarge(cluster: Cluster, envelope: JobEnvelope): void {
+export function refuseTooLarge(cluster: Cluster, envelope: WrittenJob): void {
   // The primary may name all other nodes: after a put without an answer, the copy is put on another node.
   const size = envelope.largestCopy(cluster.nodes.length - 1, cluster.longestLocation);
   const limit = cluster.maxJobSize;
@@ -61,18 +60,17 @@ export function storeCopies(
   { tube, envelope, backupDelay, ledger }: NewGeneration,
   done: (stored: Stored) => void,
 ): void {
-  const { job, content } = envelope;
-  const { generation, due, priority } = job;
+  const { generation, due } = envelope.job;
   let written = envelope;
   const copies = {
     tube,
     body: (planned: number, index: number, siblings: readonly Place[]) => {
       // There are fewer nodes than there should be copies.
-      if (planned !== written.job.copies) written = new JobEnvelope({ ...job, copies: planned }, content);
+      written = written.withCopies(planned);
       return written.body(index, siblings);
     },
-    delay: (index: number) => copyDelay(index, due - ledger.now(), backupDelay),
-    priority: (index: number) => copyPriority(priority, due, index),
+    delay: (index: number) => envelope.delay(index, due - ledger.now(), backupDelay),
+    priority: (index: number) => envelope.priority(index),
   };
   cluster.put(copies, ({ planned, stored, doubtful, reasons }: StoreResult) => {
     const enough = stored.length >= cluster.settings.minWritten;

@@ -17,6 +17,8 @@ export interface Endpoint {
 export interface Servers {
   readonly beanstalks: readonly Endpoint[];
   readonly redis: RedisSource;
+  /** With go-queue's locks. */
+  readonly goQueueRedis: RedisSource;
 }
 
 /** Where the embedded node and ledger store everything. */
@@ -31,14 +33,17 @@ export interface Folder {
 export interface BackendOptions {
   readonly beanstalks?: unknown;
   readonly redis?: unknown;
+  readonly goQueue?: unknown;
   readonly embedded?: unknown;
 }
 
 /** Both `beanstalks` and `redis`, or neither; `DQ_CONFIG`. */
 export function resolveServers(options: BackendOptions): Servers | undefined {
   const beanstalks = 'beanstalks' in options ? resolveBeanstalks(options.beanstalks) : undefined;
-  const redis = 'redis' in options ? checkRedis(options.redis) : undefined;
-  if (beanstalks !== undefined && redis !== undefined) return { beanstalks, redis };
+  const redis = 'redis' in options ? checkRedis('redis', options.redis) : undefined;
+  const goQueueRedis = options.goQueue === undefined ? redis : checkGoQueue(options.goQueue);
+  if (beanstalks !== undefined && redis !== undefined)
+    return { beanstalks, redis, goQueueRedis: goQueueRedis ?? redis };
   if (beanstalks === undefined && redis === undefined) return undefined;
   const alone =
     redis === undefined
@@ -98,23 +103,29 @@ function resolveBeanstalks(beanstalks: unknown): Endpoint[] {
   });
 }
 
+function checkGoQueue(goQueue: unknown): RedisSource {
+  const fields = typeof goQueue === 'object' && goQueue !== null ? Object.keys(goQueue).join() : goQueue;
+  if (fields === 'redis') return checkRedis('goQueue.redis', (goQueue as { readonly redis: unknown }).redis);
+  throw wrong('`goQueue`', fields, '{ redis }');
+}
+
 /** Its password is never shown. */
-function checkRedis(redis: unknown): RedisSource {
+function checkRedis(name: string, redis: unknown): RedisSource {
   if (typeof redis === 'string' && redis !== '') {
     const fault = redisUrlFault(redis);
     if (fault === undefined) return redis;
-    throw new DqError('DQ_CONFIG', `\`redis\` ${fault}`);
+    throw new DqError('DQ_CONFIG', `\`${name}\` ${fault}`);
   }
   if (typeof redis === 'object' && redis !== null) {
     const db: unknown = 'db' in redis ? redis.db : undefined;
     if (db === undefined || /^\d+$/.test(JSON.stringify(db))) return redis as RedisSource;
-    throw wrong('`redis.db`', db, 'the number of a database, 0 or more');
+    throw wrong(`\`${name}.db\``, db, 'the number of a database, 0 or more');
   }
   const given =
     redis === '' ? 'empty' : redis === undefined || redis === null ? String(redis) : `a ${typeof redis}`;
   throw new DqError(
     'DQ_CONFIG',
-    `\`redis\` is ${given}: expected a URL, ioredis options or an ioredis client`,
+    `\`${name}\` is ${given}: expected a URL, ioredis options or an ioredis client`,
   );
 }
 

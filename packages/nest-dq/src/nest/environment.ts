@@ -3,6 +3,9 @@ import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { Disk } from '../disk/disk.js';
 import { InProcessNode } from '../embedded/in-process-node.js';
+import type { GoQueueLocks } from '../go-queue/locks.js';
+import { MemoryGoQueueLocks } from '../go-queue/memory-locks.js';
+import { RedisGoQueueLocks } from '../go-queue/redis-locks.js';
 import { startLeaseWorker } from '../ledger/lease-thread/lease-thread.js';
 import { LedgerIndex } from '../ledger/ledger-index.js';
 import type { LedgerView } from '../ledger/ledger-view.js';
@@ -19,6 +22,8 @@ import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.
 export interface Backend {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
+  /** Of go-queue, for tubes that its services use. */
+  readonly goQueueLocks: GoQueueLocks;
   /** The jobs that wait, for those who look. */
   readonly waiting: WaitingJobs;
   /** Whether Redis answers now; absent if there is no Redis. */
@@ -54,7 +59,11 @@ export const realEnvironment: Environment = {
   },
 };
 
-function onServers({ beanstalks, redis }: Servers, settings: ResolvedOptions, clock: Clock): Backend {
+function onServers(
+  { beanstalks, redis, goQueueRedis }: Servers,
+  settings: ResolvedOptions,
+  clock: Clock,
+): Backend {
   const nodes = beanstalks.map(
     ({ text, host, port }) => new ClusterNode(text, () => connect({ host, port, noDelay: true }), clock),
   );
@@ -64,6 +73,7 @@ function onServers({ beanstalks, redis }: Servers, settings: ResolvedOptions, cl
   return {
     cluster: new Cluster(nodes, settings),
     ledger,
+    goQueueLocks: new RedisGoQueueLocks(goQueueRedis, warn),
     waiting: new LedgerIndex(ledger),
     askRedis: () => ledger.ping(),
     viewLedger: () => ledger.view(),
@@ -82,6 +92,7 @@ function inProcess(settings: ResolvedOptions, clock: Clock): Backend {
   return {
     cluster: new Cluster([new ClusterNode('embedded', () => node.dial(), clock)], settings),
     ledger,
+    goQueueLocks: new MemoryGoQueueLocks(clock),
     waiting: new StoredWaitingJobs([{ endpoint: 'embedded', node }], ledger),
     viewLedger: () => ledger.view(),
     open: async () => {

@@ -94,6 +94,11 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.tellNowAndThen(trouble, 'warn', `again ${tube}`);
   }
 
+  notAdopted(tube: string, id: string, error: Error): void {
+    const trouble = `job ${id} of ${tube}, which go-queue stored, cannot be made a job of ours, and is tried again: ${error.message}`;
+    this.tellNowAndThen(trouble, 'warn', `adopt ${tube}`);
+  }
+
   ledgerTrouble(tube: string, id: string, error: Error): void {
     this.tellNowAndThen(`the ledger failed at job ${id} of ${tube}, and is asked again: ${error.message}`);
   }

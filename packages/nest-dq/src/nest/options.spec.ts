@@ -74,7 +74,7 @@ describe('the options', () => {
   it('take the nodes, with the default number of copies', () => {
     const { servers, replicas, minWritten } = resolveOptions({ beanstalks, redis });
     expect({ replicas, minWritten }).toEqual({ replicas: 3, minWritten: 2 });
-    expect(servers?.redis).toBe(redis);
+    expect(servers).toMatchObject({ redis, goQueueRedis: redis });
     expect(servers?.beanstalks[0]).toEqual({ text: '10.0.0.1:11300', host: '10.0.0.1', port: 11300 });
   });
 
@@ -158,6 +158,7 @@ describe('the options', () => {
     [{ redis }, '`redis` is given without `beanstalks`'],
     [{ beanstalks, redis: undefined }, '`redis` is undefined: expected a URL'],
     [{ redis: undefined }, '`redis` is undefined: expected a URL'],
+    [{ ...servers, goQueue: { redis, db: 1 } }, '`goQueue` is "redis,db": expected { redis }'],
     [{ beanstalks, redis: 'http://:secret@a:1' }, '`redis` is a URL of http: expected redis:'],
     [{ beanstalks, redis: '10.0.0.9' }, '`redis` is "10.0.0.9": expected redis://'],
     [{ beanstalks, redis: 'localhost:6379' }, '`redis` is "localhost:6379": expected redis://'],
@@ -242,7 +243,7 @@ describe('the options', () => {
     [{ name: 'second' }, '`name` says which cluster it is, so it stands beside `useFactory`'],
     [
       { replica: 2 },
-      'there is no option `replica` (given 2): expected one of beanstalks, redis, embedded, replicas',
+      'there is no option `replica` (given 2): expected one of beanstalks, redis, goQueue, embedded, replicas',
     ],
   ])('refuse %j', (options, message) => {
     expect(refusal(options)).toContain(message);

@@ -43,6 +43,12 @@ export interface DqOptions {
    */
   redis?: string | RedisOptions | RedisClient;
   /**
+   * Of services with go-queue, whose tubes `defineTube(…, { wire: 'go-queue' })` names. `redis`: where go-queue has its locks, in the
+   * forms of the option `redis`; always their database 0, and keys without a prefix, as go-queue has it. Needs `redis`.
+   * @default the server of `redis`
+   */
+  goQueue?: { redis: string | RedisOptions | RedisClient };
+  /**
    * `dir`: a folder in which the embedded node and ledger store everything, so that a restart loses nothing. It is made if
    * it does not exist; a relative path is below the working directory. One process and one cluster at a time can use it.
    * It needs the package `classic-level`. `patience`: how long a start waits while another process uses the folder, as the
@@ -174,6 +180,7 @@ const DEFAULTS = {
 export const OPTION_NAMES: readonly string[] = [
   'beanstalks',
   'redis',
+  'goQueue',
   'embedded',
   ...Object.keys(DEFAULTS),
   'logger',

@@ -1,8 +1,10 @@
 import type { JobRef } from '../api/job.js';
+import { TubeWires } from '../api/tube.js';
 import type { NodeListener } from '../cluster/cluster-node.js';
 import { ClusterConsumer } from '../consumer/consumer.js';
 import { DqError, show, toError } from '../errors.js';
 import { EventHub } from '../events/event-hub.js';
+import type { GoQueueParts } from '../go-queue/locks.js';
 import { ClusterHealth } from '../health/health.js';
 import { LocalActs } from '../ledger/memory/local-acts.js';
 import { LocalHistory } from '../ledger/memory/local-history.js';
@@ -74,7 +76,12 @@ export class DqRuntime {
     ledger.listen(report);
     ledger.listen({ away: () => (this.ledgerUp = false), back: () => (this.ledgerUp = true) });
     const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock, cluster.nodes));
-    const parts = { cluster, ledger, settleQueue, clock, events };
+    const goQueue: GoQueueParts = {
+      locks: backend.goQueueLocks,
+      wires: new TubeWires(),
+      adopt: (tube, copy, as) => this.producer.adopt(tube, copy, as),
+    };
+    const parts = { cluster, ledger, settleQueue, clock, events, goQueue };
     const producing = { ...parts, waiting, settings: options, onSchedule: scheduleHook(hooks) };
     this.producer = new ClusterProducer(producing);
     this.deadLetters = new ClusterDeadLetters(producing);
@@ -219,7 +226,8 @@ export class DqRuntime {
     const repair = this.selfRepair ? [this.selfRepair] : [];
     const acting = [tubeWatch, ...repair, process, producer, deadLetters, control];
     const writing = [historyWriter, actWriter, settleQueue];
-    const parts = [...acting, ...writing, ledger, cluster, this.backend, this.events];
+    const { goQueueLocks } = this.backend;
+    const parts = [...acting, ...writing, goQueueLocks, ledger, cluster, this.backend, this.events];
     const steps: (() => void | Promise<void>)[] = [
       ...parts.map((part) => () => part.close()),
       ...this.unhook,

@@ -5,47 +5,56 @@ import type {
   JobOptions,
   JobReceipt,
   JobRef,
-  JobRefText,
   JobView,
   PatienceOptions,
   RescheduleResult,
   RevokeResult,
 } from '../api/job.js';
-import { schemaOf, storedTube, tubeName, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
-import { deleteCopies } from '../copies/deletion.js';
-import { formatRef, type JobTarget } from '../copies/job-ref.js';
+import {
+  nestTube,
+  schemaOf,
+  storedTube,
+  tubeName,
+  withoutPrefix,
+  type StoredTube,
+  type Tube,
+} from '../api/tube.js';
+import { isGoQueueId } from '../copies/formats/go-queue.js';
+import type { Envelope } from '../copies/header.js';
+import type { JobTarget } from '../copies/job-ref.js';
 import { encodePayload, type Content } from '../copies/payload.js';
-import { owedAt } from '../copies/storing.js';
 import { DqError, toError } from '../errors.js';
-import type { Schedule } from '../ledger/requests.js';
+import type { AdoptedAs } from '../go-queue/locks.js';
 import { addAll, listOf } from './add-many.js';
 import { BoundProducer } from './bound-producer.js';
 import { checkBoolean, checkObject } from './call-options.js';
+import { GoQueueJobs, refuseForGoQueue } from './go-queue-jobs.js';
 import { dueAfter, dueAgain, dueAt, dueNow, type Due } from './due.js';
 import { JobAdder, type AddDone } from './job-adder.js';
 import { findJob, headersOf } from './job-finder.js';
-import { located } from './job-locator.js';
-import { reschedule, type Change } from './job-mover.js';
+import { cannotMove, reschedule, type Change } from './job-mover.js';
 import { refuseInvalid } from './payload-check.js';
 import { ProducerContext, type ProducerParts } from './producer-context.js';
 import { DqProducer } from './producer.js';
 import type { PatientCall, Together } from './retries.js';
+import { Revoker } from './revoker.js';
 import type { TubeProducer } from './tube-producer.js';
 import { TubeTimes } from './tube-times.js';
-
-/** Copies may exist, at unknown places. */
-const SOMEWHERE = { mask: 0, unknown: true } as const;
 
 /** The producer of one cluster. */
 export class ClusterProducer extends DqProducer {
   private readonly context: ProducerContext;
   private readonly adder: JobAdder;
+  private readonly goQueue: GoQueueJobs;
+  private readonly revoker: Revoker;
   private readonly times: TubeTimes;
 
   constructor(private readonly parts: ProducerParts) {
     super();
     this.context = new ProducerContext(parts, 'nothing can be scheduled or revoked');
     this.adder = new JobAdder(this.context);
+    this.goQueue = new GoQueueJobs(this.context, parts.goQueue.locks);
+    this.revoker = new Revoker(this.context, this.goQueue);
     this.times = new TubeTimes(parts.ledger, parts.clock);
   }
 
@@ -93,21 +102,7 @@ export class ClusterProducer extends DqProducer {
     const { abort = false, patience } = checkObject('the revoke options', options, ['abort', 'patience']);
     checkBoolean('abort', abort);
     const call = { ...this.context.patientCall(patience), repeatable: true };
-    const given = this.context.parse(ref);
-    const { retries, batched } = this.context;
-    const target = await retries.run(call, () => located(this.context, given));
-    if (!target) return 'unknown';
-    const { tube, id, born, due, places } = target;
-    // A job that was found by its id may have copies at places that nobody knows.
-    const owed = given.byId && places.length === 0 ? SOMEWHERE : owedAt(places);
-    const request = { id, born, due, owed, abort };
-    const { result, revoked } = await retries.run(call, () => batched.ask(tube, 'revoke', request));
-    if (!revoked) return this.ended(target, result);
-    // The record's places are newer than the reference's: the job may have been moved since.
-    const known = revoked.places.length > 0 ? revoked.places : revoked.generation === born ? places : [];
-    const everywhere = await deleteCopies(this.parts, tube, { id, ...revoked }, known);
-    // Nobody had a copy reserved, and the tombstone came first: an overdue job in a backlog is revoked in time.
-    return this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
+    return this.revoker.revoke(ref, abort, call);
   }
 
   override async reschedule(
@@ -124,6 +119,7 @@ export class ClusterProducer extends DqProducer {
     const calledAt = this.parts.clock.now();
     const called = this.context.patientCall(patience);
     const target = this.context.parse(ref);
+    if (isGoQueueId(target.id)) throw cannotMove(target.id);
     const due = dueAgain(when, allowPast);
     const content: Content | undefined = payload === undefined ? undefined : encodePayload(payload);
     if (content) await checkFor(ref, content);
@@ -156,6 +152,15 @@ export class ClusterProducer extends DqProducer {
     return this.move(target, { due, headers }, this.context.patientCall());
   }
 
+  /** Makes a job of ours of one that go-queue stored. One that was made before stays as it is. For consumers. */
+  adopt(stored: StoredTube, { content }: Envelope, { key, due }: AdoptedAs): Promise<JobReceipt> {
+    const storedAs = nestTube(stored);
+    const options = resolveJobOptions({ key, onDuplicate: 'keep' });
+    const tube = withoutPrefix(storedAs, this.parts.settings.prefix);
+    const job = { tube, storedAs, content, options, due, calledAt: this.parts.clock.now() };
+    return new Promise((resolve, reject) => this.adder.add(job, this.telling(settling(resolve, reject))));
+  }
+
   override tube(tube: string | Tube): TubeProducer<any> {
     return new BoundProducer(this, tube, storedTube(tube, this.parts.settings.prefix));
   }
@@ -182,10 +187,7 @@ export class ClusterProducer extends DqProducer {
     when: (options: ResolvedJobOptions) => Due,
   ): Promise<JobReceipt> {
     return new Promise((resolve, reject) => {
-      this.addOne(tube, payload, options, when, this.parts.clock.now(), (error, receipt) => {
-        if (receipt) resolve(receipt);
-        else reject(error as DqError);
-      });
+      this.addOne(tube, payload, options, when, this.parts.clock.now(), settling(resolve, reject));
     });
   }
 
@@ -206,15 +208,19 @@ export class ClusterProducer extends DqProducer {
     const name = withoutPrefix(storedAs, prefix);
     const dueGiven = when(resolved);
     const content = encodePayload(payload);
+    const forGoQueue = this.parts.goQueue.wires.of(tube, name) === 'go-queue';
+    if (forGoQueue) refuseForGoQueue(name, resolved, content);
     const learning = this.times.learning(storedAs);
-    const carrying = this.carrying(resolved, name);
+    const carrying = forGoQueue ? resolved : this.carrying(resolved, name);
     const told = this.telling(done);
     const schema = schemaOf(tube);
     // The last call that may throw: from here on its promise has an owner.
     const checking = schema && refuseInvalid(schema, content, name);
     const add = () => {
       const due = this.dueOf(storedAs, dueGiven, calledAt);
-      this.adder.add({ tube: name, storedAs, content, options: carrying, due, calledAt, together }, told);
+      const job = { tube: name, storedAs, content, options: carrying, due, calledAt, together };
+      if (forGoQueue) this.goQueue.add(job, told);
+      else this.adder.add(job, told);
     };
     if (checking || learning) Promise.all([checking, learning]).then(add).catch(done);
     else add();
@@ -241,21 +247,6 @@ export class ClusterProducer extends DqProducer {
     };
   }
 
-  private ended(target: JobTarget, result: RevokeResult, revoked?: Schedule): RevokeResult {
-    const { events } = this.parts;
-    if (result === 'revoked' && events.heard('revoked')) {
-      const { id, key } = target;
-      const ref = refOf(target, revoked);
-      events.tell('revoked', {
-        id,
-        ...(ref === undefined ? {} : { ref }),
-        tube: withoutPrefix(target.tube, this.parts.settings.prefix),
-        ...(key === undefined ? {} : { key }),
-      });
-    }
-    return result;
-  }
-
   private async addMany<Job>(
     tube: string | Tube,
     jobs: Iterable<Job>,
@@ -280,11 +271,8 @@ export class ClusterProducer extends DqProducer {
   }
 }
 
-/** The text of the reference itself. For one by key: of the job that the ledger knew. */
-function refOf(target: JobTarget, known: Schedule | undefined): JobRefText | undefined {
-  const { born } = target;
-  if (born !== undefined) return formatRef({ ...target, born });
-  return known && formatRef({ ...target, ...known, copies: known.places.length });
+function settling(resolve: (receipt: JobReceipt) => void, reject: (error: DqError) => void): AddDone {
+  return (error, receipt) => (receipt ? resolve(receipt) : reject(error as DqError));
 }
 
 /** Only a reference by key knows its tube, and so its schema. The payload of any other is checked when it runs. */

@@ -214,7 +214,7 @@ function overtaken(
   );
 }
 
-function receipt(
+export function receipt(
   job: NewJob,
   id: string,
   stored: Pick<Stored, 'generation' | 'due' | 'planned' | 'places' | 'copies'>,

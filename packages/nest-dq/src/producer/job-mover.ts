@@ -67,10 +67,28 @@ export async function revive(
     if (!still) return false;
     throw noCopy(id, places);
   }
+  if (envelope.header.wire) return reviveElsewhere(context, tube, letter, envelope, change);
   const known = { ...letter, owed: owedAt(places) };
   const opening = { by: 'revive', expected: generation } as const;
   const refused = await move(context, { tube, id, opening, known }, envelope, change);
   return refused === undefined;
+}
+
+/** go-queue stored it: it runs as a job of ours, without go-queue's lock, as an operator wants it to. */
+async function reviveElsewhere(
+  context: ProducerContext,
+  tube: StoredTube,
+  letter: Letter,
+  envelope: Envelope,
+  { due, content = envelope.content }: Change,
+): Promise<boolean> {
+  const { id, born } = letter;
+  const { parts } = context;
+  // By this key once, if this call ends half way and is repeated.
+  await parts.goQueue.adopt(tube, { ...envelope, content }, { key: `${id}, revived`, due });
+  const taken = await beforeStoring(context.batched.ask(tube, 'discard', { id, born }));
+  await deleteCopies(parts, tube, letter, (taken ?? letter).places);
+  return true;
 }
 
 /** An object: others came in between, and this is the job that they left, as far as the ledger told. */
@@ -120,6 +138,7 @@ async function move(
   { due, content = present, headers, until, thorough = false }: Change,
 ): Promise<{ readonly why: Refusal; readonly present?: Schedule | undefined } | undefined> {
   const { tube, id, known } = next;
+  if (header.wire) throw cannotMove(id); // go-queue's consumers would delete copies of ours
   const { born } = known;
   const job = { ...header, due, born, headers: headers ? { ...header.headers, ...headers } : header.headers };
   const envelopeOf = (generation: number) =>
@@ -133,6 +152,14 @@ async function move(
   // Overtaken: it was moved, and then replaced or moved again. If that came first, this counts as right before it.
   if (answer.kind === 'committed' || answer.why === 'overtaken') return undefined;
   return { why: answer.why, present: answer.present };
+}
+
+/** What go-queue stored has one time for ever. */
+export function cannotMove(id: string): DqError {
+  return new DqError(
+    'DQ_BAD_REF',
+    `the job ${id} is stored as go-queue stores jobs, and has no other time: expected a revoke and a new add`,
+  );
 }
 
 function noCopy(id: string, places: readonly Place[]): DqError {

@@ -1,12 +1,13 @@
 import type { JobRef } from '../api/job.js';
 import type { StoredTube } from '../api/tube.js';
 import type { Cluster } from '../cluster/cluster.js';
-import type { JobEnvelope } from '../copies/formats/dq1.js';
+import type { WrittenJob } from '../copies/header.js';
 import { parseRef, type JobTarget } from '../copies/job-ref.js';
 import { storeCopies, type Stored } from '../copies/storing.js';
 import { DqError } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
 import type { DqHooks } from '../events/hooks.js';
+import type { GoQueueParts } from '../go-queue/locks.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
@@ -31,6 +32,7 @@ export interface ProducerSettings {
 export interface ProducerParts {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
+  readonly goQueue: GoQueueParts;
   /** Finds a job by its id alone. */
   readonly waiting: WaitingJobs;
   readonly settleQueue: SettleQueue;
@@ -90,7 +92,7 @@ export class ProducerContext {
   }
 
   /** Stores the copies of one generation. It never fails: the result tells what is stored where. */
-  store(tube: StoredTube, envelope: JobEnvelope, done: (stored: Stored) => void): void {
+  store(tube: StoredTube, envelope: WrittenJob, done: (stored: Stored) => void): void {
     const { cluster, ledger, settings } = this.parts;
     const { backupDelay } = settings;
     storeCopies(cluster, { tube, envelope, backupDelay, ledger: ledger.tube(tube) }, done);

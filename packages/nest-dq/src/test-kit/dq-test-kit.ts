@@ -213,6 +213,7 @@ export class DqTestKit {
     return {
       cluster: shared.reach(settings),
       ledger,
+      goQueueLocks: shared.goQueueLocks,
       waiting: shared.waiting,
       viewLedger: () => sharedLedger.view(),
       open: noLongerIdle,

@@ -1,5 +1,6 @@
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster, type ClusterSettings } from '../cluster/cluster.js';
+import { MemoryGoQueueLocks } from '../go-queue/memory-locks.js';
 import { unwrap } from '../copies/formats/unwrap.js';
 import type { CopyHeader } from '../copies/header.js';
 import { decodePayload } from '../copies/payload.js';
@@ -35,12 +36,14 @@ export class KitCluster {
   readonly ledger: MemoryLedger;
   readonly waiting: StoredWaitingJobs;
   readonly presence: LocalPresence;
+  readonly goQueueLocks: MemoryGoQueueLocks;
 
   constructor(
     count: number,
     readonly settings: LedgerSettings & { readonly prefix: string },
     private readonly clock: Clock,
   ) {
+    this.goQueueLocks = new MemoryGoQueueLocks(clock);
     this.nodes = Array.from({ length: count }, () => new KitNode(clock));
     this.ledger = new MemoryLedger({ settings, clock });
     const named = this.nodes.map(({ node }, index) => ({ endpoint: `node-${index}`, node }));

@@ -16,6 +16,7 @@ const SURPLUS_EVERY = 100;
 const ASK_AGAIN_AFTER = 500;
 /** Seconds. The release delay of a copy whose claim makes the ledger fail. */
 const TROUBLE_PAUSE = 10;
+const MOST_ATTEMPTS = 2 ** 31 - 1;
 const NOTHING_SETTLED: readonly SettledCopies[] = [];
 /**
  * Claims per call. With several calls under way, the ledger works on one while this process runs what another granted. And
@@ -137,16 +138,16 @@ export class ClaimQueue {
     const batch: Delivery[] = [];
     for (let next = this.waiting.peek(); next && batch.length < most; next = this.waiting.peek()) {
       this.waiting.remove(next);
-      const { id, generation, index } = next.header;
+      const { id, generation } = next.header;
       const isOurs = runs.get(id)?.delivery.header.generation === generation;
-      if (isOurs) next.release(leasePause(index, this.context));
+      if (isOurs) next.release(leasePause(next.header, this.context));
       else batch.push(next);
     }
     return batch;
   }
 
   private requestOf({ header, token }: Delivery): ClaimRequest {
-    const { id, generation, born, due, attempts, group } = header;
+    const { id, generation, born, due, attempts, group, wire } = header;
     const { handling } = this.context;
     return {
       id,
@@ -154,7 +155,8 @@ export class ClaimQueue {
       born,
       due,
       token,
-      attempts: attempts ?? handling.attempts,
+      // What go-queue stored is adopted, however long that takes.
+      attempts: wire ? MOST_ATTEMPTS : (attempts ?? handling.attempts),
       timeout: handling.timeout,
       permit: permitOf(handling.limits, group),
     };

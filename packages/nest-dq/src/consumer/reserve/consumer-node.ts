@@ -1,6 +1,7 @@
 import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { unwrap } from '../../copies/formats/unwrap.js';
+import type { Envelope } from '../../copies/header.js';
 import type { Timer } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
 import { Delivery, type Taker } from './delivery.js';
@@ -54,7 +55,10 @@ export class ConsumerNode implements LanesUser, SharedTube {
   private resting: Timer | undefined;
 
   constructor(
-    private readonly context: Pick<TubeContext, 'tube' | 'storedAs' | 'clock' | 'report' | 'sharedLanes'>,
+    private readonly context: Pick<
+      TubeContext,
+      'tube' | 'storedAs' | 'clock' | 'report' | 'sharedLanes' | 'goQueueRole'
+    >,
     private readonly node: ClusterNode,
     readonly taker: Taker,
   ) {
@@ -223,7 +227,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
 
   /** True when the copies behind it are in no hurry. */
   private accept(lane: Lane, { id, body }: Reserved): boolean {
-    const envelope = unwrap(body);
+    const envelope = this.read(body);
     if (typeof envelope === 'string') {
       const { tube, report } = this.context;
       lane.buryBody(id, () => report.poison(tube, this.node.endpoint, id, envelope));
@@ -232,6 +236,13 @@ export class ConsumerNode implements LanesUser, SharedTube {
     const delivery = new Delivery(this.node, lane, id, body, envelope, this.taker);
     lane.hold(delivery);
     return this.taker.arrived(delivery);
+  }
+
+  private read(body: Buffer): Envelope | string {
+    const envelope = unwrap(body);
+    const { goQueueRole: role } = this.context;
+    if (typeof envelope === 'string' || !envelope.header.wire || (role && 'adopts' in role)) return envelope;
+    return "it is stored as go-queue stores jobs: expected a handler of defineTube(…, { wire: 'go-queue' })";
   }
 
   private rest(): void {

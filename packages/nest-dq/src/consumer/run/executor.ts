@@ -7,6 +7,7 @@ import { refusalOf } from '../../api/schema.js';
 import { isThenable } from '../../structures/thenable.js';
 import type { Timer } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
+import { GoQueueRuns } from './go-queue-runs.js';
 import { deathOf, isOutcome, outcomeOf, type RunOutcome } from './outcome.js';
 import { RunningJob, type Run } from './run.js';
 
@@ -19,6 +20,7 @@ const BACK: RunOutcome = { kind: 'back' };
 export class Executor {
   /** Of runs that have a timeout, or whose handler did not return by then: one each. */
   private readonly timers = new Map<Run, Timer>();
+  private readonly goQueue: GoQueueRuns;
   private shuttingDown = false;
 
   constructor(
@@ -28,12 +30,15 @@ export class Executor {
     private readonly ended: (run: Run, outcome: RunOutcome) => void,
     /** A handler returned, or is no longer waited for. */
     private readonly freed: () => void,
-  ) {}
+  ) {
+    this.goQueue = new GoQueueRuns(context);
+  }
 
   start(run: Run): void {
     const { context } = this;
     context.runs.set(run.id, run);
     context.budget.handling++;
+    if (run.delivery.header.wire) return this.adopt(run);
     let payload: unknown;
     try {
       payload = decodePayload(run.delivery.content); // first: what cannot be read never starts
@@ -44,7 +49,7 @@ export class Executor {
     const { timeout, schema } = context.handling;
     if (timeout !== undefined) this.arm(run, timeout, () => this.timeOut(run, timeout));
     if (schema) this.check(run, schema, payload);
-    else this.handle(run, payload);
+    else this.lock(run, payload);
   }
 
   /** A run is a failure, whatever its handler said or will say. */
@@ -93,7 +98,7 @@ export class Executor {
 
   private checked(run: Run, checked: Checked<DqError>): void {
     if (checked instanceof DqError) return this.refuse(run, checked);
-    if (run.handling && !this.shuttingDown) return this.handle(run, checked.payload);
+    if (run.handling && !this.shuttingDown) return this.lock(run, checked.payload);
     this.threw(run, run.abort.signal.reason); // too late to begin
   }
 
@@ -102,6 +107,26 @@ export class Executor {
     run.job = undefined;
     if (run.handling) this.end(run, { kind: 'dead', death: deathOf('invalid', error), error });
     this.free(run);
+  }
+
+  /** go-queue stored it. */
+  private adopt(run: Run): void {
+    run.startedAt = this.context.clock.now();
+    void this.goQueue.adopt(run).then((outcome) => {
+      if (run.handling) this.end(run, outcome);
+      this.free(run);
+    });
+  }
+
+  /** A job that go-queue stored runs only with its lock. */
+  private lock(run: Run, payload: unknown): void {
+    if (!this.goQueue.locks(run)) return this.handle(run, payload);
+    void this.goQueue.lock(run).then((refused) => {
+      if (!refused && run.handling && !this.shuttingDown) return this.handle(run, payload);
+      run.job = undefined; // nobody has begun it here
+      if (run.handling) this.end(run, refused ?? BACK);
+      this.free(run);
+    });
   }
 
   private handle(run: Run, payload: unknown): void {

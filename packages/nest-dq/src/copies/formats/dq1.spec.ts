@@ -137,7 +137,7 @@ describe('unwrap', () => {
     ['nothing', '', /does not begin with "dq1 "/],
     ['a mark alone', 'dq1', /does not begin with "dq1 "/],
     ['a mark of another version', 'dq2 {}\nx', /does not begin with "dq1 " but with "dq2 {}\\nx"/],
-    ['the envelope of another program', '1893456000000000000/hello', /does not begin with "dq1 "/],
+    ['a job of another program', '1893456000000000000 hello', /does not begin with "dq1 "/],
     ['no end of the header', 'dq1 {"id":"x"}', /header has no end/],
     ['no JSON', 'dq1 {"id"\nx', /header is no JSON/],
     ['an empty header', 'dq1 \nx', /header is no JSON/],

@@ -13,9 +13,10 @@ import type { Body } from '../../beanstalk/connection.js';
 import { show } from '../../errors.js';
 import { asciiJson } from '../../structures/ascii-json.js';
 import type { ResolvedBackoff } from '../../time/backoff.js';
-import { isJobId, type Envelope, type JobHeader, type JobIdentity } from '../header.js';
+import { isJobId, type Envelope, type JobHeader, type JobIdentity, type WrittenJob } from '../header.js';
 import { placesJson, readPlaces, type Place } from '../location.js';
 import type { Content } from '../payload.js';
+import { copyDelay, copyPriority } from '../timing.js';
 
 const MARK = 'dq1 ';
 const MARK_BYTES = Buffer.from(MARK).readUInt32BE();
@@ -54,7 +55,7 @@ interface WireHeader {
  * One job's copies. Each is a header and the payload. The headers differ in the index, and the primary's names its
  * siblings. They are ASCII, so that their length is their size.
  */
-export class JobEnvelope {
+export class JobEnvelope implements WrittenJob {
   /** The header without its end. Each copy appends its own. */
   private readonly common: string;
 
@@ -82,6 +83,18 @@ export class JobEnvelope {
     const { common, content } = this;
     if (siblings.length === 0) return [`${common},"i":${index}}\n`, content.bytes];
     return [`${common},"i":${index},"l":[${placesJson(siblings)}]}\n`, content.bytes];
+  }
+
+  withCopies(copies: number): JobEnvelope {
+    return copies === this.job.copies ? this : new JobEnvelope({ ...this.job, copies }, this.content);
+  }
+
+  delay(index: number, msUntilDue: number, backupDelay: number): number {
+    return copyDelay(index, msUntilDue, backupDelay);
+  }
+
+  priority(index: number): number {
+    return copyPriority(this.job.priority, this.job.due, index);
   }
 
   /** Bytes. No copy is larger that names at most so many siblings, at places of at most this length. */

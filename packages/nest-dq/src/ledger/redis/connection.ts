@@ -98,17 +98,21 @@ export function ledgerConnection(source: RedisSource): LedgerConnection {
 }
 
 /** Looks at properties, not at classes: a user's client may come from another version or copy of ioredis. */
-function ownClient(source: RedisSource): Redis | Cluster {
+export function ownClient(source: RedisSource, more: RedisOptions = {}): Redis | Cluster {
   // In ioredis, the query of a URL has precedence over options that are given with the URL. So these are given afterwards.
-  if (typeof source === 'string') return new Redis(source, { lazyConnect: true }).duplicate(OURS);
+  if (typeof source === 'string')
+    return new Redis(source, { lazyConnect: true }).duplicate({ ...OURS, ...more });
   if (isCluster(source)) {
     const { retryStrategy: _nodesAreLeftToTheCluster, ...redisOptions } = OURS;
     // Only ioredis knows which of a cluster's connections is silent, so it replaces that connection itself.
     const silence = { socketTimeout: SILENCE_LIMIT };
-    return source.duplicate([], { ...OURS_FOR_CLUSTERS, redisOptions: { ...redisOptions, ...silence } });
+    return source.duplicate([], {
+      ...OURS_FOR_CLUSTERS,
+      redisOptions: { ...redisOptions, ...silence, ...more },
+    });
   }
-  if (isRedis(source)) return source.duplicate(OURS);
-  return new Redis({ ...source, ...OURS });
+  if (isRedis(source)) return source.duplicate({ ...OURS, ...more });
+  return new Redis({ ...source, ...OURS, ...more });
 }
 
 /** Whether it leads to a Redis Cluster, in which each of several masters has a part of the keys. */

@@ -1,0 +1,65 @@
+import { isGoQueueId } from '../../copies/formats/go-queue.js';
+import { toError } from '../../errors.js';
+import { ownerOf } from '../../go-queue/locks.js';
+import type { TubeContext } from '../tube-context.js';
+import { deathOf, type RunOutcome } from './outcome.js';
+import type { Run } from './run.js';
+
+/** Milliseconds. */
+const ADOPT_AGAIN = 1_000;
+/** Milliseconds from a lock without an answer until the run is handed back. */
+const LOCK_AGAIN = 1_000;
+
+/** What is different for jobs that go-queue stored. */
+export class GoQueueRuns {
+  constructor(private readonly context: TubeContext) {}
+
+  /** The job goes on as one of ours, after which this copy is not needed any more. Never rejects. */
+  async adopt(run: Run): Promise<RunOutcome> {
+    const { delivery, id } = run;
+    const { goQueueRole: role, goQueue, storedAs, tube, ledger, report } = this.context;
+    const { due } = delivery.header;
+    const late = ledger.now() - due;
+    if (role && 'adopts' in role && late > role.late) {
+      const minutes = Math.round(late / 60_000);
+      const error = new Error(
+        `it is ${minutes} minutes overdue: nobody can tell whether go-queue has run it`,
+      );
+      return { kind: 'dead', death: deathOf('stale', error), error };
+    }
+    // Not by a retry of the ledger: it would list the job, which go-queue may run meanwhile without a word to the ledger.
+    for (; run.handling; await this.pause(ADOPT_AGAIN)) {
+      try {
+        await goQueue.adopt(storedAs, delivery, { key: id, due });
+        return { kind: 'done' };
+      } catch (thrown) {
+        report.notAdopted(tube, id, toError(thrown));
+      }
+    }
+    return { kind: 'back' };
+  }
+
+  /** It runs only with go-queue's lock. */
+  locks({ delivery }: Run): boolean {
+    const { goQueueRole: role } = this.context;
+    return role !== undefined && 'locks' in role && isGoQueueId(delivery.header.key);
+  }
+
+  /** Undefined: it has the lock. Else what the run came to, without its handler. Never rejects. */
+  async lock({ delivery, id }: Run): Promise<RunOutcome | undefined> {
+    const { goQueue, report, tube } = this.context;
+    const { key, born } = delivery.header;
+    try {
+      // If go-queue has begun it, or it is revoked, it is over for us.
+      return (await goQueue.locks.take(key!, ownerOf(born))) ? undefined : { kind: 'done' };
+    } catch (thrown) {
+      report.ledgerTrouble(tube, id, toError(thrown));
+      await this.pause(LOCK_AGAIN);
+      return { kind: 'back' };
+    }
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.context.clock.after(ms, resolve));
+  }
+}

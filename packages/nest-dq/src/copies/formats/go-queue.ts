@@ -1,0 +1,101 @@
+/**
+ * The bytes of go-queue's dq (v1.2): the due time in nanoseconds since 1970, a slash, the payload's bytes. All copies of a
+ * job are equal, so they name neither their job nor each other: a job is the MD5 of its bytes, as in go-queue's own locks.
+ */
+import { createHash } from 'node:crypto';
+import type { Body } from '../../beanstalk/connection.js';
+import type { Envelope, JobHeader, WrittenJob } from '../header.js';
+import type { Place } from '../location.js';
+import { type Content, isJson } from '../payload.js';
+
+/** go-queue looks for the slash no further. */
+const STAMP = /^(\d{1,20})\//;
+const NS_PER_MS = 1_000_000n;
+/** go-queue's own: every copy has it. */
+const PRIORITY = 2;
+/** Where the other copies are, nobody knows. So the ledger remembers the job for as long as one could come. */
+const ELSEWHERE: readonly Place[] = [{ index: 1, location: 'go-queue#elsewhere:?' }];
+
+/** True for the id of a job that is stored in this format. */
+export function isGoQueueId(id: string | undefined): boolean {
+  return id !== undefined && /^[0-9a-f]{32}$/.test(id);
+}
+
+export function isGoQueue(body: Buffer): boolean {
+  return STAMP.test(body.toString('latin1', 0, 21));
+}
+
+/** Takes a body of this format apart. */
+export function unwrapGoQueue(body: Buffer): Envelope {
+  const [stamp = '', digits = ''] = STAMP.exec(body.toString('latin1', 0, 21)) ?? [];
+  // Not before the nanosecond.
+  const due = (BigInt(digits) + NS_PER_MS - 1n) / NS_PER_MS;
+  const bytes = body.subarray(stamp.length);
+  return {
+    header: {
+      wire: 'go-queue',
+      id: idOf(body),
+      due: Number(due),
+      generation: 0,
+      born: 0,
+      copies: 2,
+      priority: 1,
+      index: 0,
+      siblings: ELSEWHERE,
+    },
+    content: contentOf(bytes),
+  };
+}
+
+/** What go-queue's handlers get as it is: JSON, or a text that is none, or other bytes, or nothing. */
+function contentOf(bytes: Buffer): Content {
+  if (bytes.length === 0) return { type: 'void', bytes };
+  const text = bytes.toString();
+  if (isJson(text)) return { type: 'json', bytes };
+  return { type: Buffer.from(text).equals(bytes) ? 'text' : 'bytes', bytes };
+}
+
+/** One job as it is stored: all copies are the same. */
+export class GoQueueEnvelope implements WrittenJob {
+  readonly job: JobHeader;
+  private readonly whole: Buffer;
+
+  /** @param below Nanoseconds below a millisecond: two equal payloads of one instant must differ in them, or one run is all they get. */
+  constructor(
+    due: number,
+    below: number,
+    readonly content: Content,
+    copies: number,
+  ) {
+    const stamp = `${BigInt(due) * NS_PER_MS + BigInt(below)}/`;
+    const bytes = Buffer.isBuffer(content.bytes) ? content.bytes : Buffer.from(content.bytes);
+    this.whole = Buffer.concat([Buffer.from(stamp), bytes]);
+    this.job = { id: idOf(this.whole), due, generation: 0, copies, priority: 1 };
+  }
+
+  body(): Body {
+    return [this.whole];
+  }
+
+  /** It names no copies, so it does not matter how many there are. */
+  withCopies(): this {
+    return this;
+  }
+
+  /** Whole seconds, rounded up: go-queue runs what surfaces. */
+  delay(_index: number, msUntilDue: number): number {
+    return Math.max(0, Math.ceil(msUntilDue / 1_000));
+  }
+
+  priority(): number {
+    return PRIORITY;
+  }
+
+  largestCopy(): number {
+    return this.whole.length;
+  }
+}
+
+function idOf(body: Buffer): string {
+  return createHash('md5').update(body).digest('hex');
+}

@@ -1,0 +1,37 @@
+import type { Clock } from 'nest-handlers/time';
+import { type GoQueueLocks, LOCK_TIME, REVOKED } from './locks.js';
+
+/** Locks of one process, where no go-queue can be: for a start without servers, and for tests. */
+export class MemoryGoQueueLocks implements GoQueueLocks {
+  private readonly locks = new Map<string, { readonly owner: string; readonly until: number }>();
+
+  constructor(private readonly clock: Clock) {}
+
+  async take(id: string, owner: string): Promise<boolean> {
+    const present = this.ownerOf(id);
+    if (present !== undefined && present !== owner) return false;
+    this.set(id, owner, LOCK_TIME);
+    return true;
+  }
+
+  async revoke(id: string, time: number): Promise<'revoked' | 'ours'> {
+    const present = this.ownerOf(id) ?? REVOKED;
+    if (present !== REVOKED) return 'ours';
+    this.set(id, REVOKED, time);
+    return 'revoked';
+  }
+
+  start(): void {}
+
+  async close(): Promise<void> {}
+
+  private ownerOf(id: string): string | undefined {
+    const now = this.clock.now();
+    for (const [each, { until }] of this.locks) if (until <= now) this.locks.delete(each);
+    return this.locks.get(id)?.owner;
+  }
+
+  private set(id: string, owner: string, time: number): void {
+    this.locks.set(id, { owner, until: this.clock.now() + time });
+  }
+}

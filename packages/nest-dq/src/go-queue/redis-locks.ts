@@ -1,0 +1,87 @@
+import type { Cluster, Redis } from 'ioredis';
+import { DqError, toError } from '../errors.js';
+import { isCluster, ownClient, type RedisSource } from '../ledger/redis/connection.js';
+import { type GoQueueLocks, LOCK_TIME, REVOKED } from './locks.js';
+
+/** Milliseconds. */
+const CALL_LIMIT = 1_000;
+
+/** The key's value, or what was written as there was none. */
+const TAKE = `
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then return owner end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return ARGV[1]`;
+
+/**
+ * go-zero's own script, by which go-queue locks. go-zero calls it by its hash, which a restarted Redis does not know. It takes the failures
+ * for an overloaded server and calls it less, and meanwhile go-queue deletes jobs without running them. So we let Redis know it.
+ */
+const GO_ZERO_LOCK = `if redis.call("GET", KEYS[1]) == ARGV[1] then
+    redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
+    return "OK"
+else
+    return redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2])
+end`;
+
+type Client = (Redis | Cluster) & {
+  takeGoQueueLock(key: string, owner: string, time: number): Promise<string>;
+};
+
+/** In database 0 of go-queue's Redis, by keys without a prefix: there go-queue looks for them. */
+export class RedisGoQueueLocks implements GoQueueLocks {
+  private readonly client: Client;
+
+  constructor(
+    source: RedisSource,
+    /** What an operator should know. */
+    private readonly warn: (message: string) => void,
+  ) {
+    // It may act late: an owner stays the owner of its job.
+    const settings = { db: 0, enableOfflineQueue: true, commandTimeout: CALL_LIMIT };
+    const client = ownClient(source, settings);
+    client.defineCommand('takeGoQueueLock', { numberOfKeys: 1, lua: TAKE });
+    // Each call tells by itself, and the ledger's connection says that Redis is away.
+    client.on('error', () => undefined);
+    client.on('ready', () => this.load());
+    this.client = client as Client;
+  }
+
+  async take(id: string, owner: string): Promise<boolean> {
+    return (await this.ask(id, owner, LOCK_TIME)) === owner;
+  }
+
+  async revoke(id: string, time: number): Promise<'revoked' | 'ours' | 'theirs'> {
+    const owner = await this.ask(id, REVOKED, Math.ceil(time));
+    if (owner === REVOKED) return 'revoked';
+    return owner.startsWith('nest-dq:') ? 'ours' : 'theirs';
+  }
+
+  start(): void {
+    if (this.client.status === 'wait') this.client.connect().catch(() => undefined); // it goes on trying
+  }
+
+  async close(): Promise<void> {
+    this.client.disconnect();
+  }
+
+  private async ask(id: string, owner: string, time: number): Promise<string> {
+    try {
+      return await this.client.takeGoQueueLock(id, owner, time);
+    } catch (thrown) {
+      const cause = toError(thrown);
+      const fact = `the Redis with go-queue's locks does not answer: ${cause.message}`;
+      throw new DqError('DQ_LEDGER_DOWN', fact, { cause, indeterminate: true });
+    }
+  }
+
+  private load(): void {
+    const { client } = this;
+    const masters = isCluster(client) ? client.nodes('master') : [client];
+    for (const master of masters) {
+      master.script('LOAD', GO_ZERO_LOCK).catch((error: unknown) => {
+        this.warn(`go-queue's lock script could not be loaded into Redis: ${toError(error).message}`);
+      });
+    }
+  }
+}

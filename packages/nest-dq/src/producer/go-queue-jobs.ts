@@ -1,0 +1,147 @@
+/** Jobs of tubes that services with go-queue use as well: stored in its format, adopted into a tube of ours, and revoked for both. */
+import type { JobReceipt, JobRef, RevokeResult } from '../api/job.js';
+import { nestTube, type StoredTube } from '../api/tube.js';
+import { deleteCopies } from '../copies/deletion.js';
+import { GoQueueEnvelope } from '../copies/formats/go-queue.js';
+
+import { keyedId, type JobTarget } from '../copies/job-ref.js';
+import { formatLocation, type Place } from '../copies/location.js';
+import { isJson, type Content } from '../copies/payload.js';
+import { refuseTooLarge, tooFewCopies, type Stored } from '../copies/storing.js';
+import { unwrap } from '../copies/formats/unwrap.js';
+import { DqError, show } from '../errors.js';
+import { type GoQueueLocks, LOCK_TIME } from '../go-queue/locks.js';
+import { type AddDone, type NewJob, receipt } from './job-adder.js';
+import { MAY_RUN, NOTHING_RUNS } from './generations.js';
+import type { ResolvedJobOptions } from '../api/job-options.js';
+import type { ProducerContext } from './producer-context.js';
+
+const BELOW_A_MS = 1_000_000;
+/** `endpoint/tube/id,…` */
+const GO_QUEUE_IDS = /^[^/,\s]+\/[^/,\s]+\/\d{1,20}(,[^/,\s]+\/[^/,\s]+\/\d{1,20})*$/;
+
+/** What go-queue's format has no place for, and why that matters. */
+const REFUSED: readonly [option: keyof ResolvedJobOptions, why: string][] = [
+  ['key', 'go-queue knows no keys'],
+  ['attempts', "they are the handler's options, as go-queue runs a job once"],
+  ['backoff', "it is the handler's option, as go-queue runs a job once"],
+  ['headers', 'go-queue stores the payload alone'],
+  ['group', 'go-queue knows no groups'],
+];
+
+export class GoQueueJobs {
+  private below = Math.floor(Math.random() * BELOW_A_MS);
+
+  constructor(
+    private readonly context: ProducerContext,
+    private readonly locks: GoQueueLocks,
+  ) {}
+
+  /** Throws what is wrong with the job, before anything is stored. */
+  add(job: NewJob, done: AddDone): void {
+    const { patience = this.context.parts.settings.patience } = job.options;
+    const call = { patience, together: job.together, bytes: job.content.bytes.length };
+    refuseTooLarge(this.context.parts.cluster, this.envelopeOf(job));
+    this.context.retries.run(call, () => this.addNow(job)).then((added) => done(undefined, added), done);
+  }
+
+  /** The reference that go-queue gives of a job. Undefined: no copy of it is there, or in reach. `DQ_BAD_REF`. */
+  async find(ids: string): Promise<JobTarget | undefined> {
+    const { cluster } = this.context.parts;
+    const named = ids
+      .split(',')
+      .map((each) => each.split('/') as [endpoint: string, tube: string, id: string]);
+    const places = named.map(([endpoint, , copyId]): Place => {
+      const node = cluster.nodes.find((each) => each.endpoint === endpoint);
+      if (node) return { index: 0, location: formatLocation(endpoint, node.instance ?? '', copyId) };
+      const known = cluster.nodes.map((each) => each.endpoint).join(', ');
+      throw new DqError(
+        'DQ_BAD_REF',
+        `the reference names the node ${show(endpoint)}: expected one of ${known}, spelt as in go-queue's configuration`,
+      );
+    });
+    for (const { location } of places) {
+      const body = await new Promise<Buffer | undefined>((resolve) => cluster.peek(location, resolve));
+      const envelope = body && unwrap(body);
+      if (typeof envelope !== 'object' || envelope.header.wire === undefined) continue;
+      const { id, due } = envelope.header;
+      return { tube: named[0]![1] as StoredTube, id, born: 0, due, copies: places.length, places };
+    }
+    return undefined;
+  }
+
+  /**
+   * Takes go-queue's lock, so that nobody begins the job, also while nodes are away.
+   * @param revoke Revokes a job of ours.
+   */
+  async revoke(
+    target: JobTarget,
+    revoke: (target: JobTarget) => Promise<RevokeResult>,
+  ): Promise<RevokeResult> {
+    const { id, due, tube } = target;
+    const time = Math.max(0, due - this.context.now(tube)) + LOCK_TIME;
+    const lock = await this.locks.revoke(id, time);
+    const ofCopies = await revoke(target);
+    if (lock === 'theirs') return 'done';
+    const adopted = nestTube(tube);
+    const ofAdopted = await revoke({
+      tube: adopted,
+      id: keyedId(adopted, id),
+      key: id,
+      born: undefined,
+      due: 0,
+      copies: 0,
+      places: [],
+    });
+    return lock === 'revoked' ? 'revoked' : ofAdopted === 'unknown' ? ofCopies : ofAdopted;
+  }
+
+  private async addNow(job: NewJob): Promise<JobReceipt> {
+    const { parts } = this.context;
+    const envelope = this.envelopeOf(job);
+    const { id } = envelope.job;
+    const inOrder = await new Promise<Stored>((resolve) =>
+      this.context.store(job.storedAs, envelope, resolve),
+    );
+    // Copies are equal, so none is the first.
+    const stored = { ...inOrder, places: inOrder.places.map(({ location }) => ({ index: 0, location })) };
+    if (stored.enough) return receipt(job, id, stored, 'added');
+    if (stored.places.length === 0) throw tooFewCopies(parts.cluster, stored, NOTHING_RUNS, false);
+    const time = Math.max(0, job.due - this.context.now(job.storedAs)) + LOCK_TIME;
+    const lock = await this.locks.revoke(id, time).catch((error: unknown) => error as DqError);
+    await deleteCopies(parts, job.storedAs, { id, generation: 0 }, stored.places);
+    if (lock === 'revoked') throw tooFewCopies(parts.cluster, stored, NOTHING_RUNS, false);
+    throw tooFewCopies(parts.cluster, stored, MAY_RUN, true);
+  }
+
+  private envelopeOf({ due, content }: NewJob): GoQueueEnvelope {
+    this.below = (this.below + 1) % BELOW_A_MS;
+    return new GoQueueEnvelope(due, this.below, content, this.context.parts.cluster.settings.replicas);
+  }
+}
+
+/** `DQ_BAD_OPTION`, `DQ_BAD_PAYLOAD`: go-queue's format cannot carry it. */
+export function refuseForGoQueue(tube: string, options: ResolvedJobOptions, content: Content): void {
+  const refuse = (what: string, why: string) => {
+    throw new DqError(
+      'DQ_BAD_OPTION',
+      `${what} of a job of ${show(tube)}, which go-queue uses: expected none, as ${why}`,
+    );
+  };
+  for (const [option, why] of REFUSED) {
+    if (options[option] !== undefined) refuse(`\`${option}\` (${show(options[option])})`, why);
+  }
+  if (options.priority !== 1) refuse('`priority`', 'go-queue runs jobs in the order of their times');
+  if (content.type !== 'text' || !isJson(content.bytes.toString())) return;
+  throw new DqError(
+    'DQ_BAD_PAYLOAD',
+    `the payload of a job of ${show(tube)}, which go-queue uses, is the text ${show(content.bytes.toString().slice(0, 100))}: ` +
+      'expected the value itself, as a handler would get it as JSON',
+  );
+}
+
+/** The reference that go-queue gives of a job: as it is, or as `ref`. */
+export function goQueueIdsIn(ref: JobRef): string | undefined {
+  const text: unknown = typeof ref === 'object' && ref !== null && 'ref' in ref ? ref.ref : ref;
+  return typeof text === 'string' && GO_QUEUE_IDS.test(text) ? text : undefined;
+}

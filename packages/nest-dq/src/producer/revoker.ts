@@ -1,0 +1,71 @@
+import type { JobRef, JobRefText, RevokeResult } from '../api/job.js';
+import { withoutPrefix } from '../api/tube.js';
+import { deleteCopies } from '../copies/deletion.js';
+import { isGoQueueId } from '../copies/formats/go-queue.js';
+import { formatRef, type JobTarget } from '../copies/job-ref.js';
+import { owedAt } from '../copies/storing.js';
+import type { Schedule } from '../ledger/requests.js';
+import { type GoQueueJobs, goQueueIdsIn } from './go-queue-jobs.js';
+import { located } from './job-locator.js';
+import type { ProducerContext } from './producer-context.js';
+import type { PatientCall } from './retries.js';
+
+/** Copies may exist, at unknown places. */
+const SOMEWHERE = { mask: 0, unknown: true } as const;
+
+/** Stops jobs: their ledger decides, and their copies are deleted. */
+export class Revoker {
+  constructor(
+    private readonly context: ProducerContext,
+    private readonly goQueue: GoQueueJobs,
+  ) {}
+
+  async revoke(ref: JobRef, abort: boolean, call: PatientCall): Promise<RevokeResult> {
+    this.context.refuseIfClosed();
+    const ids = goQueueIdsIn(ref);
+    const given = ids === undefined ? this.context.parse(ref) : await this.goQueue.find(ids);
+    if (!given) return 'unknown';
+    const revoke = (target: JobTarget) => this.revokeOurs(target, abort, call);
+    if (!isGoQueueId(given.id)) return revoke(given);
+    return this.context.retries.run(call, () => this.goQueue.revoke(given, revoke));
+  }
+
+  private async revokeOurs(given: JobTarget, abort: boolean, call: PatientCall): Promise<RevokeResult> {
+    const { retries, batched, parts } = this.context;
+    const target = await retries.run(call, () => located(this.context, given));
+    if (!target) return 'unknown';
+    const { tube, id, born, due, places } = target;
+    // A job that was found by its id may have copies at places that nobody knows.
+    const owed = given.byId && places.length === 0 ? SOMEWHERE : owedAt(places);
+    const request = { id, born, due, owed, abort };
+    const { result, revoked } = await retries.run(call, () => batched.ask(tube, 'revoke', request));
+    if (!revoked) return this.ended(target, result);
+    // The record's places are newer than the reference's: the job may have been moved since.
+    const known = revoked.places.length > 0 ? revoked.places : revoked.generation === born ? places : [];
+    const everywhere = await deleteCopies(parts, tube, { id, ...revoked }, known);
+    // Nobody had a copy reserved, and the tombstone came first: an overdue job in a backlog is revoked in time.
+    return this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
+  }
+
+  private ended(target: JobTarget, result: RevokeResult, revoked?: Schedule): RevokeResult {
+    const { events, settings } = this.context.parts;
+    if (result === 'revoked' && events.heard('revoked')) {
+      const { id, key } = target;
+      const ref = refOf(target, revoked);
+      events.tell('revoked', {
+        id,
+        ...(ref === undefined ? {} : { ref }),
+        tube: withoutPrefix(target.tube, settings.prefix),
+        ...(key === undefined ? {} : { key }),
+      });
+    }
+    return result;
+  }
+}
+
+/** The text of the reference itself. For one by key: of the job that the ledger knew. */
+function refOf(target: JobTarget, known: Schedule | undefined): JobRefText | undefined {
+  const { born } = target;
+  if (born !== undefined) return formatRef({ ...target, born });
+  return known && formatRef({ ...target, ...known, copies: known.places.length });
+}
