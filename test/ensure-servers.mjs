@@ -1,5 +1,12 @@
 // Finds the servers and programs that the tests run, or installs them, before the tests' own time limits run.
-import { ensureKafka, ensureKafkaArchive, ensurePackaged, ensureServers, findConfluent } from 'test-servers';
+import {
+  ensureGoQueue,
+  ensureKafka,
+  ensureKafkaArchive,
+  ensurePackaged,
+  ensureServers,
+  findConfluent,
+} from 'test-servers';
 
 try {
   await ensureServers();
@@ -10,6 +17,11 @@ try {
   await ensureKafkaArchive().catch(({ message }) => {
     process.stderr.write(`Each broker starts slower, as Java could not keep its classes: ${message}\n`);
   });
+  const goQueue = await ensureGoQueue().catch(({ message }) => void process.stderr.write(`${message}\n`));
+  if (goQueue === undefined)
+    process.stderr.write(
+      'Go is not here, or could not build: what go-queue itself does beside nest-dq is NOT TESTED\n',
+    );
   if (findConfluent() === undefined)
     process.stderr.write("Confluent's client is not built, so its driver is NOT TESTED: npm run confluent\n");
 } catch (error) {

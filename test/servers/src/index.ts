@@ -1,5 +1,6 @@
 export { buildConfluent, findConfluent } from './confluent.js';
 export { startBeanstalkd, type BeanstalkdOptions, type BeanstalkdServer } from './beanstalkd.js';
+export { ensureGoQueue, findGoQueue, GoQueueProcess } from './go-queue.js';
 export { percentile, tableLine } from './figures.js';
 export { runCommand, untilSignal, type Command } from './command.js';
 export { FakeClock } from './faketime.js';
