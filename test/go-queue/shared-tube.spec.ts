@@ -181,12 +181,22 @@ describe('a job that go-queue stored', () => {
     expect(await system.producer.revoke({ ref: ids })).toBe('unknown'); // no copy of it is left, which alone could tell its lock
   });
 
+  it('is found by its reference only where that names a node as the options do, and by the producer of its tube', async () => {
+    const ids = await putAsGo(`${stamp(Date.now() + 3_600_000)}/{}`, 3_600);
+    const other = ids.replaceAll('127.0.0.1', 'localhost');
+    await expect(system.producer.revoke({ ref: other })).rejects.toThrow(
+      /names the node "localhost:.*spelt as in/,
+    );
+    const another = system.producer.tube(defineTube('another', { wire: 'go-queue' }));
+    await expect(another.revoke({ ref: ids })).rejects.toMatchObject({ code: 'DQ_BAD_REF' });
+  });
+
   it('is revoked by the reference that go-queue gave, also while a node is away', async () => {
     const bodies = ['B1', 'B2'].map((id) => `${stamp(Date.now() + 1_500)}/{"id":"${id}"}`);
     const [first] = [await putAsGo(bodies[0]!, 1), await putAsGo(bodies[1]!, 1)];
     const away = suite.servers.beanstalkds[2]!;
     await away.kill();
-    expect(await system.producer.revoke({ ref: first! })).toBe('revoked');
+    expect(await system.producer.tube(shared()).revoke({ ref: first! })).toBe('revoked');
     await away.restart();
     const runs: DelayedJob[] = [];
     await handle(runs);

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { JobRef } from '../api/job.js';
 import { withoutPrefix } from '../api/tube.js';
+import { goQueueCopies } from '../copies/formats/go-queue.js';
 import { parseRef } from '../copies/job-ref.js';
 import { wrongValue } from '../errors.js';
 import type { EventHub } from '../events/event-hub.js';
@@ -50,12 +51,21 @@ export async function actOnJob<Result>(
   changed: Result,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { tube, id, key } = parseRef(ref, prefix);
-  const on = { tube: withoutPrefix(tube, prefix), id, ...(key !== undefined && { key }) };
+  const on = targetOf(ref, prefix);
   const act = new Act(events, name, on, by);
   const result = await work();
   act.ended(result === changed ? 1 : 0);
   return result;
+}
+
+function targetOf(ref: JobRef, prefix: string): OperatedOn {
+  const copies = goQueueCopies(ref);
+  if (copies) {
+    const ids = copies.map(({ endpoint, tube, copyId }) => `${endpoint}/${tube}/${copyId}`);
+    return { tube: withoutPrefix(copies[0].tube, prefix), id: ids.join() };
+  }
+  const { tube, id, key } = parseRef(ref, prefix);
+  return { tube: withoutPrefix(tube, prefix), id, ...(key !== undefined && { key }) };
 }
 
 /** `DQ_BAD_OPTION`. */

@@ -8,6 +8,7 @@ import type {
   TubeJobRef,
 } from '../api/job.js';
 import type { StoredTube, Tube } from '../api/tube.js';
+import { goQueueCopies } from '../copies/formats/go-queue.js';
 import { parseRef } from '../copies/job-ref.js';
 import { DqError, show } from '../errors.js';
 import type { DqProducer } from './producer.js';
@@ -67,7 +68,7 @@ export class BoundProducer extends TubeProducer {
       typeof given === 'object' && given !== null ? given : { ref: given };
     if (ref === undefined && key !== undefined) return { tube, key };
     if (ref === undefined && id !== undefined) return { tube, id };
-    const found = parseRef(given as JobRef, '');
+    const found = goQueueCopies(given as JobRef)?.[0] ?? parseRef(given as JobRef, '');
     if (found.tube === this.storedAs) return { tube, ref: ref! };
     throw new DqError(
       'DQ_BAD_REF',

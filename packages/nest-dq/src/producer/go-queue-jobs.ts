@@ -1,8 +1,8 @@
 /** Jobs of tubes that services with go-queue use as well: stored in its format, adopted into a tube of ours, and revoked for both. */
-import type { JobReceipt, JobRef, RevokeResult } from '../api/job.js';
-import { nestTube, type StoredTube } from '../api/tube.js';
+import type { JobReceipt, RevokeResult } from '../api/job.js';
+import { nestTube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
-import { GoQueueEnvelope } from '../copies/formats/go-queue.js';
+import { GoQueueEnvelope, type NamedCopy } from '../copies/formats/go-queue.js';
 
 import { keyedId, type JobTarget } from '../copies/job-ref.js';
 import { formatLocation, type Place } from '../copies/location.js';
@@ -17,8 +17,6 @@ import type { ResolvedJobOptions } from '../api/job-options.js';
 import type { ProducerContext } from './producer-context.js';
 
 const BELOW_A_MS = 1_000_000;
-/** `endpoint/tube/id,…` */
-const GO_QUEUE_IDS = /^[^/,\s]+\/[^/,\s]+\/\d{1,20}(,[^/,\s]+\/[^/,\s]+\/\d{1,20})*$/;
 
 /** What go-queue's format has no place for, and why that matters. */
 const REFUSED: readonly [option: keyof ResolvedJobOptions, why: string][] = [
@@ -45,13 +43,10 @@ export class GoQueueJobs {
     this.context.retries.run(call, () => this.addNow(job)).then((added) => done(undefined, added), done);
   }
 
-  /** The reference that go-queue gives of a job. Undefined: no copy of it is there, or in reach. `DQ_BAD_REF`. */
-  async find(ids: string): Promise<JobTarget | undefined> {
+  /** The job of which these are copies. Undefined: no copy of it is there, or in reach. `DQ_BAD_REF`. */
+  async find(named: readonly [NamedCopy, ...NamedCopy[]]): Promise<JobTarget | undefined> {
     const { cluster } = this.context.parts;
-    const named = ids
-      .split(',')
-      .map((each) => each.split('/') as [endpoint: string, tube: string, id: string]);
-    const places = named.map(([endpoint, , copyId]): Place => {
+    const places = named.map(({ endpoint, copyId }): Place => {
       const node = cluster.nodes.find((each) => each.endpoint === endpoint);
       if (node) return { index: 0, location: formatLocation(endpoint, node.instance ?? '', copyId) };
       const known = cluster.nodes.map((each) => each.endpoint).join(', ');
@@ -65,7 +60,7 @@ export class GoQueueJobs {
       const envelope = body && unwrap(body);
       if (typeof envelope !== 'object' || envelope.header.wire === undefined) continue;
       const { id, due } = envelope.header;
-      return { tube: named[0]![1] as StoredTube, id, born: 0, due, copies: places.length, places };
+      return { tube: named[0].tube, id, born: 0, due, copies: places.length, places };
     }
     return undefined;
   }
@@ -138,10 +133,4 @@ export function refuseForGoQueue(tube: string, options: ResolvedJobOptions, cont
     `the payload of a job of ${show(tube)}, which go-queue uses, is the text ${show(content.bytes.toString().slice(0, 100))}: ` +
       'expected the value itself, as a handler would get it as JSON',
   );
-}
-
-/** The reference that go-queue gives of a job: as it is, or as `ref`. */
-export function goQueueIdsIn(ref: JobRef): string | undefined {
-  const text: unknown = typeof ref === 'object' && ref !== null && 'ref' in ref ? ref.ref : ref;
-  return typeof text === 'string' && GO_QUEUE_IDS.test(text) ? text : undefined;
 }

@@ -1,11 +1,11 @@
 import type { JobRef, JobRefText, RevokeResult } from '../api/job.js';
 import { withoutPrefix } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
-import { isGoQueueId } from '../copies/formats/go-queue.js';
+import { goQueueCopies, isGoQueueId } from '../copies/formats/go-queue.js';
 import { formatRef, type JobTarget } from '../copies/job-ref.js';
 import { owedAt } from '../copies/storing.js';
 import type { Schedule } from '../ledger/requests.js';
-import { type GoQueueJobs, goQueueIdsIn } from './go-queue-jobs.js';
+import type { GoQueueJobs } from './go-queue-jobs.js';
 import { located } from './job-locator.js';
 import type { ProducerContext } from './producer-context.js';
 import type { PatientCall } from './retries.js';
@@ -22,8 +22,8 @@ export class Revoker {
 
   async revoke(ref: JobRef, abort: boolean, call: PatientCall): Promise<RevokeResult> {
     this.context.refuseIfClosed();
-    const ids = goQueueIdsIn(ref);
-    const given = ids === undefined ? this.context.parse(ref) : await this.goQueue.find(ids);
+    const copies = goQueueCopies(ref);
+    const given = copies ? await this.goQueue.find(copies) : this.context.parse(ref);
     if (!given) return 'unknown';
     const revoke = (target: JobTarget) => this.revokeOurs(target, abort, call);
     if (!isGoQueueId(given.id)) return revoke(given);

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import type { JobRefText } from '../../api/job.js';
 import type { Envelope } from '../header.js';
 import { hasUnknown } from '../location.js';
 import { decodePayload, encodePayload } from '../payload.js';
-import { GoQueueEnvelope, isGoQueueId } from './go-queue.js';
+import { GoQueueEnvelope, goQueueCopies, isGoQueueId } from './go-queue.js';
 import { headerOf, identify, unwrap } from './unwrap.js';
 
 const DUE = Date.UTC(2030, 0, 1);
@@ -92,5 +93,32 @@ describe('a job as go-queue stores it', () => {
     const { envelope } = written(5);
     expect([-5, 0, 1, 1_000, 1_001, 1_999].map((ms) => envelope.delay(0, ms))).toEqual([0, 0, 1, 1, 2, 2]);
     expect(envelope.largestCopy()).toBe(written(5).body.length);
+  });
+});
+
+describe("go-queue's reference", () => {
+  it('names the copies of a job, as it is or as `ref`', () => {
+    const ids = '10.0.0.1:11300/order.cancel/17,b:11300/order.cancel/4';
+    const copies = [
+      { endpoint: '10.0.0.1:11300', tube: 'order.cancel', copyId: '17' },
+      { endpoint: 'b:11300', tube: 'order.cancel', copyId: '4' },
+    ];
+    expect(goQueueCopies(ids as JobRefText)).toEqual(copies);
+    expect(goQueueCopies({ ref: ids })).toEqual(copies);
+  });
+
+  it.each<unknown>([
+    '',
+    'dq1.abc',
+    'a:1/tube',
+    'a:1/tube/x',
+    'a:1/tube/1,',
+    'a:1/tu be/1',
+    { ref: 5 },
+    { tube: 'x', key: 'k' },
+    null,
+    undefined,
+  ])('is not %j', (ref) => {
+    expect(goQueueCopies(ref as JobRefText)).toBeUndefined();
   });
 });

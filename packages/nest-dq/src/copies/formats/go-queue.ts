@@ -3,6 +3,8 @@
  * job are equal, so they name neither their job nor each other: a job is the MD5 of its bytes, as in go-queue's own locks.
  */
 import { createHash } from 'node:crypto';
+import type { JobRef } from '../../api/job.js';
+import type { StoredTube } from '../../api/tube.js';
 import type { Body } from '../../beanstalk/connection.js';
 import type { Envelope, JobHeader, WrittenJob } from '../header.js';
 import type { Place } from '../location.js';
@@ -53,6 +55,26 @@ function contentOf(bytes: Buffer): Content {
   const text = bytes.toString();
   if (isJson(text)) return { type: 'json', bytes };
   return { type: Buffer.from(text).equals(bytes) ? 'text' : 'bytes', bytes };
+}
+
+/** `endpoint/tube/id,…` */
+const IDS = /^[^/,\s]+\/[^/,\s]+\/\d{1,20}(,[^/,\s]+\/[^/,\s]+\/\d{1,20})*$/;
+
+/** A copy, as go-queue's reference of a job names it. */
+export interface NamedCopy {
+  readonly endpoint: string;
+  readonly tube: StoredTube;
+  readonly copyId: string;
+}
+
+/** The copies that go-queue's reference names, which stands as it is, or as `ref`. Undefined: it is another reference. */
+export function goQueueCopies(ref: JobRef): [NamedCopy, ...NamedCopy[]] | undefined {
+  const text: unknown = typeof ref === 'object' && ref !== null && 'ref' in ref ? ref.ref : ref;
+  if (typeof text !== 'string' || !IDS.test(text)) return undefined;
+  return text.split(',').map((each) => {
+    const [endpoint, tube, copyId] = each.split('/') as [string, StoredTube, string];
+    return { endpoint, tube, copyId };
+  }) as [NamedCopy, ...NamedCopy[]];
 }
 
 /** One job as it is stored: all copies are the same. */
