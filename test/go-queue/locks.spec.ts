@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 describe.each([
-  ['Redis', () => new RedisGoQueueLocks(server.url, (message) => warnings.push(message))],
+  ['Redis', () => new RedisGoQueueLocks(server.url, systemClock, (message) => warnings.push(message))],
   ['memory', () => new MemoryGoQueueLocks(systemClock)],
 ])("go-queue's locks in %s", (_, make) => {
   beforeEach(() => {
@@ -59,7 +59,7 @@ describe.each([
 
 describe("go-queue's locks in Redis", () => {
   beforeEach(() => {
-    locks = new RedisGoQueueLocks(server.url, (message) => warnings.push(message));
+    locks = new RedisGoQueueLocks(server.url, systemClock, (message) => warnings.push(message));
     locks.start();
   });
 
@@ -75,6 +75,7 @@ describe("go-queue's locks in Redis", () => {
     const url = `${server.url}/3`;
     locks = new RedisGoQueueLocks(
       { ...new Redis(url, { lazyConnect: true, keyPrefix: 'app:' }).options },
+      systemClock,
       () => {},
     );
     await locks.take(id, 'nest-dq:1');

@@ -5,7 +5,7 @@ import { copyDelay } from '../copies/timing.js';
 import type { Sent } from '../ledger/batcher.js';
 import type { TubeLoad } from '../ledger/presence.js';
 import type { ClaimAnswer, CompleteAnswer } from '../ledger/requests.js';
-import { busyPause, leasePause } from './claim/pauses.js';
+import { ADOPTED_SOON, busyPause, leasePause } from './claim/pauses.js';
 import { ClaimQueue } from './claim/claim-queue.js';
 import { LimitedCopies } from './claim/limited-copies.js';
 import { ConditionWait } from './condition-wait.js';
@@ -142,14 +142,15 @@ export class TubeConsumer {
   private claimed(delivery: Delivery, answer: ClaimAnswer, sent: Sent): void {
     const { context } = this;
     const { ledger, handling } = context;
-    const { due, attempts = handling.attempts } = delivery.header;
+    const { index, due, wire, attempts = handling.attempts } = delivery.header;
     switch (answer.kind) {
       case 'run':
         return this.starts.add(new Run(delivery, answer, sent, context));
       case 'wait':
         return this.waitUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
-        return delivery.release(busyPause(delivery.header, answer, context));
+        if (wire && !this.reserver.releasesAll) return this.claims.holdFor(delivery, ADOPTED_SOON);
+        return delivery.release(busyPause(index, answer, context));
       case 'paused':
         context.gate.pause(answer.ms);
         return delivery.release(0);
@@ -224,7 +225,7 @@ export class TubeConsumer {
   private lose(run: Run): void {
     this.executor.forget(run);
     loseLease(this.context, run); // reported here too: the handler may have ended before a renewal was refused
-    run.delivery.release(leasePause(run.delivery.header, this.context));
+    run.delivery.release(leasePause(run.delivery.header.index, this.context));
     this.changed();
   }
 

@@ -1,10 +1,13 @@
 import type { Cluster, Redis } from 'ioredis';
+import type { Clock } from 'nest-handlers/time';
 import { DqError, toError } from '../errors.js';
 import { isCluster, ownClient, type RedisSource } from '../ledger/redis/connection.js';
 import { type GoQueueLocks, LOCK_TIME, REVOKED } from './locks.js';
 
 /** Milliseconds. */
 const CALL_LIMIT = 1_000;
+/** Milliseconds. */
+const LOAD_AGAIN = 100;
 
 /** The key's value, or what was written as there was none. */
 const TAKE = `
@@ -34,6 +37,7 @@ export class RedisGoQueueLocks implements GoQueueLocks {
 
   constructor(
     source: RedisSource,
+    private readonly clock: Clock,
     /** What an operator should know. */
     private readonly warn: (message: string) => void,
   ) {
@@ -77,10 +81,15 @@ export class RedisGoQueueLocks implements GoQueueLocks {
 
   private load(): void {
     const { client } = this;
+    if (client.status !== 'ready') return; // it is loaded once it is connected again
     const masters = isCluster(client) ? client.nodes('master') : [client];
     for (const master of masters) {
       master.script('LOAD', GO_ZERO_LOCK).catch((error: unknown) => {
-        this.warn(`go-queue's lock script could not be loaded into Redis: ${toError(error).message}`);
+        const { message } = toError(error);
+        if (client.status !== 'ready') return;
+        // While it reads its file at a start, it answers so to everything.
+        if (message.startsWith('LOADING')) this.clock.after(LOAD_AGAIN, () => this.load());
+        else this.warn(`go-queue's lock script could not be loaded into Redis: ${message}`);
       });
     }
   }

@@ -73,7 +73,7 @@ function onServers(
   return {
     cluster: new Cluster(nodes, settings),
     ledger,
-    goQueueLocks: new RedisGoQueueLocks(goQueueRedis, warn),
+    goQueueLocks: new RedisGoQueueLocks(goQueueRedis, clock, warn),
     waiting: new LedgerIndex(ledger),
     askRedis: () => ledger.ping(),
     viewLedger: () => ledger.view(),

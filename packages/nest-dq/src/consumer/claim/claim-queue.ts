@@ -6,7 +6,7 @@ import type { ClaimAnswer, ClaimRequest, SettledCopies } from '../../ledger/requ
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 import { DueBuffer } from './due-buffer.js';
-import { leasePause } from './pauses.js';
+import { ADOPTED_SOON, leasePause } from './pauses.js';
 
 /** Milliseconds. A due copy that waits longer than this without a slot may be released to other processes. */
 const PATIENCE = 250;
@@ -87,6 +87,12 @@ export class ClaimQueue {
     this.early.add(delivery);
   }
 
+  /** Holds a copy for so many ms. */
+  holdFor(delivery: Delivery, ms: number): void {
+    delivery.due = this.context.ledger.now() + ms;
+    this.hold(delivery);
+  }
+
   /** It is held until its time. */
   isEarly(delivery: Delivery): boolean {
     return this.early.has(delivery);
@@ -138,10 +144,11 @@ export class ClaimQueue {
     const batch: Delivery[] = [];
     for (let next = this.waiting.peek(); next && batch.length < most; next = this.waiting.peek()) {
       this.waiting.remove(next);
-      const { id, generation } = next.header;
+      const { id, generation, index } = next.header;
       const isOurs = runs.get(id)?.delivery.header.generation === generation;
-      if (isOurs) next.release(leasePause(next.header, this.context));
-      else batch.push(next);
+      if (!isOurs) batch.push(next);
+      else if (next.header.wire) this.holdFor(next, ADOPTED_SOON);
+      else next.release(leasePause(index, this.context));
     }
     return batch;
   }

@@ -12,7 +12,7 @@ describe('busyPause', () => {
   ])(
     'a primary is released for the rest of the lease, %i ms, and at least a second',
     (ms, ranFor, seconds) => {
-      expect(busyPause({ index: 0 }, { kind: 'busy', ms, ranFor }, SETTINGS)).toBe(seconds);
+      expect(busyPause(0, { kind: 'busy', ms, ranFor }, SETTINGS)).toBe(seconds);
     },
   );
 
@@ -23,18 +23,12 @@ describe('busyPause', () => {
     [5_000, 600_000, 1, 60],
     [90_000, 0, 1, 60],
   ])('with %i ms left after %i ms, backup %i is released for %i s', (ms, ranFor, index, seconds) => {
-    expect(busyPause({ index }, { kind: 'busy', ms, ranFor }, SETTINGS)).toBe(seconds);
+    expect(busyPause(index, { kind: 'busy', ms, ranFor }, SETTINGS)).toBe(seconds);
   });
 });
 
 describe('leasePause', () => {
   it('is a whole lease, and the stagger of the copy', () => {
-    expect([leasePause({ index: 0 }, SETTINGS), leasePause({ index: 2 }, SETTINGS)]).toEqual([15, 19]);
+    expect([leasePause(0, SETTINGS), leasePause(2, SETTINGS)]).toEqual([15, 19]);
   });
-});
-
-it('is short for a copy that go-queue stored, as a run of it only adopts it', () => {
-  const theirs = { index: 0, wire: 'go-queue' } as const;
-  const busy = { kind: 'busy', ms: 14_000, ranFor: 10 } as const;
-  expect([busyPause(theirs, busy, SETTINGS), leasePause(theirs, SETTINGS)]).toEqual([1, 1]);
 });
