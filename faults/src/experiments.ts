@@ -5,6 +5,7 @@ import { consumerFrozen } from './experiments/consumer-frozen.js';
 import { consumersKilled } from './experiments/consumers-killed.js';
 import { diskFull } from './experiments/disk-full.js';
 import { flushall } from './experiments/flushall.js';
+import { goQueue } from './experiments/go-queue.js';
 import { limits } from './experiments/limits.js';
 import { longHandlers } from './experiments/long-handlers.js';
 import { nodeAway } from './experiments/node-away.js';
@@ -46,4 +47,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   tubePaused,
   repairFlushall,
   limits,
+  goQueue,
 ];

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoggerService } from '@nestjs/common';
 import { Redis } from 'ioredis';
-import type { DqOptions, LimitOptions } from 'nest-dq';
+import type { DqOptions, LimitOptions, TubeWire } from 'nest-dq';
 import {
   nodeCopies,
   startBeanstalkd,
@@ -20,6 +20,7 @@ import { LogWriter, type Line } from './log.js';
 import { ProducerProcess } from './producer-process.js';
 import { ProducerSide } from './producer-side.js';
 import { TaskProducerApp, type TaskProducer } from './task-producer.js';
+import { tasks } from './task.js';
 import { newFolder, Workplace, type LabSettings } from './workplace.js';
 
 /** When the jobs of an experiment are due, by the machine's clock in ms. */
@@ -51,6 +52,8 @@ export class Lab extends Workplace {
   redisUrl = '';
   /** Of the consumers that are started from now on. */
   limit: LimitOptions | undefined;
+  /** How the tube is stored, of all that is started from now on. */
+  wire: TubeWire | undefined;
   private servers:
     { readonly beanstalkds: readonly BeanstalkdServer[]; readonly redis: RedisServer } | undefined;
   private readonly asked: LogWriter;
@@ -124,7 +127,7 @@ export class Lab extends Workplace {
     const output = join(this.folder, 'producer.output');
     const given = { ...this.options, ...options };
     const producer: TaskProducer = await (ahead === 0
-      ? TaskProducerApp.start(given, new FileLogger(output))
+      ? TaskProducerApp.start(given, new FileLogger(output), tasks(this.wire))
       : ProducerProcess.start({ options: given, ahead }, output));
     this.closing.push(() => producer.close());
     return new ProducerSide(producer, () => this.startedJobs++, note, this.signal);
@@ -134,9 +137,9 @@ export class Lab extends Workplace {
   async startConsumer(options: DqOptions = {}, ahead = 0): Promise<LoggedProcess> {
     this.signal.throwIfAborted();
     const name = `consumer-${++this.startedConsumers}`;
-    const { folder, limit } = this;
+    const { folder, limit, wire } = this;
     const given = { ...this.options, ...options };
-    const how: Omit<ConsumerArguments, 'log'> = { name, options: given, ahead, limit };
+    const how: Omit<ConsumerArguments, 'log'> = { name, options: given, ahead, limit, wire };
     const consumer = await LoggedProcess.start('consumer/main.js', folder, how);
     this.closing.push(() => consumer.stop());
     this.consumers.push(consumer);

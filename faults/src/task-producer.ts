@@ -38,23 +38,24 @@ export interface TaskProducer {
 export class TaskProducerApp implements TaskProducer {
   private constructor(
     private readonly app: INestApplicationContext,
+    private readonly tube: typeof TASKS,
     private readonly producer: DqProducer,
     private readonly letters: DqDeadLetters,
     private readonly control: DqControl,
   ) {}
 
-  static async start(options: DqOptions, logger: LoggerService): Promise<TaskProducerApp> {
+  static async start(options: DqOptions, logger: LoggerService, tube = TASKS): Promise<TaskProducerApp> {
     const module = DqModule.forRoot({ ...options, consume: false, logger });
     const app = await NestFactory.createApplicationContext(module, { logger });
-    return new TaskProducerApp(app, app.get(DqProducer), app.get(DqDeadLetters), app.get(DqControl));
+    return new TaskProducerApp(app, tube, app.get(DqProducer), app.get(DqDeadLetters), app.get(DqControl));
   }
 
   at(task: Task, due: number, options: JobOptions): Promise<JobReceipt> {
-    return this.producer.at(TASKS, task, due, options);
+    return this.producer.at(this.tube, task, due, options);
   }
 
   delay(task: Task, ms: number, options: JobOptions): Promise<JobReceipt> {
-    return this.producer.delay(TASKS, task, ms, options);
+    return this.producer.delay(this.tube, task, ms, options);
   }
 
   revoke(receipt: JobReceipt): Promise<RevokeResult> {

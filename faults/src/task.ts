@@ -1,4 +1,4 @@
-import { defineTube } from 'nest-dq';
+import { defineTube, type Tube, type TubeWire } from 'nest-dq';
 
 /** What the handler does in one attempt. With no field set, it succeeds at once. */
 export interface Act {
@@ -23,3 +23,9 @@ export interface Task {
 }
 
 export const TASKS = defineTube<Task>('tasks');
+/** The same, as a tube that services with go-queue use. */
+export const SHARED_TASKS = defineTube<Task>('tasks', { wire: 'go-queue' });
+
+export function tasks(wire: TubeWire | undefined): Tube<Task, Task> {
+  return wire === undefined ? TASKS : SHARED_TASKS;
+}

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DqModule, type DqOptions, type LimitOptions } from 'nest-dq';
+import { DqModule, type DqOptions, type LimitOptions, type TubeWire } from 'nest-dq';
 import { setClockAhead } from '../clock.js';
 import { LogWriter } from '../log.js';
 import { handles, Worker } from './worker.js';
@@ -15,10 +15,12 @@ export interface ConsumerArguments {
   /** Milliseconds by which its clock is wrong. */
   readonly ahead: number;
   readonly limit?: LimitOptions;
+  /** How its tube is stored. @default as nest-dq stores jobs */
+  readonly wire?: TubeWire;
 }
 
-const { name, log, options, ahead, limit } = JSON.parse(process.argv[2]!) as ConsumerArguments;
-handles(limit);
+const { name, log, options, ahead, limit, wire } = JSON.parse(process.argv[2]!) as ConsumerArguments;
+handles(limit, wire);
 
 @Module({
   imports: [DqModule.forRoot(options)],

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DelayedHandler, Discard, type DelayedJob, type LimitOptions } from 'nest-dq';
+import { DelayedHandler, Discard, type DelayedJob, type LimitOptions, type TubeWire } from 'nest-dq';
 import { machineTime } from '../clock.js';
 import type { End, LogWriter } from '../log.js';
-import { TASKS, type Act, type Task } from '../task.js';
+import { tasks, type Act, type Task } from '../task.js';
 
 /** Does what the payload of a job says, and logs each start, abort and end. It becomes a handler by `handles`. */
 export class Worker {
@@ -55,9 +55,9 @@ export class Worker {
 }
 
 /** Lets the worker run the tasks, with these limits. */
-export function handles(limit: LimitOptions | undefined): void {
+export function handles(limit: LimitOptions | undefined, wire: TubeWire | undefined): void {
   const method = Object.getOwnPropertyDescriptor(Worker.prototype, 'run')!;
-  DelayedHandler(TASKS, { limit })(Worker.prototype, 'run', method);
+  DelayedHandler(tasks(wire), { limit })(Worker.prototype, 'run', method);
 }
 
 /** Ends early if the signal aborts, unless the act is deaf. The caller checks the signal. */
