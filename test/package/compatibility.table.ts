@@ -186,6 +186,8 @@ async function openDashboard(url: string): Promise<void> {
   await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
   await page.getByRole('link', { name: 'Tubes' }).click();
   await page.getByRole('main').getByRole('link', { name: 'order.cancel' }).first().click();
+  // The list has a button Pause in each row.
+  await page.getByRole('heading', { level: 1, name: 'order.cancel' }).waitFor();
   await page.getByRole('button', { name: /^Pause/ }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
   await page.getByRole('button', { name: /^Resume/ }).click();
