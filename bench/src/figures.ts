@@ -23,7 +23,7 @@ export interface Measured {
 export function row({ what, unit, ours, beside, besideName = 'BullMQ', target }: Measured): Row {
   const own = figure(ours);
   const other = beside && { name: besideName, ...figure(beside) };
-  const ratio = other && other.median !== 0 ? own.median / other.median : undefined;
+  const ratio = other && other.median > 0 ? own.median / other.median : undefined;
   return {
     what,
     unit,

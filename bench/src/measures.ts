@@ -5,6 +5,7 @@ import { cpu } from './measures/cpu.js';
 import { dashboard } from './measures/dashboard.js';
 import { drain } from './measures/drain.js';
 import { embedded } from './measures/embedded.js';
+import { goQueue } from './measures/go-queue.js';
 import { growth } from './measures/growth.js';
 import { hotKey } from './measures/hot-key.js';
 import { idleJob } from './measures/idle-job.js';
@@ -44,4 +45,5 @@ export const MEASURES: readonly Measure[] = [
   cpu,
   embedded,
   kafka,
+  goQueue,
 ];

@@ -5,7 +5,7 @@ import { consumerFrozen } from './experiments/consumer-frozen.js';
 import { consumersKilled } from './experiments/consumers-killed.js';
 import { diskFull } from './experiments/disk-full.js';
 import { flushall } from './experiments/flushall.js';
-import { goQueue } from './experiments/go-queue.js';
+import { besideGo, goQueue } from './experiments/go-queue.js';
 import { limits } from './experiments/limits.js';
 import { longHandlers } from './experiments/long-handlers.js';
 import { nodeAway } from './experiments/node-away.js';
@@ -48,4 +48,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   repairFlushall,
   limits,
   goQueue,
+  ...besideGo,
 ];

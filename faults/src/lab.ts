@@ -57,6 +57,7 @@ export class Lab extends Workplace {
   private servers:
     { readonly beanstalkds: readonly BeanstalkdServer[]; readonly redis: RedisServer } | undefined;
   private readonly asked: LogWriter;
+  private readonly others: { read(): Line[] }[] = [];
   private startedConsumers = 0;
   private startedJobs = 0;
 
@@ -120,17 +121,14 @@ export class Lab extends Workplace {
 
   /** `ahead`: milliseconds by which its clock is wrong. If it is not 0, the producer is a process of its own. */
   async startProducer(options: DqOptions = {}, ahead = 0): Promise<ProducerSide> {
-    const note = (line: Line) => {
-      this.asked.write(line);
-      this.history.add(line);
-    };
     const output = join(this.folder, 'producer.output');
     const given = { ...this.options, ...options };
     const producer: TaskProducer = await (ahead === 0
       ? TaskProducerApp.start(given, new FileLogger(output), tasks(this.wire))
       : ProducerProcess.start({ options: given, ahead }, output));
     this.closing.push(() => producer.close());
-    return new ProducerSide(producer, () => this.startedJobs++, note, this.signal);
+    const note = (line: Line) => this.note(line);
+    return new ProducerSide(producer, () => this.nextJob(), note, this.signal);
   }
 
   /** Resolves when the consumer consumes. `ahead`: milliseconds by which its clock is wrong. */
@@ -144,6 +142,22 @@ export class Lab extends Workplace {
     this.closing.push(() => consumer.stop());
     this.consumers.push(consumer);
     return consumer;
+  }
+
+  /** The number of a new job. */
+  nextJob(): number {
+    return this.startedJobs++;
+  }
+
+  /** Logs a call with its answer. */
+  note(line: Line): void {
+    this.asked.write(line);
+    this.history.add(line);
+  }
+
+  /** Reads the log of others that run jobs, too. */
+  read(log: { read(): Line[] }): void {
+    this.others.push(log);
   }
 
   /** A window that begins when all these jobs are surely added. It grows with their number, and lasts `least` ms or more. */
@@ -219,7 +233,9 @@ export class Lab extends Workplace {
   }
 
   protected override readOn(): void {
-    for (const consumer of this.consumers) for (const line of consumer.read()) this.history.add(line);
+    for (const log of [...this.consumers, ...this.others]) {
+      for (const line of log.read()) this.history.add(line);
+    }
   }
 }
 

@@ -9,7 +9,8 @@ import { beginOfRow } from './table.js';
 const USAGE = `npm run faults [-- OPTIONS]
 
   --kafka       the experiments with streams, of nest-kq on Kafka, instead of those with jobs
-  --only NAME   only this experiment, by name or number; may be repeated, or a list with commas
+  --only NAME   only this experiment, by name or number, and those whose names go on after it, as in go-queue-adds;
+                may be repeated, or a list with commas
   --jobs N      how many jobs each experiment adds (default: the number in its file, mostly 20,000); for the model check,
                 how many seeds (default: 1,000); with --kafka, how many messages each pushes
   --small       the small version, of which npm test runs most: some hundred jobs each, or 1,000 messages, short leases and outages
@@ -71,7 +72,7 @@ function isCalled(
   { number, name }: { readonly number: number; readonly name: string },
   wanted: string,
 ): boolean {
-  return wanted === name || wanted === String(number);
+  return wanted === name || wanted === String(number) || name.startsWith(`${wanted}-`);
 }
 
 /** Resolves with whether all passed. */

@@ -1,4 +1,11 @@
-import { DqError, type DeadLetter, type JobOptions, type JobReceipt, type RepairOptions } from 'nest-dq';
+import {
+  DqError,
+  type DeadLetter,
+  type JobOptions,
+  type JobReceipt,
+  type JobRef,
+  type RepairOptions,
+} from 'nest-dq';
 import type { Line, Revocation, Schedule } from './log.js';
 import type { Act, Task } from './task.js';
 import type { TaskProducer } from './task-producer.js';
@@ -22,6 +29,8 @@ export interface NewTask {
 /** Makes the calls of a producer by job number, and logs each call with its answer. */
 export class ProducerSide {
   private readonly receipts = new Map<number, JobReceipt>();
+  /** Of jobs that others have added. */
+  private readonly foreign = new Map<number, JobRef>();
   private readonly tasks = new Map<number, Task>();
 
   constructor(
@@ -52,12 +61,17 @@ export class ProducerSide {
     return this.inParallel(count, (i) => this.add(task(i)));
   }
 
+  /** Lets it revoke a job that others have added. */
+  know(job: number, ref: JobRef): void {
+    this.foreign.set(job, ref);
+  }
+
   /** Logs `none` as the answer if the ledger was down. */
   async revoke(job: number): Promise<Revocation> {
     const askedAt = Date.now();
     let answer: Revocation['answer'] = 'none';
     try {
-      answer = await this.producer.revoke(this.receipt(job));
+      answer = await this.producer.revoke(this.foreign.get(job) ?? this.receipt(job));
     } catch (error) {
       if (!(error instanceof DqError && error.code === 'DQ_LEDGER_DOWN')) throw error;
     }

@@ -9,6 +9,7 @@ import {
   type DqOptions,
   type JobOptions,
   type JobReceipt,
+  type JobRef,
   type RepairOptions,
   type RescheduleResult,
   type RevokeResult,
@@ -21,7 +22,7 @@ const LETTERS_AT_ONCE = 1_000;
 export interface TaskProducer {
   at(task: Task, due: number, options: JobOptions): Promise<JobReceipt>;
   delay(task: Task, ms: number, options: JobOptions): Promise<JobReceipt>;
-  revoke(receipt: JobReceipt): Promise<RevokeResult>;
+  revoke(ref: JobRef): Promise<RevokeResult>;
   reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult>;
   /** Resolves with how many jobs were moved. */
   repair(options: RepairOptions): Promise<number>;
@@ -58,8 +59,8 @@ export class TaskProducerApp implements TaskProducer {
     return this.producer.delay(this.tube, task, ms, options);
   }
 
-  revoke(receipt: JobReceipt): Promise<RevokeResult> {
-    return this.producer.revoke(receipt);
+  revoke(ref: JobRef): Promise<RevokeResult> {
+    return this.producer.revoke(ref);
   }
 
   reschedule(receipt: JobReceipt, due: number, task: Task): Promise<RescheduleResult> {

@@ -9,6 +9,7 @@ import {
   DqProducer,
   type DqOptions,
   type JobReceipt,
+  type Tube,
 } from 'nest-dq';
 import type { Payload } from '../payload.js';
 import { stderrLogger } from '../stderr-logger.js';
@@ -23,8 +24,11 @@ export const nestDq: Product = {
     connectNestDq({ beanstalks: [...beanstalks], redis, ...options }),
 };
 
-export async function connectNestDq(options: DqOptions): Promise<Client> {
-  return new NestDqClient(await contextOf(options));
+type TubeOf = (queue: string) => string | Tube<Payload, Payload>;
+
+/** `tubeOf`: defines the tube of a queue. @default by its name alone */
+export async function connectNestDq(options: DqOptions, tubeOf: TubeOf = (queue) => queue): Promise<Client> {
+  return new NestDqClient(await contextOf(options), tubeOf);
 }
 
 /** Calls `use` with an application of its own, of somebody who looks and steers. It repairs nothing by itself. */
@@ -47,20 +51,23 @@ function contextOf(options: DqOptions): Promise<INestApplicationContext> {
 class NestDqClient implements Client {
   private readonly producer: DqProducer;
 
-  constructor(private readonly app: INestApplicationContext) {
+  constructor(
+    private readonly app: INestApplicationContext,
+    private readonly tubeOf: TubeOf,
+  ) {
     this.producer = app.get(DqProducer);
   }
 
   now(queue: string, payload: Payload): Promise<unknown> {
-    return this.producer.now(queue, payload);
+    return this.producer.now(this.tubeOf(queue), payload);
   }
 
   delay(queue: string, payload: Payload, delay: number, key?: string): Promise<unknown> {
-    return this.producer.delay(queue, payload, delay, key === undefined ? undefined : { key });
+    return this.producer.delay(this.tubeOf(queue), payload, delay, key === undefined ? undefined : { key });
   }
 
   at(queue: string, payload: Payload): Promise<unknown> {
-    return this.producer.at(queue, payload, payload.due);
+    return this.producer.at(this.tubeOf(queue), payload, payload.due);
   }
 
   async revoke(added: unknown): Promise<void> {
@@ -69,13 +76,13 @@ class NestDqClient implements Client {
   }
 
   async delayMany(queue: string, jobs: readonly BulkJob[]): Promise<void> {
-    const results = await this.producer.delayMany(queue, jobs);
+    const results = await this.producer.delayMany(this.tubeOf(queue), jobs);
     const failed = results.find(({ error }) => error);
     if (failed) throw failed.error;
   }
 
   async consume(queue: string, handle: Handle, concurrency: number): Promise<() => Promise<void>> {
-    const consumption = await this.app.get(DqConsumer).consume<Payload>(queue, handle, { concurrency });
+    const consumption = await this.app.get(DqConsumer).consume(this.tubeOf(queue), handle, { concurrency });
     return () => consumption.stop();
   }
 

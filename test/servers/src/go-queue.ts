@@ -50,6 +50,41 @@ function programIn(cache: string): string {
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;
 
+/** What a consumer of go-queue did with a copy, or with its job. */
+export interface GoQueueEvent {
+  /**
+   * `deletes`: comes first, and before it does. Then `drops`: too late, or unreadable. `refused`: another one has the lock. `unlocked`:
+   * Redis did not answer. `runs`, and at the end of the run `done` or `failed`.
+   */
+  readonly what: 'deletes' | 'drops' | 'refused' | 'unlocked' | 'runs' | 'done' | 'failed';
+  /** Milliseconds since 1970, with microseconds. */
+  readonly at: number;
+  /** The payload. */
+  readonly body: string;
+}
+
+/** Of a consumer, in milliseconds since 1970, with microseconds. */
+export interface GoQueueMeasured {
+  /** When the first and the last run began. */
+  readonly First: number;
+  readonly Last: number;
+  /** From the time of each job to the begin of its run; negative: early. */
+  readonly Late: readonly number[];
+}
+
+/** Jobs for a measure. */
+export interface GoQueueJobs {
+  readonly jobs: number;
+  /** How many adds are under way at once. */
+  readonly atOnce: number;
+  /** When the first is due, in ms since 1970. */
+  readonly due: number;
+  /** Microseconds between two jobs. @default 0 */
+  readonly every?: number;
+  /** In the payload `{ n, due, text }`. */
+  readonly text: string;
+}
+
 /** A process of a service with go-queue. */
 export class GoQueueProcess {
   private readonly child: Child;
@@ -91,17 +126,52 @@ export class GoQueueProcess {
     return answer;
   }
 
-  /** @param when `at` so many ms since 1970, or after a `delay` of so many ms. Resolves with go-queue's reference. */
+  /** Resolves with how many jobs it added in a second. */
+  static async addMany(
+    program: string,
+    tube: string,
+    { jobs, atOnce, due, every = 0, text }: GoQueueJobs,
+    endpoints: readonly string[],
+  ): Promise<number> {
+    const numbers = [jobs, atOnce, due, every].map((number) => String(Math.round(number)));
+    const { stdout } = await run(program, ['add', tube, ...numbers, text, ...endpoints]);
+    return Number(stdout);
+  }
+
+  /** As `consumer`, but it tells nothing before so many jobs have run: `measured` then. */
+  static async meter(
+    program: string,
+    tube: string,
+    redis: string,
+    jobs: number,
+    endpoints: readonly string[],
+  ): Promise<GoQueueProcess> {
+    const process = new GoQueueProcess(program, ['measure', tube, redis, String(jobs), ...endpoints]);
+    for (const _ of endpoints) await process.next();
+    return process;
+  }
+
+  /** Of a meter. Resolves when its jobs have run. */
+  async measured(): Promise<GoQueueMeasured> {
+    return JSON.parse(await this.next()) as GoQueueMeasured;
+  }
+
+  /** @param when `at` so many ms since 1970, or after a `delay` of so many ms. Resolves with go-queue's reference, or with `error …`. */
   async add(when: 'at' | 'delay', ms: number, body: string): Promise<string> {
     this.child.stdin.write(`${when} ${Math.round(ms)} ${body}\n`);
     return this.next();
   }
 
-  /** What it has run since the last look. */
-  runs(): { readonly at: number; readonly body: string }[] {
+  /** Of a consumer: what it has run since the last look. */
+  runs(): GoQueueEvent[] {
+    return this.events().filter(({ what }) => what === 'runs');
+  }
+
+  /** Of a consumer: what it has done since the last look. */
+  events(): GoQueueEvent[] {
     return this.lines.splice(0).map((line) => {
-      const [at] = line.split(' ', 1) as [string];
-      return { at: Number(at), body: line.slice(at.length + 1) };
+      const [what, us] = line.split(' ', 2) as [GoQueueEvent['what'], string];
+      return { what, at: Number(us) / 1000, body: line.slice(what.length + us.length + 2) };
     });
   }
 

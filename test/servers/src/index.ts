@@ -1,6 +1,12 @@
 export { buildConfluent, findConfluent } from './confluent.js';
 export { startBeanstalkd, type BeanstalkdOptions, type BeanstalkdServer } from './beanstalkd.js';
-export { ensureGoQueue, findGoQueue, GoQueueProcess } from './go-queue.js';
+export {
+  ensureGoQueue,
+  findGoQueue,
+  GoQueueProcess,
+  type GoQueueEvent,
+  type GoQueueMeasured,
+} from './go-queue.js';
 export { percentile, tableLine } from './figures.js';
 export { runCommand, untilSignal, type Command } from './command.js';
 export { FakeClock } from './faketime.js';

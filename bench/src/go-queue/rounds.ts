@@ -1,0 +1,91 @@
+// What nest-dq and go-queue both do on one tube, and how it is measured.
+import { defineTube, type TubeWire } from 'nest-dq';
+import { alignClock, machineTime } from '../clock.js';
+import { inFlight } from '../in-flight.js';
+import { latenessRound } from '../lateness-round.js';
+import { payloads, type Payload } from '../payload.js';
+import { RunCount } from '../run-count.js';
+import { CONCURRENCY } from '../drain-round.js';
+import { connectNestDq } from '../systems/nest-dq.js';
+import { withSystem, type System } from '../systems/system.js';
+import { pauseUntil } from '../waiting.js';
+
+/** Milliseconds: so long that no job comes due. */
+export const FAR = 3_600_000;
+/** Milliseconds. Both round the delays of beanstalkd to whole seconds, so a job surfaces within so long of its time. */
+const ROUNDING = 1_000;
+/** Milliseconds between the last add of a backlog, or of jobs for the lateness, and the first that is due. */
+export const SPARE = 2_000;
+
+/** One tube of a system with three nodes and a Redis of its own. */
+export interface RoundTube {
+  /** Adds jobs that are due in an hour, so many at once. Resolves with jobs a second. */
+  add(jobs: number, atOnce: number): Promise<number>;
+  /** Adds jobs that are all due soon. Resolves with their time, in ms since 1970. */
+  store(jobs: number): Promise<number>;
+  /** Starts a consumer. Resolves with the jobs a second from the first run to the last. */
+  drain(jobs: number): Promise<number>;
+  /** Resolves with how late each of these jobs began, in ms; negative: early. */
+  lateness(rate: number, seconds: number): Promise<Float64Array>;
+}
+
+/** No consumer is there before all jobs are due. So neither gains from the rounding of delays. */
+export async function backlogRound(tube: RoundTube, jobs: number): Promise<number> {
+  const due = await tube.store(jobs);
+  await pauseUntil(due + ROUNDING);
+  return tube.drain(jobs);
+}
+
+/** A tube of nest-dq. */
+export function nestTube<T>(wire: TubeWire | undefined, use: (tube: RoundTube) => Promise<T>): Promise<T> {
+  const product = {
+    name: 'nest-dq',
+    nodes: 3,
+    connect: ({ beanstalks, redis }: { beanstalks: readonly string[]; redis: string }) =>
+      connectNestDq({ beanstalks: [...beanstalks], redis }, (name) =>
+        defineTube<Payload, Payload>(name, wire && { wire }),
+      ),
+  } as const;
+  return withSystem(product, (system) => use(new NestTube(system)));
+}
+
+class NestTube implements RoundTube {
+  private stored = '';
+
+  constructor(private readonly system: System) {}
+
+  async add(jobs: number, atOnce: number): Promise<number> {
+    const { client, newQueue } = this.system;
+    const queue = newQueue();
+    const all = payloads(jobs);
+    const from = performance.now();
+    await inFlight(all, (payload) => client.delay(queue, payload, FAR), atOnce);
+    return (1000 * jobs) / (performance.now() - from);
+  }
+
+  async store(jobs: number): Promise<number> {
+    const { client, newQueue, addsPerSecond } = this.system;
+    alignClock();
+    this.stored = newQueue();
+    const due = Math.ceil(machineTime() + (1000 * jobs) / addsPerSecond + SPARE);
+    await inFlight(payloads(jobs, due), (payload) => client.at(this.stored, payload));
+    return due;
+  }
+
+  async drain(jobs: number): Promise<number> {
+    const runs = new RunCount(jobs);
+    let first = 0;
+    const handle = (payload: Payload) => {
+      first ||= machineTime();
+      runs.add(payload);
+    };
+    const stop = await this.system.client.consume(this.stored, handle, CONCURRENCY);
+    await runs.done;
+    await stop();
+    return (1000 * jobs) / (runs.lastAt - first);
+  }
+
+  async lateness(rate: number, seconds: number): Promise<Float64Array> {
+    return (await latenessRound(this.system, { rate, seconds, handler: 0 })).samples;
+  }
+}
