@@ -134,6 +134,10 @@ export class MemberUnderTest implements MemberHandler {
   readonly resume = (topic: string, partition: number) => this.member.resume(topic, partition);
 
   /** Of a member that is in its group. */
+  get isInGroup(): boolean {
+    return this.member.identity !== undefined;
+  }
+
   get identity(): MemberIdentity {
     const { identity } = this.member;
     if (!identity) throw new Error('the member is not in its group');

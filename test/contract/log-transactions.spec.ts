@@ -1,5 +1,6 @@
 // What belongs to a transaction is seen at once, or never.
 import { describe, expect, it } from '@jest/globals';
+import { MemberLost, type LogTransaction } from 'nest-kq/src/driver/driver.js';
 import { KqError } from 'nest-kq/src/errors.js';
 import { eventually } from 'test-servers';
 import { everyLog, failing, message } from './log-facts.js';
@@ -59,16 +60,39 @@ everyLog((log) => {
   describe('with offsets of a member', () => {
     const offsets = (offset: bigint) => [{ topic: log.topic, partition: 1, offset }];
 
+    /** A transaction with offsets of a member. A group may be shared out anew at any time: then it begins again. */
+    async function withOffsets(
+      producer: ReturnType<typeof transactional>,
+      member: Awaited<ReturnType<typeof log.join>>,
+      sent: () => ReturnType<typeof offsets>,
+      before?: (transaction: LogTransaction) => Promise<unknown>,
+    ): Promise<LogTransaction> {
+      for (;;) {
+        await eventually('the member is in its group', () => member.isInGroup);
+        const transaction = await producer.transaction();
+        await before?.(transaction);
+        try {
+          await transaction.sendOffsets(member.identity, sent());
+          return transaction;
+        } catch (error) {
+          await transaction.abort();
+          if (!(error instanceof MemberLost)) throw error;
+        }
+      }
+    }
+
     it('commits them with its messages, or neither', async () => {
-      const { identity } = await log.join();
+      const member = await log.join();
       const producer = transactional();
-      const aborted = await producer.transaction();
-      await aborted.sendOffsets(identity, offsets(5n));
+      const aborted = await withOffsets(producer, member, () => offsets(5n));
       await aborted.abort();
       await expect(log.committed()).resolves.toEqual([undefined, undefined, undefined, undefined]);
-      const committed = await producer.transaction();
-      await committed.send(log.topic, [here('a')]);
-      await committed.sendOffsets(identity, offsets(7n));
+      const committed = await withOffsets(
+        producer,
+        member,
+        () => offsets(7n),
+        (transaction) => transaction.send(log.topic, [here('a')]),
+      );
       await committed.commit();
       await eventually('the group has the offset', async () => (await log.committed())[1] === 7n);
     });
@@ -99,9 +123,10 @@ everyLog((log) => {
       const zombie = await producer.transaction();
       await expect(zombie.sendOffsets(before, offsets(5n))).rejects.toEqual(failing('KQ_TRANSACTION'));
       await zombie.abort();
-      const next = await producer.transaction();
-      const place = member.assignment[0]!;
-      await next.sendOffsets(member.identity, [{ ...place, offset: 3n }]);
+      let place = member.assignment[0]!;
+      const next = await withOffsets(producer, member, () => [
+        { ...(place = member.assignment[0]!), offset: 3n },
+      ]);
       await next.commit();
       await eventually(
         'the group has the offset',
@@ -113,9 +138,13 @@ everyLog((log) => {
       await log.send(here('a'), here('b'));
       const first = await log.join();
       await first.receives(2);
-      const transaction = await transactional().transaction();
-      await transaction.send(await log.topicOf(1), [message('result')]);
-      await transaction.sendOffsets(first.identity, [{ topic: log.topic, partition: 0, offset: 1n }]);
+      const results = await log.topicOf(1);
+      const transaction = await withOffsets(
+        transactional(),
+        first,
+        () => [{ topic: log.topic, partition: 0, offset: 1n }],
+        (begun) => begun.send(results, [message('result')]),
+      );
       await first.stop();
       const second = log.member();
       const starting = second.start();
@@ -135,8 +164,8 @@ everyLog((log) => {
       await log.send(here('a'), here('b'));
       const member = await log.join();
       await member.receives(2);
-      const transaction = await transactional().transaction();
-      await transaction.sendOffsets(member.identity, [{ topic: log.topic, partition: 0, offset: 1n }]);
+      const sent = () => [{ topic: log.topic, partition: 0, offset: 1n }];
+      const transaction = await withOffsets(transactional(), member, sent);
       await transaction.commit();
       member.rejoin(new KqError('KQ_AWAY', 'a test'));
       await member.receives(3);
