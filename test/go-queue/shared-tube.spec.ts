@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { connect } from 'node:net';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { defineTube } from 'nest-dq';
@@ -9,6 +7,7 @@ import { eventually } from 'test-servers';
 import { isEmpty } from '../support/jobs.js';
 import { clusterSuite, closedAfterEach } from '../support/suite.js';
 import type { System } from '../support/system.js';
+import { exchange, lockOf, stamp, storeAsGoQueue } from './as-go-queue.js';
 
 interface Order {
   readonly id: string;
@@ -31,35 +30,8 @@ beforeEach(async () => {
 });
 
 const shared = () => defineTube<Order>(tube, { wire: 'go-queue' });
-const lockOf = (body: string) => createHash('md5').update(body).digest('hex');
-
-/** Sends commands on a connection of its own, and reads until the answer that is wanted. */
-async function exchange(endpoint: string, commands: string, wanted: RegExp): Promise<RegExpExecArray> {
-  const [host, port] = endpoint.split(':') as [string, string];
-  const socket = connect({ host, port: Number(port) });
-  socket.write(commands);
-  let said = '';
-  for await (const bytes of socket) {
-    said += String(bytes);
-    const answer = wanted.exec(said);
-    if (answer) return answer;
-  }
-  throw new Error(`${endpoint} said ${said}`);
-}
-
-/** Stores a job as go-queue does: the same bytes on all nodes. Returns its references, as go-queue gives them. */
-async function putAsGo(body: string, delay = 0, nodes = suite.servers.beanstalkds): Promise<string> {
-  const ids: string[] = [];
-  for (const { endpoint } of nodes) {
-    const put = `put 2 ${delay} 5 ${Buffer.byteLength(body)}\r\n${body}\r\n`;
-    const [, id] = await exchange(endpoint, `use ${tube}\r\n${put}`, /INSERTED (\d+)\r\n/);
-    ids.push(`${endpoint}/${tube}/${id}`);
-  }
-  return ids.join(',');
-}
-
-/** Nanoseconds, as go-queue writes them. */
-const stamp = (ms: number) => `${BigInt(Math.round(ms)) * 1_000_000n}`;
+const putAsGo = (body: string, delay = 0, nodes = suite.servers.beanstalkds) =>
+  storeAsGoQueue(tube, body, delay, nodes);
 
 /** Handles the tube, and notes each run. */
 async function handle(

@@ -69,6 +69,10 @@ export interface JobReceipt {
    * receipt, because of `onDuplicate: 'keep'` or because another add of the key came in between.
    */
   readonly status: 'added' | 'replaced' | 'kept';
+  /**
+   * Of a tube that go-queue uses, too: the ids by which go-queue's own `Revoke` deletes the copies, `endpoint/tube/id,…`. Absent in other tubes.
+   */
+  readonly goQueueIds?: string;
 }
 
 /** The result of one job of many. */

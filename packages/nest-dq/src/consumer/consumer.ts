@@ -118,12 +118,14 @@ export class ClusterConsumer extends DqConsumer {
     };
     const retention = resolveRetention(options?.deadLetters, this.settings.deadLetters);
     const surrounded = around ? around(handler) : handler;
-    const begin = (ofTube: string, goQueueRole?: GoQueueRole) =>
-      this.begin(ofTube, surrounded, handling, retention, goQueueRole);
+    const begin = (ofTube: string, goQueueRole?: GoQueueRole, how = handling) =>
+      this.begin(ofTube, surrounded, how, retention, goQueueRole);
     if (wire === undefined) return begin(name);
     goQueue.locks.start();
     const late = wire === 'go-queue' ? UNCERTAIN_AFTER : Infinity;
-    const both = [begin(name, { adopts: true, late }), begin(nestTube(name), { locks: true })];
+    // An adoption is no run: the limits hold for what is adopted.
+    const unlimited = { ...handling, limit: undefined, limits: undefined };
+    const both = [begin(name, { adopts: true, late }, unlimited), begin(nestTube(name), { locks: true })];
     return { stop: async () => void (await Promise.all(both.map((each) => each.stop()))) };
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from 'nest-handlers/time';
-import { type GoQueueLocks, LOCK_TIME, REVOKED } from './locks.js';
+import { type GoQueueLocks, holderOf, LOCK_TIME, type LockHolder, REVOKED } from './locks.js';
 
 /** Locks of one process, where no go-queue can be: for a start without servers, and for tests. */
 export class MemoryGoQueueLocks implements GoQueueLocks {
@@ -14,11 +14,15 @@ export class MemoryGoQueueLocks implements GoQueueLocks {
     return true;
   }
 
-  async revoke(id: string, time: number): Promise<'revoked' | 'ours'> {
+  async revoke(id: string, time: number): Promise<LockHolder> {
     const present = this.ownerOf(id) ?? REVOKED;
-    if (present !== REVOKED) return 'ours';
-    this.set(id, REVOKED, time);
-    return 'revoked';
+    if (present === REVOKED) this.set(id, REVOKED, time);
+    return holderOf(present);
+  }
+
+  async look(id: string): Promise<LockHolder | undefined> {
+    const owner = this.ownerOf(id);
+    return owner === undefined ? undefined : holderOf(owner);
   }
 
   start(): void {}

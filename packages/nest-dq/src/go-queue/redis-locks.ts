@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 import type { Clock } from 'nest-handlers/time';
 import { DqError, toError } from '../errors.js';
 import { isCluster, ownClient, type RedisSource } from '../ledger/redis/connection.js';
-import { type GoQueueLocks, LOCK_TIME, REVOKED } from './locks.js';
+import { type GoQueueLocks, holderOf, LOCK_TIME, type LockHolder, REVOKED } from './locks.js';
 
 /** Milliseconds. */
 const CALL_LIMIT = 1_000;
@@ -52,13 +52,16 @@ export class RedisGoQueueLocks implements GoQueueLocks {
   }
 
   async take(id: string, owner: string): Promise<boolean> {
-    return (await this.ask(id, owner, LOCK_TIME)) === owner;
+    return (await this.lock(id, owner, LOCK_TIME)) === owner;
   }
 
-  async revoke(id: string, time: number): Promise<'revoked' | 'ours' | 'theirs'> {
-    const owner = await this.ask(id, REVOKED, Math.ceil(time));
-    if (owner === REVOKED) return 'revoked';
-    return owner.startsWith('nest-dq:') ? 'ours' : 'theirs';
+  async revoke(id: string, time: number): Promise<LockHolder> {
+    return holderOf(await this.lock(id, REVOKED, Math.ceil(time)));
+  }
+
+  async look(id: string): Promise<LockHolder | undefined> {
+    const owner = await answered(this.client.get(id));
+    return owner === null ? undefined : holderOf(owner);
   }
 
   start(): void {
@@ -69,14 +72,8 @@ export class RedisGoQueueLocks implements GoQueueLocks {
     this.client.disconnect();
   }
 
-  private async ask(id: string, owner: string, time: number): Promise<string> {
-    try {
-      return await this.client.takeGoQueueLock(id, owner, time);
-    } catch (thrown) {
-      const cause = toError(thrown);
-      const fact = `the Redis with go-queue's locks does not answer: ${cause.message}`;
-      throw new DqError('DQ_LEDGER_DOWN', fact, { cause, indeterminate: true });
-    }
+  private lock(id: string, owner: string, time: number): Promise<string> {
+    return answered(this.client.takeGoQueueLock(id, owner, time));
   }
 
   private load(): void {
@@ -92,5 +89,16 @@ export class RedisGoQueueLocks implements GoQueueLocks {
         else this.warn(`go-queue's lock script could not be loaded into Redis: ${message}`);
       });
     }
+  }
+}
+
+/** Rejects with `DQ_LEDGER_DOWN` if there is no answer. */
+async function answered<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (thrown) {
+    const cause = toError(thrown);
+    const fact = `the Redis with go-queue's locks does not answer: ${cause.message}`;
+    throw new DqError('DQ_LEDGER_DOWN', fact, { cause, indeterminate: true });
   }
 }

@@ -7,7 +7,7 @@ import type { Presence } from '../ledger/presence.js';
 import type { WaitingJob } from '../ledger/waiting-jobs.js';
 import type { DqDeadLetters } from '../producer/dead-letters.js';
 import type { ProducerParts } from '../producer/producer-context.js';
-import type { DqProducer } from '../producer/producer.js';
+import type { ClusterProducer } from '../producer/cluster-producer.js';
 import type { SeriesScheduler } from '../recurring/series-scheduler.js';
 import { actPage, type ActPage, type ActPageOptions } from './act-view.js';
 import { explain } from './explain.js';
@@ -95,7 +95,7 @@ export interface InspectorParts extends Pick<
   'cluster' | 'ledger' | 'waiting' | 'clock' | 'settings'
 > {
   readonly viewLedger: () => Promise<LedgerView>;
-  readonly producer: DqProducer;
+  readonly producer: ClusterProducer;
   readonly deadLetters: DqDeadLetters;
   readonly series: SeriesScheduler;
   readonly presence: Presence;
@@ -127,12 +127,12 @@ export class ClusterInspector extends DqInspector {
   }
 
   override async explain(ref: JobRef): Promise<Explanation> {
-    return explain(this.parts, ref);
+    return explain(this.parts, await this.parts.producer.present(ref));
   }
 
   /** For those who show payloads: see `payloadOf`. */
   async payload(ref: JobRef): Promise<JobPayload | undefined> {
-    return payloadOf(this.parts, ref);
+    return payloadOf(this.parts, await this.parts.producer.present(ref));
   }
 
   /** For those who have a text and not its tube: see `searchJobs`. */

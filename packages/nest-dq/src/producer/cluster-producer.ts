@@ -19,7 +19,7 @@ import {
   type StoredTube,
   type Tube,
 } from '../api/tube.js';
-import { isGoQueueId } from '../copies/formats/go-queue.js';
+import { goQueueCopies, isGoQueueId } from '../copies/formats/go-queue.js';
 import type { Envelope } from '../copies/header.js';
 import type { JobTarget } from '../copies/job-ref.js';
 import { encodePayload, type Content } from '../copies/payload.js';
@@ -130,8 +130,16 @@ export class ClusterProducer extends DqProducer {
   override async find(ref: JobRef, options?: PatienceOptions): Promise<JobView | undefined> {
     const { patience } = checkObject('the find options', options, ['patience']);
     const call = this.context.patientCall(patience);
-    const target = this.context.parse(ref);
-    return this.context.retries.run(call, () => findJob(this.context, target));
+    const copies = goQueueCopies(ref);
+    const target = copies ? await this.goQueue.find(copies) : this.context.parse(ref);
+    if (!target) return undefined;
+    const find = () => (isGoQueueId(target.id) ? this.goQueue.view(target) : findJob(this.context, target));
+    return this.context.retries.run(call, find);
+  }
+
+  /** What finds a job where it is now: another reference if it is a job of go-queue's that was adopted. `DQ_BAD_REF`. */
+  present(ref: JobRef): Promise<JobRef> {
+    return this.goQueue.present(ref);
   }
 
   /** The headers in a copy of a job that the ledger knows. Undefined: no copy is in reach. For series. */

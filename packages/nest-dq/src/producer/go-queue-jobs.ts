@@ -1,10 +1,15 @@
 /** Jobs of tubes that services with go-queue use as well: stored in its format, adopted into a tube of ours, and revoked for both. */
-import type { JobReceipt, RevokeResult } from '../api/job.js';
+import type { JobReceipt, JobRef, JobView, RevokeResult } from '../api/job.js';
 import { nestTube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
-import { GoQueueEnvelope, type NamedCopy } from '../copies/formats/go-queue.js';
-
-import { keyedId, type JobTarget } from '../copies/job-ref.js';
+import {
+  goQueueCopies,
+  GoQueueEnvelope,
+  goQueueIdsOf,
+  isGoQueueId,
+  type NamedCopy,
+} from '../copies/formats/go-queue.js';
+import { formatRef, keyedId, type JobTarget } from '../copies/job-ref.js';
 import { formatLocation, type Place } from '../copies/location.js';
 import { isJson, type Content } from '../copies/payload.js';
 import { refuseTooLarge, tooFewCopies, type Stored } from '../copies/storing.js';
@@ -12,6 +17,7 @@ import { unwrap } from '../copies/formats/unwrap.js';
 import { DqError, show } from '../errors.js';
 import { type GoQueueLocks, LOCK_TIME } from '../go-queue/locks.js';
 import { type AddDone, type NewJob, receipt } from './job-adder.js';
+import { findJob, view } from './job-finder.js';
 import { MAY_RUN, NOTHING_RUNS } from './generations.js';
 import type { ResolvedJobOptions } from '../api/job-options.js';
 import type { ProducerContext } from './producer-context.js';
@@ -78,17 +84,34 @@ export class GoQueueJobs {
     const lock = await this.locks.revoke(id, time);
     const ofCopies = await revoke(target);
     if (lock === 'theirs') return 'done';
-    const adopted = nestTube(tube);
-    const ofAdopted = await revoke({
-      tube: adopted,
-      id: keyedId(adopted, id),
-      key: id,
-      born: undefined,
-      due: 0,
-      copies: 0,
-      places: [],
-    });
+    const ofAdopted = await revoke(adoptedOf(target));
     return lock === 'revoked' ? 'revoked' : ofAdopted === 'unknown' ? ofCopies : ofAdopted;
+  }
+
+  /** What is known of a job: as we run it, or else as go-queue stored it. `done`: also if go-queue has begun it. */
+  async view(target: JobTarget): Promise<JobView | undefined> {
+    const adopted = await findJob(this.context, adoptedOf(target));
+    if (adopted) return adopted;
+    const holder = await this.locks.look(target.id);
+    if (holder !== 'revoked' && holder !== 'theirs') return findJob(this.context, target);
+    const state = holder === 'revoked' ? holder : 'done';
+    const { due, places } = target;
+    return view(this.context, target, { state, born: 0, generation: 0, due, attempt: 0, places });
+  }
+
+  /** What finds a job where it is now: in our tube if it was adopted. `DQ_BAD_REF`. */
+  async present(ref: JobRef): Promise<JobRef> {
+    const copies = goQueueCopies(ref);
+    const target = copies ? await this.find(copies) : this.context.parse(ref);
+    if (!target) {
+      throw new DqError(
+        'DQ_BAD_REF',
+        `the copies ${show(typeof ref === 'string' ? ref : (ref as { ref: string }).ref)} are gone or out of reach: expected one of them, as only its bytes tell which job it is`,
+      );
+    }
+    if (!isGoQueueId(target.id)) return ref;
+    const adopted = await findJob(this.context, adoptedOf(target)).catch(() => undefined); // who asks sees that the ledger is away
+    return adopted?.ref ?? (copies ? formatRef({ ...target, born: 0 }) : ref);
   }
 
   private async addNow(job: NewJob): Promise<JobReceipt> {
@@ -100,7 +123,10 @@ export class GoQueueJobs {
     );
     // Copies are equal, so none is the first.
     const stored = { ...inOrder, places: inOrder.places.map(({ location }) => ({ index: 0, location })) };
-    if (stored.enough) return receipt(job, id, stored, 'added');
+    if (stored.enough) {
+      const goQueueIds = goQueueIdsOf(job.storedAs, stored.places);
+      return { ...receipt(job, id, stored, 'added'), goQueueIds };
+    }
     if (stored.places.length === 0) throw tooFewCopies(parts.cluster, stored, NOTHING_RUNS, false);
     const time = Math.max(0, job.due - this.context.now(job.storedAs)) + LOCK_TIME;
     const lock = await this.locks.revoke(id, time).catch((error: unknown) => error as DqError);
@@ -113,6 +139,20 @@ export class GoQueueJobs {
     this.below = (this.below + 1) % BELOW_A_MS;
     return new GoQueueEnvelope(due, this.below, content, this.context.parts.cluster.settings.replicas);
   }
+}
+
+/** The job of ours that a job of go-queue's becomes. */
+function adoptedOf({ tube, id: key }: JobTarget): JobTarget {
+  const adopted = nestTube(tube);
+  return {
+    tube: adopted,
+    id: keyedId(adopted, key),
+    key,
+    born: undefined,
+    due: 0,
+    copies: 0,
+    places: [],
+  };
 }
 
 /** `DQ_BAD_OPTION`, `DQ_BAD_PAYLOAD`: go-queue's format cannot carry it. */

@@ -35,7 +35,8 @@ function known({ batched }: ProducerContext, { tube, id }: JobTarget): Promise<S
   return look(batched.ask(tube, 'find', id));
 }
 
-function view(context: ProducerContext, target: JobTarget, found: Schedule): JobView {
+/** What is known of a job as a user sees it. */
+export function view(context: ProducerContext, target: JobTarget, found: Schedule): JobView {
   const { tube, id, key, copies, places } = target;
   const { state, attempt, due, born } = found;
   const knownPlaces = found.places.length > 0 ? found.places : places;

@@ -7,7 +7,7 @@ import type { JobRef } from '../../api/job.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { Body } from '../../beanstalk/connection.js';
 import type { Envelope, JobHeader, WrittenJob } from '../header.js';
-import type { Place } from '../location.js';
+import { parseLocation, UNKNOWN_COPY, type Place } from '../location.js';
 import { type Content, isJson } from '../payload.js';
 
 /** go-queue looks for the slash no further. */
@@ -75,6 +75,15 @@ export function goQueueCopies(ref: JobRef): [NamedCopy, ...NamedCopy[]] | undefi
     const [endpoint, tube, copyId] = each.split('/') as [string, StoredTube, string];
     return { endpoint, tube, copyId };
   }) as [NamedCopy, ...NamedCopy[]];
+}
+
+/** The same, as go-queue's producer would have returned it. A copy whose put got no answer is not in it. */
+export function goQueueIdsOf(tube: StoredTube, places: readonly Place[]): string {
+  return places
+    .map(({ location }) => parseLocation(location)!)
+    .filter(({ copyId }) => copyId !== UNKNOWN_COPY)
+    .map(({ endpoint, copyId }) => `${endpoint}/${tube}/${copyId}`)
+    .join();
 }
 
 /** One job as it is stored: all copies are the same. */
