@@ -47,6 +47,8 @@ export interface NodeListener {
 export class ClusterNode {
   /** All nodes of the cluster. */
   siblings: readonly ClusterNode[] = [];
+  /** Its place among them in the order of their endpoints, which is the same in all processes. */
+  rank = 0;
   /** Another node that is the same server, as of the last greeting. Only that one gets copies. */
   twin: ClusterNode | undefined;
   /** Marked by an operator: it gets no new copies, as far as the others can store enough. Everything else goes on. */

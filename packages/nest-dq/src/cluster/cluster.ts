@@ -46,7 +46,10 @@ export class Cluster {
     readonly nodes: readonly ClusterNode[],
     readonly settings: ClusterSettings,
   ) {
-    for (const node of nodes) node.siblings = nodes;
+    for (const node of nodes) {
+      node.siblings = nodes;
+      node.rank = nodes.filter(({ endpoint }) => endpoint < node.endpoint).length;
+    }
     this.longestLocation = Math.max(...nodes.map((node) => longestLocation(node.endpoint)));
   }
 

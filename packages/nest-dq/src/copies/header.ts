@@ -28,7 +28,7 @@ export interface JobHeader {
 /** What a copy says of its job and of itself. */
 export interface CopyHeader extends JobHeader {
   readonly born: number;
-  /** 0 is the primary. */
+  /** 0 is the primary. Copies of another program have no other. */
   readonly index: number;
   /** In the primary: the other copies, those of puts with an unknown outcome too. */
   readonly siblings: readonly Place[];
@@ -63,7 +63,8 @@ export interface WrittenJob {
 
 /** Whether it is this very copy: a server's copy ids are no identities, they begin again when it loses its log. */
 export function isCopyOf({ header }: Envelope, id: string, generation: number, index: number): boolean {
-  return header.id === id && header.generation === generation && header.index === index;
+  const isIndex = header.wire !== undefined || header.index === index;
+  return header.id === id && header.generation === generation && isIndex;
 }
 
 /** True for a text that may be part of a key of the ledger, and is none of the names beside the records. */

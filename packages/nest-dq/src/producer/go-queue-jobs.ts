@@ -5,12 +5,14 @@ import { deleteCopies } from '../copies/deletion.js';
 import {
   goQueueCopies,
   GoQueueEnvelope,
+  goQueueIndex,
   goQueueIdsOf,
+  goQueueOwed,
   isGoQueueId,
   type NamedCopy,
 } from '../copies/formats/go-queue.js';
 import { formatRef, keyedId, type JobTarget } from '../copies/job-ref.js';
-import { formatLocation, type Place } from '../copies/location.js';
+import { formatLocation, parseLocation, type Place } from '../copies/location.js';
 import { isJson, type Content } from '../copies/payload.js';
 import { refuseTooLarge, tooFewCopies, type Stored } from '../copies/storing.js';
 import { unwrap } from '../copies/formats/unwrap.js';
@@ -54,7 +56,10 @@ export class GoQueueJobs {
     const { cluster } = this.context.parts;
     const places = named.map(({ endpoint, copyId }): Place => {
       const node = cluster.nodes.find((each) => each.endpoint === endpoint);
-      if (node) return { index: 0, location: formatLocation(endpoint, node.instance ?? '', copyId) };
+      if (node) {
+        const location = formatLocation(endpoint, node.instance ?? '', copyId);
+        return { index: goQueueIndex(node), location };
+      }
       const known = cluster.nodes.map((each) => each.endpoint).join(', ');
       throw new DqError(
         'DQ_BAD_REF',
@@ -121,15 +126,26 @@ export class GoQueueJobs {
     const inOrder = await new Promise<Stored>((resolve) =>
       this.context.store(job.storedAs, envelope, resolve),
     );
-    // Copies are equal, so none is the first.
-    const stored = { ...inOrder, places: inOrder.places.map(({ location }) => ({ index: 0, location })) };
+    const places = inOrder.places.map(({ location }) => {
+      const { endpoint } = parseLocation(location)!;
+      return {
+        index: goQueueIndex(parts.cluster.nodes.find((node) => node.endpoint === endpoint)!),
+        location,
+      };
+    });
+    const stored = { ...inOrder, places };
     if (stored.enough) {
       const goQueueIds = goQueueIdsOf(job.storedAs, stored.places);
       return { ...receipt(job, id, stored, 'added'), goQueueIds };
     }
     if (stored.places.length === 0) throw tooFewCopies(parts.cluster, stored, NOTHING_RUNS, false);
     const time = Math.max(0, job.due - this.context.now(job.storedAs)) + LOCK_TIME;
-    const lock = await this.locks.revoke(id, time).catch((error: unknown) => error as DqError);
+    const owed = goQueueOwed(parts.cluster.nodes.length);
+    const revoke = { id, born: 0, due: job.due, owed, abort: false };
+    const lock = await this.context.batched
+      .ask(job.storedAs, 'revoke', revoke) // a copy may surface when the lock is over
+      .then(() => this.locks.revoke(id, time))
+      .catch((error: unknown) => error as DqError);
     await deleteCopies(parts, job.storedAs, { id, generation: 0 }, stored.places);
     if (lock === 'revoked') throw tooFewCopies(parts.cluster, stored, NOTHING_RUNS, false);
     throw tooFewCopies(parts.cluster, stored, MAY_RUN, true);

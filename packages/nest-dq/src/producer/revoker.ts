@@ -1,10 +1,10 @@
 import type { JobRef, JobRefText, RevokeResult } from '../api/job.js';
 import { withoutPrefix } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
-import { goQueueCopies, isGoQueueId } from '../copies/formats/go-queue.js';
+import { goQueueCopies, goQueueOwed, isGoQueueId } from '../copies/formats/go-queue.js';
 import { formatRef, type JobTarget } from '../copies/job-ref.js';
 import { owedAt } from '../copies/storing.js';
-import type { Schedule } from '../ledger/requests.js';
+import type { OwedCopies, Schedule } from '../ledger/requests.js';
 import type { GoQueueJobs } from './go-queue-jobs.js';
 import { located } from './job-locator.js';
 import type { ProducerContext } from './producer-context.js';
@@ -35,8 +35,7 @@ export class Revoker {
     const target = await retries.run(call, () => located(this.context, given));
     if (!target) return 'unknown';
     const { tube, id, born, due, places } = target;
-    // A job that was found by its id may have copies at places that nobody knows.
-    const owed = given.byId && places.length === 0 ? SOMEWHERE : owedAt(places);
+    const owed = this.owedOf(target, given.byId);
     const request = { id, born, due, owed, abort };
     const { result, revoked } = await retries.run(call, () => batched.ask(tube, 'revoke', request));
     if (!revoked) return this.ended(target, result);
@@ -45,6 +44,12 @@ export class Revoker {
     const everywhere = await deleteCopies(parts, tube, { id, ...revoked }, known);
     // Nobody had a copy reserved, and the tombstone came first: an overdue job in a backlog is revoked in time.
     return this.ended(target, result === 'unknown' && everywhere ? 'revoked' : result, revoked);
+  }
+
+  private owedOf({ id, places }: JobTarget, byId = false): OwedCopies {
+    if (isGoQueueId(id)) return goQueueOwed(this.context.parts.cluster.nodes.length);
+    // A job that was found by its id may have copies at places that nobody knows.
+    return byId && places.length === 0 ? SOMEWHERE : owedAt(places);
   }
 
   private ended(target: JobTarget, result: RevokeResult, revoked?: Schedule): RevokeResult {

@@ -69,7 +69,7 @@ export class CopyDeleter {
 
   private begin({ delivery, siblings }: Deletion): void {
     const { cluster, settleQueue, storedAs: tube } = this.context;
-    const { header, lane } = delivery;
+    const { header, index, lane } = delivery;
     const copies: DeletedCopy[] = [];
     let left = 1; // until all are asked for
     const answered = (copy: DeletedCopy | undefined) => {
@@ -84,7 +84,6 @@ export class CopyDeleter {
       left++;
       deleteCopy(cluster, header, place, answered);
     };
-    const { index } = header;
     if (delivery.held) {
       left++;
       const { instance } = lane;

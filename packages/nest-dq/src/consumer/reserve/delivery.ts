@@ -1,5 +1,6 @@
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { copyPriority } from '../../copies/timing.js';
+import { goQueueIndex, goQueueOwed } from '../../copies/formats/go-queue.js';
 import { unwrap } from '../../copies/formats/unwrap.js';
 import type { CopyHeader, Envelope } from '../../copies/header.js';
 import type { Content } from '../../copies/payload.js';
@@ -90,9 +91,16 @@ export class Delivery {
     return this.lane.holds(this);
   }
 
+  /** Which of the job's copies it is. */
+  get index(): number {
+    const { wire, index } = this.header;
+    return wire ? goQueueIndex(this.node) : index;
+  }
+
   /** The copies that may exist, as far as this one knows: a primary knows all, a backup only how many there should be. */
   get owed(): OwedCopies {
-    const { copies, siblings } = this.header;
+    const { copies, siblings, wire } = this.header;
+    if (wire) return goQueueOwed(this.node.siblings.length);
     if (!this.primary) return { mask: 2 ** copies - 1, unknown: false };
     return { mask: maskOf(siblings) | 1, unknown: this.unknown };
   }
@@ -104,7 +112,8 @@ export class Delivery {
 
   /** The same, with those of puts without an answer. */
   get allPlaces(): Place[] {
-    const { index, siblings } = this.header;
+    const { index } = this;
+    const { siblings } = this.header;
     return [{ index, location: this.location }, ...siblings];
   }
 

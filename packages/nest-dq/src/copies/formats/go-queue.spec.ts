@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { JobRefText } from '../../api/job.js';
 import type { Envelope } from '../header.js';
-import { hasUnknown } from '../location.js';
 import { decodePayload, encodePayload } from '../payload.js';
-import { GoQueueEnvelope, goQueueCopies, isGoQueueId } from './go-queue.js';
+import { GoQueueEnvelope, goQueueCopies, goQueueIndex, goQueueOwed, isGoQueueId } from './go-queue.js';
 import { headerOf, identify, unwrap } from './unwrap.js';
 
 const DUE = Date.UTC(2030, 0, 1);
@@ -76,10 +75,12 @@ describe('a job as go-queue stores it', () => {
     expect(decodePayload(read(body).content)).toEqual(bytes);
   });
 
-  it('tells nothing of its other copies, so that each is remembered for as long as one could come', () => {
+  it('tells nothing of its other copies: each node may have one', () => {
     const { header } = read('17/x');
-    expect(header).toMatchObject({ wire: 'go-queue', generation: 0, index: 0 });
-    expect(hasUnknown(header.siblings)).toBe(true);
+    expect(header).toMatchObject({ wire: 'go-queue', generation: 0, index: 0, siblings: [] });
+    expect(goQueueOwed(3)).toEqual({ mask: 0b111, unknown: false });
+    expect([0, 2, 40].map((rank) => goQueueIndex({ rank }))).toEqual([0, 2, 30]);
+    expect(goQueueOwed(40)).toEqual({ mask: 2 ** 31 - 1, unknown: false });
   });
 
   it.each(['/x', 'x/y', '-5/x', '+5/x', '1 /x', '123456789012345678901/x', '17', '17x/'])(

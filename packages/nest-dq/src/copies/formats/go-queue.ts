@@ -9,14 +9,28 @@ import type { Body } from '../../beanstalk/connection.js';
 import type { Envelope, JobHeader, WrittenJob } from '../header.js';
 import { parseLocation, UNKNOWN_COPY, type Place } from '../location.js';
 import { type Content, isJson } from '../payload.js';
+import type { OwedCopies } from '../../ledger/requests.js';
 
 /** go-queue looks for the slash no further. */
 const STAMP = /^(\d{1,20})\//;
 const NS_PER_MS = 1_000_000n;
 /** go-queue's own: every copy has it. */
 const PRIORITY = 2;
-/** Where the other copies are, nobody knows. So the ledger remembers the job for as long as one could come. */
-const ELSEWHERE: readonly Place[] = [{ index: 1, location: 'go-queue#elsewhere:?' }];
+/** Copies that a mask has bits for. */
+const MOST_COPIES = 31;
+
+/** Copies are equal, and no node has two of a job: so the index of each is that of its node. */
+export function goQueueIndex({ rank }: { readonly rank: number }): number {
+  return Math.min(rank, MOST_COPIES - 1);
+}
+
+/**
+ * The copies that may exist: one on each node. Up to three nodes have one each. Of more, go-queue picks three, and nobody knows which,
+ * so the ledger remembers the job for as long as one could come.
+ */
+export function goQueueOwed(nodes: number): OwedCopies {
+  return { mask: 2 ** Math.min(nodes, MOST_COPIES) - 1, unknown: false };
+}
 
 /** True for the id of a job that is stored in this format. */
 export function isGoQueueId(id: string | undefined): boolean {
@@ -40,10 +54,10 @@ export function unwrapGoQueue(body: Buffer): Envelope {
       due: Number(due),
       generation: 0,
       born: 0,
-      copies: 2,
+      copies: 1,
       priority: 1,
       index: 0,
-      siblings: ELSEWHERE,
+      siblings: [],
     },
     content: contentOf(bytes),
   };
