@@ -78,12 +78,13 @@ describe('a revoke of a job that go-queue could run as well', () => {
     expect(await known(receipt.id)).toBeUndefined();
   });
 
-  it('holds for a copy on a node that is away for longer than the lock lives', async () => {
+  it('holds for a copy that its reference does not name, on a node that is away for longer than the lock lives', async () => {
     const { clock, producer, ran, claim, copies, after, cut, restore } = await handling(3);
     const receipt = await after(20, producer.delay(Shared, 1, '1h'));
     const stored = await copies(TUBE);
+    const ids = receipt.goQueueIds!.split(',').filter((each) => !each.startsWith('n0:1/'));
     await cut(0);
-    expect(await after(20, producer.revoke({ ref: receipt.goQueueIds! }))).toBe('revoked');
+    expect(await after(20, producer.revoke({ ref: ids.join() }))).toBe('revoked');
     await clock.advance(3 * HOUR);
     expect(await claim(stored[0]!, 10, TUBE)).toEqual({ kind: 'gone' });
     await restore();

@@ -63,8 +63,8 @@ export interface WrittenJob {
 
 /** Whether it is this very copy: a server's copy ids are no identities, they begin again when it loses its log. */
 export function isCopyOf({ header }: Envelope, id: string, generation: number, index: number): boolean {
-  const isIndex = header.wire !== undefined || header.index === index;
-  return header.id === id && header.generation === generation && isIndex;
+  if (header.wire) return header.id === id; // all copies are the same
+  return header.id === id && header.generation === generation && header.index === index;
 }
 
 /** True for a text that may be part of a key of the ledger, and is none of the names beside the records. */
