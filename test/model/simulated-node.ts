@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream';
 import { InProcessNode } from 'nest-dq/src/embedded/in-process-node.js';
 import type { Job } from 'nest-dq/src/embedded/tubes.js';
-import { unwrap } from 'nest-dq/src/copies/formats/unwrap.js';
+import { openHeaderOf } from 'nest-dq/src/copies/formats/unwrap.js';
 import type { CopyHeader } from 'nest-dq/src/copies/header.js';
 import type { Clock } from 'nest-handlers/time';
 import { HostClock } from './host-clock.js';
@@ -126,8 +126,8 @@ export class SimulatedNode {
     const { store } = server;
     const remove = store.delete.bind(store);
     store.delete = (job) => {
-      const envelope = unwrap(Buffer.from(job.body, 'latin1'));
-      if (typeof envelope !== 'string') this.deleted(envelope.header);
+      const header = openHeaderOf(Buffer.from(job.body, 'latin1'));
+      if (header) this.deleted(header);
       remove(job);
     };
     return server;
@@ -155,7 +155,7 @@ export const EMPTY_DISK: Disk = { lastId: 0, jobs: [] };
 
 export function copiesIn({ jobs }: Disk): LyingCopy[] {
   return jobs.flatMap(({ body, state, deadline }) => {
-    const envelope = unwrap(Buffer.from(body, 'latin1'));
-    return typeof envelope === 'string' ? [] : [{ header: envelope.header, state, deadline }];
+    const header = openHeaderOf(Buffer.from(body, 'latin1'));
+    return header ? [{ header, state, deadline }] : [];
   });
 }

@@ -9,6 +9,8 @@ import type { SharedLanes } from '../src/consumer/reserve/shared-lanes.js';
 import type { ConsumerReport } from '../src/consumer/report.js';
 import { JobEnvelope } from '../src/copies/formats/dq1.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
+import { CollectingHub } from './collecting-hub.js';
+import { unwrap } from './unwrap.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { copyBody } from './copy-body.js';
 import { stored } from './stored.js';
@@ -71,6 +73,7 @@ export class BusyTube {
   private others: Connection[] = [];
   private made = 0;
   private readonly taker: Taker = {
+    read: unwrap,
     room: () => this.limit - this.held().length - this.consumer.asked,
     arrived: (delivery) => {
       this.arrived.push(delivery);
@@ -114,7 +117,8 @@ export class BusyTube {
       touchAll: () => undefined,
     } as unknown as SharedLanes;
     const sharedLanes = new Map([[on, nothingShared]]);
-    return new ConsumerNode({ tube: TUBE, storedAs: TUBE, clock, report, sharedLanes }, on, this.taker);
+    const context = { tube: TUBE, storedAs: TUBE, clock, report, sharedLanes, events: new CollectingHub() };
+    return new ConsumerNode(context, on, this.taker);
   }
 
   held = () => this.arrived.filter((delivery) => delivery.held);

@@ -3,7 +3,7 @@ import { expect } from '@jest/globals';
 import { Cluster } from '../src/cluster/cluster.js';
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
-import { unwrap } from '../src/copies/formats/unwrap.js';
+import { unwrap } from './unwrap.js';
 import type { CopyHeader, Envelope } from '../src/copies/header.js';
 import { DqError } from '../src/errors.js';
 import type { DqHooks } from '../src/events/hooks.js';

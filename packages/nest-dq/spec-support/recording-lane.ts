@@ -5,7 +5,7 @@ import { Delivery, type Taker } from '../src/consumer/reserve/delivery.js';
 import { Lane, type LaneEvents } from '../src/consumer/reserve/lane.js';
 import { LogWrites } from '../src/consumer/reserve/log-writes.js';
 import { JobEnvelope } from '../src/copies/formats/dq1.js';
-import { unwrap } from '../src/copies/formats/unwrap.js';
+import { unwrap } from './unwrap.js';
 import type { CopyHeader } from '../src/copies/header.js';
 import type { Content } from '../src/copies/payload.js';
 import { copyBody } from './copy-body.js';
@@ -92,7 +92,7 @@ export function heldDelivery(
     copyId = String(++made),
     index = 0,
     siblings = [],
-    taker = { lost: () => undefined },
+    taker = { read: unwrap, lost: () => undefined },
     ...rest
   } = header;
   const job = { id: `job-${copyId}`, due: 1_000, generation: 0, copies: 3, priority: 1, ...rest };

@@ -7,6 +7,8 @@ import { sharedLanesTo } from '../src/consumer/reserve/shared-lanes.js';
 import type { ConsumerReport } from '../src/consumer/report.js';
 import { JobEnvelope } from '../src/copies/formats/dq1.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
+import { CollectingHub } from './collecting-hub.js';
+import { unwrap } from './unwrap.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { copyBody } from './copy-body.js';
 import { stored } from './stored.js';
@@ -94,11 +96,19 @@ export class SharedTubes {
   private prepare(name: string): TubeOnNode {
     const { clock, report, sharedLanes } = this;
     const arrived: Delivery[] = [];
-    const context = { tube: name, storedAs: stored(name), clock, report, sharedLanes };
+    const context = {
+      tube: name,
+      storedAs: stored(name),
+      clock,
+      report,
+      sharedLanes,
+      events: new CollectingHub(),
+    };
     const tube: TubeOnNode = {
       arrived,
       limit: 10,
       consumer: new ConsumerNode(context, this.node, {
+        read: unwrap,
         room: () => tube.limit - arrived.filter(({ held }) => held).length,
         arrived: (delivery) => {
           arrived.push(delivery);

@@ -19,6 +19,7 @@ export function textReport(texts: string[]): ConsumerReport {
     failed: ({ attempt }, { message }, next) =>
       texts.push(`failed ${attempt} ${message} ${next instanceof Date ? 'retry' : next}`),
     dead: (_tube, _job, { why }) => texts.push(`dead ${why}`),
+    badSeal: ({ node, reason }) => texts.push(`bad seal ${node} ${reason}`),
     poison: (_tube, node) => texts.push(`poison ${node}`),
     leaseLost: (_tube, _id, attempt) => texts.push(`lease lost ${attempt}`),
     revoked: (_tube, _id, attempt) => texts.push(`revoked ${attempt}`),

@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 
 /**
- * The body of a job, in parts that follow each other. A text is ASCII, so that its length is its size: it goes to the
- * socket as it is, which costs less than a Buffer.
+ * The body of a job, in parts that follow each other. A text is latin1, a character a byte, so that its length is its size: it
+ * goes to the socket as it is, which costs less than a Buffer.
  */
 export type Body = readonly (string | Uint8Array)[];
 
@@ -18,7 +18,7 @@ const NO_SLAB = Buffer.alloc(0);
 
 /**
  * Collects what is sent in one tick, so that it leaves in one write.
- * ASCII leaves as one text. Bytes are copied between it into a slab. No byte of a slab is written twice, so a stream may
+ * Texts leave as one text. Bytes are copied between it into a slab. No byte of a slab is written twice, so a stream may
  * keep what it was given.
  */
 export class Outbox {

@@ -73,7 +73,7 @@ async function* waitingJobs(
     const now = runtime.clock.wall();
     yield* await Promise.all(
       jobs.map(async (job) => {
-        const copy = await readCopy(cluster, job, job.places);
+        const copy = await readCopy(cluster, tube, job, job.places);
         const known = copy
           ? { ...headerOf(copy.header), payload: shown(copy.content) }
           : { copy: false as const };

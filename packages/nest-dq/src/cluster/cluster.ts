@@ -1,5 +1,6 @@
 import type { Body, PutOptions } from '../beanstalk/connection.js';
 import { longestLocation, parseLocation, UNKNOWN_COPY, type Place } from '../copies/location.js';
+import type { Seal } from '../copies/formats/seal.js';
 import type { Clock } from 'nest-handlers/time';
 import type { ClusterNode, CopyToPut, DeleteResult, PutFailure } from './cluster-node.js';
 import { place, type Placement } from './placement.js';
@@ -9,6 +10,8 @@ export interface ClusterSettings {
   readonly replicas: number;
   /** Copies that must be confirmed. */
   readonly minWritten: number;
+  /** How copies are sealed. @default they are not */
+  readonly seal?: Seal | undefined;
 }
 
 /** A job on its way to the nodes. The methods are called at each put, so that they can read the time. */

@@ -1,5 +1,5 @@
 import { storedTube } from '../api/tube.js';
-import { unwrap } from '../copies/formats/unwrap.js';
+import { openHeaderOf } from '../copies/formats/unwrap.js';
 import { isCopyOf } from '../copies/header.js';
 import type { LostJob } from '../events/events.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
@@ -104,8 +104,8 @@ export class LostJobs {
     if (!places.some(({ index }) => index === 0)) return false;
     for (const { index, location } of places) {
       const isSame = (body: Buffer) => {
-        const envelope = unwrap(body);
-        return typeof envelope === 'object' && isCopyOf(envelope, id, generation, index);
+        const header = openHeaderOf(body);
+        return header !== undefined && isCopyOf({ header }, id, generation, index);
       };
       if (!(await this.parts.cluster.hasLost(location, isSame))) return false;
     }

@@ -1,3 +1,4 @@
+import type { BadSeal } from '../events/events.js';
 import type { DelayedJob } from '../api/job.js';
 import type { LostJob } from '../events/events.js';
 import type { Death } from '../ledger/letter-requests.js';
@@ -24,6 +25,8 @@ export interface ConsumerReport {
   dead(tube: string, job: NamedJob, death: Death): void;
   /** A body that is no envelope was buried. */
   poison(tube: string, node: string, copyId: string, reason: string): void;
+  /** A copy was not sealed as it should be, and was buried; or it is sealed with a key that this process does not have: handed back. */
+  badSeal(refused: BadSeal): void;
   /** A run lost its lease, so another process may run the job too. */
   leaseLost(tube: string, id: string, attempt: number): void;
   /** A run was revoked by somebody who wants it to stop: its signal was raised, and nothing follows it. */

@@ -15,12 +15,13 @@ export interface JobGeneration {
 /** Deletes one copy of a job, unless another job has its place by now. Calls back with it if the server said DELETED. */
 export function deleteCopy(
   cluster: Cluster,
+  tube: StoredTube,
   job: JobGeneration,
   { index, location }: Place,
   done: (deleted: DeletedCopy | undefined) => void,
 ): void {
   const isSame = (body: Buffer) => {
-    const envelope = unwrap(body);
+    const envelope = unwrap(body, tube, cluster.settings.seal);
     return typeof envelope === 'object' && isCopyOf(envelope, job.id, job.generation, index);
   };
   cluster.delete(location, isSame, (result, node) => {
@@ -44,7 +45,7 @@ export async function deleteCopies(
   const asked = known.map(
     (place) =>
       new Promise<DeletedCopy | undefined>((resolve) =>
-        deleteCopy(cluster, { id, generation }, place, resolve),
+        deleteCopy(cluster, tube, { id, generation }, place, resolve),
       ),
   );
   const copies = (await Promise.all(asked)).filter((copy) => copy !== undefined);

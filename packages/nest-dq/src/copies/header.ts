@@ -62,7 +62,12 @@ export interface WrittenJob {
 }
 
 /** Whether it is this very copy: a server's copy ids are no identities, they begin again when it loses its log. */
-export function isCopyOf({ header }: Envelope, id: string, generation: number, index: number): boolean {
+export function isCopyOf(
+  { header }: Pick<Envelope, 'header'>,
+  id: string,
+  generation: number,
+  index: number,
+): boolean {
   if (header.wire) return header.id === id; // all copies are the same
   return header.id === id && header.generation === generation && header.index === index;
 }

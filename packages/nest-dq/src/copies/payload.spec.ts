@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { copyBody } from '../../spec-support/copy-body.js';
 import { JobEnvelope } from './formats/dq1.js';
-import { unwrap } from './formats/unwrap.js';
+import { unwrap } from '../../spec-support/unwrap.js';
 import type { Envelope } from './header.js';
 import { decodePayload, encodePayload } from './payload.js';
 

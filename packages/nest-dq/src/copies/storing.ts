@@ -4,6 +4,7 @@ import { DqError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { AnnouncedGeneration, OwedCopies } from '../ledger/requests.js';
 import { JobEnvelope } from './formats/dq1.js';
+import { SealedEnvelope } from './formats/sealed.js';
 import type { JobHeader, WrittenJob } from './header.js';
 import { hasUnknown, maskOf, type Place } from './location.js';
 import type { Content } from './payload.js';
@@ -32,11 +33,16 @@ export interface Stored extends AnnouncedGeneration {
 
 /** The copies of a generation, as many as there should be. */
 export function envelopeFor(
-  cluster: Cluster,
+  { settings: { replicas, seal } }: Cluster,
+  tube: StoredTube,
   header: Omit<JobHeader, 'copies'>,
   content: Content,
-): JobEnvelope {
-  return new JobEnvelope({ ...header, copies: cluster.settings.replicas }, content);
+): WrittenJob {
+  const job = { ...header, copies: replicas };
+  const key = seal?.keyFor(tube);
+  return key === undefined
+    ? new JobEnvelope(job, content)
+    : new SealedEnvelope(seal!, key, tube, job, content);
 }
 
 /** `DQ_BAD_PAYLOAD`: a node would refuse it. Call it before anything is written, to the ledger too. */

@@ -24,6 +24,7 @@ const NAMES = Object.keys({
   nodeTrouble: true,
   lettersRemoved: true,
   lost: true,
+  badSeal: true,
   operated: true,
 } satisfies Record<DqEventName, true>) as DqEventName[];
 

@@ -43,10 +43,26 @@ export interface DqEventMap {
   nodeUp: { readonly node: string };
   /** A node answers, but refuses to store, or takes no connection that reserves. The text says what it is, and what to do. */
   nodeTrouble: { readonly node: string; readonly message: string };
+  /** A copy did not run, as its seal is not as it should be: each time that this process gets such a copy. */
+  badSeal: BadSeal;
   /** A job that waited is lost: no node has a copy of it any more. Each process that consumes its tube tells it once. */
   lost: LostJob;
   /** An act of `DqControl` or of the dashboard of this process ended, or a repair by itself. A dry run makes no event. */
   operated: Operated;
+}
+
+/** A copy that did not run, as its seal is not as it should be. */
+export interface BadSeal {
+  /** Without the prefix. */
+  readonly tube: string;
+  /** Its node. */
+  readonly node: string;
+  /** beanstalkd's number of it. */
+  readonly copyId: string;
+  /** With the code `DQ_BAD_SEAL`, for people. */
+  readonly reason: string;
+  /** False: it is sealed with a key that this process does not have. It was handed back, as another process may have it. */
+  readonly buried: boolean;
 }
 
 /** A job that waited, and whose copies are all gone. It will not run, unless a node comes back with one of them. */

@@ -5,7 +5,7 @@ import { isOutcome, textOf } from '../consumer/run/outcome.js';
 import type { AfterFailure, ConsumerReport, NamedJob, RemovedLetters } from '../consumer/report.js';
 import { DqError, shorten } from '../errors.js';
 import type { DelayedJob } from '../api/job.js';
-import type { LostJob } from '../events/events.js';
+import type { BadSeal, LostJob } from '../events/events.js';
 import type { LedgerListener } from '../ledger/ledger.js';
 import type { Death } from '../ledger/letter-requests.js';
 import type { Clock } from 'nest-handlers/time';
@@ -63,6 +63,15 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   poison(tube: string, node: string, copyId: string, reason: string): void {
     this.logger.warn(
       `${node}: beanstalkd job ${copyId} of ${tube} is no job of nest-dq, and was buried: ${reason}`,
+    );
+  }
+
+  badSeal({ tube, node, copyId, reason, buried }: BadSeal): void {
+    const what = buried ? 'was buried' : 'is tried again in 30 s, by whoever has the key then';
+    this.tellNowAndThen(
+      `${node}: copy ${copyId} of ${tube} does not run, and ${what}: ${reason}`,
+      'warn',
+      `bad seal ${tube} ${String(buried)}`,
     );
   }
 

@@ -4,12 +4,14 @@ import type { Duration } from 'nest-handlers/time';
 import { clusterLogger } from 'nest-handlers';
 import { resolveRetention, type Retention } from '../consumer/retention.js';
 import { resolveHandlerDefaults, type HandlerSettings } from '../consumer/run/handler-settings.js';
+import type { Seal } from '../copies/formats/seal.js';
 import { DqError, show, unknownName } from '../errors.js';
 import { checkHooks, type DqHooks } from '../events/hooks.js';
 import type { HandlerOptions, RetentionOptions } from '../api/job.js';
 import { resolveFolder, resolveServers, type Folder, type Servers } from './backend-options.js';
 import { resolveIndex } from './index-option.js';
 import { resolveLogLevels, type DqLogLevels } from './log-levels.js';
+import { resolveSeal, type SealOptions } from './seal-option.js';
 import {
   asConfigError,
   checkBoolean,
@@ -124,6 +126,11 @@ export interface DqOptions {
    * @default '1s'
    */
   lateAfter?: Duration;
+  /**
+   * Seals jobs, so that nobody without the keys can read or change them, or make a handler run. All processes need the keys. @default they are not
+   * sealed
+   */
+  seal?: SealOptions;
   /** They carry contexts from where jobs are scheduled to where they run; the first is outermost. @default none */
   hooks?: readonly DqHooks[];
   /** For warnings and failures; lines of a cluster with a name begin with the name. @default Nest's logger with the context 'Dq' */
@@ -147,6 +154,8 @@ export interface ResolvedOptions
   readonly deadLetters: Retention;
   /** Jobs that the index of a tube may have. 0: there is none. */
   readonly mostIndexed: number;
+  /** How jobs are sealed. Undefined: they are not. */
+  readonly seal: Seal | undefined;
   readonly hooks: readonly DqHooks[];
   readonly logger: LoggerService;
   readonly logLevels: Required<DqLogLevels>;
@@ -183,6 +192,7 @@ export const OPTION_NAMES: readonly string[] = [
   'goQueue',
   'embedded',
   ...Object.keys(DEFAULTS),
+  'seal',
   'logger',
   'logLevels',
 ];
@@ -212,6 +222,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
 
   const duration = (name: Durations, least: number) => checkDuration(name, given[name], least);
   const lease = duration('lease', 3 * SECOND);
+  const prefix = checkPrefix(given.prefix);
   const logger = options.logger === undefined ? new Logger('Dq') : checkLogger(options.logger);
   return {
     servers,
@@ -221,7 +232,8 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
     minWritten: count('minWritten', replicas, 'the number of replicas'),
     backupDelay: duration('backupDelay', SECOND),
     patience: duration('patience', 0),
-    prefix: checkPrefix(given.prefix),
+    prefix,
+    seal: resolveSeal(options.seal, prefix),
     consume: checkBoolean('consume', given.consume),
     handlers: asConfigError('`handlers`: ', () => resolveHandlerDefaults(given.handlers)),
     drainLimit: duration('drainLimit', 0),

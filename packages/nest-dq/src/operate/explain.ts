@@ -163,13 +163,15 @@ function copiesOf(
   const places = [trace?.places ?? [], ofReceipt, ofLetter].find((some) => some.length > 0) ?? [];
   const { id } = target;
   const inOrder = places.toSorted((a, b) => a.index - b.index);
-  return Promise.all(inOrder.map((place) => copyAt(cluster, clock, { id, generation }, place)));
+  return Promise.all(
+    inOrder.map((place) => copyAt(cluster, clock, { id, generation, tube: target.tube }, place)),
+  );
 }
 
 async function copyAt(
   cluster: Cluster,
   clock: Clock,
-  { id, generation }: { readonly id: string; readonly generation: number },
+  { id, generation, tube }: { readonly id: string; readonly generation: number; readonly tube: StoredTube },
   { index, location }: Place,
 ): Promise<FoundCopy> {
   const place = parseLocation(location);
@@ -183,7 +185,7 @@ async function copyAt(
     connection.peek(copyId, (error, reply) => {
       if (error || reply === 'NOT_FOUND') return done(error, 'NOT_FOUND');
       // A server that lost its log gives the same ids again, so another job may have this one.
-      const envelope = unwrap(reply.body);
+      const envelope = unwrap(reply.body, tube, cluster.settings.seal);
       if (typeof envelope === 'string' || !isCopyOf(envelope, id, generation, index))
         return done(undefined, 'NOT_FOUND');
       group = envelope.header.group;

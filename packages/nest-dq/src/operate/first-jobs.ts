@@ -1,4 +1,4 @@
-import { headerOf } from '../copies/formats/unwrap.js';
+import { openHeaderOf } from '../copies/formats/unwrap.js';
 import type { WaitingJob, WaitingList, WaitingPage, WaitingPosition } from '../ledger/waiting-jobs.js';
 
 /** A copy of a job that waits. */
@@ -74,7 +74,7 @@ function isBefore(a: WaitingPosition, b: WaitingPosition): boolean {
 /** None, if its header cannot be read: its copy will be buried. */
 function withPlaces({ copies, ...job }: FoundJob): WaitingJob[] {
   const places = copies.flatMap(({ location, body }) => {
-    const header = headerOf(body);
+    const header = openHeaderOf(Buffer.from(body, 'latin1'));
     return header ? [{ index: header.index, location }] : [];
   });
   return places.length > 0 ? [{ ...job, places: places.sort((a, b) => a.index - b.index) }] : [];

@@ -146,7 +146,7 @@ export class ClusterInspector extends DqInspector {
     const storedAs = storedTube(tube, prefix);
     const now = ledger.tube(storedAs).now();
     const source = { waiting, tube: storedAs, prefix, now };
-    const keys = (jobs: readonly WaitingJob[]) => keysOf(this.parts, jobs);
+    const keys = (jobs: readonly WaitingJob[]) => keysOf(this.parts, storedAs, jobs);
     const page = await waitingPage({ ...source, keysOf: keys }, filter);
     const { waiting: toCome, due } = await viewOfTube({ ...this.parts, waiting: undefined }, storedAs);
     return { ...page, ...(toCome !== undefined && due !== undefined && { about: toCome + due }) };

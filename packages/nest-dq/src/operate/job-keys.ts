@@ -1,5 +1,6 @@
+import type { StoredTube } from '../api/tube.js';
 import type { Cluster } from '../cluster/cluster.js';
-import { headerOf } from '../copies/formats/unwrap.js';
+import { unwrap } from '../copies/formats/unwrap.js';
 import { parseLocation, UNKNOWN_COPY } from '../copies/location.js';
 import { withinLimit } from '../ledger/call-limit.js';
 import type { WaitingJob } from '../ledger/waiting-jobs.js';
@@ -16,6 +17,7 @@ const AT_ONCE = 10;
  */
 export async function keysOf(
   { cluster, clock }: { readonly cluster: Cluster; readonly clock: Clock },
+  tube: StoredTube,
   jobs: readonly WaitingJob[],
 ): Promise<ReadonlyMap<string, string>> {
   const keys = new Map<string, string>();
@@ -24,7 +26,7 @@ export async function keysOf(
   let isOver = false;
   const read = async () => {
     for (let job = left.pop(); job && !isOver; job = left.pop()) {
-      const key = await keyOf(cluster, job);
+      const key = await keyOf(cluster, tube, job);
       if (key !== undefined) keys.set(job.id, key);
     }
   };
@@ -35,12 +37,16 @@ export async function keysOf(
 }
 
 /** From the first of its copies that has it. */
-async function keyOf(cluster: Cluster, { id, places }: WaitingJob): Promise<string | undefined> {
+async function keyOf(
+  cluster: Cluster,
+  tube: StoredTube,
+  { id, places }: WaitingJob,
+): Promise<string | undefined> {
   for (const { location } of places) {
     if (parseLocation(location)?.copyId === UNKNOWN_COPY) continue; // its put had no answer
     const body = await new Promise<Buffer | undefined>((resolve) => cluster.peek(location, resolve));
-    const header = body && headerOf(body.toString('latin1'));
-    if (header?.id === id) return header.key;
+    const envelope = body && unwrap(body, tube, cluster.settings.seal);
+    if (typeof envelope === 'object' && envelope.header.id === id) return envelope.header.key;
   }
   return undefined;
 }

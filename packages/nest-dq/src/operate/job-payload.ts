@@ -45,7 +45,7 @@ export async function payloadOf(sources: PayloadSources, ref: JobRef): Promise<J
   if (trace && target.born !== undefined && trace.born !== target.born) return undefined; // replaced
   const known = trace && trace.places.length > 0 ? trace : target;
   const generation = trace?.generation ?? target.born ?? 0;
-  const copy = await readCopy(cluster, { id, generation }, known.places);
+  const copy = await readCopy(cluster, tube, { id, generation }, known.places);
   if (!copy) return undefined;
   const { key } = copy.header;
   const name = withoutPrefix(tube, settings.prefix);

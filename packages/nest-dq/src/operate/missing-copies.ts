@@ -1,3 +1,4 @@
+import type { StoredTube } from '../api/tube.js';
 import { show, unknownName } from '../errors.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
@@ -19,7 +20,7 @@ export interface Counting {
  */
 export async function missingCopies(
   cluster: Cluster,
-  job: WaitingJob,
+  job: WaitingJob & { readonly tube: StoredTube },
   counting: Counting = {},
 ): Promise<number> {
   if (job.attempt > 0) return 0;
@@ -37,7 +38,7 @@ export async function missingCopies(
 
 async function counts(
   cluster: Cluster,
-  job: WaitingJob,
+  job: WaitingJob & { readonly tube: StoredTube },
   place: Place,
   { replaced, byItself = false }: Counting,
 ): Promise<boolean> {
@@ -48,7 +49,7 @@ async function counts(
   // A server that runs on has what it stored. One that is away may come back with it.
   if (!node.up || node.instance === location.instance) return true;
   // It restarted: with its log it has the copy, without it not.
-  if (await readCopy(cluster, job, [place])) return true;
+  if (await readCopy(cluster, job.tube, job, [place])) return true;
   return !node.up;
 }
 

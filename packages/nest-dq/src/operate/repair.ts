@@ -136,7 +136,7 @@ export class Repair implements Bulk<Checked, RepairExample> {
     const { jobs, next } = await context.retries.run(call, () => waiting.page(tube, page));
     const items: Checked[] = [];
     await someAtOnce(jobs, atOnce, async (job) => {
-      items.push({ ...job, tube, missing: await missingCopies(cluster, job, counting) });
+      items.push({ ...job, tube, missing: await missingCopies(cluster, { ...job, tube }, counting) });
     });
     this.looked += jobs.length;
     const goesOn = next ? { tube, after: next } : following && { tube: following };

@@ -151,7 +151,7 @@ export class SelfRepair {
       const page = await work.read(cursor);
       for (const job of page.items) {
         // One without any copy cannot be repaired; or it is over, and the list does not know it yet.
-        const isMeant = work.isMeant(job) && (await readCopy(this.parts.cluster, job, job.places));
+        const isMeant = work.isMeant(job) && (await readCopy(this.parts.cluster, job.tube, job, job.places));
         if (!isMeant) continue;
         work.looked = all ? work.looked - page.items.length : 0; // as it begins
         return { job, cursor: all ? page.cursor : undefined };

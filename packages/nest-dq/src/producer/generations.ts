@@ -1,5 +1,5 @@
 import { deleteCopies } from '../copies/deletion.js';
-import type { JobEnvelope } from '../copies/formats/dq1.js';
+import type { WrittenJob } from '../copies/header.js';
 import { announcedBy, refuseTooLarge, tooFewCopies, type Stored } from '../copies/storing.js';
 import type { StoredTube } from '../api/tube.js';
 import { DqError, factOf } from '../errors.js';
@@ -41,7 +41,7 @@ export interface NextGeneration {
   readonly known?: OpenRequest['known'];
   /** Ledger time, ms. */
   readonly due: number;
-  readonly envelopeOf: (generation: number) => JobEnvelope;
+  readonly envelopeOf: (generation: number) => WrittenJob;
   /** By the clock: until then a call to the ledger is repeated. */
   readonly until: number;
 }

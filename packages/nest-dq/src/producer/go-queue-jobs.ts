@@ -15,7 +15,7 @@ import { formatRef, keyedId, type JobTarget } from '../copies/job-ref.js';
 import { formatLocation, parseLocation, type Place } from '../copies/location.js';
 import { isJson, type Content } from '../copies/payload.js';
 import { refuseTooLarge, tooFewCopies, type Stored } from '../copies/storing.js';
-import { unwrap } from '../copies/formats/unwrap.js';
+import { openHeaderOf } from '../copies/formats/unwrap.js';
 import { DqError, show } from '../errors.js';
 import { type GoQueueLocks, LOCK_TIME } from '../go-queue/locks.js';
 import { type AddDone, type NewJob, receipt } from './job-adder.js';
@@ -68,9 +68,9 @@ export class GoQueueJobs {
     });
     for (const { location } of places) {
       const body = await new Promise<Buffer | undefined>((resolve) => cluster.peek(location, resolve));
-      const envelope = body && unwrap(body);
-      if (typeof envelope !== 'object' || envelope.header.wire === undefined) continue;
-      const { id, due } = envelope.header;
+      const header = body && openHeaderOf(body);
+      if (header?.wire === undefined) continue;
+      const { id, due } = header;
       return { tube: named[0].tube, id, born: 0, due, copies: places.length, places };
     }
     return undefined;

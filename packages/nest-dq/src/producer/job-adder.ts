@@ -4,7 +4,7 @@ import type { ResolvedJobOptions } from '../api/job-options.js';
 import type { JobReceipt } from '../api/job.js';
 import type { StoredTube } from '../api/tube.js';
 import { deleteCopies } from '../copies/deletion.js';
-import type { JobEnvelope } from '../copies/formats/dq1.js';
+import type { WrittenJob } from '../copies/header.js';
 import { formatRef, keyedId } from '../copies/job-ref.js';
 import { isUnknown, type Place } from '../copies/location.js';
 import type { Content } from '../copies/payload.js';
@@ -128,10 +128,14 @@ export class JobAdder {
     return receipt(job, id, stored, replaced ? 'replaced' : 'added');
   }
 
-  private envelopeOf({ due, options, content }: NewJob, id: string, generation: number): JobEnvelope {
+  private envelopeOf(
+    { storedAs, due, options, content }: NewJob,
+    id: string,
+    generation: number,
+  ): WrittenJob {
     const { key, priority, attempts, backoff, headers, group } = options;
     const header = { id, due, generation, key, priority, attempts, backoff, headers, group };
-    return envelopeFor(this.context.parts.cluster, header, content);
+    return envelopeFor(this.context.parts.cluster, storedAs, header, content);
   }
 
   /** Takes back a plain job that was stored on too few nodes. The error tells whether that is certain. */

@@ -15,7 +15,7 @@ export async function findJob(context: ProducerContext, given: JobTarget): Promi
   const found = await known(context, target);
   if (found) return born === undefined || found.born === born ? view(context, target, found) : undefined;
   if (born === undefined) return undefined;
-  const copy = await readCopy(context.parts.cluster, { id, generation: born }, places);
+  const copy = await readCopy(context.parts.cluster, target.tube, { id, generation: born }, places);
   if (!copy) return undefined;
   const { due } = copy.header;
   return view(context, target, { state: 'waiting', born, generation: born, due, attempt: 0, places });
@@ -27,7 +27,8 @@ export async function headersOf(
   target: JobTarget,
 ): Promise<Readonly<Record<string, string>> | undefined> {
   const found = await known(context, target);
-  const copy = found && (await readCopy(context.parts.cluster, { id: target.id, ...found }, found.places));
+  const copy =
+    found && (await readCopy(context.parts.cluster, target.tube, { id: target.id, ...found }, found.places));
   return copy && (copy.header.headers ?? {});
 }
 

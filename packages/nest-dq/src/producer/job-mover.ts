@@ -60,7 +60,7 @@ export async function revive(
   change: Change,
 ): Promise<boolean> {
   const { id, born, generation, places } = letter;
-  const envelope = await readCopy(context.parts.cluster, letter, places);
+  const envelope = await readCopy(context.parts.cluster, tube, letter, places);
   if (!envelope) {
     // Somebody else may have revived or discarded it in between.
     const still = await beforeStoring(context.batched.ask(tube, 'letter', { id, born }));
@@ -105,7 +105,7 @@ async function tryReschedule(
   const places = found && found.places.length > 0 ? found.places : given;
   const before = found ?? { born: born!, generation: born!, due: dueBefore };
   const { generation } = before;
-  const envelope = await readCopy(context.parts.cluster, { id, generation }, places);
+  const envelope = await readCopy(context.parts.cluster, tube, { id, generation }, places);
   if (!envelope) {
     const present = await beforeStoring(context.batched.ask(tube, 'find', id));
     if (present?.generation !== found?.generation || present?.state !== found?.state) return { present };
@@ -142,7 +142,7 @@ async function move(
   const { born } = known;
   const job = { ...header, due, born, headers: headers ? { ...header.headers, ...headers } : header.headers };
   const envelopeOf = (generation: number) =>
-    envelopeFor(context.parts.cluster, { ...job, generation }, content);
+    envelopeFor(context.parts.cluster, tube, { ...job, generation }, content);
   const { answer } = await storeGeneration(context, { ...next, due, envelopeOf, until });
   if (answer.kind === 'committed') {
     // Others may have found copies of a dead job since its letter was read.

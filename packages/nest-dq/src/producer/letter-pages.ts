@@ -34,6 +34,6 @@ export async function openLetter(
   storedAs: StoredTube,
   letter: Letter,
 ): Promise<DeadLetter> {
-  const copy = await readCopy(cluster, letter, letter.places);
+  const copy = await readCopy(cluster, storedAs, letter, letter.places);
   return makeDeadLetter({ tube: withoutPrefix(storedAs, settings.prefix), storedAs, letter, copy });
 }

@@ -35,6 +35,12 @@ export function recordMetrics(view: DqClusterView): () => void {
   const dead = counter('dq.job.dead', '{job}', 'Jobs that became dead letters');
   const removed = counter('dq.letter.removed', '{letter}', 'Dead letters that were not retained any more');
   const lost = counter('dq.job.lost', '{job}', 'Jobs of which no node has a copy any more');
+  const refused = counter(
+    'dq.seal.refused',
+    '{copy}',
+    'Copies that did not run, as their seals are not as they should be',
+  );
+  refused.add(0, ofCluster);
   lost.add(0, ofCluster); // so that a reader knows it before there is a first one
   const subscriptions = [
     on('scheduled', ({ receipt }) => sent.add(1, of(receipt.tube, 'schedule'))),
@@ -55,6 +61,9 @@ export function recordMetrics(view: DqClusterView): () => void {
     }),
     on('dead', ({ letter }) => dead.add(1, of(letter.tube, 'process', { 'dq.job.why': letter.why }))),
     on('lost', ({ tube }) => lost.add(1, { ...ofCluster, 'messaging.destination.name': tube })),
+    on('badSeal', ({ tube, buried }) =>
+      refused.add(1, { ...ofCluster, 'messaging.destination.name': tube, 'dq.seal.buried': buried }),
+    ),
     on('lettersRemoved', ({ tube, tooOld, tooMany }) => {
       const attributes = { ...ofCluster, 'messaging.destination.name': tube };
       if (tooOld > 0) removed.add(tooOld, { ...attributes, 'dq.letter.why': 'too_old' });

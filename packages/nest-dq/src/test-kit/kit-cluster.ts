@@ -12,6 +12,7 @@ import { LocalPresence } from '../ledger/memory/local-presence.js';
 import { MemoryLedger } from '../ledger/memory/memory-ledger.js';
 import { StoredWaitingJobs } from '../operate/stored-waiting-jobs.js';
 import type { Clock } from 'nest-handlers/time';
+import type { ResolvedOptions } from '../nest/options.js';
 import { KitNode } from './kit-node.js';
 
 /** A job that waits for its time, or for its next attempt. */
@@ -40,7 +41,7 @@ export class KitCluster {
 
   constructor(
     count: number,
-    readonly settings: LedgerSettings & { readonly prefix: string },
+    readonly settings: LedgerSettings & Pick<ResolvedOptions, 'prefix' | 'seal'>,
     private readonly clock: Clock,
   ) {
     this.goQueueLocks = new MemoryGoQueueLocks(clock);
@@ -73,7 +74,7 @@ export class KitCluster {
     const ledger = this.ledger.tube(storedAs);
     const waiting = new Map<string, ScheduledJob>();
     for (const body of this.nodes.flatMap(({ node }) => node.bodies(storedAs))) {
-      const envelope = unwrap(body);
+      const envelope = unwrap(body, storedAs, this.settings.seal);
       if (typeof envelope === 'string') continue;
       const { header, content } = envelope;
       const { id, generation, key, due } = header;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, NewCopies, StoreResult } from '../../cluster/cluster.js';
 import type { JobGeneration } from '../../copies/deletion.js';
-import { unwrap } from '../../copies/formats/unwrap.js';
+import { unwrap } from '../../../spec-support/unwrap.js';
 import type { Envelope } from '../../copies/header.js';
 import { DqError } from '../../errors.js';
 import type { OpenAnswer, AnnouncedGeneration } from '../../ledger/requests.js';

@@ -1,7 +1,7 @@
 import { showInstant } from 'nest-handlers/time';
 import { announcedBy, envelopeFor, refuseTooLarge, storeCopies, tooFewOf } from '../../copies/storing.js';
 import { LONGEST_DELAY } from '../../copies/timing.js';
-import type { JobEnvelope } from '../../copies/formats/dq1.js';
+import type { WrittenJob } from '../../copies/header.js';
 import { DqError, toError } from '../../errors.js';
 import { InsistentBatcher } from '../../ledger/insistent-batcher.js';
 import type { AnnouncedGeneration, OpenAnswer } from '../../ledger/requests.js';
@@ -137,9 +137,9 @@ export class AgainScheduler {
   }
 
   /** The same job, another generation of it. */
-  private envelopeOf({ delivery }: Run, due: number, generation: number): JobEnvelope {
+  private envelopeOf({ delivery }: Run, due: number, generation: number): WrittenJob {
     const { id, born, key, priority, attempts, backoff, headers, group } = delivery.header;
     const job = { id, due, generation, born, key, priority, attempts, backoff, headers, group };
-    return envelopeFor(this.context.cluster, job, delivery.content);
+    return envelopeFor(this.context.cluster, this.context.storedAs, job, delivery.content);
   }
 }

@@ -40,6 +40,7 @@ describe('CopyDeleter', () => {
     answered = 0;
     ({ lane, connection } = recordingLane());
     const cluster = {
+      settings: {},
       delete: (location: string, isSame: (body: Buffer) => boolean, answer: Answer) =>
         asked.push({ location, isSame, answer }),
     } as unknown as Cluster;

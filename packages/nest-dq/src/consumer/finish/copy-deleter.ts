@@ -82,7 +82,7 @@ export class CopyDeleter {
     };
     const ask = (place: Place) => {
       left++;
-      deleteCopy(cluster, header, place, answered);
+      deleteCopy(cluster, tube, header, place, answered);
     };
     if (delivery.held) {
       left++;

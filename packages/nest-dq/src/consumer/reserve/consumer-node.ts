@@ -1,6 +1,6 @@
+import { BAD_SEAL, NO_KEY } from '../../copies/formats/sealed.js';
 import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
-import { unwrap } from '../../copies/formats/unwrap.js';
 import type { Envelope } from '../../copies/header.js';
 import type { Timer } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
@@ -9,6 +9,10 @@ import { MOST_HELD, type Lane } from './lane.js';
 import { Lanes, type LanesChange, type LanesUser } from './lanes.js';
 import type { SharedLanes, SharedTube } from './shared-lanes.js';
 
+/** Seconds after which a copy is tried again whose key this process does not have. */
+const WITHOUT_KEY = 30;
+/** beanstalkd's lowest priority. */
+const LAST_OF_ALL = 2 ** 32 - 1;
 const MOST_LANES = 3;
 const SMALLEST_BATCH = 4;
 const LARGEST_BATCH = 256;
@@ -57,7 +61,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
   constructor(
     private readonly context: Pick<
       TubeContext,
-      'tube' | 'storedAs' | 'clock' | 'report' | 'sharedLanes' | 'goQueueRole'
+      'tube' | 'storedAs' | 'clock' | 'report' | 'events' | 'sharedLanes' | 'goQueueRole'
     >,
     private readonly node: ClusterNode,
     readonly taker: Taker,
@@ -229,8 +233,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
   private accept(lane: Lane, { id, body }: Reserved): boolean {
     const envelope = this.read(body);
     if (typeof envelope === 'string') {
-      const { tube, report } = this.context;
-      lane.buryBody(id, () => report.poison(tube, this.node.endpoint, id, envelope));
+      this.refuse(lane, id, envelope);
       return false;
     }
     const delivery = new Delivery(this.node, lane, id, body, envelope, this.taker);
@@ -238,9 +241,24 @@ export class ConsumerNode implements LanesUser, SharedTube {
     return this.taker.arrived(delivery);
   }
 
+  private refuse(lane: Lane, copyId: string, reason: string): void {
+    const { tube, report, events } = this.context;
+    const node = this.node.endpoint;
+    if (!reason.startsWith(BAD_SEAL))
+      return lane.buryBody(copyId, () => report.poison(tube, node, copyId, reason));
+    const buried = !reason.startsWith(NO_KEY);
+    const tell = () => {
+      const refused = { tube, node, copyId, reason, buried };
+      report.badSeal(refused);
+      events.tell('badSeal', refused);
+    };
+    if (buried) lane.buryBody(copyId, tell);
+    else lane.releaseReserved(copyId, LAST_OF_ALL, WITHOUT_KEY, tell);
+  }
+
   private read(body: Buffer): Envelope | string {
-    const envelope = unwrap(body);
     const { goQueueRole: role } = this.context;
+    const envelope = this.taker.read(body);
     if (typeof envelope === 'string' || !envelope.header.wire || (role && 'adopts' in role)) return envelope;
     return "it is stored as go-queue stores jobs: expected a handler of defineTube(…, { wire: 'go-queue' })";
   }

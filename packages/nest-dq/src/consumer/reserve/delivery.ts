@@ -1,7 +1,6 @@
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { copyPriority } from '../../copies/timing.js';
 import { goQueueIndex, goQueueOwed } from '../../copies/formats/go-queue.js';
-import { unwrap } from '../../copies/formats/unwrap.js';
 import type { CopyHeader, Envelope } from '../../copies/header.js';
 import type { Content } from '../../copies/payload.js';
 import type { OwedCopies } from '../../ledger/requests.js';
@@ -24,6 +23,8 @@ export interface Holder {
 
 /** The consumer of one tube, for which the nodes reserve. */
 export interface Taker {
+  /** A body, read; a text says why it cannot be. */
+  read(body: Buffer): Envelope | string;
   /** How many more copies one node may reserve now. */
   room(): number;
   /** True when it is so early that the copies behind it are in no hurry. */
@@ -140,6 +141,6 @@ export class Delivery {
   }
 
   private get unfolded(): Envelope {
-    return (this.envelope ??= unwrap(this.body) as Envelope);
+    return (this.envelope ??= this.taker.read(this.body) as Envelope);
   }
 }

@@ -2,7 +2,7 @@ import type { BeanstalkError } from '../../beanstalk/codec/beanstalk-error.js';
 import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import { copyPriority } from '../../copies/timing.js';
-import { unwrap } from '../../copies/formats/unwrap.js';
+import { openHeaderOf } from '../../copies/formats/unwrap.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { ConsumerReport } from '../report.js';
 import type { Delivery, Taker } from './delivery.js';
@@ -211,9 +211,9 @@ export class Lanes implements LaneEvents {
   private awaited(lane: Lane, reserved: Reserved, tube: string | undefined): void {
     const another = this.mayOpen || this.lanes.some((other) => other !== lane && other.free);
     const holder = another ? undefined : this.leastHolding((other) => other !== lane);
-    const envelope = holder && unwrap(reserved.body);
-    if (!envelope || typeof envelope === 'string') return this.user.awaited(lane, reserved, tube);
-    const { priority, due, index } = envelope.header;
+    const header = holder && openHeaderOf(reserved.body);
+    if (!header) return this.user.awaited(lane, reserved, tube);
+    const { priority, due, index } = header;
     this.asked++;
     const moved = () => {
       this.asked--;

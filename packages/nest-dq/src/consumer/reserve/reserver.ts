@@ -1,5 +1,7 @@
 import type { ClaimQueue } from '../claim/claim-queue.js';
 import type { LimitedCopies } from '../claim/limited-copies.js';
+import { unwrap } from '../../copies/formats/unwrap.js';
+import type { Envelope } from '../../copies/header.js';
 import type { TubeContext } from '../tube-context.js';
 import { ConsumerNode } from './consumer-node.js';
 import type { Delivery, Taker } from './delivery.js';
@@ -23,6 +25,11 @@ export class Reserver implements Taker {
   /** Releases at once what is not claimed. */
   get releasesAll(): boolean {
     return this.stopped || this.context.gate.suspended;
+  }
+
+  read(body: Buffer): Envelope | string {
+    const { cluster, storedAs } = this.context;
+    return unwrap(body, storedAs, cluster.settings.seal);
   }
 
   /** Begins, or goes on. Nothing after `stop`: a ledger that comes back while the tube drains changes nothing. */

@@ -3,6 +3,7 @@ import { VirtualClock } from 'nest-handlers/testing';
 import { withoutGoQueue } from '../../../spec-support/go-queue.js';
 import { heldDelivery, recordingLane } from '../../../spec-support/recording-lane.js';
 import { runOf, tubeContext } from '../../../spec-support/tube-context.js';
+import { unwrap } from '../../../spec-support/unwrap.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import type { AdoptedAs } from '../../go-queue/locks.js';
 import { Delivery, type Taker } from '../reserve/delivery.js';
@@ -39,7 +40,7 @@ describe('a job that go-queue stored', () => {
   /** Returns its id. */
   function start(due = 0): string {
     const body = Buffer.from(`${due}000000/x`);
-    const taker = { lost: () => undefined } as unknown as Taker;
+    const taker = { read: unwrap, lost: () => undefined } as unknown as Taker;
     const delivery = new Delivery(
       { endpoint: 'node' } as ClusterNode,
       lane,

@@ -4,7 +4,8 @@ import { isCopyOf, type Envelope, type JobHeader } from '../header.js';
 import { longestLocation, type Place } from '../location.js';
 import { encodePayload } from '../payload.js';
 import { identifyDq1, JobEnvelope } from './dq1.js';
-import { identify, unwrap } from './unwrap.js';
+import { unwrap } from '../../../spec-support/unwrap.js';
+import { identify } from './unwrap.js';
 
 const JOB: JobHeader = {
   id: '01J00000000000000000000000',

@@ -4,7 +4,8 @@ import type { JobRefText } from '../../api/job.js';
 import type { Envelope } from '../header.js';
 import { decodePayload, encodePayload } from '../payload.js';
 import { GoQueueEnvelope, goQueueCopies, goQueueIndex, goQueueOwed, isGoQueueId } from './go-queue.js';
-import { headerOf, identify, unwrap } from './unwrap.js';
+import { unwrap } from '../../../spec-support/unwrap.js';
+import { identify, openHeaderOf } from './unwrap.js';
 
 const DUE = Date.UTC(2030, 0, 1);
 
@@ -36,7 +37,7 @@ describe('a job as go-queue stores it', () => {
     expect(read(body).header.id).toBe(md5);
     expect(isGoQueueId(md5)).toBe(true);
     expect(isGoQueueId('01J00000000000000000000000')).toBe(false);
-    for (const found of [identify(body.toString('latin1')), headerOf(body.toString('latin1'))])
+    for (const found of [identify(body.toString('latin1')), openHeaderOf(body)])
       expect(found).toMatchObject({ id: md5, due: DUE });
   });
 

@@ -3,26 +3,37 @@
  * `unwrap`, and a line here that knows its bodies.
  */
 import { show } from '../../errors.js';
+import type { StoredTube } from '../../api/tube.js';
 import type { CopyHeader, Envelope, JobIdentity } from '../header.js';
 import { identifyDq1, isDq1, unwrapDq1 } from './dq1.js';
 import { isGoQueue, unwrapGoQueue } from './go-queue.js';
+import type { Seal } from './seal.js';
+import { BAD_SEAL, fieldsOfSealed, identifySealed, isSealed, NO_KEY, unwrapSealed } from './sealed.js';
 
-/** A text says why the body cannot be read: such a copy is buried and reported, never dropped. */
-export function unwrap(body: Buffer): Envelope | string {
-  if (isDq1(body)) return unwrapDq1(body);
+/**
+ * A text says why the body cannot be read: such a copy is buried and reported, never dropped. Where jobs are sealed, it also says that the
+ * copy is not, or not for this tube.
+ */
+export function unwrap(body: Buffer, tube: StoredTube, seal: Seal | undefined): Envelope | string {
+  if (isSealed(body)) {
+    return seal ? unwrapSealed(body, tube, seal) : `${NO_KEY}it is sealed, and this process has no \`seal\``;
+  }
   if (isGoQueue(body)) return unwrapGoQueue(body);
-  return `it does not begin with "dq1 " but with ${show(body.toString('latin1', 0, 20))}`;
+  if (!isDq1(body)) return `it does not begin with "dq1 " but with ${show(body.toString('latin1', 0, 20))}`;
+  return seal && !seal.takesUnsealed(tube) ? `${BAD_SEAL}it has no seal` : unwrapDq1(body);
 }
 
-/** Of which job a copy is. `body` in latin1. Undefined: it is no copy of a job. */
+/** Of which job a copy is. `body` in latin1. Undefined: it is no copy of a job. Nothing is proved of what it tells. */
 export function identify(body: string): JobIdentity | undefined {
-  return identifyDq1(body) ?? headerOf(body);
+  return identifyDq1(body) ?? identifySealed(body) ?? openHeaderOf(Buffer.from(body, 'latin1'));
 }
 
-/** The header of a copy, with the payload left alone. `body` in latin1. Undefined: it is no copy of a job. */
-export function headerOf(body: string): CopyHeader | undefined {
-  const bytes = Buffer.from(body, 'latin1');
+/** What anybody may read of the header of a copy. Undefined: it is no copy of a job. Nothing is proved of what it tells. */
+export function openHeaderOf(bytes: Buffer): CopyHeader | undefined {
+  if (isSealed(bytes)) return fieldsOfSealed(bytes);
   // Only of ours the header tells all.
-  const envelope = unwrap(isDq1(bytes) ? bytes.subarray(0, bytes.indexOf('\n') + 1) : bytes);
+  const envelope = isDq1(bytes)
+    ? unwrapDq1(bytes.subarray(0, bytes.indexOf('\n') + 1))
+    : isGoQueue(bytes) && unwrapGoQueue(bytes);
   return typeof envelope === 'object' ? envelope.header : undefined;
 }

@@ -1,0 +1,155 @@
+/**
+ * The keys of sealed copies. docs/security.md has the whole construction.
+ *
+ * Each process derives keys of its own from the current one (HKDF-SHA256, with a random salt that every copy names), and counts the
+ * nonces of AES-256-GCM. So no nonce comes twice, however many jobs there are, and no two processes have to agree.
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+import type { StoredTube } from '../../api/tube.js';
+
+const CIPHER = 'aes-256-gcm';
+export const KEY_BYTES = 32;
+const SALT_BYTES = 16;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** Of a proof, which tells that a copy belongs to its job. */
+export const PROOF_BYTES = 16;
+/** Salt, nonce and tag. */
+export const SEAL_BYTES = SALT_BYTES + NONCE_BYTES + TAG_BYTES;
+/** Derived keys that are kept: more processes have hardly written what waits here. */
+const MOST_DERIVED = 1_000;
+/** Jobs that one derived key seals. */
+const MOST_SEALED = 2 ** 40;
+
+export interface SealSettings {
+  /** Each has 32 bytes. What was sealed with any of them is read. */
+  readonly keys: ReadonlyMap<string, Buffer>;
+  /** The name of the key that seals. Undefined: nothing is sealed yet. */
+  readonly current: string | undefined;
+  /** Nobody without the key reads payloads, keys, headers and groups. Otherwise nobody can only change them. */
+  readonly encrypt: boolean;
+  /** Copies without a seal are taken, too. */
+  readonly acceptsUnsealed: boolean;
+  /** Jobs of these tubes have no seal. */
+  readonly unsealed: ReadonlySet<StoredTube>;
+}
+
+/** Why a sealed copy does not open. `unknownKey`: it is no fault of the copy. */
+export type SealFault = 'unknownKey' | 'broken';
+
+/** What was derived from a key for one salt. */
+interface DerivedKeys {
+  readonly name: string;
+  readonly salt: Buffer;
+  readonly job: KeyObject;
+  readonly copy: KeyObject;
+}
+
+/** One job, sealed. */
+export interface SealedJob {
+  readonly key: DerivedKeys;
+  readonly nonce: Buffer;
+  /** Salt, nonce, tag, and what is encrypted; in latin1. */
+  readonly text: string;
+}
+
+export interface OpenedJob {
+  readonly key: DerivedKeys;
+  readonly nonce: Buffer;
+  readonly secret: Buffer;
+}
+
+export class Seal {
+  private own: DerivedKeys | undefined;
+  private sealed = 0;
+  /** By the key's name and the salt; the oldest first. */
+  private readonly derived = new Map<string, DerivedKeys>();
+
+  constructor(readonly settings: SealSettings) {}
+
+  /** The name of the key that seals the next job of the tube. */
+  keyFor(tube: StoredTube): string | undefined {
+    return this.settings.unsealed.has(tube) ? undefined : this.settings.current;
+  }
+
+  /** Whether a copy in the tube may have no seal. */
+  takesUnsealed(tube: StoredTube): boolean {
+    return this.settings.acceptsUnsealed || this.settings.unsealed.has(tube);
+  }
+
+  /** @param open What anybody may read, and nobody may change. */
+  seal(name: string, open: Buffer, secret: Buffer): SealedJob {
+    const key = this.ownKeys(name);
+    const bytes = Buffer.allocUnsafe(SEAL_BYTES + secret.length);
+    key.salt.copy(bytes);
+    const nonce = bytes.subarray(SALT_BYTES, SALT_BYTES + NONCE_BYTES);
+    nonce.fill(0, 0, 6);
+    nonce.writeUIntBE(this.sealed++, 6, 6);
+    const cipher = createCipheriv(CIPHER, key.job, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(open);
+    cipher.update(secret).copy(bytes, SEAL_BYTES);
+    cipher.final();
+    cipher.getAuthTag().copy(bytes, SALT_BYTES + NONCE_BYTES);
+    return { key, nonce, text: bytes.toString('latin1') };
+  }
+
+  open(name: string, open: Buffer, bytes: Buffer): OpenedJob | SealFault {
+    const master = this.settings.keys.get(name);
+    if (!master) return 'unknownKey';
+    if (bytes.length < SEAL_BYTES) return 'broken';
+    const key = this.keysOf(name, master, bytes.subarray(0, SALT_BYTES));
+    const nonce = bytes.subarray(SALT_BYTES, SALT_BYTES + NONCE_BYTES);
+    const cipher = createDecipheriv(CIPHER, key.job, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(open);
+    cipher.setAuthTag(bytes.subarray(SALT_BYTES + NONCE_BYTES, SEAL_BYTES));
+    const secret = cipher.update(bytes.subarray(SEAL_BYTES));
+    try {
+      cipher.final();
+    } catch {
+      return 'broken'; // the one thing that it can say
+    }
+    return { key, nonce, secret };
+  }
+
+  private ownKeys(name: string): DerivedKeys {
+    if (this.own?.name !== name || this.sealed >= MOST_SEALED) {
+      this.own = derive(name, this.settings.keys.get(name)!, randomBytes(SALT_BYTES));
+      this.sealed = 0;
+    }
+    return this.own;
+  }
+
+  private keysOf(name: string, master: Buffer, salt: Buffer): DerivedKeys {
+    const id = name + salt.toString('latin1');
+    const known = this.derived.get(id);
+    if (known) return known;
+    const made = derive(name, master, Buffer.from(salt));
+    if (this.derived.size >= MOST_DERIVED) this.derived.delete(this.derived.keys().next().value!);
+    this.derived.set(id, made);
+    return made;
+  }
+}
+
+/** The proof that a copy, of which `fields` tell, is one of this job's. */
+export function proofOf({ key, nonce }: Omit<SealedJob, 'text'>, fields: string): Buffer {
+  return createHmac('sha256', key.copy).update(nonce).update(fields).digest().subarray(0, PROOF_BYTES);
+}
+
+export function isEqual(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function derive(name: string, master: Buffer, salt: Buffer): DerivedKeys {
+  const keyFor = (what: string) =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', master, salt, `nest-dq seal 1, ${what}`, KEY_BYTES)));
+  return { name, salt, job: keyFor('job'), copy: keyFor('copy') };
+}

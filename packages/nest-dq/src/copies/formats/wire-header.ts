@@ -1,0 +1,159 @@
+/** The header of our copies as JSON: what each format of ours writes and reads. */
+import { FIRST_TIMESTAMP } from 'nest-handlers/time';
+import { show } from '../../errors.js';
+import { asciiJson } from '../../structures/ascii-json.js';
+import type { ResolvedBackoff } from '../../time/backoff.js';
+import { isJobId, type CopyHeader, type JobHeader } from '../header.js';
+import { placesJson, readPlaces, type Place } from '../location.js';
+import type { ContentType } from '../payload.js';
+
+const NO_SIBLINGS: readonly Place[] = [];
+
+/** The header as it is written: short names, without usual values. */
+export interface WireHeader {
+  id: string;
+  due: number;
+  n: number;
+  i: number;
+  /** generation, unless 0 */
+  g?: number;
+  /** born, unless it is the generation */
+  o?: number;
+  /** key */
+  k?: string;
+  /** priority, unless 1 */
+  p?: number;
+  /** attempts */
+  a?: number;
+  /** backoff: type (f or e), delay, max, jitter */
+  b?: ['f' | 'e', number, number, number];
+  /** headers */
+  h?: Record<string, string>;
+  /** group */
+  u?: string;
+  /** content type, unless json */
+  t?: 'bytes' | 'text' | 'void';
+  /** siblings: index, location */
+  l?: [number, string][];
+}
+
+/** What anybody may know of a job: the fields of its header from the first on, without the brace at their end. */
+export function openFields({
+  id,
+  due,
+  copies,
+  generation,
+  born,
+  priority,
+  attempts,
+  backoff,
+}: JobHeader): string {
+  // By hand: this is half the time that JSON.stringify takes for the whole.
+  let fields = `{"id":"${id}","due":${due},"n":${copies}`;
+  if (generation !== 0) fields += `,"g":${generation}`;
+  if (born !== undefined && born !== generation) fields += `,"o":${born}`;
+  if (priority !== 1) fields += `,"p":${priority}`;
+  if (attempts !== undefined) fields += `,"a":${attempts}`;
+  if (backoff) fields += `,"b":${asciiJson(wireBackoff(backoff))}`;
+  return fields;
+}
+
+/** The fields that tell what the job is about. Each begins with a comma. */
+export function privateFields({ key, headers, group }: JobHeader, type: ContentType): string {
+  let fields = '';
+  if (key !== undefined) fields += `,"k":${asciiJson(key)}`;
+  if (headers) fields += `,"h":${asciiJson(headers)}`;
+  if (group !== undefined) fields += `,"u":${asciiJson(group)}`;
+  if (type !== 'json') fields += `,"t":"${type}"`;
+  return fields;
+}
+
+/** The fields of one copy, which begin with a comma. */
+export function copyFields(index: number, siblings: readonly Place[]): string {
+  return siblings.length === 0 ? `,"i":${index}` : `,"i":${index},"l":[${placesJson(siblings)}]`;
+}
+
+/** A part of a header. A text says why it is none. */
+export function parseFields(json: string): object | string {
+  try {
+    const fields: unknown = JSON.parse(json);
+    return typeof fields === 'object' && fields !== null ? fields : 'its header is no object';
+  } catch (error) {
+    return `its header is no JSON: ${String(error)}`;
+  }
+}
+
+/** A text says what is wrong: another program may write into our tubes, so every field is checked. */
+export function readHeader(wire: WireHeader): CopyHeader | string {
+  const siblings = wire.l === undefined ? NO_SIBLINGS : readPlaces(wire.l);
+  const bad = badField(wire) ?? (siblings ? undefined : 'l');
+  if (bad) return `its header's field "${bad}" is ${show(wire[bad])}`;
+  return {
+    id: wire.id,
+    due: wire.due,
+    generation: wire.g ?? 0,
+    born: wire.o ?? wire.g ?? 0,
+    key: wire.k,
+    copies: wire.n,
+    priority: wire.p ?? 1,
+    attempts: wire.a,
+    backoff: wire.b && {
+      type: wire.b[0] === 'f' ? 'fixed' : 'exponential',
+      delay: wire.b[1],
+      max: wire.b[2],
+      jitter: wire.b[3],
+    },
+    headers: wire.h,
+    group: wire.u,
+    index: wire.i,
+    siblings: siblings!,
+  };
+}
+
+function wireBackoff(plan: ResolvedBackoff): WireHeader['b'] {
+  return [plan.type === 'fixed' ? 'f' : 'e', plan.delay, plan.max, plan.jitter];
+}
+
+function badField({ id, due, n, i, g, o, k, p, a, b, h, u, t }: WireHeader): keyof WireHeader | undefined {
+  if (!isJobId(id)) return 'id';
+  if (!isTime(due)) return 'due';
+  if (!isCount(n, 1, 31)) return 'n';
+  if (!isCount(i, 0, 30)) return 'i';
+  if (g !== undefined && !isTime(g)) return 'g';
+  if (o !== undefined && !isTime(o)) return 'o';
+  if (k !== undefined && typeof k !== 'string') return 'k';
+  if (p !== undefined && !isCount(p, 0, 2)) return 'p';
+  if (a !== undefined && !isCount(a, 1, Number.MAX_SAFE_INTEGER)) return 'a';
+  if (b !== undefined && !isBackoff(b)) return 'b';
+  if (h !== undefined && !isTexts(h)) return 'h';
+  if (u !== undefined && (typeof u !== 'string' || u === '')) return 'u';
+  if (t !== undefined && t !== 'bytes' && t !== 'text' && t !== 'void') return 't';
+  return undefined;
+}
+
+function isCount(value: unknown, least: number, most: number): boolean {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+}
+
+function isTime(value: unknown): boolean {
+  return isCount(value, 0, 8.64e15);
+}
+
+function isBackoff(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    (value[0] === 'f' || value[0] === 'e') &&
+    value.length === 4 &&
+    value.slice(1).every((part) => typeof part === 'number' && part >= 0 && part < FIRST_TIMESTAMP) &&
+    value[3] <= 1
+  );
+}
+
+function isTexts(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((text) => typeof text === 'string')
+  );
+}
