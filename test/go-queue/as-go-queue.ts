@@ -8,13 +8,18 @@ export const stamp = (ms: number) => `${BigInt(Math.round(ms)) * 1_000_000n}`;
 export const lockOf = (body: string) => createHash('md5').update(body).digest('hex');
 
 /** Sends commands on a connection of its own, and reads until the answer that is wanted. */
-export async function exchange(endpoint: string, commands: string, wanted: RegExp): Promise<RegExpExecArray> {
+export async function exchange(
+  endpoint: string,
+  commands: string,
+  wanted: RegExp,
+  encoding: BufferEncoding = 'utf8',
+): Promise<RegExpExecArray> {
   const [host, port] = endpoint.split(':') as [string, string];
   const socket = connect({ host, port: Number(port) });
-  socket.write(commands);
+  socket.write(commands, encoding);
   let said = '';
   for await (const bytes of socket) {
-    said += String(bytes);
+    said += (bytes as Buffer).toString(encoding);
     const answer = wanted.exec(said);
     if (answer) return answer;
   }

@@ -30,6 +30,7 @@ const IN_FILE = [
   'lease',
   'doneTtl',
   'staleAfter',
+  'seal',
 ] as const;
 const DEFAULT_FILE = 'nest-dq.json';
 const silent = () => undefined;

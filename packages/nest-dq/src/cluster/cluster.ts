@@ -1,6 +1,6 @@
 import type { Body, PutOptions } from '../beanstalk/connection.js';
 import { longestLocation, parseLocation, UNKNOWN_COPY, type Place } from '../copies/location.js';
-import type { Seal } from '../copies/formats/seal.js';
+import type { Seal } from '../seal/seal.js';
 import type { Clock } from 'nest-handlers/time';
 import type { ClusterNode, CopyToPut, DeleteResult, PutFailure } from './cluster-node.js';
 import { place, type Placement } from './placement.js';

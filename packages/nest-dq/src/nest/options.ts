@@ -4,7 +4,7 @@ import type { Duration } from 'nest-handlers/time';
 import { clusterLogger } from 'nest-handlers';
 import { resolveRetention, type Retention } from '../consumer/retention.js';
 import { resolveHandlerDefaults, type HandlerSettings } from '../consumer/run/handler-settings.js';
-import type { Seal } from '../copies/formats/seal.js';
+import type { Seal } from '../seal/seal.js';
 import { DqError, show, unknownName } from '../errors.js';
 import { checkHooks, type DqHooks } from '../events/hooks.js';
 import type { HandlerOptions, RetentionOptions } from '../api/job.js';

@@ -1,5 +1,5 @@
 import { storedTube, type StoredTube, type Tube } from '../api/tube.js';
-import { KEY_BYTES, Seal } from '../copies/formats/seal.js';
+import { KEY_BYTES, Seal } from '../seal/seal.js';
 import { DqError, show } from '../errors.js';
 import { asConfigError, checkBoolean, wrong } from './option-checks.js';
 

@@ -5,7 +5,7 @@ import type { Envelope, JobHeader } from '../header.js';
 import type { Place } from '../location.js';
 import { encodePayload } from '../payload.js';
 import { JobEnvelope } from './dq1.js';
-import { Seal, type SealSettings } from './seal.js';
+import { Seal, type SealSettings } from '../../seal/seal.js';
 import { SealedEnvelope } from './sealed.js';
 import { identify, openHeaderOf, unwrap } from './unwrap.js';
 

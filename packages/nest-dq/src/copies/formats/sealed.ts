@@ -11,7 +11,7 @@ import type { CopyHeader, Envelope, JobHeader, JobIdentity, WrittenJob } from '.
 import type { Place } from '../location.js';
 import type { Content } from '../payload.js';
 import { copyDelay, copyPriority } from '../timing.js';
-import { isEqual, proofOf, PROOF_BYTES, type Seal, SEAL_BYTES, type SealedJob } from './seal.js';
+import { isEqual, proofOf, PROOF_BYTES, type Seal, SEAL_BYTES, type SealedJob } from '../../seal/seal.js';
 import {
   copyFields,
   openFields,

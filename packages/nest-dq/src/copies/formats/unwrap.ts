@@ -7,7 +7,7 @@ import type { StoredTube } from '../../api/tube.js';
 import type { CopyHeader, Envelope, JobIdentity } from '../header.js';
 import { identifyDq1, isDq1, unwrapDq1 } from './dq1.js';
 import { isGoQueue, unwrapGoQueue } from './go-queue.js';
-import type { Seal } from './seal.js';
+import type { Seal } from '../../seal/seal.js';
 import { BAD_SEAL, fieldsOfSealed, identifySealed, isSealed, NO_KEY, unwrapSealed } from './sealed.js';
 
 /**

@@ -14,7 +14,6 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
-import type { StoredTube } from '../../api/tube.js';
 
 const CIPHER = 'aes-256-gcm';
 export const KEY_BYTES = 32;
@@ -40,7 +39,7 @@ export interface SealSettings {
   /** Copies without a seal are taken, too. */
   readonly acceptsUnsealed: boolean;
   /** Jobs of these tubes have no seal. */
-  readonly unsealed: ReadonlySet<StoredTube>;
+  readonly unsealed: ReadonlySet<string>;
 }
 
 /** Why a sealed copy does not open. `unknownKey`: it is no fault of the copy. */
@@ -77,12 +76,12 @@ export class Seal {
   constructor(readonly settings: SealSettings) {}
 
   /** The name of the key that seals the next job of the tube. */
-  keyFor(tube: StoredTube): string | undefined {
+  keyFor(tube: string): string | undefined {
     return this.settings.unsealed.has(tube) ? undefined : this.settings.current;
   }
 
   /** Whether a copy in the tube may have no seal. */
-  takesUnsealed(tube: StoredTube): boolean {
+  takesUnsealed(tube: string): boolean {
     return this.settings.acceptsUnsealed || this.settings.unsealed.has(tube);
   }
 

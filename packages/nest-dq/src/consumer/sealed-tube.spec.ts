@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { expect, it } from '@jest/globals';
+import { CollectingLogger } from '../../spec-support/collecting-logger.js';
+import { embedded, LEDGER_SETTINGS } from '../../spec-support/producing.js';
+import type { StoredTube } from '../api/tube.js';
+import { Seal } from '../seal/seal.js';
+import { DEFAULT_LOG_LEVELS } from '../nest/log-levels.js';
+import { LogReport } from '../nest/log-report.js';
+import { ClusterConsumer } from './consumer.js';
+import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
+
+const SETTINGS = {
+  ...LEDGER_SETTINGS,
+  prefix: '',
+  backupDelay: 2_000,
+  drainLimit: 1_000,
+  handlers: DEFAULT_HANDLER_SETTINGS,
+  consume: true,
+  deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },
+};
+const TUBE = 'order.cancel' as StoredTube;
+const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
+
+const sealWith = (keys: Record<string, Buffer>, current: string) =>
+  new Seal({
+    keys: new Map(Object.entries(keys)),
+    current,
+    encrypt: true,
+    acceptsUnsealed: false,
+    unsealed: new Set(),
+  });
+
+it('a copy whose key this process does not have is handed back, and runs where the key is', async () => {
+  const world = await embedded(3);
+  const { clock, cluster, parts, producer, after } = world;
+  const sealed = (seal: Seal) => Object.assign(cluster.settings, { seal });
+  const logger = new CollectingLogger();
+  const report = new LogReport(logger, DEFAULT_LOG_LEVELS, clock);
+  const consumer = new ClusterConsumer(SETTINGS, { ...parts, report });
+  consumer.start();
+  const ran: unknown[] = [];
+  const refused = parts.events.collect('badSeal');
+  await consumer.consume(TUBE, (payload) => void ran.push(payload));
+  await clock.advance(1_000);
+
+  sealed(sealWith({ old: OLD, new: NEW }, 'new'));
+  await after(20, producer.delay(TUBE, 'sealed with the new key', '10s'));
+  sealed(sealWith({ old: OLD }, 'old'));
+  await clock.advance(20_000);
+  expect(ran).toEqual([]);
+  expect(refused).toHaveLength(3);
+  expect(refused[0]).toMatchObject({ tube: TUBE, buried: false, reason: expect.stringContaining('no key') });
+  expect(logger.lines.map(({ message }) => message).join('\n')).toMatch(
+    /is tried again in 30 s, by whoever has the key then/,
+  );
+
+  sealed(sealWith({ old: OLD, new: NEW }, 'new'));
+  await clock.advance(31_000);
+  expect(ran).toEqual(['sealed with the new key']);
+});

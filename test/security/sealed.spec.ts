@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { defineTube, type DqOptions } from 'nest-dq';
+import type { BadSeal } from 'nest-dq/src/events/events.js';
+import { eventually } from 'test-servers';
+import { exchange, stamp, storeAsGoQueue } from '../go-queue/as-go-queue.js';
+import { isEmpty } from '../support/jobs.js';
+import { clusterSuite } from '../support/suite.js';
+import type { System } from '../support/system.js';
+
+const KEYS = { a: randomBytes(32), b: randomBytes(32).toString('base64') };
+const SEAL = { keys: KEYS, current: 'a' };
+
+const suite = clusterSuite();
+let tubes = 0;
+/** Another one for each test. */
+let tube: string;
+
+beforeEach(() => void (tube = `sealed-${++tubes}`));
+
+async function started(options: DqOptions = { seal: SEAL }): Promise<System & { readonly bad: BadSeal[] }> {
+  const system = suite.start(options);
+  await eventually('all nodes are up', () => system.nodes.every(({ up }) => up));
+  const bad: BadSeal[] = [];
+  system.events.on('badSeal').subscribe((each) => void bad.push(each));
+  return Object.assign(system, { bad });
+}
+
+/** What somebody does who reaches the nodes, and has no key. */
+class Attacker {
+  /** Stores bytes as a job of the tube on all nodes. */
+  async store(name: string, body: string | Buffer): Promise<void> {
+    const text = Buffer.isBuffer(body) ? body.toString('latin1') : body;
+    for (const { endpoint } of suite.servers.beanstalkds) {
+      const put = `use ${name}\r\nput 0 0 60 ${text.length}\r\n${text}\r\n`;
+      await exchange(endpoint, put, /INSERTED (\d+)\r\n/, 'latin1');
+    }
+  }
+
+  /** Reads the first copies of a tube that wait for their time, one on each node. */
+  async read(name: string): Promise<Buffer[]> {
+    const bodies: Buffer[] = [];
+    for (const { endpoint } of suite.servers.beanstalkds) {
+      const [, body] = await exchange(
+        endpoint,
+        `use ${name}\r\npeek-delayed\r\n`,
+        /FOUND \d+ \d+\r\n([^]*)\r\n$/,
+        'latin1',
+      );
+      bodies.push(Buffer.from(body!, 'latin1'));
+    }
+    return bodies;
+  }
+}
+
+const attacker = new Attacker();
+
+/** Runs what comes, and then a job of our own: when that ran, all that was stored before has been looked at. */
+async function runsAfter(system: System, ...stored: (string | Buffer)[]): Promise<unknown[]> {
+  for (const body of stored) await attacker.store(tube, body);
+  const runs: unknown[] = [];
+  await system.consumer.consume(tube, (payload) => void runs.push(payload));
+  await system.producer.now(tube, 'ours');
+  await eventually('ours ran', () => runs.includes('ours'));
+  return runs;
+}
+
+describe('somebody without the key', () => {
+  it('reads no payload and no key, and makes no handler run by a job of its own', async () => {
+    const system = await started();
+    const receipt = await system.producer.delay(tube, { card: '4111' }, '1h', { key: 'order:42' });
+    for (const body of await attacker.read(tube)) {
+      expect(body.toString('latin1')).not.toMatch(/4111|order:42/);
+      expect(body.toString('latin1')).toContain(receipt.id);
+    }
+    const forged = `dq1 {"id":"forged","due":${Date.now()},"n":1,"i":0}\n"forged"`;
+    expect(await runsAfter(system, forged, 'garbage', `dqs {"s":"a","z":0}\n{}\n${'x'.repeat(60)}`)).toEqual([
+      'ours',
+    ]);
+    await eventually('all are told', () => system.bad.length === 6);
+    expect(new Set(system.bad.map(({ reason }) => reason))).toEqual(
+      new Set(['DQ_BAD_SEAL: it has no seal', 'DQ_BAD_SEAL: it was changed, or sealed for another tube']),
+    );
+    expect(system.bad[0]).toMatchObject({ tube, buried: true, node: expect.stringMatching(/:\d+$/) });
+    expect(system.log.join('\n')).toMatch(/does not run, and was buried: DQ_BAD_SEAL/);
+  });
+
+  it('cannot change what it has read, nor use it in another tube, nor under another prefix', async () => {
+    const system = await started();
+    const due = Date.now() + 3_600_000;
+    await system.producer.at(tube, 'original', due);
+    await system.producer.at('another', 'of another tube', due);
+    const [own] = await attacker.read(tube);
+    const [foreign] = await attacker.read('another');
+    const sooner = own!.toString('latin1').replace(`"due":${due}`, `"due":${Date.now()}`);
+    const prefixed = await started({ seal: SEAL, prefix: 'shop.' });
+    await prefixed.producer.at(tube, 'of another prefix', due);
+    const [shop] = await attacker.read(`shop.${tube}`);
+    expect(await runsAfter(system, sooner, foreign!, shop!)).toEqual(['ours']);
+    await eventually('all are told', () => system.bad.length === 9);
+  });
+
+  it('cannot name foreign copies so that they are deleted', async () => {
+    const system = await started();
+    const { ref } = await system.producer.delay(tube, 'to be deleted', '1h');
+    const body = (await attacker.read(tube)).find((each) => each.includes('"i":0'))!;
+    const victim = await system.producer.delay('victim', 'stays', '1h');
+    const victims = await attacker.read('victim');
+    const [, place] = /"l":\[\[\d,"([^"]+)"/.exec(body.toString('latin1'))!;
+    const named = /"l":\[\[\d,"([^"]+)"/.exec(
+      victims.find((each) => each.includes('"i":0'))!.toString('latin1'),
+    )!;
+    const lies = body.toString('latin1').replace(place!, named[1]!);
+    expect(await system.producer.revoke({ ref })).toBe('revoked');
+    expect(await runsAfter(system, lies)).toEqual(['ours']);
+    await eventually('all are told', () => system.bad.length === 3);
+    expect(await system.producer.find(victim)).toMatchObject({ state: 'waiting' });
+    expect(await attacker.read('victim')).toEqual(victims);
+  });
+
+  it('cannot stop other jobs of the tube by what is buried', async () => {
+    const system = await started();
+    const many = Array.from({ length: 200 }, (_, i) => `dq1 {"id":"forged-${i}","due":1,"n":1,"i":0}\n1`);
+    expect(await runsAfter(system, ...many)).toEqual(['ours']);
+    await eventually('all are told', () => system.bad.length === 600);
+  });
+});
+
+describe('a change of keys', () => {
+  it('loses and refuses nothing while processes with the old and the new one run side by side', async () => {
+    const [first, second, third] = await Promise.all([
+      started(), // before it
+      started({ seal: { keys: KEYS, current: 'b' } }), // while it goes on
+      started({ seal: { keys: { b: KEYS.b }, current: 'b' }, consume: false }), // after it
+    ]);
+    const runs: unknown[] = [];
+    for (const { consumer } of [first, second])
+      await consumer.consume(tube, (payload) => void runs.push(payload));
+    const jobs = Array.from({ length: 300 }, (_, i) => i);
+    await Promise.all(
+      jobs.map((i) => [first, second, third][i % 3]!.producer.delay(tube, i, i % 7 === 0 ? 10 : '1s')),
+    );
+    await eventually('all ran', () => runs.length >= jobs.length);
+    expect(new Set(runs)).toEqual(new Set(jobs));
+    expect(runs).toHaveLength(jobs.length);
+    await eventually('all copies are gone', () => isEmpty(first, tube));
+    expect([first.bad, second.bad]).toEqual([[], []]);
+  });
+
+  it('from no seal at all takes what has none, until it ends', async () => {
+    const plain = await started({});
+    await plain.producer.delay(tube, 'plain', '1s');
+    const between = await started({ seal: { ...SEAL, accept: 'unsealed' } });
+    await between.producer.delay(tube, 'sealed', '1s');
+    const runs: unknown[] = [];
+    await between.consumer.consume(tube, (payload) => void runs.push(payload));
+    await eventually('both ran', () => runs.length === 2);
+    expect(new Set(runs)).toEqual(new Set(['plain', 'sealed']));
+  });
+});
+
+describe('a tube that is shared with others', () => {
+  it('has no seal if it is named, and the tubes beside it have', async () => {
+    const system = await started({ seal: { ...SEAL, unsealed: [tube] } });
+    await system.producer.delay(tube, 'open', '1h');
+    await system.producer.delay(`${tube}-beside`, 'closed', '1h');
+    const [open] = await attacker.read(tube);
+    const [closed] = await attacker.read(`${tube}-beside`);
+    expect([open!.toString('latin1', 0, 4), closed!.toString('latin1', 0, 4)]).toEqual(['dq1 ', 'dqs ']);
+  });
+
+  it("with go-queue takes go-queue's jobs, and the jobs of ours that they become are sealed", async () => {
+    const system = await started();
+    const shared = defineTube<string>(tube, { wire: 'go-queue' });
+    const runs: unknown[] = [];
+    await system.consumer.consume(
+      shared,
+      (payload, job) => {
+        runs.push(payload);
+        if (job.attempt === 1) throw new Error('once more, so that its copies wait');
+      },
+      { backoff: { type: 'fixed', delay: '1h' } },
+    );
+    await storeAsGoQueue(tube, `${stamp(Date.now())}/"from Go"`, 0, suite.servers.beanstalkds);
+    await eventually('it ran', () => runs.length === 1);
+    await eventually('it waits', async () => (await attacker.read(`${tube}.nest`)).length === 3);
+    for (const body of await attacker.read(`${tube}.nest`))
+      expect(body.toString('latin1', 0, 4)).toBe('dqs ');
+  });
+});
