@@ -23,7 +23,7 @@ export function fencesGrow({ history }: Simulation): string[] {
 export function lateEndsRefused({ history }: Simulation): string[] {
   const found: string[] = [];
   for (const { at, request, answer, process } of history.finishes) {
-    const { id, fence } = request;
+    const { id, fence, outcome } = request;
     if (answer === 'refused') continue;
     const later = history.grants.find(
       (grant) => grant.request.id === id && grant.fence > fence && grant.at < at,
@@ -32,7 +32,9 @@ export function lateEndsRefused({ history }: Simulation): string[] {
       (other) =>
         other.request.id === id && other.request.fence === fence && other.at < at && other.answer === answer,
     );
-    if (!later || isRepeat || lossBetween(history, id, later.at, at)) continue;
+    // A claim that came first has made the opened generation the job: that is what the outcome asks for.
+    const isBegun = outcome.kind === 'again' && later?.request.generation === outcome.generation;
+    if (!later || isRepeat || isBegun || lossBetween(history, id, later.at, at)) continue;
     const when = history.when(at);
     found.push(
       `stale: ${process}'s end of ${history.name(id)} was taken at ${when} after ${tellGrant(history, later)}`,

@@ -1,21 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
+import { HANDLING } from '../../spec-support/handling.js';
 import { embedded, LEDGER_SETTINGS } from '../../spec-support/producing.js';
 import { defineTube, type StoredTube } from '../api/tube.js';
 import { DEFAULT_LOG_LEVELS } from '../nest/log-levels.js';
 import { LogReport } from '../nest/log-report.js';
 import { ClusterConsumer } from './consumer.js';
-import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
 
-const SETTINGS = {
-  ...LEDGER_SETTINGS,
-  prefix: '',
-  backupDelay: 2_000,
-  drainLimit: 1_000,
-  handlers: DEFAULT_HANDLER_SETTINGS,
-  consume: true,
-  deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },
-};
 const HOUR = 3_600_000;
 const TUBE = 'order.remind' as StoredTube;
 const Shared = defineTube<number>(TUBE, { wire: 'go-queue' });
@@ -26,7 +17,7 @@ async function handling(nodes: number) {
   const { clock, memory, parts, producer } = world;
   const report = new LogReport(new CollectingLogger(), DEFAULT_LOG_LEVELS, clock);
   const adopt: typeof parts.goQueue.adopt = (...adopted) => producer.adopt(...adopted);
-  const consumer = new ClusterConsumer(SETTINGS, {
+  const consumer = new ClusterConsumer(HANDLING, {
     ...parts,
     report,
     goQueue: { ...parts.goQueue, adopt },

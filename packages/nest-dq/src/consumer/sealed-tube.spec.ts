@@ -1,23 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
-import { embedded, LEDGER_SETTINGS } from '../../spec-support/producing.js';
+import { HANDLING } from '../../spec-support/handling.js';
+import { embedded } from '../../spec-support/producing.js';
 import type { StoredTube } from '../api/tube.js';
 import { Seal } from '../seal/seal.js';
 import { DEFAULT_LOG_LEVELS } from '../nest/log-levels.js';
 import { LogReport } from '../nest/log-report.js';
 import { ClusterConsumer } from './consumer.js';
-import { DEFAULT_HANDLER_SETTINGS } from './run/handler-settings.js';
 
-const SETTINGS = {
-  ...LEDGER_SETTINGS,
-  prefix: '',
-  backupDelay: 2_000,
-  drainLimit: 1_000,
-  handlers: DEFAULT_HANDLER_SETTINGS,
-  consume: true,
-  deadLetters: { maxAge: 30 * 86_400_000, maxCount: 10_000 },
-};
 const TUBE = 'order.cancel' as StoredTube;
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
 
@@ -36,7 +27,7 @@ it('a copy whose key this process does not have is handed back, and runs where t
   const sealed = (seal: Seal) => Object.assign(cluster.settings, { seal });
   const logger = new CollectingLogger();
   const report = new LogReport(logger, DEFAULT_LOG_LEVELS, clock);
-  const consumer = new ClusterConsumer(SETTINGS, { ...parts, report });
+  const consumer = new ClusterConsumer(HANDLING, { ...parts, report });
   consumer.start();
   const ran: unknown[] = [];
   const refused = parts.events.collect('badSeal');
