@@ -199,6 +199,7 @@ it('shows some of what it would change, and when that is due', async () => {
   const { page } = await browser.open(app.at('waiting', { tube: ORDERS }));
   await page.getByRole('button', { name: 'Revoke all that match' }).click();
   const examples = page.getByRole('dialog').getByRole('region', { name: 'Such as:' });
+  await examples.getByRole('listitem').first().waitFor();
   expect(await examples.getByRole('listitem').allInnerTexts()).toEqual([`${id}\nMay 5, 2031, 12:00:00`]);
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await page.goto(app.at('dead', { tube: GIVES_UP }));

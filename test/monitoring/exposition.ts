@@ -21,7 +21,7 @@ class Mails {
   }
 }
 
-/** What Prometheus reads from an application on a real cluster, once a job of it went well, another one is dead, and it was told that letters were removed and a job is lost. */
+/** What Prometheus reads from an application on a real cluster, once a job of it went well, another one is dead, and it was told that letters were removed, a job is lost, and a copy was refused. */
 export async function exposition(): Promise<string> {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
@@ -47,6 +47,13 @@ export async function exposition(): Promise<string> {
     const events = app.get<EventHub>(DqEvents);
     events.tell('lettersRemoved', { tube: 'mail', tooOld: 1, tooMany: 1 });
     events.tell('lost', { tube: 'mail', id: 'a', dueAt: new Date(), attempt: 0, copies: 3 });
+    events.tell('badSeal', {
+      tube: 'mail',
+      node: 'a:1',
+      copyId: '1',
+      reason: 'DQ_BAD_SEAL: it has no seal',
+      buried: true,
+    });
     await new Promise<void>((resolve) => scraped.listen(0, '127.0.0.1', resolve));
     const { port } = scraped.address() as AddressInfo;
     let text = '';
