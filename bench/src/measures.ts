@@ -21,6 +21,7 @@ import { recovery } from './measures/recovery.js';
 import { repair } from './measures/repair.js';
 import { revoke } from './measures/revoke.js';
 import { schedule } from './measures/schedule.js';
+import { sealed } from './measures/sealed.js';
 
 /** In the order in which they run. */
 export const MEASURES: readonly Measure[] = [
@@ -34,6 +35,7 @@ export const MEASURES: readonly Measure[] = [
   immediate,
   memory,
   indexOfJobs,
+  sealed,
   inspector,
   dashboard,
   growth,

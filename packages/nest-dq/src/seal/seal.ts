@@ -4,21 +4,15 @@
  * Each process derives keys of its own from the current one (HKDF-SHA256, with a random salt that every copy names), and counts the
  * nonces of AES-256-GCM. So no nonce comes twice, however many jobs there are, and no two processes have to agree.
  */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  hkdfSync,
-  type KeyObject,
-  randomBytes,
-  timingSafeEqual,
-} from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { Hmac } from './hmac.js';
 
 const CIPHER = 'aes-256-gcm';
 export const KEY_BYTES = 32;
 const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
+/** Those of the nonce that count. */
+const COUNTER_BYTES = 6;
 const TAG_BYTES = 16;
 /** Of a proof, which tells that a copy belongs to its job. */
 export const PROOF_BYTES = 16;
@@ -48,28 +42,32 @@ export type SealFault = 'unknownKey' | 'broken';
 /** What was derived from a key for one salt. */
 interface DerivedKeys {
   readonly name: string;
-  readonly salt: Buffer;
-  readonly job: KeyObject;
-  readonly copy: KeyObject;
+  /** In latin1. */
+  readonly salt: string;
+  readonly job: Buffer;
+  readonly copy: Hmac;
 }
 
 /** One job, sealed. */
 export interface SealedJob {
   readonly key: DerivedKeys;
-  readonly nonce: Buffer;
+  /** In latin1. */
+  readonly nonce: string;
   /** Salt, nonce, tag, and what is encrypted; in latin1. */
   readonly text: string;
 }
 
 export interface OpenedJob {
   readonly key: DerivedKeys;
-  readonly nonce: Buffer;
+  /** In latin1. */
+  readonly nonce: string;
   readonly secret: Buffer;
 }
 
 export class Seal {
   private own: DerivedKeys | undefined;
   private sealed = 0;
+  private readonly nonce = Buffer.alloc(NONCE_BYTES);
   /** By the key's name and the salt; the oldest first. */
   private readonly derived = new Map<string, DerivedKeys>();
 
@@ -85,30 +83,30 @@ export class Seal {
     return this.settings.acceptsUnsealed || this.settings.unsealed.has(tube);
   }
 
-  /** @param open What anybody may read, and nobody may change. */
-  seal(name: string, open: Buffer, secret: Buffer): SealedJob {
+  /**
+   * @param covered What anybody may read, and nobody may change.
+   * @param secret What nobody may read.
+   */
+  seal(name: string, covered: Uint8Array, secret: Uint8Array): SealedJob {
     const key = this.ownKeys(name);
-    const bytes = Buffer.allocUnsafe(SEAL_BYTES + secret.length);
-    key.salt.copy(bytes);
-    const nonce = bytes.subarray(SALT_BYTES, SALT_BYTES + NONCE_BYTES);
-    nonce.fill(0, 0, 6);
-    nonce.writeUIntBE(this.sealed++, 6, 6);
-    const cipher = createCipheriv(CIPHER, key.job, nonce, { authTagLength: TAG_BYTES });
-    cipher.setAAD(open);
-    cipher.update(secret).copy(bytes, SEAL_BYTES);
+    this.nonce.writeUIntBE(this.sealed++, NONCE_BYTES - COUNTER_BYTES, COUNTER_BYTES);
+    const cipher = createCipheriv(CIPHER, key.job, this.nonce);
+    cipher.setAAD(covered);
+    const encrypted = cipher.update(secret).toString('latin1');
     cipher.final();
-    cipher.getAuthTag().copy(bytes, SALT_BYTES + NONCE_BYTES);
-    return { key, nonce, text: bytes.toString('latin1') };
+    const tag = cipher.getAuthTag().toString('latin1');
+    const nonce = this.nonce.toString('latin1');
+    return { key, nonce, text: key.salt + nonce + tag + encrypted };
   }
 
-  open(name: string, open: Buffer, bytes: Buffer): OpenedJob | SealFault {
+  open(name: string, covered: Uint8Array, bytes: Buffer): OpenedJob | SealFault {
     const master = this.settings.keys.get(name);
     if (!master) return 'unknownKey';
     if (bytes.length < SEAL_BYTES) return 'broken';
-    const key = this.keysOf(name, master, bytes.subarray(0, SALT_BYTES));
+    const key = this.keysOf(name, master, bytes.toString('latin1', 0, SALT_BYTES));
     const nonce = bytes.subarray(SALT_BYTES, SALT_BYTES + NONCE_BYTES);
     const cipher = createDecipheriv(CIPHER, key.job, nonce, { authTagLength: TAG_BYTES });
-    cipher.setAAD(open);
+    cipher.setAAD(covered);
     cipher.setAuthTag(bytes.subarray(SALT_BYTES + NONCE_BYTES, SEAL_BYTES));
     const secret = cipher.update(bytes.subarray(SEAL_BYTES));
     try {
@@ -116,39 +114,37 @@ export class Seal {
     } catch {
       return 'broken'; // the one thing that it can say
     }
-    return { key, nonce, secret };
+    return { key, nonce: nonce.toString('latin1'), secret };
   }
 
   private ownKeys(name: string): DerivedKeys {
     if (this.own?.name !== name || this.sealed >= MOST_SEALED) {
-      this.own = derive(name, this.settings.keys.get(name)!, randomBytes(SALT_BYTES));
+      this.own = derive(name, this.settings.keys.get(name)!, randomBytes(SALT_BYTES).toString('latin1'));
       this.sealed = 0;
     }
     return this.own;
   }
 
-  private keysOf(name: string, master: Buffer, salt: Buffer): DerivedKeys {
-    const id = name + salt.toString('latin1');
+  private keysOf(name: string, master: Buffer, salt: string): DerivedKeys {
+    const id = name + salt;
     const known = this.derived.get(id);
     if (known) return known;
-    const made = derive(name, master, Buffer.from(salt));
+    const made = derive(name, master, salt);
     if (this.derived.size >= MOST_DERIVED) this.derived.delete(this.derived.keys().next().value!);
     this.derived.set(id, made);
     return made;
   }
 }
 
-/** The proof that a copy, of which `fields` tell, is one of this job's. */
-export function proofOf({ key, nonce }: Omit<SealedJob, 'text'>, fields: string): Buffer {
-  return createHmac('sha256', key.copy).update(nonce).update(fields).digest().subarray(0, PROOF_BYTES);
+/** The proof that the primary, of which `fields` tell in ASCII, is one of this job's copies; in latin1. */
+export function proofOf({ key, nonce }: Omit<SealedJob, 'text'>, fields: string): string {
+  return key.copy.of(nonce + fields).slice(0, PROOF_BYTES);
 }
 
-export function isEqual(a: Buffer, b: Buffer): boolean {
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
-function derive(name: string, master: Buffer, salt: Buffer): DerivedKeys {
+function derive(name: string, master: Buffer, salt: string): DerivedKeys {
   const keyFor = (what: string) =>
-    createSecretKey(Buffer.from(hkdfSync('sha256', master, salt, `nest-dq seal 1, ${what}`, KEY_BYTES)));
-  return { name, salt, job: keyFor('job'), copy: keyFor('copy') };
+    Buffer.from(
+      hkdfSync('sha256', master, Buffer.from(salt, 'latin1'), `nest-dq seal 1, ${what}`, KEY_BYTES),
+    );
+  return { name, salt, job: keyFor('job'), copy: new Hmac(keyFor('copy')) };
 }

@@ -13,14 +13,7 @@ import type { Envelope, JobHeader, JobIdentity, WrittenJob } from '../header.js'
 import type { Place } from '../location.js';
 import type { Content } from '../payload.js';
 import { copyDelay, copyPriority } from '../timing.js';
-import {
-  copyFields,
-  openFields,
-  parseFields,
-  privateFields,
-  readHeader,
-  type WireHeader,
-} from './wire-header.js';
+import { copyFields, openFields, parseHeader, privateFields } from './wire-header.js';
 
 const MARK = 'dq1 ';
 const MARK_BYTES = Buffer.from(MARK).readUInt32BE();
@@ -88,9 +81,7 @@ export function identifyDq1(body: string): JobIdentity | undefined {
 export function unwrapDq1(body: Buffer): Envelope | string {
   const end = body.indexOf(LINE_FEED, MARK.length);
   if (end < 0) return 'its header has no end';
-  const fields = parseFields(body.toString('utf8', MARK.length, end));
-  const header = typeof fields === 'string' ? fields : readHeader(fields as WireHeader);
-  if (typeof header === 'string') return header;
-  const { t = 'json' } = fields as WireHeader;
-  return { header, content: { type: t, bytes: body.subarray(end + 1) } };
+  const parsed = parseHeader(body.toString('utf8', MARK.length, end));
+  if (typeof parsed === 'string') return parsed;
+  return { header: parsed.header, content: { type: parsed.type, bytes: body.subarray(end + 1) } };
 }

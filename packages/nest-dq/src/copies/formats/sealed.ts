@@ -1,51 +1,39 @@
 /**
- * The bytes of a sealed copy: `dqs `, the job's open header and the copy's fields, each a line of JSON; the seal; what is encrypted; and,
- * where the payload is not, the payload. The seal covers the open header, the tube, the secrets and the payload, and is the same in
- * all copies of a job, as it is what takes time. Each copy proves by `m` that its own fields belong to the job: a backup with a
- * secret of the job that no other copy tells, the primary with an HMAC, as its siblings are known only after the seal.
+ * The bytes of a sealed copy: a line with `dqs`, the name of the key, how many bytes are encrypted, and the job's open header; a line with
+ * the copy's fields; the copy's proof; the seal; what is encrypted; and, where the payload is not, the payload. The seal covers the
+ * first line, the tube, the secrets and the payload, and is the same in all copies of a job, as it is what takes time. Each copy proves
+ * that its own fields belong to the job: a backup with a secret of the job that no other copy tells, the primary with an HMAC, as its
+ * siblings are known only after the seal.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { StoredTube } from '../../api/tube.js';
 import type { Body } from '../../beanstalk/connection.js';
 import type { CopyHeader, Envelope, JobHeader, JobIdentity, WrittenJob } from '../header.js';
 import type { Place } from '../location.js';
 import type { Content } from '../payload.js';
 import { copyDelay, copyPriority } from '../timing.js';
-import { isEqual, proofOf, PROOF_BYTES, type Seal, SEAL_BYTES, type SealedJob } from '../../seal/seal.js';
-import {
-  copyFields,
-  openFields,
-  parseFields,
-  privateFields,
-  readHeader,
-  type WireHeader,
-} from './wire-header.js';
+import { proofOf, PROOF_BYTES, type Seal, SEAL_BYTES, type SealedJob } from '../../seal/seal.js';
+import { copyFields, openFields, parseHeader, privateFields } from './wire-header.js';
 
 const MARK = 'dqs ';
 const MARK_BYTES = Buffer.from(MARK).readUInt32BE();
 const LINE_FEED = 0x0a;
-/** In bytes: the name of the key, the length of the secrets, and a proof, with their names. */
-const MORE_FIELDS = 200;
+/** In bytes: the mark, the name of the key, the length of the secrets, and the copy's index. */
+const MORE_FIELDS = 100;
 
 /** What begins so is no copy that this process may run: the text tells why. */
 export const BAD_SEAL = 'DQ_BAD_SEAL: ';
+const CHANGED = `${BAD_SEAL}it was changed, or sealed for another tube`;
 const NO_COPY = `${BAD_SEAL}it is no copy of its job`;
+const CUT = `${BAD_SEAL}it is not whole`;
 /** The same, but the copy may be right: another process may have the key. */
 export const NO_KEY = `${BAD_SEAL}no key: `;
-
-/** The open header of a sealed job. */
-interface SealFields {
-  /** The name of the key. */
-  readonly s: string;
-  /** Bytes that are encrypted. */
-  readonly z: number;
-}
 
 interface Written {
   readonly sealed: SealedJob;
   readonly line: string;
-  /** The proofs of the backups, one after the other. */
-  readonly proofs: Buffer;
+  /** The proofs of the backups, one after the other; in latin1. */
+  readonly proofs: string;
 }
 
 /** One job's copies, sealed when the first of them is put. */
@@ -62,11 +50,10 @@ export class SealedEnvelope implements WrittenJob {
 
   body(index: number, siblings: readonly Place[] = []): Body {
     const { sealed, line, proofs } = (this.written ??= this.write());
-    const fields = copyFields(index, siblings).slice(1);
-    const proof =
-      index === 0 ? proofOf(sealed, fields) : proofs.subarray((index - 1) * PROOF_BYTES, index * PROOF_BYTES);
-    const head = `${line}{${fields},"m":"${proof.toString('base64url')}"}\n`;
-    return this.seal.settings.encrypt ? [head + sealed.text] : [head + sealed.text, this.content.bytes];
+    const fields = copyFields(index, siblings);
+    const proof = index === 0 ? proofOf(sealed, fields) : proofs.slice(...proofRange(index));
+    const head = `${line}${fields}\n${proof}${sealed.text}`;
+    return this.seal.settings.encrypt ? [head] : [head, this.content.bytes];
   }
 
   withCopies(copies: number): SealedEnvelope {
@@ -97,14 +84,11 @@ export class SealedEnvelope implements WrittenJob {
     const { encrypt } = seal.settings;
     const proofs = randoms((job.copies - 1) * PROOF_BYTES);
     const fields = privateFields(job, type);
-    let secret = proofs;
-    if (encrypt) {
-      const payload = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
-      secret = Buffer.concat([proofs, Buffer.from(`{${fields.slice(1)}}\n`, 'latin1'), payload]);
-    }
-    const open = `${openFields(job)}${encrypt ? '' : fields},"s":"${keyName}","z":${secret.length}}`;
-    const covered = coveredBy(tube, open, encrypt ? '' : bytes);
-    return { sealed: seal.seal(keyName, covered, secret), line: `${MARK}${open}\n`, proofs };
+    const secret = encrypt ? joined(`${proofs}${fields}\n`, bytes) : Buffer.from(proofs, 'latin1');
+    const open = `${openFields(job)}${encrypt ? '' : fields}`;
+    const line = `${MARK}${keyName} ${secret.length} ${open}\n`;
+    const sealed = seal.seal(keyName, joined(coveredBy(tube) + line, encrypt ? '' : bytes), secret);
+    return { sealed, line, proofs };
   }
 }
 
@@ -112,108 +96,118 @@ export function isSealed(body: Buffer): boolean {
   return body.length >= MARK.length && body.readUInt32BE() === MARK_BYTES;
 }
 
-const FIRST_FIELDS =
-  /^dqs \{"id":"([\w-]{1,100})","due":(\d{1,15}),"n":\d+(?:,"g":(\d{1,15}))?(?:,"o":(\d{1,15}))?,"[kpabhuts]":/;
+/** The first line: the name of the key, how many bytes are encrypted, and the open header, as `SealedEnvelope` writes it, with its first fields. */
+const FIRST_LINE =
+  /^dqs ([\w.-]{1,40}) (\d{1,10}) (\{"id":"([\w-]{1,100})","due":(\d{1,16}),"n":(\d{1,2})(?:,"g":(\d{1,16}))?(?:,"o":(\d{1,16}))?(?:,"[^\n]*)?)\n/;
 
 /** See `identifyDq1`. Nothing is proved of what it tells. */
 export function identifySealed(body: string): JobIdentity | undefined {
-  const found = FIRST_FIELDS.exec(body);
+  const found = FIRST_LINE.exec(body);
   if (!found) return undefined;
-  const [, id, due, generation = 0, born = generation] = found;
+  const [, , , , id, due, , generation = 0, born = generation] = found;
   return { id: id!, due: Number(due), generation: Number(generation), born: Number(born) };
 }
 
 /** What anybody may read of the header; nothing is proved of it. */
 export function fieldsOfSealed(body: Buffer): CopyHeader | undefined {
-  const end = body.indexOf(LINE_FEED, MARK.length);
-  const copyEnd = body.indexOf(LINE_FEED, end + 1);
-  if (end < 0 || copyEnd < 0) return undefined;
-  const [ofJob, ofCopy] = [
-    parseFields(body.toString('utf8', MARK.length, end)),
-    parseFields(body.toString('utf8', end + 1, copyEnd)),
-  ];
-  const header = readHeader({ ...(ofJob as WireHeader), ...(ofCopy as WireHeader) });
-  return typeof header === 'string' ? undefined : header;
+  const parts = partsOf(body);
+  const parsed = typeof parts === 'object' ? parseHeader(`${parts.open}${parts.fields}}`) : undefined;
+  return typeof parsed === 'object' ? parsed.header : undefined;
 }
 
-/** Takes a sealed copy apart. A text says why it must not run. */
+/** Takes a sealed copy apart. A text says why it must not run. No JSON is parsed before the seal proves that one of us wrote it. */
 export function unwrapSealed(body: Buffer, tube: StoredTube, seal: Seal): Envelope | string {
-  const end = body.indexOf(LINE_FEED, MARK.length);
-  const copyEnd = end < 0 ? -1 : body.indexOf(LINE_FEED, end + 1);
-  if (copyEnd < 0) return `${BAD_SEAL}its header has no end`;
-  const open = body.toString('utf8', MARK.length, end);
-  const ofJob = parseFields(open);
-  const copyText = body.toString('utf8', end + 1, copyEnd);
-  const ofCopy = parseFields(copyText);
-  if (typeof ofJob === 'string') return BAD_SEAL + ofJob;
-  if (typeof ofCopy === 'string') return BAD_SEAL + ofCopy;
-  const { s: name, z: length } = ofJob as SealFields;
-  const secretEnd = copyEnd + 1 + SEAL_BYTES + length;
-  const isRight = typeof name === 'string' && Number.isInteger(length) && length >= 0;
-  if (!isRight || secretEnd > body.length) return `${BAD_SEAL}it has no whole seal`;
-  const payload = body.subarray(secretEnd);
-  const opened = seal.open(name, coveredBy(tube, open, payload), body.subarray(copyEnd + 1, secretEnd));
+  const parts = partsOf(body);
+  if (typeof parts === 'string') return parts;
+  const { keyName, copies, open, fields, proof } = parts;
+  const payload = body.subarray(parts.payloadStart);
+  const covered = Buffer.concat([Buffer.from(coveredBy(tube)), body.subarray(0, parts.lineEnd), payload]);
+  const opened = seal.open(keyName, covered, body.subarray(parts.sealStart, parts.payloadStart));
   if (opened === 'unknownKey')
-    return `${NO_KEY}it is sealed with the key "${name.slice(0, 40)}", which this process does not have`;
-  if (opened === 'broken') return `${BAD_SEAL}it was changed, or sealed for another tube`;
-  return readOpened(opened.secret, {
-    ofJob,
-    ofCopy,
-    payload,
-    copyText,
-    proves: (fields) => proofOf(opened, fields),
-  });
-}
+    return `${NO_KEY}it is sealed with the key "${keyName}", which this process does not have`;
+  if (opened === 'broken') return CHANGED;
 
-interface Opened {
-  readonly ofJob: object;
-  readonly ofCopy: object;
-  /** The payload, unless it is encrypted. */
-  readonly payload: Buffer;
-  readonly copyText: string;
-  readonly proves: (fields: string) => Buffer;
-}
-
-function readOpened(secret: Buffer, { ofJob, ofCopy, payload, copyText, proves }: Opened): Envelope | string {
-  const { n: copies } = ofJob as WireHeader;
-  const { i: index, l, m } = ofCopy as WireHeader & { readonly m?: string };
+  const { secret } = opened;
   const proofsEnd = (copies - 1) * PROOF_BYTES;
-  if (typeof m !== 'string') return NO_COPY;
-  // The proof is the last field.
-  const fields = copyText.slice(1, -`,"m":"${m}"}`.length);
-  const isBackup = Number.isInteger(index) && index > 0 && index < copies && fields === `"i":${index}`;
-  if (index !== 0 && !isBackup) return NO_COPY;
+  const index = Number(BACKUP.exec(fields)?.[1] ?? 0);
   const expected =
-    index === 0 ? proves(fields) : secret.subarray((index - 1) * PROOF_BYTES, index * PROOF_BYTES);
-  if (!isEqual(Buffer.from(expected.toString('base64url')), Buffer.from(m))) return NO_COPY;
-  let wire = { ...ofJob, i: index, l } as WireHeader;
-  let content = payload;
+    index === 0
+      ? Buffer.from(proofOf(opened, fields), 'latin1')
+      : secret.subarray(0, proofsEnd).subarray(...proofRange(index));
+  if (expected.length !== PROOF_BYTES || !timingSafeEqual(expected, proof)) return NO_COPY;
+
   const isEncrypted = secret.length > proofsEnd;
-  if (isEncrypted) {
-    const privateEnd = secret.indexOf(LINE_FEED, proofsEnd);
-    const ofPrivate = parseFields(secret.toString('utf8', proofsEnd, privateEnd));
-    if (typeof ofPrivate === 'string') return BAD_SEAL + ofPrivate;
-    wire = { ...wire, ...ofPrivate };
-    content = secret.subarray(privateEnd + 1);
-  }
-  const header = readHeader(wire);
-  if (typeof header === 'string') return header;
-  return { header, content: { type: wire.t ?? 'json', bytes: content } };
+  const privateEnd = isEncrypted ? secret.indexOf(LINE_FEED, proofsEnd) : proofsEnd;
+  const parsed = parseHeader(`${open}${fields}${secret.toString('latin1', proofsEnd, privateEnd)}}`);
+  if (typeof parsed === 'string') return BAD_SEAL + parsed;
+  const { header, type } = parsed;
+  return { header, content: { type, bytes: isEncrypted ? secret.subarray(privateEnd + 1) : payload } };
 }
 
-/** No tube and no header has a line feed, so no two jobs are covered alike. */
-function coveredBy(tube: StoredTube, open: string, payload: Buffer | string): Buffer {
-  const head = `nest-dq seal 1\n${tube}\n${open}\n`;
-  if (typeof payload === 'string') return Buffer.from(head + payload);
-  return payload.length === 0 ? Buffer.from(head) : Buffer.concat([Buffer.from(head), payload]);
+/** The fields of a backup. */
+const BACKUP = /^,"i":([1-9]\d?)$/;
+
+/** A sealed copy, taken apart and not yet proved. */
+interface Parts {
+  readonly keyName: string;
+  /** Of the job. */
+  readonly copies: number;
+  /** The open header, without the brace at its end. */
+  readonly open: string;
+  /** Those of the copy. */
+  readonly fields: string;
+  readonly proof: Buffer;
+  /** Behind the first line. */
+  readonly lineEnd: number;
+  readonly sealStart: number;
+  /** Of a payload that is not encrypted. */
+  readonly payloadStart: number;
 }
 
-let stock = Buffer.alloc(0);
+function partsOf(body: Buffer): Parts | string {
+  const lineEnd = body.indexOf(LINE_FEED) + 1;
+  const fieldsEnd = body.indexOf(LINE_FEED, lineEnd);
+  const found = FIRST_LINE.exec(body.toString('latin1', 0, lineEnd));
+  if (!found || fieldsEnd < 0) return CUT;
+  const [, keyName, length, open, , , copies] = found;
+  const sealStart = fieldsEnd + 1 + PROOF_BYTES;
+  const payloadStart = sealStart + SEAL_BYTES + Number(length);
+  if (payloadStart > body.length) return CUT;
+  return {
+    keyName: keyName!,
+    copies: Number(copies),
+    open: open!,
+    fields: body.toString('latin1', lineEnd, fieldsEnd),
+    proof: body.subarray(fieldsEnd + 1, sealStart),
+    lineEnd,
+    sealStart,
+    payloadStart,
+  };
+}
 
-/** From a stock of random bytes, each of which is used once: to ask for those of each job takes longer. */
-function randoms(count: number): Buffer {
-  if (stock.length < count) stock = randomBytes(8_192);
-  const taken = stock.subarray(0, count);
-  stock = stock.subarray(count);
+/** Where the proof of a backup is among those of its job. */
+function proofRange(index: number): [from: number, to: number] {
+  return [(index - 1) * PROOF_BYTES, index * PROOF_BYTES];
+}
+
+/** What the seal covers begins so. No tube has a line feed, so no two jobs are covered alike. */
+function coveredBy(tube: StoredTube): string {
+  return `nest-dq seal 1\n${tube}\n`;
+}
+
+/** @param head In latin1. */
+function joined(head: string, tail: Buffer | string): Buffer {
+  return typeof tail === 'string'
+    ? Buffer.from(head + tail, 'latin1')
+    : Buffer.concat([Buffer.from(head, 'latin1'), tail]);
+}
+
+let stock = '';
+
+/** In latin1, from a stock of random bytes, each of which is used once: to ask for those of each job takes longer. */
+function randoms(count: number): string {
+  if (stock.length < count) stock = randomBytes(8_192).toString('latin1');
+  const taken = stock.slice(0, count);
+  stock = stock.slice(count);
   return taken;
 }

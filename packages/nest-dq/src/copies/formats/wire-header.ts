@@ -10,7 +10,7 @@ import type { ContentType } from '../payload.js';
 const NO_SIBLINGS: readonly Place[] = [];
 
 /** The header as it is written: short names, without usual values. */
-export interface WireHeader {
+interface WireHeader {
   id: string;
   due: number;
   n: number;
@@ -73,22 +73,19 @@ export function copyFields(index: number, siblings: readonly Place[]): string {
   return siblings.length === 0 ? `,"i":${index}` : `,"i":${index},"l":[${placesJson(siblings)}]`;
 }
 
-/** A part of a header. A text says why it is none. */
-export function parseFields(json: string): object | string {
+/** Reads a header. A text says what is wrong: another program may write into our tubes, so every field is checked. */
+export function parseHeader(json: string): { header: CopyHeader; type: ContentType } | string {
+  let wire: WireHeader;
   try {
-    const fields: unknown = JSON.parse(json);
-    return typeof fields === 'object' && fields !== null ? fields : 'its header is no object';
+    wire = JSON.parse(json) as WireHeader;
   } catch (error) {
     return `its header is no JSON: ${String(error)}`;
   }
-}
-
-/** A text says what is wrong: another program may write into our tubes, so every field is checked. */
-export function readHeader(wire: WireHeader): CopyHeader | string {
+  if (typeof wire !== 'object' || wire === null) return 'its header is no object';
   const siblings = wire.l === undefined ? NO_SIBLINGS : readPlaces(wire.l);
   const bad = badField(wire) ?? (siblings ? undefined : 'l');
   if (bad) return `its header's field "${bad}" is ${show(wire[bad])}`;
-  return {
+  const header: CopyHeader = {
     id: wire.id,
     due: wire.due,
     generation: wire.g ?? 0,
@@ -108,6 +105,7 @@ export function readHeader(wire: WireHeader): CopyHeader | string {
     index: wire.i,
     siblings: siblings!,
   };
+  return { header, type: wire.t ?? 'json' };
 }
 
 function wireBackoff(plan: ResolvedBackoff): WireHeader['b'] {
