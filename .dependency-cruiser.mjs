@@ -26,7 +26,7 @@ const NEST_DQ = {
   disk: ['errors', 'time'],
   embedded: [...BASICS, 'beanstalk/codec', 'disk'],
   'copies/location': ['errors', 'structures'],
-  seal: [],
+  seal: BASICS,
   cluster: [...BASICS, 'copies/location', 'seal', 'beanstalk', 'beanstalk/codec'],
   ledger: [...BASICS, 'api', 'copies/location'],
   'ledger/rules': [...BASICS, 'copies/location', 'ledger'],

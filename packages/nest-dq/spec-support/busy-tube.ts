@@ -74,6 +74,7 @@ export class BusyTube {
   private made = 0;
   private readonly taker: Taker = {
     read: unwrap,
+    askForKeys: () => false,
     room: () => this.limit - this.held().length - this.consumer.asked,
     arrived: (delivery) => {
       this.arrived.push(delivery);

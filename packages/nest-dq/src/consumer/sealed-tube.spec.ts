@@ -13,17 +13,15 @@ const TUBE = 'order.cancel' as StoredTube;
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
 
 const sealWith = (keys: Record<string, Buffer>, current: string) =>
-  new Seal({
-    keys: new Map(Object.entries(keys)),
-    current,
-    encrypt: true,
-    acceptsUnsealed: false,
-    unsealed: new Set(),
-  });
+  new Seal(
+    { encrypt: true, acceptsUnsealed: false, unsealed: new Set() },
+    { keys: new Map(Object.entries(keys)), current },
+  );
 
-it('a copy whose key this process does not have is handed back, and runs where the key is', async () => {
+/** A cluster of three nodes with a consumer. */
+async function consuming() {
   const world = await embedded(3);
-  const { clock, cluster, parts, producer, after } = world;
+  const { clock, cluster, parts } = world;
   const sealed = (seal: Seal) => Object.assign(cluster.settings, { seal });
   const logger = new CollectingLogger();
   const report = new LogReport(logger, DEFAULT_LOG_LEVELS, clock);
@@ -33,6 +31,12 @@ it('a copy whose key this process does not have is handed back, and runs where t
   const refused = parts.events.collect('badSeal');
   await consumer.consume(TUBE, (payload) => void ran.push(payload));
   await clock.advance(1_000);
+  const { producer, after } = world;
+  return { clock, producer, after, sealed, logger, ran, refused };
+}
+
+it('a copy whose key this process does not have is handed back, and runs where the key is', async () => {
+  const { clock, producer, after, sealed, logger, ran, refused } = await consuming();
 
   sealed(sealWith({ old: OLD, new: NEW }, 'new'));
   await after(20, producer.delay(TUBE, 'sealed with the new key', '10s'));
@@ -48,4 +52,30 @@ it('a copy whose key this process does not have is handed back, and runs where t
   sealed(sealWith({ old: OLD, new: NEW }, 'new'));
   await clock.advance(31_000);
   expect(ran).toEqual(['sealed with the new key']);
+});
+
+it('a copy whose key is asked for runs within a second of the answer, and nothing is told', async () => {
+  const { clock, producer, after, sealed, logger, ran, refused } = await consuming();
+  sealed(sealWith({ old: OLD, new: NEW }, 'new'));
+  await after(20, producer.delay(TUBE, 'sealed with the new key', '10s'));
+  const seal = sealWith({ old: OLD }, 'old');
+  sealed(seal);
+  const both = {
+    keys: new Map([
+      ['old', OLD],
+      ['new', NEW],
+    ]),
+    current: 'old',
+  };
+  let asked = 0;
+  seal.askForKeys = () => {
+    if (++asked === 1) clock.after(3_000, () => seal.use(both));
+    return true;
+  };
+  await clock.advance(11_500);
+  expect([asked > 1, ran]).toEqual([true, []]);
+  await clock.advance(2_500);
+  expect(ran).toEqual(['sealed with the new key']);
+  expect(refused).toEqual([]);
+  expect(logger.lines).toEqual([]);
 });

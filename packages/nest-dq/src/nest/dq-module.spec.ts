@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { Injectable, Module, type DynamicModule, type Type } from '@nestjs/common';
+import { Injectable, Module, type DynamicModule, type OnModuleInit, type Type } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DqConsumer } from '../consumer/consumer.js';
 import { DqError } from '../errors.js';
@@ -77,6 +78,29 @@ describe('DqModule', () => {
     await app.get(Greeter).ask('Ada');
     await expect(app.get(Greeter).greeting).resolves.toBe('hello Ada, attempt 1');
     await app.close();
+  });
+
+  describe('with keys of a seal that come from a function', () => {
+    @Injectable()
+    class Early extends Greeter implements OnModuleInit {
+      onModuleInit(): Promise<void> {
+        return this.ask('Ada');
+      }
+    }
+
+    it('has them before any other module adds a job', async () => {
+      const keys = async () => ({ keys: { a: randomBytes(32) }, current: 'a' });
+      const app = await start(DqModule.forRoot({ logger, seal: { keys } }), Early);
+      await expect(app.get(Early).greeting).resolves.toBe('hello Ada, attempt 1');
+      await app.close();
+    });
+
+    it('does not start without them', async () => {
+      const keys = () => Promise.reject(new Error('the vault is sealed'));
+      await expect(start(DqModule.forRoot({ logger, seal: { keys } }), Early)).rejects.toThrow(
+        'DQ_CONFIG: `seal.keys` failed: the vault is sealed',
+      );
+    });
   });
 
   it('needs no options', async () => {

@@ -113,10 +113,21 @@ function clusterProviders(cluster: string | undefined): Provider[] {
   const runtime = dqToken('runtime', cluster);
   return [
     { provide: ENVIRONMENT, useValue: realEnvironment },
-    provide('runtime', [MODULE_OPTIONS_TOKEN, ENVIRONMENT], (given: DqOptions, environment: Environment) => {
-      const options = environment.resolve(given, cluster);
-      return new DqRuntime(options, environment.clock, environment.backend(options, cluster), cluster);
-    }),
+    provide(
+      'runtime',
+      [MODULE_OPTIONS_TOKEN, ENVIRONMENT],
+      async (given: DqOptions, environment: Environment) => {
+        const options = environment.resolve(given, cluster);
+        const runtime = new DqRuntime(
+          options,
+          environment.clock,
+          environment.backend(options, cluster),
+          cluster,
+        );
+        await runtime.loadKeys(); // another module may add jobs before ours is made ready
+        return runtime;
+      },
+    ),
     provide(DqProducer, [runtime], ({ producer }: DqRuntime) => producer),
     provide(DqConsumer, [runtime], ({ consumer }: DqRuntime) => consumer),
     provide(DqDeadLetters, [runtime], ({ deadLetters }: DqRuntime) => deadLetters),

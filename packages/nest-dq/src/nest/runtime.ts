@@ -22,6 +22,7 @@ import { TubeWatch } from '../operate/tube-watch.js';
 import { ClusterDeadLetters } from '../producer/dead-letters.js';
 import { ClusterProducer } from '../producer/cluster-producer.js';
 import { SeriesScheduler } from '../recurring/series-scheduler.js';
+import { KeyFetcher } from '../seal/key-fetcher.js';
 import type { Clock } from 'nest-handlers/time';
 import type { Backend } from './environment.js';
 import { LogReport } from './log-report.js';
@@ -51,6 +52,8 @@ export class DqRuntime {
   private readonly historyWriter: HistoryWriter;
   readonly actWriter: ActWriter;
   private readonly settleQueue: SettleQueue;
+  /** Undefined: the keys of the seal were given, or there is no seal. */
+  private readonly sealKeys: KeyFetcher | undefined;
   private readonly hooksToStart: DqHooks[];
   private readonly unhook: (() => void)[] = [];
   private ledgerUp = true;
@@ -109,6 +112,9 @@ export class DqRuntime {
     });
     const warn = (message: string) => void options.logger.warn(message);
     const log = (message: string) => void options.logger.log(message);
+    const { seal } = options;
+    const source = seal?.settings.source;
+    this.sealKeys = seal && source && new KeyFetcher(seal, source, clock, warn);
     this.actWriter = new ActWriter({ events, acts, clock, warn });
     const elected = () => this.process.elected;
     const repairs = options.repair && options.mostIndexed > 0 && options.replicas > 1;
@@ -134,9 +140,15 @@ export class DqRuntime {
     this.control = new ClusterControl({ ...producing, producer, presence });
   }
 
+  /** Before anything is added: fetches the keys of the seal. Idempotent. `DQ_CONFIG`. */
+  async loadKeys(): Promise<void> {
+    await this.sealKeys?.load();
+  }
+
   /** Comes first: opens what stores the jobs. `DQ_DISK`, `DQ_CONFIG`. */
-  open(): Promise<void> {
-    return this.backend.open();
+  async open(): Promise<void> {
+    await this.loadKeys();
+    await this.backend.open();
   }
 
   /** Connects in the background, and goes on trying. Idempotent. Throws what a hook throws, before anything connects. */
@@ -150,6 +162,7 @@ export class DqRuntime {
       });
       if (stop) this.unhook.push(stop);
     }
+    this.sealKeys?.start();
     this.backend.cluster.start();
     this.backend.ledger.start();
     this.settleQueue.start();
@@ -223,8 +236,8 @@ export class DqRuntime {
     const { tubeWatch, process, producer, deadLetters, control, historyWriter, actWriter, settleQueue } =
       this;
     const { ledger, cluster } = this.backend;
-    const repair = this.selfRepair ? [this.selfRepair] : [];
-    const acting = [tubeWatch, ...repair, process, producer, deadLetters, control];
+    const optional = [this.selfRepair, this.sealKeys].filter((part) => part !== undefined);
+    const acting = [tubeWatch, ...optional, process, producer, deadLetters, control];
     const writing = [historyWriter, actWriter, settleQueue];
     const { goQueueLocks } = this.backend;
     const parts = [...acting, ...writing, goQueueLocks, ledger, cluster, this.backend, this.events];

@@ -1,52 +1,84 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { StoredTube } from '../api/tube.js';
+import type { Seal } from '../seal/seal.js';
 import { resolveSeal, type SealOptions } from './seal-option.js';
 
 const KEY = randomBytes(32);
 const keys = { '2026-11': KEY };
 const resolve = (seal: unknown, prefix = '') => resolveSeal(seal as SealOptions | undefined, prefix);
 
+/** Whether what one seals opens for the other. */
+function isReadBy(one: Seal, other: Seal): boolean {
+  const key = one.keyFor('t')!;
+  const { text } = one.seal(key, Buffer.from('open'), Buffer.from('secret'));
+  return typeof other.open(key.name, Buffer.from('open'), Buffer.from(text, 'latin1')) === 'object';
+}
+
 describe('the option seal', () => {
   it('seals and encrypts by default, and takes nothing else', () => {
-    const { settings } = resolve({ keys, current: '2026-11' })!;
-    expect(settings).toEqual({
-      keys: new Map([['2026-11', KEY]]),
-      current: '2026-11',
-      encrypt: true,
-      acceptsUnsealed: false,
-      unsealed: new Set(),
-    });
+    const seal = resolve({ keys, current: '2026-11' })!;
+    expect(seal.settings).toEqual({ encrypt: true, acceptsUnsealed: false, unsealed: new Set() });
+    expect(seal.keyFor('t')).toMatchObject({ name: '2026-11' });
     expect(resolve(undefined)).toBeUndefined();
   });
 
   it.each(['hex', 'base64', 'base64url'] as const)('takes keys as text in %s', (encoding) => {
-    const { settings } = resolve({ keys: { a: KEY.toString(encoding) }, current: 'a' })!;
-    expect(settings.keys.get('a')).toEqual(KEY);
+    const seal = resolve({ keys: { a: KEY.toString(encoding) }, current: 'a' })!;
+    expect(isReadBy(seal, resolve({ keys: { a: KEY }, current: 'a' })!)).toBe(true);
   });
 
   it('keeps its own copy of a key', () => {
     const given = Buffer.from(KEY);
-    const { settings } = resolve({ keys: { a: given }, current: 'a' })!;
+    const seal = resolve({ keys: { a: given }, current: 'a' })!;
     given.fill(0);
-    expect(settings.keys.get('a')).toEqual(KEY);
+    expect(isReadBy(seal, resolve({ keys: { a: KEY }, current: 'a' })!)).toBe(true);
   });
 
   it('knows the tubes that are not sealed with the prefix', () => {
     const seal = resolve({ keys, current: '2026-11', unsealed: ['legacy'] }, 'shop.')!;
     expect(seal.keyFor('shop.legacy' as StoredTube)).toBeUndefined();
-    expect(seal.keyFor('shop.order' as StoredTube)).toBe('2026-11');
+    expect(seal.keyFor('shop.order' as StoredTube)).toMatchObject({ name: '2026-11' });
   });
 
   it('may only read, for the time of a change', () => {
     expect(resolve({ keys, accept: 'unsealed' })!.keyFor('t' as StoredTube)).toBeUndefined();
   });
 
+  describe('with a function', () => {
+    it('seals nothing before the function gave its keys', async () => {
+      const seal = resolve({ keys: async () => ({ keys, current: '2026-11' }) })!;
+      expect(() => seal.keyFor('t')).toThrow(/DQ_CONFIG: the keys of `seal` are not there yet/);
+      const { source } = seal.settings;
+      expect(source!.refresh).toBe(300_000);
+      seal.use(await source!.fetch());
+      expect(seal.keyFor('t')).toMatchObject({ name: '2026-11' });
+    });
+
+    it.each([
+      [undefined, /what the function `seal.keys` gave is "undefined": expected \{ keys, current \}/],
+      [{ keys }, /`seal.current` is undefined/],
+      [{ keys: {}, current: 'a' }, /`seal.keys` is \{\}/],
+      [{ keys: { a: 'x' }, current: 'a' }, /the key "a" of `seal.keys` is 0 bytes/],
+    ])('refuses %j of it', async (given, why) => {
+      const { source } = resolve({ keys: () => given })!.settings;
+      await expect(source!.fetch()).rejects.toThrow(why);
+    });
+
+    it('takes no other bytes for a name that it knows', () => {
+      const seal = resolve({ keys, current: '2026-11' })!;
+      const other = new Map([['2026-11', randomBytes(32)]]);
+      expect(() => seal.use({ keys: other, current: '2026-11' })).toThrow(
+        /the key "2026-11" of `seal.keys` has other bytes than before: expected a new name for a new key/,
+      );
+    });
+  });
+
   it.each([
     [null, /`seal` is null: expected \{ keys, current \}/],
     [
       { keys, current: '2026-11', cipher: 'x' },
-      /no `seal.cipher`: expected keys, current, encrypt, accept, unsealed/,
+      /no `seal.cipher`: expected keys, current, refresh, encrypt, accept, unsealed/,
     ],
     [{ current: 'a' }, /`seal.keys` is "undefined"/],
     [{ keys: {}, current: 'a' }, /`seal.keys` is \{\}: expected an object with a key or more/],
@@ -66,6 +98,9 @@ describe('the option seal', () => {
       /`seal.unsealed` is "legacy": expected a list of tubes/,
     ],
     [{ keys, current: '2026-11', unsealed: ['a b'] }, /`seal.unsealed`: /],
+    [{ keys, current: '2026-11', refresh: '5m' }, /`seal.refresh` is "5m": expected no value/],
+    [{ keys: () => undefined, current: 'a' }, /`seal.current` is "a": expected no value, as the function/],
+    [{ keys: () => undefined, refresh: '1s' }, /`seal.refresh` is "1s": expected 10000 ms or more/],
   ])('refuses %j', (seal, why) => {
     expect(() => resolve(seal)).toThrow(why);
   });

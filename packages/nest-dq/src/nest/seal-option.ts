@@ -1,17 +1,32 @@
 import { storedTube, type StoredTube, type Tube } from '../api/tube.js';
-import { KEY_BYTES, Seal } from '../seal/seal.js';
+import type { Duration } from 'nest-handlers/time';
+import { KEY_BYTES, Seal, type SealKeys } from '../seal/seal.js';
 import { DqError, show } from '../errors.js';
-import { asConfigError, checkBoolean, wrong } from './option-checks.js';
+import { asConfigError, checkBoolean, checkDuration, wrong } from './option-checks.js';
+
+/** Keys by their names: 32 bytes each, or their text in base64 or hex. A name has 1 to 40 letters, digits, dots, dashes and underscores. */
+export type SealKeyTexts = Readonly<Record<string, Uint8Array | string>>;
+
+/** What a function gives that `seal.keys` is. */
+export interface FetchedSealKeys {
+  /** What was sealed with any of them is taken. */
+  keys: SealKeyTexts;
+  /** The name of the key that seals. @default none: nothing is sealed yet, which needs `accept: 'unsealed'` */
+  current?: string;
+}
 
 /** How jobs are sealed, so that nobody without the keys can read or change them, or make a handler run. docs/security.md. */
 export interface SealOptions {
   /**
-   * The keys by their names: 32 bytes each, or their text in base64 or hex. What was sealed with any of them is taken. A name has 1 to 40
-   * letters, digits, dots, dashes and underscores.
+   * What was sealed with any of them is taken. Or a function that gives `{ keys, current }`, as from a service for secrets: it is called at the
+   * start, which fails if it does; then after each `refresh`, and when a copy names a key that is unknown, at most every 10 s. It has 30 s.
+   * If it fails then, a warning says so, and the keys of before stay in use. A name must never mean another key.
    */
-  keys: Readonly<Record<string, Uint8Array | string>>;
-  /** The name of the key that seals. @default none: nothing is sealed yet, which needs `accept: 'unsealed'` */
+  keys: SealKeyTexts | (() => FetchedSealKeys | Promise<FetchedSealKeys>);
+  /** The name of the key that seals. Not with a function. @default none: nothing is sealed yet, which needs `accept: 'unsealed'` */
   current?: string;
+  /** With a function: how long its keys are used before it is asked again, in a `Duration`; at least 10 seconds. @default '5m' */
+  refresh?: Duration;
   /** False: payloads, keys, headers and groups can be read by anybody, but not changed. @default true */
   encrypt?: boolean;
   /** `'unsealed'`: copies without a seal run, too, for the time of a change. @default 'sealed' */
@@ -20,9 +35,11 @@ export interface SealOptions {
   unsealed?: readonly (string | Tube)[];
 }
 
-const NAMES = ['keys', 'current', 'encrypt', 'accept', 'unsealed'];
+const NAMES = ['keys', 'current', 'refresh', 'encrypt', 'accept', 'unsealed'];
 const KEY_NAME = /^[\w.-]{1,40}$/;
 const EXPECTED_KEY = `${KEY_BYTES} bytes, or their text in base64 or hex`;
+/** Milliseconds. */
+const LEAST_REFRESH = 10_000;
 
 /** `DQ_CONFIG`. No message shows a key. */
 export function resolveSeal(seal: SealOptions | undefined, prefix: string): Seal | undefined {
@@ -31,18 +48,11 @@ export function resolveSeal(seal: SealOptions | undefined, prefix: string): Seal
   const unknown = Object.keys(seal).find((name) => !NAMES.includes(name));
   if (unknown !== undefined)
     throw new DqError('DQ_CONFIG', `there is no \`seal.${unknown}\`: expected ${NAMES.join(', ')}`);
-  const { keys: given, current, encrypt = true, accept = 'sealed', unsealed = [] } = seal;
-  const keys = checkKeys(given);
+  const { keys, current, refresh, encrypt = true, accept = 'sealed', unsealed = [] } = seal;
   if (accept !== 'sealed' && accept !== 'unsealed')
     throw wrong('`seal.accept`', accept, "'sealed' or 'unsealed'");
-  if (current === undefined && accept !== 'unsealed')
-    throw wrong('`seal.current`', current, "the name of a key; without one, `accept: 'unsealed'`");
-  if (current !== undefined && !keys.has(current))
-    throw wrong('`seal.current`', current, `the name of a key: ${[...keys.keys()].join(', ')}`);
   if (!Array.isArray(unsealed)) throw wrong('`seal.unsealed`', unsealed, 'a list of tubes');
-  return new Seal({
-    keys,
-    current,
+  const settings = {
     encrypt: checkBoolean('seal.encrypt', encrypt),
     acceptsUnsealed: accept === 'unsealed',
     unsealed: new Set(
@@ -50,15 +60,43 @@ export function resolveSeal(seal: SealOptions | undefined, prefix: string): Seal
         (unsealed as (string | Tube)[]).map((tube): StoredTube => storedTube(tube, prefix)),
       ),
     ),
-  });
+  };
+  if (typeof keys !== 'function') {
+    if (refresh !== undefined)
+      throw wrong(
+        '`seal.refresh`',
+        refresh,
+        'no value, as `seal.keys` is no function that could be asked again',
+      );
+    return new Seal(settings, checkKeys({ keys, current }, accept));
+  }
+  if (current !== undefined)
+    throw wrong('`seal.current`', current, 'no value, as the function `seal.keys` gives it with the keys');
+  const source = {
+    fetch: async () => checkKeys(await keys(), accept),
+    refresh: checkDuration('seal.refresh', refresh ?? '5m', LEAST_REFRESH),
+  };
+  return new Seal({ ...settings, source });
 }
 
-function checkKeys(given: unknown): ReadonlyMap<string, Buffer> {
+function checkKeys(given: FetchedSealKeys, accept: SealOptions['accept']): SealKeys {
+  if (typeof given !== 'object' || given === null)
+    throw wrong('what the function `seal.keys` gave', typeof given, '{ keys, current }');
+  const { current } = given;
+  const keys = checkEach(given.keys);
+  if (current === undefined && accept !== 'unsealed')
+    throw wrong('`seal.current`', current, "the name of a key; without one, `accept: 'unsealed'`");
+  if (current !== undefined && !keys.has(current))
+    throw wrong('`seal.current`', current, `the name of a key: ${[...keys.keys()].join(', ')}`);
+  return { keys, current };
+}
+
+function checkEach(given: unknown): ReadonlyMap<string, Buffer> {
   if (typeof given !== 'object' || given === null || Object.keys(given).length === 0)
     throw wrong(
       '`seal.keys`',
       typeof given === 'object' ? given : typeof given,
-      'an object with a key or more, by name',
+      'an object with a key or more, by name, or a function that gives { keys, current }',
     );
   return new Map(
     Object.entries(given).map(([name, key]) => {

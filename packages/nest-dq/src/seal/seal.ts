@@ -5,6 +5,7 @@
  * nonces of AES-256-GCM. So no nonce comes twice, however many jobs there are, and no two processes have to agree.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { DqError, show } from '../errors.js';
 import { Hmac } from './hmac.js';
 
 const CIPHER = 'aes-256-gcm';
@@ -23,17 +24,30 @@ const MOST_DERIVED = 1_000;
 /** Jobs that one derived key seals. */
 const MOST_SEALED = 2 ** 40;
 
-export interface SealSettings {
-  /** Each has 32 bytes. What was sealed with any of them is read. */
+export interface SealKeys {
+  /** By their names; each has 32 bytes. What was sealed with any of them is read. */
   readonly keys: ReadonlyMap<string, Buffer>;
   /** The name of the key that seals. Undefined: nothing is sealed yet. */
   readonly current: string | undefined;
+}
+
+/** Where keys come from that are not given at once. */
+export interface KeySource {
+  /** `DQ_CONFIG`: what came is no keys. */
+  fetch(): Promise<SealKeys>;
+  /** Milliseconds after which they are fetched again. */
+  readonly refresh: number;
+}
+
+export interface SealSettings {
   /** Nobody without the key reads payloads, keys, headers and groups. Otherwise nobody can only change them. */
   readonly encrypt: boolean;
   /** Copies without a seal are taken, too. */
   readonly acceptsUnsealed: boolean;
   /** Jobs of these tubes have no seal. */
   readonly unsealed: ReadonlySet<string>;
+  /** @default the keys are given */
+  readonly source?: KeySource;
 }
 
 /** Why a sealed copy does not open. `unknownKey`: it is no fault of the copy. */
@@ -41,11 +55,17 @@ export type SealFault = 'unknownKey' | 'broken';
 
 /** What was derived from a key for one salt. */
 interface DerivedKeys {
-  readonly name: string;
   /** In latin1. */
   readonly salt: string;
   readonly job: Buffer;
   readonly copy: Hmac;
+}
+
+/** A key that seals, for one salt. */
+export interface SealingKey extends DerivedKeys {
+  readonly name: string;
+  /** How many jobs. */
+  sealed: number;
 }
 
 /** One job, sealed. */
@@ -65,17 +85,42 @@ export interface OpenedJob {
 }
 
 export class Seal {
-  private own: DerivedKeys | undefined;
-  private sealed = 0;
+  /** Asks for keys anew. True: it did, so a key that is unknown may soon be known. @default false, as the keys were given */
+  askForKeys: () => boolean = () => false;
+
+  private own: SealingKey | undefined;
   private readonly nonce = Buffer.alloc(NONCE_BYTES);
   /** By the key's name and the salt; the oldest first. */
   private readonly derived = new Map<string, DerivedKeys>();
 
-  constructor(readonly settings: SealSettings) {}
+  constructor(
+    readonly settings: SealSettings,
+    /** Undefined: they are still to be fetched. */
+    private keys?: SealKeys,
+  ) {}
 
-  /** The name of the key that seals the next job of the tube. */
-  keyFor(tube: string): string | undefined {
-    return this.settings.unsealed.has(tube) ? undefined : this.settings.current;
+  /** From now on these keys. `DQ_CONFIG`: a name means other bytes than before, so that nobody could tell what was sealed with which. */
+  use(keys: SealKeys): void {
+    for (const [name, key] of keys.keys) {
+      if (this.keys?.keys.get(name)?.equals(key) === false)
+        throw new DqError(
+          'DQ_CONFIG',
+          `the key ${show(name)} of \`seal.keys\` has other bytes than before: expected a new name for a new key`,
+        );
+    }
+    this.keys = keys;
+  }
+
+  /** What seals the next job of the tube. Undefined: it has no seal. */
+  keyFor(tube: string): SealingKey | undefined {
+    if (this.settings.unsealed.has(tube)) return undefined;
+    const { keys, current } = this.known;
+    if (current === undefined) return undefined;
+    if (this.own?.name !== current || this.own.sealed >= MOST_SEALED) {
+      const salt = randomBytes(SALT_BYTES).toString('latin1');
+      this.own = { name: current, sealed: 0, ...derive(keys.get(current)!, salt) };
+    }
+    return this.own;
   }
 
   /** Whether a copy in the tube may have no seal. */
@@ -87,9 +132,8 @@ export class Seal {
    * @param covered What anybody may read, and nobody may change.
    * @param secret What nobody may read.
    */
-  seal(name: string, covered: Uint8Array, secret: Uint8Array): SealedJob {
-    const key = this.ownKeys(name);
-    this.nonce.writeUIntBE(this.sealed++, NONCE_BYTES - COUNTER_BYTES, COUNTER_BYTES);
+  seal(key: SealingKey, covered: Uint8Array, secret: Uint8Array): SealedJob {
+    this.nonce.writeUIntBE(key.sealed++, NONCE_BYTES - COUNTER_BYTES, COUNTER_BYTES);
     const cipher = createCipheriv(CIPHER, key.job, this.nonce);
     cipher.setAAD(covered);
     const encrypted = cipher.update(secret).toString('latin1');
@@ -100,7 +144,7 @@ export class Seal {
   }
 
   open(name: string, covered: Uint8Array, bytes: Buffer): OpenedJob | SealFault {
-    const master = this.settings.keys.get(name);
+    const master = this.known.keys.get(name);
     if (!master) return 'unknownKey';
     if (bytes.length < SEAL_BYTES) return 'broken';
     const key = this.keysOf(name, master, bytes.toString('latin1', 0, SALT_BYTES));
@@ -117,19 +161,19 @@ export class Seal {
     return { key, nonce: nonce.toString('latin1'), secret };
   }
 
-  private ownKeys(name: string): DerivedKeys {
-    if (this.own?.name !== name || this.sealed >= MOST_SEALED) {
-      this.own = derive(name, this.settings.keys.get(name)!, randomBytes(SALT_BYTES).toString('latin1'));
-      this.sealed = 0;
-    }
-    return this.own;
+  private get known(): SealKeys {
+    if (this.keys) return this.keys;
+    throw new DqError(
+      'DQ_CONFIG',
+      'the keys of `seal` are not there yet: expected the start of the module first',
+    );
   }
 
   private keysOf(name: string, master: Buffer, salt: string): DerivedKeys {
     const id = name + salt;
     const known = this.derived.get(id);
     if (known) return known;
-    const made = derive(name, master, salt);
+    const made = derive(master, salt);
     if (this.derived.size >= MOST_DERIVED) this.derived.delete(this.derived.keys().next().value!);
     this.derived.set(id, made);
     return made;
@@ -141,10 +185,10 @@ export function proofOf({ key, nonce }: Omit<SealedJob, 'text'>, fields: string)
   return key.copy.of(nonce + fields).slice(0, PROOF_BYTES);
 }
 
-function derive(name: string, master: Buffer, salt: string): DerivedKeys {
+function derive(master: Buffer, salt: string): DerivedKeys {
   const keyFor = (what: string) =>
     Buffer.from(
       hkdfSync('sha256', master, Buffer.from(salt, 'latin1'), `nest-dq seal 1, ${what}`, KEY_BYTES),
     );
-  return { name, salt, job: keyFor('job'), copy: new Hmac(keyFor('copy')) };
+  return { salt, job: keyFor('job'), copy: new Hmac(keyFor('copy')) };
 }

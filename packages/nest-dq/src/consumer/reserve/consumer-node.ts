@@ -11,6 +11,8 @@ import type { SharedLanes, SharedTube } from './shared-lanes.js';
 
 /** Seconds after which a copy is tried again whose key this process does not have. */
 const WITHOUT_KEY = 30;
+/** Seconds, while the process asks for keys anew. */
+const WHILE_ASKING = 1;
 /** beanstalkd's lowest priority. */
 const LAST_OF_ALL = 2 ** 32 - 1;
 const MOST_LANES = 3;
@@ -247,6 +249,8 @@ export class ConsumerNode implements LanesUser, SharedTube {
     if (!reason.startsWith(BAD_SEAL))
       return lane.buryBody(copyId, () => report.poison(tube, node, copyId, reason));
     const buried = !reason.startsWith(NO_KEY);
+    if (!buried && this.taker.askForKeys())
+      return lane.releaseReserved(copyId, LAST_OF_ALL, WHILE_ASKING, () => undefined);
     const tell = () => {
       const refused = { tube, node, copyId, reason, buried };
       report.badSeal(refused);

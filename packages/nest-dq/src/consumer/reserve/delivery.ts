@@ -25,6 +25,8 @@ export interface Holder {
 export interface Taker {
   /** A body, read; a text says why it cannot be. */
   read(body: Buffer): Envelope | string;
+  /** For a copy whose key is unknown. True: keys are asked for anew, so it may soon be known. */
+  askForKeys(): boolean;
   /** How many more copies one node may reserve now. */
   room(): number;
   /** True when it is so early that the copies behind it are in no hurry. */

@@ -32,6 +32,10 @@ export class Reserver implements Taker {
     return unwrap(body, storedAs, cluster.settings.seal);
   }
 
+  askForKeys(): boolean {
+    return this.context.cluster.settings.seal?.askForKeys() ?? false;
+  }
+
   /** Begins, or goes on. Nothing after `stop`: a ledger that comes back while the tube drains changes nothing. */
   start(): void {
     if (this.stopped) return;

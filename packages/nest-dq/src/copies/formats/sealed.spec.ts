@@ -5,7 +5,7 @@ import type { Envelope, JobHeader } from '../header.js';
 import type { Place } from '../location.js';
 import { encodePayload } from '../payload.js';
 import { JobEnvelope } from './dq1.js';
-import { PROOF_BYTES, Seal, type SealSettings } from '../../seal/seal.js';
+import { PROOF_BYTES, Seal, type SealKeys, type SealSettings } from '../../seal/seal.js';
 import { SealedEnvelope } from './sealed.js';
 import { identify, openHeaderOf, unwrap } from './unwrap.js';
 
@@ -32,22 +32,15 @@ const SIBLINGS: readonly Place[] = [
   { index: 2, location: 'b:1#2222222222222222:8' },
 ];
 
-const sealOf = (settings: Partial<SealSettings> = {}) =>
-  new Seal({
-    keys: KEYS,
-    current: 'new',
-    encrypt: true,
-    acceptsUnsealed: false,
-    unsealed: new Set(),
-    ...settings,
-  });
+const sealOf = ({ keys = KEYS, current = 'new', ...settings }: Partial<SealSettings & SealKeys> = {}) =>
+  new Seal({ encrypt: true, acceptsUnsealed: false, unsealed: new Set(), ...settings }, { keys, current });
 
 const bytesOf = (body: readonly (string | Uint8Array)[]) =>
   Buffer.concat(body.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)));
 
 /** The primary and the two backups. */
 function written(seal: Seal, job = JOB, content = encodePayload({ secret: 'Zürich' })): Buffer[] {
-  const envelope = new SealedEnvelope(seal, 'new', TUBE, job, content);
+  const envelope = new SealedEnvelope(seal, seal.keyFor(TUBE)!, TUBE, job, content);
   // The backups first, as they are put.
   const backups = [1, 2].slice(0, job.copies - 1).map((index) => bytesOf(envelope.body(index)));
   return [bytesOf(envelope.body(0, job.copies > 1 ? SIBLINGS : [])), ...backups];
@@ -138,7 +131,7 @@ describe.each([
   it('is not larger than it says before it is written', () => {
     const longest = Math.max(...SIBLINGS.map(({ location }) => location.length));
     const seal = sealOf({ encrypt });
-    const envelope = new SealedEnvelope(seal, 'new', TUBE, JOB, encodePayload('x'.repeat(50)));
+    const envelope = new SealedEnvelope(seal, seal.keyFor(TUBE)!, TUBE, JOB, encodePayload('x'.repeat(50)));
     expect(envelope.largestCopy(2, longest)).toBeGreaterThanOrEqual(
       bytesOf(envelope.body(0, SIBLINGS)).length,
     );

@@ -12,7 +12,7 @@ import type { CopyHeader, Envelope, JobHeader, JobIdentity, WrittenJob } from '.
 import type { Place } from '../location.js';
 import type { Content } from '../payload.js';
 import { copyDelay, copyPriority } from '../timing.js';
-import { proofOf, PROOF_BYTES, type Seal, SEAL_BYTES, type SealedJob } from '../../seal/seal.js';
+import { proofOf, PROOF_BYTES, type Seal, SEAL_BYTES, type SealedJob, type SealingKey } from '../../seal/seal.js';
 import { copyFields, openFields, parseHeader, privateFields } from './wire-header.js';
 
 const MARK = 'dqs ';
@@ -42,7 +42,7 @@ export class SealedEnvelope implements WrittenJob {
 
   constructor(
     private readonly seal: Seal,
-    private readonly keyName: string,
+    private readonly key: SealingKey,
     private readonly tube: StoredTube,
     readonly job: JobHeader,
     readonly content: Content,
@@ -57,10 +57,8 @@ export class SealedEnvelope implements WrittenJob {
   }
 
   withCopies(copies: number): SealedEnvelope {
-    const { seal, keyName, tube, job, content } = this;
-    return copies === job.copies
-      ? this
-      : new SealedEnvelope(seal, keyName, tube, { ...job, copies }, content);
+    const { seal, key, tube, job, content } = this;
+    return copies === job.copies ? this : new SealedEnvelope(seal, key, tube, { ...job, copies }, content);
   }
 
   delay(index: number, msUntilDue: number, backupDelay: number): number {
@@ -79,15 +77,15 @@ export class SealedEnvelope implements WrittenJob {
   }
 
   private write(): Written {
-    const { seal, keyName, tube, job, content } = this;
+    const { seal, key, tube, job, content } = this;
     const { bytes, type } = content;
     const { encrypt } = seal.settings;
     const proofs = randoms((job.copies - 1) * PROOF_BYTES);
     const fields = privateFields(job, type);
     const secret = encrypt ? joined(`${proofs}${fields}\n`, bytes) : Buffer.from(proofs, 'latin1');
     const open = `${openFields(job)}${encrypt ? '' : fields}`;
-    const line = `${MARK}${keyName} ${secret.length} ${open}\n`;
-    const sealed = seal.seal(keyName, joined(coveredBy(tube) + line, encrypt ? '' : bytes), secret);
+    const line = `${MARK}${key.name} ${secret.length} ${open}\n`;
+    const sealed = seal.seal(key, joined(coveredBy(tube) + line, encrypt ? '' : bytes), secret);
     return { sealed, line, proofs };
   }
 }

@@ -1,0 +1,89 @@
+import type { Clock, Timer } from 'nest-handlers/time';
+import { DqError, factOf, toError } from '../errors.js';
+import type { KeySource, Seal } from './seal.js';
+
+/** Milliseconds. A function that gives keys may take so long. */
+const LIMIT = 30_000;
+/** Milliseconds. Copies with an unknown key have them fetched at most so often. */
+const SELDOM = 10_000;
+
+/**
+ * Fetches the keys of a seal at the start, again and again, and when a copy names a key that is unknown: so a process learns of a new key
+ * without a restart. If that fails, the keys of before stay in use.
+ */
+export class KeyFetcher {
+  private loading: Promise<void> | undefined;
+  private isFetching = false;
+  private fetchedAt = -Infinity;
+  private next: Timer | undefined;
+  private isClosed = false;
+
+  constructor(
+    private readonly seal: Seal,
+    private readonly source: KeySource,
+    private readonly clock: Clock,
+    private readonly warn: (message: string) => void,
+  ) {}
+
+  /** The first keys. Idempotent. `DQ_CONFIG`: there are none. */
+  load(): Promise<void> {
+    return (this.loading ??= this.fetch());
+  }
+
+  /** After `load`. Idempotent. */
+  start(): void {
+    this.seal.askForKeys = () => this.ask();
+    this.schedule();
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.isClosed = true;
+    this.next?.cancel();
+  }
+
+  private ask(): boolean {
+    if (this.isFetching) return true;
+    if (this.isClosed || this.clock.now() - this.fetchedAt < SELDOM) return false;
+    void this.renew();
+    return true;
+  }
+
+  /** Never rejects. */
+  private async renew(): Promise<void> {
+    try {
+      await this.fetch();
+    } catch (error) {
+      this.warn(`the keys of before stay in use: ${factOf(error as DqError)}`);
+    }
+    this.schedule();
+  }
+
+  private async fetch(): Promise<void> {
+    this.isFetching = true;
+    try {
+      this.seal.use(await this.withinLimit());
+    } catch (error) {
+      const fact =
+        error instanceof DqError ? factOf(error) : `\`seal.keys\` failed: ${toError(error).message}`;
+      throw new DqError('DQ_CONFIG', fact, { cause: error });
+    } finally {
+      this.isFetching = false;
+      this.fetchedAt = this.clock.now();
+    }
+  }
+
+  private async withinLimit() {
+    let timer: Timer;
+    const late = new Promise<never>((_, reject) => {
+      const fact = `\`seal.keys\` gave no keys within ${LIMIT / 1_000} s`;
+      timer = this.clock.after(LIMIT, () => reject(new DqError('DQ_CONFIG', fact)));
+    });
+    return Promise.race([this.source.fetch(), late]).finally(() => timer.cancel());
+  }
+
+  private schedule(): void {
+    this.next?.cancel();
+    if (!this.isClosed) this.next = this.clock.after(this.source.refresh, () => void this.renew());
+  }
+}
