@@ -125,6 +125,38 @@ describe('somebody without the key', () => {
   });
 });
 
+describe('somebody who holds the reference of a job', () => {
+  it('cannot make another of it, and the service finds the job by it all the same', async () => {
+    const system = await started();
+    const [mine, victim] = [
+      await system.producer.delay(tube, 'mine', '1h'),
+      await system.producer.delay(tube, 'not mine', '1h'),
+    ];
+    const content = JSON.parse(Buffer.from(mine.ref.split('.')[1]!, 'base64url').toString()) as unknown[];
+    content[1] = victim.id;
+    const text = Buffer.from(JSON.stringify(content)).toString('base64url');
+    for (const forged of [
+      mine.ref.replace(/\.[\w-]+\./, `.${text}.`),
+      `dq1.${text}`,
+    ] as (typeof mine.ref)[]) {
+      for (const call of [
+        system.producer.revoke(forged),
+        system.producer.reschedule(forged, { delay: '2h' }),
+        system.producer.find(forged),
+        system.deadLetters.get(forged),
+        system.inspector.explain(forged),
+      ])
+        await expect(call).rejects.toMatchObject({ code: 'DQ_BAD_REF' });
+    }
+    expect(await system.producer.find(victim)).toMatchObject({
+      state: 'waiting',
+      ref: expect.stringMatching(/^dqs\./),
+    });
+    expect(await system.producer.revoke(mine.ref)).toBe('revoked');
+    expect(await system.producer.revoke((await system.producer.find(victim))!.ref)).toBe('revoked');
+  });
+});
+
 describe('a change of keys', () => {
   it('loses and refuses nothing while processes with the old and the new one run side by side', async () => {
     const [first, second, third] = await Promise.all([

@@ -48,7 +48,7 @@ export function tubeContext(
   return {
     tube: 'tube',
     storedAs: stored('app.tube'),
-    cluster: undefined as unknown as Cluster,
+    cluster: { settings: { replicas: 3, minWritten: 2 } } as Cluster,
     settleQueue: { take: () => [] } as unknown as SettleQueue,
     sharedLanes: new Map(),
     clock,

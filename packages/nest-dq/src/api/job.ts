@@ -81,7 +81,8 @@ export type AddResult =
   | { readonly receipt?: undefined; readonly error: DqError };
 
 /**
- * The opaque text of a receipt, view, job or letter that finds the job again: some 300 characters that begin with `dq1.`.
+ * The opaque text of a receipt, view, job or letter that finds the job again: some 300 characters that begin with `dq1.`, or with `dqs.`
+ * and a tag where jobs are sealed.
  * It has its own type, so that a job's `id`, which finds nothing without its tube, cannot be given instead. Give a text from your database
  * as `{ ref: row.timer }`.
  */

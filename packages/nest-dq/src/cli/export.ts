@@ -70,14 +70,14 @@ async function* waitingJobs(
     const page = { limit: PAGE, ...(after && { after }) };
     const read = () => waiting.page(tube, page);
     const { jobs, next } = await retries.run({ patience, repeatable: true }, read);
-    const now = runtime.clock.wall();
+    const source = { tube, prefix, seal: settings.seal, now: runtime.clock.wall() };
     yield* await Promise.all(
       jobs.map(async (job) => {
         const copy = await readCopy(cluster, tube, job, job.places);
         const known = copy
           ? { ...headerOf(copy.header), payload: shown(copy.content) }
           : { copy: false as const };
-        return { ...summaryOf(job, tube, prefix, now), ...known };
+        return { ...summaryOf(job, source), ...known };
       }),
     );
     after = next;

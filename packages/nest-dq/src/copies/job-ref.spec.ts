@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { stored } from '../../spec-support/stored.js';
 import { isJobId } from './header.js';
 import { formatRef, keyedId, parseRef, type RefContent } from './job-ref.js';
 import type { JobRef, JobRefText } from '../api/job.js';
 import { defineTube } from '../api/tube.js';
+import { Seal } from '../seal/seal.js';
 
 const CONTENT: RefContent = {
   tube: stored('order.cancel'),
@@ -185,5 +187,61 @@ describe('keyedId', () => {
   it('is an id as any other', () => {
     expect(isJobId(keyedId(stored('t'), 'x'.repeat(500)))).toBe(true);
     expect(keyedId(stored('t'), 'k')).toHaveLength(24);
+  });
+});
+
+describe('with a seal', () => {
+  const keys = new Map([
+    ['old', randomBytes(32)],
+    ['new', randomBytes(32)],
+  ]);
+  const settings = { encrypt: true, acceptsUnsealed: false, unsealed: new Set(['legacy']) };
+  const sealOf = (current = 'new', more = {}) => new Seal({ ...settings, ...more }, { keys, current });
+  const seal = sealOf();
+  const ref = formatRef(CONTENT, seal);
+  const read = (text: string, by: Seal | undefined = seal) =>
+    parseRef({ ref: text as JobRefText }, 'app.', by);
+
+  it('have a tag that everybody with the key can check, and still fit a URL', () => {
+    expect(ref).toMatch(/^dqs\.[\w-]+\.[\w-]{22}\.new$/);
+    expect(encodeURIComponent(ref)).toBe(ref);
+    expect(read(ref, sealOf('old'))).toEqual(CONTENT);
+    expect(read(formatRef(CONTENT, sealOf('old')))).toEqual(CONTENT);
+  });
+
+  it('are refused with any of their characters changed', () => {
+    const rest = ref.slice(ref.indexOf('.') + 1, ref.lastIndexOf('.'));
+    for (let at = 0; at < rest.length; at++) {
+      const others = [...'A1-.'].filter((other) => other !== rest[at]);
+      for (const other of others) {
+        const altered = `dqs.${rest.slice(0, at)}${other}${rest.slice(at + 1)}.new`;
+        expect(() => read(altered)).toThrow(/^DQ_BAD_REF: .*altered/);
+      }
+    }
+    expect(() => read(`${ref.slice(0, -3)}old`)).toThrow(
+      /of job \w+ of "order.cancel" was altered: its tag is of another text/,
+    );
+  });
+
+  it('are refused without a tag, but of tubes and in times without a seal', () => {
+    const bare = formatRef(CONTENT);
+    expect(() => read(bare)).toThrow(
+      /^DQ_BAD_REF: .*of job \w+ of "order.cancel" has no tag of `seal`: expected/,
+    );
+    expect(read(bare, sealOf('new', { acceptsUnsealed: true }))).toEqual(CONTENT);
+    const legacy = { ...CONTENT, tube: stored('legacy') };
+    expect(formatRef(legacy, seal)).toBe(formatRef(legacy));
+    expect(read(formatRef(legacy), seal)).toEqual(legacy);
+  });
+
+  it('are refused with a key that is unknown, and not looked at without a seal', () => {
+    const other = new Seal(settings, { keys: new Map([['own', randomBytes(32)]]), current: 'own' });
+    expect(() => read(ref, other)).toThrow(/is sealed with the key "new", which this process does not have/);
+    expect(parseRef({ ref }, 'app.')).toEqual(CONTENT);
+  });
+
+  it('may name a job by its key or id all the same, as only the application does that', () => {
+    expect(parseRef({ tube: 't', key: 'k' }, 'app.', seal)).toMatchObject({ tube: 'app.t', key: 'k' });
+    expect(parseRef({ tube: 't', id: 'x' }, 'app.', seal)).toMatchObject({ tube: 'app.t', id: 'x' });
   });
 });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { asciiJson } from '../structures/ascii-json.js';
 import { isJobId } from './header.js';
 import { DqError, show, wrongValue } from '../errors.js';
@@ -6,6 +6,7 @@ import { checkKey } from '../api/job-options.js';
 import type { JobRef, JobRefText } from '../api/job.js';
 import { placesJson, readPlaces, type Place } from './location.js';
 import { storedTube, type StoredTube } from '../api/tube.js';
+import type { Seal } from '../seal/seal.js';
 
 /** The content of a receipt's `ref`, which finds the job again. */
 export interface RefContent {
@@ -33,6 +34,9 @@ export type JobTarget = Omit<RefContent, 'born'> & {
 };
 
 const MARK = 'dq1.';
+const TAGGED_MARK = 'dqs.';
+/** A reference with a tag: the text, the tag, and the name of its key. */
+const TAGGED = /^dqs\.([\w-]+)\.([\w-]{22})\.([\w.-]{1,40})$/;
 
 type Wire = [
   tube: StoredTube,
@@ -47,13 +51,18 @@ type Wire = [
 /** Each text becomes bytes here. */
 let scratch = Buffer.allocUnsafeSlow(4_096);
 
-/** One line of text that fits a column, a URL and a header. */
-export function formatRef({ tube, id, born, due, copies, places, key }: RefContent): JobRefText {
+/** One line of text that fits a column, a URL and a header. With a seal that is used for the tube it has a tag, so that nobody without the key can change it. */
+export function formatRef({ tube, id, born, due, copies, places, key }: RefContent, seal?: Seal): JobRefText {
   // By hand, because each receipt has one: it takes a quarter of the time. All of it is ASCII.
   let wire = `["${tube}","${id}",${born},${due},${copies},[${placesJson(places)}`;
   wire += key === undefined ? ']]' : `],${asciiJson(key)}]`;
   if (wire.length > scratch.length) scratch = Buffer.allocUnsafeSlow(2 * wire.length);
-  return (MARK + scratch.toString('base64url', 0, scratch.write(wire, 'latin1'))) as JobRefText;
+  const text = scratch.toString('base64url', 0, scratch.write(wire, 'latin1'));
+  const sealing = seal?.keyFor(tube);
+  const ref = sealing
+    ? `${TAGGED_MARK}${text}.${seal!.tagOf(sealing.name, text)}.${sealing.name}`
+    : MARK + text;
+  return ref as JobRefText;
 }
 
 /** The id of a keyed job. It does not contain the key, which may be long or private. */
@@ -64,15 +73,18 @@ export function keyedId(tube: StoredTube, key: string): string {
 
 /**
  * Takes a receipt, a receipt after JSON, its `ref`, or a tube and a key or an id, where `prefix` stands before the tube.
- * `DQ_BAD_REF` for anything else, `DQ_BAD_TUBE` for a wrong tube beside a key or an id.
+ * `DQ_BAD_REF` for anything else, and for a text whose tag is not as the seal has it; `DQ_BAD_TUBE` for a wrong tube beside a key or an id.
+ * Without a seal, tags are not looked at.
  */
-export function parseRef(ref: JobRef, prefix: string): JobTarget {
+export function parseRef(ref: JobRef, prefix: string, seal?: Seal): JobTarget {
   const fields: { ref?: unknown; tube?: unknown; key?: unknown; id?: unknown } | undefined =
     typeof ref === 'object' && ref !== null ? ref : undefined;
   const text = fields ? fields.ref : ref;
-  const content =
-    typeof text === 'string' && text.startsWith(MARK) ? parse(text.slice(MARK.length)) : undefined;
-  if (content) return content;
+  const read = typeof text === 'string' ? readText(text) : undefined;
+  if (read) {
+    refuseUntrue(read, seal);
+    return read.content;
+  }
   if (fields && fields.ref === undefined && 'key' in fields) {
     const key = checkKey(fields.key, `the key of the reference`, 'DQ_BAD_REF');
     const tube = storedTube(fields.tube as string, prefix);
@@ -84,11 +96,50 @@ export function parseRef(ref: JobRef, prefix: string): JobTarget {
     const tube = storedTube(fields.tube as string, prefix);
     return { tube, id, byId: true, born: undefined, due: 0, copies: 0, places: [] };
   }
-  const slip = typeof text === 'string' && text.startsWith(MARK) ? ', cut short or altered' : '';
+  const slip = typeof text === 'string' && isRefText(text) ? ', cut short or altered' : '';
   throw new DqError(
     'DQ_BAD_REF',
     `the reference is ${show(ref)}${slip}: expected a receipt, the text in its \`ref\` (its \`id\` alone finds nothing), { tube, key } or { tube, id }`,
   );
+}
+
+/** Whether it looks like the text of a reference. */
+export function isRefText(text: string): boolean {
+  return text.startsWith(MARK) || text.startsWith(TAGGED_MARK);
+}
+
+interface RefText {
+  readonly content: RefContent;
+  /** What the tag is of. */
+  readonly text: string;
+  readonly tag?: string | undefined;
+  readonly keyName?: string | undefined;
+}
+
+function readText(ref: string): RefText | undefined {
+  const [, tagged, tag, keyName] = TAGGED.exec(ref) ?? [];
+  const text = tagged ?? (ref.startsWith(MARK) ? ref.slice(MARK.length) : undefined);
+  const content = text === undefined ? undefined : parse(text);
+  return content && { content, text: text!, tag, keyName };
+}
+
+/** `DQ_BAD_REF` */
+function refuseUntrue({ content, text, tag, keyName }: RefText, seal: Seal | undefined): void {
+  if (!seal) return;
+  let why: string | undefined;
+  if (keyName === undefined) why = seal.takesUnsealed(content.tube) ? undefined : 'has no tag of `seal`';
+  else if (!seal.knows(keyName))
+    why = `is sealed with the key ${show(keyName)}, which this process does not have`;
+  else if (!isSame(seal.tagOf(keyName, text), tag!)) why = 'was altered: its tag is of another text';
+  if (why)
+    throw new DqError(
+      'DQ_BAD_REF',
+      `the reference of job ${content.id} of ${show(content.tube)} ${why}: expected the text of a receipt, as it was`,
+    );
+}
+
+function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }
 
 function parse(text: string): RefContent | undefined {

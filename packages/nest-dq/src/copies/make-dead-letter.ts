@@ -4,6 +4,7 @@ import { decodePayload } from './payload.js';
 import { DqError } from '../errors.js';
 import { formatRef } from './job-ref.js';
 import type { DeadLetter } from '../api/dead-letter.js';
+import type { Seal } from '../seal/seal.js';
 import type { Letter } from '../ledger/letter-requests.js';
 
 /** What the ledger knows of a letter, and a copy of its job: only the copy has the payload and the key. */
@@ -14,16 +15,18 @@ export interface LetterParts {
   readonly letter: Letter;
   /** Undefined while none is in reach. */
   readonly copy: Envelope | undefined;
+  /** Of its cluster. */
+  readonly seal: Seal | undefined;
 }
 
 /** A letter as users see it. */
-export function makeDeadLetter({ tube, storedAs, letter, copy }: LetterParts): DeadLetter {
+export function makeDeadLetter({ tube, storedAs, letter, copy, seal }: LetterParts): DeadLetter {
   const { id, born, due, attempt, died, why, error, places } = letter;
   const key = copy?.header.key;
   const copies = copy?.header.copies ?? places.length;
   return {
     id,
-    ref: formatRef({ tube: storedAs, id, key, born, due, copies, places }),
+    ref: formatRef({ tube: storedAs, id, key, born, due, copies, places }, seal),
     tube,
     ...(key === undefined ? {} : { key }),
     ...(copy ? payloadOf(copy) : {}),

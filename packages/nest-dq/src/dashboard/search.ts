@@ -1,3 +1,4 @@
+import { isRefText } from '../copies/job-ref.js';
 import type { DqRuntime } from '../nest/runtime.js';
 import type { SearchResult } from '../operate/search.js';
 import { Input, jobRef, text } from './input.js';
@@ -16,7 +17,7 @@ export async function search(
 
 /** The `ref` in what a person pastes: the text itself, or a receipt as JSON. Undefined: it may be an id or a key. */
 export function refIn(given: string): string | undefined {
-  if (given.startsWith('dq1.')) return given;
+  if (isRefText(given)) return given;
   if (!given.startsWith('{')) return undefined;
   let receipt: unknown;
   try {

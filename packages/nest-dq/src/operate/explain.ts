@@ -32,7 +32,7 @@ const LIMIT = 1_000;
 /** `DQ_BAD_REF`, `DQ_BAD_TUBE`. Servers that do not answer are a part of the explanation. */
 export async function explain(sources: ExplanationSources, ref: JobRef): Promise<Explanation> {
   const { cluster, ledger, clock, settings, presence } = sources;
-  const target = await located(sources, parseRef(ref, settings.prefix));
+  const target = await located(sources, parseRef(ref, settings.prefix, cluster.settings.seal));
   const { tube, id, key, born } = target;
   const known = await ask(sources, target, ref);
   const replaced = known.trace !== undefined && born !== undefined && known.trace.born !== born;

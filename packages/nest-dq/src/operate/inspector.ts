@@ -141,11 +141,12 @@ export class ClusterInspector extends DqInspector {
   }
 
   override async jobs(tube: string | Tube, filter?: JobFilter): Promise<JobPage> {
-    const { waiting, ledger, settings } = this.parts;
+    const { cluster, waiting, ledger, settings } = this.parts;
     const { prefix } = settings;
+    const { seal } = cluster.settings;
     const storedAs = storedTube(tube, prefix);
     const now = ledger.tube(storedAs).now();
-    const source = { waiting, tube: storedAs, prefix, now };
+    const source = { waiting, tube: storedAs, prefix, seal, now };
     const keys = (jobs: readonly WaitingJob[]) => keysOf(this.parts, storedAs, jobs);
     const page = await waitingPage({ ...source, keysOf: keys }, filter);
     const { waiting: toCome, due } = await viewOfTube({ ...this.parts, waiting: undefined }, storedAs);

@@ -38,7 +38,7 @@ export async function payloadOf(sources: PayloadSources, ref: JobRef): Promise<J
     const { tube, id, key, payload } = letter;
     return 'payload' in letter ? { tube, id, ...(key !== undefined && { key }), payload } : undefined;
   }
-  const given = parseRef(ref, settings.prefix);
+  const given = parseRef(ref, settings.prefix, cluster.settings.seal);
   const { tube, id } = given;
   const target = { ...given, ...(given.byId && (await waiting.find(tube, id))) };
   const [trace] = await ledger.tube(tube).ask('trace', [id]);

@@ -1,4 +1,4 @@
-import type { JobView } from '../api/job.js';
+import type { JobRefText, JobView } from '../api/job.js';
 import { storedTube, withoutPrefix, type StoredTube, type Tube } from '../api/tube.js';
 import { formatRef } from '../copies/job-ref.js';
 import type { OperatedOn } from '../events/events.js';
@@ -53,7 +53,7 @@ export class WaitingActs {
     const revoke = (storedAs: StoredTube): Change => {
       return (jobs, ended) =>
         someAtOnce(jobs, PAGE, async (job) => {
-          const ref = refOf(storedAs, job);
+          const ref = this.refOf(storedAs, job);
           const result = await this.parts.producer.revoke(ref, patience === undefined ? {} : { patience });
           ended(job, result === 'revoked' ? 'done' : 'skipped');
         });
@@ -126,12 +126,19 @@ export class WaitingActs {
   private view(storedAs: StoredTube, job: WaitingJob): JobView {
     const { id, due, attempt } = job;
     const tube = withoutPrefix(storedAs, this.context.parts.settings.prefix);
-    return { state: stateOf(attempt), id, ref: refOf(storedAs, job), tube, dueAt: new Date(due), attempt };
+    return {
+      state: stateOf(attempt),
+      id,
+      ref: this.refOf(storedAs, job),
+      tube,
+      dueAt: new Date(due),
+      attempt,
+    };
   }
-}
 
-function refOf(tube: StoredTube, job: WaitingJob) {
-  return formatRef(targetOf(tube, job));
+  private refOf(tube: StoredTube, job: WaitingJob): JobRefText {
+    return formatRef(targetOf(tube, job), this.context.parts.cluster.settings.seal);
+  }
 }
 
 /** Where a page begins, and when the act began: ledger time, ms. */

@@ -1,4 +1,5 @@
 import { showInstant, type When } from 'nest-handlers/time';
+import type { Seal } from '../seal/seal.js';
 import type { JobRefText } from '../api/job.js';
 import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import { formatRef } from '../copies/job-ref.js';
@@ -96,6 +97,7 @@ export interface WaitingSource {
   readonly waiting: WaitingJobs;
   readonly tube: StoredTube;
   readonly prefix: string;
+  readonly seal: Seal | undefined;
   /** Ledger time, ms. */
   readonly now: number;
   /** The keys of jobs, by their ids. Never rejects. */
@@ -104,9 +106,10 @@ export interface WaitingSource {
 
 /** `DQ_BAD_OPTION`, `DQ_BAD_TIME`, `DQ_LEDGER_DOWN`. */
 export async function waitingPage(
-  { waiting, tube, prefix, now, keysOf }: WaitingSource,
+  source: WaitingSource,
   filter: JobFilter | undefined,
 ): Promise<Omit<JobPage, 'about'>> {
+  const { waiting, tube, now, keysOf } = source;
   const given = checkObject('the filter', filter, ['state', 'from', 'to', 'cursor', 'limit', 'keys']);
   const { state, limit = 50, cursor, keys = false } = given;
   if (typeof keys !== 'boolean') throw wrongValue('DQ_BAD_OPTION', '`keys`', keys, 'true or false');
@@ -136,7 +139,7 @@ export async function waitingPage(
   const known = keys ? await keysOf(found) : undefined;
   const jobs = found.map((job) => {
     const key = known?.get(job.id);
-    return { ...summaryOf(job, tube, prefix, now), ...(key !== undefined && { key }) };
+    return { ...summaryOf(job, source), ...(key !== undefined && { key }) };
   });
   return { jobs, ...(after && { cursor: formatCursor(after.due, after.id) }), listed };
 }
@@ -177,12 +180,14 @@ export async function timelineOf(
   }));
 }
 
-/** `now`: ledger time, ms. */
-export function summaryOf(job: WaitingJob, tube: StoredTube, prefix: string, now: number): JobSummary {
+export function summaryOf(
+  job: WaitingJob,
+  { tube, prefix, seal, now }: Omit<WaitingSource, 'waiting' | 'keysOf'>,
+): JobSummary {
   const { id, born, due, places, attempt } = job;
   return {
     id,
-    ref: formatRef({ tube, id, born, due, copies: places.length, places }),
+    ref: formatRef({ tube, id, born, due, copies: places.length, places }, seal),
     tube: withoutPrefix(tube, prefix),
     state: stateOf(job, now),
     dueAt: new Date(due),

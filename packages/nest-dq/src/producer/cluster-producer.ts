@@ -164,8 +164,10 @@ export class ClusterProducer extends DqProducer {
   adopt(stored: StoredTube, { content }: Envelope, { key, due }: AdoptedAs): Promise<JobReceipt> {
     const storedAs = nestTube(stored);
     const options = resolveJobOptions({ key, onDuplicate: 'keep' });
-    const tube = withoutPrefix(storedAs, this.parts.settings.prefix);
-    const job = { tube, storedAs, content, options, due, calledAt: this.parts.clock.now() };
+    const { cluster, clock, settings } = this.parts;
+    const tube = withoutPrefix(storedAs, settings.prefix);
+    const { seal } = cluster.settings;
+    const job = { tube, storedAs, seal, content, options, due, calledAt: clock.now() };
     return new Promise((resolve, reject) => this.adder.add(job, this.telling(settling(resolve, reject))));
   }
 
@@ -226,7 +228,8 @@ export class ClusterProducer extends DqProducer {
     const checking = schema && refuseInvalid(schema, content, name);
     const add = () => {
       const due = this.dueOf(storedAs, dueGiven, calledAt);
-      const job = { tube: name, storedAs, content, options: carrying, due, calledAt, together };
+      const { seal } = this.parts.cluster.settings;
+      const job = { tube: name, storedAs, seal, content, options: carrying, due, calledAt, together };
       if (forGoQueue) this.goQueue.add(job, told);
       else this.adder.add(job, told);
     };

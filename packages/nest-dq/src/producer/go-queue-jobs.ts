@@ -116,7 +116,10 @@ export class GoQueueJobs {
     }
     if (!isGoQueueId(target.id)) return ref;
     const adopted = await findJob(this.context, adoptedOf(target)).catch(() => undefined); // who asks sees that the ledger is away
-    return adopted?.ref ?? (copies ? formatRef({ ...target, born: 0 }) : ref);
+    return (
+      adopted?.ref ??
+      (copies ? formatRef({ ...target, born: 0 }, this.context.parts.cluster.settings.seal) : ref)
+    );
   }
 
   private async addNow(job: NewJob): Promise<JobReceipt> {

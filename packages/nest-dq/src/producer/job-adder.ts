@@ -12,6 +12,7 @@ import { envelopeFor, owedAt, refuseTooLarge, tooFewCopies, type Stored } from '
 import { stagger } from '../copies/timing.js';
 import { DqError, show } from '../errors.js';
 import type { Schedule } from '../ledger/requests.js';
+import type { Seal } from '../seal/seal.js';
 import { conflict, insist, isEnough, MAY_RUN, NOTHING_RUNS, storeGeneration } from './generations.js';
 import type { ProducerContext } from './producer-context.js';
 import type { PatientCall, Together } from './retries.js';
@@ -20,6 +21,8 @@ import type { PatientCall, Together } from './retries.js';
 export interface NewJob {
   readonly tube: string;
   readonly storedAs: StoredTube;
+  /** Of its cluster. */
+  readonly seal: Seal | undefined;
   readonly content: Content;
   readonly options: ResolvedJobOptions;
   /** Ledger time, ms. */
@@ -226,10 +229,10 @@ export function receipt(
 ): JobReceipt {
   const { generation, due, planned, places, copies } = stored;
   const { key } = job.options;
-  const ref = formatRef({ tube: job.storedAs, id, key, born: generation, due, copies: planned, places });
+  const content = { tube: job.storedAs, id, key, born: generation, due, copies: planned, places };
   return {
     id,
-    ref,
+    ref: formatRef(content, job.seal),
     tube: job.tube,
     ...(key === undefined ? {} : { key }),
     dueAt: new Date(due),

@@ -38,6 +38,7 @@ function known({ batched }: ProducerContext, { tube, id }: JobTarget): Promise<S
 
 /** What is known of a job as a user sees it. */
 export function view(context: ProducerContext, target: JobTarget, found: Schedule): JobView {
+  const { cluster, settings } = context.parts;
   const { tube, id, key, copies, places } = target;
   const { state, attempt, due, born } = found;
   const knownPlaces = found.places.length > 0 ? found.places : places;
@@ -45,8 +46,8 @@ export function view(context: ProducerContext, target: JobTarget, found: Schedul
   return {
     state: state === 'waiting' && attempt > 0 ? 'retrying' : state,
     id,
-    ref: formatRef({ tube, id, key, born, due, copies: planned, places: knownPlaces }),
-    tube: withoutPrefix(tube, context.parts.settings.prefix),
+    ref: formatRef({ tube, id, key, born, due, copies: planned, places: knownPlaces }, cluster.settings.seal),
+    tube: withoutPrefix(tube, settings.prefix),
     ...(key === undefined ? {} : { key }),
     dueAt: new Date(due),
     attempt,

@@ -35,5 +35,6 @@ export async function openLetter(
   letter: Letter,
 ): Promise<DeadLetter> {
   const copy = await readCopy(cluster, storedAs, letter, letter.places);
-  return makeDeadLetter({ tube: withoutPrefix(storedAs, settings.prefix), storedAs, letter, copy });
+  const tube = withoutPrefix(storedAs, settings.prefix);
+  return makeDeadLetter({ tube, storedAs, letter, copy, seal: cluster.settings.seal });
 }

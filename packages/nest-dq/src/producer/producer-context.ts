@@ -77,7 +77,8 @@ export class ProducerContext {
   /** `DQ_CLOSED`, `DQ_BAD_REF`, `DQ_BAD_TUBE`. */
   parse(ref: JobRef): JobTarget {
     this.refuseIfClosed();
-    return parseRef(ref, this.parts.settings.prefix);
+    const { cluster, settings } = this.parts;
+    return parseRef(ref, settings.prefix, cluster.settings.seal);
   }
 
   /** `DQ_BAD_DURATION`. */

@@ -5,6 +5,7 @@ import { goQueueCopies, goQueueOwed, isGoQueueId } from '../copies/formats/go-qu
 import { formatRef, type JobTarget } from '../copies/job-ref.js';
 import { owedAt } from '../copies/storing.js';
 import type { OwedCopies, Schedule } from '../ledger/requests.js';
+import type { Seal } from '../seal/seal.js';
 import type { GoQueueJobs } from './go-queue-jobs.js';
 import { located } from './job-locator.js';
 import type { ProducerContext } from './producer-context.js';
@@ -53,10 +54,10 @@ export class Revoker {
   }
 
   private ended(target: JobTarget, result: RevokeResult, revoked?: Schedule): RevokeResult {
-    const { events, settings } = this.context.parts;
+    const { cluster, events, settings } = this.context.parts;
     if (result === 'revoked' && events.heard('revoked')) {
       const { id, key } = target;
-      const ref = refOf(target, revoked);
+      const ref = refOf(target, revoked, cluster.settings.seal);
       events.tell('revoked', {
         id,
         ...(ref === undefined ? {} : { ref }),
@@ -69,8 +70,12 @@ export class Revoker {
 }
 
 /** The text of the reference itself. For one by key: of the job that the ledger knew. */
-function refOf(target: JobTarget, known: Schedule | undefined): JobRefText | undefined {
+function refOf(
+  target: JobTarget,
+  known: Schedule | undefined,
+  seal: Seal | undefined,
+): JobRefText | undefined {
   const { born } = target;
-  if (born !== undefined) return formatRef({ ...target, born });
-  return known && formatRef({ ...target, ...known, copies: known.places.length });
+  if (born !== undefined) return formatRef({ ...target, born }, seal);
+  return known && formatRef({ ...target, ...known, copies: known.places.length }, seal);
 }

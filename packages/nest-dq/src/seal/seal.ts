@@ -92,6 +92,8 @@ export class Seal {
   private readonly nonce = Buffer.alloc(NONCE_BYTES);
   /** By the key's name and the salt; the oldest first. */
   private readonly derived = new Map<string, DerivedKeys>();
+  /** By the key's name. */
+  private readonly ofReferences = new Map<string, Hmac>();
 
   constructor(
     readonly settings: SealSettings,
@@ -161,6 +163,20 @@ export class Seal {
     return { key, nonce: nonce.toString('latin1'), secret };
   }
 
+  knows(name: string): boolean {
+    return this.known.keys.has(name);
+  }
+
+  /** What proves that somebody with this key wrote the text of a reference, in ASCII; 22 characters. */
+  tagOf(name: string, text: string): string {
+    let hmac = this.ofReferences.get(name);
+    if (!hmac) {
+      hmac = new Hmac(keyFor(this.known.keys.get(name)!, '', 'reference'));
+      this.ofReferences.set(name, hmac);
+    }
+    return Buffer.from(hmac.of(text).slice(0, PROOF_BYTES), 'latin1').toString('base64url');
+  }
+
   private get known(): SealKeys {
     if (this.keys) return this.keys;
     throw new DqError(
@@ -186,9 +202,11 @@ export function proofOf({ key, nonce }: Omit<SealedJob, 'text'>, fields: string)
 }
 
 function derive(master: Buffer, salt: string): DerivedKeys {
-  const keyFor = (what: string) =>
-    Buffer.from(
-      hkdfSync('sha256', master, Buffer.from(salt, 'latin1'), `nest-dq seal 1, ${what}`, KEY_BYTES),
-    );
-  return { salt, job: keyFor('job'), copy: new Hmac(keyFor('copy')) };
+  return { salt, job: keyFor(master, salt, 'job'), copy: new Hmac(keyFor(master, salt, 'copy')) };
+}
+
+/** @param salt In latin1. */
+function keyFor(master: Buffer, salt: string, what: string): Buffer {
+  const info = `nest-dq seal 1, ${what}`;
+  return Buffer.from(hkdfSync('sha256', master, Buffer.from(salt, 'latin1'), info, KEY_BYTES));
 }

@@ -26,7 +26,7 @@ export function reportRun(context: TubeContext, run: Run, answer: Exclude<Comple
 
 /** Tells the log and the events of a dead job. Its letter is made of the copy in hand: nobody is asked. */
 export function reportDeath(
-  { tube, storedAs, report, events, ledger }: TubeContext,
+  { cluster, tube, storedAs, report, events, ledger }: TubeContext,
   { header, content, places }: Delivery,
   end: Pick<Letter, 'why' | 'error' | 'due' | 'attempt'>,
 ): void {
@@ -35,7 +35,9 @@ export function reportDeath(
   if (!events.heard('dead')) return;
   const { id, born, generation } = header;
   const letter = { ...end, died: ledger.now(), id, born, generation, places };
-  events.tell('dead', { letter: makeDeadLetter({ tube, storedAs, letter, copy: { header, content } }) });
+  const copy = { header, content };
+  const { seal } = cluster.settings;
+  events.tell('dead', { letter: makeDeadLetter({ tube, storedAs, letter, copy, seal }) });
 }
 
 function reportFailure({ report, events }: TubeContext, run: Run, error: Error, next: AfterFailure): void {

@@ -150,7 +150,8 @@ export class Executor {
 
   private jobOf(run: Run, payload: unknown): RunningJob {
     const lateness = this.context.ledger.now() - run.grant.due;
-    return new RunningJob(run, this.context, this.attemptsOf(run), lateness, payload);
+    const { seal } = this.context.cluster.settings;
+    return new RunningJob(run, this.context, seal, this.attemptsOf(run), lateness, payload);
   }
 
   private returned(run: Run, result: unknown): void {

@@ -1,5 +1,6 @@
 import { formatRef } from '../../copies/job-ref.js';
 import { DelayedJob, type JobRefText } from '../../api/job.js';
+import type { Seal } from '../../seal/seal.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { Sent } from '../../ledger/batcher.js';
 import { permitOf } from '../../ledger/limits.js';
@@ -98,6 +99,7 @@ export class RunningJob extends DelayedJob {
   constructor(
     private readonly run: Run,
     private readonly names: TubeNames,
+    private readonly seal: Seal | undefined,
     readonly attempts: number,
     readonly lateness: number,
     readonly payload: unknown,
@@ -125,7 +127,8 @@ export class RunningJob extends DelayedJob {
   get ref(): JobRefText {
     const { id, key, born, due, copies, index, siblings } = this.run.delivery.header;
     const own = { index, location: this.run.delivery.location };
-    return formatRef({ tube: this.names.storedAs, id, key, born, due, copies, places: [own, ...siblings] });
+    const content = { tube: this.names.storedAs, id, key, born, due, copies, places: [own, ...siblings] };
+    return formatRef(content, this.seal);
   }
 
   get dueAt(): Date {

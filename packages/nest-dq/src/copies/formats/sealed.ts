@@ -12,7 +12,14 @@ import type { CopyHeader, Envelope, JobHeader, JobIdentity, WrittenJob } from '.
 import type { Place } from '../location.js';
 import type { Content } from '../payload.js';
 import { copyDelay, copyPriority } from '../timing.js';
-import { proofOf, PROOF_BYTES, type Seal, SEAL_BYTES, type SealedJob, type SealingKey } from '../../seal/seal.js';
+import {
+  proofOf,
+  PROOF_BYTES,
+  type Seal,
+  SEAL_BYTES,
+  type SealedJob,
+  type SealingKey,
+} from '../../seal/seal.js';
 import { copyFields, openFields, parseHeader, privateFields } from './wire-header.js';
 
 const MARK = 'dqs ';
