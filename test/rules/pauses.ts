@@ -71,7 +71,7 @@ export const PAUSES: readonly Rule[] = [
       ...contract(
         'ledger-expiry.spec.ts',
         'of a run is kept for the longest time',
-        ['rules/job-record.ts', 'return 2 * staleAfter + 60_000;', 'return staleAfter + 60_000;'],
+        ['ledger.ts', 'return 2 * staleAfter + 60_000;', 'return staleAfter + 60_000;'],
         [
           'parts/record.ts',
           'local KEPT_AFTER = 2 * STALE_AFTER + 60000',

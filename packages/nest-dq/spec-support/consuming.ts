@@ -7,6 +7,7 @@ import { sharedLanesTo } from '../src/consumer/reserve/shared-lanes.js';
 import { TubeConsumer } from '../src/consumer/tube-consumer.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
 import type { HandlerMethod, HandlerOptions, JobOptions, JobReceipt } from '../src/api/job.js';
+import type { LedgerSettings } from '../src/ledger/ledger.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import { LedgerIndex } from '../src/ledger/ledger-index.js';
 import { SettleQueue } from '../src/ledger/settle-queue.js';
@@ -28,6 +29,7 @@ export const NONE: CopyCounts = { ready: 0, reserved: 0, delayed: 0, buried: 0 }
 export class Consuming {
   readonly clock = new VirtualClock();
   readonly servers = Array.from({ length: 3 }, () => new InProcessNode(this.clock));
+  readonly settings: LedgerSettings;
   readonly ledger: MemoryLedger;
   /** One connection to each node. */
   readonly observers = this.servers.map(
@@ -37,8 +39,8 @@ export class Consuming {
   private readonly processes: ConsumingProcess[] = [];
 
   constructor(readonly lease = 15_000) {
-    const settings = { lease, doneTtl: 600_000, staleAfter: 604_800_000 };
-    this.ledger = new MemoryLedger({ settings, clock: this.clock });
+    this.settings = { lease, doneTtl: 600_000, staleAfter: 604_800_000 };
+    this.ledger = new MemoryLedger({ settings: this.settings, clock: this.clock });
     this.producer = this.process().producer;
   }
 
@@ -149,7 +151,7 @@ export class ConsumingProcess {
     const nodes = servers.map((server, i) => new ClusterNode(`n${i}`, () => server.dial(), clock));
     const cluster = (this.cluster = new Cluster(nodes, { replicas: 3, minWritten: 2 }));
     const ledger = (this.ledger = new SwitchableLedger(world.ledger));
-    const settleQueue = (this.settleQueue = new SettleQueue(world.ledger, clock, nodes));
+    const settleQueue = (this.settleQueue = new SettleQueue(world.ledger, clock, nodes, world.settings));
     const waiting = new LedgerIndex(ledger);
     const goQueue = withoutGoQueue(clock);
     this.parts = { cluster, ledger, waiting, settleQueue, clock, events: this.events, goQueue };

@@ -11,6 +11,7 @@ import { LedgerIndex } from '../src/ledger/ledger-index.js';
 import { LocalActs } from '../src/ledger/memory/local-acts.js';
 import { LocalHistory } from '../src/ledger/memory/local-history.js';
 import { LocalPresence } from '../src/ledger/memory/local-presence.js';
+import type { LedgerSettings } from '../src/ledger/ledger.js';
 import { MemoryLedger } from '../src/ledger/memory/memory-ledger.js';
 import type { Death } from '../src/ledger/letter-requests.js';
 import type { ClaimAnswer } from '../src/ledger/requests.js';
@@ -77,8 +78,9 @@ export class Producing<S extends Server> {
     readonly clock: VirtualClock,
     readonly servers: S[],
     private readonly prefix: string,
+    private readonly ledgerSettings: LedgerSettings = LEDGER_SETTINGS,
   ) {
-    this.memory = new MemoryLedger({ settings: LEDGER_SETTINGS, clock });
+    this.memory = new MemoryLedger({ settings: ledgerSettings, clock });
     const named = servers.map((node, i) => ({ endpoint: `n${i}:1`, node }) as unknown as NamedNode);
     this.listed = new StoredWaitingJobs(named, this.memory);
     this.presence = new LocalPresence(clock);
@@ -119,7 +121,7 @@ export class Producing<S extends Server> {
     const { onSchedule, patience = 0, mostIndexed = 0 } = more;
     const { clock, cluster, prefix } = this;
     const ledger = new ChangedLedger(this.memory, clock);
-    const settleQueue = new SettleQueue(ledger, clock, cluster.nodes);
+    const settleQueue = new SettleQueue(ledger, clock, cluster.nodes, this.ledgerSettings);
     const events = new CollectingHub();
     const settings = { prefix, backupDelay: 2_000, patience, mostIndexed };
     const waiting = new LedgerIndex(ledger);
@@ -277,10 +279,10 @@ export async function scripted(
 }
 
 /** Real, embedded nodes. */
-export async function embedded(count = 3, prefix = '') {
+export async function embedded(count = 3, prefix = '', ledgerSettings = LEDGER_SETTINGS) {
   const clock = new VirtualClock();
   const servers = Array.from({ length: count }, () => new InProcessNode(clock));
-  return started(new Producing(clock, servers, prefix));
+  return started(new Producing(clock, servers, prefix, ledgerSettings));
 }
 
 /** Expects that the call rejects. Resolves with its error. */

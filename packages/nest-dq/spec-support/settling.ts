@@ -5,7 +5,7 @@ import type { Deletion } from '../src/ledger/settle-queue.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { stored } from './stored.js';
 
-const SETTINGS = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };
+export const SETTLING = { lease: 15_000, doneTtl: 600_000, staleAfter: 604_800_000 };
 
 /** A ledger that notes the calls of settle. */
 class NotingLedger extends MemoryLedger {
@@ -24,7 +24,7 @@ class NotingLedger extends MemoryLedger {
 
 export function notingLedger() {
   const clock = new VirtualClock();
-  const ledger = new NotingLedger({ settings: SETTINGS, clock });
+  const ledger = new NotingLedger({ settings: SETTLING, clock });
   return { clock, ledger, sent: ledger.sent };
 }
 

@@ -50,7 +50,7 @@ class Process {
   readonly nodes = this.servers.map((server, i) => new ClusterNode(`n${i}`, () => server.dial(), this.clock));
   readonly cluster = new Cluster(this.nodes, { replicas: 3, minWritten: 2 });
   readonly ledger = new ListenedLedger({ settings: LEDGER, clock: this.clock });
-  readonly settleQueue = new SettleQueue(this.ledger, this.clock, this.nodes);
+  readonly settleQueue = new SettleQueue(this.ledger, this.clock, this.nodes, LEDGER);
   readonly report = new LogReport(new CollectingLogger(), DEFAULT_LOG_LEVELS, this.clock);
   private readonly parts = {
     cluster: this.cluster,

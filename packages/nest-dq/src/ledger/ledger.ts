@@ -59,6 +59,14 @@ export interface LedgerSettings {
   readonly mostIndexed?: number;
 }
 
+/**
+ * Milliseconds after its latest time by which any copy of a job is stale, also without a record: `staleAfter` counts no time in
+ * which the tube was paused, up to a second `staleAfter`.
+ */
+export function keptAfter({ staleAfter }: Pick<LedgerSettings, 'staleAfter'>): number {
+  return 2 * staleAfter + 60_000;
+}
+
 /** Each verb of a tube's ledger: what it is asked about a job, and what it answers. */
 export interface Verbs {
   // runs

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { copy, deletion, notingLedger, witnesses } from '../../spec-support/settling.js';
+import { copy, deletion, notingLedger, SETTLING, witnesses } from '../../spec-support/settling.js';
 import { stored } from '../../spec-support/stored.js';
 import type { VirtualClock } from 'nest-handlers/testing';
 import type { Handover, LeftDeletions } from './handover.js';
@@ -29,7 +29,7 @@ describe('SettleQueue, when its process ends,', () => {
     const handover = new HeldHandover(clock);
     const nodes = witnesses();
     const start = () => {
-      const queue = new SettleQueue(Object.assign(ledger, { handover }), clock, nodes);
+      const queue = new SettleQueue(Object.assign(ledger, { handover }), clock, nodes, SETTLING);
       queue.start();
       return queue;
     };

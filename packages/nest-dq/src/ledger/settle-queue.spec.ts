@@ -1,12 +1,14 @@
-import { describe, expect, it } from '@jest/globals';
-import { copy, deletion, notingLedger, witnesses } from '../../spec-support/settling.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import { copy, deletion, notingLedger, SETTLING, witnesses } from '../../spec-support/settling.js';
 import { stored } from '../../spec-support/stored.js';
+import type { Handover } from './handover.js';
+import { keptAfter } from './ledger.js';
 import { SettleQueue } from './settle-queue.js';
 
 function setup() {
   const noting = notingLedger();
   const nodes = witnesses();
-  return { ...noting, nodes, queue: new SettleQueue(noting.ledger, noting.clock, nodes) };
+  return { ...noting, nodes, queue: new SettleQueue(noting.ledger, noting.clock, nodes, SETTLING) };
 }
 
 describe('SettleQueue', () => {
@@ -83,6 +85,22 @@ describe('SettleQueue', () => {
       { id: 'e', generation: 0, mask: 3, unknown: false },
     ]);
     expect(queue.take(stored('two')).map(({ id }) => id)).toEqual(['d']);
+  });
+
+  it('tells nothing, and takes nothing over, where ends are remembered until all copies would be stale', async () => {
+    const { clock, ledger, sent } = notingLedger();
+    const doneTtl = keptAfter(SETTLING);
+    const handover = { leave: jest.fn<Handover['leave']>(), take: jest.fn<Handover['take']>() };
+    const settings = { ...SETTLING, doneTtl };
+    const queue = new SettleQueue(Object.assign(ledger, { handover }), clock, witnesses(), settings);
+    queue.start();
+    queue.add(deletion('a'));
+    expect(queue.size).toBe(0);
+    await clock.advance(600_000);
+    await queue.close();
+    expect(sent).toEqual([]);
+    expect(handover.take).not.toHaveBeenCalled();
+    expect(handover.leave).not.toHaveBeenCalled();
   });
 
   it('sends alone after 5 s what no call took along', async () => {

@@ -3,7 +3,7 @@ import { maskOf } from '../copies/location.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import { withinLimit } from './call-limit.js';
 import type { DeletedCopy, Handover, LeftDeletions } from './handover.js';
-import type { Ledger } from './ledger.js';
+import { keptAfter, type Ledger, type LedgerSettings } from './ledger.js';
 import type { SettledCopies } from './requests.js';
 
 /** Milliseconds. A node may forget its last minute, so a deletion is certain only after that. */
@@ -84,6 +84,11 @@ export class SettleQueue {
   private held = 0;
   private readonly certain = new Map<StoredTube, SettledCopies[]>();
   private readonly handover: Handover | undefined;
+  /**
+   * The end of a job should be remembered until each copy that was ever stored would be stale. Then a deletion changes nothing: somebody
+   * who has read the copy can store it again.
+   */
+  private readonly remembersAll: boolean;
   private certainTimer: Timer | undefined;
   private sendTimer: Timer | undefined;
   private lookTimer: Timer | undefined;
@@ -93,8 +98,10 @@ export class SettleQueue {
     private readonly ledger: Ledger,
     private readonly clock: Clock,
     private readonly nodes: readonly Witness[],
+    settings: Pick<LedgerSettings, 'doneTtl' | 'staleAfter'>,
   ) {
-    this.handover = ledger.handover;
+    this.remembersAll = settings.doneTtl >= keptAfter(settings);
+    this.handover = this.remembersAll ? undefined : ledger.handover;
   }
 
   /** Jobs whose deletions the ledger was not told of. */
@@ -103,7 +110,7 @@ export class SettleQueue {
   }
 
   add(deletion: Deletion): void {
-    if (this.closed || deletion.copies.length === 0 || this.held >= MOST_HELD) return;
+    if (this.closed || this.remembersAll || deletion.copies.length === 0 || this.held >= MOST_HELD) return;
     this.held++;
     const now = this.clock.now();
     if (now >= this.growUntil) {

@@ -71,6 +71,12 @@ describe('the options', () => {
     expect(resolveOptions({ embedded: undefined }).folder).toBeUndefined();
   });
 
+  it('take a doneTtl that lasts until each copy would be stale: twice `staleAfter`, and a minute', () => {
+    const doneTtlOf = (options: DqOptions) => resolveOptions({ doneTtl: 'untilStale', ...options }).doneTtl;
+    expect(doneTtlOf({ staleAfter: '1h' })).toBe(7_260_000);
+    expect(doneTtlOf({ staleAfter: '1m', lease: '1m' })).toBe(240_000); // four leases
+  });
+
   it('take the nodes, with the default number of copies', () => {
     const { servers, replicas, minWritten } = resolveOptions({ beanstalks, redis });
     expect({ replicas, minWritten }).toEqual({ replicas: 3, minWritten: 2 });

@@ -8,6 +8,7 @@ import type { Seal } from '../seal/seal.js';
 import { DqError, show, unknownName } from '../errors.js';
 import { checkHooks, type DqHooks } from '../events/hooks.js';
 import type { HandlerOptions, RetentionOptions } from '../api/job.js';
+import { keptAfter } from '../ledger/ledger.js';
 import { resolveFolder, resolveServers, type Folder, type Servers } from './backend-options.js';
 import { resolveIndex } from './index-option.js';
 import { resolveLogLevels, type DqLogLevels } from './log-levels.js';
@@ -92,10 +93,12 @@ export interface DqOptions {
   lease?: Duration;
   /**
    * How long the end of a job is remembered after the last of its copies is gone; at least a minute and four leases, the same
-   * in all processes.
+   * in all processes. `'untilStale'`: until no copy of it that was ever stored could run, which is twice `staleAfter` and a minute after its last
+   * due time. Then nobody who stores such a copy again, as a server that lost its disk does, makes a job run that is over: better with a short
+   * `staleAfter`, as each job has a record for so long.
    * @default '10m'
    */
-  doneTtl?: Duration;
+  doneTtl?: Duration | 'untilStale';
   /** If a copy is overdue by more than this, and the ledger knows nothing of its job, it becomes a dead letter; at least a minute. @default '7d' */
   staleAfter?: Duration;
   /**
@@ -163,8 +166,8 @@ export interface ResolvedOptions
   readonly advise: boolean;
 }
 
-type Durations = 'backupDelay' | 'patience' | 'drainLimit' | 'lease' | 'doneTtl' | 'staleAfter' | 'lateAfter';
-type Milliseconds = { readonly [Name in Durations]: number };
+type Durations = 'backupDelay' | 'patience' | 'drainLimit' | 'lease' | 'staleAfter' | 'lateAfter';
+type Milliseconds = { readonly [Name in Durations | 'doneTtl']: number };
 
 const DEFAULTS = {
   replicas: 3,
@@ -222,6 +225,7 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
 
   const duration = (name: Durations, least: number) => checkDuration(name, given[name], least);
   const lease = duration('lease', 3 * SECOND);
+  const staleAfter = duration('staleAfter', MINUTE);
   const prefix = checkPrefix(given.prefix);
   const logger = options.logger === undefined ? new Logger('Dq') : checkLogger(options.logger);
   return {
@@ -238,8 +242,8 @@ export function resolveOptions(options: DqOptions, cluster?: string, embeddedNod
     handlers: asConfigError('`handlers`: ', () => resolveHandlerDefaults(given.handlers)),
     drainLimit: duration('drainLimit', 0),
     lease,
-    doneTtl: checkDoneTtl(duration('doneTtl', MINUTE), lease),
-    staleAfter: duration('staleAfter', MINUTE),
+    doneTtl: resolveDoneTtl(given.doneTtl, lease, staleAfter),
+    staleAfter,
     deadLetters: asConfigError('', () => resolveRetention(given.deadLetters, RETENTION)),
     mostIndexed: resolveIndex(given.index, servers !== undefined),
     repair: checkBoolean('repair', given.repair),
@@ -264,7 +268,9 @@ function refuseUnknown(options: object): void {
   }
 }
 
-function checkDoneTtl(doneTtl: number, lease: number): number {
+function resolveDoneTtl(given: DqOptions['doneTtl'] & {}, lease: number, staleAfter: number): number {
+  if (given === 'untilStale') return Math.max(keptAfter({ staleAfter }), 4 * lease);
+  const doneTtl = checkDuration('doneTtl', given, MINUTE);
   if (doneTtl >= 4 * lease) return doneTtl;
   throw new DqError(
     'DQ_CONFIG',

@@ -78,7 +78,7 @@ export class DqRuntime {
     }
     ledger.listen(report);
     ledger.listen({ away: () => (this.ledgerUp = false), back: () => (this.ledgerUp = true) });
-    const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock, cluster.nodes));
+    const settleQueue = (this.settleQueue = new SettleQueue(ledger, clock, cluster.nodes, options));
     const goQueue: GoQueueParts = {
       locks: backend.goQueueLocks,
       wires: new TubeWires(),

@@ -1,5 +1,5 @@
 import type { Place } from '../../copies/location.js';
-import { YOUNG, type LedgerSettings } from '../ledger.js';
+import { keptAfter, YOUNG, type LedgerSettings } from '../ledger.js';
 import type { AnnouncedGeneration, Refusal, Schedule, StoredGeneration } from '../requests.js';
 import { countOwed, narrow, owe, type OwedRecord } from './owed-copies.js';
 
@@ -160,14 +160,6 @@ export function giveUp(record: JobRecord, stored: Omit<AnnouncedGeneration, 'pla
   if (isAborted(record, generation)) return;
   if ((owed.mask !== 0 || owed.unknown) && !voided(record, generation)) addAborted(record, generation);
   narrow(record, stored);
-}
-
-/**
- * Milliseconds after its latest time by which any copy of a job is stale, also without a record: `staleAfter` counts no time in
- * which the tube was paused, up to a second `staleAfter`.
- */
-export function keptAfter({ staleAfter }: LedgerSettings): number {
-  return 2 * staleAfter + 60_000;
 }
 
 /** When a record written now may be forgotten: soon only where no copy can be left that would ask for it. */

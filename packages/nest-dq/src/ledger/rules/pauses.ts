@@ -1,6 +1,6 @@
 // The pauses of a tube: the same rules as redis/parts/pauses.ts and redis/verbs/pause.ts.
 import type { Pause, PauseRequest, PauseSpan } from '../pause.js';
-import { keptAfter } from './job-record.js';
+import { keptAfter } from '../ledger.js';
 import type { Moment, Records } from './records.js';
 
 /** The end of a pause that has none: later than the last Date. */

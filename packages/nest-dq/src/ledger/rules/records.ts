@@ -1,6 +1,6 @@
 import type { Place } from '../../copies/location.js';
-import { expiry, keptAfter, newRecord, NO_GENERATION, type JobRecord } from './job-record.js';
-import type { LedgerSettings } from '../ledger.js';
+import { expiry, newRecord, NO_GENERATION, type JobRecord } from './job-record.js';
+import { keptAfter, type LedgerSettings } from '../ledger.js';
 import type { PauseSpan } from '../pause.js';
 import type { Letter } from '../letter-requests.js';
 import type { RunRef } from '../requests.js';

@@ -1,7 +1,8 @@
 // The index of the jobs that wait: the same rules as redis/verbs/waiting.
 import type { IndexAnswer, IndexRequest, Schedule, Tally, TallyRequest, WaitingIds } from '../requests.js';
 import type { WaitingPage, WaitingPosition } from '../waiting-jobs.js';
-import { keptAfter, scheduleOf } from './job-record.js';
+import { keptAfter } from '../ledger.js';
+import { scheduleOf } from './job-record.js';
 import type { Moment, Records } from './records.js';
 
 export function index(records: Records, request: IndexRequest, time: Moment): IndexAnswer {
