@@ -8,6 +8,7 @@ import { PROCESSES } from './processes.js';
 import { REMEMBERING } from './remembering.js';
 import type { Rule } from './rule.js';
 import { RUNS } from './runs.js';
+import { SEALING } from './sealing.js';
 import { SCHEDULES } from './schedules.js';
 
 /** All rules that the promises need. */
@@ -22,4 +23,5 @@ export const RULES: readonly Rule[] = [
   ...PROCESSES,
   ...LISTING,
   ...LETTERS,
+  ...SEALING,
 ];

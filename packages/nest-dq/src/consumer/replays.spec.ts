@@ -58,13 +58,13 @@ describe.each([
 ])('a job whose end %s', (_, settings, runs) => {
   it('after it was revoked', async () => {
     const { clock, producer, after, ran, read, store } = await attacked(settings);
-    const receipt = await after(20, producer.delay(TUBE, 'revoked', '6m'));
+    const receipt = await after(20, producer.delay(TUBE, 'revoked', '15m'));
     const copies = await read();
     expect(copies).toHaveLength(1);
     expect(await after(20, producer.revoke(receipt))).toBe('revoked');
     await clock.advance(3 * MINUTE);
     await store(copies);
-    await clock.advance(4 * MINUTE);
+    await clock.advance(13 * MINUTE);
     expect(ran).toEqual(Array(runs).fill('revoked'));
   });
 

@@ -39,11 +39,16 @@ const bytesOf = (body: readonly (string | Uint8Array)[]) =>
   Buffer.concat(body.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)));
 
 /** The primary and the two backups. */
-function written(seal: Seal, job = JOB, content = encodePayload({ secret: 'Zürich' })): Buffer[] {
+function written(
+  seal: Seal,
+  job = JOB,
+  content = encodePayload({ secret: 'Zürich' }),
+  siblings = SIBLINGS,
+): Buffer[] {
   const envelope = new SealedEnvelope(seal, seal.keyFor(TUBE)!, TUBE, job, content);
   // The backups first, as they are put.
   const backups = [1, 2].slice(0, job.copies - 1).map((index) => bytesOf(envelope.body(index)));
-  return [bytesOf(envelope.body(0, job.copies > 1 ? SIBLINGS : [])), ...backups];
+  return [bytesOf(envelope.body(0, job.copies > 1 ? siblings : [])), ...backups];
 }
 
 function opened(body: Buffer, seal: Seal, tube = TUBE): Envelope {
@@ -115,7 +120,8 @@ describe.each([
         body.subarray(rest),
       ];
     };
-    const bodies = [written(seal), written(seal)].flat();
+    const elsewhere = SIBLINGS.map(({ index, location }) => ({ index, location: `${location}9` }));
+    const bodies = [written(seal), written(seal, JOB, encodePayload(1), elsewhere)].flat();
     const [lines, fields, proofs, rests] = [0, 1, 2, 3].map((part) =>
       bodies.map((body) => partsOf(body)[part]!),
     );
