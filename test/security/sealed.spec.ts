@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { defineTube, type DqOptions } from 'nest-dq';
 import type { BadSeal } from 'nest-dq/src/events/events.js';
 import { eventually } from 'test-servers';
@@ -122,6 +123,41 @@ describe('somebody without the key', () => {
     const many = Array.from({ length: 200 }, (_, i) => `dq1 {"id":"forged-${i}","due":1,"n":1,"i":0}\n1`);
     expect(await runsAfter(system, ...many)).toEqual(['ours']);
     await eventually('all are told', () => system.bad.length === 600);
+  });
+});
+
+describe('somebody who reads all of Redis', () => {
+  it('sees no payload, no key, no group and no header of a job that waits, runs and fails', async () => {
+    const redis = new Redis(suite.servers.redis.url);
+    await redis.config('SET', 'rdbcompression', 'no'); // so that DUMP shows texts as they are
+    const all = async () => {
+      const keys = await redis.keys('*');
+      const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+      return [...keys, ...values.map((value) => value?.toString('latin1'))].join('\n');
+    };
+    const system = await started();
+    const dumps: string[] = [];
+    const options = { key: 'order:42', group: 'user-17', headers: { trace: 'header-9' } };
+    const job = await system.producer.delay(tube, { card: '4111-1111' }, '300ms', options);
+    await eventually('it is listed', async () => (await all()).includes(job.id));
+    dumps.push(await all());
+    const { stop } = await system.consumer.consume(
+      tube,
+      async (_payload, { attempt, group }) => {
+        expect(group).toBe('user-17');
+        dumps.push(await all());
+        if (attempt === 1) throw new Error('once');
+      },
+      { limit: { perGroup: 1, concurrency: 5 }, backoff: { type: 'fixed', delay: 10 } },
+    );
+    await eventually('it ran twice', () => dumps.length === 3);
+    await stop();
+    dumps.push(await all());
+    redis.disconnect();
+    for (const dump of dumps) {
+      expect(dump).toContain(job.id);
+      expect(dump).not.toMatch(/4111|order:42|user-17|header-9/);
+    }
   });
 });
 

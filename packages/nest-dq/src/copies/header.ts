@@ -32,6 +32,8 @@ export interface CopyHeader extends JobHeader {
   readonly index: number;
   /** In the primary: the other copies, those of puts with an unknown outcome too. */
   readonly siblings: readonly Place[];
+  /** What the ledger calls the group, where the copy hides it. @default the group */
+  readonly groupId?: string;
   /** It is stored as another program stores its jobs. @default ours */
   readonly wire?: 'go-queue';
 }
@@ -70,6 +72,11 @@ export function isCopyOf(
 ): boolean {
   if (header.wire) return header.id === id; // all copies are the same
   return header.id === id && header.generation === generation && header.index === index;
+}
+
+/** The group as the ledger knows it. */
+export function ledgerGroup({ group, groupId = group }: CopyHeader): string | undefined {
+  return groupId;
 }
 
 /** True for a text that may be part of a key of the ledger, and is none of the names beside the records. */

@@ -115,7 +115,7 @@ export class DqRuntime {
     const { seal } = options;
     const source = seal?.settings.source;
     this.sealKeys = seal && source && new KeyFetcher(seal, source, clock, warn);
-    this.actWriter = new ActWriter({ events, acts, clock, warn });
+    this.actWriter = new ActWriter({ events, acts, clock, warn, hidesKeys: seal?.settings.encrypt === true });
     const elected = () => this.process.elected;
     const repairs = options.repair && options.mostIndexed > 0 && options.replicas > 1;
     this.selfRepair = repairs ? new SelfRepair({ ...producing, elected, log, warn }) : undefined;

@@ -34,7 +34,22 @@ describe('ActWriter', () => {
         await acts.add(some);
       },
     };
-    writer = new ActWriter({ events, acts: reached, clock, warn: (message) => warnings.push(message) });
+    writer = new ActWriter({
+      events,
+      acts: reached,
+      clock,
+      hidesKeys: false,
+      warn: (message) => warnings.push(message),
+    });
+  });
+
+  it.each([true, false])('stores the key of a job, unless keys are hidden: %s', async (hidesKeys) => {
+    const hub = new CollectingHub();
+    new ActWriter({ events: hub, acts, clock, hidesKeys, warn: (message) => warnings.push(message) });
+    hub.tell('operated', { ...PAUSE, act: 'revoke', on: { tube: 't', id: 'x', key: 'order:42' } });
+    await clock.advance(0);
+    const [act] = await stored();
+    expect(act!.on).toEqual({ tube: 't', id: 'x', ...(!hidesKeys && { key: 'order:42' }) });
   });
 
   const stored = async (options?: ActPageOptions) => (await actPage(acts, options)).acts;

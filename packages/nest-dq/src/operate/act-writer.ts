@@ -19,6 +19,8 @@ export interface ActWriterParts {
   readonly acts: Acts;
   readonly clock: Clock;
   readonly warn: (message: string) => void;
+  /** Keys are not stored: copies hide them, too. The id of the job says which it was. */
+  readonly hidesKeys: boolean;
 }
 
 /** Stores each act that this process tells. No act waits for it, or fails because of it: while the ledger is away, acts wait here. */
@@ -49,7 +51,7 @@ export class ActWriter {
   }
 
   private note(act: Operated): void {
-    this.waiting.add(JSON.stringify(recordOf(act, this.parts.acts.now())));
+    this.waiting.add(JSON.stringify(recordOf(act, this.parts)));
     for (const oldest of this.waiting) {
       if (this.waiting.size <= MOST_ACTS) break; // more would be dropped in any case
       this.waiting.delete(oldest);
@@ -82,8 +84,10 @@ export class ActWriter {
   }
 }
 
-function recordOf({ by, act, on, count, error }: Operated, at: number): ActRecord {
-  const record = { id: randomUUID(), at: Math.floor(at), by, act, on: inJson(on), count };
+function recordOf({ by, act, on, count, error }: Operated, { acts, hidesKeys }: ActWriterParts): ActRecord {
+  const { key: _hidden, ...rest } = on;
+  const at = Math.floor(acts.now());
+  const record = { id: randomUUID(), at, by, act, on: inJson(hidesKeys ? rest : on), count };
   if (!error) return record;
   const code = error instanceof DqError ? error.code : error.name;
   return { ...record, error: { code, message: shorten(error.message) } };

@@ -4,7 +4,7 @@ import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import type { Stats } from '../beanstalk/connection.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { unwrap } from '../copies/formats/unwrap.js';
-import { isCopyOf } from '../copies/header.js';
+import { isCopyOf, ledgerGroup, type CopyHeader } from '../copies/header.js';
 import { parseRef, type JobTarget } from '../copies/job-ref.js';
 import { isUnknown, parseLocation, type Place } from '../copies/location.js';
 import { toError } from '../errors.js';
@@ -46,8 +46,8 @@ export async function explain(sources: ExplanationSources, ref: JobRef): Promise
   const due = trace?.due ?? letter?.dueAt.getTime() ?? (born === undefined ? undefined : target.due);
   const now = ledger.tube(tube).now();
   const copies = found.map(({ view }) => view);
-  const group = found.find((copy) => copy.group !== undefined)?.group;
-  const limits = tubeView.limits && (await limitUseOf(sources, tube, tubeView.limits, group));
+  const header = found.find((copy) => copy.header)?.header;
+  const limits = tubeView.limits && (await limitUseOf(sources, tube, tubeView.limits, header));
   const facts: Facts = {
     now,
     ledgerAway,
@@ -115,11 +115,12 @@ async function limitUseOf(
   { ledger, clock }: ExplanationSources,
   tube: StoredTube,
   limits: TubeLimits,
-  group: string | undefined,
+  header: CopyHeader | undefined,
 ): Promise<LimitFacts | undefined> {
+  const group = header && ledgerGroup(header);
   const asked = withinLimit(clock, LIMIT, ledger.tube(tube).ask('usage', [{ group }])).catch(() => []);
   const [usage] = await asked;
-  return usage && { limits, group, usage };
+  return usage && { limits, group: header?.group, usage };
 }
 
 function runOf({ fence, leaseEnd }: Trace) {
@@ -147,8 +148,7 @@ async function runnerOf(
 
 interface FoundCopy {
   readonly view: CopyView;
-  /** Of the job. */
-  readonly group?: string | undefined;
+  readonly header?: CopyHeader | undefined;
 }
 
 function copiesOf(
@@ -180,7 +180,7 @@ async function copyAt(
   if (isUnknown(location)) return { view: { ...base, state: 'unknown' } };
   if (!place || !node) return { view: { ...base, state: 'away' } };
   const { copyId } = place;
-  let group: string | undefined;
+  let header: CopyHeader | undefined;
   const asked = node.ask<Stats | 'NOT_FOUND'>((connection, done) =>
     connection.peek(copyId, (error, reply) => {
       if (error || reply === 'NOT_FOUND') return done(error, 'NOT_FOUND');
@@ -188,14 +188,14 @@ async function copyAt(
       const envelope = unwrap(reply.body, tube, cluster.settings.seal);
       if (typeof envelope === 'string' || !isCopyOf(envelope, id, generation, index))
         return done(undefined, 'NOT_FOUND');
-      group = envelope.header.group;
+      header = envelope.header;
       connection.statsJob(copyId, done);
     }),
   );
   const stats = await withinLimit(clock, LIMIT, asked).catch(() => undefined);
   if (!stats) return { view: { ...base, state: 'away' } };
   if (stats === 'NOT_FOUND') return { view: { ...base, state: 'missing' } };
-  return { view: { ...base, ...factsOf(stats) }, group };
+  return { view: { ...base, ...factsOf(stats) }, header };
 }
 
 function factsOf(stats: Stats): Omit<CopyView, 'node' | 'index'> {

@@ -1,3 +1,4 @@
+import { ledgerGroup } from '../../copies/header.js';
 import { Heap, type Timer } from 'nest-handlers/time';
 import { stagger } from '../../copies/timing.js';
 import { Batcher, type Sent } from '../../ledger/batcher.js';
@@ -154,7 +155,7 @@ export class ClaimQueue {
   }
 
   private requestOf({ header, token }: Delivery): ClaimRequest {
-    const { id, generation, born, due, attempts, group, wire } = header;
+    const { id, generation, born, due, attempts, wire } = header;
     const { handling } = this.context;
     return {
       id,
@@ -165,7 +166,7 @@ export class ClaimQueue {
       // What go-queue stored is adopted, however long that takes.
       attempts: wire ? MOST_ATTEMPTS : (attempts ?? handling.attempts),
       timeout: handling.timeout,
-      permit: permitOf(handling.limits, group),
+      permit: permitOf(handling.limits, ledgerGroup(header)),
     };
   }
 

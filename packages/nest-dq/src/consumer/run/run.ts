@@ -1,3 +1,4 @@
+import { ledgerGroup } from '../../copies/header.js';
 import { formatRef } from '../../copies/job-ref.js';
 import { DelayedJob, type JobRefText } from '../../api/job.js';
 import type { Seal } from '../../seal/seal.js';
@@ -58,7 +59,7 @@ export class Run {
   ) {
     this.lastOk = sent.ledgerTime;
     this.usableUntil = sent.at + lease - LEASE_RESERVE;
-    this.permit = permitOf(handling.limits, delivery.header.group);
+    this.permit = permitOf(handling.limits, ledgerGroup(delivery.header));
   }
 
   get id(): string {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { StoredTube } from '../../api/tube.js';
 import type { Envelope, JobHeader } from '../header.js';
+import { keyedId } from '../job-ref.js';
 import type { Place } from '../location.js';
 import { encodePayload } from '../payload.js';
 import { JobEnvelope } from './dq1.js';
@@ -70,7 +71,9 @@ describe.each([
       const header = { id, due, generation, born, key, copies, priority, attempts, backoff, headers, group };
       for (const [index, body] of written(seal, JOB, content).entries()) {
         const envelope = opened(body, sealOf({ current: 'old' })); // another process
-        expect(envelope.header).toEqual({ ...header, index, siblings: index === 0 ? SIBLINGS : [] });
+        const ofCopy = { index, siblings: index === 0 ? SIBLINGS : [] };
+        const groupId = encrypt ? { groupId: keyedId(TUBE, 'gold') } : {};
+        expect(envelope.header).toEqual({ ...header, ...ofCopy, ...groupId });
         expect(envelope.content.type).toBe(content.type);
         expect(Buffer.from(envelope.content.bytes)).toEqual(Buffer.from(content.bytes));
       }

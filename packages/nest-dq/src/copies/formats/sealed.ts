@@ -9,6 +9,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { StoredTube } from '../../api/tube.js';
 import type { Body } from '../../beanstalk/connection.js';
 import type { CopyHeader, Envelope, JobHeader, JobIdentity, WrittenJob } from '../header.js';
+import { keyedId } from '../job-ref.js';
 import type { Place } from '../location.js';
 import type { Content } from '../payload.js';
 import { copyDelay, copyPriority } from '../timing.js';
@@ -145,7 +146,11 @@ export function unwrapSealed(body: Buffer, tube: StoredTube, seal: Seal): Envelo
   const privateEnd = isEncrypted ? secret.indexOf(LINE_FEED, proofsEnd) : proofsEnd;
   const parsed = parseHeader(`${open}${fields}${secret.toString('latin1', proofsEnd, privateEnd)}}`);
   if (typeof parsed === 'string') return BAD_SEAL + parsed;
-  const { header, type } = parsed;
+  const { type } = parsed;
+  const { group } = parsed.header;
+  // A hash, as the id of a job with a key is one.
+  const header =
+    isEncrypted && group !== undefined ? { ...parsed.header, groupId: keyedId(tube, group) } : parsed.header;
   return { header, content: { type, bytes: isEncrypted ? secret.subarray(privateEnd + 1) : payload } };
 }
 
