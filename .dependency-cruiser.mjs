@@ -1,6 +1,6 @@
 // Which folder of a library may import which, and which packages. `npm run lint` checks it: type imports count, specs do not.
 
-const BASICS = ['errors', 'time', 'structures'];
+const BASICS = ['errors', 'connection-failure', 'time', 'structures'];
 const LOWER = [
   ...BASICS,
   'api',
@@ -17,12 +17,13 @@ const LOWER = [
 /** A folder of nest-dq, or a file without `.ts`, and which others it may import. What lies in no entry may import nothing. */
 const NEST_DQ = {
   errors: [],
+  'connection-failure': ['errors'],
   structures: [],
   time: ['errors'],
   api: [...BASICS, 'beanstalk/codec'],
   // The embedded node may know the words of the protocol, but not the client.
   'beanstalk/codec': ['errors'],
-  beanstalk: ['errors', 'time', 'beanstalk/codec'],
+  beanstalk: ['errors', 'connection-failure', 'time', 'beanstalk/codec'],
   disk: ['errors', 'time'],
   embedded: [...BASICS, 'beanstalk/codec', 'disk'],
   'copies/location': ['errors', 'structures'],

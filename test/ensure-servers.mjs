@@ -13,6 +13,7 @@ try {
   await ensurePackaged('promtool');
   await ensurePackaged('chromium');
   await ensurePackaged('openssl');
+  await ensurePackaged('stunnel');
   await ensureKafka();
   await ensureKafkaArchive().catch(({ message }) => {
     process.stderr.write(`Each broker starts slower, as Java could not keep its classes: ${message}\n`);

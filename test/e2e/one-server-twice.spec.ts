@@ -1,20 +1,24 @@
 import { expect, it } from '@jest/globals';
 import { Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DqHealth, DqModule, DqProducer } from 'nest-dq';
-import { eventually, Proxy } from 'test-servers';
+import { DqHealth, DqModule, DqProducer, type DqOptions } from 'nest-dq';
+import { Authority, eventually, Proxy, startStunnel } from 'test-servers';
 import { clusterSuite } from '../support/suite.js';
 
 const suite = clusterSuite();
 
-function start(beanstalks: readonly string[], errors: string[] = []): Promise<INestApplicationContext> {
+function start(
+  beanstalks: readonly string[],
+  errors: string[] = [],
+  tls?: DqOptions['tls'],
+): Promise<INestApplicationContext> {
   const logger = {
     log: () => undefined,
     warn: () => undefined,
     error: (message: string) => void errors.push(message),
   };
   const redis = suite.servers.redis.url;
-  @Module({ imports: [DqModule.forRoot({ beanstalks, redis, logger })] })
+  @Module({ imports: [DqModule.forRoot({ beanstalks, redis, logger, tls })] })
   class AppModule {}
   return NestFactory.createApplicationContext(AppModule, { logger: false, abortOnError: false });
 }
@@ -25,6 +29,22 @@ it('a server that two names lead to is refused at the start', async () => {
     code: 'DQ_CONFIG',
     message: expect.stringMatching(/ are one server: expected each server once$/),
   });
+}, 60_000);
+
+it('a server that is reached with TLS and without it is refused, too', async () => {
+  const authority = await Authority.make();
+  const [one] = suite.servers.beanstalkds;
+  const stunnel = await startStunnel({ target: one!, certificate: await authority.issue() });
+  try {
+    await expect(
+      start([one!.endpoint, stunnel.endpoint], [], { ca: authority.certificate }),
+    ).rejects.toMatchObject({
+      code: 'DQ_CONFIG',
+      message: expect.stringMatching(/tls:\/\/.* are one server: expected each server once$/),
+    });
+  } finally {
+    await stunnel.stop();
+  }
 }, 60_000);
 
 it('a server that a second name leads to later gets no second copy, and log and health say why', async () => {

@@ -94,6 +94,7 @@ describe('an application under the kit', () => {
     ['servers', { beanstalks: ['10.0.0.1:11300', '10.0.0.2:11300'], redis: 'redis://10.0.0.9' }],
     ['more replicas than the kit has nodes', { replicas: 5, minWritten: 4 }],
     ['servers that a test does not know', { beanstalks: undefined, redis: undefined }],
+    ['servers over TLS', { beanstalks: ['tls://10.0.0.1:11301'], tls: {}, redis: 'rediss://10.0.0.9' }],
     ['a folder', { embedded: { dir: '/nowhere/to/be/written' } }],
     ['a folder that a test does not know', { embedded: { dir: undefined } }],
     ['a prefix', { prefix: 'app.' }],

@@ -11,6 +11,7 @@ export {
 export type { DqLogLevel, DqLogLevels } from './nest/log-levels.js';
 export type { DqOptions, RedisClient } from './nest/options.js';
 export type { FetchedSealKeys, SealKeyTexts, SealOptions } from './nest/seal-option.js';
+export type { TlsOptions } from './nest/tls-option.js';
 export { defineTube, type AsJson, type PayloadOf, type Tube, type TubeWire } from './api/tube.js';
 export { DqProducer } from './producer/producer.js';
 export { TubeProducer } from './producer/tube-producer.js';

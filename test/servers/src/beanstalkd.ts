@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Place } from './place.js';
 import { ensureProgram } from './programs.js';
@@ -9,6 +10,8 @@ import { ask } from './wire.js';
 export interface BeanstalkdOptions {
   /** Whether jobs are stored on disk and survive a kill. @default true */
   binlog?: boolean;
+  /** Whether it listens on a socket of the machine, in the folder of its data, and not on its port. @default false */
+  socket?: boolean;
   /** The largest job in bytes. @default 65535 */
   maxJobSize?: number;
   /** More arguments for the command line, such as `['-f', '0']`. @default [] */
@@ -27,8 +30,10 @@ const run = promisify(execFile);
 
 /** A beanstalkd process on 127.0.0.1. */
 export class BeanstalkdServer extends Server {
-  /** `127.0.0.1:port` */
+  /** `127.0.0.1:port`, or `unix:` and the path of its socket. */
   readonly endpoint: string;
+  /** Of its socket. */
+  readonly path: string | undefined;
 
   constructor(
     program: string,
@@ -36,7 +41,8 @@ export class BeanstalkdServer extends Server {
     private readonly options: BeanstalkdOptions,
   ) {
     super(program, place);
-    this.endpoint = `${this.host}:${this.port}`;
+    this.path = options.socket ? join(this.data, 'socket') : undefined;
+    this.endpoint = this.path === undefined ? `${this.host}:${this.port}` : `unix:${this.path}`;
   }
 
   /**
@@ -61,7 +67,7 @@ export class BeanstalkdServer extends Server {
     const { binlog = true, maxJobSize, args = [] } = this.options;
     return [
       '-l',
-      this.host,
+      this.path === undefined ? this.host : this.endpoint,
       '-p',
       String(this.port),
       ...(binlog ? ['-b', this.data] : []),

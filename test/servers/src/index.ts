@@ -1,4 +1,5 @@
 export { buildConfluent, findConfluent } from './confluent.js';
+export { Authority, type Certificate, type KeyPair } from './certificate.js';
 export { startBeanstalkd, type BeanstalkdOptions, type BeanstalkdServer } from './beanstalkd.js';
 export {
   ensureGoQueue,
@@ -16,6 +17,7 @@ export type { KafkaOptions, KafkaUser } from './kafka-properties.js';
 export { Proxy, type Carrier, type Link, type Target } from './proxy.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis.js';
 export { ensurePackaged, ensureServers, type Host, type PackagedName, type ProgramName } from './programs.js';
+export { startStunnel, type StunnelOptions, type StunnelServer } from './stunnel.js';
 export { eventually } from './waiting.js';
 export {
   ask,

@@ -20,6 +20,8 @@ const PACKAGES = {
   mvn: { debian: 'maven', homebrew: 'maven' },
   /** Makes certificates. */
   openssl: { debian: 'openssl', homebrew: 'openssl' },
+  /** Takes TLS from clients, and talks to a server without it. Debian has it as `stunnel4`, too. */
+  stunnel: { debian: 'stunnel4', homebrew: 'stunnel' },
 } as const;
 
 export type PackagedName = keyof typeof PACKAGES;

@@ -4,6 +4,8 @@ import { connect } from 'node:net';
 export interface Address {
   readonly host: string;
   readonly port: number;
+  /** Of a socket of the machine, which comes before host and port. */
+  readonly path?: string | undefined;
 }
 
 /** Milliseconds. */
@@ -23,7 +25,7 @@ export async function ask(server: Address, command: string, limit = REPLY_LIMIT)
 
 /** The same for several commands, which it sends together over one connection. */
 export function askAll(
-  { host, port }: Address,
+  { host, port, path }: Address,
   commands: readonly string[],
   limit = REPLY_LIMIT,
 ): Promise<string[]> {
@@ -31,7 +33,8 @@ export function askAll(
     let rest = '';
     const replies: string[] = [];
     const text = commands.map((command) => `${command}\r\n`).join('');
-    const socket = connect({ host, port }, () => socket.write(text, 'latin1'));
+    const place = path === undefined ? { host, port } : { path };
+    const socket = connect(place, () => socket.write(text, 'latin1'));
     const timer = setTimeout(() => socket.destroy(new Error(`no reply in ${limit} ms`)), limit);
     socket.setEncoding('latin1');
     socket.on('data', (bytes: string) => {

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
-import { inWords } from '../errors.js';
+import { TLSSocket } from 'node:tls';
+import { connectionFailure } from '../connection-failure.js';
 import type { Clock } from 'nest-handlers/time';
 import { WakeTimer } from '../time/wake-timer.js';
 import type { Answer } from './answers.js';
@@ -51,8 +52,11 @@ export class Pipeline {
   private sent = 0;
   private unsent = 0;
   private quitting = false;
-  /** While its socket still connects, nothing was transmitted. */
+  /** While its socket still connects, which includes the handshake of TLS, nothing was transmitted. */
   private connecting: boolean;
+  private readonly overTls: boolean;
+  /** The server said something. */
+  private heard = false;
 
   /** Since when the oldest command is the oldest, and sent. */
   private since = 0;
@@ -67,13 +71,15 @@ export class Pipeline {
   ) {
     this.timer = new WakeTimer(clock, () => this.checkDeadline());
     this.connecting = (stream as { connecting?: boolean }).connecting === true;
-    if (this.connecting) stream.once('connect', () => (this.connecting = false));
+    this.overTls = stream instanceof TLSSocket;
+    if (this.connecting)
+      stream.once(this.overTls ? 'secureConnect' : 'connect', () => (this.connecting = false));
     (stream as { setNoDelay?: () => void }).setNoDelay?.();
     stream.on('data', this.onData);
     stream.on('error', (cause: Error) =>
-      this.onEnd(`the connection failed: ${inWords(cause).message}`, cause),
+      this.onEnd(`the connection failed: ${connectionFailure(cause).message}${this.silence}`, cause),
     );
-    stream.on('end', () => this.onEnd('the server ended the connection'));
+    stream.on('end', () => this.onEnd(`the server ended the connection${this.silence}`));
     stream.on('close', () => this.onEnd('the connection was closed'));
   }
 
@@ -129,6 +135,7 @@ export class Pipeline {
 
   private readonly onData = (chunk: Buffer): void => {
     const before = this.head;
+    this.heard = true;
     this.parser.feed(chunk);
     while (this.reason === undefined) {
       const reply = this.nextReply();
@@ -224,12 +231,25 @@ export class Pipeline {
 
   private missed(): void {
     const { line, allowance } = this.head ?? { line: '', allowance: 0 };
-    const what = this.connecting ? 'no connection for' : 'no reply to';
+    const { connecting } = this.stream as { connecting?: boolean };
+    const isShaking = this.connecting && connecting === false;
+    const what = isShaking
+      ? 'no end of the TLS handshake for'
+      : this.connecting
+        ? 'no connection for'
+        : 'no reply to';
+    const hint = isShaking ? ': does the server expect TLS?' : '';
     this.giveUp(
-      new BeanstalkError('DEADLINE', `${what} \`${line.trimEnd()}\` within ${allowance} ms`, {
+      new BeanstalkError('DEADLINE', `${what} \`${line.trimEnd()}\` within ${allowance} ms${hint}`, {
         unknown: !this.connecting,
       }),
     );
+  }
+
+  /** What may be wrong if the server took the connection, and ends it without having said anything. */
+  private get silence(): string {
+    if (this.heard || this.connecting) return '';
+    return ` without a word: ${this.overTls ? 'is the server behind its TLS away' : 'does it expect TLS'}?`;
   }
 }
 

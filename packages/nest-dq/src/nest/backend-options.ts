@@ -3,19 +3,15 @@ import type { Duration } from 'nest-handlers/time';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { DqError } from '../errors.js';
 import type { RedisSource } from '../ledger/redis/connection.js';
+import { EXPECTED_ENDPOINT, parseEndpoint, type Endpoint } from './endpoint.js';
 import { checkDuration, wrong } from './option-checks.js';
-
-/** Where a beanstalkd listens. */
-export interface Endpoint {
-  /** As the user wrote it. */
-  readonly text: string;
-  readonly host: string;
-  readonly port: number;
-}
+import { resolveTls, type NodeTls, type TlsOptions } from './tls-option.js';
 
 /** The servers that options name. */
 export interface Servers {
   readonly beanstalks: readonly Endpoint[];
+  /** Undefined: no endpoint is reached over TLS. */
+  readonly tls: NodeTls | undefined;
   readonly redis: RedisSource;
   /** With go-queue's locks. */
   readonly goQueueRedis: RedisSource;
@@ -32,6 +28,7 @@ export interface Folder {
 /** The options that say where the jobs are stored, as the user gave them. */
 export interface BackendOptions {
   readonly beanstalks?: unknown;
+  readonly tls?: TlsOptions | undefined;
   readonly redis?: unknown;
   readonly goQueue?: unknown;
   readonly embedded?: unknown;
@@ -42,8 +39,9 @@ export function resolveServers(options: BackendOptions): Servers | undefined {
   const beanstalks = 'beanstalks' in options ? resolveBeanstalks(options.beanstalks) : undefined;
   const redis = 'redis' in options ? checkRedis('redis', options.redis) : undefined;
   const goQueueRedis = options.goQueue === undefined ? redis : checkGoQueue(options.goQueue);
+  const tls = tlsFor(beanstalks, options.tls);
   if (beanstalks !== undefined && redis !== undefined)
-    return { beanstalks, redis, goQueueRedis: goQueueRedis ?? redis };
+    return { beanstalks, tls, redis, goQueueRedis: goQueueRedis ?? redis };
   if (beanstalks === undefined && redis === undefined) return undefined;
   const alone =
     redis === undefined
@@ -90,17 +88,25 @@ function resolveBeanstalks(beanstalks: unknown): Endpoint[] {
   return beanstalks.map((text: unknown, index) => {
     const endpoint = typeof text === 'string' ? parseEndpoint(text) : undefined;
     if (!endpoint) {
-      throw wrong(
-        `\`beanstalks[${index}]\``,
-        text,
-        "'host:port' with a port of 1 to 65535, such as '10.0.0.1:11300' or '[::1]:11300'",
-      );
+      throw wrong(`\`beanstalks[${index}]\``, text, EXPECTED_ENDPOINT);
     }
-    const same = endpoint.text.toLowerCase();
+    const same = 'path' in endpoint.address ? endpoint.text : endpoint.text.toLowerCase();
     if (seen.has(same)) throw wrong(`\`beanstalks[${index}]\``, text, 'each node once');
     seen.add(same);
     return endpoint;
   });
+}
+
+function tlsFor(
+  beanstalks: readonly Endpoint[] | undefined,
+  given: TlsOptions | undefined,
+): NodeTls | undefined {
+  if (beanstalks?.some(({ tls }) => tls)) return resolveTls(given);
+  if (given === undefined) return undefined;
+  throw new DqError(
+    'DQ_CONFIG',
+    '`tls` is given, and no node of `beanstalks` is reached over TLS: expected tls://host:port, or no `tls`',
+  );
 }
 
 function checkGoQueue(goQueue: unknown): RedisSource {
@@ -127,16 +133,6 @@ function checkRedis(name: string, redis: unknown): RedisSource {
     'DQ_CONFIG',
     `\`${name}\` is ${given}: expected a URL, ioredis options or an ioredis client`,
   );
-}
-
-const ENDPOINT = /^(?:\[(?<v6>[0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|(?<name>[\w.-]+)):(?<port>\d{1,5})$/;
-
-/** `host:port`, or an IPv6 address in brackets; undefined if the text is neither. */
-export function parseEndpoint(text: string): Endpoint | undefined {
-  const { v6, name, port } = ENDPOINT.exec(text)?.groups ?? {};
-  const host = v6 ?? name;
-  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
-  return { text, host, port: Number(port) };
 }
 
 /** What is wrong with the text `redis`, as the error says it; undefined if it is the URL of a Redis. */

@@ -1,4 +1,3 @@
-import { connect } from 'node:net';
 import { ClusterNode } from '../cluster/cluster-node.js';
 import { Cluster } from '../cluster/cluster.js';
 import { Disk } from '../disk/disk.js';
@@ -16,6 +15,7 @@ import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import { StoredWaitingJobs } from '../operate/stored-waiting-jobs.js';
 import { systemClock, type Clock } from 'nest-handlers/time';
 import type { Servers } from './backend-options.js';
+import { dialTo } from './dial.js';
 import { resolveOptions, type DqOptions, type ResolvedOptions } from './options.js';
 
 /** The nodes and the ledger of a cluster, as one application reaches them. */
@@ -60,13 +60,11 @@ export const realEnvironment: Environment = {
 };
 
 function onServers(
-  { beanstalks, redis, goQueueRedis }: Servers,
+  { beanstalks, tls, redis, goQueueRedis }: Servers,
   settings: ResolvedOptions,
   clock: Clock,
 ): Backend {
-  const nodes = beanstalks.map(
-    ({ text, host, port }) => new ClusterNode(text, () => connect({ host, port, noDelay: true }), clock),
-  );
+  const nodes = beanstalks.map((endpoint) => new ClusterNode(endpoint.text, dialTo(endpoint, tls), clock));
   const { prefix } = settings;
   const warn = (message: string) => void settings.logger.warn(message);
   const ledger = new RedisLedger({ redis, settings, prefix, clock, warn, startLeaseWorker });

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DqError } from '../errors.js';
-import { parseEndpoint } from './backend-options.js';
 import { resolveOptions, type DqOptions } from './options.js';
 
 const redis = 'redis://localhost';
@@ -81,7 +80,11 @@ describe('the options', () => {
     const { servers, replicas, minWritten } = resolveOptions({ beanstalks, redis });
     expect({ replicas, minWritten }).toEqual({ replicas: 3, minWritten: 2 });
     expect(servers).toMatchObject({ redis, goQueueRedis: redis });
-    expect(servers?.beanstalks[0]).toEqual({ text: '10.0.0.1:11300', host: '10.0.0.1', port: 11300 });
+    expect(servers?.beanstalks[0]).toEqual({
+      text: '10.0.0.1:11300',
+      address: { host: '10.0.0.1', port: 11300 },
+      tls: false,
+    });
   });
 
   it('shrink the number of copies to the nodes there are', () => {
@@ -160,6 +163,12 @@ describe('the options', () => {
     [{ beanstalks: ['a:1', 'A:1'], redis }, '`beanstalks[1]` is "A:1": expected each node once'],
     [{ beanstalks: ['a:1', 'b'], redis }, '`beanstalks[1]` is "b": expected \'host:port\''],
     [{ beanstalks: [11300], redis }, "`beanstalks[0]` is 11300: expected 'host:port'"],
+    [{ beanstalks: ['unix:/run/b', 'unix:/run/b'], redis }, 'is "unix:/run/b": expected each node once'],
+    [
+      { ...servers, tls: {} },
+      '`tls` is given, and no node of `beanstalks` is reached over TLS: expected tls://',
+    ],
+    [{ tls: { ca: '' } }, '`tls` is given, and no node of `beanstalks` is reached over TLS'],
     [{ beanstalks }, '`beanstalks` is given without `redis`'],
     [{ redis }, '`redis` is given without `beanstalks`'],
     [{ beanstalks, redis: undefined }, '`redis` is undefined: expected a URL'],
@@ -249,7 +258,7 @@ describe('the options', () => {
     [{ name: 'second' }, '`name` says which cluster it is, so it stands beside `useFactory`'],
     [
       { replica: 2 },
-      'there is no option `replica` (given 2): expected one of beanstalks, redis, goQueue, embedded, replicas',
+      'there is no option `replica` (given 2): expected one of beanstalks, tls, redis, goQueue, embedded, replicas',
     ],
   ])('refuse %j', (options, message) => {
     expect(refusal(options)).toContain(message);
@@ -288,19 +297,4 @@ describe('the options', () => {
       expect((error as DqError).message).not.toContain('DQ_BAD_DURATION');
     }
   });
-});
-
-describe('an endpoint', () => {
-  it('is a host and a port', () => {
-    expect(parseEndpoint('node-1.example:11300')).toMatchObject({ host: 'node-1.example', port: 11300 });
-    expect(parseEndpoint('[::1]:1')).toMatchObject({ text: '[::1]:1', host: '::1', port: 1 });
-    expect(parseEndpoint('[fe80::1%eth0]:65535')).toMatchObject({ host: 'fe80::1%eth0', port: 65_535 });
-  });
-
-  it.each(['a', 'a:', ':1', 'a:0', 'a:65536', 'a:x', 'a b:1', '::1:11300', 'a#b:1', 'tcp://a:1', '[::1]'])(
-    'is not %s',
-    (text) => {
-      expect(parseEndpoint(text)).toBeUndefined();
-    },
-  );
 });

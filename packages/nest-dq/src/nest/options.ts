@@ -13,6 +13,7 @@ import { resolveFolder, resolveServers, type Folder, type Servers } from './back
 import { resolveIndex } from './index-option.js';
 import { resolveLogLevels, type DqLogLevels } from './log-levels.js';
 import { resolveSeal, type SealOptions } from './seal-option.js';
+import type { TlsOptions } from './tls-option.js';
 import {
   asConfigError,
   checkBoolean,
@@ -34,12 +35,14 @@ export interface RedisClient {
 /** What `DqModule.forRoot` takes. Anything wrong in it is `DQ_CONFIG`, and the application does not start. */
 export interface DqOptions {
   /**
-   * `host:port` of each beanstalkd; an IPv6 address in brackets. Needs `redis`. Each server once: two names of one server
-   * are `DQ_CONFIG` if it answers to both at the start; if that shows later, one of them gets no copies.
+   * `host:port` of each beanstalkd; an IPv6 address in brackets. `tls://host:port` where TLS is in front of it, and
+   * `unix:/path` for its socket on this machine. Needs `redis`. Each server once: two names of one server are `DQ_CONFIG` if it answers to both at the start; if that shows later, one of them gets no copies.
    * A value that is undefined or empty is `DQ_CONFIG`, and never a silent embedded node.
    * @default an embedded node and ledger: see `embedded`
    */
   beanstalks?: readonly string[];
+  /** For all `tls://` endpoints of `beanstalks`, of which it needs one. @default certificates that Node trusts, for the endpoint's host */
+  tls?: TlsOptions;
   /**
    * A URL that begins with `redis://` or `rediss://`; ioredis options; or a client of yours, which is only copied and never
    * closed. Needs `beanstalks`.
@@ -191,6 +194,7 @@ const DEFAULTS = {
 /** Every option there is. */
 export const OPTION_NAMES: readonly string[] = [
   'beanstalks',
+  'tls',
   'redis',
   'goQueue',
   'embedded',

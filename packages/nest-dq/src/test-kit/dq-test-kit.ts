@@ -90,7 +90,7 @@ export class DqTestKit {
 
   /**
    * Replaces the nodes, the ledger and the clock of every DqModule in the module under test; its other options stay, and
-   * `beanstalks`, `redis` and `embedded` are not looked at. Modules under one kit are processes on the same servers, as far
+   * `beanstalks`, `tls`, `redis` and `embedded` are not looked at. Modules under one kit are processes on the same servers, as far
    * as their clusters have the same name.
    */
   override(builder: TestingModuleBuilder): TestingModuleBuilder {
@@ -188,7 +188,8 @@ export class DqTestKit {
   }
 
   private resolve(options: DqOptions, name: string | undefined): ResolvedOptions {
-    const { beanstalks: _nodes, redis: _ledger, embedded: _folder, replicas, minWritten, ...rest } = options;
+    const { beanstalks: _nodes, tls: _wire, redis: _ledger, embedded: _folder, ...others } = options;
+    const { replicas, minWritten, ...rest } = others;
     const fitting = {
       ...rest,
       patience: 0, // a call that is tried again would wait for time that stands still

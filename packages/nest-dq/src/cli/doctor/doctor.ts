@@ -40,10 +40,10 @@ async function run(args: Arguments): Promise<Answer> {
 async function examine(settings: ResolvedOptions): Promise<Check[]> {
   const { clock } = realEnvironment;
   const { prefix, servers } = settings;
-  const { beanstalks, redis: source } = servers!;
+  const { beanstalks, tls, redis: source } = servers!;
   const [redis, ...nodes] = await Promise.all([
     askRedis(source, clock),
-    ...beanstalks.map((endpoint) => askNode(endpoint, prefix, clock)),
+    ...beanstalks.map((endpoint) => askNode(endpoint, tls, prefix, clock)),
   ]);
   const { ledger } = realEnvironment.backend(settings, undefined);
   try {

@@ -1,8 +1,10 @@
-import { connect } from 'node:net';
+import { BeanstalkError } from '../../beanstalk/codec/beanstalk-error.js';
 import { Connection, type Stats } from '../../beanstalk/connection.js';
 import { StoreHealth } from '../../cluster/store-health.js';
 import { toError } from '../../errors.js';
-import type { Endpoint } from '../../nest/backend-options.js';
+import { dialTo } from '../../nest/dial.js';
+import type { Endpoint } from '../../nest/endpoint.js';
+import type { NodeTls } from '../../nest/tls-option.js';
 import type { Clock } from 'nest-handlers/time';
 import { grouped, span } from '../output.js';
 import { failure, ok, warning, type Check } from './check.js';
@@ -33,12 +35,14 @@ export interface NodeFacts {
 
 /** Asks one node, over a connection of its own. Never rejects. */
 export async function askNode(
-  { text, host, port }: Endpoint,
+  endpoint: Endpoint,
+  tls: NodeTls | undefined,
   prefix: string,
   clock: Clock,
 ): Promise<NodeFacts> {
   const began = clock.now();
-  const connection = new Connection(connect({ host, port, noDelay: true }), { clock, deadline: DEADLINE });
+  const { text } = endpoint;
+  const connection = new Connection(dialTo(endpoint, tls)(), { clock, deadline: DEADLINE });
   try {
     const stats = await connection.ask<Stats>((done) => connection.stats(done));
     const took = clock.now() - began;
@@ -164,9 +168,11 @@ function checkTogether(nodes: readonly NodeFacts[]): Check[] {
   return checks;
 }
 
-/** What is underneath: the connection's own words only say that it was lost. */
+/** What is underneath: a command's own words only say that the connection was lost. */
 function reasonOf(error: Error): string {
-  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
+  return error.cause instanceof BeanstalkError
+    ? reasonOf(error.cause)
+    : error.message.replace(/^CONNECTION_LOST: (the connection failed: )?/, '');
 }
 
 function isOlder(version: string): boolean {

@@ -1,4 +1,5 @@
-import { DqError, inWords, toError } from '../../errors.js';
+import { connectionFailure } from '../../connection-failure.js';
+import { DqError, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { NoAnswer, withinLimit } from '../call-limit.js';
 import { LedgerTime } from './ledger-time.js';
@@ -161,7 +162,7 @@ export class RedisMaster {
   /** The connection was lost, or none could be made. */
   lost(error: Error): void {
     this.hasConnection = false;
-    this.failed(inWords(error));
+    this.failed(connectionFailure(error));
   }
 
   /** The server does not answer, or refuses everything. */

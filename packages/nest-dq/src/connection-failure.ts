@@ -1,0 +1,31 @@
+import { inWords } from './errors.js';
+
+/** Codes of Node and OpenSSL, whose versions write them differently, and what they mean. */
+const TLS_FAILURES: readonly [code: RegExp, meaning: string][] = [
+  [/^CERT_HAS_EXPIRED$/, "the server's certificate has expired"],
+  [/^CERT_NOT_YET_VALID$/, "the server's certificate is not valid yet, by the clock of this machine"],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, "the server's certificate is for another name"],
+  [
+    /^(UNABLE_TO_(GET_ISSUER_CERT(_LOCALLY)?|VERIFY_LEAF_SIGNATURE)|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|CERT_UNTRUSTED)$/,
+    "the server's certificate is of an authority that is not trusted here",
+  ],
+  [/_WRONG_VERSION_NUMBER$|_PACKET_LENGTH_TOO_LONG$/, 'the server does not speak TLS'],
+  [/_ALERT_CERTIFICATE_REQUIRED$/, 'the server wants a client certificate'],
+  [/_ALERT_HANDSHAKE_FAILURE$/, 'the server wants a client certificate, or other ciphers'],
+  [/_ALERT_UNKNOWN_CA$/, 'the server does not know the authority of our client certificate'],
+  [/_ALERT_CERTIFICATE_EXPIRED$/, 'our client certificate has expired'],
+  [
+    /_ALERT_(BAD_CERTIFICATE|CERTIFICATE_UNKNOWN|CERTIFICATE_REVOKED|UNSUPPORTED_CERTIFICATE)$/,
+    'the server refuses our client certificate',
+  ],
+  [/_ALERT_PROTOCOL_VERSION$|_UNSUPPORTED_PROTOCOL$/, 'the server speaks only an older or newer TLS'],
+];
+
+/** An error of a socket, in words for people: those of TLS are codes of libraries, and some have no words at all. */
+export function connectionFailure(error: Error): Error {
+  const { code, reason } = error as { code?: unknown; reason?: unknown };
+  const [, meaning] = TLS_FAILURES.find(([pattern]) => typeof code === 'string' && pattern.test(code)) ?? [];
+  if (meaning === undefined) return inWords(error);
+  const more = code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? `: ${String(reason)}` : '';
+  return new Error(`${meaning} (${String(code)})${more}`, { cause: error });
+}

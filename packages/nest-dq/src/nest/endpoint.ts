@@ -1,0 +1,29 @@
+/** Where a node listens. */
+export interface Endpoint {
+  /** As the user wrote it, and as logs, metrics and locations name the node. */
+  readonly text: string;
+  readonly address: { readonly host: string; readonly port: number } | { readonly path: string };
+  /** Whether it is reached over TLS, and in no other way. */
+  readonly tls: boolean;
+}
+
+export const EXPECTED_ENDPOINT =
+  "'host:port' with a port of 1 to 65535, such as '10.0.0.1:11300' or '[::1]:11300', or 'tls://host:port', or 'unix:/path' of letters, digits and . _ - @ + ~ /";
+
+const ENDPOINT =
+  /^(?<tls>tls:\/\/)?(?:\[(?<v6>[0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|(?<name>[\w.-]+)):(?<port>\d{1,5})$/;
+/** Locations and lists give a meaning to other characters. */
+const SOCKET = /^unix:(?<path>\/[\w./@+~-]+)$/;
+/** Bytes. Some systems take a few more. */
+const LONGEST_PATH = 103;
+
+/** Undefined if the text is none of `host:port`, with an IPv6 address in brackets, `tls://host:port`, `unix:/path`. */
+export function parseEndpoint(text: string): Endpoint | undefined {
+  const { path } = SOCKET.exec(text)?.groups ?? {};
+  if (path !== undefined)
+    return path.length > LONGEST_PATH ? undefined : { text, address: { path }, tls: false };
+  const { tls, v6, name, port } = ENDPOINT.exec(text)?.groups ?? {};
+  const host = v6 ?? name;
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
+  return { text, address: { host, port: Number(port) }, tls: tls !== undefined };
+}
