@@ -3,13 +3,16 @@ import { DqError, factOf, show, toError, unknownName } from '../errors.js';
 import { realEnvironment } from '../nest/environment.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';
 import { WrongArguments, type Arguments, type Flags } from './arguments.js';
+import { givenText, variableOf } from './given-text.js';
+import { givenTls, TLS_FLAGS } from './tls-flags.js';
 
 /** For commands that go to a cluster. */
 export const CONNECTION_FLAGS: Flags = {
   beanstalks: {
     value: 'LIST',
-    help: 'host:port of each beanstalkd, with commas between them (or DQ_BEANSTALKS)',
+    help: 'host:port, tls://host:port or unix:/path of each node, with commas between them (or DQ_BEANSTALKS)',
   },
+  ...TLS_FLAGS,
   redis: { value: 'URL', help: 'redis://… or rediss://… (or DQ_REDIS)' },
   prefix: { value: 'PREFIX', help: 'the `prefix` of the application (or DQ_PREFIX)' },
   config: {
@@ -21,6 +24,7 @@ export const CONNECTION_FLAGS: Flags = {
 /** The options of the module that a file may have: those that name the servers, and those that the scripts need. */
 const IN_FILE = [
   'beanstalks',
+  'tls',
   'redis',
   'prefix',
   'replicas',
@@ -38,19 +42,21 @@ const silent = () => undefined;
 /** What was given: flags come before the environment, and the environment before the file. */
 export function givenOptions(args: Arguments): DqOptions {
   const file = fileOf(args);
-  const beanstalks = first(args.text('beanstalks', 'host:port,host:port'), process.env['DQ_BEANSTALKS']);
-  const redis = first(args.text('redis', 'redis://… or rediss://…'), process.env['DQ_REDIS']);
-  const prefix = first(args.text('prefix', 'a prefix'), process.env['DQ_PREFIX']);
+  const beanstalks = givenText(args, 'beanstalks', 'host:port,host:port');
+  const redis = givenText(args, 'redis', 'redis://… or rediss://…');
+  const prefix = givenText(args, 'prefix', 'a prefix');
+  const tls = givenTls(args, file.tls);
   const options: DqOptions = {
     ...file,
     ...(beanstalks !== undefined && { beanstalks: beanstalks.split(',').map((each) => each.trim()) }),
+    ...(tls !== undefined && { tls }),
     ...(redis !== undefined && { redis }),
     ...(prefix !== undefined && { prefix }),
   };
   for (const name of ['beanstalks', 'redis'] as const) {
     if (options[name] !== undefined) continue;
     throw new WrongArguments(
-      `Nothing says which ${name} to ask: expected --${name}, DQ_${name.toUpperCase()}, or a file with \`${name}\`.`,
+      `Nothing says which ${name} to ask: expected --${name}, ${variableOf(name)}, or a file with \`${name}\`.`,
     );
   }
   return options;
@@ -88,9 +94,4 @@ function parse(path: string): unknown {
   } catch (thrown) {
     throw new WrongArguments(`${path} cannot be read: ${toError(thrown).message}: expected a JSON file.`);
   }
-}
-
-/** An empty variable is as good as none. */
-function first(flag: string | undefined, variable: string | undefined): string | undefined {
-  return flag ?? (variable === '' ? undefined : variable);
 }

@@ -1,3 +1,4 @@
+import { TLSSocket } from 'node:tls';
 import { BeanstalkError } from '../../beanstalk/codec/beanstalk-error.js';
 import { Connection, type Stats } from '../../beanstalk/connection.js';
 import { StoreHealth } from '../../cluster/store-health.js';
@@ -16,6 +17,8 @@ const BETWEEN = 1_000;
 /** Tubes of one node that are looked at. */
 const MOST_TUBES = 500;
 const OLDEST = [1, 12] as const;
+/** Milliseconds that a certificate should be valid for. */
+const SOON = 14 * 86_400_000;
 
 /** What a node told. */
 export interface NodeFacts {
@@ -31,6 +34,8 @@ export interface NodeFacts {
   readonly tubes: ReadonlyMap<string, Stats>;
   /** Whether it has more tubes than were looked at. */
   readonly more: boolean;
+  /** Until when its certificate is valid, by the clock of the wall in milliseconds. Absent: it has shown none. */
+  readonly validUntil?: number;
 }
 
 /** Asks one node, over a connection of its own. Never rejects. */
@@ -42,17 +47,29 @@ export async function askNode(
 ): Promise<NodeFacts> {
   const began = clock.now();
   const { text } = endpoint;
-  const connection = new Connection(dialTo(endpoint, tls)(), { clock, deadline: DEADLINE });
+  const stream = dialTo(endpoint, tls)();
+  const connection = new Connection(stream, { clock, deadline: DEADLINE });
   try {
     const stats = await connection.ask<Stats>((done) => connection.stats(done));
     const took = clock.now() - began;
+    const validUntil =
+      stream instanceof TLSSocket ? Date.parse(stream.getPeerCertificate().valid_to) : undefined;
     const names = (await connection.ask<string[]>((done) => connection.listTubes(done))).filter((name) =>
       name.startsWith(prefix),
     );
     const tubes = await askTubes(connection, names.slice(0, MOST_TUBES));
     await new Promise<void>((resolve) => void clock.after(BETWEEN, resolve));
     const later = await connection.ask<Stats>((done) => connection.stats(done));
-    return { endpoint: text, took, stats, later, tubes, more: names.length > MOST_TUBES };
+    const more = names.length > MOST_TUBES;
+    return {
+      endpoint: text,
+      took,
+      stats,
+      later,
+      tubes,
+      more,
+      ...(validUntil !== undefined && { validUntil }),
+    };
   } catch (thrown) {
     const none = { took: 0, stats: {}, later: {}, tubes: new Map(), more: false };
     return { endpoint: text, error: reasonOf(toError(thrown)), ...none };
@@ -87,10 +104,12 @@ function isDrained(endpoint: string): Check {
   return warning(endpoint, 'it is drained, so it gets no new copies', advice);
 }
 
-function checkNode({ endpoint, error, took, stats, later }: NodeFacts, clock: Clock): Check[] {
+function checkNode({ endpoint, error, took, stats, later, validUntil }: NodeFacts, clock: Clock): Check[] {
   if (error !== undefined) {
-    const advice =
-      'start it, or look at the network; jobs whose primary copy is there run late, from another node';
+    const todo = /certificate/.test(error)
+      ? 'replace the certificate, or correct the option `tls`'
+      : 'start it, or look at the network';
+    const advice = `${todo}; jobs whose primary copy is there run late, from another node`;
     return [failure(endpoint, `it does not answer: ${error}`, advice)];
   }
   const { version = 'of an unknown version', uptime = '0', draining } = stats;
@@ -110,7 +129,16 @@ function checkNode({ endpoint, error, took, stats, later }: NodeFacts, clock: Cl
     );
   }
   checks.push(checkBinlog(endpoint, stats, later, clock));
+  if (validUntil !== undefined) checks.push(checkCertificate(endpoint, validUntil, clock));
   return checks;
+}
+
+function checkCertificate(endpoint: string, validUntil: number, clock: Clock): Check {
+  const left = validUntil - clock.wall();
+  const fact = `its certificate is valid for another ${span(left)}`;
+  return left > SOON
+    ? ok(endpoint, fact)
+    : warning(endpoint, fact, 'renew it in time: after that the node is away');
 }
 
 /** The counters are those since the server's start. A log that works has a record for each put and each deletion. */

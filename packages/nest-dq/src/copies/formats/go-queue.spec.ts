@@ -100,11 +100,13 @@ describe('a job as go-queue stores it', () => {
 
 describe("go-queue's reference", () => {
   it('names the copies of a job, as it is or as `ref`', () => {
-    const ids = '10.0.0.1:11300/order.cancel/17,b:11300/order.cancel/4';
+    const tube = 'order.cancel';
     const copies = [
-      { endpoint: '10.0.0.1:11300', tube: 'order.cancel', copyId: '17' },
-      { endpoint: 'b:11300', tube: 'order.cancel', copyId: '4' },
+      { endpoint: '10.0.0.1:11300', tube, copyId: '17' },
+      { endpoint: 'tls://[::1]:11301', tube, copyId: '4' },
+      { endpoint: 'unix:/run/a.sock', tube, copyId: '5' },
     ];
+    const ids = copies.map(({ endpoint, copyId }) => `${endpoint}/${tube}/${copyId}`).join();
     expect(goQueueCopies(ids as JobRefText)).toEqual(copies);
     expect(goQueueCopies({ ref: ids })).toEqual(copies);
   });

@@ -71,8 +71,8 @@ function contentOf(bytes: Buffer): Content {
   return { type: Buffer.from(text).equals(bytes) ? 'text' : 'bytes', bytes };
 }
 
-/** `endpoint/tube/id,…` */
-const IDS = /^[^/,\s]+\/[^/,\s]+\/\d{1,20}(,[^/,\s]+\/[^/,\s]+\/\d{1,20})*$/;
+/** `endpoint/tube/id`. An endpoint of ours may have slashes, as in tls://host:port. */
+const COPY = /^([^,\s]+)\/([^/,\s]+)\/(\d{1,20})$/;
 
 /** A copy, as go-queue's reference of a job names it. */
 export interface NamedCopy {
@@ -84,11 +84,14 @@ export interface NamedCopy {
 /** The copies that go-queue's reference names, which stands as it is, or as `ref`. Undefined: it is another reference. */
 export function goQueueCopies(ref: JobRef): [NamedCopy, ...NamedCopy[]] | undefined {
   const text: unknown = typeof ref === 'object' && ref !== null && 'ref' in ref ? ref.ref : ref;
-  if (typeof text !== 'string' || !IDS.test(text)) return undefined;
-  return text.split(',').map((each) => {
-    const [endpoint, tube, copyId] = each.split('/') as [string, StoredTube, string];
-    return { endpoint, tube, copyId };
-  }) as [NamedCopy, ...NamedCopy[]];
+  if (typeof text !== 'string') return undefined;
+  const copies: NamedCopy[] = [];
+  for (const each of text.split(',')) {
+    const [, endpoint, tube, copyId] = COPY.exec(each) ?? [];
+    if (copyId === undefined) return undefined;
+    copies.push({ endpoint: endpoint!, tube: tube as StoredTube, copyId });
+  }
+  return copies as [NamedCopy, ...NamedCopy[]];
 }
 
 /** The same, as go-queue's producer would have returned it. A copy whose put got no answer is not in it. */
