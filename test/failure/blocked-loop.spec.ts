@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { stored } from 'nest-dq/spec-support/stored.js';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import { eventually } from 'test-servers';
 import { isEmpty, record, schedule, type Start } from '../support/jobs.js';
-import { startProgram, type Program } from '../support/program.js';
+import { BlockingProcess } from '../support/blocked-process.js';
 import { clusterSuite } from '../support/suite.js';
 import { optionsOf, type System } from '../support/system.js';
 
@@ -21,45 +21,6 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'blocking-'));
 });
 afterEach(() => rm(folder, { recursive: true }));
-
-/** A process of the built library whose handlers block its event loop until `release`, and what it says. */
-class BlockingProcess {
-  readonly starts: Pick<Start, 'id' | 'attempt' | 'fence'>[] = [];
-  readonly ends: string[] = [];
-  readonly warnings: string[] = [];
-
-  private readonly until = join(folder, 'go-on');
-  private readonly program: Program;
-
-  constructor(tube: string, withoutLeaseThread = false) {
-    const { host, port } = suite.servers.redis;
-    const options = { ...optionsOf(suite.servers), redis: { host, port }, lease: LEASE };
-    const argument = JSON.stringify({ tube, options, until: this.until, withoutLeaseThread });
-    this.program = startProgram('support/blocking-process.mjs', argument, (line) => {
-      const { start, end, warning } = JSON.parse(line) as { start?: Start; end?: string; warning?: string };
-      if (start) this.starts.push(start);
-      if (end) this.ends.push(end);
-      if (warning) this.warnings.push(warning);
-    });
-  }
-
-  release(): Promise<void> {
-    return writeFile(this.until, '');
-  }
-
-  /** Stops it in its tracks, all of its threads. */
-  freeze(): void {
-    this.program.child.kill('SIGSTOP');
-  }
-
-  thaw(): void {
-    this.program.child.kill('SIGCONT');
-  }
-
-  get lostItsLease(): boolean {
-    return this.warnings.some((warning) => warning.includes('lost its lease'));
-  }
-}
 
 interface Blocked {
   readonly tube: string;
@@ -78,7 +39,9 @@ async function blockedInAJob({
   const tube = `blocked-${tubes++}`;
   const others: Start[] = [];
   const other = suite.start({ lease: LEASE });
-  const blocked = new BlockingProcess(tube, withoutLeaseThread);
+  const { host, port } = suite.servers.redis;
+  const options = { ...optionsOf(suite.servers), redis: { host, port }, lease: LEASE };
+  const blocked = new BlockingProcess(tube, options, join(folder, 'go-on'), withoutLeaseThread);
   const [receipt] = await schedule(other, tube, 1, () => Date.now());
   await eventually('it runs', () => blocked.starts.length === 1);
   if (freeze) blocked.freeze();

@@ -5,7 +5,8 @@ import { existsSync } from 'node:fs';
 import { NestFactory } from '@nestjs/core';
 import { DqConsumer, DqModule } from 'nest-dq';
 
-const { tube, options, until, withoutLeaseThread } = JSON.parse(process.argv[2]);
+const asBytes = (_name, value) => (value?.type === 'Buffer' ? Buffer.from(value.data) : value);
+const { tube, options, until, withoutLeaseThread } = JSON.parse(process.argv[2], asBytes);
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 const ignored = () => undefined;

@@ -17,6 +17,7 @@ export type { KafkaOptions, KafkaUser } from './kafka-properties.js';
 export { Proxy, type Carrier, type Link, type Target } from './proxy.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis.js';
 export { ensurePackaged, ensureServers, type Host, type PackagedName, type ProgramName } from './programs.js';
+export { startSentinel, type SentinelOptions, type SentinelServer } from './sentinel.js';
 export { startStunnel, type StunnelOptions, type StunnelServer } from './stunnel.js';
 export { eventually } from './waiting.js';
 export {

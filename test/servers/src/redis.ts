@@ -2,7 +2,9 @@ import type { Place } from './place.js';
 import { ensureProgram } from './programs.js';
 import { Server, startSomewhere } from './server.js';
 import type { Exit } from './server-process.js';
-import { ask } from './wire.js';
+import type { Certificate } from './certificate.js';
+import { clientOf, tlsSettings, writeTlsFiles } from './redis-tls.js';
+import { ask, type Address } from './wire.js';
 
 export interface RedisOptions {
   /** Whether data is stored in an append-only file, which is synced every second, and survives a kill. @default true */
@@ -12,6 +14,10 @@ export interface RedisOptions {
    * slots, which another node can meet. @default false
    */
   cluster?: boolean | 'no slots';
+  /** What it shows over TLS, without which it takes no connection then. Clients need a certificate of the same authority. @default no TLS */
+  tls?: Certificate;
+  /** False: clients need no certificate. @default true */
+  clientCertificates?: boolean;
   /** More arguments for the command line, such as `['--appendfsync', 'always']`. @default [] */
   args?: string[];
 }
@@ -26,8 +32,9 @@ const REPLY_LIMIT = 5_000;
 
 /** A redis-server process on 127.0.0.1. */
 export class RedisServer extends Server {
-  /** `redis://127.0.0.1:port` */
+  /** `redis://127.0.0.1:port`, or `rediss://…` */
   readonly url: string;
+  readonly tls: Address['tls'];
 
   constructor(
     program: string,
@@ -35,14 +42,20 @@ export class RedisServer extends Server {
     private readonly options: RedisOptions,
   ) {
     super(program, place);
-    this.url = `redis://${this.host}:${this.port}`;
+    const { tls } = options;
+    this.url = `${tls ? 'rediss' : 'redis'}://${this.host}:${this.port}`;
+    this.tls = tls && clientOf(tls);
+  }
+
+  protected override async prepare(): Promise<void> {
+    if (this.options.tls) await writeTlsFiles(this.data, this.options.tls);
   }
 
   protected override args(): string[] {
-    const { appendonly = true, cluster = false, args = [] } = this.options;
+    const { appendonly = true, cluster = false, tls, clientCertificates = true, args = [] } = this.options;
     const settings = {
       bind: this.host,
-      port: String(this.port),
+      ...(tls ? tlsSettings(this.data, this.port, clientCertificates) : { port: String(this.port) }),
       dir: this.data,
       save: '',
       appendonly: appendonly ? 'yes' : 'no',

@@ -1,11 +1,14 @@
 // Commands over a connection that closes after the replies: what a person does with netcat.
 import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 
 export interface Address {
   readonly host: string;
   readonly port: number;
   /** Of a socket of the machine, which comes before host and port. */
   readonly path?: string | undefined;
+  /** What a client needs, as PEM texts, if the server takes TLS. */
+  readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string } | undefined;
 }
 
 /** Milliseconds. */
@@ -25,7 +28,7 @@ export async function ask(server: Address, command: string, limit = REPLY_LIMIT)
 
 /** The same for several commands, which it sends together over one connection. */
 export function askAll(
-  { host, port, path }: Address,
+  { host, port, path, tls }: Address,
   commands: readonly string[],
   limit = REPLY_LIMIT,
 ): Promise<string[]> {
@@ -34,7 +37,10 @@ export function askAll(
     const replies: string[] = [];
     const text = commands.map((command) => `${command}\r\n`).join('');
     const place = path === undefined ? { host, port } : { path };
-    const socket = connect(place, () => socket.write(text, 'latin1'));
+    const send = () => socket.write(text, 'latin1');
+    // Its certificate may be for any name.
+    const named = { checkServerIdentity: () => undefined };
+    const socket = tls ? connectTls({ ...place, ...tls, ...named }, send) : connect(place, send);
     const timer = setTimeout(() => socket.destroy(new Error(`no reply in ${limit} ms`)), limit);
     socket.setEncoding('latin1');
     socket.on('data', (bytes: string) => {

@@ -249,7 +249,7 @@ export class Pipeline {
   /** What may be wrong if the server took the connection, and ends it without having said anything. */
   private get silence(): string {
     if (this.heard || this.connecting) return '';
-    return ` without a word: ${this.overTls ? 'is the server behind its TLS away' : 'does it expect TLS'}?`;
+    return ` without a word: ${this.overTls ? 'does it want another client certificate, or is the server behind it away' : 'does it expect TLS'}?`;
   }
 }
 

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { RedisOptions } from 'ioredis';
 import type { Duration } from 'nest-handlers/time';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { DqError } from '../errors.js';
@@ -123,6 +124,7 @@ function checkRedis(name: string, redis: unknown): RedisSource {
     throw new DqError('DQ_CONFIG', `\`${name}\` ${fault}`);
   }
   if (typeof redis === 'object' && redis !== null) {
+    refuseIgnoredTls(name, 'options' in redis ? (redis.options as RedisOptions) : redis);
     const db: unknown = 'db' in redis ? redis.db : undefined;
     if (db === undefined || /^\d+$/.test(JSON.stringify(db))) return redis as RedisSource;
     throw wrong(`\`${name}.db\``, db, 'the number of a database, 0 or more');
@@ -132,6 +134,15 @@ function checkRedis(name: string, redis: unknown): RedisSource {
   throw new DqError(
     'DQ_CONFIG',
     `\`${name}\` is ${given}: expected a URL, ioredis options or an ioredis client`,
+  );
+}
+
+/** ioredis would go to the master without TLS, and say nothing. */
+function refuseIgnoredTls(name: string, options: RedisOptions): void {
+  if (!options.sentinels || !options.tls || options.enableTLSForSentinelMode === true) return;
+  throw new DqError(
+    'DQ_CONFIG',
+    `\`${name}\` has \`tls\` and \`sentinels\`, with which ioredis ignores \`tls\`: expected \`enableTLSForSentinelMode: true\`, too`,
   );
 }
 

@@ -187,6 +187,10 @@ describe('the options', () => {
     [{ beanstalks, redis: 'redis:a?password=secret' }, '`redis` is "redis:…": expected redis://'],
     [{ beanstalks, redis: ':secret@a:1' }, '`redis` is "…": expected redis://'],
     [{ beanstalks, redis: { db: -1 } }, '`redis.db` is -1: expected the number of a database, 0 or more'],
+    [
+      { beanstalks, redis: { sentinels: [{ host: 's' }], name: 'm', tls: {} } },
+      '`redis` has `tls` and `sentinels`, with which ioredis ignores `tls`: expected `enableTLSForSentinelMode: true`',
+    ],
     [{ beanstalks, redis: '' }, '`redis` is empty: expected a URL'],
     [{ beanstalks, redis: 6379 }, '`redis` is a number: expected a URL'],
     [{ ...servers, replicas: 5 }, '`replicas` is 5: expected 1 to 4 (the number of nodes)'],

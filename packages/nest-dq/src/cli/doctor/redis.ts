@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { connectionFailure } from '../../connection-failure.js';
 import { toError } from '../../errors.js';
 import { ledgerConnection, type RedisSource } from '../../ledger/redis/connection.js';
 import { withinLimit } from '../../ledger/call-limit.js';
@@ -42,7 +43,7 @@ export async function askRedis(source: RedisSource, clock: Clock): Promise<Redis
     if (refused) throw refused; // such as an answer to SELECT
     return { took, info, ahead, database };
   } catch (thrown) {
-    const { message } = refused ?? toError(thrown);
+    const { message } = connectionFailure(refused ?? toError(thrown));
     return { error: message, took: 0, info: '', ahead: 0, database };
   } finally {
     connection.disconnect();

@@ -62,6 +62,8 @@ const OURS = {
   // ioredis waits so long for the end of a stream that is closed already, and the process cannot end before.
   disconnectTimeout: 100,
   commandTimeout: SAFETY_NET,
+  // ioredis would wait for ever for a sentinel that is frozen, and never ask the next one.
+  sentinelCommandTimeout: CALL_LIMIT,
   socketTimeout: SAFETY_NET,
   // After a failover the server is a replica. The host name or the sentinels lead to the new master.
   reconnectOnError: (error: Error) => error.message.includes('READONLY'),

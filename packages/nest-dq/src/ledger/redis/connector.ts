@@ -98,10 +98,14 @@ export class Connector {
   }
 
   private failed(error: Error): void {
+    const { connection } = this;
     this.problem = error;
-    if (isCluster(this.connection) || !isAboutDatabase(error)) return;
-    this.problem = this.noDatabase = noDatabase(this.connection, error);
-    this.connection.disconnect(true);
+    if (isCluster(connection)) return;
+    // While no sentinel names a master, there is no connection that could close.
+    if (connection.options.sentinels && connection.status === 'connecting') this.listener.lost(error);
+    if (!isAboutDatabase(error)) return;
+    this.problem = this.noDatabase = noDatabase(connection, error);
+    connection.disconnect(true);
   }
 
   private ready(): void {

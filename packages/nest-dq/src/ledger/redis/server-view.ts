@@ -45,7 +45,12 @@ export function factsOf(info: string): Omit<RedisView, 'address' | 'up'> {
   };
 }
 
-function addressOf({ options }: Redis): string {
-  const { path, host = 'localhost', port = 6379 } = options;
-  return path ?? (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
+function addressOf({ options, stream }: Redis): string {
+  const { path, sentinels, name } = options;
+  if (path !== undefined) return path;
+  // Where sentinels lead to, only the connection knows.
+  const { remoteAddress, remotePort } = (stream as Redis['stream'] | undefined) ?? {};
+  if (sentinels && remoteAddress === undefined) return `the master ${name}`;
+  const { host = 'localhost', port = 6379 } = sentinels ? { host: remoteAddress, port: remotePort } : options;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
