@@ -231,13 +231,10 @@ export class Pipeline {
 
   private missed(): void {
     const { line, allowance } = this.head ?? { line: '', allowance: 0 };
-    const { connecting } = this.stream as { connecting?: boolean };
-    const isShaking = this.connecting && connecting === false;
-    const what = isShaking
-      ? 'no end of the TLS handshake for'
-      : this.connecting
-        ? 'no connection for'
-        : 'no reply to';
+    const hasConnected = this.overTls && (this.stream as TLSSocket).connecting === false;
+    const isShaking = this.connecting && hasConnected;
+    const missing = isShaking ? 'no end of the TLS handshake' : 'no connection';
+    const what = this.connecting ? `${missing} for` : 'no reply to';
     const hint = isShaking ? ': does the server expect TLS?' : '';
     this.giveUp(
       new BeanstalkError('DEADLINE', `${what} \`${line.trimEnd()}\` within ${allowance} ms${hint}`, {
@@ -249,7 +246,10 @@ export class Pipeline {
   /** What may be wrong if the server took the connection, and ends it without having said anything. */
   private get silence(): string {
     if (this.heard || this.connecting) return '';
-    return ` without a word: ${this.overTls ? 'does it want another client certificate, or is the server behind it away' : 'does it expect TLS'}?`;
+    const doubt = this.overTls
+      ? 'does it want another client certificate, or is the server behind it away?'
+      : 'does it expect TLS?';
+    return ` without a word: ${doubt}`;
   }
 }
 

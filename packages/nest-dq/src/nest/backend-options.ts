@@ -124,7 +124,7 @@ function checkRedis(name: string, redis: unknown): RedisSource {
     throw new DqError('DQ_CONFIG', `\`${name}\` ${fault}`);
   }
   if (typeof redis === 'object' && redis !== null) {
-    refuseIgnoredTls(name, 'options' in redis ? (redis.options as RedisOptions) : redis);
+    refuseIgnoredTls(name, 'options' in redis ? (redis.options as RedisOptions | undefined) : redis);
     const db: unknown = 'db' in redis ? redis.db : undefined;
     if (db === undefined || /^\d+$/.test(JSON.stringify(db))) return redis as RedisSource;
     throw wrong(`\`${name}.db\``, db, 'the number of a database, 0 or more');
@@ -138,8 +138,8 @@ function checkRedis(name: string, redis: unknown): RedisSource {
 }
 
 /** ioredis would go to the master without TLS, and say nothing. */
-function refuseIgnoredTls(name: string, options: RedisOptions): void {
-  if (!options.sentinels || !options.tls || options.enableTLSForSentinelMode === true) return;
+function refuseIgnoredTls(name: string, options: RedisOptions | undefined): void {
+  if (!options?.sentinels || !options.tls || options.enableTLSForSentinelMode === true) return;
   throw new DqError(
     'DQ_CONFIG',
     `\`${name}\` has \`tls\` and \`sentinels\`, with which ioredis ignores \`tls\`: expected \`enableTLSForSentinelMode: true\`, too`,

@@ -36,12 +36,16 @@ export interface RedisClient {
 export interface DqOptions {
   /**
    * `host:port` of each beanstalkd; an IPv6 address in brackets. `tls://host:port` where TLS is in front of it, and
-   * `unix:/path` for its socket on this machine. Needs `redis`. Each server once: two names of one server are `DQ_CONFIG` if it answers to both at the start; if that shows later, one of them gets no copies.
+   * `unix:/path` for its socket on this machine. Needs `redis`. Each server once: two names of one server are `DQ_CONFIG` if
+   * it answers to both at the start; if that shows later, one of them gets no copies.
    * A value that is undefined or empty is `DQ_CONFIG`, and never a silent embedded node.
    * @default an embedded node and ledger: see `embedded`
    */
   beanstalks?: readonly string[];
-  /** For all `tls://` endpoints of `beanstalks`, of which it needs one. @default certificates that Node trusts, for the endpoint's host */
+  /**
+   * For all `tls://` endpoints of `beanstalks`, of which it needs one.
+   * @default certificates of authorities that Node trusts, for the host of the endpoint
+   */
   tls?: TlsOptions;
   /**
    * A URL that begins with `redis://` or `rediss://`; ioredis options; or a client of yours, which is only copied and never
