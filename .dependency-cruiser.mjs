@@ -34,7 +34,7 @@ const NEST_DQ = {
   'ledger/memory': [...BASICS, 'disk', 'ledger', 'ledger/rules'],
   'ledger/redis': [...BASICS, 'copies/location', 'ledger', 'ledger/rules', 'ledger/lease-thread'],
   'ledger/lease-thread': [...BASICS, 'api', 'ledger', 'ledger/redis'],
-  copies: [...BASICS, 'api', 'copies/location', 'seal', 'beanstalk', 'cluster', 'ledger'],
+  copies: [...BASICS, 'api', 'copies/location', 'seal', 'beanstalk', 'beanstalk/codec', 'cluster', 'ledger'],
   'go-queue': [...BASICS, 'api', 'copies', 'ledger/redis'],
   events: [...BASICS, 'api'],
   producer: LOWER,

@@ -30,6 +30,21 @@ function job<W extends ReplyWord>(found: ReplyWord, ...others: W[]): Answer<Rese
 
 const stats: Answer<Stats> = (reply) => (reply.word === 'OK' ? parseStats(reply.body) : undefined);
 
+/** Those of a server. What else we read of them are numbers by which it is only judged itself. */
+const serverStats: Answer<Stats> = (reply) => {
+  const found = stats(reply);
+  return found && isInstance(found['id']) && isSize(found['max-job-size']) ? found : undefined;
+};
+
+/** Undefined, as it does not tell; or a text that every location of its copies has. */
+function isInstance(id: string | undefined): boolean {
+  return id === undefined || /^\w{1,16}$/.test(id);
+}
+
+function isSize(bytes: string | undefined): boolean {
+  return bytes === undefined || /^[1-9]\d{0,9}$/.test(bytes);
+}
+
 const statsOrNotFound: Answer<Stats | 'NOT_FOUND'> = (reply) =>
   reply.word === 'NOT_FOUND' ? 'NOT_FOUND' : stats(reply);
 
@@ -55,7 +70,7 @@ export const answers = {
 
   watch: ((reply) => (reply.word === 'WATCHING' ? Number(reply.value) : undefined)) satisfies Answer<number>,
 
-  stats,
+  stats: serverStats,
   statsOrNotFound,
   names: ((reply) => (reply.word === 'OK' ? parseNames(reply.body) : undefined)) satisfies Answer<string[]>,
 };

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { connectionFailure } from '../connection-failure.js';
+import { inWords, show } from '../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { WakeTimer } from '../time/wake-timer.js';
 import type { Answer } from './answers.js';
@@ -22,6 +23,9 @@ const REFUSALS_OF: Readonly<Record<string, readonly Refusal[]>> = {
   put: [...REFUSALS, 'DRAINING', 'JOB_TOO_BIG'],
   ignore: [...REFUSALS, 'NOT_IGNORED'],
 };
+
+/** Bytes of a wrong reply. */
+const MOST_SHOWN = 60;
 
 /** A command whose reply is awaited. */
 class Awaited {
@@ -162,17 +166,19 @@ export class Pipeline {
       return this.giveUp(new BeanstalkError('BAD_REPLY', `${reply.word}, although nothing was asked`));
     }
     const value = awaited.answer(reply);
-    if (value === undefined) return this.refuse(awaited, reply.word);
+    if (value === undefined) return this.refuse(awaited, reply);
     this.shift(awaited);
     this.call(awaited.done, undefined, value);
   }
 
-  private refuse(awaited: Awaited, word: ReplyWord): void {
+  private refuse(awaited: Awaited, { word, value, body }: Reply): void {
     const command = awaited.line.trimEnd();
     const allowed = REFUSALS_OF[command.split(' ', 1)[0] ?? ''] ?? REFUSALS;
     if (FATAL.includes(word as Refusal)) return this.giveUp(refused(word as Refusal, command));
     if (!allowed.includes(word as Refusal)) {
-      return this.giveUp(new BeanstalkError('BAD_REPLY', `${word} to \`${command}\``, { unknown: true }));
+      const more = value || body.toString('latin1', 0, MOST_SHOWN);
+      const what = more === '' ? word : `${word} with ${show(more)}`;
+      return this.giveUp(new BeanstalkError('BAD_REPLY', `${what} to \`${command}\``, { unknown: true }));
     }
     this.shift(awaited);
     this.call(awaited.done, refused(word as Refusal, command));

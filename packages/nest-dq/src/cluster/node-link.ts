@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { BeanstalkError } from '../beanstalk/codec/beanstalk-error.js';
+import { LARGEST_BODY } from '../beanstalk/codec/reply-parser.js';
 import { Connection, type Stats } from '../beanstalk/connection.js';
 import { locationStart } from '../copies/location.js';
 import type { Clock, Timer } from 'nest-handlers/time';
@@ -47,7 +48,7 @@ export class NodeLink {
   store: Store | undefined;
   /** Why the last connection ended. */
   lastError: Error | undefined;
-  /** The largest body that the server takes, in bytes. Infinity until it told. */
+  /** The largest body that the server takes and that we take from it, in bytes. Infinity until it told. */
   maxJobSize = Infinity;
 
   /** From the dialling on. */
@@ -145,7 +146,7 @@ export class NodeLink {
   }
 
   private greeted(connection: Connection, stats: Stats): void {
-    this.maxJobSize = Number(stats['max-job-size'] ?? 65_535);
+    this.maxJobSize = Math.min(LARGEST_BODY, Number(stats['max-job-size'] ?? 65_535));
     connection.maxJobSize = this.maxJobSize;
     // A server that does not tell is taken for a new one each time: its copies are looked at before they are deleted.
     const instance = stats['id'] ?? randomBytes(8).toString('hex');

@@ -1,5 +1,6 @@
 import type { Cluster, StoreResult } from '../cluster/cluster.js';
 import type { StoredTube } from '../api/tube.js';
+import { LARGEST_BODY } from '../beanstalk/codec/reply-parser.js';
 import { DqError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { AnnouncedGeneration, OwedCopies } from '../ledger/requests.js';
@@ -53,9 +54,10 @@ export function refuseTooLarge(cluster: Cluster, envelope: WrittenJob): void {
   if (size <= limit) return;
   const { endpoint } = cluster.nodes.find(({ maxJobSize }) => maxJobSize === limit)!;
   // Only a server's endpoint has a port.
-  const whose = endpoint.includes(':')
+  const ofNode = endpoint.includes(':')
     ? `the max-job-size of ${endpoint} (beanstalkd -z)`
     : 'the limit of the embedded node';
+  const whose = limit === LARGEST_BODY ? 'the most that nest-dq takes' : ofNode;
   const fact = `the payload with its header may take ${size} bytes: expected ${limit} at most, ${whose}`;
   throw new DqError('DQ_BAD_PAYLOAD', fact);
 }

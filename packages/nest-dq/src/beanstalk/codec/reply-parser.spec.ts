@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Reply, ReplyParser } from './reply-parser.js';
+import { LARGEST_BODY, type Reply, ReplyParser } from './reply-parser.js';
 
 const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 const LARGEST_ID = '18446744073709551615';
@@ -137,8 +137,42 @@ describe('ReplyParser', () => {
     expect(thrownBy(() => parse(Array.from(bytes, (byte) => Buffer.from([byte]))))).toEqual(refusal);
   });
 
-  it('shows the beginning of what it refuses', () => {
+  it('shows the beginning of what it refuses, in one line, without what a terminal obeys', () => {
     expect(() => parse([Buffer.from('HTTP/1.1 400 Bad Request\r\n')])).toThrow('HTTP/1.1 400');
+    const { message } = thrownBy(() => parse([Buffer.from('\x1b[2J\x9b1A\r\n', 'latin1')])) as Error;
+    expect(message).toBe('BAD_REPLY: an unknown word: "\\u001b[2J\\u009b1A\\r"');
+  });
+
+  it('reads past a body that is too long, keeps nothing of it, and goes on behind it', () => {
+    const parser = new ReplyParser();
+    parser.feed(Buffer.from(`RESERVED 7 ${LARGEST_BODY + 1}\r\n`));
+    expect(parser.next()).toBeUndefined();
+    const part = Buffer.alloc(65_536, 'x');
+    const before = process.memoryUsage().arrayBuffers;
+    for (let left = LARGEST_BODY + 1; left > 0; left -= part.length) {
+      parser.feed(part.subarray(0, left));
+      expect(parser.next()).toBeUndefined();
+    }
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(LARGEST_BODY / 2);
+    parser.feed(Buffer.from('\r\nDELETED\r\n'));
+    expect(parser.next()).toEqual({ word: 'RESERVED', value: '7', body: EMPTY });
+    expect(parser.next()).toMatchObject({ word: 'DELETED' });
+  });
+
+  it('takes the largest body, in whatever pieces, and has no room for more than has come of it', () => {
+    const parser = new ReplyParser();
+    const before = process.memoryUsage().arrayBuffers;
+    parser.feed(Buffer.from(`FOUND 1 ${LARGEST_BODY}\r\n`));
+    expect(parser.next()).toBeUndefined();
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(LARGEST_BODY / 16);
+    for (let sent = 0; sent < LARGEST_BODY; sent += 2 ** 20) {
+      parser.feed(Buffer.alloc(2 ** 20, sent / 2 ** 20));
+      expect(parser.next()).toBeUndefined();
+    }
+    parser.feed(Buffer.from('\r\n'));
+    const body = parser.next()?.body;
+    expect(body?.length).toBe(LARGEST_BODY);
+    for (let mib = 0; mib < 16; mib++) expect(body?.[mib * 2 ** 20 + 5]).toBe(mib);
   });
 });
 

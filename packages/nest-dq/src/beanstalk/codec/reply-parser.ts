@@ -1,3 +1,4 @@
+import { show } from '../../errors.js';
 import { BeanstalkError } from './beanstalk-error.js';
 
 /** The arguments that may follow a word. */
@@ -36,7 +37,7 @@ export interface Reply {
   readonly word: ReplyWord;
   /** The job's id, the number or the tube's name; '' where there is none. Never a number: ids have 64 bits. */
   readonly value: string;
-  /** The job's or the statistics' bytes as they are; empty where there are none. */
+  /** The job's or the statistics' bytes as they are; empty where there are none, or more than `LARGEST_BODY`. */
   readonly body: Buffer;
 }
 
@@ -51,8 +52,12 @@ const LF = 10;
 const CR = 13;
 const SPACE = 32;
 const LONGEST_LINE = 224;
-/** beanstalkd's own limit for `-z`. */
-const LARGEST_BODY = 2 ** 30;
+/** Bytes of a body that we take: 256 times beanstalkd's default for a job. A process has many of them at once. */
+export const LARGEST_BODY = 2 ** 24;
+/** Bytes. beanstalkd's own limit for `-z`: no server announces more. */
+const LARGEST_ANNOUNCED = 2 ** 30;
+/** Bytes. A body of several chunks gets so much room at first, and more as it comes: an announcement alone costs nothing. */
+const FIRST_ROOM = 2 ** 16;
 /** So many digits are exact as a number. */
 const SAFE_DIGITS = 15;
 const LARGEST_ID_DIGITS = 20;
@@ -82,6 +87,8 @@ export class ReplyParser {
   private word: Word | undefined;
   private value = '';
   private size = 0;
+  /** Bytes that are still to come of a body that is too long. Only its CRLF is read. */
+  private toSkip = 0;
   /** A body that goes on in a later chunk, with its CRLF. */
   private body: Buffer | undefined;
   private bodyLength = 0;
@@ -98,6 +105,8 @@ export class ReplyParser {
       const bare = this.readLine();
       if (bare !== undefined || this.word === undefined) return bare;
     }
+    if (this.toSkip > 0) this.skip();
+    if (this.toSkip > 0) return undefined;
     const { word, value } = this;
     const body = this.takeBody(this.size + 2);
     if (body === undefined) return undefined;
@@ -168,10 +177,18 @@ export class ReplyParser {
 
   private expectBody(word: Word, value: string, bytes: Buffer, start: number, end: number): void {
     const size = Number(digits(bytes, start, end));
-    if (size > LARGEST_BODY) throw badLine('too long a body', bytes, start, end);
+    if (size > LARGEST_ANNOUNCED) throw badLine('too long a body', bytes, start, end);
     this.word = word;
     this.value = value;
-    this.size = size;
+    this.toSkip = size > LARGEST_BODY ? size : 0;
+    this.size = size - this.toSkip;
+  }
+
+  private skip(): void {
+    const skipped = Math.min(this.toSkip, this.chunk.length - this.at);
+    this.at += skipped;
+    this.toSkip -= skipped;
+    if (this.at === this.chunk.length) this.letGo();
   }
 
   /** The body without the CRLF that `length` counts. */
@@ -182,9 +199,10 @@ export class ReplyParser {
         this.at = at + length;
         return withoutEnd(chunk, at, at + length);
       }
-      this.body = Buffer.allocUnsafeSlow(length);
+      this.body = Buffer.allocUnsafeSlow(Math.min(length, FIRST_ROOM));
       this.bodyLength = 0;
     }
+    this.makeRoom(Math.min(length, this.bodyLength + chunk.length - at), length);
     const copied = chunk.copy(this.body, this.bodyLength, at);
     this.at = at + copied;
     this.bodyLength += copied;
@@ -195,6 +213,13 @@ export class ReplyParser {
     const body = withoutEnd(this.body, 0, length);
     this.body = undefined;
     return body;
+  }
+
+  private makeRoom(needed: number, most: number): void {
+    const { body } = this;
+    if (body === undefined || needed <= body.length) return;
+    this.body = Buffer.allocUnsafeSlow(Math.min(most, Math.max(needed, 2 * body.length)));
+    body.copy(this.body, 0, 0, this.bodyLength);
   }
 
   /** An idle connection must not keep a chunk in memory that was read to its end. */
@@ -238,5 +263,5 @@ function withoutEnd(bytes: Buffer, start: number, end: number): Buffer {
 
 function badLine(why: string, bytes: Buffer, start: number, end: number): BeanstalkError {
   const text = bytes.toString('latin1', start, Math.min(end, start + 60));
-  return new BeanstalkError('BAD_REPLY', `${why}: ${JSON.stringify(text)}`, { unknown: true });
+  return new BeanstalkError('BAD_REPLY', `${why}: ${show(text)}`, { unknown: true });
 }

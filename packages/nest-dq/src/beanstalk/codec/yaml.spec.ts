@@ -25,6 +25,21 @@ describe('parseStats', () => {
   it.each(['', 'id: 1\n', '---\n- a\n', '---\nno colon\n'])('does not take %j', (text) => {
     expect(parseStats(Buffer.from(text))).toBeUndefined();
   });
+
+  it('takes a name that objects have for any other', () => {
+    const stats = parseStats(Buffer.from('---\n__proto__: 1\nconstructor: 2\n'));
+    expect(Object.entries(stats ?? {})).toEqual([
+      ['__proto__', '1'],
+      ['constructor', '2'],
+    ]);
+    expect(stats?.['toString']).toBeUndefined();
+  });
+
+  it('takes none that is longer than 64 KiB', () => {
+    const stats = (length: number) => Buffer.from('---\na: '.padEnd(length, 'x'));
+    expect(parseStats(stats(65_536))).toBeDefined();
+    expect(parseStats(stats(65_537))).toBeUndefined();
+  });
 });
 
 describe('parseNames', () => {
@@ -36,7 +51,16 @@ describe('parseNames', () => {
     expect(parseNames(Buffer.from('---\n'))).toEqual([]);
   });
 
-  it.each(['', '- a\n', '---\nname: a\n'])('does not take %j', (text) => {
-    expect(parseNames(Buffer.from(text))).toBeUndefined();
+  it('takes none that is longer than 4 MiB', () => {
+    const list = (lines: number) => Buffer.from(`---\n${'- a\n'.repeat(lines)}`);
+    expect(parseNames(list(2 ** 20 - 1))).toHaveLength(2 ** 20 - 1);
+    expect(parseNames(list(2 ** 20))).toBeUndefined();
   });
+
+  it.each(['', '- a\n', '---\nname: a\n', '---\n- a b\n', '---\n- a\x1b[2J\n', '---\n- \n'])(
+    'does not take %j',
+    (text) => {
+      expect(parseNames(Buffer.from(text))).toBeUndefined();
+    },
+  );
 });

@@ -3,15 +3,22 @@
  * All values stay texts: ids have 64 bits, and an instance id may look like a number ("1e10").
  * Strings are bare in 1.12 and quoted in later versions; neither escapes anything.
  */
+import { isTubeName } from './commands.js';
+
+/** Bytes. beanstalkd's statistics have less than 2 KiB. */
+const LARGEST_STATS = 2 ** 16;
+/** Bytes. More than 100,000 names of usual length. */
+const LARGEST_LIST = 2 ** 22;
 
 /** As the server names them, such as `max-job-size`. */
 export type Stats = Readonly<Record<string, string>>;
 
-/** Undefined when it is no dictionary. */
+/** Undefined when it is no dictionary, or too long for one of beanstalkd's. */
 export function parseStats(bytes: Buffer): Stats | undefined {
+  if (bytes.length > LARGEST_STATS) return undefined;
   const [head, ...lines] = bytes.toString('utf8').split('\n');
   if (head !== '---') return undefined;
-  const stats: Record<string, string> = {};
+  const stats = Object.create(null) as Record<string, string>; // a name may be `__proto__`
   for (const line of lines) {
     if (line === '') continue;
     const colon = line.indexOf(':');
@@ -21,12 +28,14 @@ export function parseStats(bytes: Buffer): Stats | undefined {
   return stats;
 }
 
-/** The names in a list. Undefined when it is none. */
+/** The names of tubes in a list. Undefined when it is none, or too long. */
 export function parseNames(bytes: Buffer): string[] | undefined {
+  if (bytes.length > LARGEST_LIST) return undefined;
   const [head, ...lines] = bytes.toString('utf8').split('\n');
-  const names = lines.filter((line) => line !== '');
-  if (head !== '---' || !names.every((line) => line.startsWith('- '))) return undefined;
-  return names.map((line) => unquoted(line.slice(2)));
+  const items = lines.filter((line) => line !== '');
+  if (head !== '---' || !items.every((line) => line.startsWith('- '))) return undefined;
+  const names = items.map((line) => unquoted(line.slice(2)));
+  return names.every(isTubeName) ? names : undefined;
 }
 
 function unquoted(text: string): string {

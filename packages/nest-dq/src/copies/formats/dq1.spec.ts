@@ -135,7 +135,7 @@ describe('an envelope', () => {
 
 describe('unwrap', () => {
   it.each<[string, string, RegExp]>([
-    ['nothing', '', /does not begin with "dq1 "/],
+    ['nothing', '', /has no bytes, or more than 16777216/],
     ['a mark alone', 'dq1', /does not begin with "dq1 "/],
     ['a mark of another version', 'dq2 {}\nx', /does not begin with "dq1 " but with "dq2 {}\\nx"/],
     ['a job of another program', '1893456000000000000 hello', /does not begin with "dq1 "/],

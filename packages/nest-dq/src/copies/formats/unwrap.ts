@@ -2,6 +2,7 @@
  * Reads what lies in a beanstalkd job, in whatever format it was written. A format is a file of this folder with its own
  * `unwrap`, and a line here that knows its bodies.
  */
+import { LARGEST_BODY } from '../../beanstalk/codec/reply-parser.js';
 import { show } from '../../errors.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { CopyHeader, Envelope, JobIdentity } from '../header.js';
@@ -19,6 +20,7 @@ export function unwrap(body: Buffer, tube: StoredTube, seal: Seal | undefined): 
     return seal ? unwrapSealed(body, tube, seal) : `${NO_KEY}it is sealed, and this process has no \`seal\``;
   }
   if (isGoQueue(body)) return unwrapGoQueue(body);
+  if (body.length === 0) return `it has no bytes, or more than ${LARGEST_BODY}`;
   if (!isDq1(body)) return `it does not begin with "dq1 " but with ${show(body.toString('latin1', 0, 20))}`;
   return seal && !seal.takesUnsealed(tube) ? `${BAD_SEAL}it has no seal` : unwrapDq1(body);
 }

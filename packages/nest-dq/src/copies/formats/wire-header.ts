@@ -1,6 +1,6 @@
 /** The header of our copies as JSON: what each format of ours writes and reads. */
 import { FIRST_TIMESTAMP } from 'nest-handlers/time';
-import { show } from '../../errors.js';
+import { printable, show } from '../../errors.js';
 import { asciiJson } from '../../structures/ascii-json.js';
 import type { ResolvedBackoff } from '../../time/backoff.js';
 import { isJobId, type CopyHeader, type JobHeader } from '../header.js';
@@ -79,7 +79,7 @@ export function parseHeader(json: string): { header: CopyHeader; type: ContentTy
   try {
     wire = JSON.parse(json) as WireHeader;
   } catch (error) {
-    return `its header is no JSON: ${String(error)}`;
+    return `its header is no JSON: ${printable(String(error))}`;
   }
   if (typeof wire !== 'object' || wire === null) return 'its header is no object';
   const siblings = wire.l === undefined ? NO_SIBLINGS : readPlaces(wire.l);
