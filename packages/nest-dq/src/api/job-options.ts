@@ -23,6 +23,8 @@ export const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 const ON_DUPLICATE = ['replace', 'keep', 'reject'];
 export const LONGEST_KEY = 500;
 const LONGEST_GROUP = 100;
+/** Characters of all headers together. In the header of a copy they take six times as much at most, which is less than it may have. */
+const LONGEST_HEADERS = 100_000;
 const KNOWN = new Set([
   'key',
   'onDuplicate',
@@ -81,6 +83,14 @@ export function withHeaders(
   return { ...options, headers: Object.keys(headers).length > 0 ? headers : undefined };
 }
 
+export function isKey(value: unknown): value is string {
+  return isName(value, LONGEST_KEY);
+}
+
+export function isGroup(value: unknown): value is string {
+  return isName(value, LONGEST_GROUP);
+}
+
 /** A text of 1 to 500 characters. */
 export function checkKey(key: unknown, what: string, code: 'DQ_BAD_OPTION' | 'DQ_BAD_REF'): string {
   return checkName(key, what, code, LONGEST_KEY);
@@ -92,9 +102,13 @@ function checkName(
   code: 'DQ_BAD_OPTION' | 'DQ_BAD_REF',
   longest: number,
 ): string {
-  if (typeof name === 'string' && name.length > 0 && name.length <= longest) return name;
+  if (isName(name, longest)) return name;
   const long = typeof name === 'string' && name.length > longest ? `, ${name.length} characters` : '';
   throw new DqError(code, `${what} is ${show(name)}${long}: expected a text of 1 to ${longest} characters`);
+}
+
+function isName(name: unknown, longest: number): name is string {
+  return typeof name === 'string' && name.length > 0 && name.length <= longest;
 }
 
 /** A whole number of 1 or more, else `DQ_BAD_OPTION`. */
@@ -118,8 +132,17 @@ function checkHeaders(headers: Record<string, string>): void {
   if (Object.prototype.toString.call(headers) !== '[object Object]') {
     throw wrongValue('DQ_BAD_OPTION', '`headers`', headers, 'an object of texts');
   }
+  let length = 0;
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value !== 'string')
       throw wrongValue('DQ_BAD_OPTION', `the header \`${name}\``, value, 'a text');
+    length += name.length + value.length;
   }
+  if (length <= LONGEST_HEADERS) return;
+  throw wrongValue(
+    'DQ_BAD_OPTION',
+    'the length of all `headers`',
+    length,
+    `at most ${LONGEST_HEADERS} characters`,
+  );
 }

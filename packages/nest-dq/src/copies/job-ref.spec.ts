@@ -25,6 +25,15 @@ const wire = (value: unknown): JobRefText =>
 
 const parse = (ref: JobRef) => parseRef(ref, 'app.');
 
+function failureOf(action: () => unknown): Error {
+  try {
+    action();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('it did not fail');
+}
+
 describe('formatRef and parseRef', () => {
   it('find the same again', () => {
     expect(parse(formatRef(CONTENT))).toEqual(CONTENT);
@@ -111,6 +120,35 @@ describe('parseRef', () => {
     expect(refuse).toThrow(expect.objectContaining({ code: 'DQ_BAD_REF' }));
     expect(refuse).toThrow(shown);
     expect(refuse).toThrow('expected a receipt');
+  });
+
+  it.each<[string, unknown[]]>([
+    ['a tube that nobody has', ['a b\r\n', 'x', 0, 0, 3, []]],
+    ['a tube that ends the hash tag of its keys', ['a}::dead', 'x', 0, 0, 3, []]],
+    ['a time that no Date has', ['t', 'x', 0, 8.64e15 + 1, 3, []]],
+    ['a key of 501 characters', ['t', 'x', 0, 0, 3, [], 'k'.repeat(501)]],
+    [
+      'more places than there are nodes',
+      ['t', 'x', 0, 0, 3, Array.from({ length: 101 }, () => [0, 'a#b:1'])],
+    ],
+  ])('refuses %s', (_what, content) => {
+    expect(() => parse(wire(content))).toThrow(/cut short or altered: expected a receipt/);
+  });
+
+  it('takes the longest there can be, and looks into none that is longer', () => {
+    const longest: RefContent = {
+      ...CONTENT,
+      tube: stored('t'.repeat(200)),
+      id: 'i'.repeat(100),
+      born: 8.64e15,
+      due: 8.64e15,
+      copies: 31,
+      places: Array.from({ length: 100 }, () => ({ index: 30, location: 'a#b:1'.padEnd(300, '1') })),
+      key: '🐇'.repeat(250),
+    };
+    expect(parse(formatRef(longest))).toEqual(longest);
+    const { message } = failureOf(() => parse(`dq1.${'A'.repeat(100_000_000)}` as JobRefText));
+    expect(message.length).toBeLessThan(400);
   });
 
   it('says that a text was cut short', () => {

@@ -1,8 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { asciiJson } from '../structures/ascii-json.js';
+import { isTubeName } from '../beanstalk/codec/commands.js';
 import { isJobId } from './header.js';
 import { DqError, show, wrongValue } from '../errors.js';
-import { checkKey } from '../api/job-options.js';
+import { checkKey, isKey } from '../api/job-options.js';
 import type { JobRef, JobRefText } from '../api/job.js';
 import { placesJson, readPlaces, type Place } from './location.js';
 import { storedTube, type StoredTube } from '../api/tube.js';
@@ -37,6 +38,10 @@ const MARK = 'dq1.';
 const TAGGED_MARK = 'dqs.';
 /** A reference with a tag: the text, the tag, and the name of its key. */
 const TAGGED = /^dqs\.([\w-]+)\.([\w-]{22})\.([\w.-]{1,40})$/;
+/** Characters. No reference of ours has as many: its places take 40,000 at most, its key 4,000. */
+export const LONGEST_REF = 2 ** 16;
+/** Milliseconds since 1970. No Date is later. */
+const LATEST = 8.64e15;
 
 type Wire = [
   tube: StoredTube,
@@ -80,7 +85,7 @@ export function parseRef(ref: JobRef, prefix: string, seal?: Seal): JobTarget {
   const fields: { ref?: unknown; tube?: unknown; key?: unknown; id?: unknown } | undefined =
     typeof ref === 'object' && ref !== null ? ref : undefined;
   const text = fields ? fields.ref : ref;
-  const read = typeof text === 'string' ? readText(text) : undefined;
+  const read = typeof text === 'string' && text.length <= LONGEST_REF ? readText(text) : undefined;
   if (read) {
     refuseUntrue(read, seal);
     return read.content;
@@ -152,11 +157,12 @@ function parse(text: string): RefContent | undefined {
   const places = Array.isArray(wire) && readPlaces(wire[5]);
   const right =
     places &&
-    typeof wire[0] === 'string' &&
+    isTubeName(wire[0]) &&
     isJobId(wire[1]) &&
-    [wire[2], wire[3], wire[4]].every((number) => Number.isSafeInteger(number) && number >= 0) &&
+    [wire[2], wire[3], wire[4]].every((number) => Number.isInteger(number) && number >= 0) &&
+    Math.max(wire[2], wire[3]) <= LATEST &&
     wire[4] <= 31 &&
-    (wire[6] === undefined || typeof wire[6] === 'string');
+    (wire[6] === undefined || isKey(wire[6]));
   if (!right) return undefined;
   const [tube, id, born, due, copies, , key] = wire;
   return { tube, id, key, born, due, copies, places };

@@ -8,6 +8,7 @@ import {
   maskOf,
   parseLocation,
   parsePlaces,
+  readPlaces,
 } from './location.js';
 
 describe('a location', () => {
@@ -59,6 +60,22 @@ describe('places', () => {
     expect(parsePlaces(formatPlaces(places))).toEqual(places);
     expect(formatPlaces(places.slice(0, 1))).toBe(' 1=10.0.0.1:11300#0123456789abcdef:17');
     expect([formatPlaces([]), parsePlaces('')]).toEqual(['', []]);
+  });
+
+  it('are no more than a cluster has nodes, and none is longer than the name of a host lets it be', () => {
+    const many = (count: number, length = 20) =>
+      Array.from({ length: count }, () => [30, 'a#b:1'.padEnd(length, '1')]);
+    expect(readPlaces(many(100, 300))).toHaveLength(100);
+    expect(readPlaces(many(101))).toBeUndefined();
+    expect(readPlaces(many(1, 301))).toBeUndefined();
+    expect(readPlaces([[31, 'a#b:1']])).toBeUndefined();
+  });
+
+  it('leave out what the ledger cannot have written', () => {
+    const text = ` 31=a#b:1 1=${'x'.repeat(301)} 99999999999999999999=a#b:1 2=a#b:2${' 3=a#b:3'.repeat(200)}`;
+    const found = parsePlaces(text);
+    expect(found).toHaveLength(100);
+    expect(maskOf(found)).toBe(0b1100);
   });
 
   it('can be written one behind the other', () => {

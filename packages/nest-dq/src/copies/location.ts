@@ -15,6 +15,10 @@ export interface Location {
 export const UNKNOWN_COPY = '?';
 const UNKNOWN_END = `:${UNKNOWN_COPY}`;
 const COPY_ID = /^(\d{1,20}|\?)$/;
+/** Places that a job may have, as a put without an answer has one, too: at most one on each node, so there are no more nodes. */
+export const MOST_PLACES = 100;
+/** Characters: a host's name of 253, a port, an instance, and an id. */
+const LONGEST_LOCATION = 300;
 
 export function formatLocation(endpoint: string, instance: string, copyId: string): string {
   return locationStart(endpoint, instance) + copyId;
@@ -66,18 +70,21 @@ export function placesJson(places: readonly Place[]): string {
   return json;
 }
 
-/** The same, read. Undefined: it is no list of places. */
+/** The same, read. Undefined: it is no list of places, or too long for one. */
 export function readPlaces(wire: unknown): Place[] | undefined {
-  if (!Array.isArray(wire)) return undefined;
+  if (!Array.isArray(wire) || wire.length > MOST_PLACES) return undefined;
   const places: Place[] = [];
   for (const pair of wire as unknown[]) {
     if (!Array.isArray(pair)) return undefined;
     const [index, location] = pair as unknown[];
-    const isIndex = Number.isInteger(index) && (index as number) >= 0 && (index as number) <= 30;
-    if (!isIndex || typeof location !== 'string') return undefined;
+    if (typeof location !== 'string' || !isPlace(index as number, location)) return undefined;
     places.push({ index: index as number, location });
   }
   return places;
+}
+
+function isPlace(index: number, location: string): boolean {
+  return Number.isInteger(index) && index >= 0 && index <= 30 && location.length <= LONGEST_LOCATION;
 }
 
 /** As the ledger stores them: ` 0=host:11300#instance:7 1=…`, a blank before each. */
@@ -100,11 +107,14 @@ export function copyIdsOf(places: readonly Place[]): string {
   return ids;
 }
 
+/** The same, read. What is no place is left out: its copy comes back by itself, and the ledger knows what to do with it. */
 export function parsePlaces(text: string): Place[] {
-  return Array.from(text.matchAll(/ (\d+)=(\S+)/g), ([, index, location]) => ({
-    index: Number(index),
-    location: location!,
-  }));
+  const places: Place[] = [];
+  for (const [, index, location = ''] of text.matchAll(/ (\d+)=(\S+)/g)) {
+    if (isPlace(Number(index), location)) places.push({ index: Number(index), location });
+    if (places.length === MOST_PLACES) break;
+  }
+  return places;
 }
 
 /** The longest text that a location on this endpoint can have, in bytes. */

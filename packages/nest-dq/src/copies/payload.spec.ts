@@ -117,6 +117,20 @@ describe('a payload', () => {
     ]);
   });
 
+  it('has at most 1,000 levels, whatever stands in its texts', () => {
+    const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+    const json = (text: string) => ({ type: 'json' as const, bytes: Buffer.from(text) });
+    for (const levels of [2, 1_000]) {
+      const payload = [nested(levels - 1), '"[{'.repeat(1_000)];
+      expect(decodePayload(encodePayload(payload))).toEqual(payload);
+    }
+    const fact = /more than 1000 levels of arrays and objects/;
+    expect(() => encodePayload(nested(1_001))).toThrow(fact);
+    expect(() => decodePayload(json('{"a":['.repeat(501) + ']}'.repeat(501)))).toThrow(fact);
+    expect(() => decodePayload(json('['.repeat(1_000_000)))).toThrow(fact);
+    expect(() => decodePayload(json(`["${'\\\\'.repeat(2_000)}`))).toThrow(/is no JSON/);
+  });
+
   it('that was stored as JSON and is none is told so', () => {
     expect(() => decodePayload({ type: 'json', bytes: Buffer.from('{"a":') })).toThrow(
       /^DQ_BAD_PAYLOAD: .*"{\\"a\\":"/,

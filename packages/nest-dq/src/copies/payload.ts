@@ -4,6 +4,9 @@ import { isThenable } from '../structures/thenable.js';
 /** json; bytes (a Buffer); text (a string); void (undefined). */
 export type ContentType = 'json' | 'bytes' | 'text' | 'void';
 
+/** Arrays and objects within each other. More of them than this overflow the stack of what looks through them, as `JSON.stringify`. */
+const DEEPEST = 1_000;
+
 /** A payload as it is stored. */
 export interface Content {
   readonly type: ContentType;
@@ -40,6 +43,7 @@ export function encodePayload(payload: unknown): Content {
     const fact = `the payload${at} is ${what === 'Error' ? 'an' : 'a'} ${what}: expected what JSON can hold; ${why}`;
     throw new DqError('DQ_BAD_PAYLOAD', fact);
   }
+  if (isTooDeep(json)) throw tooDeep('the payload');
   return { type: 'json', bytes: bytesOf(json) };
 }
 
@@ -57,13 +61,49 @@ export function decodePayload({ type, bytes }: Content): unknown {
     case 'bytes':
       return bytes;
     case 'json':
-      try {
-        return JSON.parse(bytes.toString());
-      } catch (cause) {
-        const fact = `the stored payload is no JSON: ${show(bytes.toString().slice(0, 100))}`;
-        throw new DqError('DQ_BAD_PAYLOAD', fact, { cause });
-      }
+      return parsed(bytes.toString());
   }
+}
+
+function parsed(json: string): unknown {
+  if (isTooDeep(json)) throw tooDeep('the stored payload');
+  try {
+    return JSON.parse(json);
+  } catch (cause) {
+    const fact = `the stored payload is no JSON: ${show(json.slice(0, 100))}`;
+    throw new DqError('DQ_BAD_PAYLOAD', fact, { cause });
+  }
+}
+
+/** Each level takes two characters at least, so most texts need no look. Brackets in texts do not count. */
+function isTooDeep(json: string): boolean {
+  if (json.length <= 2 * DEEPEST) return false;
+  let depth = 0;
+  for (let at = 0; at < json.length; at++) {
+    const char = json[at];
+    if (char === '"') at = endOfText(json, at);
+    else if (char === '[' || char === '{') depth++;
+    else if (char === ']' || char === '}') depth--;
+    if (depth > DEEPEST) return true;
+  }
+  return false;
+}
+
+/** Where the text ends that begins here. */
+function endOfText(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end > 0; end = json.indexOf('"', end + 1)) {
+    let escapes = end;
+    while (json[escapes - 1] === '\\') escapes--;
+    if ((end - escapes) % 2 === 0) return end;
+  }
+  return json.length;
+}
+
+function tooDeep(what: string): DqError {
+  return new DqError(
+    'DQ_BAD_PAYLOAD',
+    `${what} has more than ${DEEPEST} levels of arrays and objects: expected fewer`,
+  );
 }
 
 export function isJson(text: string): boolean {

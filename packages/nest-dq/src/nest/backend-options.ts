@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { RedisOptions } from 'ioredis';
 import type { Duration } from 'nest-handlers/time';
+import { MOST_PLACES } from '../copies/location.js';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { DqError } from '../errors.js';
 import type { RedisSource } from '../ledger/redis/connection.js';
@@ -85,6 +86,8 @@ function resolveBeanstalks(beanstalks: unknown): Endpoint[] {
   const expected = "a list of one 'host:port' or more, or no `beanstalks` at all for an embedded node";
   if (!Array.isArray(beanstalks) || beanstalks.length === 0)
     throw wrong('`beanstalks`', beanstalks, expected);
+  if (beanstalks.length > MOST_PLACES)
+    throw wrong('the length of `beanstalks`', beanstalks.length, `at most ${MOST_PLACES} nodes`);
   const seen = new Set<string>();
   return beanstalks.map((text: unknown, index) => {
     const endpoint = typeof text === 'string' ? parseEndpoint(text) : undefined;

@@ -144,6 +144,8 @@ describe('unwrap', () => {
     ['an empty header', 'dq1 \nx', /header is no JSON/],
     ['null', 'dq1 null\nx', /header is no object/],
     ['a number', 'dq1 5\nx', /header is no object/],
+    ['more than 1 MiB', `dq1 {"id":"${'x'.repeat(2 ** 20)}"}\n`, /more than 1048576 characters/],
+    ['a header for terminals', 'dq1 \x1b[2J\r\nx', /no JSON: .*\\u001b/],
     ['an array', 'dq1 []\nx', /field "id" is undefined/],
   ])('tells why %s is no envelope', (_name, body, why) => {
     expect(unwrap(Buffer.from(body))).toMatch(why);
@@ -187,6 +189,10 @@ describe('unwrap', () => {
     ['h', ['x']],
     ['h', { a: 1 }],
     ['h', null],
+    ['k', ''],
+    ['k', 'k'.repeat(501)],
+    ['l', Array.from({ length: 101 }, () => [0, 'a#b:1'])],
+    ['u', 'u'.repeat(101)],
     ['u', ''],
     ['u', 17],
     ['u', null],

@@ -7,7 +7,8 @@ import type { JobRef } from '../../api/job.js';
 import type { StoredTube } from '../../api/tube.js';
 import type { Body } from '../../beanstalk/connection.js';
 import type { Envelope, JobHeader, WrittenJob } from '../header.js';
-import { parseLocation, UNKNOWN_COPY, type Place } from '../location.js';
+import { LONGEST_REF } from '../job-ref.js';
+import { MOST_PLACES, parseLocation, UNKNOWN_COPY, type Place } from '../location.js';
 import { type Content, isJson } from '../payload.js';
 import type { OwedCopies } from '../../ledger/requests.js';
 
@@ -84,10 +85,12 @@ export interface NamedCopy {
 /** The copies that go-queue's reference names, which stands as it is, or as `ref`. Undefined: it is another reference. */
 export function goQueueCopies(ref: JobRef): [NamedCopy, ...NamedCopy[]] | undefined {
   const text: unknown = typeof ref === 'object' && ref !== null && 'ref' in ref ? ref.ref : ref;
-  if (typeof text !== 'string') return undefined;
+  if (typeof text !== 'string' || text.length > LONGEST_REF) return undefined;
+  const each = text.split(',');
+  if (each.length > MOST_PLACES) return undefined;
   const copies: NamedCopy[] = [];
-  for (const each of text.split(',')) {
-    const [, endpoint, tube, copyId] = COPY.exec(each) ?? [];
+  for (const one of each) {
+    const [, endpoint, tube, copyId] = COPY.exec(one) ?? [];
     if (copyId === undefined) return undefined;
     copies.push({ endpoint: endpoint!, tube: tube as StoredTube, copyId });
   }

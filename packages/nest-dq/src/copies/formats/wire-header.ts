@@ -1,5 +1,6 @@
 /** The header of our copies as JSON: what each format of ours writes and reads. */
 import { FIRST_TIMESTAMP } from 'nest-handlers/time';
+import { isGroup, isKey } from '../../api/job-options.js';
 import { printable, show } from '../../errors.js';
 import { asciiJson } from '../../structures/ascii-json.js';
 import type { ResolvedBackoff } from '../../time/backoff.js';
@@ -8,6 +9,8 @@ import { placesJson, readPlaces, type Place } from '../location.js';
 import type { ContentType } from '../payload.js';
 
 const NO_SIBLINGS: readonly Place[] = [];
+/** Characters. With the longest key, group, headers and places it has less. */
+const LONGEST_HEADER = 2 ** 20;
 
 /** The header as it is written: short names, without usual values. */
 interface WireHeader {
@@ -75,6 +78,7 @@ export function copyFields(index: number, siblings: readonly Place[]): string {
 
 /** Reads a header. A text says what is wrong: another program may write into our tubes, so every field is checked. */
 export function parseHeader(json: string): { header: CopyHeader; type: ContentType } | string {
+  if (json.length > LONGEST_HEADER) return `its header has more than ${LONGEST_HEADER} characters`;
   let wire: WireHeader;
   try {
     wire = JSON.parse(json) as WireHeader;
@@ -119,12 +123,12 @@ function badField({ id, due, n, i, g, o, k, p, a, b, h, u, t }: WireHeader): key
   if (!isCount(i, 0, 30)) return 'i';
   if (g !== undefined && !isTime(g)) return 'g';
   if (o !== undefined && !isTime(o)) return 'o';
-  if (k !== undefined && typeof k !== 'string') return 'k';
+  if (k !== undefined && !isKey(k)) return 'k';
   if (p !== undefined && !isCount(p, 0, 2)) return 'p';
   if (a !== undefined && !isCount(a, 1, Number.MAX_SAFE_INTEGER)) return 'a';
   if (b !== undefined && !isBackoff(b)) return 'b';
   if (h !== undefined && !isTexts(h)) return 'h';
-  if (u !== undefined && (typeof u !== 'string' || u === '')) return 'u';
+  if (u !== undefined && !isGroup(u)) return 'u';
   if (t !== undefined && t !== 'bytes' && t !== 'text' && t !== 'void') return 't';
   return undefined;
 }
