@@ -113,7 +113,8 @@ export function printable(text: string): string {
   return escaped(text.length > 300 ? `${text.slice(0, 300)}…` : text);
 }
 
-function escaped(text: string): string {
+/** The same of any length, for the terminal. */
+export function escaped(text: string): string {
   return text.replace(OBEYED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 

@@ -12,6 +12,12 @@ describe('what people read', () => {
     );
   });
 
+  it('has nothing that a terminal obeys, whatever a server says', () => {
+    const text = '1.12\x1b[2J\nROOT';
+    expect(table(['VERSION'], [[text]])).toBe('VERSION\n1.12\\u001b[2J\\u000aROOT');
+    expect(facts({ version: text })).toBe('version  1.12\\u001b[2J\\u000aROOT');
+  });
+
   it('is a list of facts, without those that are unknown', () => {
     expect(facts({ id: '1', key: undefined, state: 'done' })).toBe('id     1\nstate  done');
   });

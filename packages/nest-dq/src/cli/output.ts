@@ -1,6 +1,10 @@
+import { escaped } from '../errors.js';
+
 /** Lines of columns, with a blank column between them. Numbers stand at the right of their column. */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? grouped(cell) : cell)));
+  const texts = rows.map((row) =>
+    row.map((cell) => (typeof cell === 'number' ? grouped(cell) : escaped(cell))),
+  );
   const widths = head.map((title, column) =>
     Math.max(title.length, ...texts.map((row) => row[column]!.length)),
   );
@@ -20,7 +24,7 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
 export function facts(entries: Readonly<Record<string, string | undefined>>): string {
   const known = Object.entries(entries).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const width = Math.max(...known.map(([name]) => name.length));
-  return known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+  return known.map(([name, value]) => `${name.padEnd(width)}  ${escaped(value)}`).join('\n');
 }
 
 /** 12,412 */

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { Clock } from 'nest-handlers/time';
-import { DqError, toError } from '../errors.js';
+import { DqError, printable, toError } from '../errors.js';
 import { isCluster, ownClient, type RedisSource } from '../ledger/redis/connection.js';
 import { type GoQueueLocks, holderOf, LOCK_TIME, type LockHolder, REVOKED } from './locks.js';
 
@@ -86,7 +86,7 @@ export class RedisGoQueueLocks implements GoQueueLocks {
         if (client.status !== 'ready') return;
         // While it reads its file at a start, it answers so to everything.
         if (message.startsWith('LOADING')) this.clock.after(LOAD_AGAIN, () => this.load());
-        else this.warn(`go-queue's lock script could not be loaded into Redis: ${message}`);
+        else this.warn(`go-queue's lock script could not be loaded into Redis: ${printable(message)}`);
       });
     }
   }
@@ -98,7 +98,7 @@ async function answered<T>(asked: Promise<T>): Promise<T> {
     return await asked;
   } catch (thrown) {
     const cause = toError(thrown);
-    const fact = `the Redis with go-queue's locks does not answer: ${cause.message}`;
+    const fact = `the Redis with go-queue's locks does not answer: ${printable(cause.message)}`;
     throw new DqError('DQ_LEDGER_DOWN', fact, { cause, indeterminate: true });
   }
 }

@@ -3,7 +3,7 @@ import { LogLines } from 'nest-handlers';
 import type { ClusterNode, NodeListener } from '../cluster/cluster-node.js';
 import { isOutcome, textOf } from '../consumer/run/outcome.js';
 import type { AfterFailure, ConsumerReport, NamedJob, RemovedLetters } from '../consumer/report.js';
-import { DqError, shorten } from '../errors.js';
+import { DqError, printable, shorten } from '../errors.js';
 import type { DelayedJob } from '../api/job.js';
 import type { BadSeal, LostJob } from '../events/events.js';
 import type { LedgerListener } from '../ledger/ledger.js';
@@ -159,7 +159,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
     this.nodesDown.add(node.endpoint);
     this.tell(
       this.levels.servers,
-      `${node.endpoint} is down, and is tried again until it answers: ${error.message}`,
+      `${node.endpoint} is down, and is tried again until it answers: ${printable(error.message)}`,
     );
   }
 
@@ -183,7 +183,7 @@ export class LogReport implements ConsumerReport, NodeListener, LedgerListener {
   /** Redis does not answer; or a disk has failed, and that is logged already. */
   away(error: Error): void {
     if (error instanceof DqError && error.code === 'DQ_DISK') return;
-    const trouble = `Redis is away, so no job starts until it answers: ${error.message}`;
+    const trouble = `Redis is away, so no job starts until it answers: ${printable(error.message)}`;
     this.toldAway = this.tellNowAndThen(trouble, this.levels.servers);
   }
 

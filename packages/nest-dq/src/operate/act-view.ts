@@ -1,5 +1,7 @@
+import { show } from '../errors.js';
 import type { Operated } from '../events/events.js';
 import type { Acts, StoredAct } from '../ledger/acts.js';
+import { readShaped, type Shape } from '../ledger/foreign-json.js';
 import { checkBetween, checkObject } from '../producer/call-options.js';
 import { formatCursor, parseCursor } from '../producer/cursor.js';
 
@@ -49,7 +51,22 @@ export async function actPage(acts: Acts, options: ActPageOptions | undefined): 
   };
 }
 
-function viewOf({ text }: StoredAct): ActView {
-  const { at, ...rest } = JSON.parse(text) as ActRecord;
-  return { ...rest, at: new Date(at) };
+/** What is read of an ActRecord by whoever shows it. */
+const ACT: Shape = {
+  fields: { id: 'text', at: 'number', by: 'text', act: 'text', on: { fields: {} }, count: 'number' },
+};
+
+function viewOf({ text, place }: StoredAct): ActView {
+  const record = readShaped<ActRecord>(text, ACT);
+  // Another program may write into Redis: then a person should see that something is there.
+  if (!record)
+    return {
+      id: String(place),
+      at: new Date(0),
+      by: 'unknown',
+      act: `unreadable: ${show(text)}`,
+      on: {},
+      count: 0,
+    };
+  return { ...record, at: new Date(record.at) };
 }

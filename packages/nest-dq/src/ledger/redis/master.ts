@@ -1,5 +1,5 @@
 import { connectionFailure } from '../../connection-failure.js';
-import { DqError, toError } from '../../errors.js';
+import { DqError, inWords, printable, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { NoAnswer, withinLimit } from '../call-limit.js';
 import { LedgerTime } from './ledger-time.js';
@@ -15,7 +15,7 @@ import {
   type ScriptName,
 } from './connection.js';
 import { ProbeSchedule } from './probe-schedule.js';
-import type { RawReply } from './script.js';
+import { isReply, nonsense, type RawReply } from './script.js';
 
 /** Milliseconds. A call that reached the server too late is repeated, at most for this time. */
 const GIVE_UP_LATE = 3_000;
@@ -80,7 +80,7 @@ export class RedisMaster {
 
   /** Why it was away the last time, or is not heard yet. */
   get lastProblem(): string {
-    return this.reason.message;
+    return printable(this.reason.message);
   }
 
   /** How many listen to its changes. */
@@ -196,6 +196,7 @@ export class RedisMaster {
     try {
       const call = connection[script](keys.length, keys, [actUntil, ...this.common, json]);
       const reply = await withinLimit(clock, CALL_LIMIT, call);
+      if (!isReply(reply)) throw toError(nonsense(reply, 'what a script of ours replies').cause);
       return { reply, sent, received: clock.now() };
     } catch (thrown) {
       if (this.isClosed()) throw closedError();
@@ -218,7 +219,10 @@ export class RedisMaster {
   private downError(cause: Error): DqError {
     const heard = isRefusal(cause) ? 'Redis answered with an error' : 'Redis did not answer';
     const fact = this.hasConnection ? heard : 'Redis is not connected';
-    return new DqError('DQ_LEDGER_DOWN', `${fact}: ${cause.message}`, { cause, indeterminate: true });
+    return new DqError('DQ_LEDGER_DOWN', `${fact}: ${printable(cause.message)}`, {
+      cause,
+      indeterminate: true,
+    });
   }
 
   private unheard(sent: number): void {

@@ -20,7 +20,7 @@ local ACTS = KEYS[1]
 local before, limit = args[1], args[2]
 local first = before > 0 and call('ZCOUNT', ACTS, before, '+inf') or 0
 local found = call('ZREVRANGE', ACTS, first, first + limit - 1, 'WITHSCORES')
-for i = 1, #found, 2 do push(found[i], tonumber(found[i + 1])) end
+for i = 1, #found, 2 do push(short(found[i]), tonumber(found[i + 1])) end
 return reply
 `,
 } as const;

@@ -1,4 +1,5 @@
 import type { Handover, LeftDeletions } from '../handover.js';
+import type { ForeignJson, Shape } from '../foreign-json.js';
 import { RECORD } from './parts/record.js';
 import { ScriptReply, type RawReply } from './script.js';
 
@@ -20,15 +21,29 @@ local found = call('ZREVRANGE', KEYS[1], -MOST, -1, 'WITHSCORES')
 for i = 1, #found, 2 do
   if tonumber(found[i + 1]) <= now then
     call('ZREM', KEYS[1], found[i])
-    push(found[i])
+    push(short(found[i]))
   end
 end
 return reply
 `;
 
+const LEFT: Shape = {
+  fields: {
+    tube: 'text',
+    ids: { list: 'text' },
+    generations: { list: 'number' },
+    copies: { list: { fields: { index: 'number', instance: 'text' } } },
+    unknown: 'boolean',
+    certainIn: 'number',
+  },
+};
+
 /** The handover of all processes of one prefix, in one key of Redis. */
 export class RedisHandover implements Handover {
-  constructor(private readonly call: (script: 'dq:leave' | 'dq:take', json: string) => Promise<RawReply>) {}
+  constructor(
+    private readonly foreign: ForeignJson,
+    private readonly call: (script: 'dq:leave' | 'dq:take', json: string) => Promise<RawReply>,
+  ) {}
 
   async leave(left: readonly LeftDeletions[]): Promise<void> {
     const values = left.flatMap((each) => [Math.ceil(each.certainIn), JSON.stringify(each)]);
@@ -36,9 +51,15 @@ export class RedisHandover implements Handover {
   }
 
   async take(): Promise<LeftDeletions[]> {
-    const reply = new ScriptReply(await this.call('dq:take', '[]'));
-    const left: LeftDeletions[] = [];
-    while (!reply.ended) left.push(JSON.parse(reply.text()) as LeftDeletions);
-    return left;
+    for (;;) {
+      const reply = new ScriptReply(await this.call('dq:take', '[]'));
+      if (reply.ended) return [];
+      const left: LeftDeletions[] = [];
+      while (!reply.ended) {
+        const each = this.foreign.read<LeftDeletions>('what a process left', reply.text(), LEFT);
+        if (each && each.ids.length === each.generations.length) left.push(each);
+      }
+      if (left.length > 0) return left; // an empty list would say that there are no more
+    }
   }
 }

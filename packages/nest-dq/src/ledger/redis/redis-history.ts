@@ -8,6 +8,7 @@ import {
   type History,
   type MinuteOfTube,
 } from '../history.js';
+import type { ForeignJson } from '../foreign-json.js';
 import { RECORD } from './parts/record.js';
 import { ScriptReply, type RawReply } from './script.js';
 
@@ -55,7 +56,7 @@ local place = places[args[1]]
 if not place then return reply end
 local fields = {}
 for minute = args[2], args[3] do fields[#fields + 1] = minute .. ':' .. place end
-for _, counts in ipairs(call('HMGET', HISTORY, unpack(fields))) do push(counts or '') end
+for _, counts in ipairs(call('HMGET', HISTORY, unpack(fields))) do push(short(counts or '')) end
 return reply
 `,
 
@@ -64,8 +65,8 @@ return reply
 for place, tube in ipairs(tubes) do
   local fields = {}
   for quarter = 0, ${HOUR / QUARTER - 1} do fields[#fields + 1] = 'q' .. quarter .. ':' .. place end
-  push(tube)
-  for _, counts in ipairs(call('HMGET', HISTORY, unpack(fields))) do push(counts or '') end
+  push(short(tube))
+  for _, counts in ipairs(call('HMGET', HISTORY, unpack(fields))) do push(short(counts or '')) end
 end
 return reply
 `,
@@ -79,6 +80,7 @@ export class RedisHistory implements History {
     /** The beginning of the keys. */
     private readonly base: string,
     readonly now: () => number,
+    private readonly foreign: ForeignJson,
     private readonly send: (script: HistoryScript, keys: string[], json: string) => Promise<RawReply>,
   ) {}
 
@@ -93,8 +95,8 @@ export class RedisHistory implements History {
     const reply = await this.call('dq:counts', hourOf(from), [tube, from % HOUR, to % HOUR]);
     const found: MinuteOfTube[] = [];
     for (let minute = from; !reply.ended; minute++) {
-      const counts = reply.text();
-      if (counts !== '') found.push({ minute, tube, counts: JSON.parse(counts) as number[] });
+      const counts = this.counts(reply.text());
+      if (counts) found.push({ minute, tube, counts });
     }
     return found;
   }
@@ -105,11 +107,16 @@ export class RedisHistory implements History {
     while (!reply.ended) {
       const tube = reply.text();
       for (let minute = hour * HOUR; minute < (hour + 1) * HOUR; minute += QUARTER) {
-        const counts = reply.text();
-        if (counts !== '') found.push({ minute, tube, counts: JSON.parse(counts) as number[] });
+        const counts = this.counts(reply.text());
+        if (counts) found.push({ minute, tube, counts });
       }
     }
     return found;
+  }
+
+  private counts(text: string): readonly number[] | undefined {
+    if (text === '' || text === '{}') return undefined; // the second is an empty list, as Lua writes it
+    return this.foreign.read('numbers of the history', text, { list: 'number' });
   }
 
   private async call(script: HistoryScript, hour: number, args: readonly unknown[]): Promise<ScriptReply> {

@@ -1,14 +1,22 @@
 import type { Clock, Timer } from 'nest-handlers/time';
+import { toError } from '../../errors.js';
 import { LeaseThread, type StartLeaseWorker } from '../lease-thread/lease-thread.js';
 import type { Ledger, LedgerListener, LedgerSettings } from '../ledger.js';
 import type { LedgerView } from '../ledger-view.js';
-import { isCluster, ledgerConnection, type LedgerConnection, type RedisSource } from './connection.js';
+import {
+  isAboutData,
+  isCluster,
+  ledgerConnection,
+  type LedgerConnection,
+  type RedisSource,
+} from './connection.js';
 import { Connector } from './connector.js';
+import { ForeignJson } from '../foreign-json.js';
 import { RedisActs } from './redis-acts.js';
 import { RedisHandover } from './redis-handover.js';
-import { RedisHistory } from './redis-history.js';
+import { RedisHistory, type HistoryScript } from './redis-history.js';
 import { RedisMaster } from './master.js';
-import { RedisPresence } from './redis-presence.js';
+import { RedisPresence, type PresenceScript } from './redis-presence.js';
 import { RedisTubeLedger } from './redis-tube-ledger.js';
 import { ServerCheck, serversOf } from './server-check.js';
 import { viewOf } from './server-view.js';
@@ -39,6 +47,7 @@ export class RedisLedger implements Ledger {
   private readonly masters = new Map<string, RedisMaster>();
   private readonly awayMasters = new Set<RedisMaster>();
   private readonly listeners = new Set<LedgerListener>();
+  private readonly foreign: ForeignJson;
   private state: 'new' | 'started' | 'closed' = 'new';
   private forgetting: Timer | undefined;
   private closing: Promise<void> | undefined;
@@ -46,6 +55,7 @@ export class RedisLedger implements Ledger {
   constructor(private readonly options: RedisLedgerOptions) {
     const { redis, clock, startLeaseWorker: start, settings, prefix = '', warn } = options;
     this.connection = ledgerConnection(redis);
+    this.foreign = new ForeignJson(warn);
     const check = new ServerCheck(this.connection, clock, (problem) => {
       if (this.state === 'started') warn(problem);
     });
@@ -80,19 +90,30 @@ export class RedisLedger implements Ledger {
   get handover(): RedisHandover {
     const master = this.master(this.sharedBase);
     const keys = [`${this.sharedBase}:left`];
-    return new RedisHandover((script, json) => master.call(script, keys, json));
+    return new RedisHandover(this.foreign, (script, json) => master.call(script, keys, json));
   }
 
   get presence(): RedisPresence {
     const master = this.master(this.sharedBase);
     const { clock } = this.options;
-    return new RedisPresence(this.sharedBase, clock, (script, keys, json) => master.call(script, keys, json));
+    const call = async (script: PresenceScript, keys: string[], json: string) => {
+      try {
+        return await master.call(script, keys, json);
+      } catch (thrown) {
+        // Nobody waits for the answer to an announcement. While Redis is away, that is told elsewhere.
+        const { message, cause } = toError(thrown);
+        if (isAboutData(toError(cause))) this.foreign.tell('what processes tell of themselves', message);
+        throw thrown;
+      }
+    };
+    return new RedisPresence(this.sharedBase, clock, this.foreign, call);
   }
 
   get history(): RedisHistory {
     const master = this.master(this.sharedBase);
     const now = () => master.time.now();
-    return new RedisHistory(this.sharedBase, now, (script, keys, json) => master.call(script, keys, json));
+    const call = (script: HistoryScript, keys: string[], json: string) => master.call(script, keys, json);
+    return new RedisHistory(this.sharedBase, now, this.foreign, call);
   }
 
   get acts(): RedisActs {

@@ -10,6 +10,7 @@ import {
   type PresentProcess,
   type ProcessRecord,
 } from '../presence.js';
+import type { ForeignJson, Shape } from '../foreign-json.js';
 import { RECORD } from './parts/record.js';
 import { ScriptReply, type RawReply } from './script.js';
 
@@ -92,7 +93,7 @@ return reply
 
   /** Arguments: ids of processes. Reply: the record of each as JSON; an empty text: it has left. */
   'dq:records': `${SHARED}
-for _, record in ipairs(call('HMGET', PROCESSES, unpack(args))) do push(record or '') end
+for _, record in ipairs(call('HMGET', PROCESSES, unpack(args))) do push(short(record or '')) end
 return reply
 `,
 
@@ -111,6 +112,38 @@ return reply
 
 export type PresenceScript = keyof typeof PRESENCE_SCRIPTS;
 
+const NUMBERS = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, 'number'] as const));
+
+/** What others read of a ProcessRecord. */
+const PROCESS: Shape = {
+  fields: {
+    id: 'text',
+    host: 'text',
+    version: 'text',
+    nodeVersion: 'text',
+    cluster: 'text?',
+    consumes: 'boolean',
+    nodes: { values: 'boolean' },
+    settings: {
+      fields: { prefix: 'text', ...NUMBERS('replicas', 'minWritten', 'lease', 'doneTtl', 'staleAfter') },
+    },
+    tubes: {
+      list: {
+        fields: {
+          tube: 'text',
+          ...NUMBERS('concurrency', 'running', 'held'),
+          long: { list: { fields: { id: 'text', ...NUMBERS('attempt', 'runFor') } } },
+        },
+      },
+    },
+    ...NUMBERS('pid', 'upFor'),
+    lost: 'number?',
+    unlisted: 'number?',
+    toRepair: 'number?',
+  },
+};
+
 /** The presence of all processes of one prefix, in one Redis. Each tells of itself every `ANNOUNCE_EVERY`, in one call. */
 export class RedisPresence implements Presence {
   private readonly announcers = new Set<Announcer>();
@@ -120,6 +153,7 @@ export class RedisPresence implements Presence {
     /** The beginning of the keys. */
     base: string,
     private readonly clock: Clock,
+    private readonly foreign: ForeignJson,
     private readonly send: (script: PresenceScript, keys: string[], json: string) => Promise<RawReply>,
   ) {
     this.keys = NAMES.map((name) => `${base}:${name}`);
@@ -150,8 +184,11 @@ export class RedisPresence implements Presence {
       );
       for (const { id, at } of some) {
         const json = records.text();
-        if (json !== '')
-          present.push({ record: JSON.parse(json) as ProcessRecord, at, elected: id === elected });
+        const record =
+          json === ''
+            ? undefined
+            : this.foreign.read<ProcessRecord>('the record of a process', json, PROCESS);
+        if (record) present.push({ record, at, elected: id === elected });
       }
     }
     return present;

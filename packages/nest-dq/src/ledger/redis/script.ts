@@ -1,3 +1,5 @@
+import { DqError, show } from '../../errors.js';
+
 /**
  * What a tube has beside the records of its jobs: the keys `{<tube>}::<name>`. They come first in the KEYS of every script. In
  * Lua, the local with the name in upper case is the key, and HEAD is how many there are.
@@ -117,6 +119,22 @@ export function readCodes<Answer extends string>(
   return { read: (from) => from.entry(answers), usual: answers[1]! };
 }
 
+/** The error of a reply that no script of ours makes. */
+export function nonsense(value: unknown, expected: string): DqError {
+  const cause = new Error(`a script replied ${show(value)}: expected ${expected}`);
+  return new DqError('DQ_LEDGER_DOWN', `Redis answered nonsense: ${cause.message}`, {
+    cause,
+    indeterminate: true,
+  });
+}
+
+/** Whether it begins as every reply does. */
+export function isReply(reply: unknown): reply is RawReply {
+  if (!Array.isArray(reply)) return false;
+  const [acted, us] = reply as unknown[];
+  return (acted === 0 || acted === 1) && Number.isSafeInteger(us) && (us as number) > 0;
+}
+
 /** Reads a script's reply from front to back, value by value. */
 export class ScriptReply {
   private at = 2;
@@ -134,13 +152,13 @@ export class ScriptReply {
 
   number(): number {
     const value = this.reply[this.at++];
-    if (typeof value !== 'number') throw new TypeError(`a script replied ${String(value)} for a number`);
+    if (typeof value !== 'number') throw nonsense(value, 'a number');
     return value;
   }
 
   text(): string {
     const value = this.reply[this.at++];
-    if (typeof value !== 'string') throw new TypeError(`a script replied ${String(value)} for a text`);
+    if (typeof value !== 'string') throw nonsense(value, 'a text');
     return value;
   }
 
@@ -148,7 +166,7 @@ export class ScriptReply {
   entry<T>(meanings: readonly T[]): T {
     const value = this.number();
     const meaning = meanings[value];
-    if (meaning === undefined) throw new TypeError(`a script replied ${value}, which means nothing`);
+    if (meaning === undefined) throw nonsense(value, `a number from 0 to ${meanings.length - 1}`);
     return meaning;
   }
 }

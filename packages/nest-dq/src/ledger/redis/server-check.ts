@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { toError } from '../../errors.js';
+import { printable, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { withinLimit } from '../call-limit.js';
 import { CALL_LIMIT, isCluster, isRefusal, type LedgerConnection } from './connection.js';
@@ -42,7 +42,8 @@ export function serversOf(connection: LedgerConnection): Redis[] {
 
 /** A line of INFO. */
 export function infoValue(info: string, name: string): string | undefined {
-  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+  const value = new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+  return value === undefined ? undefined : printable(value);
 }
 
 /** Says from the INFO of a server why it is unfit for the ledger, in one sentence for each reason. */
@@ -71,7 +72,7 @@ export function unfitness(info: string): string[] {
 
 /** For a server whose settings this user may not read. */
 export function unchecked(error: Error): string {
-  return `Redis could not be asked for its settings (${error.message}): make sure that maxmemory-policy is noeviction and appendonly is yes.`;
+  return `Redis could not be asked for its settings (${printable(error.message)}): make sure that maxmemory-policy is noeviction and appendonly is yes.`;
 }
 
 function isOlder(version: string): boolean {

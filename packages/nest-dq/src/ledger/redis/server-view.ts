@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { toError } from '../../errors.js';
+import { printable, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { withinLimit } from '../call-limit.js';
 import type { RedisView } from '../ledger-view.js';
@@ -19,7 +19,7 @@ export async function viewOf(
     return { server: { address, up: true, roundTrip, ...factsOf(info) }, problems: unfitness(info) };
   } catch (thrown) {
     const error = toError(thrown);
-    const { message: reason } = error;
+    const reason = printable(error.message);
     if (!isRefusal(error)) return { server: { address, up: false, reason }, problems: [] };
     const roundTrip = clock.now() - sent;
     return { server: { address, up: true, reason, roundTrip }, problems: [unchecked(error)] };

@@ -78,6 +78,11 @@ local function push(first, ...)
   for i = 1, select('#', ...) do reply[r + i] = (select(i, ...)) end
 end
 
+-- A text as it goes into a reply. Nothing of ours is longer, so what is cut is not read in any case.
+local function short(text)
+  return #text > 1048576 and string.sub(text, 1, 1000) or text
+end
+
 local ABSENT = {
   __index = {
     committed = 0, born = 0, due = 0, attempt = 0, fence = 0, leaseEnd = 0, sum = 0, sumDue = 0, lostDue = 0, floor = -1,

@@ -1,6 +1,6 @@
 import { parsePlaces } from '../../../copies/location.js';
 import type { Schedule } from '../../requests.js';
-import type { ScriptReply } from '../script.js';
+import { nonsense, type ScriptReply } from '../script.js';
 import { GENERATIONS } from './generations.js';
 import { RECORDS_ONCE } from './record.js';
 
@@ -60,7 +60,7 @@ export function readSchedule(from: ScriptReply): Schedule | undefined {
   const text = from.text();
   if (text === '') return undefined;
   const state = STATES[text];
-  if (state === undefined) throw new TypeError(`a script replied ${text} for a state`);
+  if (state === undefined) throw nonsense(text, 'a state');
   const [born, generation, due, attempt] = [from.number(), from.number(), from.number(), from.number()];
   return { state, born, generation, due, attempt, places: parsePlaces(from.text()) };
 }

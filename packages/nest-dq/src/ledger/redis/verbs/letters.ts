@@ -28,11 +28,32 @@ import {
 const READ = `
 needLetters()
 
+-- Whether it is one that addLetter has written.
+local function isLetter(text)
+  if #text > 1048576 then return false end
+  local read, letter = pcall(cjson.decode, text)
+  if not read or type(letter) ~= 'table' then return false end
+  for _, field in ipairs({ 'generation', 'due', 'attempt', 'died' }) do
+    if type(letter[field]) ~= 'number' then return false end
+  end
+  local err = letter.error
+  return type(letter.why) == 'string' and
+    (err == nil or type(err) == 'table' and type(err.name) == 'string' and type(err.message) == 'string')
+end
+
+-- In place of one that another program has written, so that it is seen, and can be discarded.
+local function unreadable(name)
+  local died = max(0, math.min(now, tonumber(call('ZSCORE', DEAD, name) or 0)))
+  return '{"why":"invalid","generation":0,"due":0,"attempt":0,"died":' .. string.format('%d', died) ..
+    ',"error":{"name":"DqError","message":"DQ_BAD_PAYLOAD: what Redis has of this dead letter is not what nest-dq writes"}}'
+end
+
 -- A letter in a reply: its JSON text, its name, its places; or an empty text if there is none.
 local function valuesOf(name)
   local found = name and call('HMGET', LETTERS, name, name .. ':l') or {}
-  if not found[1] then return '' end
-  return found[1], name, found[2] or ''
+  local letter = found[1]
+  if not letter then return '' end
+  return isLetter(letter) and letter or unreadable(name), short(name), short(found[2] or '')
 end
 `;
 

@@ -1,0 +1,148 @@
+// What another program writes into our Redis, or a server in its place answers, stops nothing else, and is told.
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { eventually } from 'test-servers';
+import { HostileNode } from '../support/hostile-node.js';
+import { record, type Start } from '../support/jobs.js';
+import { clusterSuite } from '../support/suite.js';
+import type { System } from '../support/system.js';
+
+const suite = clusterSuite();
+const GIANT = 'x'.repeat(3_000_000);
+/** A line of a log that nobody wrote, and what a terminal obeys. */
+const NOISE = '\x1b[2J\nERROR all is well';
+const closing: (() => unknown)[] = [];
+let prefixes = 0;
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+function inspect(): Redis {
+  const redis = new Redis(suite.servers.redis.url);
+  closing.push(() => redis.disconnect());
+  return redis;
+}
+
+async function runsOne({ producer }: System, tube: string, starts: readonly Start[]): Promise<void> {
+  const { id } = await producer.now(tube, 1);
+  await eventually('it has run', () => starts.some((start) => start.id === id));
+}
+
+function expectOneLineEach(log: readonly string[]): void {
+  // oxlint-disable-next-line no-control-regex
+  for (const line of log) expect(line).not.toMatch(/[\0-\x1f\x7f-\x9f]/);
+  for (const line of log) expect(line.length).toBeLessThan(1_000);
+}
+
+describe('what another program writes into Redis', () => {
+  it.each([
+    ['no JSON', NOISE],
+    ['JSON of another form', '{"id":5,"tubes":"all"}'],
+    ['3 MB', GIANT],
+    ['deep JSON', '['.repeat(100_000)],
+  ])(
+    'as %s shows nothing of the others in another way, and jobs run',
+    async (_what, text) => {
+      const redis = inspect();
+      const prefix = `noise${++prefixes}.`;
+      const system = suite.start({ prefix });
+      const starts: Start[] = [];
+      await record(system, 'tube', starts);
+      await runsOne(system, 'tube', starts);
+      await eventually('it is present', async () => (await system.inspector.processes()).length === 1);
+      const base = `{${prefix}:}:`;
+      await redis.hset(`${base}:processes`, 'theirs', text);
+      await redis.zadd(`${base}:seen`, Date.now() + 60_000, 'theirs');
+      await redis.zadd(`${base}:acts`, 1, text);
+      await redis.zadd(`${base}:left`, 1, text);
+      const hour = Math.floor(Date.now() / 3_600_000);
+      await redis.hset(`${base}:history:${hour}`, '59:0', text, '0:0', text);
+      const letters = `{${prefix}tube}:`;
+      await redis.zadd(`${letters}:dead`, Date.now(), 'theirs:0');
+      await redis.hset(`${letters}:letters`, 'theirs:0', text, 'theirs:0:l', text);
+
+      const [own, ...others] = await system.inspector.processes();
+      expect([own!.pid, others]).toEqual([process.pid, []]);
+      const { acts } = await system.inspector.acts();
+      expect(acts).toMatchObject([{ by: 'unknown', act: expect.stringMatching(/^unreadable: "/) }]);
+      expectOneLineEach(acts.map(({ act }) => act));
+      const now = Date.now();
+      await system.inspector.history({ from: new Date(now - 3_600_000), to: new Date(now) });
+      const { letters: found } = await system.deadLetters.list('tube');
+      expect(found).toMatchObject([
+        {
+          id: 'theirs',
+          why: 'invalid',
+          error: { message: expect.stringMatching(/not what nest-dq writes$/) },
+        },
+      ]);
+      await expect(system.deadLetters.discard(found[0]!.ref)).resolves.toBe('discarded');
+      await expect(system.ledger.handover!.take()).resolves.toEqual([]);
+      const told = system.log.filter((line) => line.includes('is left out'));
+      expect(told.filter((line) => line.startsWith('the record of a process in Redis'))).toHaveLength(1);
+      expect(told.filter((line) => line.startsWith('what a process left in Redis'))).toHaveLength(1);
+      expectOneLineEach(system.log);
+      await runsOne(system, 'tube', starts);
+    },
+    60_000,
+  );
+
+  it('in place of what processes tell of themselves is told, and jobs run', async () => {
+    const redis = inspect();
+    const prefix = `noise${++prefixes}.`;
+    await redis.set(`{${prefix}:}::seen`, NOISE);
+    const system = suite.start({ prefix });
+    await eventually('it is told', () =>
+      system.log.some((line) => /^what processes tell of themselves in Redis .* WRONGTYPE /.test(line)),
+    );
+    const starts: Start[] = [];
+    await record(system, 'tube', starts);
+    await runsOne(system, 'tube', starts);
+    expectOneLineEach(system.log);
+  });
+
+  it('in place of a record holds up that job, and no other, and is told', async () => {
+    const redis = inspect();
+    const system = suite.start();
+    const { producer } = system;
+    const tube = 'damaged-record';
+    const receipt = await producer.delay(tube, 'bad', '1s', { key: 'k' });
+    await redis.set(`{${tube}}:${receipt.id}`, GIANT);
+    const starts: Start[] = [];
+    await record(system, tube, starts);
+    await eventually('it is told', () =>
+      system.log.some((line) => line.startsWith(`the ledger failed at job ${receipt.id} of ${tube}`)),
+    );
+    await runsOne(system, tube, starts);
+    expect(starts.some(({ id }) => id === receipt.id)).toBe(false);
+    expectOneLineEach(system.log);
+  }, 60_000);
+});
+
+describe('a server in the place of Redis that', () => {
+  it.each([
+    ['answers as a web server', 'HTTP/1.1 400 Bad\r\n\r\n'],
+    ['sends lists in lists without end', '*1\r\n'.repeat(1_000_000)],
+    ['announces 2^53 bytes', `$${2 ** 53}\r\nabc`],
+    ['announces more entries than a list has', '*4294967296\r\n'],
+    ['answers with an error of 1 MB for terminals', `-ERR ${NOISE.replace('\n', '')}${GIANT}\r\n`],
+    ['answers an empty list', '*0\r\n'],
+    ['answers with a time that is none', '*3\r\n:1\r\n:-5\r\n$0\r\n\r\n'],
+  ])(
+    '%s is away, with the reason; no copy is deleted, and no job runs',
+    async (_what, bytes) => {
+      const server = await HostileNode.start(() => bytes);
+      closing.push(() => server.close());
+      const { beanstalkds } = suite.servers;
+      const system = suite.start({ redis: `redis://${server.endpoint}` });
+      await eventually('it is told', () => system.log.some((line) => line.startsWith('Redis is away')));
+      const starts: Start[] = [];
+      await record(system, 'kept', starts);
+      const { copies } = await system.producer.delay('kept', 1, '1h');
+      expect([copies, starts]).toEqual([beanstalkds.length, []]);
+      expectOneLineEach(system.log);
+    },
+    60_000,
+  );
+});
