@@ -1,4 +1,5 @@
 import { formatPlaces, parsePlaces } from '../../../copies/location.js';
+import { readShaped, type Shape } from '../../foreign-json.js';
 import type {
   BuriedAnswer,
   BuriedRequest,
@@ -17,6 +18,7 @@ import { RECORD } from '../parts/record.js';
 import {
   codes,
   namesOf,
+  nonsense,
   readCodes,
   replyCodes,
   replyEach,
@@ -57,14 +59,19 @@ local function valuesOf(name)
 end
 `;
 
+/** As `addLetter` in ../parts/record.ts writes it. */
+const LETTER: Shape = {
+  fields: { why: 'text', generation: 'number', due: 'number', attempt: 'number', died: 'number' },
+};
+
 /** Reads what `valuesOf` returned. */
 function readLetter(from: ScriptReply): Letter | undefined {
   const json = from.text();
   if (json === '') return undefined;
   const [name, places] = [from.text(), from.text()];
   const colon = name.lastIndexOf(':');
-  // As `addLetter` in ../parts/record.ts writes it.
-  const letter = JSON.parse(json) as Omit<Letter, 'id' | 'born' | 'places'>;
+  const letter = readShaped<Omit<Letter, 'id' | 'born' | 'places'>>(json, LETTER);
+  if (!letter) throw nonsense(json, 'a dead letter');
   return {
     ...letter,
     id: name.slice(0, colon),
