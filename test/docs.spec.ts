@@ -20,6 +20,7 @@ const kqDocs = readdirSync(new URL('../docs/kq', import.meta.url)).filter((name)
 const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
   'packages/nest-handlers/README.md',
   'packages/nest-kq/README.md',
   'docs/monitoring/README.md',
