@@ -82,7 +82,8 @@ describe('the reader of frames of snappy', () => {
       (error: Error) => error.message,
     );
     if (typeof size === 'number') expect(size).toBeLessThanOrEqual(data.length);
-    else expect(size).toMatch(/^a block of snappy at byte \d+ is not whole$/);
+    else
+      expect(size).toMatch(/^a block of snappy at byte \d+ is not whole$|^it says that it holds \d+ bytes/);
   });
 });
 

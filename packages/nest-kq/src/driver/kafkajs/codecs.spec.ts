@@ -98,6 +98,21 @@ describe('unpackSnappy', () => {
     }
   });
 
+  it('refuses what says that it holds more than 128 MiB, before there is room for it', async () => {
+    const claims = (...bytes: number[]) =>
+      Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), Buffer.from(bytes)]);
+    const room = claims(0x80, 0x80, 0x80, 0x40); // 128 MiB
+    await expect(unpackSnappy(Buffer.concat([head, room]), asItIs)).resolves.toHaveLength(4);
+    for (const data of [
+      Buffer.concat([head, room, claims(1)]),
+      Buffer.from([0xff, 0xff, 0xff, 0xff, 0x0f]),
+    ]) {
+      await expect(loadCodec('snappy').decompress(data)).rejects.toThrow(
+        /^it says that it holds \d+ bytes: expected/,
+      );
+    }
+  });
+
   it('refuses a length below zero', async () => {
     const data = Buffer.concat([head, Buffer.from([0xff, 0xff, 0xff, 0xff])]);
     await expect(unpackSnappy(data, asItIs)).rejects.toThrow('a block of snappy at byte 16 is not whole');

@@ -7,14 +7,32 @@
 const HEAD = Buffer.from('\x82SNAPPY\0', 'latin1');
 const VERSIONS = 8;
 const LENGTH = 4;
+/** Bytes. A broker takes 1 MiB of packed messages at a time, if nobody says otherwise, and snappy hardly packs better than one to twenty. */
+const LARGEST = 2 ** 27;
 
 /** What both ways of writing it hold. Rejects where a block is not whole. */
 export async function unpackSnappy(
   data: Buffer,
   unpackBlock: (block: Buffer) => Promise<Buffer>,
 ): Promise<Buffer> {
-  if (!data.subarray(0, HEAD.length).equals(HEAD)) return unpackBlock(data);
-  return Buffer.concat(await Promise.all(blocksOf(data).map(unpackBlock)));
+  const hasHead = data.subarray(0, HEAD.length).equals(HEAD);
+  const blocks = hasHead ? blocksOf(data) : [data];
+  const size = blocks.reduce((sum, block) => sum + sizeOf(block), 0);
+  // Room for all of it would be made before a byte is looked at.
+  if (size > LARGEST) throw new Error(`it says that it holds ${size} bytes: expected at most ${LARGEST}`);
+  const unpacked = await Promise.all(blocks.map(unpackBlock));
+  return hasHead ? Buffer.concat(unpacked) : unpacked[0]!;
+}
+
+/** How long a block says to be: it begins with that, in groups of 7 bits. */
+function sizeOf(block: Buffer): number {
+  let size = 0;
+  for (let at = 0; at < 5; at++) {
+    const byte = block[at] ?? 0;
+    size += (byte & 0x7f) * 2 ** (7 * at);
+    if (byte < 0x80) break;
+  }
+  return size;
 }
 
 function blocksOf(data: Buffer): Buffer[] {
