@@ -102,7 +102,8 @@ function readAll(body: Buffer, by: Seal | undefined): void {
   if (typeof envelope === 'string') {
     // oxlint-disable-next-line no-control-regex
     expect(envelope).not.toMatch(/[\0-\x1f\x7f-\x9f]/);
-    return void expect(envelope.length).toBeLessThan(600);
+    expect(envelope.length).toBeLessThan(600);
+    return;
   }
   expectUsable(envelope.header);
   const error = thrownBy(() => decodePayload(envelope.content));

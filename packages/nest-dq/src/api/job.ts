@@ -19,7 +19,7 @@ export interface JobOptions {
   attempts?: number;
   /** How long to wait after a failed run. @default the handler's */
   backoff?: BackoffPlan;
-  /** Small texts that travel beside the payload: tenant, trace. @default none */
+  /** Small texts that travel beside the payload: tenant, trace. Together at most 100,000 characters. @default none */
   headers?: Record<string, string>;
   /**
    * Whose job it is, 1 to 100 characters such as 'user-17': of the jobs of a tube with the same group so many run at the same

@@ -35,7 +35,7 @@ export interface RedisClient {
 /** What `DqModule.forRoot` takes. Anything wrong in it is `DQ_CONFIG`, and the application does not start. */
 export interface DqOptions {
   /**
-   * `host:port` of each beanstalkd; an IPv6 address in brackets. `tls://host:port` where TLS is in front of it, and
+   * `host:port` of each beanstalkd, 100 at most; an IPv6 address in brackets. `tls://host:port` where TLS is in front of it, and
    * `unix:/path` for its socket on this machine. Needs `redis`. Each server once: two names of one server are `DQ_CONFIG` if
    * it answers to both at the start; if that shows later, one of them gets no copies.
    * A value that is undefined or empty is `DQ_CONFIG`, and never a silent embedded node.

@@ -27,6 +27,9 @@ end
 return reply
 `;
 
+/** Calls in which nothing but what others wrote is taken. The next look goes on from there. */
+const MOST_CALLS = 100;
+
 const LEFT: Shape = {
   fields: {
     tube: 'text',
@@ -51,7 +54,7 @@ export class RedisHandover implements Handover {
   }
 
   async take(): Promise<LeftDeletions[]> {
-    for (;;) {
+    for (let calls = 0; calls < MOST_CALLS; calls++) {
       const reply = new ScriptReply(await this.call('dq:take', '[]'));
       if (reply.ended) return [];
       const left: LeftDeletions[] = [];
@@ -61,5 +64,6 @@ export class RedisHandover implements Handover {
       }
       if (left.length > 0) return left; // an empty list would say that there are no more
     }
+    return [];
   }
 }
