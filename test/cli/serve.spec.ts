@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +39,8 @@ function signalOnStart(signal: NodeJS.Signals): string {
     if (name === 'SIGTERM') process.nextTick(() => process.kill(process.pid, '${signal}'));
   });`;
 }
+
+const embedded = readFileSync(new URL('../../docs/embedded.md', import.meta.url), 'utf8');
 
 /** Its declarations speak of a default export; it is the module itself. */
 const JackdClient = jackd as unknown as typeof jackd.default;
@@ -121,6 +124,30 @@ describe('nest-dq serve', () => {
     expect(server.stderr).toBe(
       `nest-dq: a connection to 127.0.0.1:${port} was refused: 1 connections are open, as many as \`maxConnections\` allows\n`,
     );
+  });
+
+  it('keeps to the limits of all jobs and tubes', async () => {
+    const limits = [
+      '--max-jobs=2',
+      '--max-memory=1000',
+      '--max-tubes=4',
+      '--max-watched=2',
+      '--max-buffers=2000000',
+    ];
+    const server = nestDq('serve', '--port=0', ...limits);
+    const client = await peer(await server.port());
+    const large = `put 0 0 60 500\r\n${'x'.repeat(500)}\r\n`;
+    await client.says(
+      `${large}${large}${PUT}${PUT}`,
+      'INSERTED 1\r\nOUT_OF_MEMORY\r\nOUT_OF_MEMORY\r\nOUT_OF_MEMORY\r\n',
+    );
+    await client.says(
+      'delete 1\r\n' + PUT.repeat(3),
+      'DELETED\r\nINSERTED 5\r\nINSERTED 6\r\nOUT_OF_MEMORY\r\n',
+    );
+    await client.says('watch a\r\nwatch b\r\nuse b\r\n', 'WATCHING 2\r\nOUT_OF_MEMORY\r\nUSING b\r\n');
+    await (await peer(await server.port())).says('use c\r\nuse d\r\n', 'USING c\r\nOUT_OF_MEMORY\r\n');
+    expect(server.stderr.match(/(?<=`)max\w+/g)).toEqual(['maxMemory', 'maxJobs', 'maxWatched', 'maxTubes']);
   });
 
   it('fails where the port is taken', async () => {
@@ -246,6 +273,14 @@ describe('nest-dq', () => {
     [['serve', '--port', '0x1'], '--port was given "0x1": expected a whole number from 0 to 65535.'],
     [['serve', '--max-connections', '0'], '--max-connections was given "0": expected a whole number from 1'],
     [['serve', '--max-job-size', '1.5'], '--max-job-size was given "1.5": expected a whole number from 1'],
+    [['serve', '--max-jobs', '0'], '--max-jobs was given "0": expected a whole number from 1'],
+    [['serve', '--max-memory', '1g'], '--max-memory was given "1g": expected a whole number from 1'],
+    [['serve', '--max-tubes', '-1'], '--max-tubes was given "-1": expected a whole number from 1'],
+    [['serve', '--max-watched', ''], '--max-watched was given "": expected a whole number from 1'],
+    [
+      ['serve', '--max-buffers', '1310715'],
+      '--max-buffers was given "1310715": expected a whole number from 1310716',
+    ],
     [['serve', '--prot', '1'], "Unknown option '--prot'"],
     [['serve', '11300'], 'serve takes no argument 11300.'],
     [['server'], 'There is no command server: expected one of doctor, '],
@@ -267,8 +302,9 @@ describe('nest-dq', () => {
       { code: 0, signal: null },
     ]);
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
-    for (const flag of ['--port', '--host', '--dir', '--max-connections', '--max-job-size']) {
-      expect(help.stdout).toContain(`\n  ${flag} `);
-    }
+    const documented = [...embedded.matchAll(/^\| `(--[a-z-]+)/gm)].map(([, flag]) => flag!);
+    const told = [...help.stdout.matchAll(/\n  (--[a-z-]+) /g)].map(([, flag]) => flag!);
+    expect(documented).toContain('--port');
+    expect(told.filter((flag) => flag !== '--help').sort()).toEqual(documented.sort());
   });
 });

@@ -1,8 +1,11 @@
 import { textOf, type ListenOptions } from '../embedded/listener.js';
+import { leastBuffers } from '../embedded/limits.js';
 import { EmbeddedNode, type EmbeddedNodeOptions } from '../embedded/embedded-node.js';
 import type { Arguments } from './arguments.js';
 import type { Command } from './command.js';
 import { askedToEnd, tell, version } from './process.js';
+
+const MOST = Number.MAX_SAFE_INTEGER;
 
 /** An embedded node as a server of its own, for tools and programs in other languages. */
 export const serve: Command = {
@@ -27,6 +30,20 @@ export const serve: Command = {
     },
     'max-connections': { value: 'N', help: 'one more is closed at once (default 1024)' },
     'max-job-size': { value: 'BYTES', help: 'the largest body of a job (default 65535)' },
+    'max-jobs': { value: 'N', help: 'one more is answered OUT_OF_MEMORY (default: no limit)' },
+    'max-memory': {
+      value: 'BYTES',
+      help: 'of all jobs: their bodies, and 300 for each; a job above it is answered OUT_OF_MEMORY (default: no limit)',
+    },
+    'max-tubes': { value: 'N', help: 'one more is answered OUT_OF_MEMORY (default 100000)' },
+    'max-watched': {
+      value: 'N',
+      help: 'tubes that a connection watches; one more is answered OUT_OF_MEMORY (default 10000)',
+    },
+    'max-buffers': {
+      value: 'BYTES',
+      help: 'what all connections hold of input and replies; above it the one that has the most is cut (default 268435456)',
+    },
   },
   status: '0 it was asked to end, 1 it cannot serve or could not go on',
   examples: ['nest-dq serve --port 0 --dir ./data'],
@@ -37,11 +54,17 @@ function settingsOf(args: Arguments): { node: EmbeddedNodeOptions; listen: Liste
   const host = args.text('host', 'a name or an address');
   const dir = args.text('dir', 'the path of a folder');
   const patience = args.count('patience', 0, 1_000_000);
+  const maxJobSize = args.count('max-job-size', 1, 2 ** 30);
   return {
     node: {
       ...(dir !== undefined && { dir }),
       ...(patience !== undefined && { patience: patience * 1_000 }),
-      maxJobSize: args.count('max-job-size', 1, 2 ** 30),
+      maxJobSize,
+      maxJobs: args.count('max-jobs', 1, MOST),
+      maxMemory: args.count('max-memory', 1, MOST),
+      maxTubes: args.count('max-tubes', 1, MOST),
+      maxWatched: args.count('max-watched', 1, MOST),
+      maxBuffers: args.count('max-buffers', leastBuffers(maxJobSize), MOST),
     },
     listen: {
       host,

@@ -1,6 +1,7 @@
 import { isTubeName } from '../beanstalk/codec/commands.js';
 import type { Alarms, Sleeper } from './alarms.js';
 import type { Command } from './command-parser.js';
+import type { NodeLimits } from './limits.js';
 import { Heap } from 'nest-handlers/time';
 import { jobStats, nodeStats, tubeList, tubeStats, type NodeFacts } from './stats.js';
 import { dueBefore, type Job, type Reserver, type Tube } from './tubes.js';
@@ -11,6 +12,9 @@ const SAFETY_MARGIN = 1000;
 /** What a client needs of its node. */
 export interface ClientNode extends NodeFacts {
   readonly alarms: Alarms<Client>;
+  readonly limits: NodeLimits;
+  /** Something was answered OUT_OF_MEMORY; `what` names it and its limit, for people. */
+  refused(kind: keyof NodeLimits, what: string): void;
 }
 
 /** Takes the replies, in their order: texts that end with CRLF. */
@@ -90,7 +94,7 @@ export class Client implements Reserver, Sleeper {
       case 'peek-buried':
         return this.replyFound(this.used.buried.peek());
       case 'use':
-        return this.use(tubes.findOrMake(command.tube));
+        return this.use(command.tube);
       case 'watch':
         return this.watchAlso(command.tube);
       case 'ignore':
@@ -203,7 +207,9 @@ export class Client implements Reserver, Sleeper {
     return job?.state === 'buried' || job?.state === 'delayed' ? job : undefined;
   }
 
-  private use(tube: Tube): void {
+  private use(name: string): void {
+    const tube = this.findOrMake(name);
+    if (!tube) return this.reply('OUT_OF_MEMORY\r\n');
     const before = this.used;
     this.used = tube;
     tube.using++;
@@ -213,9 +219,29 @@ export class Client implements Reserver, Sleeper {
   }
 
   private watchAlso(name: string): void {
-    const tube = this.node.store.tubes.findOrMake(name);
-    if (!this.watched.includes(tube)) this.watch(tube);
+    const known = this.node.store.tubes.find(name);
+    if (!known || !this.watched.includes(known)) {
+      const tube = this.mayWatchMore() ? this.findOrMake(name) : undefined;
+      if (!tube) return this.reply('OUT_OF_MEMORY\r\n');
+      this.watch(tube);
+    }
     this.reply(`WATCHING ${this.watched.length}\r\n`);
+  }
+
+  private mayWatchMore(): boolean {
+    const { maxWatched } = this.node.limits;
+    if (this.watched.length < maxWatched) return true;
+    this.node.refused('maxWatched', `a client watches ${maxWatched} tubes`);
+    return false;
+  }
+
+  /** Undefined: there is no room for one more. */
+  private findOrMake(name: string): Tube | undefined {
+    const { limits, store } = this.node;
+    const found = store.tubes.find(name);
+    if (found || store.tubes.all.length < limits.maxTubes) return found ?? store.tubes.findOrMake(name);
+    this.node.refused('maxTubes', `there are ${limits.maxTubes} tubes`);
+    return undefined;
   }
 
   private ignore(name: string): void {

@@ -9,13 +9,14 @@ import { Disk } from '../disk/disk.js';
 import { DqError, unknownName, wrongValue } from '../errors.js';
 import { systemClock, type Duration } from 'nest-handlers/time';
 import { parseDuration } from '../time/duration.js';
-import { DEFAULT_MAX_JOB_SIZE, InProcessNode } from './in-process-node.js';
+import { InProcessNode } from './in-process-node.js';
+import { LIMIT_NAMES, resolveLimits, type NodeLimits } from './limits.js';
 import { Listener, type ListenAddress, type ListenOptions } from './listener.js';
 
-export type { ListenAddress, ListenOptions };
+export type { ListenAddress, ListenOptions, NodeLimits };
 
 /** What `EmbeddedNode.open` takes. */
-export interface EmbeddedNodeOptions {
+export interface EmbeddedNodeOptions extends Partial<NodeLimits> {
   /**
    * The folder that keeps the jobs, which needs the package `classic-level`; it is made if there is none. A change is on disk, synced, before it is answered.
    * Present but undefined or empty is `DQ_CONFIG`, never a silent memory.
@@ -24,15 +25,11 @@ export interface EmbeddedNodeOptions {
   dir?: string;
   /** How long an opening waits while another process has the folder, in a `Duration`; 0 fails at once. @default '15s' */
   patience?: Duration;
-  /** Bytes of the largest body of a job, as `beanstalkd -z`. @default 65535 */
-  maxJobSize?: number;
   /** Gets warnings for the operator, one sentence each. @default they are dropped */
   warn?: (message: string) => void;
 }
 
-const OPTIONS = ['dir', 'patience', 'maxJobSize', 'warn'];
-/** beanstalkd's own limit of -z. */
-const LARGEST_JOB_SIZE = 2 ** 30;
+const OPTIONS = ['dir', 'patience', ...LIMIT_NAMES, 'warn'];
 
 /**
  * A beanstalkd 1.12 in this process: `dial` connects from inside, and `listen` lets any client of the protocol in.
@@ -63,10 +60,10 @@ export class EmbeddedNode {
    * another process, damaged, of a newer format, with other files in it, not to be read or written.
    */
   static async open(options: EmbeddedNodeOptions = {}): Promise<EmbeddedNode> {
-    const { dir, patience, maxJobSize, warn } = resolve(options);
+    const { dir, patience, limits, warn } = resolve(options);
     const disk = dir === undefined ? undefined : await Disk.open(dir, systemClock, { patience, warn });
     try {
-      const node = new InProcessNode(systemClock, disk, maxJobSize);
+      const node = new InProcessNode(systemClock, disk, limits, warn);
       await node.load();
       return new EmbeddedNode(node, disk, warn);
     } catch (error) {
@@ -131,28 +128,15 @@ export class EmbeddedNode {
 function resolve(options: EmbeddedNodeOptions) {
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
   if (unknown !== undefined) throw unknownName('DQ_CONFIG', `option \`${unknown}\``, OPTIONS);
-  const {
-    dir,
-    patience = DEFAULT_PATIENCE,
-    maxJobSize = DEFAULT_MAX_JOB_SIZE,
-    warn = () => undefined,
-  } = options;
+  const { dir, patience = DEFAULT_PATIENCE, warn = () => undefined } = options;
   if ('dir' in options && (typeof dir !== 'string' || dir === ''))
     throw wrongValue('DQ_CONFIG', '`dir`', dir, 'the path of a folder');
-  if (!Number.isInteger(maxJobSize) || maxJobSize < 1 || maxJobSize > LARGEST_JOB_SIZE) {
-    throw wrongValue(
-      'DQ_CONFIG',
-      '`maxJobSize`',
-      maxJobSize,
-      `bytes, a whole number from 1 to ${LARGEST_JOB_SIZE}`,
-    );
-  }
   if (typeof warn !== 'function')
     throw wrongValue('DQ_CONFIG', '`warn`', warn, 'a function that takes a text');
   return {
     dir: dir === undefined ? undefined : resolvePath(dir),
     patience: parseDuration(patience, '`patience`'),
-    maxJobSize,
+    limits: resolveLimits(options),
     warn,
   };
 }

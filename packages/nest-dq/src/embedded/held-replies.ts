@@ -15,7 +15,8 @@ export interface HeldRepliesEvents {
 /** Holds the replies of one session, in order: one that confirms a change, and all behind it, until the change is on disk. */
 export class HeldReplies {
   private readonly held: { readonly replies: string; readonly change: number }[] = [];
-  private size = 0;
+  /** Bytes that are held. */
+  size = 0;
   private seen = 0;
   /** The latest change that this session has made. */
   private change = 0;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
-import type { Duplex } from 'node:stream';
 import { VirtualClock } from 'nest-handlers/testing';
+import { Talker } from '../../spec-support/talker.js';
 import { InProcessNode } from './in-process-node.js';
 
 describe('InProcessNode', () => {
@@ -15,35 +15,12 @@ describe('InProcessNode', () => {
 
   afterEach(() => node.close());
 
-  /** One who talks to the node; `hears` gives all that has come since. */
-  class Talker {
-    readonly stream: Duplex = node.dial();
-    private received: string[] = [];
-
-    constructor() {
-      this.stream.on('data', (chunk: Buffer) => this.received.push(chunk.toString('latin1')));
-    }
-
-    async says(bytes: string): Promise<string> {
-      this.stream.write(bytes, 'latin1');
-      return this.hears();
-    }
-
-    async hears(): Promise<string> {
-      return (await this.hearsChunks()).join('');
-    }
-
-    async hearsChunks(): Promise<string[]> {
-      await clock.advance(0);
-      return this.received.splice(0);
-    }
-  }
-
+  const talker = () => new Talker(clock, node);
   const put = (delay: number, ttr = 60) => `put 0 ${delay} ${ttr} 1\r\nx\r\n`;
 
   describe('replies', () => {
     it('are written once a turn, whatever has been asked', async () => {
-      const [a, b] = [new Talker(), new Talker()];
+      const [a, b] = [talker(), talker()];
       await b.says('reserve\r\nlist-tube-used\r\nreserve\r\nlist-tube-used\r\n');
       a.stream.write(put(0) + put(0) + put(0));
       expect(await a.hearsChunks()).toEqual(['INSERTED 1\r\nINSERTED 2\r\nINSERTED 3\r\n']);
@@ -55,7 +32,7 @@ describe('InProcessNode', () => {
 
   describe('time', () => {
     it('makes a delayed job ready in its very millisecond', async () => {
-      const [a, b] = [new Talker(), new Talker()];
+      const [a, b] = [talker(), talker()];
       await a.says(put(2));
       await b.says('reserve\r\n');
       await clock.advance(1999);
@@ -65,7 +42,7 @@ describe('InProcessNode', () => {
     });
 
     it('keeps the longest delay there is', async () => {
-      const a = new Talker();
+      const a = talker();
       await a.says(put(4_294_967_295));
       await clock.advance(4_294_967_295_000 - 1);
       expect(await a.says('peek-ready\r\n')).toBe('NOT_FOUND\r\n');
@@ -74,7 +51,7 @@ describe('InProcessNode', () => {
     });
 
     it('ends a wait after its timeout, and prefers a job that is due in the same millisecond', async () => {
-      const [a, b] = [new Talker(), new Talker()];
+      const [a, b] = [talker(), talker()];
       await a.says('reserve-with-timeout 1\r\n');
       await clock.advance(999);
       expect(await a.hears()).toBe('');
@@ -87,7 +64,7 @@ describe('InProcessNode', () => {
     });
 
     it('is told in whole seconds', async () => {
-      const a = new Talker();
+      const a = talker();
       await a.says(put(100));
       await clock.advance(40_500);
       const stats = await a.says('stats-job 1\r\n');
@@ -97,7 +74,7 @@ describe('InProcessNode', () => {
 
     it('needs one timer for all jobs, and none for none', async () => {
       const after = jest.spyOn(clock, 'after');
-      const a = new Talker();
+      const a = talker();
       await a.says(Array.from({ length: 500 }, (_, index) => put(100 + index)).join(''));
       await a.says(Array.from({ length: 500 }, (_, index) => put(100 + index)).join(''));
       expect(after).toHaveBeenCalledTimes(1);
@@ -110,7 +87,7 @@ describe('InProcessNode', () => {
 
   describe('connections', () => {
     it('that do not read their replies have their commands wait', async () => {
-      const [a, b] = [new Talker(), new Talker()];
+      const [a, b] = [talker(), talker()];
       const body = 'x'.repeat(60_000);
       await a.says(`put 0 0 60 60000\r\n${body}\r\n`);
       a.stream.pause();
@@ -124,7 +101,7 @@ describe('InProcessNode', () => {
     });
 
     it('that send much behind a waiting reserve are held back', async () => {
-      const [a, b] = [new Talker(), new Talker()];
+      const [a, b] = [talker(), talker()];
       const commands = 'list-tube-used\r\n'.repeat(100_000);
       a.stream.write('reserve\r\n');
       a.stream.write(commands);
@@ -139,7 +116,7 @@ describe('InProcessNode', () => {
 
     it('are asked to let others come first after 16 KB, also where these hold no line', async () => {
       const mayGoOn = jest.spyOn(node.shares, 'mayGoOn');
-      const a = new Talker();
+      const a = talker();
       await a.says('x'.repeat(16 * 1024 - 1));
       expect(mayGoOn).not.toHaveBeenCalled();
       await a.says('x'.repeat(16 * 1024));
@@ -161,7 +138,7 @@ describe('InProcessNode', () => {
       }
 
       function begin(count: number, bytes: string): Talker[] {
-        const greedy = Array.from({ length: count }, () => new Talker());
+        const greedy = Array.from({ length: count }, () => talker());
         for (const { stream } of greedy) stream.write(bytes);
         return greedy;
       }
@@ -169,8 +146,8 @@ describe('InProcessNode', () => {
       it.each([3, 30])('do not keep one who comes later waiting: %i of them', async (count) => {
         begin(count, asks);
         await clock.advance(0);
-        const before = await done(new Talker());
-        const after = await done(new Talker());
+        const before = await done(talker());
+        const after = await done(talker());
         // Between the two are ten rounds of the event loop, in each of which one goes on: 8 looks, each after 8 commands.
         expect(after - before).toBeGreaterThan(500);
         expect(after - before).toBeLessThan(2_000);
@@ -195,7 +172,7 @@ describe('InProcessNode', () => {
 
       it('are seen to leave when a reserve of theirs waits', async () => {
         const greedy = begin(5, `${asks}reserve\r\n`);
-        const last = new Talker();
+        const last = talker();
         const waiting = async () => /\ncurrent-waiting: (\d)\n/.exec(await last.says('stats\r\n'))?.[1];
         while ((await waiting()) !== '5');
         for (const { stream } of greedy) stream.end();
@@ -209,7 +186,7 @@ describe('InProcessNode', () => {
       const other = new InProcessNode(clock);
       expect(node.instance).toMatch(/^[0-9a-f]{16}$/);
       expect(other.instance).not.toBe(node.instance);
-      expect(await new Talker().says('stats\r\n')).toContain(`\nid: ${node.instance}\n`);
+      expect(await talker().says('stats\r\n')).toContain(`\nid: ${node.instance}\n`);
       other.close();
     });
 
@@ -217,7 +194,7 @@ describe('InProcessNode', () => {
       const cpuUsage = jest
         .spyOn(process, 'cpuUsage')
         .mockReturnValue({ user: 3_000_007, system: 1_500_000 });
-      const stats = await new Talker().says('stats\r\n');
+      const stats = await talker().says('stats\r\n');
       expect(stats).toContain('\nrusage-utime: 3.000007\nrusage-stime: 1.500000\n');
       cpuUsage.mockRestore();
     });
@@ -225,7 +202,7 @@ describe('InProcessNode', () => {
     it('cuts its connections and stops its timer when it is closed, once or twice', async () => {
       const cancel = jest.fn();
       const after = jest.spyOn(clock, 'after').mockReturnValue({ cancel });
-      const [a, b] = [new Talker(), new Talker()];
+      const [a, b] = [talker(), talker()];
       await a.says(`${put(0, 5)}${put(1)}reserve\r\n`);
       await b.says('reserve\r\n');
       const closed = [once(a.stream, 'close'), once(b.stream, 'close')];

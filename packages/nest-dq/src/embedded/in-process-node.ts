@@ -5,17 +5,18 @@ import { DqError } from '../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { WakeTimer } from '../time/wake-timer.js';
 import { Alarms } from './alarms.js';
+import { Buffers } from './buffers.js';
 import type { Client } from './client.js';
 import type { Verb } from './command-parser.js';
 import { duplexPair } from './duplex-pair.js';
 import { DurableJobs } from './durable-jobs.js';
 import { JobStore } from './job-store.js';
+import { NO_LIMITS, type NodeLimits } from './limits.js';
+import { RareWarnings } from './rare-warnings.js';
 import { Session, type SessionNode } from './session.js';
 import { TimeShares } from './time-shares.js';
 import type { Job } from './tubes.js';
 
-/** Bytes. */
-export const DEFAULT_MAX_JOB_SIZE = 65_535;
 /** Jobs. At most some two milliseconds of work. */
 const SEEN_IN_A_TURN = 1_000;
 
@@ -37,6 +38,9 @@ export class InProcessNode implements SessionNode {
   isDraining = false;
   totalConnections = 0;
 
+  readonly buffers?: Buffers;
+
+  private readonly warnings: RareWarnings;
   private readonly durable: DurableJobs | undefined;
   private readonly sessions = new Set<Session>();
   private isLoaded: boolean;
@@ -50,9 +54,14 @@ export class InProcessNode implements SessionNode {
     readonly clock: Clock,
     /** To be opened, and then the node loaded, before anybody connects; to be closed after the node. */
     readonly disk?: Disk,
-    /** Bytes of the largest body, without its CRLF. */
-    readonly maxJobSize = DEFAULT_MAX_JOB_SIZE,
+    readonly limits = NO_LIMITS,
+    /** Gets warnings for the operator, one sentence each. */
+    warn: (message: string) => void = () => undefined,
   ) {
+    this.warnings = new RareWarnings(clock, warn);
+    if (limits.maxBuffers < Infinity) {
+      this.buffers = new Buffers(limits.maxBuffers, (bytes) => this.tellCut(bytes));
+    }
     this.isLoaded = !disk;
     this.startedAt = clock.now();
     this.durable = disk && new DurableJobs(disk, clock);
@@ -130,6 +139,20 @@ export class InProcessNode implements SessionNode {
     }
   }
 
+  /** Whether a job with a body of so many bytes can be stored. If not, the operator is told. */
+  hasRoom(size: number): boolean {
+    const { maxJobs, maxMemory } = this.limits;
+    if (this.store.size >= maxJobs) this.refused('maxJobs', `${maxJobs} jobs are stored`);
+    else if (this.store.memoryWith(size) > maxMemory)
+      this.refused('maxMemory', `the jobs take ${maxMemory} bytes`);
+    else return true;
+    return false;
+  }
+
+  refused(kind: keyof NodeLimits, what: string): void {
+    this.warnings.tell(kind, `a client was answered OUT_OF_MEMORY: ${what}, as many as \`${kind}\` allows`);
+  }
+
   /** Cuts all connections and stops all timers. Idempotent. */
   close(): void {
     this.isClosed = true;
@@ -146,6 +169,14 @@ export class InProcessNode implements SessionNode {
 
   closed(session: Session): void {
     this.sessions.delete(session);
+  }
+
+  private tellCut(bytes: number): void {
+    const { maxBuffers } = this.limits;
+    this.warnings.tell(
+      'maxBuffers',
+      `a connection was cut: all connections held more than the ${maxBuffers} bytes that \`maxBuffers\` allows, and it ${bytes} of them`,
+    );
   }
 
   private turn(): void {

@@ -2,6 +2,9 @@ import { Alarms } from './alarms.js';
 import type { Clock } from 'nest-handlers/time';
 import { Job, readyBefore, Tubes, type Reserver, type Tube } from './tubes.js';
 
+/** Bytes. What one job takes in memory beside its body, about. */
+const JOB_OVERHEAD = 300;
+
 /** Writes what a restart should know. */
 export interface JobWriter {
   /** The job was put, or has another state or priority. */
@@ -19,6 +22,7 @@ export class JobStore {
   private lastReservation = 0;
   totalJobs = 0;
   timeouts = 0;
+  private bodies = 0;
 
   constructor(
     private readonly clock: Clock,
@@ -28,6 +32,16 @@ export class JobStore {
   /** When `wake` has to be called; Infinity if never. */
   get nextEvent(): number {
     return this.alarms.next;
+  }
+
+  /** The number of jobs. */
+  get size(): number {
+    return this.jobs.size;
+  }
+
+  /** Bytes of all jobs, about, if another one with a body of so many comes. */
+  memoryWith(size: number): number {
+    return this.bodies + size + (this.jobs.size + 1) * JOB_OVERHEAD;
   }
 
   find(id: number): Job | undefined {
@@ -47,7 +61,7 @@ export class JobStore {
 
   put(job: Job, body: string): void {
     job.body = body;
-    this.jobs.set(job.id, job);
+    this.keep(job);
     job.tube.totalJobs++;
     this.totalJobs++;
     this.enqueue(job, job.delay);
@@ -56,7 +70,7 @@ export class JobStore {
 
   /** Takes in a job of an earlier process, ready, delayed or buried as it was then; its id counts as given. */
   restore(job: Job): void {
-    this.jobs.set(job.id, job);
+    this.keep(job);
     job.tube.jobs++;
     this.restoreIds(job.id);
     if (job.state === 'buried') {
@@ -164,6 +178,7 @@ export class JobStore {
   delete(job: Job): void {
     this.detach(job);
     this.jobs.delete(job.id);
+    this.bodies -= job.body.length;
     this.writer?.removed(job);
     job.tube.deletes++;
     this.discard(job);
@@ -195,6 +210,11 @@ export class JobStore {
         this.setAlarm(tube);
       }
     }
+  }
+
+  private keep(job: Job): void {
+    this.jobs.set(job.id, job);
+    this.bodies += job.body.length;
   }
 
   private unpause(tube: Tube): void {

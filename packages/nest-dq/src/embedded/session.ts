@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Disk } from '../disk/disk.js';
 import { Client, type ClientNode } from './client.js';
 import { parseCommand, type Command, type Verb } from './command-parser.js';
+import type { Buffering, Buffers } from './buffers.js';
 import { HeldReplies } from './held-replies.js';
 import type { Job } from './tubes.js';
 import type { TimeShares } from './time-shares.js';
@@ -23,6 +24,10 @@ export interface SessionNode extends ClientNode {
   /** Where the jobs are stored; absent: only in memory. */
   readonly disk?: Disk;
   readonly shares: TimeShares;
+  /** Absent: what connections hold in memory is not limited. */
+  readonly buffers?: Buffers;
+  /** Whether a job with a body of so many bytes can be stored. */
+  hasRoom(size: number): boolean;
   /** Calls `session.run` soon, and not within this call. */
   schedule(session: Session): void;
   closed(session: Session): void;
@@ -33,7 +38,7 @@ export interface SessionNode extends ClientNode {
  * Commands run only inside `run`, which the node calls. All that happens to a session only schedules it, so the work of a
  * session never runs inside another's, and all its replies of one turn make one write.
  */
-export class Session {
+export class Session implements Buffering {
   readonly client: Client;
   private readonly input = new WireReader();
   private inputEnded = false;
@@ -81,7 +86,10 @@ export class Session {
       this.outputFull = false;
       schedule();
     });
-    stream.on('close', () => this.close());
+    stream.on('close', () => {
+      this.close();
+      node.buffers?.delete(this);
+    });
   }
 
   /** Runs the commands that have arrived, as far as nothing makes them wait; what takes long goes on later. */
@@ -99,6 +107,8 @@ export class Session {
     if (this.inputEnded && !this.isBlocked && !this.isInterrupted) return this.close();
     this.write();
     this.client.setAlarm();
+    this.input.trim();
+    this.lookAtBuffers();
     if (this.mayRead && this.stream.isPaused()) this.stream.resume();
   }
 
@@ -117,6 +127,7 @@ export class Session {
     this.node.shares.leave(this);
     this.node.closed(this);
     this.write();
+    this.lookAtBuffers();
     this.end();
   }
 
@@ -124,6 +135,11 @@ export class Session {
   destroy(): void {
     this.stream.destroy();
     this.close();
+  }
+
+  /** Bytes of input that was not read, and of replies that were not taken. */
+  get buffered(): number {
+    return this.input.size + (this.held?.size ?? 0) + this.stream.writableLength;
   }
 
   private get isBlocked(): boolean {
@@ -178,7 +194,7 @@ export class Session {
       this.close();
     } else if (command.verb !== 'put') {
       this.client.execute(command);
-    } else if (command.size > this.node.maxJobSize) {
+    } else if (command.size > this.node.limits.maxJobSize) {
       this.toSkip = command.size + 2;
     } else if (command.hasMore) {
       this.reply('BAD_FORMAT\r\n');
@@ -194,15 +210,20 @@ export class Session {
     this.incoming = undefined;
     const body = input.read(size);
     const isComplete = input.read(2) === '\r\n';
-    const { store, isDraining } = node;
-    if (isComplete && !isDraining) {
-      store.put(job, body);
+    const refusal = isComplete ? this.refusalOf(size) : 'EXPECTED_CRLF\r\n';
+    if (refusal === undefined) {
+      node.store.put(job, body);
       this.reply(`INSERTED ${job.id}\r\n`);
     } else {
-      store.discard(job);
-      this.reply(isComplete ? 'DRAINING\r\n' : 'EXPECTED_CRLF\r\n');
+      node.store.discard(job);
+      this.reply(refusal);
     }
     return true;
+  }
+
+  private refusalOf(size: number): string | undefined {
+    if (this.node.isDraining) return 'DRAINING\r\n';
+    return this.node.hasRoom(size) ? undefined : 'OUT_OF_MEMORY\r\n';
   }
 
   private skipBody(): boolean {
@@ -214,6 +235,10 @@ export class Session {
 
   private reply(text: string): void {
     this.output += text;
+  }
+
+  private lookAtBuffers(): void {
+    if (!this.stream.destroyed) this.node.buffers?.look(this);
   }
 
   private write(): void {

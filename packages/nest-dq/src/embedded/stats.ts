@@ -15,7 +15,7 @@ export interface NodeFacts {
   readonly instance: string;
   readonly clock: Clock;
   readonly startedAt: number;
-  readonly maxJobSize: number;
+  readonly limits: { readonly maxJobSize: number };
   readonly isDraining: boolean;
   readonly store: JobStore;
   readonly commands: Readonly<Partial<Record<Verb, number>>>;
@@ -69,7 +69,7 @@ export function nodeStats(facts: NodeFacts): string {
     count('pause-tube'),
     ['job-timeouts', store.timeouts],
     ['total-jobs', store.totalJobs],
-    ['max-job-size', facts.maxJobSize],
+    ['max-job-size', facts.limits.maxJobSize],
     ['current-tubes', tubes.length],
     ['current-connections', clients.length],
     ['current-producers', clientsThat('isProducer')],

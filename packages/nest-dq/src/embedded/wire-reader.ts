@@ -2,6 +2,7 @@
 const LINE_LIMIT = 224;
 const CR = 13;
 const LF = 10;
+const EMPTY = Buffer.alloc(0);
 
 export const TOO_LONG = Symbol('a line over 224 bytes');
 
@@ -12,7 +13,7 @@ export const TOO_LONG = Symbol('a line over 224 bytes');
  */
 export class WireReader {
   /** Bytes that were not read yet: those of `bytes` from `start` to `end`. */
-  private bytes: Buffer = Buffer.alloc(0);
+  private bytes: Buffer = EMPTY;
   private start = 0;
   private end = 0;
   private discarding = false;
@@ -20,6 +21,18 @@ export class WireReader {
   /** Bytes that have arrived and were not read yet. */
   get length(): number {
     return this.end - this.start;
+  }
+
+  /** Bytes of memory that it has. */
+  get size(): number {
+    return this.bytes.length;
+  }
+
+  /** Gives back the memory of what was read, if nothing else is left. */
+  trim(): void {
+    if (this.start < this.end) return;
+    this.bytes = EMPTY;
+    this.start = this.end = 0;
   }
 
   /** A chunk that comes to an empty reader is taken as it is; it must not be changed afterwards. */

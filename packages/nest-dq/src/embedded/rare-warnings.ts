@@ -1,0 +1,29 @@
+import type { Clock } from 'nest-handlers/time';
+
+/** Milliseconds. */
+const TELL_EVERY = 60_000;
+
+/**
+ * Warnings of what clients can make happen without end. Each kind is told at once, and then once a minute at most: the next
+ * one says how many were left out meanwhile.
+ */
+export class RareWarnings {
+  private readonly kinds = new Map<string, { toldAt: number; untold: number }>();
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly warn: (message: string) => void,
+  ) {}
+
+  tell(kind: string, message: string): void {
+    const now = this.clock.now();
+    const last = this.kinds.get(kind);
+    if (last && now - last.toldAt < TELL_EVERY) {
+      last.untold++;
+      return;
+    }
+    this.kinds.set(kind, { toldAt: now, untold: 0 });
+    const more = last?.untold ?? 0;
+    this.warn(more === 0 ? message : `${message}; this happened ${more} times more since it was told last`);
+  }
+}
