@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -150,6 +150,55 @@ describe('nest-dq serve', () => {
     expect(server.stderr.match(/(?<=`)max\w+/g)).toEqual(['maxMemory', 'maxJobs', 'maxWatched', 'maxTubes']);
   });
 
+  it('serves on a unix socket, of which nothing is left at the end', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'nest-dq-'));
+    const path = join(folder, 'node');
+    try {
+      const first = nestDq('serve', '--socket', path);
+      await first.says(/listens on (unix:\S+); jobs are stored in memory\n/);
+      first.kill('SIGKILL');
+      await first.ended;
+      expect(await readdir(folder)).toEqual(['node']);
+      const server = nestDq('serve', '--socket', path);
+      expect(await server.says(/listens on (\S+);/)).toBe(`unix:${path}`);
+      const socket = connect({ path });
+      await once(socket, 'connect');
+      await new Peer(socket).says(PUT, 'INSERTED 1\r\n');
+      const second = nestDq('serve', '--socket', path);
+      expect(await second.ended).toEqual({ code: 1, signal: null });
+      expect(second.stderr).toContain(
+        `DQ_LISTEN: cannot listen on unix:${path}: another process listens there`,
+      );
+      server.kill('SIGTERM');
+      expect(await server.ended).toEqual({ code: 0, signal: null });
+      expect(await readdir(folder)).toEqual([]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('denies what it was told to, and stays in step', async () => {
+    const server = nestDq('serve', '--port=0', '--deny=put,pause-tube');
+    const client = await peer(await server.port());
+    await client.says(
+      `${PUT}pause-tube default 1\r\nkick 1\r\n`,
+      'UNKNOWN_COMMAND\r\nUNKNOWN_COMMAND\r\nKICKED 0\r\n',
+    );
+    const looking = await peer(await nestDq('serve', '--port=0', '--read-only').port());
+    await looking.says(`${PUT}kick 1\r\npeek 1\r\n`, 'UNKNOWN_COMMAND\r\nUNKNOWN_COMMAND\r\nNOT_FOUND\r\n');
+  });
+
+  it('closes connections on which nothing moves, and no others', async () => {
+    const server = nestDq('serve', '--port=0', '--idle=1');
+    const port = await server.port();
+    const [silent, worker] = [await peer(port), await peer(port)];
+    worker.send('reserve\r\n');
+    await silent.says('list-tube-used\r\n', 'USING default\r\n');
+    await silent.hearsEnd();
+    await (await peer(port)).says(PUT, 'INSERTED 1\r\n');
+    await worker.hears('RESERVED 1 1\r\nx\r\n');
+  });
+
   it('fails where the port is taken', async () => {
     const port = await nestDq('serve', '--port', '0').port();
     const second = nestDq('serve', '--port', String(port));
@@ -281,6 +330,14 @@ describe('nest-dq', () => {
       ['serve', '--max-buffers', '1310715'],
       '--max-buffers was given "1310715": expected a whole number from 1310716',
     ],
+    [['serve', '--socket', ''], '--socket was given "": expected the path of a unix socket.'],
+    [['serve', '--socket', '/x', '--port', '1'], 'serve: --socket stands in the place of --port and --host'],
+    [['serve', '--idle', '0'], '--idle was given "0": expected a whole number from 1'],
+    [
+      ['serve', '--deny', 'pause'],
+      'serve: there is no command `pause` that `deny` could name: expected one of put,',
+    ],
+    [['serve', '--read-only=yes'], "Option '--read-only' does not take an argument"],
     [['serve', '--prot', '1'], "Unknown option '--prot'"],
     [['serve', '11300'], 'serve takes no argument 11300.'],
     [['server'], 'There is no command server: expected one of doctor, '],

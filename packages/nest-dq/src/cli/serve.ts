@@ -1,4 +1,11 @@
-import { textOf, type ListenOptions } from '../embedded/listener.js';
+import {
+  resolveServing,
+  textOf,
+  type ListenOptions,
+  type ServingOptions,
+  type SocketOptions,
+} from '../embedded/listen-options.js';
+import { factOf, type DqError } from '../errors.js';
 import { leastBuffers } from '../embedded/limits.js';
 import { EmbeddedNode, type EmbeddedNodeOptions } from '../embedded/embedded-node.js';
 import type { Arguments } from './arguments.js';
@@ -18,6 +25,10 @@ export const serve: Command = {
       value: 'HOST',
       help: 'a name or an address (default 127.0.0.1); whoever can connect can do everything',
     },
+    socket: {
+      value: 'PATH',
+      help: 'a unix socket in the place of a port and a host, which only this user can reach (mode 0600)',
+    },
     dir: {
       value: 'FOLDER',
       help:
@@ -29,6 +40,15 @@ export const serve: Command = {
       help: 'how long to wait while another process has the folder (default 15)',
     },
     'max-connections': { value: 'N', help: 'one more is closed at once (default 1024)' },
+    idle: {
+      value: 'SECONDS',
+      help: 'a connection on which nothing moves for so long is closed (default: never)',
+    },
+    deny: {
+      value: 'COMMANDS',
+      help: 'commands that are answered UNKNOWN_COMMAND, with commas between them, such as pause-tube,kick',
+    },
+    'read-only': { help: 'answers only peek…, stats…, list-…, use and quit' },
     'max-job-size': { value: 'BYTES', help: 'the largest body of a job (default 65535)' },
     'max-jobs': { value: 'N', help: 'one more is answered OUT_OF_MEMORY (default: no limit)' },
     'max-memory': {
@@ -50,27 +70,53 @@ export const serve: Command = {
   run,
 };
 
-function settingsOf(args: Arguments): { node: EmbeddedNodeOptions; listen: ListenOptions } {
-  const host = args.text('host', 'a name or an address');
+interface ServeSettings {
+  readonly node: EmbeddedNodeOptions;
+  readonly listen: ListenOptions | SocketOptions;
+}
+
+function settingsOf(args: Arguments): ServeSettings {
+  const listen = { ...placeOf(args), ...servingOf(args) };
+  try {
+    resolveServing(listen);
+  } catch (error) {
+    throw args.wrong(`${factOf(error as DqError)}.`);
+  }
+  return { node: nodeOf(args), listen };
+}
+
+function nodeOf(args: Arguments): EmbeddedNodeOptions {
   const dir = args.text('dir', 'the path of a folder');
   const patience = args.count('patience', 0, 1_000_000);
   const maxJobSize = args.count('max-job-size', 1, 2 ** 30);
   return {
-    node: {
-      ...(dir !== undefined && { dir }),
-      ...(patience !== undefined && { patience: patience * 1_000 }),
-      maxJobSize,
-      maxJobs: args.count('max-jobs', 1, MOST),
-      maxMemory: args.count('max-memory', 1, MOST),
-      maxTubes: args.count('max-tubes', 1, MOST),
-      maxWatched: args.count('max-watched', 1, MOST),
-      maxBuffers: args.count('max-buffers', leastBuffers(maxJobSize), MOST),
-    },
-    listen: {
-      host,
-      port: args.count('port', 0, 65_535),
-      maxConnections: args.count('max-connections', 1, 1_000_000),
-    },
+    ...(dir !== undefined && { dir }),
+    ...(patience !== undefined && { patience: patience * 1_000 }),
+    maxJobSize,
+    maxJobs: args.count('max-jobs', 1, MOST),
+    maxMemory: args.count('max-memory', 1, MOST),
+    maxTubes: args.count('max-tubes', 1, MOST),
+    maxWatched: args.count('max-watched', 1, MOST),
+    maxBuffers: args.count('max-buffers', leastBuffers(maxJobSize), MOST),
+  };
+}
+
+function placeOf(args: Arguments): ListenOptions | SocketOptions {
+  const host = args.text('host', 'a name or an address');
+  const port = args.count('port', 0, 65_535);
+  const path = args.text('socket', 'the path of a unix socket');
+  if (path === undefined) return { host, port };
+  if (host === undefined && port === undefined) return { path };
+  throw args.wrong('--socket stands in the place of --port and --host: give it, or these.');
+}
+
+function servingOf(args: Arguments): ServingOptions {
+  const idle = args.count('idle', 1, 10_000_000);
+  return {
+    maxConnections: args.count('max-connections', 1, 1_000_000),
+    ...(idle !== undefined && { idle: idle * 1_000 }),
+    deny: args.text('deny', 'commands with commas between them')?.split(','),
+    readOnly: args.has('read-only'),
   };
 }
 

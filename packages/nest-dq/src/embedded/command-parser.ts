@@ -74,6 +74,9 @@ const GRAMMAR: readonly (readonly [start: string, parse: Parse])[] = [
   ['pause-tube', parsePauseTube],
 ];
 
+/** All commands there are. */
+export const VERBS = GRAMMAR.map(([start]) => start.trimEnd() as Verb);
+
 /** Reads a command line, given without its CRLF. A put's body follows it. */
 export function parseCommand(line: string): Command | 'BAD_FORMAT' | 'UNKNOWN_COMMAND' {
   if (line.includes('\0')) return 'BAD_FORMAT';

@@ -176,7 +176,16 @@ describe('listening', () => {
     [{ host: '' }, '`host` is ""'],
     [{ maxConnections: 0 }, '`maxConnections` is 0'],
     [{ maxConnections: 1.5 }, '`maxConnections` is 1.5'],
-    [{ path: '/x' }, 'there is no option `path`'],
+    [{ pth: '/x' }, 'there is no option `pth`: expected one of port, host, path'],
+    [{ path: '' }, '`path` is "": expected the path of a socket, of 103 bytes at most in full'],
+    [{ path: undefined }, '`path` is undefined'],
+    [{ path: `/${'x'.repeat(103)}` }, 'of 103 bytes at most'],
+    [{ path: '/x', port: 1 }, 'there is no option `port`: expected one of path, maxConnections'],
+    [{ idle: 999 }, '`idle` is 999: expected a duration of a second or more'],
+    [{ readOnly: 'yes' }, '`readOnly` is "yes": expected true or false'],
+    [{ deny: 'put' }, '`deny` is "put": expected a list of commands'],
+    [{ deny: ['quit'] }, 'there is no command `quit` that `deny` could name: expected one of put, peek'],
+    [{ deny: ['pause'] }, 'there is no command `pause`'],
   ])('with %j is refused', async (options, message) => {
     const node = await open();
     await expect(node.listen(options as ListenOptions)).rejects.toMatchObject({

@@ -11,9 +11,16 @@ import { systemClock, type Duration } from 'nest-handlers/time';
 import { parseDuration } from '../time/duration.js';
 import { InProcessNode } from './in-process-node.js';
 import { LIMIT_NAMES, resolveLimits, type NodeLimits } from './limits.js';
-import { Listener, type ListenAddress, type ListenOptions } from './listener.js';
+import type {
+  ListenAddress,
+  ListenOptions,
+  ServingOptions,
+  SocketAddress,
+  SocketOptions,
+} from './listen-options.js';
+import { Listener } from './listener.js';
 
-export type { ListenAddress, ListenOptions, NodeLimits };
+export type { ListenAddress, ListenOptions, NodeLimits, ServingOptions, SocketAddress, SocketOptions };
 
 /** What `EmbeddedNode.open` takes. */
 export interface EmbeddedNodeOptions extends Partial<NodeLimits> {
@@ -46,7 +53,6 @@ export class EmbeddedNode {
   private constructor(
     private readonly node: InProcessNode,
     private readonly disk: Disk | undefined,
-    private readonly warn: (message: string) => void,
   ) {
     this.closed = new Promise((resolve, reject) => {
       this.hasEnded = () => (disk?.failure ? reject(disk.failure) : resolve());
@@ -65,7 +71,7 @@ export class EmbeddedNode {
     try {
       const node = new InProcessNode(systemClock, disk, limits, warn);
       await node.load();
-      return new EmbeddedNode(node, disk, warn);
+      return new EmbeddedNode(node, disk);
     } catch (error) {
       await disk?.close();
       throw error;
@@ -83,13 +89,16 @@ export class EmbeddedNode {
   }
 
   /**
-   * Serves the protocol over TCP; resolves, to where, once it does. It can be called for several places.
-   * `DQ_CONFIG` for a wrong option, `DQ_LISTEN` where it cannot listen, `DQ_CLOSED` or `DQ_DISK` once it is closed.
+   * Serves the protocol over TCP, or on a unix socket; resolves, to where, once it does. It can be called for several places.
+   * `DQ_CONFIG` and `DQ_BAD_DURATION` for a wrong option, `DQ_LISTEN` where it cannot listen, `DQ_CLOSED` or `DQ_DISK` once it
+   * is closed.
    */
-  async listen(options: ListenOptions = {}): Promise<ListenAddress> {
+  listen(options?: ListenOptions): Promise<ListenAddress>;
+  listen(options: SocketOptions): Promise<SocketAddress>;
+  listen(options: ListenOptions | SocketOptions): Promise<ListenAddress | SocketAddress>;
+  async listen(options: ListenOptions | SocketOptions = {}): Promise<ListenAddress | SocketAddress> {
     this.refuseClosed();
-    const { node, warn } = this;
-    const listener = await Listener.open(options, (stream) => node.serve(stream), warn);
+    const listener = await Listener.open(options, this.node);
     this.listeners.add(listener);
     if (this.closing) await listener.close();
     this.refuseClosed();

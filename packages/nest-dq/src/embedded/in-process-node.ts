@@ -39,8 +39,9 @@ export class InProcessNode implements SessionNode {
   totalConnections = 0;
 
   readonly buffers?: Buffers;
+  /** For the operator, of what clients can make happen without end. */
+  readonly warnings: RareWarnings;
 
-  private readonly warnings: RareWarnings;
   private readonly durable: DurableJobs | undefined;
   private readonly sessions = new Set<Session>();
   private isLoaded: boolean;
@@ -96,9 +97,12 @@ export class InProcessNode implements SessionNode {
     return client;
   }
 
-  /** Serves a connection that somebody else made. `close` of what it returns ends it, after the replies so far. */
-  serve(stream: Duplex): { close(): void } {
-    const session = new Session(stream, this);
+  /**
+   * Serves a connection that somebody else made. `close` of what it returns ends it, after the replies so far.
+   * `denied`: commands that it does not know there.
+   */
+  serve(stream: Duplex, denied?: ReadonlySet<Verb>): Session {
+    const session = new Session(stream, this, denied);
     this.totalConnections++;
     this.sessions.add(session);
     return session;

@@ -1,67 +1,60 @@
 import { once } from 'node:events';
-import { createServer, isIPv6, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { DqError, unknownName, wrongValue } from '../errors.js';
+import type { Clock } from 'nest-handlers/time';
+import type { Verb } from './command-parser.js';
+import { IdleWatch, type MaybeIdle } from './idle-watch.js';
+import {
+  cannotListen,
+  resolveServing,
+  textOf,
+  type ListenAddress,
+  type ListenOptions,
+  type Serving,
+  type SocketAddress,
+  type SocketOptions,
+} from './listen-options.js';
+import type { RareWarnings } from './rare-warnings.js';
+import { listenAt } from './unix-socket.js';
 
-/** What `EmbeddedNode.listen` takes. */
-export interface ListenOptions {
-  /** 0 takes any free one. @default 11300, as beanstalkd's */
-  port?: number;
-  /**
-   * A name or an address. The protocol knows no passwords: whoever can connect can do everything.
-   * @default '127.0.0.1', which only this machine can reach
-   */
-  host?: string;
-  /** Connections at once. One more is closed at once, without a word: the protocol has none for it. @default 1024 */
-  maxConnections?: number;
+/** What a listener needs of its node. */
+export interface ListenerNode {
+  readonly clock: Clock;
+  readonly warnings: RareWarnings;
+  /** `close` of what it returns ends the connection, with the replies so far, and within a second. */
+  serve(stream: Duplex, denied: ReadonlySet<Verb> | undefined): MaybeIdle;
 }
 
-/** Where a node listens. */
-export interface ListenAddress {
-  /** An address, also where a name was given. */
-  readonly host: string;
-  /** Never 0. */
-  readonly port: number;
-}
-
-/** Serves a connection, and gives how to end it: with the replies so far, and within a second. */
-type Serve = (stream: Duplex) => { close(): void };
-
-const DEFAULTS = { port: 11_300, host: '127.0.0.1', maxConnections: 1_024 };
 /** Bytes that a socket holds before a session waits with further replies. */
 const HIGH_WATER_MARK = 64 * 1024;
 
-const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is taken',
-  EACCES: 'this process has no right to take that port',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  ENOTFOUND: 'there is no such host',
-};
-
-/** A TCP server in front of a node. It limits the connections, and ends them all when it is closed. */
+/** A server in front of a node. It limits the connections, and ends them all when it is closed. */
 export class Listener {
-  private readonly sessions = new Set<{ close(): void }>();
-  private isFull = false;
+  readonly address: ListenAddress | SocketAddress;
+  private readonly sessions = new Set<MaybeIdle>();
+  private readonly idle: IdleWatch | undefined;
   private closing: Promise<void> | undefined;
 
   private constructor(
     private readonly server: Server,
-    private readonly serve: Serve,
-    private readonly warn: (message: string) => void,
+    private readonly serving: Serving,
+    private readonly node: ListenerNode,
   ) {
+    const address = server.address() as AddressInfo | string;
+    this.address =
+      typeof address === 'string' ? { path: address } : { host: address.address, port: address.port };
+    this.idle = serving.idle === Infinity ? undefined : new IdleWatch(node.clock, serving.idle);
     server.on('connection', (socket) => this.accept(socket));
     server.on('drop', () =>
       this.refuse(`${server.maxConnections} connections are open, as many as \`maxConnections\` allows`),
     );
+    server.on('error', ({ message }) => this.refuse(message));
   }
 
-  /** `DQ_CONFIG` for a wrong value, `DQ_LISTEN` where it cannot listen. */
-  static async open(
-    options: ListenOptions,
-    serve: Serve,
-    warn: (message: string) => void,
-  ): Promise<Listener> {
-    const { maxConnections, ...where } = resolve(options);
+  /** `DQ_CONFIG` and `DQ_BAD_DURATION` for a wrong value, `DQ_LISTEN` where it cannot listen. */
+  static async open(options: ListenOptions | SocketOptions, node: ListenerNode): Promise<Listener> {
+    const serving = resolveServing(options);
+    const { where, maxConnections } = serving;
     const server = createServer({
       allowHalfOpen: true, // a client that has ended its input still gets the replies
       noDelay: true,
@@ -69,19 +62,13 @@ export class Listener {
       highWaterMark: HIGH_WATER_MARK,
     });
     server.maxConnections = maxConnections;
-    const listener = new Listener(server, serve, warn);
     try {
-      await once(server.listen(where), 'listening');
+      if ('path' in where) await listenAt(server, where.path);
+      else await once(server.listen(where), 'listening');
     } catch (error) {
       throw cannotListen(where, error as NodeJS.ErrnoException);
     }
-    server.on('error', ({ message }) => listener.refuse(message));
-    return listener;
-  }
-
-  get address(): ListenAddress {
-    const { address, port } = this.server.address() as AddressInfo;
-    return { host: address, port };
+    return new Listener(server, serving, node);
   }
 
   /** Takes no more connections, ends those there are, and resolves when all are gone. Idempotent. */
@@ -98,45 +85,17 @@ export class Listener {
 
   private accept(socket: Socket): void {
     socket.on('error', () => undefined); // its 'close' follows, and says as much: the client is gone
-    const session = this.serve(socket);
+    const session = this.node.serve(socket, this.serving.denied);
     this.sessions.add(session);
+    this.idle?.add(session);
     socket.on('close', () => {
       this.sessions.delete(session);
-      this.isFull = false;
+      this.idle?.delete(session);
     });
   }
 
-  /** Warns once until a connection ends, as clients that are refused mostly try again at once. */
   private refuse(why: string): void {
-    if (!this.isFull) this.warn(`a connection to ${textOf(this.address)} was refused: ${why}`);
-    this.isFull = true;
+    const where = textOf(this.address);
+    this.node.warnings.tell(`refused ${where}`, `a connection to ${where} was refused: ${why}`);
   }
-}
-
-/** `DQ_LISTEN`, for what a server of Node tells. */
-export function cannotListen(where: ListenAddress, cause: NodeJS.ErrnoException): DqError {
-  const { code = '', message } = cause;
-  return new DqError('DQ_LISTEN', `cannot listen on ${textOf(where)}: ${REASONS[code] ?? message}`, {
-    cause,
-  });
-}
-
-/** `host:port`, an IPv6 address in brackets. */
-export function textOf({ host, port }: ListenAddress): string {
-  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
-function resolve(options: ListenOptions): Required<ListenOptions> {
-  const unknown = Object.keys(options).find((name) => !(name in DEFAULTS));
-  if (unknown !== undefined) throw unknownName('DQ_CONFIG', `option \`${unknown}\``, Object.keys(DEFAULTS));
-  const { port = DEFAULTS.port, host = DEFAULTS.host, maxConnections = DEFAULTS.maxConnections } = options;
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw wrongValue('DQ_CONFIG', '`port`', port, 'a whole number from 0 (any free port) to 65535');
-  }
-  if (typeof host !== 'string' || host === '')
-    throw wrongValue('DQ_CONFIG', '`host`', host, "a name or an address, such as '127.0.0.1'");
-  if (!Number.isInteger(maxConnections) || maxConnections < 1) {
-    throw wrongValue('DQ_CONFIG', '`maxConnections`', maxConnections, 'a whole number of 1 or more');
-  }
-  return { port, host, maxConnections };
 }

@@ -4,6 +4,7 @@ import { Client, type ClientNode } from './client.js';
 import { parseCommand, type Command, type Verb } from './command-parser.js';
 import type { Buffering, Buffers } from './buffers.js';
 import { HeldReplies } from './held-replies.js';
+import type { MaybeIdle } from './idle-watch.js';
 import type { Job } from './tubes.js';
 import type { TimeShares } from './time-shares.js';
 import { TOO_LONG, WireReader } from './wire-reader.js';
@@ -38,7 +39,8 @@ export interface SessionNode extends ClientNode {
  * Commands run only inside `run`, which the node calls. All that happens to a session only schedules it, so the work of a
  * session never runs inside another's, and all its replies of one turn make one write.
  */
-export class Session implements Buffering {
+export class Session implements Buffering, MaybeIdle {
+  moves = 0;
   readonly client: Client;
   private readonly input = new WireReader();
   private inputEnded = false;
@@ -54,12 +56,14 @@ export class Session implements Buffering {
   private isClosed = false;
   /** A put that waits for its body; `size` without the CRLF. */
   private incoming: { job: Job; size: number } | undefined;
-  /** Bytes of a refused body that are still to come. */
+  /** Bytes of a refused body that are still to come, and what is answered then. */
   private toSkip = 0;
+  private afterSkip = '';
 
   constructor(
     private readonly stream: Duplex,
     private readonly node: SessionNode,
+    private readonly denied?: ReadonlySet<Verb>,
   ) {
     const schedule = () => node.schedule(this);
     this.client = new Client(node, (text) => this.reply(text), schedule);
@@ -73,6 +77,7 @@ export class Session implements Buffering {
       });
     stream.on('data', (chunk: Buffer) => {
       if (this.isClosed) return;
+      this.moves++;
       this.input.append(chunk);
       this.work += Math.floor(chunk.length / BYTES_PER_WORK);
       if (!this.mayRead) stream.pause();
@@ -83,6 +88,7 @@ export class Session implements Buffering {
       schedule();
     });
     stream.on('drain', () => {
+      this.moves++;
       this.outputFull = false;
       schedule();
     });
@@ -142,6 +148,12 @@ export class Session implements Buffering {
     return this.input.size + (this.held?.size ?? 0) + this.stream.writableLength;
   }
 
+  /** It waits for a job, works on one, or waits for replies that the disk holds back; it does not have us wait. */
+  get mayBeSilent(): boolean {
+    if (this.outputFull) return false;
+    return this.client.isWaiting || this.client.held.size > 0 || this.held?.isEmpty === false;
+  }
+
   private get isBlocked(): boolean {
     return this.client.isWaiting || this.outputFull || this.held?.isFull === true;
   }
@@ -189,19 +201,27 @@ export class Session implements Buffering {
 
   private execute(command: Command): void {
     const { commands } = this.node;
+    if (this.denied?.has(command.verb)) return this.deny(command);
     commands[command.verb] = (commands[command.verb] ?? 0) + 1;
     if (command.verb === 'quit') {
       this.close();
     } else if (command.verb !== 'put') {
       this.client.execute(command);
     } else if (command.size > this.node.limits.maxJobSize) {
-      this.toSkip = command.size + 2;
+      this.skip(command.size, 'JOB_TOO_BIG\r\n');
     } else if (command.hasMore) {
       this.reply('BAD_FORMAT\r\n');
     } else {
       const job = this.client.announce(command.pri, command.delay, command.ttr);
       this.incoming = { job, size: command.size };
     }
+  }
+
+  /** As if there were no such command; but what follows a put is its body, and no command. */
+  private deny(command: Command): void {
+    const reply = 'UNKNOWN_COMMAND\r\n';
+    if (command.verb === 'put' && !command.hasMore) this.skip(command.size, reply);
+    else this.reply(reply);
   }
 
   private readBody({ job, size }: { job: Job; size: number }): boolean {
@@ -226,10 +246,15 @@ export class Session implements Buffering {
     return this.node.hasRoom(size) ? undefined : 'OUT_OF_MEMORY\r\n';
   }
 
+  private skip(size: number, reply: string): void {
+    this.toSkip = size + 2;
+    this.afterSkip = reply;
+  }
+
   private skipBody(): boolean {
     this.toSkip -= this.input.skip(this.toSkip);
     if (this.toSkip > 0) return false;
-    this.reply('JOB_TOO_BIG\r\n');
+    this.reply(this.afterSkip);
     return true;
   }
 

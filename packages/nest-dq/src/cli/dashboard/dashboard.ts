@@ -2,7 +2,7 @@ import type { AddressInfo, Server } from 'node:net';
 import type { DynamicModule, INestApplication, LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DqDashboardModule } from '../../dashboard/dashboard-module.js';
-import { cannotListen } from '../../embedded/listener.js';
+import { cannotListen } from '../../embedded/listen-options.js';
 import { dqToken } from '../../nest/tokens.js';
 import type { DqRuntime } from '../../nest/runtime.js';
 import type { Arguments } from '../arguments.js';

@@ -1,0 +1,158 @@
+import { isIPv6 } from 'node:net';
+import { resolve as resolvePath } from 'node:path';
+import type { Duration } from 'nest-handlers/time';
+import { DqError, unknownName, wrongValue } from '../errors.js';
+import { parseDuration } from '../time/duration.js';
+import { VERBS, type Verb } from './command-parser.js';
+
+/** How a node serves at one place, wherever that is. */
+export interface ServingOptions {
+  /** Connections at once. One more is closed at once, without a word: the protocol has none for it. @default 1024 */
+  maxConnections?: number;
+  /**
+   * A connection on which nothing moves for so long is closed, in a `Duration` of a second or more: it sends nothing, and takes
+   * none of the replies that wait for it. One that holds a job, or waits in a reserve, may be silent, unless replies wait.
+   * @default never, as with beanstalkd
+   */
+  idle?: Duration;
+  /** Commands that are answered UNKNOWN_COMMAND here, such as `['pause-tube']`: any but `quit`. @default none */
+  deny?: readonly string[];
+  /** Answers only `peek…`, `stats…`, `list-…`, `use` and `quit`: nobody can change a job here. @default false */
+  readOnly?: boolean;
+}
+
+/** What `EmbeddedNode.listen` takes for TCP. */
+export interface ListenOptions extends ServingOptions {
+  /** 0 takes any free one. @default 11300, as beanstalkd's */
+  port?: number;
+  /**
+   * A name or an address. The protocol knows no passwords: whoever can connect can do everything.
+   * @default '127.0.0.1', which only this machine can reach
+   */
+  host?: string;
+}
+
+/** What `EmbeddedNode.listen` takes for a unix socket. */
+export interface SocketOptions extends ServingOptions {
+  /**
+   * The file of the socket, of 103 bytes at most. Only this user can connect (mode 0600). The file that a dead process has left
+   * is replaced, and it is removed when the node closes.
+   */
+  path: string;
+}
+
+/** Where a node listens over TCP. */
+export interface ListenAddress {
+  /** An address, also where a name was given. */
+  readonly host: string;
+  /** Never 0. */
+  readonly port: number;
+}
+
+/** The unix socket on which a node listens. */
+export interface SocketAddress {
+  /** As a full path. */
+  readonly path: string;
+}
+
+/** The options of one place, with the defaults for what was not given. */
+export interface Serving {
+  readonly where: ListenAddress | SocketAddress;
+  readonly maxConnections: number;
+  /** Milliseconds; Infinity: never. */
+  readonly idle: number;
+  /** Undefined: nothing is. */
+  readonly denied: ReadonlySet<Verb> | undefined;
+}
+
+const DEFAULTS = { port: 11_300, host: '127.0.0.1', maxConnections: 1_024 };
+const OF_ALL = ['maxConnections', 'idle', 'deny', 'readOnly'];
+const READS: readonly Verb[] = [
+  ...(['peek', 'peek-ready', 'peek-delayed', 'peek-buried', 'stats', 'stats-job', 'stats-tube'] as const),
+  ...(['list-tubes', 'list-tube-used', 'list-tubes-watched', 'use', 'quit'] as const),
+];
+/** Bytes of a path that all systems take. */
+const LONGEST_PATH = 103;
+/** Milliseconds. */
+const LEAST_IDLE = 1_000;
+
+/** `DQ_CONFIG`, `DQ_BAD_DURATION`. */
+export function resolveServing(options: ListenOptions | SocketOptions): Serving {
+  const known = [...('path' in options ? ['path'] : ['port', 'host', 'path']), ...OF_ALL];
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw unknownName('DQ_CONFIG', `option \`${unknown}\``, known);
+  const { maxConnections = DEFAULTS.maxConnections, idle, readOnly = false } = options;
+  if (!Number.isInteger(maxConnections) || maxConnections < 1) {
+    throw wrongValue('DQ_CONFIG', '`maxConnections`', maxConnections, 'a whole number of 1 or more');
+  }
+  if (typeof readOnly !== 'boolean') throw wrongValue('DQ_CONFIG', '`readOnly`', readOnly, 'true or false');
+  return {
+    where: 'path' in options ? { path: checkPath(options.path) } : resolveAddress(options),
+    maxConnections,
+    idle: idle === undefined ? Infinity : checkIdle(idle),
+    denied: deniedBy(options.deny ?? [], readOnly),
+  };
+}
+
+/** `host:port`, an IPv6 address in brackets; or `unix:` and the path. */
+export function textOf(where: ListenAddress | SocketAddress): string {
+  if ('path' in where) return `unix:${where.path}`;
+  const { host, port } = where;
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken',
+  EACCES: 'this process has no right to take that port',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no such host',
+};
+const REASONS_OF_SOCKETS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there, or the file is no socket',
+  EACCES: 'there is no such folder, or this process has no right to make a file in it',
+};
+
+/** `DQ_LISTEN`, for what a server of Node tells. */
+export function cannotListen(where: ListenAddress | SocketAddress, cause: NodeJS.ErrnoException): DqError {
+  const { code = '', message } = cause;
+  const reason = ('path' in where ? REASONS_OF_SOCKETS : REASONS)[code] ?? message;
+  return new DqError('DQ_LISTEN', `cannot listen on ${textOf(where)}: ${reason}`, { cause });
+}
+
+function resolveAddress({ port = DEFAULTS.port, host = DEFAULTS.host }: ListenOptions): ListenAddress {
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw wrongValue('DQ_CONFIG', '`port`', port, 'a whole number from 0 (any free port) to 65535');
+  }
+  if (typeof host !== 'string' || host === '')
+    throw wrongValue('DQ_CONFIG', '`host`', host, "a name or an address, such as '127.0.0.1'");
+  return { host, port };
+}
+
+function checkPath(path: unknown): string {
+  const isPath = typeof path === 'string' && path !== '' && !path.includes('\0');
+  const full = isPath ? resolvePath(path) : '';
+  if (isPath && Buffer.byteLength(full) <= LONGEST_PATH) return full;
+  throw wrongValue(
+    'DQ_CONFIG',
+    '`path`',
+    path,
+    `the path of a socket, of ${LONGEST_PATH} bytes at most in full`,
+  );
+}
+
+function checkIdle(idle: Duration): number {
+  const ms = parseDuration(idle, '`idle`');
+  if (ms >= LEAST_IDLE) return ms;
+  throw wrongValue('DQ_CONFIG', '`idle`', idle, 'a duration of a second or more');
+}
+
+function deniedBy(deny: readonly string[], readOnly: boolean): ReadonlySet<Verb> | undefined {
+  const deniable = VERBS.filter((verb) => verb !== 'quit');
+  if (!Array.isArray(deny)) throw wrongValue('DQ_CONFIG', '`deny`', deny, 'a list of commands');
+  for (const each of deny as readonly string[]) {
+    if (!deniable.some((verb) => verb === each))
+      throw unknownName('DQ_CONFIG', `command \`${each}\` that \`deny\` could name`, deniable);
+  }
+  const denied = deniable.filter((verb) => deny.includes(verb) || (readOnly && !READS.includes(verb)));
+  return denied.length === 0 ? undefined : new Set(denied);
+}
