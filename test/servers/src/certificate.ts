@@ -37,6 +37,8 @@ const VALID = '-days 2';
 const EXPIRED = '-days -1';
 
 const run = promisify(execFile);
+/** Of the last certificate. */
+let serial = 0;
 
 /** An authority of its own: nobody trusts it who was not given its certificate. */
 export class Authority {
@@ -62,7 +64,7 @@ export class Authority {
       { config: CONFIG + owner, ca: this.certificate, 'ca.key': this.key },
       [
         `req -config config -subj /CN=test-servers-owner ${NEW_KEY} -keyout key -out request`,
-        `x509 -req -in request -CA ca -CAkey ca.key -set_serial ${Date.now()} ${expired ? EXPIRED : VALID} -extfile config -extensions owner -out certificate`,
+        `x509 -req -in request -CA ca -CAkey ca.key -set_serial ${++serial} ${expired ? EXPIRED : VALID} -extfile config -extensions owner -out certificate`,
       ],
       ['key', 'certificate'],
     );

@@ -15,8 +15,8 @@ export function version(): string {
 export const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** Resolves when this process is asked to end. From its call on, the signals by themselves do not end it. */
-export function askedToEnd(): Promise<void> {
+export function askedToEnd(signals: readonly NodeJS.Signals[] = ENDING): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ENDING) process.on(signal, () => resolve());
+    for (const signal of signals) process.on(signal, () => resolve());
   });
 }

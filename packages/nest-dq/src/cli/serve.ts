@@ -1,16 +1,19 @@
 import {
   resolveServing,
   textOf,
+  type ListenAddress,
   type ListenOptions,
   type ServingOptions,
+  type SocketAddress,
   type SocketOptions,
 } from '../embedded/listen-options.js';
-import { factOf, type DqError } from '../errors.js';
-import { leastBuffers } from '../embedded/limits.js';
 import { EmbeddedNode, type EmbeddedNodeOptions } from '../embedded/embedded-node.js';
+import { leastBuffers } from '../embedded/limits.js';
+import { factOf, toError, type DqError } from '../errors.js';
 import type { Arguments } from './arguments.js';
 import type { Command } from './command.js';
-import { askedToEnd, tell, version } from './process.js';
+import { askedToEnd, ENDING, tell, version } from './process.js';
+import { TLS_FLAGS, TlsFiles } from './tls-files.js';
 
 const MOST = Number.MAX_SAFE_INTEGER;
 
@@ -18,7 +21,9 @@ const MOST = Number.MAX_SAFE_INTEGER;
 export const serve: Command = {
   name: 'serve',
   summary: "Serves beanstalkd's protocol on this machine until SIGTERM, SIGINT or SIGHUP.",
-  about: 'SIGUSR1: takes no more jobs, and hands out those it has.',
+  about:
+    'SIGUSR1: takes no more jobs, and hands out those it has.\n' +
+    'SIGHUP with TLS: reads the certificates again, and does not end.',
   flags: {
     port: { value: 'PORT', help: 'where to listen; 0 takes any free port (default 11300)' },
     host: {
@@ -29,6 +34,7 @@ export const serve: Command = {
       value: 'PATH',
       help: 'a unix socket in the place of a port and a host, which only this user can reach (mode 0600)',
     },
+    ...TLS_FLAGS,
     dir: {
       value: 'FOLDER',
       help:
@@ -73,16 +79,18 @@ export const serve: Command = {
 interface ServeSettings {
   readonly node: EmbeddedNodeOptions;
   readonly listen: ListenOptions | SocketOptions;
+  readonly tls: TlsFiles | undefined;
 }
 
 function settingsOf(args: Arguments): ServeSettings {
-  const listen = { ...placeOf(args), ...servingOf(args) };
+  const tls = TlsFiles.of(args);
+  const listen = { ...placeOf(args), ...servingOf(args), ...(tls && { tls: tls.read() }) };
   try {
     resolveServing(listen);
   } catch (error) {
     throw args.wrong(`${factOf(error as DqError)}.`);
   }
-  return { node: nodeOf(args), listen };
+  return { node: nodeOf(args), listen, tls };
 }
 
 function nodeOf(args: Arguments): EmbeddedNodeOptions {
@@ -121,16 +129,17 @@ function servingOf(args: Arguments): ServingOptions {
 }
 
 async function run(args: Arguments): Promise<void> {
-  const { node: settings, listen } = settingsOf(args);
-  const signals = new Signals();
+  const { node: settings, listen, tls } = settingsOf(args);
+  const signals = new Signals(tls !== undefined);
   const opening = EmbeddedNode.open({ ...settings, warn: tell });
   await Promise.race([opening, signals.asked]);
   if (signals.isAsked) process.exit(0); // a folder bears a process that ends at any instant
   const node = await opening;
   try {
-    signals.onDrain(() => node.drain());
+    signals.drain.act(() => drain(node));
     const address = await node.listen(listen);
     if (signals.isAsked) return;
+    if (tls) signals.renew?.act(() => renew(node, address, tls));
     process.stdout.write(
       `nest-dq ${version()} listens on ${textOf(address)}; jobs are stored in ${node.dir ?? 'memory'}\n`,
     );
@@ -140,26 +149,53 @@ async function run(args: Arguments): Promise<void> {
   }
 }
 
+function drain(node: EmbeddedNode): void {
+  node.drain();
+  tell('draining: no more jobs are taken');
+}
+
+function renew(node: EmbeddedNode, address: ListenAddress | SocketAddress, tls: TlsFiles): void {
+  try {
+    node.renewTls(address, tls.read());
+    tell('the certificates were read again: new connections get them');
+  } catch (error) {
+    tell(
+      `the certificates could not be read again, and those of before stay in use: ${toError(error).message}`,
+    );
+  }
+}
+
 /** What an operator asks for. It listens from the start, because SIGUSR1 without a listener opens Node's debugger. */
 class Signals {
   isAsked = false;
   /** Resolves when the process is asked to end. */
-  readonly asked = askedToEnd();
-  private isDraining = false;
-  private drain: () => void = () => undefined;
+  readonly asked: Promise<void>;
+  readonly drain = new Wish('SIGUSR1');
+  /** Only with TLS. Without it, the same signal ends the process. */
+  readonly renew: Wish | undefined;
 
-  constructor() {
+  constructor(hasTls: boolean) {
+    this.renew = hasTls ? new Wish('SIGHUP') : undefined;
+    this.asked = askedToEnd(ENDING.filter((signal) => !hasTls || signal !== 'SIGHUP'));
     void this.asked.then(() => (this.isAsked = true));
-    process.on('SIGUSR1', () => {
-      this.isDraining = true;
-      this.drain();
-      tell('draining: no more jobs are taken');
+  }
+}
+
+/** A signal that asks for something. One that comes before it can be done is remembered. */
+class Wish {
+  private isMade = false;
+  private fulfil: (() => void) | undefined;
+
+  constructor(signal: NodeJS.Signals) {
+    process.on(signal, () => {
+      this.isMade = true;
+      this.fulfil?.();
     });
   }
 
-  /** Calls it at once if the operator has asked before. */
-  onDrain(drain: () => void): void {
-    this.drain = drain;
-    if (this.isDraining) drain();
+  /** Does it each time that the signal comes, and at once if it has come before. */
+  act(fulfil: () => void): void {
+    this.fulfil = fulfil;
+    if (this.isMade) fulfil();
   }
 }

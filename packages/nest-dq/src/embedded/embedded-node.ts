@@ -11,16 +11,27 @@ import { systemClock, type Duration } from 'nest-handlers/time';
 import { parseDuration } from '../time/duration.js';
 import { InProcessNode } from './in-process-node.js';
 import { LIMIT_NAMES, resolveLimits, type NodeLimits } from './limits.js';
-import type {
+import {
+  textOf,
+  type ListenAddress,
+  type ListenOptions,
+  type ServingOptions,
+  type SocketAddress,
+  type SocketOptions,
+} from './listen-options.js';
+import { Listener } from './listener.js';
+import type { TlsCertificates, TlsOptions } from './tls.js';
+
+export type {
   ListenAddress,
   ListenOptions,
+  NodeLimits,
   ServingOptions,
   SocketAddress,
   SocketOptions,
-} from './listen-options.js';
-import { Listener } from './listener.js';
-
-export type { ListenAddress, ListenOptions, NodeLimits, ServingOptions, SocketAddress, SocketOptions };
+  TlsCertificates,
+  TlsOptions,
+};
 
 /** What `EmbeddedNode.open` takes. */
 export interface EmbeddedNodeOptions extends Partial<NodeLimits> {
@@ -103,6 +114,16 @@ export class EmbeddedNode {
     if (this.closing) await listener.close();
     this.refuseClosed();
     return listener.address;
+  }
+
+  /**
+   * New connections at a place that listens with TLS get these certificates; those that there are go on undisturbed.
+   * `DQ_CONFIG` where they cannot be used, or nothing listens with TLS: what was in use before stays in use.
+   */
+  renewTls(where: ListenAddress | SocketAddress, certificates: TlsCertificates): void {
+    const listener = [...this.listeners].find(({ address }) => textOf(address) === textOf(where));
+    if (!listener) throw new DqError('DQ_CONFIG', `nothing listens on ${textOf(where)}`);
+    listener.renewTls(certificates);
   }
 
   /** From now on every put is answered DRAINING, as by a beanstalkd that got SIGUSR1; jobs are handed out as ever. */

@@ -4,6 +4,7 @@ import type { Duration } from 'nest-handlers/time';
 import { DqError, unknownName, wrongValue } from '../errors.js';
 import { parseDuration } from '../time/duration.js';
 import { VERBS, type Verb } from './command-parser.js';
+import { resolveTls, type Tls, type TlsOptions } from './tls.js';
 
 /** How a node serves at one place, wherever that is. */
 export interface ServingOptions {
@@ -17,6 +18,8 @@ export interface ServingOptions {
   idle?: Duration;
   /** Commands that are answered UNKNOWN_COMMAND here, such as `['pause-tube']`: any but `quit`. @default none */
   deny?: readonly string[];
+  /** Speaks TLS. Present but undefined is `DQ_CONFIG`, never a silent plain text. @default plain text */
+  tls?: TlsOptions;
   /** Answers only `peek…`, `stats…`, `list-…`, `use` and `quit`: nobody can change a job here. @default false */
   readOnly?: boolean;
 }
@@ -61,12 +64,13 @@ export interface Serving {
   readonly maxConnections: number;
   /** Milliseconds; Infinity: never. */
   readonly idle: number;
+  readonly tls: Tls | undefined;
   /** Undefined: nothing is. */
   readonly denied: ReadonlySet<Verb> | undefined;
 }
 
 const DEFAULTS = { port: 11_300, host: '127.0.0.1', maxConnections: 1_024 };
-const OF_ALL = ['maxConnections', 'idle', 'deny', 'readOnly'];
+const OF_ALL = ['maxConnections', 'idle', 'deny', 'readOnly', 'tls'];
 const READS: readonly Verb[] = [
   ...(['peek', 'peek-ready', 'peek-delayed', 'peek-buried', 'stats', 'stats-job', 'stats-tube'] as const),
   ...(['list-tubes', 'list-tube-used', 'list-tubes-watched', 'use', 'quit'] as const),
@@ -90,6 +94,7 @@ export function resolveServing(options: ListenOptions | SocketOptions): Serving 
     where: 'path' in options ? { path: checkPath(options.path) } : resolveAddress(options),
     maxConnections,
     idle: idle === undefined ? Infinity : checkIdle(idle),
+    tls: 'tls' in options ? resolveTls(options.tls!) : undefined,
     denied: deniedBy(options.deny ?? [], readOnly),
   };
 }

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, Server as TlsServer, type TLSSocket } from 'node:tls';
 import type { Duplex } from 'node:stream';
 import type { Clock } from 'nest-handlers/time';
+import { DqError } from '../errors.js';
 import type { Verb } from './command-parser.js';
 import { IdleWatch, type MaybeIdle } from './idle-watch.js';
 import {
@@ -15,6 +17,7 @@ import {
   type SocketOptions,
 } from './listen-options.js';
 import type { RareWarnings } from './rare-warnings.js';
+import { resolveTls, type Tls, type TlsCertificates } from './tls.js';
 import { listenAt } from './unix-socket.js';
 
 /** What a listener needs of its node. */
@@ -32,8 +35,11 @@ const HIGH_WATER_MARK = 64 * 1024;
 export class Listener {
   readonly address: ListenAddress | SocketAddress;
   private readonly sessions = new Set<MaybeIdle>();
+  /** All connections: with TLS also those that have not shaken hands. */
+  private readonly sockets = new Set<Socket>();
   private readonly idle: IdleWatch | undefined;
   private closing: Promise<void> | undefined;
+  private isClosing = false;
 
   private constructor(
     private readonly server: Server,
@@ -44,7 +50,9 @@ export class Listener {
     this.address =
       typeof address === 'string' ? { path: address } : { host: address.address, port: address.port };
     this.idle = serving.idle === Infinity ? undefined : new IdleWatch(node.clock, serving.idle);
-    server.on('connection', (socket) => this.accept(socket));
+    server.on('connection', (socket) => this.track(socket));
+    server.on(serving.tls ? 'secureConnection' : 'connection', (socket: Socket) => this.accept(socket));
+    server.on('tlsClientError', (error: Error, socket: TLSSocket) => this.refuseHandshake(error, socket));
     server.on('drop', () =>
       this.refuse(`${server.maxConnections} connections are open, as many as \`maxConnections\` allows`),
     );
@@ -54,13 +62,8 @@ export class Listener {
   /** `DQ_CONFIG` and `DQ_BAD_DURATION` for a wrong value, `DQ_LISTEN` where it cannot listen. */
   static async open(options: ListenOptions | SocketOptions, node: ListenerNode): Promise<Listener> {
     const serving = resolveServing(options);
-    const { where, maxConnections } = serving;
-    const server = createServer({
-      allowHalfOpen: true, // a client that has ended its input still gets the replies
-      noDelay: true,
-      keepAlive: true,
-      highWaterMark: HIGH_WATER_MARK,
-    });
+    const { where, maxConnections, tls } = serving;
+    const server = makeServer(tls);
     server.maxConnections = maxConnections;
     try {
       if ('path' in where) await listenAt(server, where.path);
@@ -71,31 +74,91 @@ export class Listener {
     return new Listener(server, serving, node);
   }
 
+  /** New connections get these; those that there are go on as they are. `DQ_CONFIG`, and the ones of before stay in use. */
+  renewTls(certificates: TlsCertificates): void {
+    const { server, serving } = this;
+    if (!serving.tls || !(server instanceof TlsServer))
+      throw new DqError('DQ_CONFIG', `${textOf(this.address)} speaks no TLS: give \`tls\` where it listens`);
+    const { context, isMutual } = resolveTls(certificates);
+    if (isMutual !== serving.tls.isMutual) {
+      throw new DqError(
+        'DQ_CONFIG',
+        `\`tls.clientCa\` is ${isMutual ? '' : 'not '}given: whether clients need a certificate cannot change while it listens`,
+      );
+    }
+    server.setSecureContext(context);
+  }
+
   /** Takes no more connections, ends those there are, and resolves when all are gone. Idempotent. */
   close(): Promise<void> {
     return (this.closing ??= this.end());
   }
 
   private async end(): Promise<void> {
+    this.isClosing = true;
     const closed = once(this.server, 'close');
     this.server.close();
     for (const session of this.sessions) session.close();
+    this.cutOthers();
     await closed;
   }
 
+  /** At a close, once all sessions are gone: those that have not shaken hands. */
+  private cutOthers(): void {
+    if (!this.isClosing || this.sessions.size > 0) return;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  private track(socket: Socket): void {
+    ignoreErrors(socket);
+    this.sockets.add(socket);
+    socket.on('close', () => this.sockets.delete(socket));
+  }
+
   private accept(socket: Socket): void {
-    socket.on('error', () => undefined); // its 'close' follows, and says as much: the client is gone
+    if (this.isClosing) return void socket.destroy();
+    ignoreErrors(socket);
+    socket.allowHalfOpen = true; // a client that has ended its input still gets the replies
     const session = this.node.serve(socket, this.serving.denied);
     this.sessions.add(session);
     this.idle?.add(session);
     socket.on('close', () => {
       this.sessions.delete(session);
+      this.cutOthers();
       this.idle?.delete(session);
     });
+  }
+
+  /** Node leaves such a socket open. A client that just leaves, as one that looks whether the port is open, is not told. */
+  private refuseHandshake(error: NodeJS.ErrnoException & { reason?: string }, socket: TLSSocket): void {
+    socket.destroy();
+    const refusal = socket.authorizationError as unknown as string | null; // its type says Error; it is a code
+    if (error.code === 'ECONNRESET' && !refusal) return;
+    const why = refusal ? `its certificate is not accepted (${refusal})` : (error.reason ?? error.message);
+    const where = textOf(this.address);
+    this.node.warnings.tell(`handshake ${where}`, `a client was refused at ${where}: ${why}`);
   }
 
   private refuse(why: string): void {
     const where = textOf(this.address);
     this.node.warnings.tell(`refused ${where}`, `a connection to ${where} was refused: ${why}`);
   }
+}
+
+/** The 'close' of a socket follows, and says as much: the client is gone. */
+function ignoreErrors(socket: Socket): void {
+  socket.on('error', () => undefined);
+}
+
+/** Not half-open, so that a client that leaves in the middle of a handshake is gone. */
+function makeServer(tls: Tls | undefined): Server {
+  const options = {
+    noDelay: true,
+    keepAlive: true,
+    highWaterMark: HIGH_WATER_MARK,
+  };
+  if (!tls) return createServer(options);
+  const { context, isMutual, handshake } = tls;
+  const mutual = { requestCert: isMutual, rejectUnauthorized: isMutual };
+  return createTlsServer({ ...options, ...context, ...mutual, handshakeTimeout: handshake });
 }

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import type { TlsCertificates } from '../embedded/tls.js';
+import { toError } from '../errors.js';
+import type { Arguments, Flags } from './arguments.js';
+
+export const TLS_FLAGS: Flags = {
+  'tls-cert': {
+    value: 'FILE',
+    help: 'speaks TLS with this certificate, and those between it and its authority behind it, in PEM;\nSIGHUP: reads the files again',
+  },
+  'tls-key': { value: 'FILE', help: 'its private key, in PEM, without a passphrase' },
+  'client-ca': {
+    value: 'FILE',
+    help: 'lets in only clients with a certificate of this authority, in PEM (default: all clients)',
+  },
+};
+
+/** The files that an operator has named. */
+export class TlsFiles {
+  private constructor(
+    private readonly args: Arguments,
+    private readonly cert: string,
+    private readonly key: string,
+    private readonly clientCa: string | undefined,
+  ) {}
+
+  /** Undefined: none were named. */
+  static of(args: Arguments): TlsFiles | undefined {
+    const file = (flag: string) => args.text(flag, 'the path of a file');
+    const [cert, key, clientCa] = [file('tls-cert'), file('tls-key'), file('client-ca')];
+    if (cert !== undefined && key !== undefined) return new TlsFiles(args, cert, key, clientCa);
+    if (cert === undefined && key === undefined && clientCa === undefined) return undefined;
+    throw args.wrong('TLS needs both --tls-cert and --tls-key, and then --client-ca if you like.');
+  }
+
+  /** What they have now. `WrongArguments` where one cannot be read. */
+  read(): TlsCertificates {
+    const clientCa = this.clientCa === undefined ? undefined : this.file('client-ca', this.clientCa);
+    return {
+      cert: this.file('tls-cert', this.cert),
+      key: this.file('tls-key', this.key),
+      ...(clientCa !== undefined && { clientCa }),
+    };
+  }
+
+  private file(flag: string, path: string): string {
+    try {
+      return readFileSync(path, 'latin1');
+    } catch (thrown) {
+      throw this.args.wrong(`--${flag} ${path} cannot be read: ${toError(thrown).message}.`);
+    }
+  }
+}
