@@ -295,6 +295,23 @@ describe('nest-dq serve --dir', () => {
     );
   });
 
+  it('takes no jobs where the disk has little room, and hands out those it has', async () => {
+    const first = nestDq('serve', '--port=0', '--dir', folder);
+    await (await peer(await first.port())).says(PUT, 'INSERTED 1\r\n');
+    first.kill('SIGTERM');
+    await first.ended;
+    const server = nestDq('serve', '--port=0', '--dir', folder, `--min-free=${Number.MAX_SAFE_INTEGER}`);
+    const client = await peer(await server.port());
+    await client.says(
+      `${PUT}reserve\r\nrelease 1 0 9\r\n`,
+      'OUT_OF_MEMORY\r\nRESERVED 1 1\r\nx\r\nRELEASED\r\n',
+    );
+    await client.says('delete 1\r\n', 'DELETED\r\n');
+    expect(server.stderr).toMatch(
+      /^nest-dq: the file system of the folder .* has \d+ MiB free, less than .*\n$/,
+    );
+  });
+
   it('ends when the folder cannot be written, and confirms nothing that is not there', async () => {
     const server = nestDq('serve', '--port', '0', '--dir', folder);
     const client = await peer(await server.port());
@@ -322,6 +339,7 @@ describe('nest-dq', () => {
     [['serve', '--port', '0x1'], '--port was given "0x1": expected a whole number from 0 to 65535.'],
     [['serve', '--max-connections', '0'], '--max-connections was given "0": expected a whole number from 1'],
     [['serve', '--max-job-size', '1.5'], '--max-job-size was given "1.5": expected a whole number from 1'],
+    [['serve', '--min-free', '64MiB'], '--min-free was given "64MiB": expected a whole number from 0'],
     [['serve', '--max-jobs', '0'], '--max-jobs was given "0": expected a whole number from 1'],
     [['serve', '--max-memory', '1g'], '--max-memory was given "1g": expected a whole number from 1'],
     [['serve', '--max-tubes', '-1'], '--max-tubes was given "-1": expected a whole number from 1'],

@@ -45,6 +45,10 @@ export const serve: Command = {
       value: 'SECONDS',
       help: 'how long to wait while another process has the folder (default 15)',
     },
+    'min-free': {
+      value: 'BYTES',
+      help: 'while the disk of the folder has less, a put is answered OUT_OF_MEMORY; 0: no limit (default 67108864)',
+    },
     'max-connections': { value: 'N', help: 'one more is closed at once (default 1024)' },
     idle: {
       value: 'SECONDS',
@@ -100,6 +104,7 @@ function nodeOf(args: Arguments): EmbeddedNodeOptions {
   return {
     ...(dir !== undefined && { dir }),
     ...(patience !== undefined && { patience: patience * 1_000 }),
+    minFree: args.count('min-free', 0, MOST),
     maxJobSize,
     maxJobs: args.count('max-jobs', 1, MOST),
     maxMemory: args.count('max-memory', 1, MOST),

@@ -1,6 +1,7 @@
 import { DqError, toError } from '../errors.js';
 import type { Clock, Duration } from 'nest-handlers/time';
 import { damaged, prepareFolder } from './folder.js';
+import type { FreeSpaceOf } from './free-space.js';
 
 /**
  * The part of a ClassicLevel that is used here. It is typed here so that the types of the library compile without that
@@ -31,8 +32,12 @@ export interface Operations {
 export interface DiskSettings {
   /** Milliseconds of further tries while another process has the folder; 0: none. */
   readonly patience: number;
-  /** Gets warnings for the operator while the folder is opened, one sentence each. */
+  /** Gets warnings for the operator, one sentence each. */
   readonly warn: (message: string) => void;
+  /** Bytes. While the file system has less, no more jobs are to be taken; 0: no look is taken. @default 64 MiB */
+  readonly minFree?: number;
+  /** How free space is seen. @default what the system says */
+  readonly freeOf?: FreeSpaceOf;
 }
 
 /** Longer than a process that drains takes by default. */

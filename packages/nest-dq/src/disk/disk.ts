@@ -2,6 +2,7 @@ import { DqError, toError } from '../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { asDiskError, openDatabase, type Database, type DiskSettings } from './database.js';
 import { checkValue, DiskBatch, VALUE } from './entries.js';
+import { DEFAULT_MIN_FREE, FreeSpace, systemFreeSpace } from './free-space.js';
 import { LAST_KEY as TIME } from './log-check.js';
 
 /** Something in memory whose state is stored on disk. */
@@ -34,6 +35,7 @@ export class Disk {
   /** Counts the changes; the number of the latest. */
   lastChange = 0;
   failure: DqError | undefined;
+  readonly space: FreeSpace;
 
   private database: Database | undefined;
   private offset = 0;
@@ -51,11 +53,14 @@ export class Disk {
   constructor(
     readonly dir: string,
     private readonly clock: Clock,
-    private readonly settings = NO_WAIT,
-  ) {}
+    private readonly settings: DiskSettings = NO_WAIT,
+  ) {
+    const { minFree = DEFAULT_MIN_FREE, warn, freeOf = systemFreeSpace } = settings;
+    this.space = new FreeSpace(dir, clock, minFree, warn, freeOf);
+  }
 
   /** A new one, opened. `DQ_DISK`. */
-  static async open(dir: string, clock: Clock, settings = NO_WAIT): Promise<Disk> {
+  static async open(dir: string, clock: Clock, settings: DiskSettings = NO_WAIT): Promise<Disk> {
     const disk = new Disk(dir, clock, settings);
     await disk.open();
     return disk;
@@ -139,6 +144,7 @@ export class Disk {
   /** Writes the last changes and gives the folder free. Idempotent, also before `open`; never rejects for a failure that was told. */
   async close(): Promise<void> {
     this.closing.abort();
+    this.space.stop();
     await this.opening?.catch(() => undefined); // the caller of `open` gets the error
     if (!this.isClosed) {
       while (!this.failure && (this.writing || !this.isSaved(this.lastChange))) {
@@ -174,6 +180,7 @@ export class Disk {
           `the machine's clock is ${behind} s behind the time in the folder ${dir}: jobs go by the folder's time`,
         );
       }
+      await this.space.look();
       this.offset = Math.max(wall, stored) - clock.now();
       this.database = database;
     } catch (error) {
@@ -209,6 +216,7 @@ export class Disk {
       for (const part of this.parts) part.collect(batch);
       batch.putText(TIME, String(Math.ceil(this.now())));
       await operations.write({ sync: true });
+      this.space.wrote(batch.bytes);
     } finally {
       await operations.close();
     }

@@ -10,12 +10,16 @@ export const VALUE = CHECKSUM;
 
 /** Changes of entries: all are made, or none. */
 export class DiskBatch {
+  /** Of all entries. */
+  bytes = 0;
+
   constructor(private readonly batch: Operations) {}
 
   /** `value` has room for the checksum at its beginning: see `allocate`. */
   put(key: string, value: Buffer): void {
     value.writeUInt32LE(checksum(key, value));
     this.batch.put(key, value);
+    this.bytes += key.length + value.length;
   }
 
   putText(key: string, text: string): void {

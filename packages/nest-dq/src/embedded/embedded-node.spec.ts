@@ -114,6 +114,7 @@ describe('EmbeddedNode', () => {
     [{ maxJobSize: 2 ** 30 + 1 }, '`maxJobSize` is 1073741825'],
     [{ dir: '' }, '`dir` is ""'],
     [{ dir: undefined }, '`dir` is undefined'],
+    [{ minFree: -1 }, '`minFree` is -1: expected bytes, a whole number of 0 or more'],
     [{ warn: 'loudly' }, '`warn` is "loudly"'],
     [{ size: 1 }, 'there is no option `size`'],
   ])('is not opened with %j', async (options, message) => {

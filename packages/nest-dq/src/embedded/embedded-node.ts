@@ -6,6 +6,7 @@ import { resolve as resolvePath } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
 import { Disk } from '../disk/disk.js';
+import { checkMinFree } from '../disk/free-space.js';
 import { DqError, unknownName, wrongValue } from '../errors.js';
 import { systemClock, type Duration } from 'nest-handlers/time';
 import { parseDuration } from '../time/duration.js';
@@ -43,11 +44,13 @@ export interface EmbeddedNodeOptions extends Partial<NodeLimits> {
   dir?: string;
   /** How long an opening waits while another process has the folder, in a `Duration`; 0 fails at once. @default '15s' */
   patience?: Duration;
+  /** Bytes. While the file system of `dir` has less free, each put is answered OUT_OF_MEMORY; 0: no limit. @default 64 MiB */
+  minFree?: number;
   /** Gets warnings for the operator, one sentence each. @default they are dropped */
   warn?: (message: string) => void;
 }
 
-const OPTIONS = ['dir', 'patience', ...LIMIT_NAMES, 'warn'];
+const OPTIONS = ['dir', 'patience', 'minFree', ...LIMIT_NAMES, 'warn'];
 
 /**
  * A beanstalkd 1.12 in this process: `dial` connects from inside, and `listen` lets any client of the protocol in.
@@ -77,8 +80,8 @@ export class EmbeddedNode {
    * another process, damaged, of a newer format, with other files in it, not to be read or written.
    */
   static async open(options: EmbeddedNodeOptions = {}): Promise<EmbeddedNode> {
-    const { dir, patience, limits, warn } = resolve(options);
-    const disk = dir === undefined ? undefined : await Disk.open(dir, systemClock, { patience, warn });
+    const { dir, limits, warn, ...settings } = resolve(options);
+    const disk = dir === undefined ? undefined : await Disk.open(dir, systemClock, { ...settings, warn });
     try {
       const node = new InProcessNode(systemClock, disk, limits, warn);
       await node.load();
@@ -111,6 +114,7 @@ export class EmbeddedNode {
     this.refuseClosed();
     const listener = await Listener.open(options, this.node);
     this.listeners.add(listener);
+    this.disk?.space.watch();
     if (this.closing) await listener.close();
     this.refuseClosed();
     return listener.address;
@@ -166,6 +170,7 @@ function resolve(options: EmbeddedNodeOptions) {
   return {
     dir: dir === undefined ? undefined : resolvePath(dir),
     patience: parseDuration(patience, '`patience`'),
+    minFree: checkMinFree('minFree', options.minFree),
     limits: resolveLimits(options),
     warn,
   };

@@ -145,6 +145,7 @@ export class InProcessNode implements SessionNode {
 
   /** Whether a job with a body of so many bytes can be stored. If not, the operator is told. */
   hasRoom(size: number): boolean {
+    if (this.disk?.space.isLow) return false; // which the disk has told
     const { maxJobs, maxMemory } = this.limits;
     if (this.store.size >= maxJobs) this.refused('maxJobs', `${maxJobs} jobs are stored`);
     else if (this.store.memoryWith(size) > maxMemory)

@@ -3,6 +3,7 @@ import type { RedisOptions } from 'ioredis';
 import type { Duration } from 'nest-handlers/time';
 import { MOST_PLACES } from '../copies/location.js';
 import { DEFAULT_PATIENCE } from '../disk/database.js';
+import { checkMinFree } from '../disk/free-space.js';
 import { DqError } from '../errors.js';
 import type { RedisSource } from '../ledger/redis/connection.js';
 import { EXPECTED_ENDPOINT, parseEndpoint, type Endpoint } from './endpoint.js';
@@ -25,6 +26,8 @@ export interface Folder {
   readonly dir: string;
   /** Milliseconds. How long a start waits while another process uses the folder. */
   readonly patience: number;
+  /** Bytes. While the file system has less free, adds fail; 0: no limit. */
+  readonly minFree: number;
 }
 
 /** The options that say where the jobs are stored, as the user gave them. */
@@ -59,7 +62,7 @@ export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder 
   const given = embedded === 'memory' ? {} : embedded;
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw wrong('`embedded`', embedded, expected);
-  const unknown = Object.keys(given).find((field) => field !== 'dir' && field !== 'patience');
+  const unknown = Object.keys(given).find((field) => !['dir', 'patience', 'minFree'].includes(field));
   if (unknown !== undefined)
     throw new DqError('DQ_CONFIG', `there is no \`embedded.${unknown}\`: expected ${expected}`);
   if (beanstalks !== undefined) {
@@ -68,18 +71,24 @@ export function resolveFolder({ embedded, beanstalks }: BackendOptions): Folder 
       '`embedded` and `beanstalks` are both given: jobs are stored by an embedded node or by beanstalkd nodes, not by both',
     );
   }
-  const { patience = DEFAULT_PATIENCE } = given as { patience?: Duration };
+  const { patience = DEFAULT_PATIENCE, minFree } = given as { patience?: Duration; minFree?: number };
   if (!('dir' in given)) {
-    if (!('patience' in given)) return undefined;
-    throw new DqError(
-      'DQ_CONFIG',
-      '`embedded.patience` is given without `embedded.dir`: it is how long a start waits for that folder',
-    );
+    if ('patience' in given) throw withoutFolder('patience', 'it is how long a start waits for that folder');
+    if ('minFree' in given) throw withoutFolder('minFree', 'it is how much room that folder must have');
+    return undefined;
   }
   const { dir } = given;
   if (typeof dir !== 'string' || dir.trim() === '' || dir.includes('\0'))
     throw wrong('`embedded.dir`', dir, "the path of a folder, such as './data'");
-  return { dir: resolve(dir), patience: checkDuration('embedded.patience', patience, 0) };
+  return {
+    dir: resolve(dir),
+    patience: checkDuration('embedded.patience', patience, 0),
+    minFree: checkMinFree('embedded.minFree', minFree),
+  };
+}
+
+function withoutFolder(field: string, why: string): DqError {
+  return new DqError('DQ_CONFIG', `\`embedded.${field}\` is given without \`embedded.dir\`: ${why}`);
 }
 
 function resolveBeanstalks(beanstalks: unknown): Endpoint[] {

@@ -51,3 +51,29 @@ it('lists what waits in memory', async () => {
   expect(await jobs('t')).toMatchObject([{ id, attempt: 0, places: [{ index: 0 }] }]);
   await runtime.close();
 });
+
+it('fails adds before the disk of a folder is full, runs what is there, and says why', async () => {
+  const dir = join(parent, 'data');
+  const before = await start({ embedded: { dir } });
+  const added = await before.runtime.producer.delay('t', 1, '1h');
+  await before.runtime.close();
+
+  const lines: string[] = [];
+  const logger = {
+    log: () => undefined,
+    warn: (line: string) => lines.push(line),
+    error: (line: string) => lines.push(line),
+  };
+  const full = await start({ embedded: { dir, minFree: 2 ** 53 - 1 }, patience: 0, logger });
+  const { producer } = full.runtime;
+  await expect(producer.delay('t', 2, '1h')).rejects.toMatchObject({
+    code: 'DQ_TOO_FEW_COPIES',
+    indeterminate: false,
+    nodes: { embedded: expect.stringContaining('OUT_OF_MEMORY') },
+  });
+  expect(lines.join('\n')).toMatch(
+    /the folder .*data has \d+ MiB free, less than the \d+ MiB of `minFree`: no more jobs/,
+  );
+  expect(await producer.revoke(added)).toBe('revoked');
+  await full.runtime.close();
+});

@@ -84,7 +84,7 @@ function onServers(
 function inProcess(settings: ResolvedOptions, clock: Clock): Backend {
   const { folder, logger } = settings;
   const warn = (message: string) => void logger.warn(message);
-  const disk = folder && new Disk(folder.dir, clock, { patience: folder.patience, warn });
+  const disk = folder && new Disk(folder.dir, clock, { ...folder, warn });
   const node = new InProcessNode(clock, disk);
   const ledger = new MemoryLedger({ settings, clock }, disk);
   return {
@@ -96,6 +96,7 @@ function inProcess(settings: ResolvedOptions, clock: Clock): Backend {
     open: async () => {
       if (!disk) return;
       await disk.open();
+      disk.space.watch();
       disk.onFailure(({ message }) => void logger.error(message));
       await node.load();
       await ledger.load();

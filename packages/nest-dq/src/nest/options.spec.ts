@@ -63,8 +63,16 @@ describe('the options', () => {
 
   it('take a folder for the embedded node, below the working directory unless it is absolute', () => {
     const folderOf = (embedded: DqOptions['embedded']) => resolveOptions({ embedded }).folder;
-    expect(folderOf({ dir: './data' })).toEqual({ dir: join(process.cwd(), 'data'), patience: 15_000 });
-    expect(folderOf({ dir: '/var/lib/dq', patience: 0 })).toEqual({ dir: '/var/lib/dq', patience: 0 });
+    expect(folderOf({ dir: './data' })).toEqual({
+      dir: join(process.cwd(), 'data'),
+      patience: 15_000,
+      minFree: 64 * 1024 * 1024,
+    });
+    expect(folderOf({ dir: '/var/lib/dq', patience: 0, minFree: 0 })).toEqual({
+      dir: '/var/lib/dq',
+      patience: 0,
+      minFree: 0,
+    });
     expect(resolveOptions({ embedded: {} })).toMatchObject({ folder: undefined, memory: false });
     expect(resolveOptions({ embedded: 'memory' })).toMatchObject({ folder: undefined, memory: true });
     expect(resolveOptions({ embedded: undefined }).folder).toBeUndefined();
@@ -255,6 +263,11 @@ describe('the options', () => {
     [{ embedded: { dir: undefined } }, '`embedded.dir` is undefined: expected the path'],
     [{ embedded: { dir: ' ' } }, '`embedded.dir` is " ": expected the path of a folder'],
     [{ embedded: { patience: '1s' } }, '`embedded.patience` is given without `embedded.dir`'],
+    [{ embedded: { minFree: 1 } }, '`embedded.minFree` is given without `embedded.dir`: it is how much room'],
+    [
+      { embedded: { dir: './data', minFree: '1g' } },
+      '`embedded.minFree` is "1g": expected bytes, a whole number of 0',
+    ],
     [{ embedded: { dir: './data', patience: 'long' } }, '`embedded.patience` is "long": not a duration'],
     [{ embedded: { path: './data' } }, 'there is no `embedded.path`: expected { dir'],
     [{ ...servers, embedded: { dir: './data' } }, '`embedded` and `beanstalks` are both given'],

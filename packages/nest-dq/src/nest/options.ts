@@ -62,13 +62,14 @@ export interface DqOptions {
    * `dir`: a folder in which the embedded node and ledger store everything, so that a restart loses nothing. It is made if
    * it does not exist; a relative path is below the working directory. One process and one cluster at a time can use it.
    * It needs the package `classic-level`. `patience`: how long a start waits while another process uses the folder, as the
-   * process before does while it drains; 0 fails at once, the default is 15 s.
+   * process before does while it drains; 0 fails at once, the default is 15 s. `minFree`: bytes; while the file system of the folder has
+   * less free, adds fail with `DQ_TOO_FEW_COPIES`, before a write could; 0: no limit, the default is 64 MiB.
    * `'memory'`: they have everything in the memory of this process, and it is lost with the process. Without `embedded` it
    * is the same, with a warning; where `NODE_ENV` is `production`, `'memory'` must be given.
    * Not together with `beanstalks`. A `dir` that is undefined or empty is `DQ_CONFIG`, and never a silent memory.
    * @default in memory, with a warning; where `NODE_ENV` is `production`, `DQ_CONFIG`
    */
-  embedded?: 'memory' | { dir?: string; patience?: Duration };
+  embedded?: 'memory' | { dir?: string; patience?: Duration; minFree?: number };
   /** Copies of a job. @default 3, or the number of nodes if there are fewer */
   replicas?: number;
   /** Copies that must be confirmed before an add succeeds. @default 2, or `replicas` if that is less */
