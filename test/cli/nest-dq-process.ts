@@ -57,6 +57,11 @@ export class NestDqProcess {
     return Number(await this.says(/listens on \S+:(\d+);/));
   }
 
+  /** Waits until it tells this on standard error. */
+  async tells(pattern: RegExp): Promise<void> {
+    await eventually(`it tells ${pattern}; it said: ${this.stderr}`, () => pattern.test(this.stderr));
+  }
+
   /** Waits until it says this on standard output, and gives the first group of it. */
   async says(pattern: RegExp): Promise<string> {
     const said = () => pattern.exec(this.stdout)?.[1];
