@@ -1,5 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from 'test-servers';
@@ -81,6 +82,12 @@ export class NestDqProcess {
   /** Lets it write no file beyond so many bytes. */
   async limitFiles(bytes: number): Promise<void> {
     await run('prlimit', ['--pid', String(this.child.pid), `--fsize=${bytes}:`]);
+  }
+
+  /** Bytes: the most memory that it ever had at once. */
+  peakMemory(): number {
+    const status = readFileSync(`/proc/${this.child.pid}/status`, 'utf8');
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)![1]) * 1_024;
   }
 
   kill(signal: NodeJS.Signals): void {

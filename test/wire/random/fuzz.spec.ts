@@ -7,6 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { EmbeddedNode, type ListenAddress } from 'nest-dq/src/embedded/embedded-node.js';
 import { eventually } from 'test-servers';
 import { Peer } from '../../support/peer.js';
+import { witness } from '../../support/witness.js';
 import { LIMIT, runsOf } from './runs.js';
 import { streams } from './streams.js';
 
@@ -46,33 +47,15 @@ async function riot(address: ListenAddress, { pieces, reads, size, end }: Rowdy)
   return socket;
 }
 
-/** A client of some tube of its own, and of somebody else who waits for its jobs. Every byte is as if it were alone. */
-async function witness(address: ListenAddress, isOver: () => boolean): Promise<number> {
-  const [giver, taker] = [new Peer(await dial(address)), new Peer(await dial(address))];
-  await giver.says('use witness\r\n', 'USING witness\r\n');
-  await taker.says('watch witness\r\nignore default\r\n', 'WATCHING 2\r\nWATCHING 1\r\n');
-  let rounds = 0;
-  for (; rounds < 3 || !isOver(); rounds++) {
-    taker.send('reserve\r\nreserve-with-timeout 0\r\n');
-    giver.send('put 5 0 60 4\r\nbody\r\n');
-    const [, id] = /^INSERTED (\d+)\r\n$/.exec(await giver.takeLine())!;
-    await taker.hears(`RESERVED ${id} 4\r\nbody\r\nTIMED_OUT\r\n`);
-    await giver.says(`delete ${id}\r\npeek-ready\r\n`, 'NOT_FOUND\r\nNOT_FOUND\r\n');
-    await taker.says(`release ${id} 5 100\r\ntouch ${id}\r\n`, 'RELEASED\r\nNOT_FOUND\r\n');
-    await giver.says('peek-delayed\r\nkick 9\r\n', `FOUND ${id} 4\r\nbody\r\nKICKED 1\r\n`);
-    await taker.says(`reserve\r\ndelete ${id}\r\n`, `RESERVED ${id} 4\r\nbody\r\nDELETED\r\n`);
-  }
-  giver.leave();
-  taker.leave();
-  return rounds;
-}
-
 /** The node, after all of them. */
 async function survives(rowdies: readonly Rowdy[]): Promise<void> {
   const node = await EmbeddedNode.open({ maxJobSize: 40 });
   const address = await node.listen({ port: 0 });
   let isOver = false;
-  const witnessed = witness(address, () => isOver);
+  const witnessed = witness(
+    () => dial(address),
+    () => isOver,
+  );
   const sockets = await Promise.all(rowdies.map((each) => riot(address, each)));
   isOver = true;
   expect(await witnessed).toBeGreaterThan(0);
@@ -106,7 +89,11 @@ describe('whatever comes, and however fast,', () => {
       deaf.write(asked, () => {
         accepted++;
       });
-      if (written % 100 === 0) await witness(address, () => true);
+      if (written % 100 === 0)
+        await witness(
+          () => dial(address),
+          () => true,
+        );
     }
     expect(accepted).toBeLessThan(30);
     deaf.destroy();
