@@ -189,7 +189,7 @@ describe('nest-dq serve', () => {
   });
 
   it('closes connections on which nothing moves, and no others', async () => {
-    const server = nestDq('serve', '--port=0', '--idle=1');
+    const server = nestDq('serve', '--port=0', '--idle=2');
     const port = await server.port();
     const [silent, worker] = [await peer(port), await peer(port)];
     worker.send('reserve\r\n');

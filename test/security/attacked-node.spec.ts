@@ -112,7 +112,7 @@ describe('a served node serves others, and its memory is bounded, while somebody
   });
 
   it('does not read replies, and is closed after a while, though it holds jobs', async () => {
-    const port = await serve('--idle=1', '--max-buffers=20000000');
+    const port = await serve('--idle=4', '--max-buffers=20000000');
     const body = 'x'.repeat(60_000);
     const giver = new Peer(await dial(port));
     for (let id = 1; id <= 20; id++)

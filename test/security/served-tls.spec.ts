@@ -152,7 +152,7 @@ describe('a node that listens with TLS', () => {
     const { port } = await node.listen({
       port: 0,
       maxConnections: 2,
-      tls: { ...shown(server), handshake: 300 },
+      tls: { ...shown(server), handshake: 1_500 },
     });
     const stalled = connectPlain({ host: '127.0.0.1', port });
     await once(stalled, 'connect');
