@@ -61,7 +61,7 @@ export class Lab extends Workplace {
   private startedConsumers = 0;
   private startedJobs = 0;
 
-  private constructor(settings: LabSettings, folder: string) {
+  protected constructor(settings: LabSettings, folder: string) {
     super(settings, folder);
     const { small } = settings;
     this.lease = small ? 3_000 : 15_000;
@@ -227,6 +227,10 @@ export class Lab extends Workplace {
     });
   }
 
+  protected get hasServers(): boolean {
+    return this.servers !== undefined;
+  }
+
   private get running() {
     if (!this.servers) throw new Error('the servers of this lab were not started');
     return this.servers;
@@ -246,7 +250,7 @@ export async function copiesOn(node: Address): Promise<number | undefined> {
 }
 
 /** Writes the warnings and errors of the producer's application to a file beside the other logs. */
-class FileLogger implements LoggerService {
+export class FileLogger implements LoggerService {
   constructor(private readonly path: string) {}
 
   log(): void {}

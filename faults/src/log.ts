@@ -20,6 +20,8 @@ export interface Schedule {
   readonly code?: string;
   /** This job is meant never to succeed. */
   readonly doomed?: boolean;
+  /** The JSON of its payload, if that has a secret. */
+  readonly payload?: string;
 }
 
 export interface Revocation {

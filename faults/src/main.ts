@@ -3,12 +3,14 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { runCommand, untilSignal } from 'test-servers';
-import { JOBS, STREAMS, type Runnable, type Suite } from './suites.js';
+import { ATTACKS, JOBS, STREAMS, type Runnable, type Suite } from './suites.js';
 import { beginOfRow } from './table.js';
 
 const USAGE = `npm run faults [-- OPTIONS]
 
   --kafka       the experiments with streams, of nest-kq on Kafka, instead of those with jobs
+  --attacks     the attacks on sealed jobs, as npm run attacks; what follows is the same for them
+  --unsealed    with --attacks: the application has no seal, so that attacks succeed, and must not pass
   --only NAME   only this experiment, by name or number, and those whose names go on after it, as in go-queue-adds;
                 may be repeated, or a list with commas
   --jobs N      how many jobs each experiment adds (default: the number in its file, mostly 20,000); for the model check,
@@ -23,6 +25,10 @@ ${list(JOBS)}
 with --kafka
 
 ${list(STREAMS)}
+
+with --attacks
+
+${list(ATTACKS)}
 `;
 
 function list({ all }: Suite): string {
@@ -36,6 +42,7 @@ interface Flags {
   readonly wanted: readonly Runnable[];
   readonly jobs?: number;
   readonly small: boolean;
+  readonly unsealed: boolean;
   readonly json: boolean;
   readonly keep: boolean;
   readonly help: boolean;
@@ -46,6 +53,8 @@ function readFlags(): Flags {
   const { values } = parseArgs({
     options: {
       kafka: { type: 'boolean', default: false },
+      attacks: { type: 'boolean', default: false },
+      unsealed: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
       jobs: { type: 'string' },
       small: { type: 'boolean', default: false },
@@ -54,8 +63,10 @@ function readFlags(): Flags {
       help: { type: 'boolean', default: false },
     },
   });
-  const { small, json, keep, help } = values;
-  const suite = values.kafka ? STREAMS : JOBS;
+  const { small, unsealed, json, keep, help, kafka, attacks } = values;
+  if (kafka && attacks) throw new Error('--kafka and --attacks were given: expected one of them.');
+  if (unsealed && !attacks) throw new Error('--unsealed was given: expected --attacks with it.');
+  const suite = kafka ? STREAMS : attacks ? ATTACKS : JOBS;
   const { all } = suite;
   const names = values.only.flatMap((list) => list.split(','));
   const unknown = names.find((name) => !all.some((experiment) => isCalled(experiment, name)));
@@ -65,7 +76,16 @@ function readFlags(): Flags {
   if (values.jobs !== undefined && !/^[1-9]\d*$/.test(values.jobs)) {
     throw new Error(`--jobs was given ${values.jobs}: expected a number of 1 or more.`);
   }
-  return { suite, wanted, small, json, keep, help, ...(values.jobs && { jobs: Number(values.jobs) }) };
+  return {
+    suite,
+    wanted,
+    small,
+    unsealed,
+    json,
+    keep,
+    help,
+    ...(values.jobs && { jobs: Number(values.jobs) }),
+  };
 }
 
 function isCalled(
@@ -77,7 +97,7 @@ function isCalled(
 
 /** Resolves with whether all passed. */
 async function runAll(
-  { suite, wanted, jobs, small, json, keep }: Flags,
+  { suite, wanted, jobs, small, unsealed, json, keep }: Flags,
   signal: AbortSignal,
 ): Promise<boolean> {
   const print = (text: string) => void process.stdout.write(text);
@@ -85,7 +105,13 @@ async function runAll(
   let allPassed = true;
   for (const one of wanted) {
     if (!json) print(beginOfRow(one.number, one.name));
-    const { row, text } = await one.run({ ...(jobs !== undefined && { jobs }), small, keep, signal });
+    const { row, text } = await one.run({
+      ...(jobs !== undefined && { jobs }),
+      small,
+      unsealed,
+      keep,
+      signal,
+    });
     print(json ? `${JSON.stringify(row)}\n` : text);
     allPassed &&= row.passed;
   }

@@ -22,6 +22,8 @@ export interface NewTask {
   readonly acts?: readonly Act[];
   /** This job is meant never to succeed. @default false */
   readonly doomed?: boolean;
+  /** See `Task`. @default none */
+  readonly secret?: string;
   /** @default none */
   readonly options?: JobOptions;
 }
@@ -42,9 +44,9 @@ export class ProducerSide {
   ) {}
 
   /** Adds one job. Resolves when the answer is there, also if it is a DqError. */
-  async add({ due, byDelay, acts = [], doomed, options }: NewTask): Promise<Schedule> {
+  async add({ due, byDelay, acts = [], doomed, secret, options }: NewTask): Promise<Schedule> {
     const job = this.nextNumber();
-    const task: Task = { job, generation: 0, acts };
+    const task: Task = { job, generation: 0, acts, ...(secret !== undefined && { secret }) };
     return this.schedule(task, due, doomed, async (askedAt) => {
       const how: JobOptions = { allowPast: true, ...options };
       const receipt = byDelay
@@ -140,7 +142,8 @@ export class ProducerSide {
     const { job, generation } = task;
     this.tasks.set(job, task);
     const askedAt = Date.now();
-    const base = { what: 'schedule', job, generation, due, askedAt, doomed } as const;
+    const payload = task.secret === undefined ? {} : { payload: JSON.stringify(task) };
+    const base = { what: 'schedule', job, generation, due, askedAt, doomed, ...payload } as const;
     let schedule: Schedule;
     try {
       const answer = await ask(askedAt);

@@ -1,4 +1,6 @@
-// The experiments, with jobs and with streams: each kind has a table of its own.
+// The experiments, with jobs and with streams, and the attacks: each kind has a table of its own.
+import { ATTACK_EXPERIMENTS } from './attacks/experiments.js';
+import { attackTable, runAttack } from './attacks/runner.js';
 import type { Ending, RunSettings } from './ending.js';
 import { EXPERIMENTS } from './experiments.js';
 import { MODEL_CHECK, runModelCheck } from './model-check.js';
@@ -21,7 +23,11 @@ export interface Runnable extends Described {
 }
 
 /** `jobs` is absent: as many as the experiment says. */
-export type Settings = Omit<RunSettings, 'jobs'> & Partial<Pick<RunSettings, 'jobs'>>;
+export type Settings = Omit<RunSettings, 'jobs'> &
+  Partial<Pick<RunSettings, 'jobs'>> & {
+    /** Of an attack: see `AttackSettings`. */
+    readonly unsealed: boolean;
+  };
 
 interface Described {
   readonly number: number;
@@ -44,6 +50,12 @@ export const STREAMS = suiteOf(
   STREAM_EXPERIMENTS.map((each) => sized(each, runStreamExperiment)),
 );
 
+/** On sealed jobs of nest-dq. */
+export const ATTACKS = suiteOf(
+  attackTable,
+  ATTACK_EXPERIMENTS.map((each) => sized(each, runAttack)),
+);
+
 function suiteOf<R extends Ending>(
   table: Table<R>,
   all: readonly (Described & { run(settings: Settings): Promise<R> })[],
@@ -64,7 +76,7 @@ function suiteOf<R extends Ending>(
 
 function sized<E extends Described & { readonly jobs: number; readonly smallJobs: number }, R>(
   experiment: E,
-  run: (experiment: E, settings: RunSettings) => Promise<R>,
+  run: (experiment: E, settings: RunSettings & Pick<Settings, 'unsealed'>) => Promise<R>,
 ): Described & { run(settings: Settings): Promise<R> } {
   const { number, name, what, jobs: usual, smallJobs } = experiment;
   return {

@@ -27,7 +27,6 @@ export interface TaskProducer {
   /** Resolves with how many jobs were moved. */
   repair(options: RepairOptions): Promise<number>;
   drainNode(endpoint: string): Promise<boolean>;
-  /** Of the tube of all jobs. */
   pause(): Promise<void>;
   resume(): Promise<void>;
   /** All dead letters. */
@@ -49,6 +48,11 @@ export class TaskProducerApp implements TaskProducer {
     const module = DqModule.forRoot({ ...options, consume: false, logger });
     const app = await NestFactory.createApplicationContext(module, { logger });
     return new TaskProducerApp(app, tube, app.get(DqProducer), app.get(DqDeadLetters), app.get(DqControl));
+  }
+
+  /** The same application, with another tube. */
+  withTube(tube: typeof TASKS): TaskProducerApp {
+    return new TaskProducerApp(this.app, tube, this.producer, this.letters, this.control);
   }
 
   at(task: Task, due: number, options: JobOptions): Promise<JobReceipt> {
@@ -78,18 +82,18 @@ export class TaskProducerApp implements TaskProducer {
   }
 
   async pause(): Promise<void> {
-    await this.control.pause(TASKS);
+    await this.control.pause(this.tube);
   }
 
   async resume(): Promise<void> {
-    await this.control.resume(TASKS);
+    await this.control.resume(this.tube);
   }
 
   async deadLetters(): Promise<DeadLetter<Task>[]> {
     const all: DeadLetter<Task>[] = [];
     let cursor: string | undefined;
     do {
-      const page = await this.letters.list(TASKS, { limit: LETTERS_AT_ONCE, ...(cursor && { cursor }) });
+      const page = await this.letters.list(this.tube, { limit: LETTERS_AT_ONCE, ...(cursor && { cursor }) });
       all.push(...page.letters);
       cursor = page.cursor;
     } while (cursor !== undefined);

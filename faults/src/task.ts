@@ -20,6 +20,8 @@ export interface Task {
   readonly generation: number;
   /** One for each attempt. All later attempts do the last one again. Empty: the handler succeeds at once. */
   readonly acts: readonly Act[];
+  /** A text that nobody without a key should read. @default none */
+  readonly secret?: string;
 }
 
 export const TASKS = defineTube<Task>('tasks');

@@ -27,6 +27,7 @@ export {
   nodeCounter,
   nodeStats,
   putRaw,
+  WireConnection,
   type Address,
   type NodeStats,
 } from './wire.js';

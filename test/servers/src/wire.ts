@@ -1,5 +1,5 @@
 // Commands over a connection that closes after the replies: what a person does with netcat.
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 export interface Address {
@@ -27,36 +27,81 @@ export async function ask(server: Address, command: string, limit = REPLY_LIMIT)
 }
 
 /** The same for several commands, which it sends together over one connection. */
-export function askAll(
-  { host, port, path, tls }: Address,
+export async function askAll(
+  server: Address,
   commands: readonly string[],
   limit = REPLY_LIMIT,
 ): Promise<string[]> {
-  return new Promise((resolve, reject) => {
-    let rest = '';
-    const replies: string[] = [];
-    const text = commands.map((command) => `${command}\r\n`).join('');
+  const connection = new WireConnection(server);
+  try {
+    return await connection.ask(commands, limit);
+  } finally {
+    connection.close();
+  }
+}
+
+interface Asked {
+  readonly count: number;
+  readonly replies: string[];
+  readonly resolve: (replies: string[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A connection to a beanstalkd or a Redis that stays open. It needs no end: a server that ends it makes each later call reject. */
+export class WireConnection {
+  private readonly socket: Socket;
+  private readonly asked: Asked[] = [];
+  private rest = '';
+  private failure: Error | undefined;
+
+  constructor({ host, port, path, tls }: Address) {
     const place = path === undefined ? { host, port } : { path };
-    const send = () => socket.write(text, 'latin1');
     // Its certificate may be for any name.
     const named = { checkServerIdentity: () => undefined };
-    const socket = tls ? connectTls({ ...place, ...tls, ...named }, send) : connect(place, send);
-    const timer = setTimeout(() => socket.destroy(new Error(`no reply in ${limit} ms`)), limit);
-    socket.setEncoding('latin1');
-    socket.on('data', (bytes: string) => {
-      rest += bytes;
-      for (let end = endOfReply(rest); end !== undefined; end = endOfReply(rest)) {
-        replies.push(rest.slice(0, end - 2));
-        rest = rest.slice(end);
-      }
-      if (replies.length < commands.length) return;
-      resolve(replies);
-      socket.destroy();
+    this.socket = tls ? connectTls({ ...place, ...tls, ...named }) : connect(place);
+    this.socket.setEncoding('latin1');
+    this.socket.on('data', (bytes: string) => this.came(bytes));
+    this.socket.on('error', (error) => this.fail(error));
+    this.socket.on('close', () => this.fail(new Error('the server closed the connection before it replied')));
+  }
+
+  /** Sends commands together. Resolves with their replies, as `ask` does. */
+  ask(commands: readonly string[], limit = REPLY_LIMIT): Promise<string[]> {
+    if (this.failure) return Promise.reject(this.failure);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.socket.destroy(new Error(`no reply in ${limit} ms`)), limit);
+      const settle = <T>(how: (value: T) => void) => {
+        return (value: T) => {
+          clearTimeout(timer);
+          how(value);
+        };
+      };
+      const [count, replies] = [commands.length, [] as string[]];
+      this.asked.push({ count, replies, resolve: settle(resolve), reject: settle(reject) });
+      this.socket.write(commands.map((command) => `${command}\r\n`).join(''), 'latin1');
     });
-    socket.on('error', reject);
-    socket.on('end', () => socket.destroy(new Error('the server closed the connection before it replied')));
-    socket.on('close', () => clearTimeout(timer));
-  });
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  private came(bytes: string): void {
+    this.rest += bytes;
+    for (let end = endOfReply(this.rest); end !== undefined; end = endOfReply(this.rest)) {
+      const first = this.asked[0];
+      if (!first)
+        return this.fail(new Error(`a reply that nobody asked for: ${this.rest.slice(0, end - 2)}`));
+      first.replies.push(this.rest.slice(0, end - 2));
+      this.rest = this.rest.slice(end);
+      if (first.replies.length === first.count) this.asked.shift()!.resolve(first.replies);
+    }
+  }
+
+  private fail(error: Error): void {
+    this.failure ??= error;
+    for (const { reject } of this.asked.splice(0)) reject(this.failure);
+  }
 }
 
 /** Undefined while the first reply is not complete. */

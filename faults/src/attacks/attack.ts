@@ -1,0 +1,33 @@
+import type { Copy } from './copy.js';
+import type { AttackLab } from './lab.js';
+
+export interface Attack {
+  /** As in docs/security.md. */
+  readonly number: number;
+  readonly name: string;
+  /** What the attacker does, for `--help`. */
+  readonly what: string;
+  /** What this attack must show, beside what all must show: see `judge`. */
+  readonly passes: string;
+  /** The number of jobs that the application adds meanwhile by default, and in the small version. */
+  readonly jobs: number;
+  readonly smallJobs: number;
+  /** Begins the work of the application, and attacks it. */
+  run(lab: AttackLab): Promise<Attacked>;
+}
+
+export interface Attacked {
+  /** The results of its own checks: each is an empty text, or says why the attack went too far. @default none */
+  readonly checks?: readonly string[];
+  /** For the reader of its row. @default none */
+  readonly notes?: readonly string[];
+  /** What this attacker can do by its position, as docs/security.md says. @default nothing */
+  readonly allows?: Allowed;
+}
+
+export interface Allowed {
+  /** These jobs may be lost or run again. */
+  readonly jobs?: ReadonlySet<number>;
+  /** These copies of others may be gone. */
+  readonly copies?: (copy: Copy) => boolean;
+}

@@ -1,0 +1,60 @@
+// The bytes of a copy in the hands of somebody without the key. All texts are Latin-1: one character for each byte.
+
+/** A copy as it lies on a node. */
+export interface Copy {
+  /** Which of the nodes. */
+  readonly node: number;
+  readonly id: string;
+  readonly tube: string;
+  readonly state: string;
+  readonly body: string;
+}
+
+/** The parts of a copy. */
+export interface Parts {
+  /** Its first line, with the mark. */
+  readonly open: string;
+  /** Its second line. Undefined: it is not sealed, and its fields are in the first one. */
+  readonly own: string | undefined;
+  /** The seal and what is encrypted, or the payload. */
+  readonly rest: string;
+}
+
+export function partsOf(body: string): Parts {
+  const end = body.indexOf('\n');
+  const open = body.slice(0, end);
+  if (!body.startsWith('dqs ')) return { open, own: undefined, rest: body.slice(end + 1) };
+  const ownEnd = body.indexOf('\n', end + 1);
+  return { open, own: body.slice(end + 1, ownEnd), rest: body.slice(ownEnd + 1) };
+}
+
+export function bodyOf({ open, own, rest }: Parts): string {
+  return own === undefined ? `${open}\n${rest}` : `${open}\n${own}\n${rest}`;
+}
+
+/** What anybody may read of it. Throws if it is no copy of a job of ours. */
+export function identityOf({ body }: Pick<Copy, 'body'>): { readonly id: string; readonly due: number } {
+  const [, id, due] = /^dq[1s] \{"id":"([^"]+)","due":(\d+)/.exec(body) ?? [];
+  if (id === undefined) throw new Error(`no copy of a job: ${JSON.stringify(body.slice(0, 80))}`);
+  return { id, due: Number(due) };
+}
+
+export function isPrimary({ body }: Pick<Copy, 'body'>): boolean {
+  return /"i":0[,}]/.test(body);
+}
+
+/** The same bytes with this due time in the header. */
+export function withDue(body: string, due: number): string {
+  return body.replace(/"due":\d+/, `"due":${due}`);
+}
+
+/** The same bytes, and in its list of siblings these places. */
+export function withSiblings(body: string, places: readonly string[]): string {
+  const list = places.map((place, i) => `[${i + 1},"${place}"]`).join(',');
+  return body.replace(/"l":\[\[.*?\]\]/, `"l":[${list}]`);
+}
+
+/** The same bytes with one bit of one of them changed. */
+export function withFlippedBit(body: string, at: number): string {
+  return body.slice(0, at) + String.fromCharCode(body.charCodeAt(at) ^ 1) + body.slice(at + 1);
+}

@@ -1,0 +1,86 @@
+import type { WireConnection } from 'test-servers';
+import type { Attack } from '../attack.js';
+import { foundBody } from '../attacker.js';
+import { isPrimary, withDue, withFlippedBit, type Copy } from '../copy.js';
+import { TUBES, type AttackLab } from '../lab.js';
+import { atPace } from '../../waiting.js';
+
+const TUBE = TUBES[0];
+/** The fields of a header, and what the attacker writes there. */
+const FIELDS: readonly (readonly [field: RegExp, text: string])[] = [
+  [/"id":"[^"]+"/, '"id":"another"'],
+  [/"n":\d+/, '"n":1'],
+  [/"n":\d+/, '"n":31'],
+  [/"s":"[^"]+"/, '"s":"another"'],
+  [/"z":\d+/, '"z":0'],
+  [/"z":\d+/, '"z":16'],
+  [/"i":\d+/, '"i":0'],
+  [/"i":\d+/, '"i":1'],
+  [/"i":\d+/, '"i":2'],
+  [/"m":"[^"]+"/, '"m":""'],
+  [/,"m":"[^"]+"/, ''],
+  [/,"l":\[\[.*?\]\]/, ''],
+  [/"due":/, '"p":0,"due":'],
+  [/"due":/, '"a":99,"due":'],
+  [/"due":/, '"g":99,"due":'],
+  [/\{/, '{ '],
+  [/\n/, ' \n'],
+];
+
+/** Copies as the attacker has read them, each with one change, due now or at their time. */
+export const alter: Attack = {
+  number: 2,
+  name: 'alter',
+  what: 'copies that were read (peek, reserve) and stored with one change: each byte, each field, each length',
+  passes: 'all are refused or buried',
+  jobs: 3_000,
+  smallJobs: 240,
+  async run(lab) {
+    await lab.startApplication();
+    const victims = lab.victimsIn(TUBE);
+    const [primary, backup] = [true, false].map((is) => victims.find((copy) => isPrimary(copy) === is)!);
+    const reserved = await reserveOne(lab);
+    const bodies = [primary!, backup!, reserved].flatMap((copy) => altered(copy, lab.pick(23, 1)));
+    const { begin: from, end: to } = lab.times;
+    const parts = 50;
+    const size = Math.ceil(bodies.length / parts);
+    await atPace(parts, { from, to, signal: lab.signal }, async (part) => {
+      const some = bodies.slice(part * size, (part + 1) * size);
+      await lab.attacker.store(TUBE, some, { node: part % lab.attacker.nodeCount });
+    });
+    return { notes: [`${bodies.length} changes of copies of ${primary!.body.length} bytes`] };
+  },
+};
+
+/** Takes a copy in the place of the application when it comes due, reads it, and hands it back. */
+async function reserveOne(lab: AttackLab): Promise<Copy> {
+  const connection: WireConnection = lab.attacker.connect(0);
+  try {
+    const [, , reply] = await connection.ask(
+      [`watch ${TUBE}`, 'ignore default', 'reserve-with-timeout 60'],
+      90_000,
+    );
+    const body = foundBody(reply!);
+    if (body === undefined) throw new Error(`the attacker got no copy: ${reply}`);
+    const [, id] = /^RESERVED (\d+)/.exec(reply!)!;
+    await connection.ask([`release ${id} 0 0`]);
+    return { node: 0, id: id!, tube: TUBE, state: 'reserved', body };
+  } finally {
+    connection.close();
+  }
+}
+
+/** Every `step`-th byte and length, and all fields. */
+function altered({ body }: Copy, step: number): string[] {
+  const due = Date.now();
+  const bodies = [withDue(body, due), withDue(body, 1), `${body}x`, `${body}\n`, body + body];
+  for (const [field, text] of FIELDS) {
+    const changed = body.replace(field, () => text);
+    if (changed !== body) bodies.push(changed);
+  }
+  for (let at = 0; at < body.length; at += step) {
+    bodies.push(withFlippedBit(body, at));
+    if (at >= 'dqs '.length) bodies.push(body.slice(0, at));
+  }
+  return bodies;
+}

@@ -1,0 +1,81 @@
+import type { NewTask, ProducerSide } from '../producer-side.js';
+import { atPace } from '../waiting.js';
+import { TUBES, type AttackLab, type TubeName } from './lab.js';
+
+/** Milliseconds after its add that a job is due which is added meanwhile. */
+const SOON = 500;
+/** Of each so many jobs that wait, one is revoked, one moved, one retried, and one has a key. */
+const KINDS = 8;
+
+interface Added {
+  readonly tube: TubeName;
+  readonly i: number;
+  readonly job: number;
+}
+
+/** What the application does while it is attacked: half of its jobs wait first, and half are added meanwhile, in turn in all tubes. */
+export class Workload {
+  private readonly half: number;
+  private added: Added[] = [];
+
+  constructor(private readonly lab: AttackLab) {
+    this.half = Math.ceil(lab.jobs / 2);
+  }
+
+  /** The second third of the window has most of them, so that there is time to attack those that wait. */
+  async addFirst(): Promise<void> {
+    const { half, lab } = this;
+    this.added = await this.inTurn(half, async (i, tube) => {
+      const { job } = await lab.side(tube).add(this.task(i, tube, lab.times.at(0.3 + (0.7 * i) / half)));
+      return { tube, i, job };
+    });
+  }
+
+  /** Resolves when all is added, revoked and moved. */
+  async goOn(): Promise<void> {
+    const { lab, half } = this;
+    const { times, signal } = lab;
+    const { begin: from, end: to } = times;
+    const steady = { from, to, signal };
+    const [revoked, moved] = [0, 1].map((kind) => this.added.filter(({ i }) => i % KINDS === kind));
+    const early = { from, to: times.at(0.2), signal };
+    await Promise.all([
+      atPace(half, steady, (i) => {
+        const tube = tubeOf(i);
+        return lab.side(tube).add({ ...this.task(half + i, tube, Date.now() + SOON), byDelay: i % 2 === 0 });
+      }),
+      atPace(revoked!.length, early, (i) => this.sideOf(revoked![i]!).revoke(revoked![i]!.job)),
+      atPace(moved!.length, early, (i) =>
+        this.sideOf(moved![i]!).reschedule(moved![i]!.job, times.at(0.5 + (0.5 * i) / moved!.length)),
+      ),
+    ]);
+  }
+
+  private sideOf({ tube }: Added): ProducerSide {
+    return this.lab.side(tube);
+  }
+
+  private task(i: number, tube: TubeName, due: number): NewTask {
+    const secret = `${this.lab.secret} of ${tube}, number ${i}`;
+    const kind = i % KINDS;
+    return {
+      due,
+      secret,
+      ...(kind === 2 && { acts: [{ end: 'fail' }, {}] as const }),
+      options: {
+        ...(kind === 2 && { attempts: 5, backoff: { type: 'fixed', delay: 500 } as const }),
+        ...(kind === 3 && { key: secret }),
+        ...(kind === 4 && { headers: { about: secret }, group: secret }),
+      },
+    };
+  }
+
+  private async inTurn<T>(count: number, call: (i: number, tube: TubeName) => Promise<T>): Promise<T[]> {
+    const at = Date.now();
+    return atPace(count, { from: at, to: at, signal: this.lab.signal }, (i) => call(i, tubeOf(i)));
+  }
+}
+
+function tubeOf(i: number): TubeName {
+  return TUBES[i % TUBES.length]!;
+}
