@@ -33,9 +33,18 @@ export class Attacker {
     this.connections = nodes.map((node) => new WireConnection(node));
   }
 
-  /** A connection of its own to a node. Only what reserves needs one. */
-  connect(node: number): WireConnection {
-    return new WireConnection(this.nodes[node]!);
+  /** A connection of its own to a node, which takes copies of this tube. */
+  async hand(node: number, tube: string): Promise<Hand> {
+    const connection = new WireConnection(this.nodes[node]!);
+    await connection.ask([`watch ${tube}`, 'ignore default']);
+    return new Hand(node, tube, connection);
+  }
+
+  /** How copies name a copy of this node, in the lists of their siblings. */
+  async placeOf({ node, id }: Pick<Copy, 'node' | 'id'>): Promise<string> {
+    const { host, port } = this.nodes[node]!;
+    const [stats] = await this.ask(node, ['stats']);
+    return `${host}:${port}#${field(stats!, 'id')}:${id}`;
   }
 
   get nodeCount(): number {
@@ -107,12 +116,39 @@ export class Attacker {
   }
 }
 
+/** Takes copies in the place of the application. What it holds comes back when it is closed. */
+export class Hand {
+  constructor(
+    private readonly node: number,
+    private readonly tube: string,
+    private readonly connection: WireConnection,
+  ) {}
+
+  /** Undefined: none was due within these seconds. */
+  async take(seconds: number): Promise<Copy | undefined> {
+    const [reply] = await this.connection.ask([`reserve-with-timeout ${seconds}`], LONGEST_WAIT);
+    const body = foundBody(reply!);
+    const [, id] = /^RESERVED (\d+)/.exec(reply!) ?? [];
+    const { node, tube } = this;
+    return id === undefined || body === undefined ? undefined : { node, id, tube, state: 'reserved', body };
+  }
+
+  /** Resolves with the replies. */
+  tell(...commands: string[]): Promise<string[]> {
+    return this.connection.ask(commands, LONGEST_WAIT);
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+}
+
 export function commandsFor(verb: string, ids: readonly string[]): string[] {
   return ids.map((id) => `${verb} ${id}`);
 }
 
 /** The body in a reply. Undefined: there is none. */
-export function foundBody(reply: string): string | undefined {
+function foundBody(reply: string): string | undefined {
   return /^(?:FOUND|RESERVED) \d+ \d+\r\n([^]*)$/.exec(reply)?.[1];
 }
 

@@ -109,6 +109,18 @@ export class AttackLab extends Lab {
     return copies;
   }
 
+  /** The copies of jobs that wait, but for the victims. */
+  async waitingCopies(): Promise<Copy[]> {
+    const victims = new Set(this.victims.map(({ node, id }) => `${node} ${id}`));
+    return (await this.scan()).filter(({ node, id }) => !victims.has(`${node} ${id}`));
+  }
+
+  /** Resolves when the workload is done and all its jobs ran. */
+  async allRan(): Promise<void> {
+    await this.load;
+    await this.eventually('all jobs ran', () => this.open() === 0);
+  }
+
   victimsIn(tube: string): Copy[] {
     return this.victims.filter((copy) => copy.tube === tube);
   }

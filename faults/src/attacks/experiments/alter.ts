@@ -1,6 +1,4 @@
-import type { WireConnection } from 'test-servers';
 import type { Attack } from '../attack.js';
-import { foundBody } from '../attacker.js';
 import { isPrimary, withDue, withFlippedBit, type Copy } from '../copy.js';
 import { TUBES, type AttackLab } from '../lab.js';
 import { atPace } from '../../waiting.js';
@@ -39,7 +37,7 @@ export const alter: Attack = {
     await lab.startApplication();
     const victims = lab.victimsIn(TUBE);
     const [primary, backup] = [true, false].map((is) => victims.find((copy) => isPrimary(copy) === is)!);
-    const reserved = await reserveOne(lab);
+    const reserved = await takenCopy(lab);
     const bodies = [primary!, backup!, reserved].flatMap((copy) => altered(copy, lab.pick(23, 1)));
     const { begin: from, end: to } = lab.times;
     const parts = 50;
@@ -53,20 +51,15 @@ export const alter: Attack = {
 };
 
 /** Takes a copy in the place of the application when it comes due, reads it, and hands it back. */
-async function reserveOne(lab: AttackLab): Promise<Copy> {
-  const connection: WireConnection = lab.attacker.connect(0);
+async function takenCopy({ attacker }: AttackLab): Promise<Copy> {
+  const hand = await attacker.hand(0, TUBE);
   try {
-    const [, , reply] = await connection.ask(
-      [`watch ${TUBE}`, 'ignore default', 'reserve-with-timeout 60'],
-      90_000,
-    );
-    const body = foundBody(reply!);
-    if (body === undefined) throw new Error(`the attacker got no copy: ${reply}`);
-    const [, id] = /^RESERVED (\d+)/.exec(reply!)!;
-    await connection.ask([`release ${id} 0 0`]);
-    return { node: 0, id: id!, tube: TUBE, state: 'reserved', body };
+    const copy = await hand.take(60);
+    if (!copy) throw new Error('the attacker got no copy within a minute');
+    await hand.tell(`release ${copy.id} 0 0`);
+    return copy;
   } finally {
-    connection.close();
+    hand.close();
   }
 }
 

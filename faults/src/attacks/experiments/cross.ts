@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { startBeanstalkd } from 'test-servers';
+import type { Attack } from '../attack.js';
+import { Attacker } from '../attacker.js';
+import { bodyOf, identityOf, partsOf, type Copy } from '../copy.js';
+import { OTHER_PREFIX, TUBES, type AttackLab } from '../lab.js';
+import { atPace } from '../../waiting.js';
+
+const [TUBE, ANOTHER] = TUBES;
+/** Salt, nonce and tag. */
+const SEAL_BYTES = 44;
+
+/** Copies that are right somewhere else: in another tube, under another prefix, with another key; and parts of several copies in one. */
+export const cross: Attack = {
+  number: 4,
+  name: 'cross',
+  what: 'copies in another tube, of another prefix, of another key; parts of several copies put together',
+  passes: 'all are refused',
+  jobs: 3_000,
+  smallJobs: 240,
+  async run(lab) {
+    await lab.startApplication();
+    const foreign = await withAnotherKey(lab);
+    const [own, others] = [lab.victimsIn(TUBE), lab.victimsIn(ANOTHER)];
+    const waiting = (await lab.waitingCopies()).filter(({ tube }) => tube === ANOTHER);
+    const moved = [...others, ...waiting, ...lab.victimsIn(OTHER_PREFIX + TUBE), ...foreign];
+    const bodies = [...moved.map(({ body }) => body), ...mixed(own), ...mixed([...own, ...others])];
+    const { begin: from, end: to } = lab.times;
+    const parts = 50;
+    const size = Math.ceil(bodies.length / parts);
+    await atPace(parts, { from, to, signal: lab.signal }, (part) =>
+      lab.attacker.store(TUBE, bodies.slice(part * size, (part + 1) * size)),
+    );
+    return {};
+  },
+};
+
+/** Copies for the same tube, sealed with a key of the same name in another cluster. */
+async function withAnotherKey(lab: AttackLab): Promise<Copy[]> {
+  const node = await lab.owned(startBeanstalkd());
+  const reader = await lab.owned(new Attacker([node], lab.signal));
+  const options = { beanstalks: [node.endpoint], replicas: 1, minWritten: 1, redis: `${lab.redisUrl}/1` };
+  await lab.startOther({ ...options, ...lab.sealWith(randomBytes(32).toString('base64')) }, TUBE);
+  return reader.scan();
+}
+
+/** What can be put together of the parts of these copies, and is none of them. */
+function mixed(copies: readonly Copy[]): string[] {
+  const known = new Set(copies.map(({ body }) => body));
+  const made = new Set<string>();
+  for (const a of copies) {
+    for (const b of copies) {
+      const [partsA, partsB] = [partsOf(a.body), partsOf(b.body)];
+      made.add(bodyOf({ ...partsA, rest: partsB.rest }));
+      made.add(bodyOf({ ...partsA, open: partsB.open }));
+      made.add(bodyOf({ ...partsA, own: partsB.own }));
+      const seal = partsA.rest.slice(0, SEAL_BYTES) + partsB.rest.slice(SEAL_BYTES);
+      made.add(bodyOf({ ...partsA, rest: seal }));
+      for (const own of mixedFields(a, b)) made.add(bodyOf({ ...partsA, own }));
+    }
+  }
+  return [...made].filter((body) => !known.has(body) && !isOfOneJob(body, copies));
+}
+
+/** The fields of one copy with the proof of the other. */
+function mixedFields(a: Copy, b: Copy): string[] {
+  const [ownA, ownB] = [partsOf(a.body).own, partsOf(b.body).own];
+  const proof = /"m":"[^"]*"/;
+  const found = ownB && proof.exec(ownB);
+  return ownA && found ? [ownA.replace(proof, found[0])] : [];
+}
+
+/** All copies of a job share all but their own fields: so it may be one of them, put together anew. */
+function isOfOneJob(body: string, copies: readonly Copy[]): boolean {
+  const { open, own, rest } = partsOf(body);
+  const { id } = identityOf({ body });
+  return copies.some((copy) => {
+    const parts = partsOf(copy.body);
+    return identityOf(copy).id === id && parts.own === own && parts.open === open && parts.rest === rest;
+  });
+}

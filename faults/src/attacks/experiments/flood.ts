@@ -1,0 +1,94 @@
+import { connect, type Socket } from 'node:net';
+import { percentile } from 'test-servers';
+import type { Attack } from '../attack.js';
+import { TUBES, type AttackLab } from '../lab.js';
+import { atMost } from '../../experiment.js';
+import { atPace } from '../../waiting.js';
+
+const TUBE = TUBES[0];
+/** Bytes: the largest job of a beanstalkd with its defaults. */
+const LARGEST = 65_535;
+/** The part of the window that has no flood. */
+const QUIET = 0.45;
+
+/** Many bad copies at the head of a tube, the largest that a node takes, thousands of tubes, thousands of connections. */
+export const flood: Attack = {
+  number: 6,
+  name: 'flood',
+  what: 'many bad copies, as many of the largest size, thousands of tubes, thousands of connections',
+  passes: 'the other tubes go on: the p95 of their lateness grows by at most 2 s (small: 5 s)',
+  jobs: 4_000,
+  smallJobs: 300,
+  async run(lab) {
+    await lab.startApplication();
+    const { times, attacker, signal } = lab;
+    const [bad, giants, tubes, connections] = lab.pick(
+      [1_500, 60, 300, 300],
+      [15_000, 1_000, 5_000, 3_000],
+    ) as [number, number, number, number];
+    await lab.until(times.at(QUIET));
+    const begun = Date.now();
+    await openMany(lab, connections);
+    const steady = { from: begun, to: times.end, signal };
+    const parts = 30;
+    await atPace(parts, steady, async (part) => {
+      const id = (i: number) => `flood-${part}-${i}`;
+      const headers = Array.from({ length: bad / parts }, (_, i) => `"id":"${id(i)}","due":1,"n":1`);
+      await attacker.store(
+        TUBE,
+        headers.map((header) => `dqs {${header},"s":"a","z":0}\n{"i":0,"m":""}\n${'x'.repeat(50)}`),
+      );
+      await attacker.store(
+        TUBE,
+        headers.slice(0, giants / parts).map((header) => giant(header)),
+      );
+      const each = Math.ceil(tubes / parts);
+      for (let i = 0; i < each; i++) {
+        await attacker.store(`flood-${part}-${i}`, ['x'], { node: i % attacker.nodeCount });
+      }
+      attacker.staying += each;
+    });
+    await lab.allRan();
+    const [before, during] = [latenessIn(lab, 0, begun), latenessIn(lab, begun, Infinity)];
+    const allowed = lab.pick(5_000, 2_000);
+    return {
+      checks: [atMost('p95 lateness of the other tubes', during, before + allowed, ' ms')],
+      notes: [`p95 lateness of the other tubes: ${before} ms before the flood, ${during} ms in it`],
+    };
+  },
+};
+
+function giant(header: string): string {
+  const open = `dqs {${header},"s":"a","z":`;
+  const rest = '}\n{"i":0,"m":""}\n';
+  const seal = LARGEST - open.length - rest.length - 5;
+  return `${open}${seal - 44}${rest}${'x'.repeat(seal)}`;
+}
+
+/** Connections that do nothing, to all nodes. They end with the experiment. */
+async function openMany(lab: AttackLab, count: number): Promise<void> {
+  const sockets: Socket[] = [];
+  await lab.owned({ stop: () => sockets.forEach((socket) => socket.destroy()) });
+  for (let i = 0; i < count; i++) {
+    const { host, port } = lab.beanstalkds[i % lab.beanstalkds.length]!;
+    const socket = connect({ host, port });
+    socket.on('error', () => undefined); // a node that takes no more is what the attacker wants
+    sockets.push(socket);
+  }
+  await lab.eventually('the connections are there', () => sockets.every(({ connecting }) => !connecting));
+}
+
+/** Of the jobs of the other tubes that were due in this time. */
+function latenessIn(lab: AttackLab, from: number, to: number): number {
+  const late: number[] = [];
+  for (const { schedules, runs } of lab.history.all()) {
+    for (const { payload, generation, due, at, answer } of schedules) {
+      const start = runs.find((run) => run.generation === generation);
+      const wasDue = Math.max(due, at);
+      const isOther = payload !== undefined && !payload.includes(` of ${TUBE},`);
+      if (isOther && answer === 'stored' && start && wasDue >= from && wasDue < to)
+        late.push(Math.max(0, start.at - wasDue));
+    }
+  }
+  return percentile(late, 0.95);
+}
