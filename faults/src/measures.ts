@@ -54,14 +54,21 @@ export function extraStarts(history: History): Run[] {
   return extra;
 }
 
-/** How late the first start of each schedule of these jobs was, counted as the checker does. In no order. */
-export function latenesses(history: History, jobs: Iterable<number>): number[] {
+/** How late the first start of each schedule of these jobs was that was due in this time, counted as the checker does. In no order. */
+export function latenesses(
+  history: History,
+  jobs: Iterable<number>,
+  from = -Infinity,
+  to = Infinity,
+): number[] {
   const late: number[] = [];
   for (const job of jobs) {
     const { schedules, runs } = history.of(job);
     for (const { generation, due, at, answer } of schedules) {
       const start = runs.find((run) => run.generation === generation);
-      if (answer !== 'refused' && start) late.push(Math.max(0, start.at - Math.max(due, at)));
+      const overdueFrom = Math.max(due, at);
+      if (answer === 'refused' || !start || overdueFrom < from || overdueFrom >= to) continue;
+      late.push(Math.max(0, start.at - overdueFrom));
     }
   }
   return late;

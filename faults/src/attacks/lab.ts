@@ -6,6 +6,7 @@ import { defineTube, type DqOptions, type JobReceipt } from 'nest-dq';
 import { nodeCopies } from 'test-servers';
 import { Lab, FileLogger, type Timetable } from '../lab.js';
 import { LoggedProcess } from '../logged-process.js';
+import { latenesses } from '../measures.js';
 import { ProducerSide } from '../producer-side.js';
 import type { Task } from '../task.js';
 import { TaskProducerApp } from '../task-producer.js';
@@ -125,6 +126,21 @@ export class AttackLab extends Lab {
     return this.victims.filter((copy) => copy.tube === tube);
   }
 
+  /** The jobs of a tube that the workload has added. */
+  jobsOf(tube: TubeName): Set<number> {
+    return new Set(this.jobsBy((name) => name === tube));
+  }
+
+  /** How late the first starts were, in the other tubes, of schedules that were due in this time. In no order. */
+  latenessBeside(tube: TubeName, from = -Infinity, to = Infinity): number[] {
+    return latenesses(
+      this.history,
+      this.jobsBy((name) => name !== tube),
+      from,
+      to,
+    );
+  }
+
   /** Waits until all is over, and tells what was seen. */
   async evidence({ allows = {} }: Attacked): Promise<Evidence> {
     await this.load;
@@ -180,6 +196,12 @@ export class AttackLab extends Lab {
       TUBES.map((tube) => this.app.withTube(defineTube<Task>(tube)).deadLetters()),
     );
     return lists.flat().length;
+  }
+
+  private jobsBy(wanted: (tube: string | undefined) => boolean): number[] {
+    return [...this.history.all()]
+      .filter(({ schedules }) => schedules.some(({ payload }) => wanted(this.scheduled.get(payload ?? ''))))
+      .map(({ job }) => job);
   }
 
   /** The findings tell what the wait does not. An application without a seal gets less time, as it must fail. */

@@ -1,6 +1,8 @@
 import { Redis } from 'ioredis';
+import { percentile } from 'test-servers';
+import { atMost } from '../../experiment.js';
 import type { Attack } from '../attack.js';
-import { TUBES, type AttackLab } from '../lab.js';
+import { TUBES } from '../lab.js';
 import { atPace } from '../../waiting.js';
 
 const TUBE = TUBES[0];
@@ -44,12 +46,17 @@ export const redis: Attack = {
     await remove(client, PRESENCE);
     await remove(client, RECORDS);
     await lab.until(times.end);
-    const jobs = new Set(jobsOf(lab));
+    const jobs = lab.jobsOf(TUBE);
     await lab.eventually('other tubes ran', () => lab.findings().lost.every((job) => jobs.has(job)));
     await remove(client, RECORDS); // so that the ledger has forgotten what is over
     const bodies = copies.slice(0, lab.pick(30, 300)).map(({ body }) => body);
     await attacker.store(TUBE, bodies, { valid: true });
-    return { allows: { jobs }, notes: [`${changed} records changed`] };
+    const late = percentile(lab.latenessBeside(TUBE), 0.95);
+    return {
+      allows: { jobs },
+      checks: [atMost('p95 lateness of the other tubes', late, lab.pick(5_000, 2_000), ' ms')],
+      notes: [`${changed} records changed; p95 lateness of the other tubes: ${late} ms`],
+    };
   },
 };
 
@@ -82,10 +89,4 @@ async function corruptTube(client: Redis, round: number): Promise<void> {
 async function remove(client: Redis, pattern: string): Promise<void> {
   const keys = await client.keys(pattern);
   if (keys.length > 0) await client.del(...keys);
-}
-
-function jobsOf(lab: AttackLab): number[] {
-  return [...lab.history.all()]
-    .filter(({ schedules }) => schedules.some(({ payload }) => payload?.includes(` of ${TUBE},`)))
-    .map(({ job }) => job);
 }

@@ -4,10 +4,12 @@ import { atMost, atLeast } from '../../experiment.js';
 import { commandsFor, type Hand } from '../attacker.js';
 
 const TUBE = TUBES[0];
+/** Milliseconds that a copy may be held without a touch. */
+const TTR = 60_000;
 
 /**
  * Takes copies on one node and holds them, touched, to the end; buries and kicks on another; pauses the tube on the third; and deletes what
- * waits on the first. Then it lets go all that it holds.
+ * waits on the first. At the end it lets go what it holds; in the full version, on the other nodes, beanstalkd takes it away.
  */
 export const stall: Attack = {
   number: 7,
@@ -44,15 +46,16 @@ export const stall: Attack = {
       await Promise.all(hands.map(({ hand, ids }) => hand.tell(...commandsFor('touch', ids))));
     }
     await lab.until(times.end);
-    for (const { hand } of hands) hand.close();
+    for (const { hand } of lab.pick(hands, hands.slice(0, 1))) hand.close();
     const held = hands.reduce((sum, { ids }) => sum + ids.length, 0);
     await lab.allRan();
     const { worstLateness } = lab.findings();
+    const heldFor = times.end - times.begin + lab.pick(0, TTR);
     return {
       checks: [
         atLeast('copies that the attacker deleted', deleted, 1),
         atLeast('copies that the attacker held', held, 1),
-        atMost('worst lateness', worstLateness, times.end - times.begin + lab.lease + 10_000, ' ms'),
+        atMost('worst lateness', worstLateness, heldFor + lab.lease + 10_000, ' ms'),
       ],
       notes: [`the attacker deleted ${deleted} copies, and held ${held}`],
     };
