@@ -7,7 +7,7 @@ import { redis } from './experiments/redis.js';
 import { replay } from './experiments/replay.js';
 import { siblings } from './experiments/siblings.js';
 import { stall } from './experiments/stall.js';
-import { wire } from './experiments/wire.js';
+import { allWires, wire } from './experiments/wire.js';
 
 /** In the order in which they run. */
 export const ATTACK_EXPERIMENTS: readonly Attack[] = [
@@ -19,5 +19,6 @@ export const ATTACK_EXPERIMENTS: readonly Attack[] = [
   flood,
   stall,
   wire,
+  allWires,
   redis,
 ];

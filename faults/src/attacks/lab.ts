@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { defineTube, type DqOptions, type JobReceipt } from 'nest-dq';
 import { nodeCopies } from 'test-servers';
 import { Lab, FileLogger, type Timetable } from '../lab.js';
@@ -17,6 +16,7 @@ import type { Evidence } from './checker.js';
 import type { AttackedArguments } from './consumer/main.js';
 import type { Copy } from './copy.js';
 import type { AttackedLine, Refused, Seen } from './log.js';
+import { RedisWatch } from './redis-watch.js';
 import { Workload } from './workload.js';
 
 export interface AttackSettings extends LabSettings {
@@ -56,8 +56,7 @@ export class AttackLab extends Lab {
   private app!: TaskProducerApp;
   private load!: Promise<void>;
   private readableCopies = 0;
-  private readableCommands = 0;
-  private commands = 0;
+  private redisWatch!: RedisWatch;
 
   private constructor({ unsealed, ...settings }: AttackSettings, folder: string) {
     super(settings, folder);
@@ -75,7 +74,7 @@ export class AttackLab extends Lab {
   async startApplication(options: DqOptions = {}): Promise<void> {
     if (!this.hasServers) await this.startServers();
     this.attacker = await this.owned(new Attacker(this.beanstalkds, this.signal));
-    await this.watchRedis();
+    this.redisWatch = await this.owned(RedisWatch.on(this.redisUrl, this.secret));
     const given = { ...this.options, ...this.sealWith(this.key), ...options };
     this.app = await this.startProducerApp(given);
     for (const tube of TUBES) this.sides.set(tube, this.sideOf(tube));
@@ -158,8 +157,8 @@ export class AttackLab extends Lab {
       found: this.findings(),
       scheduled: this.scheduled,
       seen: this.seen,
-      readable: { nodes: this.readableCopies, redis: this.readableCommands },
-      commands: this.commands,
+      readable: { nodes: this.readableCopies, redis: this.redisWatch.readable },
+      commands: this.redisWatch.commands,
       victims,
       unrevoked: answers.filter((answer) => answer !== 'revoked'),
       refused: this.refusedCount(),
@@ -250,17 +249,5 @@ export class AttackLab extends Lab {
     else if (line.what === 'refused') this.refused.push(line);
     else return true;
     return false;
-  }
-
-  /** Looks at each command that Redis gets, and so at all that it may store. */
-  private async watchRedis(): Promise<void> {
-    const redis = new Redis(this.redisUrl);
-    await this.owned({ stop: () => redis.disconnect() });
-    const monitor = await redis.monitor();
-    await this.owned({ stop: () => monitor.disconnect() });
-    monitor.on('monitor', (_time: string, args: readonly string[]) => {
-      this.commands++;
-      if (args.some((arg) => arg.includes(this.secret))) this.readableCommands++;
-    });
   }
 }

@@ -7,11 +7,20 @@ export type Lie = (text: string) => string;
 export class Liar {
   /** @default the node's own words */
   lie: Lie = (text) => text;
+  /** How often each lie changed something. */
+  readonly told = new Map<Lie, number>();
 
   readonly carry = ({ client, server }: Link): Carrier => ({
     toServer: (bytes) => void server.write(bytes),
-    toClient: (bytes) => void client.write(Buffer.from(this.lie(bytes.toString('latin1')), 'latin1')),
+    toClient: (bytes) => void client.write(Buffer.from(this.changed(bytes.toString('latin1')), 'latin1')),
   });
+
+  private changed(text: string): string {
+    const { lie } = this;
+    const changed = lie(text);
+    if (changed !== text) this.told.set(lie, (this.told.get(lie) ?? 0) + 1);
+    return changed;
+  }
 }
 
 /** Bytes in one answer without an end. */
@@ -42,6 +51,7 @@ export function liesWith({ id, instance }: Foreign): ReadonlyMap<string, Lie> {
     ['the answer before', (text) => ([text, last] = [last || text, text])[0]],
     ['a line without an end', (text) => text.replace(/\r\n/g, '') + 'x'.repeat(FLOOD)],
     ['a body without an end', (text) => `RESERVED 1 99999999999\r\n${text}${'x'.repeat(FLOOD)}`],
+    ['the largest body', (text) => `RESERVED 1 1073741824\r\n${text}${'x'.repeat(FLOOD)}`],
     ['a list without an end', () => `OK 4294967295\r\n---\n${'- x\n'.repeat(FLOOD / 4)}`],
     ['negative and broken sizes', (text) => text.replace(/^(RESERVED|FOUND|OK) /gm, '$1 -1 1e9 ')],
     ['rubbish', (text) => Buffer.from(text, 'latin1').toString('base64')],

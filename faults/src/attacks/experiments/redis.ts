@@ -18,7 +18,7 @@ const PACK = "redis.call('SET', KEYS[1], cmsgpack.pack(cjson.decode(ARGV[1])))";
  * stores copies that are not sealed, and those of jobs that are over, whose ends it has made the ledger forget.
  */
 export const redis: Attack = {
-  number: 9,
+  number: 10,
   name: 'redis',
   what: 'in Redis: records deleted, overwritten, forged; ends forgotten, and their copies stored again; rubbish in all other keys',
   passes: 'nothing unsealed runs, nothing is early, no payload is in Redis; other tubes go on',

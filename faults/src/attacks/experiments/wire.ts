@@ -1,14 +1,11 @@
 import { Proxy } from 'test-servers';
-import type { Attack } from '../attack.js';
-import { Liar, liesWith } from '../liar.js';
+import type { Attack, Attacked } from '../attack.js';
+import { Liar, liesWith, type Foreign } from '../liar.js';
 import { TUBES, type AttackLab } from '../lab.js';
 
-/** The node on whose wire the attacker is. */
-const NODE = 0;
-
 /**
- * All processes reach one node through the attacker, who passes on what they say and changes what the node says, one lie after the other. It
- * can delete on that node, as everybody who reaches its port: so copies of others may be gone there, and there only.
+ * All processes reach nodes through the attacker, who passes on what they say and changes what the nodes say, one lie after the other. It
+ * can delete on a node, as everybody who reaches its port: so copies of others may be gone there, and there only.
  */
 export const wire: Attack = {
   number: 8,
@@ -18,30 +15,65 @@ export const wire: Attack = {
   jobs: 6_000,
   smallJobs: 480,
   async run(lab) {
-    await lab.startServers();
-    const liar = new Liar();
-    const proxy = await lab.owned(Proxy.to(lab.beanstalkds[NODE]!, liar.carry));
-    const beanstalks = lab.beanstalkds.map(({ endpoint }, node) =>
-      node === NODE ? proxy.endpoint : endpoint,
-    );
-    await lab.startApplication({ beanstalks });
-    const lies = liesWith(await foreignTo(lab));
-    const { times } = lab;
-    let told = 0;
-    for (const lie of lies.values()) {
-      liar.lie = lie;
-      reconnect(proxy);
-      await lab.until(times.at(++told / (lies.size + 1)));
-    }
-    liar.lie = (text) => text;
-    reconnect(proxy);
-    await lab.allRan();
-    return {
-      allows: { copies: ({ node }) => node === NODE },
-      notes: [`${lies.size} lies, each for ${Math.round((times.end - times.begin) / (lies.size + 1))} ms`],
-    };
+    return lieOn(lab, 1, async () => {
+      await lab.allRan();
+      return {};
+    });
   },
 };
+
+/** The same on the wires to all nodes at once. It can lose jobs and run them again, but makes none run that was not scheduled. */
+export const allWires: Attack = {
+  number: 9,
+  name: 'all-wires',
+  what: 'the same on the wires to all nodes at once',
+  passes:
+    'no run that was not scheduled, none is early, no secret is read; when the lies end, the application goes on',
+  jobs: 6_000,
+  smallJobs: 480,
+  async run(lab) {
+    return lieOn(lab, 3, async () => {
+      const jobs = new Set(Array.from(lab.history.all(), ({ job }) => job));
+      await lab.allRan(jobs);
+      const { answer } = await lab
+        .side(TUBES[0])
+        .add({ due: Date.now(), secret: `${lab.secret} at the end` });
+      return {
+        allows: { jobs },
+        checks: [answer === 'stored' ? '' : `an add when the lies had ended was answered ${answer}`],
+      };
+    });
+  },
+};
+
+/** Lies in the name of the first nodes, while the application works. Then it tells the truth, and `after` is called. */
+async function lieOn(lab: AttackLab, nodes: number, after: () => Promise<Attacked>): Promise<Attacked> {
+  await lab.startServers();
+  const [liar, proxies] = [new Liar(), [] as Proxy[]];
+  for (const server of lab.beanstalkds.slice(0, nodes)) {
+    proxies.push(await lab.owned(Proxy.to(server, liar.carry)));
+  }
+  const beanstalks = lab.beanstalkds.map(({ endpoint }, node) => proxies[node]?.endpoint ?? endpoint);
+  await lab.startApplication({ beanstalks });
+  const lies = liesWith(await foreignTo(lab));
+  const { times } = lab;
+  const each = (times.end - times.begin) / (lies.size + 1);
+  await lab.until(times.begin);
+  for (const [name, lie] of lies) {
+    liar.lie = lie;
+    proxies.forEach(reconnect);
+    await lab.until(Date.now() + each);
+    await lab.eventually(`the lie is told: ${name}`, () => liar.told.has(lie));
+  }
+  liar.lie = (text) => text;
+  proxies.forEach(reconnect);
+  const attacked = await after();
+  return {
+    notes: [Array.from(lies, ([name, lie]) => `${name}: ${liar.told.get(lie) ?? 0}`).join(', ')],
+    ...attacked,
+    allows: { ...attacked.allows, copies: ({ node }) => node < nodes },
+  };
+}
 
 /** The processes greet the node anew. */
 function reconnect(proxy: Proxy): void {
@@ -49,9 +81,9 @@ function reconnect(proxy: Proxy): void {
   proxy.restore();
 }
 
-async function foreignTo(lab: AttackLab) {
-  const victim = lab.victimsIn(TUBES[1]).find(({ node }) => node === NODE)!;
-  const other = lab.victims.find(({ node }) => node !== NODE)!;
+async function foreignTo(lab: AttackLab): Promise<Foreign> {
+  const victim = lab.victimsIn(TUBES[1]).find(({ node }) => node === 0)!;
+  const other = lab.victims.find(({ node }) => node !== 0)!;
   const [, instance] = /#(\w+):/.exec(await lab.attacker.placeOf(other))!;
   return { id: victim.id, instance: instance! };
 }
