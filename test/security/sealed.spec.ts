@@ -66,6 +66,7 @@ async function runsAfter(system: System, ...stored: (string | Buffer)[]): Promis
   return runs;
 }
 
+// `npm run attacks` does more, under load; here is what the log and the events say of it.
 describe('somebody without the key', () => {
   it('reads no payload and no key, and makes no handler run by a job of its own', async () => {
     const system = await started();
@@ -98,31 +99,6 @@ describe('somebody without the key', () => {
     const [shop] = await attacker.read(`shop.${tube}`);
     expect(await runsAfter(system, sooner, foreign!, shop!)).toEqual(['ours']);
     await eventually('all are told', () => system.bad.length === 9);
-  });
-
-  it('cannot name foreign copies so that they are deleted', async () => {
-    const system = await started();
-    const { ref } = await system.producer.delay(tube, 'to be deleted', '1h');
-    const body = (await attacker.read(tube)).find((each) => each.includes('"i":0'))!;
-    const victim = await system.producer.delay('victim', 'stays', '1h');
-    const victims = await attacker.read('victim');
-    const [, place] = /"l":\[\[\d,"([^"]+)"/.exec(body.toString('latin1'))!;
-    const named = /"l":\[\[\d,"([^"]+)"/.exec(
-      victims.find((each) => each.includes('"i":0'))!.toString('latin1'),
-    )!;
-    const lies = body.toString('latin1').replace(place!, named[1]!);
-    expect(await system.producer.revoke({ ref })).toBe('revoked');
-    expect(await runsAfter(system, lies)).toEqual(['ours']);
-    await eventually('all are told', () => system.bad.length === 3);
-    expect(await system.producer.find(victim)).toMatchObject({ state: 'waiting' });
-    expect(await attacker.read('victim')).toEqual(victims);
-  });
-
-  it('cannot stop other jobs of the tube by what is buried', async () => {
-    const system = await started();
-    const many = Array.from({ length: 200 }, (_, i) => `dq1 {"id":"forged-${i}","due":1,"n":1,"i":0}\n1`);
-    expect(await runsAfter(system, ...many)).toEqual(['ours']);
-    await eventually('all are told', () => system.bad.length === 600);
   });
 });
 

@@ -198,10 +198,10 @@ export class AttackLab extends Lab {
       .map(({ job }) => job);
   }
 
-  /** The findings tell what the wait does not. An application without a seal gets less time, as it must fail. */
-  private async tries(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  /** Waits, and goes on in any case: a check tells. An application without a seal gets less time, as it must fail. */
+  async tries(what: string, condition: () => boolean | Promise<boolean>, limit?: number): Promise<void> {
     try {
-      await this.eventually(what, condition, this.unsealed ? 3_000 : undefined);
+      await this.eventually(what, condition, this.unsealed ? 3_000 : limit);
     } catch (error) {
       this.signal.throwIfAborted();
       appendFileSync(join(this.folder, 'lab.output'), `${String(error)}\n`);

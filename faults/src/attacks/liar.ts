@@ -43,8 +43,11 @@ export function liesWith({ id, instance }: Foreign): ReadonlyMap<string, Lie> {
     ['the id of another copy', (text) => text.replace(/^(RESERVED) \d+/gm, `$1 ${id}`)],
     ['another number of what was stored', (text) => text.replace(/^INSERTED (\d+)/gm, 'INSERTED 1000$1')],
     ['the number of another copy', (text) => text.replace(/^INSERTED \d+/gm, `INSERTED ${id}`)],
-    ['NOT_FOUND for what was deleted', (text) => text.replace(/^DELETED/gm, 'NOT_FOUND')],
-    ['DELETED for what was not found', (text) => text.replace(/^NOT_FOUND/gm, 'DELETED')],
+    [
+      'DELETED and NOT_FOUND for each other',
+      (text) =>
+        text.replace(/^(?:DELETED|NOT_FOUND)/gm, (word) => (word === 'DELETED' ? 'NOT_FOUND' : 'DELETED')),
+    ],
     ['the name of another node', (text) => text.replace(/^id: \w+/gm, `id: ${instance}`)],
     ['a name that is no name', (text) => text.replace(/^id: \w+/gm, 'id: [[{"')],
     ['each answer twice', (text) => text + text],

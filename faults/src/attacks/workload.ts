@@ -22,10 +22,12 @@ export class Workload {
     this.half = Math.ceil(lab.jobs / 2);
   }
 
-  /** The second third of the window has most of them, so that there is time to attack those that wait. */
+  /** None is due in the first third of the window, so that there is time to attack those that wait. */
   async addFirst(): Promise<void> {
     const { half, lab } = this;
-    this.added = await this.inTurn(half, async (i, tube) => {
+    const atOnce = { from: 0, to: 0, signal: lab.signal };
+    this.added = await atPace(half, atOnce, async (i) => {
+      const tube = tubeOf(i);
       const { job } = await lab.side(tube).add(this.task(i, tube, lab.times.at(0.3 + (0.7 * i) / half)));
       return { tube, i, job };
     });
@@ -68,11 +70,6 @@ export class Workload {
         ...(kind === 4 && { headers: { about: secret }, group: secret }),
       },
     };
-  }
-
-  private async inTurn<T>(count: number, call: (i: number, tube: TubeName) => Promise<T>): Promise<T[]> {
-    const at = Date.now();
-    return atPace(count, { from: at, to: at, signal: this.lab.signal }, (i) => call(i, tubeOf(i)));
   }
 }
 

@@ -81,8 +81,8 @@ async function corrupt(client: Redis, key: string, turn: number): Promise<void> 
 /** What the tube and the processes have beside the records: each key gets another type, or is deleted. */
 async function corruptTube(client: Redis, round: number): Promise<void> {
   for (const key of [...(await client.keys(`${OF_TUBE}*`)), ...(await client.keys(PRESENCE))]) {
-    await client.del(key);
-    if (round % 10 === 4) await client.lpush(key, 'rubbish');
+    if (round % 10 === 4) await client.multi().del(key).lpush(key, 'rubbish').exec();
+    else await client.del(key);
   }
 }
 
