@@ -3,17 +3,25 @@ import type { Run } from './history.js';
 import type { Lab } from './lab.js';
 import type { Schedule } from './log.js';
 
-export interface Experiment {
-  /** As in docs/guarantees.md. */
+/** What the table and `--help` tell of an experiment. */
+export interface Described {
+  /** As in the documentation. */
   readonly number: number;
   readonly name: string;
-  /** The fault, for `--help`. */
+  /** The fault, or what an attacker does, for `--help`. */
   readonly what: string;
-  /** What this experiment must show, beside what all must show: see `alwaysAsked`. */
+}
+
+/** What all kinds of experiments have in common. */
+export interface AnyExperiment extends Described {
+  /** What this experiment must show, beside what all of its kind must show. */
   readonly passes: string;
-  /** The number of jobs that it adds by default, and in the small version. */
+  /** The number of jobs, or of messages, that it adds by default, and in the small version. */
   readonly jobs: number;
   readonly smallJobs: number;
+}
+
+export interface Experiment extends AnyExperiment {
   run(lab: Lab): Promise<Outcome>;
 }
 

@@ -2,6 +2,7 @@
 import { ATTACK_EXPERIMENTS } from './attacks/experiments.js';
 import { attackTable, runAttack } from './attacks/runner.js';
 import type { Ending, RunSettings } from './ending.js';
+import type { AnyExperiment, Described } from './experiment.js';
 import { EXPERIMENTS } from './experiments.js';
 import { MODEL_CHECK, runModelCheck } from './model-check.js';
 import { runExperiment } from './runner.js';
@@ -28,12 +29,6 @@ export type Settings = Omit<RunSettings, 'jobs'> &
     /** Of an attack: see `AttackSettings`. */
     readonly unsealed: boolean;
   };
-
-interface Described {
-  readonly number: number;
-  readonly name: string;
-  readonly what: string;
-}
 
 const modelCheck = {
   ...MODEL_CHECK,
@@ -74,7 +69,7 @@ function suiteOf<R extends Ending>(
   };
 }
 
-function sized<E extends Described & { readonly jobs: number; readonly smallJobs: number }, R>(
+function sized<E extends AnyExperiment, R>(
   experiment: E,
   run: (experiment: E, settings: RunSettings & Pick<Settings, 'unsealed'>) => Promise<R>,
 ): Described & { run(settings: Settings): Promise<R> } {

@@ -1,17 +1,8 @@
+import type { AnyExperiment } from '../experiment.js';
 import type { Copy } from './copy.js';
 import type { AttackLab } from './lab.js';
 
-export interface Attack {
-  /** As in docs/security.md. */
-  readonly number: number;
-  readonly name: string;
-  /** What the attacker does, for `--help`. */
-  readonly what: string;
-  /** What this attack must show, beside what all must show: see `judge`. */
-  readonly passes: string;
-  /** The number of jobs that the application adds meanwhile by default, and in the small version. */
-  readonly jobs: number;
-  readonly smallJobs: number;
+export interface Attack extends AnyExperiment {
   /** Begins the work of the application, and attacks it. */
   run(lab: AttackLab): Promise<Attacked>;
 }

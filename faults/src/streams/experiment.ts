@@ -1,18 +1,8 @@
-import { atMost, none } from '../experiment.js';
+import { atMost, none, type AnyExperiment } from '../experiment.js';
 import type { StreamFindings } from './checker.js';
 import type { StreamLab } from './lab.js';
 
-export interface StreamExperiment {
-  /** As in docs/kq/guarantees.md. */
-  readonly number: number;
-  readonly name: string;
-  /** The fault, for `--help`. */
-  readonly what: string;
-  /** What this experiment must show, beside what all must show: see `alwaysAsked`. */
-  readonly passes: string;
-  /** The number of messages that it pushes by default, and in the small version. */
-  readonly jobs: number;
-  readonly smallJobs: number;
+export interface StreamExperiment extends AnyExperiment {
   run(lab: StreamLab): Promise<StreamOutcome>;
 }
 

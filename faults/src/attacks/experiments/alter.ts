@@ -1,7 +1,7 @@
 import type { Attack } from '../attack.js';
 import { isPrimary, withDue, withFlippedBit, type Copy } from '../copy.js';
+import { storeEvenly } from '../evenly.js';
 import { TUBES, type AttackLab } from '../lab.js';
-import { atPace } from '../../waiting.js';
 
 const TUBE = TUBES[0];
 /** The fields of a header, and what the attacker writes there. */
@@ -39,13 +39,7 @@ export const alter: Attack = {
     const [primary, backup] = [true, false].map((is) => victims.find((copy) => isPrimary(copy) === is)!);
     const reserved = await takenCopy(lab);
     const bodies = [primary!, backup!, reserved].flatMap((copy) => altered(copy, lab.pick(23, 1)));
-    const { begin: from, end: to } = lab.times;
-    const parts = 50;
-    const size = Math.ceil(bodies.length / parts);
-    await atPace(parts, { from, to, signal: lab.signal }, async (part) => {
-      const some = bodies.slice(part * size, (part + 1) * size);
-      await lab.attacker.store(TUBE, some, { node: part % lab.attacker.nodeCount });
-    });
+    await storeEvenly(lab, TUBE, bodies, (part) => ({ node: part % lab.attacker.nodeCount }));
     return { notes: [`${bodies.length} changes of copies of ${primary!.body.length} bytes`] };
   },
 };

@@ -3,8 +3,8 @@ import { startBeanstalkd } from 'test-servers';
 import type { Attack } from '../attack.js';
 import { Attacker } from '../attacker.js';
 import { bodyOf, identityOf, partsOf, type Copy } from '../copy.js';
+import { storeEvenly } from '../evenly.js';
 import { OTHER_PREFIX, TUBES, type AttackLab } from '../lab.js';
-import { atPace } from '../../waiting.js';
 
 const [TUBE, ANOTHER] = TUBES;
 /** Salt, nonce and tag. */
@@ -25,12 +25,7 @@ export const cross: Attack = {
     const waiting = (await lab.waitingCopies()).filter(({ tube }) => tube === ANOTHER);
     const moved = [...others, ...waiting, ...lab.victimsIn(OTHER_PREFIX + TUBE), ...foreign];
     const bodies = [...moved.map(({ body }) => body), ...mixed(own), ...mixed([...own, ...others])];
-    const { begin: from, end: to } = lab.times;
-    const parts = 50;
-    const size = Math.ceil(bodies.length / parts);
-    await atPace(parts, { from, to, signal: lab.signal }, (part) =>
-      lab.attacker.store(TUBE, bodies.slice(part * size, (part + 1) * size)),
-    );
+    await storeEvenly(lab, TUBE, bodies);
     return {};
   },
 };

@@ -1,0 +1,18 @@
+import { atPace } from '../waiting.js';
+import type { Storing } from './attacker.js';
+import type { AttackLab, TubeName } from './lab.js';
+
+const PARTS = 50;
+
+/** Stores these bodies evenly over the window of the workload. `how`: each of so many parts. */
+export async function storeEvenly(
+  { attacker, times, signal }: AttackLab,
+  tube: TubeName,
+  bodies: readonly string[],
+  how: (part: number) => Storing = () => ({}),
+): Promise<void> {
+  const size = Math.ceil(bodies.length / PARTS);
+  await atPace(PARTS, { from: times.begin, to: times.end, signal }, (part) =>
+    attacker.store(tube, bodies.slice(part * size, (part + 1) * size), how(part)),
+  );
+}
