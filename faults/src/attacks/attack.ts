@@ -17,7 +17,7 @@ export interface Attacked {
 }
 
 export interface Allowed {
-  /** These jobs may be lost or run again. */
+  /** These jobs may be lost, run again, or run although their adds failed. */
   readonly jobs?: ReadonlySet<number>;
   /** These copies of others may be gone. */
   readonly copies?: (copy: Copy) => boolean;

@@ -49,13 +49,14 @@ export function judge(evidence: Evidence, { jobs = new Set(), copies = () => fal
   const gone = evidence.victims.filter(({ copy, after }) => after !== copy.body && !copies(copy));
   const others = <R extends { readonly job: number }>(runs: readonly R[]) =>
     runs.filter(({ job }) => !jobs.has(job));
+  const strays = others(found.strays);
   return {
-    forged: Math.max(forged.length, found.strays.length),
+    forged: Math.max(forged.length, strays.length),
     readable: readable.nodes + readable.redis,
     victimsGone: gone.length,
     checks: [
       none('runs with a payload that nobody scheduled in this tube', forged),
-      none('runs of jobs that nobody added', found.strays),
+      none('runs of jobs that nobody added, or whose add failed', strays),
       atMost('copies on nodes that show a secret', readable.nodes, 0),
       atMost('commands to Redis that show a secret', readable.redis, 0),
       atLeast('commands to Redis that were looked at', evidence.commands, 1),

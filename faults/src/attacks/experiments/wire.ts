@@ -28,7 +28,7 @@ export const wire: Attack = {
   },
 };
 
-/** The same on the wires to all nodes at once. It can lose jobs and run them again, but makes none run that was not scheduled. */
+/** The same on the wires to all nodes at once. It can lose jobs, run them again, and hide that they are stored, but makes none run that nobody asked for. */
 export const allWires: Attack = {
   number: 9,
   name: 'all-wires',
