@@ -47,7 +47,7 @@ interface Asked {
   readonly reject: (error: Error) => void;
 }
 
-/** A connection to a beanstalkd or a Redis that stays open. It needs no end: a server that ends it makes each later call reject. */
+/** A connection to a beanstalkd or a Redis that stays open until `close`. If the server ends it, each call rejects. */
 export class WireConnection {
   private readonly socket: Socket;
   private readonly asked: Asked[] = [];
