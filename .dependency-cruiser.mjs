@@ -6,6 +6,7 @@ const LOWER = [
   'api',
   'beanstalk',
   'beanstalk/codec',
+  'seal',
   'cluster',
   'copies',
   'copies/location',
@@ -46,7 +47,6 @@ const NEST_DQ = {
   telemetry: ['errors', 'structures', 'api', 'events', 'consumer'],
   nest: [
     ...LOWER,
-    'seal',
     'ledger/memory',
     'ledger/redis',
     'ledger/lease-thread',

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { makeAuthority } from 'test-servers';
+import { Authority } from 'test-servers';
 import { NestDqProcess } from './nest-dq-process.js';
 
 const run = promisify(execFile);
@@ -46,9 +46,9 @@ describe('the unit of systemd in docs/embedded.md', () => {
   });
 
   it('starts a node with its flags, which lives on after the command of its reload', async () => {
-    const authority = await makeAuthority();
-    const { certificate, key } = await authority.issue('server');
-    const texts = { 'node.pem': certificate, 'node.key': key, 'clients.pem': authority.ca };
+    const authority = await Authority.make();
+    const { certificate, key } = await authority.issue();
+    const texts = { 'node.pem': certificate, 'node.key': key, 'clients.pem': authority.certificate };
     for (const [name, text] of Object.entries(texts)) await writeFile(join(folder, name), text);
     const command = /^ExecStart=\/usr\/bin\/env nest-dq (.*)$/m.exec(unit)![1]!;
     const here = command

@@ -117,7 +117,7 @@ describe('somebody who reads all of Redis', () => {
     const job = await system.producer.delay(tube, { card: '4111-1111' }, '300ms', options);
     await eventually('it is listed', async () => (await all()).includes(job.id));
     dumps.push(await all());
-    const { stop } = await system.consumer.consume(
+    const consumption = await system.consumer.consume(
       tube,
       async (_payload, { attempt, group }) => {
         expect(group).toBe('user-17');
@@ -127,7 +127,7 @@ describe('somebody who reads all of Redis', () => {
       { limit: { perGroup: 1, concurrency: 5 }, backoff: { type: 'fixed', delay: 10 } },
     );
     await eventually('it ran twice', () => dumps.length === 3);
-    await stop();
+    await consumption.stop();
     dumps.push(await all());
     redis.disconnect();
     for (const dump of dumps) {

@@ -16,31 +16,44 @@ export interface Parts {
   readonly open: string;
   /** Its second line. Undefined: it is not sealed, and its fields are in the first one. */
   readonly own: string | undefined;
+  /** What shows that the second line is one of this job's. Empty: it is not sealed. */
+  readonly proof: string;
   /** The seal and what is encrypted, or the payload. */
   readonly rest: string;
 }
 
+/** Bytes of a proof. */
+export const PROOF_BYTES = 16;
+/** Bytes of a seal: salt, nonce and tag. */
+export const SEAL_BYTES = 44;
+
 export function partsOf(body: string): Parts {
   const end = body.indexOf('\n');
   const open = body.slice(0, end);
-  if (!body.startsWith('dqs ')) return { open, own: undefined, rest: body.slice(end + 1) };
-  const ownEnd = body.indexOf('\n', end + 1);
-  return { open, own: body.slice(end + 1, ownEnd), rest: body.slice(ownEnd + 1) };
+  if (!body.startsWith('dqs ')) return { open, own: undefined, proof: '', rest: body.slice(end + 1) };
+  const proofAt = body.indexOf('\n', end + 1) + 1;
+  const restAt = proofAt + PROOF_BYTES;
+  return {
+    open,
+    own: body.slice(end + 1, proofAt - 1),
+    proof: body.slice(proofAt, restAt),
+    rest: body.slice(restAt),
+  };
 }
 
-export function bodyOf({ open, own, rest }: Parts): string {
-  return own === undefined ? `${open}\n${rest}` : `${open}\n${own}\n${rest}`;
+export function bodyOf({ open, own, proof, rest }: Parts): string {
+  return own === undefined ? `${open}\n${rest}` : `${open}\n${own}\n${proof}${rest}`;
 }
 
 /** What anybody may read of it. Throws if it is no copy of a job of ours. */
 export function identityOf({ body }: Pick<Copy, 'body'>): { readonly id: string; readonly due: number } {
-  const [, id, due] = /^dq[1s] \{"id":"([^"]+)","due":(\d+)/.exec(body) ?? [];
+  const [, id, due] = /^dq(?:1|s [\w.-]+ \d+) \{"id":"([^"]+)","due":(\d+)/.exec(body) ?? [];
   if (id === undefined) throw new Error(`no copy of a job: ${JSON.stringify(body.slice(0, 80))}`);
   return { id, due: Number(due) };
 }
 
 export function isPrimary({ body }: Pick<Copy, 'body'>): boolean {
-  return /"i":0[,}]/.test(body);
+  return /"i":0[,}\n]/.test(body);
 }
 
 /** The same bytes with this due time in the header. */

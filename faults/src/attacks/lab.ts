@@ -54,7 +54,8 @@ export class AttackLab extends Lab {
   private readonly sides = new Map<TubeName, ProducerSide>();
   private readonly waiting: { readonly app: TaskProducerApp; readonly receipt: JobReceipt }[] = [];
   private app!: TaskProducerApp;
-  private load!: Promise<void>;
+  /** Resolves when all jobs of the workload were added, or their adds failed. */
+  load!: Promise<void>;
   private readableCopies = 0;
   private redisWatch!: RedisWatch;
 

@@ -38,7 +38,7 @@ export function liesWith({ id, instance }: Foreign): ReadonlyMap<string, Lie> {
   let last = '';
   return new Map<string, Lie>([
     ['other bodies', (text) => text.replace(/("id":")./g, '$1#').replace(/("due":)\d/g, '$11')],
-    ['broken seals', (text) => text.replace(/(\n\{"i":.*\n)./g, '$1!')],
+    ['broken seals', (text) => text.replace(/(\n,"i":[^\n]*\n)[^]/g, '$1!')],
     ['unknown ids', (text) => text.replace(/^(RESERVED|FOUND) (\d+)/gm, '$1 1000$2')],
     ['the id of another copy', (text) => text.replace(/^(RESERVED) \d+/gm, `$1 ${id}`)],
     ['another number of what was stored', (text) => text.replace(/^INSERTED (\d+)/gm, 'INSERTED 1000$1')],

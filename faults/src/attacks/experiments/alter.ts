@@ -1,22 +1,24 @@
 import type { Attack } from '../attack.js';
-import { isPrimary, withDue, withFlippedBit, type Copy } from '../copy.js';
+import { isPrimary, PROOF_BYTES, withDue, withFlippedBit, type Copy } from '../copy.js';
 import { storeEvenly } from '../evenly.js';
 import { TUBES, type AttackLab } from '../lab.js';
 
 const TUBE = TUBES[0];
+/** The proof of a copy: what follows its second line. */
+const PROOF = /(?<=^[^\n]*\n[^\n]*\n)[^]{16}/;
 /** The fields of a header, and what the attacker writes there. */
 const FIELDS: readonly (readonly [field: RegExp, text: string])[] = [
   [/"id":"[^"]+"/, '"id":"another"'],
   [/"n":\d+/, '"n":1'],
   [/"n":\d+/, '"n":31'],
-  [/"s":"[^"]+"/, '"s":"another"'],
-  [/"z":\d+/, '"z":0'],
-  [/"z":\d+/, '"z":16'],
+  [/^dqs \S+/, 'dqs another'],
+  [/^dqs a \d+/, 'dqs a 0'],
+  [/^dqs a \d+/, 'dqs a 16'],
   [/"i":\d+/, '"i":0'],
   [/"i":\d+/, '"i":1'],
   [/"i":\d+/, '"i":2'],
-  [/"m":"[^"]+"/, '"m":""'],
-  [/,"m":"[^"]+"/, ''],
+  [PROOF, ''],
+  [PROOF, '\0'.repeat(PROOF_BYTES)],
   [/,"l":\[\[.*?\]\]/, ''],
   [/"due":/, '"p":0,"due":'],
   [/"due":/, '"a":99,"due":'],

@@ -2,13 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { startBeanstalkd } from 'test-servers';
 import type { Attack } from '../attack.js';
 import { Attacker } from '../attacker.js';
-import { bodyOf, identityOf, partsOf, type Copy } from '../copy.js';
+import { bodyOf, identityOf, partsOf, SEAL_BYTES, type Copy } from '../copy.js';
 import { storeEvenly } from '../evenly.js';
 import { OTHER_PREFIX, TUBES, type AttackLab } from '../lab.js';
 
 const [TUBE, ANOTHER] = TUBES;
-/** Salt, nonce and tag. */
-const SEAL_BYTES = 44;
 
 /** Copies that are right somewhere else: in another tube, under another prefix, with another key; and parts of several copies in one. */
 export const cross: Attack = {
@@ -51,26 +49,20 @@ function mixed(copies: readonly Copy[]): string[] {
       made.add(bodyOf({ ...partsA, own: partsB.own }));
       const seal = partsA.rest.slice(0, SEAL_BYTES) + partsB.rest.slice(SEAL_BYTES);
       made.add(bodyOf({ ...partsA, rest: seal }));
-      for (const own of mixedFields(a, b)) made.add(bodyOf({ ...partsA, own }));
+      made.add(bodyOf({ ...partsA, proof: partsB.proof }));
+      made.add(bodyOf({ ...partsA, own: partsB.own, proof: partsB.proof }));
     }
   }
   return [...made].filter((body) => !known.has(body) && !isOfOneJob(body, copies));
 }
 
-/** The fields of one copy with the proof of the other. */
-function mixedFields(a: Copy, b: Copy): string[] {
-  const [ownA, ownB] = [partsOf(a.body).own, partsOf(b.body).own];
-  const proof = /"m":"[^"]*"/;
-  const found = ownB && proof.exec(ownB);
-  return ownA && found ? [ownA.replace(proof, found[0])] : [];
-}
-
 /** All copies of a job share all but their own fields: so it may be one of them, put together anew. */
 function isOfOneJob(body: string, copies: readonly Copy[]): boolean {
-  const { open, own, rest } = partsOf(body);
+  const { open, own, proof, rest } = partsOf(body);
   const { id } = identityOf({ body });
   return copies.some((copy) => {
     const parts = partsOf(copy.body);
-    return identityOf(copy).id === id && parts.own === own && parts.open === open && parts.rest === rest;
+    const isSame = parts.own === own && parts.proof === proof && parts.open === open && parts.rest === rest;
+    return identityOf(copy).id === id && isSame;
   });
 }

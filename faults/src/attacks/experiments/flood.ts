@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { percentile } from 'test-servers';
 import type { Attack } from '../attack.js';
+import { PROOF_BYTES, SEAL_BYTES } from '../copy.js';
 import { TUBES, type AttackLab } from '../lab.js';
 import { atMost } from '../../experiment.js';
 import { atPace } from '../../waiting.js';
@@ -36,7 +37,7 @@ export const flood: Attack = {
       const headers = Array.from({ length: bad / parts }, (_, i) => `"id":"${id(i)}","due":1,"n":1`);
       await attacker.store(
         TUBE,
-        headers.map((header) => `dqs {${header},"s":"a","z":0}\n{"i":0,"m":""}\n${'x'.repeat(50)}`),
+        headers.map((header) => sealed(header, 0)),
       );
       await attacker.store(
         TUBE,
@@ -60,11 +61,14 @@ export const flood: Attack = {
   },
 };
 
+/** As large as a node takes it. */
 function giant(header: string): string {
-  const open = `dqs {${header},"s":"a","z":`;
-  const rest = '}\n{"i":0,"m":""}\n';
-  const seal = LARGEST - open.length - rest.length - 5;
-  return `${open}${seal - 44}${rest}${'x'.repeat(seal)}`;
+  return sealed(header, LARGEST - sealed(header, 10_000).length + 10_000);
+}
+
+/** What is no seal, before so many bytes that are not encrypted. */
+function sealed(header: string, bytes: number): string {
+  return `dqs a ${bytes} {${header}\n,"i":0\n${'x'.repeat(PROOF_BYTES + SEAL_BYTES + bytes)}`;
 }
 
 /** Connections that do nothing, to all nodes. They end with the experiment. */

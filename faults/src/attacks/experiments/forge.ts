@@ -1,5 +1,5 @@
 import type { Attack } from '../attack.js';
-import { identityOf, partsOf, type Copy } from '../copy.js';
+import { identityOf, partsOf, PROOF_BYTES, SEAL_BYTES, type Copy } from '../copy.js';
 import { TUBES } from '../lab.js';
 import { atPace } from '../../waiting.js';
 
@@ -33,10 +33,12 @@ function payload(job: unknown): string {
 function forgeries(round: number, name: string, real: Copy): string[] {
   const now = Date.now();
   const { id, due } = identityOf(real);
-  const { open, own, rest } = partsOf(real.body);
+  const { open, own, proof, rest } = partsOf(real.body);
   const dq1 = (fields: object, content = payload(`forged-${round}`)) =>
     `dq1 ${JSON.stringify(fields)}\n${content}`;
   const guessed = { id: `forged-${name}-${round}`, due: now, n: 1, i: 0 };
+  const sealed = (key: string, encrypted: number, bytes: string) =>
+    `dqs ${key} ${encrypted} {"id":"${guessed.id}","due":${now},"n":1\n,"i":0\n${bytes}`;
   return [
     dq1(guessed),
     dq1({ ...guessed, id: `${guessed.id}-late`, due: now - 60_000 }),
@@ -47,14 +49,15 @@ function forgeries(round: number, name: string, real: Copy): string[] {
     dq1({ id, due, n: 3, i: 0 }),
     dq1({ id, due: now, n: 3, i: 0 }),
     dq1({ id, due: now, n: 3, i: 2, g: now }),
-    `dqs {"id":"${guessed.id}","due":${now},"n":1,"s":"a","z":40}\n{"i":0,"m":"AAAAAAAAAAAAAAAAAAAAAA"}\n${'x'.repeat(84)}`,
-    `dqs {"id":"${guessed.id}","due":${now},"n":1,"s":"a","z":0}\n{"i":0,"m":"AAAAAAAAAAAAAAAAAAAAAA"}\n${'\0'.repeat(44)}${payload(1)}`,
-    `dqs {"id":"${guessed.id}","due":${now},"n":1}\n{}\n`,
-    `dqs {"id":"${guessed.id}","due":${now},"n":1e9,"s":"__proto__","z":1e99}\n{"i":0}\n`,
+    sealed('a', 40, 'x'.repeat(PROOF_BYTES + SEAL_BYTES + 40)),
+    sealed('a', 0, '\0'.repeat(PROOF_BYTES + SEAL_BYTES) + payload(1)),
+    sealed('a', 0, ''),
+    sealed('__proto__', 9_999_999_999, ''),
+    sealed('a', 1e99, 'x'.repeat(100)),
     'dqs ',
-    'dqs []\n[]\n',
-    `dqs ${'['.repeat(20_000)}\n{}\n`,
-    `${open}\n${own ?? ''}\n${'y'.repeat(rest.length)}`,
+    'dqs a 0 []\n[]\n',
+    `dqs a 0 ${'['.repeat(20_000)}\n,"i":0\n`,
+    `${open}\n${own ?? ''}\n${'y'.repeat(proof.length + rest.length)}`,
     `${now}000000/${payload(`go-${round}`)}`,
     `${now}000001/`,
     'dq1 ',

@@ -39,8 +39,8 @@ export const allWires: Attack = {
   smallJobs: 480,
   async run(lab) {
     return lieOn(lab, 3, async () => {
+      await lab.load;
       const jobs = new Set(Array.from(lab.history.all(), ({ job }) => job));
-      await lab.allRan(jobs);
       const { answer } = await lab
         .side(TUBES[0])
         .add({ due: Date.now(), secret: `${lab.secret} at the end` });
@@ -74,6 +74,7 @@ async function lieOn(lab: AttackLab, nodes: number, after: () => Promise<Attacke
   liar.lie = (text) => text;
   proxies.forEach(reconnect);
   const attacked = await after();
+  const untold = [...lies].filter(([, lie]) => !liar.told.has(lie)).map(([name]) => name);
   const answers = Array.from(liar.told.values()).reduce((sum, count) => sum + count, 0);
   return {
     ...attacked,
@@ -81,7 +82,10 @@ async function lieOn(lab: AttackLab, nodes: number, after: () => Promise<Attacke
       ...(attacked.checks ?? []),
       atLeast('lies that were told', liar.told.size, lies.size - MOST_UNTOLD),
     ],
-    notes: [`${liar.told.size} of ${lies.size} lies were told, in ${answers} answers`],
+    notes: [
+      `${liar.told.size} of ${lies.size} lies were told, in ${answers} answers`,
+      ...(untold.length > 0 ? [`not told: ${untold.join(', ')}`] : []),
+    ],
     allows: { ...attacked.allows, copies: ({ node }) => node < nodes },
   };
 }

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { connectionFailure } from '../connection-failure.js';
-import { inWords, show } from '../errors.js';
+import { show } from '../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { WakeTimer } from '../time/wake-timer.js';
 import type { Answer } from './answers.js';

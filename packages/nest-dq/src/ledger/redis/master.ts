@@ -1,5 +1,5 @@
 import { connectionFailure } from '../../connection-failure.js';
-import { DqError, inWords, printable, toError } from '../../errors.js';
+import { DqError, printable, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
 import { NoAnswer, withinLimit } from '../call-limit.js';
 import { LedgerTime } from './ledger-time.js';
