@@ -90,20 +90,37 @@ describe('ClusterNode: connecting', () => {
     expect(between.slice(0, pauses.length)).toEqual(pauses);
   });
 
-  it('begins with short pauses again once it was up', async () => {
+  it('begins with short pauses again once it was up for two seconds', async () => {
     const { clock, server, node } = setup();
     jest.spyOn(Math, 'random').mockReturnValue(1);
     server.refusing = true;
     node.start();
     await clock.advance(10_000);
     server.refusing = false;
-    await clock.advance(2_000);
+    await clock.advance(4_000);
     expect(node.up).toBe(true);
     server.cut();
     await clock.advance(0);
     const dials = server.dials.length;
     await clock.advance(50);
     expect(server.dials.length).toBe(dials + 1);
+  });
+
+  it('pauses longer and longer where a server answers, and then ends each connection', async () => {
+    const { clock, server, node } = setup();
+    node.start();
+    await clock.advance(0);
+    for (let ms = 0; ms < 20_000; ms += 10) {
+      if (node.up) server.cut();
+      await clock.advance(10);
+    }
+    expect(server.dials.length).toBeLessThan(25);
+    await clock.advance(5_000);
+    expect(node.up).toBe(true);
+    const before = server.dials.length;
+    server.cut();
+    await clock.advance(60);
+    expect([server.dials.length, node.up]).toEqual([before + 1, true]);
   });
 
   it('is not dialled by many puts more often than every 50 ms', async () => {

@@ -56,6 +56,9 @@ export class NodeLink {
   private started = false;
   private closed = false;
   private failures = 0;
+  /** Connections that ended, each before it had answered for `LONGEST_RETRY`. */
+  private shortLived = 0;
+  private greetedAt = Infinity;
   /** It took the connection but did not answer in time, like a server that replays its binlog. */
   private silent = false;
   private dialledAt = -Infinity;
@@ -152,6 +155,7 @@ export class NodeLink {
     const instance = stats['id'] ?? randomBytes(8).toString('hex');
     this.store = { connection, instance, locationStart: locationStart(this.endpoint, instance) };
     this.failures = 0;
+    this.greetedAt = this.clock.now();
     this.silent = false;
     this.lastError = undefined;
     this.events.greeted(instance, stats);
@@ -175,11 +179,15 @@ export class NodeLink {
     this.connection = undefined;
     this.store = undefined;
     this.failures++;
+    // A server that answers, and then breaks the protocol at once, is not asked without end.
+    const livedLong = this.clock.now() - this.greetedAt >= LONGEST_RETRY;
+    this.shortLived = livedLong ? 1 : this.shortLived + 1;
+    this.greetedAt = Infinity;
     this.lastError = reason;
     this.timer?.cancel();
     this.release();
     if (this.closed) return;
-    const pause = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (this.failures - 1));
+    const pause = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (this.shortLived - 1));
     this.timer = this.clock.after(pause * (0.5 + Math.random() / 2), () => this.connect());
     this.events.lost(reason, first);
   }
