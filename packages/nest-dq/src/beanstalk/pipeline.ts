@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { connectionFailure } from '../connection-failure.js';
@@ -251,7 +252,7 @@ export class Pipeline {
 
   /** What may be wrong if the server took the connection, and ends it without having said anything. */
   private get silence(): string {
-    if (this.heard || this.connecting) return '';
+    if (this.heard || this.connecting || !(this.stream instanceof Socket)) return '';
     const doubt = this.overTls
       ? 'does it want another client certificate, or is the server behind it away?'
       : 'does it expect TLS?';
