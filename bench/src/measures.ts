@@ -14,6 +14,7 @@ import { inspector } from './measures/inspector.js';
 import { immediate } from './measures/immediate.js';
 import { kafka } from './measures/kafka.js';
 import { lateness } from './measures/lateness.js';
+import { lingering } from './measures/lingering.js';
 import { memory } from './measures/memory.js';
 import { processes } from './measures/processes.js';
 import { raw } from './measures/raw.js';
@@ -33,6 +34,7 @@ export const MEASURES: readonly Measure[] = [
   lateness,
   idleJob,
   immediate,
+  lingering,
   memory,
   indexOfJobs,
   sealed,

@@ -242,6 +242,21 @@ describe('TubeConsumer', () => {
     expect(await world.copies()).toEqual({ ...NONE, reserved: 1, delayed: 2 });
   });
 
+  it('leaves no copy behind for long that a process had in hand while the job ran', async () => {
+    await world.addMany(20, 1_000);
+    await clock.advance(10_000); // all copies are ready
+    let ran = 0;
+    for (const worker of [world.process(), world.process()]) {
+      await worker.consume(async () => {
+        await new Promise<void>((resolve) => clock.after(500, resolve));
+        ran++;
+      });
+    }
+    await clock.advance(3_000);
+    expect(ran).toBe(20);
+    expect(await world.copies()).toEqual(NONE);
+  });
+
   it('keeps a long run for as long as it takes: extended every third of the lease, touched, and run by nobody else', async () => {
     const [one, two] = [world.process(), world.process()];
     let starts = 0;

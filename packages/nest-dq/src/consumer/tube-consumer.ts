@@ -5,7 +5,7 @@ import { copyDelay } from '../copies/timing.js';
 import type { Sent } from '../ledger/batcher.js';
 import type { TubeLoad } from '../ledger/presence.js';
 import type { ClaimAnswer, CompleteAnswer } from '../ledger/requests.js';
-import { ADOPTED_SOON, busyPause, leasePause } from './claim/pauses.js';
+import { ADOPTED_SOON, busyPause, leasePause, YOUNG_RUN } from './claim/pauses.js';
 import { ClaimQueue } from './claim/claim-queue.js';
 import { LimitedCopies } from './claim/limited-copies.js';
 import { ConditionWait } from './condition-wait.js';
@@ -149,7 +149,9 @@ export class TubeConsumer {
       case 'wait':
         return this.waitUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
-        if (wire && !this.reserver.releasesAll) return this.claims.holdFor(delivery, ADOPTED_SOON);
+        if (this.reserver.releasesAll) return delivery.release(busyPause(index, answer, context));
+        if (wire) return this.claims.holdFor(delivery, ADOPTED_SOON);
+        if (answer.ranFor < YOUNG_RUN) return this.claims.holdFor(delivery, YOUNG_RUN);
         return delivery.release(busyPause(index, answer, context));
       case 'paused':
         context.gate.pause(answer.ms);

@@ -138,11 +138,14 @@ export class Seal {
     this.nonce.writeUIntBE(key.sealed++, NONCE_BYTES - COUNTER_BYTES, COUNTER_BYTES);
     const cipher = createCipheriv(CIPHER, key.job, this.nonce);
     cipher.setAAD(covered);
-    const encrypted = cipher.update(secret).toString('latin1');
+    // One text and no sum of texts, which each copy would put together anew.
+    const bytes = Buffer.allocUnsafe(SEAL_BYTES + secret.length);
+    bytes.write(key.salt, 'latin1');
+    this.nonce.copy(bytes, SALT_BYTES);
+    cipher.update(secret).copy(bytes, SEAL_BYTES);
     cipher.final();
-    const tag = cipher.getAuthTag().toString('latin1');
-    const nonce = this.nonce.toString('latin1');
-    return { key, nonce, text: key.salt + nonce + tag + encrypted };
+    cipher.getAuthTag().copy(bytes, SALT_BYTES + NONCE_BYTES);
+    return { key, nonce: this.nonce.toString('latin1'), text: bytes.toString('latin1') };
   }
 
   open(name: string, covered: Uint8Array, bytes: Buffer): OpenedJob | SealFault {

@@ -102,8 +102,12 @@ describe('ClaimQueue', () => {
       expect(asked()).toEqual(['high,sooner,later,backup,low']);
     });
 
-    it('not about a job that this process runs: its copy is released for a lease and its own stagger', () => {
-      context.runs.set('mine', runOf(heldDelivery(lane, { id: 'mine' })));
+    it('not about a job that this process has run for a second: its copy is released for a lease and its own stagger', async () => {
+      const run = runOf(heldDelivery(lane, { id: 'mine' }));
+      context.runs.set('mine', run);
+      await clock.advance(1);
+      run.startedAt = clock.now();
+      await clock.advance(1_000);
       waiting({ id: 'mine', copyId: '1' });
       waiting({ id: 'mine', copyId: '2', index: 2 });
       waiting({ id: 'mine', generation: 5 });
@@ -112,6 +116,23 @@ describe('ClaimQueue', () => {
         5,
       ]);
       expect(said.toSorted()).toEqual(['release 1 pri 15', 'release 2 pri 19']);
+    });
+
+    it('about a copy of a job whose run has just begun once that is over, and holds it until then', async () => {
+      const run = runOf(heldDelivery(lane, { id: 'mine' }));
+      context.runs.set('mine', run);
+      waiting({ id: 'mine', copyId: '1' });
+      queue.claim();
+      run.startedAt = clock.now();
+      for (let ms = 0; ms < 500; ms += 100) {
+        await clock.advance(100);
+        queue.claim();
+      }
+      expect([ledger.claims.length, said]).toEqual([0, []]);
+      context.runs.delete('mine');
+      await clock.advance(100);
+      queue.claim();
+      expect(ledger.claims.flatMap(({ requests }) => requests.map(({ id }) => id))).toEqual(['mine']);
     });
 
     it('with a token of its own for each delivery', () => {

@@ -7,7 +7,7 @@ import type { ClaimAnswer, ClaimRequest, SettledCopies } from '../../ledger/requ
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 import { DueBuffer } from './due-buffer.js';
-import { ADOPTED_SOON, leasePause } from './pauses.js';
+import { ADOPTED_SOON, leasePause, YOUNG_RUN } from './pauses.js';
 
 /** Milliseconds. A due copy that waits longer than this without a slot may be released to other processes. */
 const PATIENCE = 250;
@@ -17,6 +17,8 @@ const SURPLUS_EVERY = 100;
 const ASK_AGAIN_AFTER = 500;
 /** Seconds. The release delay of a copy whose claim makes the ledger fail. */
 const TROUBLE_PAUSE = 10;
+/** Milliseconds after which a copy is looked at again whose job this process runs. */
+const LOOK_AGAIN = 100;
 const MOST_ATTEMPTS = 2 ** 31 - 1;
 const NOTHING_SETTLED: readonly SettledCopies[] = [];
 /**
@@ -139,16 +141,17 @@ export class ClaimQueue {
     this.surplusTimer?.cancel();
   }
 
-  /** Takes the first copies. Releases those whose job this process runs. */
+  /** Takes the first copies, but for those whose job this process runs. */
   private next(most: number): Delivery[] {
-    const { runs } = this.context;
+    const { clock, runs } = this.context;
     const batch: Delivery[] = [];
     for (let next = this.waiting.peek(); next && batch.length < most; next = this.waiting.peek()) {
       this.waiting.remove(next);
       const { id, generation, index } = next.header;
-      const isOurs = runs.get(id)?.delivery.header.generation === generation;
-      if (!isOurs) batch.push(next);
+      const run = runs.get(id);
+      if (run?.delivery.header.generation !== generation) batch.push(next);
       else if (next.header.wire) this.holdFor(next, ADOPTED_SOON);
+      else if (run.startedAt === 0 || clock.now() - run.startedAt < YOUNG_RUN) this.holdFor(next, LOOK_AGAIN);
       else next.release(leasePause(index, this.context));
     }
     return batch;

@@ -13,6 +13,12 @@ type Timing = Pick<TubeContext, 'backupDelay' | 'lease'>;
  */
 export const ADOPTED_SOON = 100;
 
+/**
+ * Milliseconds. A run that is younger ends soon, as most do. Another copy of its job is held meanwhile and asks again, so that it is deleted
+ * soon after the job: released for as long as the lease lasts, it would linger.
+ */
+export const YOUNG_RUN = 1_000;
+
 /** Seconds for which copy `index` is released while a run of its job has the lease, in any process. */
 export function leasePause(index: number, { lease, backupDelay }: Timing): number {
   return Math.ceil(lease / 1000) + stagger(index, backupDelay);

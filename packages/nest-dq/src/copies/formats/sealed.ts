@@ -47,6 +47,8 @@ interface Written {
 /** One job's copies, sealed when the first of them is put. */
 export class SealedEnvelope implements WrittenJob {
   private written: Written | undefined;
+  private readonly openFields: string;
+  private readonly privateFields: string;
 
   constructor(
     private readonly seal: Seal,
@@ -54,7 +56,10 @@ export class SealedEnvelope implements WrittenJob {
     private readonly tube: StoredTube,
     readonly job: JobHeader,
     readonly content: Content,
-  ) {}
+  ) {
+    this.openFields = openFields(job);
+    this.privateFields = privateFields(job, content.type);
+  }
 
   body(index: number, siblings: readonly Place[] = []): Body {
     const { sealed, line, proofs } = (this.written ??= this.write());
@@ -79,20 +84,18 @@ export class SealedEnvelope implements WrittenJob {
 
   largestCopy(mostSiblings: number, longestLocation: number): number {
     const { job, content } = this;
-    const header = openFields(job).length + privateFields(job, content.type).length;
+    const header = this.openFields.length + this.privateFields.length;
     const siblings = mostSiblings * (longestLocation + 10);
     return header + siblings + MORE_FIELDS + SEAL_BYTES + job.copies * PROOF_BYTES + content.bytes.length;
   }
 
   private write(): Written {
-    const { seal, key, tube, job, content } = this;
-    const { bytes, type } = content;
+    const { seal, key, tube, job, openFields: open, privateFields: fields } = this;
+    const { bytes } = this.content;
     const { encrypt } = seal.settings;
     const proofs = randoms((job.copies - 1) * PROOF_BYTES);
-    const fields = privateFields(job, type);
     const secret = encrypt ? joined(`${proofs}${fields}\n`, bytes) : Buffer.from(proofs, 'latin1');
-    const open = `${openFields(job)}${encrypt ? '' : fields}`;
-    const line = `${MARK}${key.name} ${secret.length} ${open}\n`;
+    const line = `${MARK}${key.name} ${secret.length} ${open}${encrypt ? '' : fields}\n`;
     const sealed = seal.seal(key, joined(coveredBy(tube) + line, encrypt ? '' : bytes), secret);
     return { sealed, line, proofs };
   }
