@@ -89,7 +89,26 @@ describe('with one Redis', () => {
       await ledger.handover.leave([]);
       await expect(ledger.handover.take()).resolves.toEqual([]);
       await expect(ledger.presence.markDrained('node:11300', true)).resolves.toBe(true);
-      const record = { id: 'process' } as ProcessRecord;
+      const settings = {
+        prefix: 'shop.',
+        replicas: 3,
+        minWritten: 2,
+        lease: 15_000,
+        doneTtl: 600_000,
+        staleAfter: 604_800_000,
+      };
+      const record: ProcessRecord = {
+        id: 'process',
+        host: 'host',
+        pid: 1,
+        version: '0',
+        nodeVersion: '0',
+        upFor: 0,
+        consumes: false,
+        nodes: {},
+        settings,
+        tubes: [],
+      };
       let leave: () => Promise<void>;
       const news = await new Promise<PresenceNews>((learn) => {
         leave = ledger.presence.join({ id: 'process', settings: '', describe: () => record, learn });
