@@ -132,6 +132,13 @@ everyLog((log) => {
   it('holds a partition that is paused, and no other', async () => {
     const member = await log.join();
     member.pause(log.topic, 1);
+    // Kafka may share out the group anew at any time. Then nothing is paused, and all comes again, as nothing is committed.
+    const assigned = member.assigned.bind(member);
+    member.assigned = (...given) => {
+      assigned(...given);
+      member.batches.length = 0;
+      member.pause(log.topic, 1);
+    };
     await sendToAll('a');
     await member.receives(3);
     await sendToAll('b');
