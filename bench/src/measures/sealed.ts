@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { compareWays } from '../compare-ways.js';
 import { drainRound } from '../drain-round.js';
-import { row } from '../figures.js';
-import type { Measure, Row } from '../measure.js';
-import { alternate } from '../rounds.js';
+import type { Measure } from '../measure.js';
 import { scheduleRound } from '../schedule-round.js';
 import { connectNestDq, nestDq } from '../systems/nest-dq.js';
-import { withSystem, type Product, type System } from '../systems/system.js';
+import type { Product } from '../systems/system.js';
 
 const seal = { keys: { '2026-11': randomBytes(32) }, current: '2026-11' };
 
@@ -14,22 +13,14 @@ const sealedNestDq: Product = {
   connect: ({ beanstalks, redis }) => connectNestDq({ beanstalks: [...beanstalks], redis, seal }),
 };
 
-type Round = (system: System, jobs: number) => Promise<{ readonly jobsPerSecond: number }>;
-
 export const sealed: Measure = {
   name: 'sealed',
   title: 'nest-dq with jobs that are sealed and encrypted, and without a seal',
   run: async ({ rounds, pick }) => {
-    const compare = async (what: string, jobs: number, round: Round): Promise<Row> => {
-      const one = (product: Product) => () =>
-        withSystem(product, async (system) => (await round(system, jobs)).jobsPerSecond);
-      const { ours, beside } = await alternate(rounds(5), { ours: one(sealedNestDq), beside: one(nestDq) });
-      const target = { of: 'ratio', least: 0.85 } as const;
-      return row({ what, unit: 'jobs/s', ours, beside, besideName: 'without', target });
-    };
+    const ways = { rounds, ours: sealedNestDq, beside: nestDq, besideName: 'without', least: 0.85 };
     return [
-      await compare('schedule, 3 copies', pick(60_000, 5_000), scheduleRound),
-      await compare('drain, 3 copies', pick(20_000, 4_000), drainRound),
+      await compareWays(ways, 'schedule, 3 copies', pick(60_000, 5_000), scheduleRound),
+      await compareWays(ways, 'drain, 3 copies', pick(20_000, 4_000), drainRound),
     ];
   },
 };
