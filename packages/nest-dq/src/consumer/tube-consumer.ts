@@ -5,7 +5,7 @@ import { copyDelay } from '../copies/timing.js';
 import type { Sent } from '../ledger/batcher.js';
 import type { TubeLoad } from '../ledger/presence.js';
 import type { ClaimAnswer, CompleteAnswer } from '../ledger/requests.js';
-import { ADOPTED_SOON, busyPause, leasePause, YOUNG_RUN } from './claim/pauses.js';
+import { busyPause, leasePause, LOOK_AGAIN, YOUNG_RUN } from './claim/pauses.js';
 import { ClaimQueue } from './claim/claim-queue.js';
 import { LimitedCopies } from './claim/limited-copies.js';
 import { ConditionWait } from './condition-wait.js';
@@ -150,7 +150,7 @@ export class TubeConsumer {
         return this.waitUntil(delivery, ledger.now() + answer.ms);
       case 'busy':
         if (this.reserver.releasesAll) return delivery.release(busyPause(index, answer, context));
-        if (wire) return this.claims.holdFor(delivery, ADOPTED_SOON);
+        if (wire) return this.claims.holdFor(delivery, LOOK_AGAIN);
         if (answer.ranFor < YOUNG_RUN) return this.claims.holdFor(delivery, YOUNG_RUN);
         return delivery.release(busyPause(index, answer, context));
       case 'paused':

@@ -7,7 +7,7 @@ import type { ClaimAnswer, ClaimRequest, SettledCopies } from '../../ledger/requ
 import type { Delivery } from '../reserve/delivery.js';
 import type { TubeContext } from '../tube-context.js';
 import { DueBuffer } from './due-buffer.js';
-import { ADOPTED_SOON, leasePause, YOUNG_RUN } from './pauses.js';
+import { leasePause, LOOK_AGAIN, YOUNG_RUN } from './pauses.js';
 
 /** Milliseconds. A due copy that waits longer than this without a slot may be released to other processes. */
 const PATIENCE = 250;
@@ -17,8 +17,6 @@ const SURPLUS_EVERY = 100;
 const ASK_AGAIN_AFTER = 500;
 /** Seconds. The release delay of a copy whose claim makes the ledger fail. */
 const TROUBLE_PAUSE = 10;
-/** Milliseconds after which a copy is looked at again whose job this process runs. */
-const LOOK_AGAIN = 100;
 const MOST_ATTEMPTS = 2 ** 31 - 1;
 const NOTHING_SETTLED: readonly SettledCopies[] = [];
 /**
@@ -149,9 +147,9 @@ export class ClaimQueue {
       this.waiting.remove(next);
       const { id, generation, index } = next.header;
       const run = runs.get(id);
+      const isYoung = run !== undefined && (run.startedAt === 0 || clock.now() - run.startedAt < YOUNG_RUN);
       if (run?.delivery.header.generation !== generation) batch.push(next);
-      else if (next.header.wire) this.holdFor(next, ADOPTED_SOON);
-      else if (run.startedAt === 0 || clock.now() - run.startedAt < YOUNG_RUN) this.holdFor(next, LOOK_AGAIN);
+      else if (next.header.wire || isYoung) this.holdFor(next, LOOK_AGAIN);
       else next.release(leasePause(index, this.context));
     }
     return batch;

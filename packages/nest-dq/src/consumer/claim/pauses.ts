@@ -8,14 +8,14 @@ const LONGEST_BACKUP_PAUSE = 60;
 type Timing = Pick<TubeContext, 'backupDelay' | 'lease'>;
 
 /**
- * Milliseconds. A run of what go-queue stored only adopts it. Another copy of it is held for so long, and asks again: it is deleted soon
- * after, so that a ledger that loses everything finds few copies of jobs that have run.
+ * Milliseconds. A copy of a job that runs, and whose run ends soon, is held for so long, and asks again: so it is deleted soon after the job. A run of
+ * what go-queue stored only adopts it, so it is always such a run, and a ledger that loses everything finds few copies of jobs that have run.
  */
-export const ADOPTED_SOON = 100;
+export const LOOK_AGAIN = 100;
 
 /**
- * Milliseconds. A run that is younger ends soon, as most do. Another copy of its job is held meanwhile and asks again, so that it is deleted
- * soon after the job: released for as long as the lease lasts, it would linger.
+ * Milliseconds. A run that is younger ends soon, as most do. Another copy of its job is held meanwhile: released for as long
+ * as the lease lasts, it would linger.
  */
 export const YOUNG_RUN = 1_000;
 
