@@ -99,6 +99,25 @@ export const COPIES: readonly Rule[] = [
     ]),
   },
   {
+    rule: 'A primary names its backups, so that its run deletes them: nothing is left that runs again if the ledger forgets the end.',
+    mutants: [
+      ...unit('cluster/cluster.spec.ts', 'stores the backups first, then the primary, which names them', [
+        'cluster/cluster.ts',
+        'const siblings = index > 0 ? NO_PLACES :',
+        'const siblings = index >= 0 ? NO_PLACES :',
+      ]),
+      ...unit(
+        'consumer/finish/copy-deleter.spec.ts',
+        'deletes the copy in hand on its lane and its known siblings by their places, and settles what was DELETED',
+        [
+          'consumer/finish/copy-deleter.ts',
+          'if (siblings) for (const place of header.siblings) if (!isUnknown(place.location)) ask(place);',
+          '',
+        ],
+      ),
+    ],
+  },
+  {
     rule: 'No two copies of a job lie on one server, also where two names in `beanstalks` lead to it.',
     mutants: [
       ...unit('cluster/cluster.spec.ts', 'gets one copy of a job, and says why it gets no other', [
