@@ -20,13 +20,14 @@ const NEST_DQ = {
   errors: [],
   'connection-failure': ['errors'],
   structures: [],
+  pem: ['errors'],
   time: ['errors'],
   api: [...BASICS, 'beanstalk/codec'],
   // The embedded node may know the words of the protocol, but not the client.
   'beanstalk/codec': ['errors'],
   beanstalk: ['errors', 'connection-failure', 'time', 'beanstalk/codec'],
   disk: ['errors', 'time'],
-  embedded: [...BASICS, 'beanstalk/codec', 'disk'],
+  embedded: [...BASICS, 'pem', 'beanstalk/codec', 'disk'],
   'copies/location': ['errors', 'structures'],
   seal: BASICS,
   cluster: [...BASICS, 'copies/location', 'seal', 'beanstalk', 'beanstalk/codec'],
@@ -47,6 +48,7 @@ const NEST_DQ = {
   telemetry: ['errors', 'structures', 'api', 'events', 'consumer'],
   nest: [
     ...LOWER,
+    'pem',
     'ledger/memory',
     'ledger/redis',
     'ledger/lease-thread',

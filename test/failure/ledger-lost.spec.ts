@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { eventually } from 'test-servers';
 import { expectOnceEach, isEmpty, record, schedule, type Start } from '../support/jobs.js';

@@ -204,10 +204,10 @@ describe('a node that listens with TLS', () => {
     node.renewTls(address, { ...shown(next), clientCa });
     expect(await serialShown(port, shown(client))).toBe(serialOf(next));
     const broken: [Partial<TlsOptions>, string][] = [
-      [{ ...shown(server), key: next.key, clientCa }, '`tls.key` is another key than that of `tls.cert`'],
-      [{ ...shown(server), cert: 'x', clientCa }, '`tls.cert` cannot be read'],
-      [{ ...shown(server), key: '', clientCa }, '`tls.key` is empty'],
-      [{ ...shown(server), clientCa: 'x' }, '`tls.clientCa` cannot be read'],
+      [{ ...shown(server), key: next.key, clientCa }, '`tls.key` does not belong to `tls.cert`'],
+      [{ ...shown(server), cert: 'x', clientCa }, '`tls.cert` has no certificate'],
+      [{ ...shown(server), key: '', clientCa }, '`tls.key` is no private key'],
+      [{ ...shown(server), clientCa: 'x' }, '`tls.clientCa` has no certificate'],
       [shown(server), '`tls.clientCa` is not given: whether clients need a certificate cannot change'],
     ];
     for (const [certificates, message] of broken)
@@ -222,15 +222,19 @@ describe('a node that listens with TLS', () => {
     expect(() => node.renewTls(plain, shown(next))).toThrow('speaks no TLS');
   });
 
-  it.each([
-    [undefined, '`tls` is undefined: expected { cert, key }, PEM texts'],
-    [{}, '`tls.cert` is undefined: expected a PEM text'],
-    [{ cert: 'x', key: 'y' }, '`tls.cert` cannot be read'],
-    [{ cert: 'x', key: 7 }, '`tls.key` is a number: expected a PEM text'],
-    [{ cert: 'x', key: 'y', clientCa: undefined }, '`tls.clientCa` is undefined: expected a PEM text'],
-    [{ cert: 'x', key: 'y', ca: 'z' }, 'there is no option `tls.ca`: expected one of cert, key, clientCa'],
-  ])('does not start with %j', async (tls, message) => {
-    await expect(node.listen({ port: 0, tls: tls as TlsOptions })).rejects.toThrow(`DQ_CONFIG: ${message}`);
+  it('does not start with what it cannot use', async () => {
+    const pair = shown(server);
+    const refused: [unknown, string][] = [
+      [undefined, '`tls` is undefined: expected { cert, key }, PEM texts'],
+      [{}, '`tls.cert` is undefined: expected a text in PEM'],
+      [{ ...pair, cert: 'x' }, '`tls.cert` has no certificate'],
+      [{ ...pair, key: 7 }, '`tls.key` is a number: expected a text in PEM'],
+      [{ ...pair, clientCa: undefined }, '`tls.clientCa` is undefined: expected a text in PEM'],
+      [{ ...pair, clientCa: '' }, '`tls.clientCa` has no certificate'],
+      [{ ...pair, ca: 'z' }, 'there is no option `tls.ca`: expected one of cert, key, clientCa'],
+    ];
+    for (const [tls, message] of refused)
+      await expect(node.listen({ port: 0, tls: tls as TlsOptions })).rejects.toThrow(`DQ_CONFIG: ${message}`);
   });
 });
 
@@ -314,12 +318,12 @@ describe('nest-dq serve with TLS', () => {
     process.kill('SIGHUP');
     await eventually('it says so', () => process.stderr.includes('\n'));
     expect(process.stderr).toMatch(
-      /^nest-dq: the certificates could not be read again, and those of before stay in use: DQ_CONFIG: `tls\.key` cannot be read .*\n$/,
+      /^nest-dq: the certificates could not be read again, and those of before stay in use: DQ_CONFIG: `tls\.key` is no private key: .*\n$/,
     );
     await rm(join(folder, 'cert'));
     process.kill('SIGHUP');
     await eventually('it says so again', () => process.stderr.split('\n').length === 3);
-    expect(process.stderr).toContain(`--tls-cert ${join(folder, 'cert')} cannot be read: ENOENT`);
+    expect(process.stderr).toContain(`--tls-cert: ${join(folder, 'cert')} cannot be read: ENOENT`);
     expect(await serialShown(port)).toBe(before);
     await (await peer(port)).says(...USED);
   });
@@ -327,8 +331,8 @@ describe('nest-dq serve with TLS', () => {
   it.each([
     [() => flags().slice(0, 1), 'serve: TLS needs both --tls-cert and --tls-key'],
     [() => mutual().slice(2), 'serve: TLS needs both --tls-cert and --tls-key'],
-    [() => ['--tls-cert=/away', flags()[1]!], 'serve: --tls-cert /away cannot be read: ENOENT'],
-    [() => [flags()[0]!, `--tls-key=${join(folder, 'ca')}`], 'serve: `tls.key` cannot be read'],
+    [() => ['--tls-cert=/away', flags()[1]!], 'serve: --tls-cert: /away cannot be read: ENOENT'],
+    [() => [flags()[0]!, `--tls-key=${join(folder, 'ca')}`], 'serve: `tls.key` is no private key'],
     [() => [...flags(), '--client-ca='], '--client-ca was given "": expected the path of a file.'],
   ])('does not start with wrong files', async (args, message) => {
     const process = serve(...args());

@@ -1,5 +1,5 @@
 import { show } from '../errors.js';
-import { withinLimit } from '../ledger/call-limit.js';
+import { withinLimit } from '../time/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { ProcessRecord } from '../ledger/presence.js';
 import type { DqOptions, ResolvedOptions } from '../nest/options.js';

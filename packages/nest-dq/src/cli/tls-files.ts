@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { TlsCertificates } from '../embedded/tls.js';
-import { toError } from '../errors.js';
 import type { Arguments, Flags } from './arguments.js';
+import { readFlagFile } from './flag-file.js';
 
 export const TLS_FLAGS: Flags = {
   'tls-cert': {
@@ -35,19 +34,11 @@ export class TlsFiles {
 
   /** What they have now. `WrongArguments` where one cannot be read. */
   read(): TlsCertificates {
-    const clientCa = this.clientCa === undefined ? undefined : this.file('client-ca', this.clientCa);
+    const read = (flag: string, path: string) => readFlagFile(this.args, flag, path);
     return {
-      cert: this.file('tls-cert', this.cert),
-      key: this.file('tls-key', this.key),
-      ...(clientCa !== undefined && { clientCa }),
+      cert: read('tls-cert', this.cert),
+      key: read('tls-key', this.key),
+      ...(this.clientCa !== undefined && { clientCa: read('client-ca', this.clientCa) }),
     };
-  }
-
-  private file(flag: string, path: string): string {
-    try {
-      return readFileSync(path, 'latin1');
-    } catch (thrown) {
-      throw this.args.wrong(`--${flag} ${path} cannot be read: ${toError(thrown).message}.`);
-    }
   }
 }

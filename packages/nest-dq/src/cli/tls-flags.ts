@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { toError } from '../errors.js';
 import type { TlsOptions } from '../nest/tls-option.js';
-import { WrongArguments, type Arguments, type Flags } from './arguments.js';
+import type { Arguments, Flags } from './arguments.js';
+import { readFlagFile } from './flag-file.js';
 import { givenText } from './given-text.js';
 
 /** For commands that go to nodes over TLS. A flag would show a passphrase to others, so that one stands in the file alone. */
@@ -32,12 +31,5 @@ export function givenTls(args: Arguments, inFile: TlsOptions | undefined): TlsOp
 
 function content(args: Arguments, field: 'ca' | 'cert' | 'key'): TlsOptions {
   const path = givenText(args, `tls-${field}`, 'the path of a file in PEM');
-  if (path === undefined) return {};
-  try {
-    return { [field]: readFileSync(path) };
-  } catch (thrown) {
-    throw new WrongArguments(
-      `--tls-${field}: ${path} cannot be read: ${toError(thrown).message}: expected a file in PEM.`,
-    );
-  }
+  return path === undefined ? {} : { [field]: readFlagFile(args, `tls-${field}`, path) };
 }

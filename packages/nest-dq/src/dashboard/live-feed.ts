@@ -1,5 +1,5 @@
 import { toError } from '../errors.js';
-import { withinLimit } from '../ledger/call-limit.js';
+import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { StreamedAnswer } from './http.js';
 import type { LivePart } from './wire.js';

@@ -1,7 +1,7 @@
-import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Duration } from 'nest-handlers/time';
 import { DqError, toError, unknownName, wrongValue } from '../errors.js';
+import { certificatesOf, checkPair } from '../pem.js';
 import { parseDuration } from '../time/duration.js';
 
 /** Who a node shows itself to be, and whom it lets in. All are PEM. */
@@ -34,7 +34,6 @@ export interface Tls {
 }
 
 const OPTIONS = ['cert', 'key', 'clientCa', 'handshake'];
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** `DQ_CONFIG`: what is given cannot be used; no value of it is shown. `DQ_BAD_DURATION`. */
 export function resolveTls(given: TlsOptions): Tls {
@@ -42,49 +41,18 @@ export function resolveTls(given: TlsOptions): Tls {
     throw wrongValue('DQ_CONFIG', '`tls`', given, '{ cert, key }, PEM texts');
   const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));
   if (unknown !== undefined) throw unknownName('DQ_CONFIG', `option \`tls.${unknown}\``, OPTIONS);
-  const cert = pem('cert', given);
-  const key = pem('key', given);
-  const ca = 'clientCa' in given ? pem('clientCa', given) : undefined;
-  const certificate = read('cert', 'a certificate', () => new X509Certificate(cert));
-  const privateKey: KeyObject = read('key', 'a private key without a passphrase', () =>
-    createPrivateKey(key),
-  );
-  if (!certificate.checkPrivateKey(privateKey)) {
-    throw new DqError('DQ_CONFIG', '`tls.key` is another key than that of `tls.cert`');
+  const pair = checkPair({ name: 'tls.cert', given: given.cert }, { name: 'tls.key', given: given.key });
+  const ca =
+    'clientCa' in given ? certificatesOf({ name: 'tls.clientCa', given: given.clientCa }) : undefined;
+  const context: SecureContextOptions = { ...pair, minVersion: 'TLSv1.2', ...(ca && { ca }) };
+  try {
+    createSecureContext(context);
+  } catch (thrown) {
+    throw new DqError('DQ_CONFIG', `\`tls\` cannot be used: ${toError(thrown).message}`, { cause: thrown });
   }
-  if (ca !== undefined) checkAuthorities(ca);
-  const context: SecureContextOptions = { cert, key, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) };
-  read('cert', 'what TLS can use', () => createSecureContext(context));
   return {
     context,
     isMutual: ca !== undefined,
     handshake: parseDuration(given.handshake ?? '10s', '`tls.handshake`'),
   };
-}
-
-function pem(name: 'cert' | 'key' | 'clientCa', { [name]: value }: TlsOptions): string {
-  const text = Buffer.isBuffer(value) ? value.toString('latin1') : value;
-  if (typeof text === 'string' && text !== '') return text;
-  const given =
-    text === '' ? 'empty' : value === undefined || value === null ? String(value) : `a ${typeof value}`;
-  throw new DqError('DQ_CONFIG', `\`tls.${name}\` is ${given}: expected a PEM text`);
-}
-
-/** One that is not read is no authority: Node passes over it without a word. */
-function checkAuthorities(ca: string): void {
-  const found = ca.match(PEM_CERTIFICATE) ?? [''];
-  for (const each of found) read('clientCa', 'certificates', () => new X509Certificate(each));
-}
-
-function read<T>(name: string, expected: string, parse: () => T): T {
-  try {
-    return parse();
-  } catch (thrown) {
-    const cause = toError(thrown);
-    throw new DqError(
-      'DQ_CONFIG',
-      `\`tls.${name}\` cannot be read (${cause.message}): expected ${expected}, in PEM`,
-      { cause },
-    );
-  }
 }

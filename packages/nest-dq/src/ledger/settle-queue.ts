@@ -1,7 +1,7 @@
 import type { StoredTube } from '../api/tube.js';
 import { maskOf } from '../copies/location.js';
 import type { Clock, Timer } from 'nest-handlers/time';
-import { withinLimit } from './call-limit.js';
+import { withinLimit } from '../time/call-limit.js';
 import type { DeletedCopy, Handover, LeftDeletions } from './handover.js';
 import { keptAfter, type Ledger, type LedgerSettings } from './ledger.js';
 import type { SettledCopies } from './requests.js';

@@ -1,10 +1,8 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { DqError, toError } from '../errors.js';
+import { certificatesOf, checkPair, kindOf, type Pem } from '../pem.js';
 import { wrong } from './option-checks.js';
-
-type Pem = string | Uint8Array;
 
 /**
  * How nodes are reached whose endpoints begin with `tls://`: with TLS 1.2 at least, and never if the certificate of the node does not
@@ -30,8 +28,6 @@ export interface NodeTls {
 }
 
 const NAMES: readonly string[] = ['ca', 'cert', 'key', 'passphrase', 'servername'];
-const CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^]*?-----END (?:TRUSTED )?CERTIFICATE-----/g;
-const EXPECTED_PEM = "a text in PEM or its bytes, such as readFileSync('ca.pem'), and not a path";
 
 /** `DQ_CONFIG`. No message shows what is in a key or a certificate. */
 export function resolveTls(tls: TlsOptions | undefined): NodeTls {
@@ -41,17 +37,13 @@ export function resolveTls(tls: TlsOptions | undefined): NodeTls {
   const unknown = Object.keys(tls).find((name) => !NAMES.includes(name));
   if (unknown !== undefined)
     throw new DqError('DQ_CONFIG', `there is no \`tls.${unknown}\`: expected ${NAMES.join(', ')}`);
-  const { ca, cert, key, passphrase, servername } = tls;
+  const { ca, servername } = tls;
   checkServername(servername);
   const authorities = ca === undefined ? undefined : checkAuthorities(ca);
-  checkPair(cert, key, passphrase);
+  const pair = ownPair(tls);
   try {
     // The context that all connections share.
-    const context = createSecureContext({
-      minVersion: 'TLSv1.2',
-      ca: authorities,
-      ...(cert !== undefined && { cert: bytesOf(cert), key: bytesOf(key!), passphrase }),
-    });
+    const context = createSecureContext({ minVersion: 'TLSv1.2', ca: authorities, ...pair });
     return { context, servername };
   } catch (thrown) {
     throw new DqError('DQ_CONFIG', `\`tls\` cannot be used: ${toError(thrown).message}`, { cause: thrown });
@@ -71,10 +63,16 @@ function checkAuthorities(ca: Pem | readonly Pem[]): string[] {
       'DQ_CONFIG',
       '`tls.ca` is a list without any: expected one certificate or more, or no `ca` at all for those that Node trusts',
     );
-  return all.flatMap((each, i) => certificatesOf(Array.isArray(ca) ? `tls.ca[${i}]` : 'tls.ca', each));
+  return all.flatMap((each, i) =>
+    certificatesOf({ name: Array.isArray(ca) ? `tls.ca[${i}]` : 'tls.ca', given: each }),
+  );
 }
 
-function checkPair(cert: unknown, key: unknown, passphrase: unknown): void {
+function ownPair({ cert, key, passphrase }: TlsOptions): {
+  cert?: string;
+  key?: Buffer;
+  passphrase?: string;
+} {
   if ((cert === undefined) !== (key === undefined)) {
     const [given, missing] = cert === undefined ? ['key', 'cert'] : ['cert', 'key'];
     throw new DqError(
@@ -89,55 +87,11 @@ function checkPair(cert: unknown, key: unknown, passphrase: unknown): void {
       'DQ_CONFIG',
       '`tls.passphrase` is given without `tls.key`: expected the key that it opens',
     );
-  if (cert === undefined) return;
-  const [own] = certificatesOf('tls.cert', cert);
-  if (!new X509Certificate(own!).checkPrivateKey(privateKey(key, passphrase)))
-    throw new DqError(
-      'DQ_CONFIG',
-      '`tls.key` does not belong to `tls.cert`: expected the key of its first certificate',
-    );
-}
-
-function privateKey(key: unknown, passphrase: string | undefined): KeyObject {
-  const bytes = pemBytes('tls.key', key);
-  try {
-    return createPrivateKey({ key: bytes, format: 'pem', passphrase });
-  } catch (thrown) {
-    const isLocked = bytes.includes('ENCRYPTED');
-    const fact = !isLocked
-      ? `is no private key: expected ${EXPECTED_PEM}`
-      : passphrase === undefined
-        ? 'is encrypted: expected `tls.passphrase`, too'
-        : 'is encrypted, and `tls.passphrase` does not open it';
-    throw new DqError('DQ_CONFIG', `\`tls.key\` ${fact}`, { cause: thrown });
-  }
-}
-
-/** Each by itself: OpenSSL takes no notice of what it cannot read. */
-function certificatesOf(name: string, given: unknown): string[] {
-  const found = pemBytes(name, given).toString('latin1').match(CERTIFICATE);
-  if (!found) throw new DqError('DQ_CONFIG', `\`${name}\` has no certificate: expected ${EXPECTED_PEM}`);
-  for (const [i, each] of found.entries()) {
-    try {
-      new X509Certificate(each);
-    } catch (thrown) {
-      const fact = `certificate ${i + 1} of \`${name}\` cannot be read: ${toError(thrown).message}`;
-      throw new DqError('DQ_CONFIG', fact, { cause: thrown });
-    }
-  }
-  return found;
-}
-
-function pemBytes(name: string, given: unknown): Buffer {
-  if (typeof given === 'string' || given instanceof Uint8Array) return bytesOf(given);
-  throw new DqError('DQ_CONFIG', `\`${name}\` is ${kindOf(given)}: expected ${EXPECTED_PEM}`);
-}
-
-function bytesOf(pem: Pem): Buffer {
-  return Buffer.from(pem as string);
-}
-
-/** All that may be shown of a value in which a key may stand. */
-function kindOf(value: unknown): string {
-  return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+  if (cert === undefined) return {};
+  const pair = checkPair(
+    { name: 'tls.cert', given: cert },
+    { name: 'tls.key', given: key },
+    { name: 'tls.passphrase', given: passphrase },
+  );
+  return passphrase === undefined ? pair : { ...pair, passphrase };
 }

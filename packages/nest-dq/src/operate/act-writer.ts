@@ -3,7 +3,7 @@ import { DqError, factOf, shorten, show, TEXT_LIMIT, toError } from '../errors.j
 import type { EventHub } from '../events/event-hub.js';
 import type { Operated, OperatedOn } from '../events/events.js';
 import { MOST_ACTS, type Acts } from '../ledger/acts.js';
-import { withinLimit } from '../ledger/call-limit.js';
+import { withinLimit } from '../time/call-limit.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { ActRecord } from './act-view.js';
 

@@ -8,7 +8,7 @@ import { isCopyOf, ledgerGroup, type CopyHeader } from '../copies/header.js';
 import { parseRef, type JobTarget } from '../copies/job-ref.js';
 import { isUnknown, parseLocation, type Place } from '../copies/location.js';
 import { toError } from '../errors.js';
-import { withinLimit } from '../ledger/call-limit.js';
+import { withinLimit } from '../time/call-limit.js';
 import type { TubeLimits } from '../ledger/limits.js';
 import type { Presence } from '../ledger/presence.js';
 import type { Trace } from '../ledger/requests.js';

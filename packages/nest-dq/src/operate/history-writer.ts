@@ -1,5 +1,5 @@
 import { NUMBERS, type Tally } from '../events/tally.js';
-import { withinLimit } from '../ledger/call-limit.js';
+import { withinLimit } from '../time/call-limit.js';
 import { addCounts, ALL_TUBES, hourOf, type History, type MinuteOfTube } from '../ledger/history.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 

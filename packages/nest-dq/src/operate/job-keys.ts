@@ -2,7 +2,7 @@ import type { StoredTube } from '../api/tube.js';
 import type { Cluster } from '../cluster/cluster.js';
 import { unwrap } from '../copies/formats/unwrap.js';
 import { parseLocation, UNKNOWN_COPY } from '../copies/location.js';
-import { withinLimit } from '../ledger/call-limit.js';
+import { withinLimit } from '../time/call-limit.js';
 import type { WaitingJob } from '../ledger/waiting-jobs.js';
 import type { Clock } from 'nest-handlers/time';
 

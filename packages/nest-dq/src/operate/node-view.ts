@@ -1,6 +1,6 @@
 import type { Stats } from '../beanstalk/connection.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
-import { withinLimit } from '../ledger/call-limit.js';
+import { withinLimit } from '../time/call-limit.js';
 import type { Clock } from 'nest-handlers/time';
 
 /** A beanstalkd of the cluster, as this process sees it. All but the first four are absent while it does not answer. */

@@ -2,7 +2,7 @@ import { withoutPrefix, type StoredTube } from '../api/tube.js';
 import type { Connection, Stats } from '../beanstalk/connection.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import type { Cluster } from '../cluster/cluster.js';
-import { withinLimit } from '../ledger/call-limit.js';
+import { withinLimit } from '../time/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Presence, TubeLoad } from '../ledger/presence.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';

@@ -1,5 +1,5 @@
 import type { StoredTube } from '../api/tube.js';
-import { withinLimit } from '../ledger/call-limit.js';
+import { withinLimit } from '../time/call-limit.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Clock } from 'nest-handlers/time';
 

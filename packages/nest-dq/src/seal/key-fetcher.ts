@@ -1,5 +1,6 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 import { DqError, factOf, toError } from '../errors.js';
+import { NoAnswer, withinLimit } from '../time/call-limit.js';
 import type { KeySource, Seal } from './seal.js';
 
 /** Milliseconds. A function that gives keys may take so long. */
@@ -62,28 +63,23 @@ export class KeyFetcher {
   private async fetch(): Promise<void> {
     this.isFetching = true;
     try {
-      this.seal.use(await this.withinLimit());
+      this.seal.use(await withinLimit(this.clock, LIMIT, this.source.fetch()));
     } catch (error) {
-      const fact =
-        error instanceof DqError ? factOf(error) : `\`seal.keys\` failed: ${toError(error).message}`;
-      throw new DqError('DQ_CONFIG', fact, { cause: error });
+      throw new DqError('DQ_CONFIG', whyNoKeys(error), { cause: error });
     } finally {
       this.isFetching = false;
       this.fetchedAt = this.clock.now();
     }
   }
 
-  private async withinLimit() {
-    let timer: Timer;
-    const late = new Promise<never>((_, reject) => {
-      const fact = `\`seal.keys\` gave no keys within ${LIMIT / 1_000} s`;
-      timer = this.clock.after(LIMIT, () => reject(new DqError('DQ_CONFIG', fact)));
-    });
-    return Promise.race([this.source.fetch(), late]).finally(() => timer.cancel());
-  }
-
   private schedule(): void {
     this.next?.cancel();
     if (!this.isClosed) this.next = this.clock.after(this.source.refresh, () => void this.renew());
   }
+}
+
+function whyNoKeys(error: unknown): string {
+  if (error instanceof DqError) return factOf(error);
+  if (error instanceof NoAnswer) return `\`seal.keys\` gave no keys within ${LIMIT / 1_000} s`;
+  return `\`seal.keys\` failed: ${toError(error).message}`;
 }

@@ -1,6 +1,6 @@
 import type { StoredTube } from '../../api/tube.js';
 import { toError } from '../../errors.js';
-import { withinLimit } from '../../ledger/call-limit.js';
+import { withinLimit } from '../../time/call-limit.js';
 import type { Ledger } from '../../ledger/ledger.js';
 import type { ProcessRecord } from '../../ledger/presence.js';
 import { realEnvironment } from '../../nest/environment.js';

@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
 import { DqError } from '../../errors.js';
 import type { Clock, Timer } from 'nest-handlers/time';
-import { withinLimit } from '../call-limit.js';
+import { withinLimit } from '../../time/call-limit.js';
 import {
   CALL_LIMIT,
   isAboutDatabase,

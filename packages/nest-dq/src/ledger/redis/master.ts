@@ -1,7 +1,7 @@
 import { connectionFailure } from '../../connection-failure.js';
 import { DqError, printable, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
-import { NoAnswer, withinLimit } from '../call-limit.js';
+import { NoAnswer, withinLimit } from '../../time/call-limit.js';
 import { LedgerTime } from './ledger-time.js';
 import type { LedgerListener, LedgerSettings } from '../ledger.js';
 import {

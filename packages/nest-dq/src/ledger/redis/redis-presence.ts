@@ -1,5 +1,5 @@
 import type { Clock, Timer } from 'nest-handlers/time';
-import { withinLimit } from '../call-limit.js';
+import { withinLimit } from '../../time/call-limit.js';
 import {
   ANNOUNCE_EVERY,
   GONE_AFTER,

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { printable, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
-import { withinLimit } from '../call-limit.js';
+import { withinLimit } from '../../time/call-limit.js';
 import { CALL_LIMIT, isCluster, isRefusal, type LedgerConnection } from './connection.js';
 
 const OLDEST = [7, 0] as const;

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { printable, toError } from '../../errors.js';
 import type { Clock } from 'nest-handlers/time';
-import { withinLimit } from '../call-limit.js';
+import { withinLimit } from '../../time/call-limit.js';
 import type { RedisView } from '../ledger-view.js';
 import { CALL_LIMIT, isRefusal } from './connection.js';
 import { infoValue, unchecked, unfitness } from './server-check.js';
