@@ -3,6 +3,7 @@ import { describe, expect } from '@jest/globals';
 import fc from 'fast-check';
 import { pushOf, storedPush } from 'nest-kq/src/dq/stored-message.js';
 import { FlexibleWriter, Reader } from 'nest-kq/src/driver/kafkajs/flexible.js';
+import { mostUnpacked } from 'nest-kq/src/driver/kafkajs/lz4-frames.js';
 import { unpackSnappy } from 'nest-kq/src/driver/kafkajs/snappy-frames.js';
 import { damaged, holds, thrownBy } from './holds.js';
 
@@ -84,6 +85,19 @@ describe('the reader of frames of snappy', () => {
     if (typeof size === 'number') expect(size).toBeLessThanOrEqual(data.length);
     else
       expect(size).toMatch(/^a block of snappy at byte \d+ is not whole$|^it says that it holds \d+ bytes/);
+  });
+});
+
+describe('the reader of frames of LZ4', () => {
+  const frames = fc.tuple(fc.nat({ max: 0xff }), fc.nat({ max: 0xff }), blocks).map(([flags, size, all]) => {
+    const sized = all.flatMap((block) => [Buffer.from(new Uint32Array([block.length]).buffer), block]);
+    return Buffer.concat([Buffer.from([4, 0x22, 0x4d, 0x18, flags, size, 0]), ...sized]).toString('latin1');
+  });
+
+  holds('counts no more for each block than a block can have', damaged(frames), (text) => {
+    const most = mostUnpacked(Buffer.from(text, 'latin1'));
+    expect(most).toBeGreaterThanOrEqual(0);
+    expect(most).toBeLessThanOrEqual(text.length * 2 ** 22);
   });
 });
 

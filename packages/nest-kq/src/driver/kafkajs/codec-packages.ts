@@ -4,10 +4,11 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { KqError, toError } from '../../errors.js';
 import type { Compression } from '../driver.js';
+import { mostUnpacked } from './lz4-frames.js';
 import { unpackSnappy } from './snappy-frames.js';
+import { LARGEST_UNPACKED, refuseTooLarge } from './unpacked-size.js';
 
-/** Those that kafkajs does not have by itself. */
-export type PackagedCompression = Exclude<Compression, 'none' | 'gzip'>;
+export type Packing = Exclude<Compression, 'none'>;
 
 export interface Codec {
   readonly compress: (data: Buffer) => Promise<Buffer>;
@@ -25,7 +26,14 @@ interface Way {
   readonly codec: (load: LoadPackage) => Codec;
 }
 
-const WAYS: Readonly<Record<PackagedCompression, Way>> = {
+const BOUNDED = { maxOutputLength: LARGEST_UNPACKED };
+const gunzip = promisify(zlib.gunzip) as (data: Buffer, options: object) => Promise<Buffer>;
+const GZIP: Codec = {
+  compress: promisify<Buffer, Buffer>(zlib.gzip),
+  decompress: (data) => gunzip(data, BOUNDED),
+};
+
+const WAYS: Readonly<Record<Exclude<Packing, 'gzip'>, Way>> = {
   snappy: {
     name: 'snappy',
     codec: (load) => {
@@ -43,7 +51,11 @@ const WAYS: Readonly<Record<PackagedCompression, Way>> = {
         readonly compressFrame: (data: Buffer) => Promise<Buffer>;
         readonly decompressFrame: (data: Buffer) => Promise<Buffer>;
       };
-      return { compress: (data) => compressFrame(data), decompress: decompressFrame };
+      const decompress = async (data: Buffer) => {
+        refuseTooLarge(mostUnpacked(data));
+        return decompressFrame(data);
+      };
+      return { compress: (data) => compressFrame(data), decompress };
     },
   },
   zstd: {
@@ -61,7 +73,8 @@ const WAYS: Readonly<Record<PackagedCompression, Way>> = {
 const loadPackage: LoadPackage = createRequire(import.meta.url);
 
 /** Throws `KQ_CODEC` with what to install. */
-export function loadCodec(compression: PackagedCompression, load = loadPackage): Codec {
+export function loadCodec(compression: Packing, load = loadPackage): Codec {
+  if (compression === 'gzip') return GZIP;
   const { name, otherwise, codec } = WAYS[compression];
   try {
     return codec(load);
@@ -81,11 +94,12 @@ function isMissing(error: Error): boolean {
   return 'code' in error && error.code === 'MODULE_NOT_FOUND';
 }
 
-type Zlib = (data: Buffer, callback: (error: Error | null, result: Buffer) => void) => void;
+type Zlib = (data: Buffer, options: object, callback: (error: Error | null, result: Buffer) => void) => void;
 
 /** Since 22.15 and 23.8; the types are those of Node 20. */
 function nodesZstd(): Codec | undefined {
   const { zstdCompress, zstdDecompress } = zlib as { zstdCompress?: Zlib; zstdDecompress?: Zlib };
   if (!zstdCompress || !zstdDecompress) return undefined;
-  return { compress: promisify(zstdCompress), decompress: promisify(zstdDecompress) };
+  const [compress, decompress] = [promisify(zstdCompress), promisify(zstdDecompress)];
+  return { compress: (data) => compress(data, {}), decompress: (data) => decompress(data, BOUNDED) };
 }

@@ -1,10 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import zlib from 'node:zlib';
 import kafkajs from 'kafkajs';
 import { kafkajsCodec, registerCodecs, typeOf } from './codecs.js';
 import { loadCodec } from './codec-packages.js';
+import { mostUnpacked } from './lz4-frames.js';
 import { unpackSnappy } from './snappy-frames.js';
 
-const PACKAGED = ['snappy', 'lz4', 'zstd'] as const;
+const PACKINGS = ['gzip', 'snappy', 'lz4', 'zstd'] as const;
 const CODECS: Record<number, () => unknown> = kafkajs.CompressionCodecs;
 const before = { ...CODECS };
 afterEach(() => void Object.assign(CODECS, before));
@@ -14,7 +17,7 @@ const missing = (name: string) => {
 };
 
 describe('a codec', () => {
-  it.each(PACKAGED.flatMap((name) => [0, 1, 300_000].map((size) => [name, size] as const)))(
+  it.each(PACKINGS.flatMap((name) => [0, 1, 300_000].map((size) => [name, size] as const)))(
     '%s reads the %d bytes that it has written',
     async (name, size) => {
       const { compress, decompress } = loadCodec(name);
@@ -25,7 +28,7 @@ describe('a codec', () => {
     },
   );
 
-  it.each(PACKAGED)('%s says that it cannot read what is no frame of its own', async (name) => {
+  it.each(PACKINGS)('%s says that it cannot read what is no frame of its own', async (name) => {
     const { decompress } = kafkajsCodec(name);
     await expect(decompress(Buffer.from('no frame of anybody'))).rejects.toMatchObject({
       retriable: false,
@@ -35,6 +38,19 @@ describe('a codec', () => {
       },
     });
   });
+
+  // Before 22.15 Node has no zstd, and that of the package takes no bound.
+  it.each(PACKINGS.filter((name) => name !== 'zstd' || 'zstdDecompress' in zlib))(
+    '%s unpacks 128 MiB, and refuses a byte more',
+    async (name) => {
+      const { compress, decompress } = loadCodec(name);
+      const most = await compress(Buffer.alloc(2 ** 27));
+      await expect(decompress(most)).resolves.toHaveLength(2 ** 27);
+      const tooMany = await compress(Buffer.alloc(2 ** 27 + 1));
+      await expect(decompress(tooMany)).rejects.toThrow(/13421772\d|138412032/);
+    },
+    60_000,
+  );
 
   it.each([
     ['snappy', 'npm install snappy'],
@@ -54,6 +70,17 @@ describe('a codec', () => {
   });
 });
 
+describe('registerCodecs', () => {
+  it('takes the place of the gzip of kafkajs, but not of one that the application has put in', () => {
+    const [kafkajsGzip, own] = [before[1], () => ({})];
+    registerCodecs();
+    expect(CODECS[1]).not.toBe(kafkajsGzip);
+    CODECS[1] = own;
+    registerCodecs();
+    expect(CODECS[1]).toBe(own);
+  });
+});
+
 describe('typeOf', () => {
   it('takes the codec that the application has put in, and says if it cannot be used', () => {
     const own = () => ({});
@@ -70,6 +97,31 @@ describe('typeOf', () => {
   it('says what to install where a package is missing', () => {
     CODECS[3] = () => kafkajsCodec('lz4', missing);
     expect(() => typeOf('lz4')).toThrow('KQ_CODEC: messages compressed by lz4 need the package lz4-napi');
+  });
+});
+
+describe('mostUnpacked', () => {
+  const word = (number: number) => Buffer.from(new Uint32Array([number]).buffer);
+  const packed = word(3);
+  const plain = word(0x8000_0003);
+  const head = (flags: number) => Buffer.from([4, 0x22, 0x4d, 0x18, flags, 0x50, 0]); // blocks of 256 KiB
+
+  it.each([
+    ['one packed block', [head(0x60), packed, 'abc', word(0)], 2 ** 18],
+    ['a plain one, and what lies behind the end', [head(0x60), plain, 'abc', word(0), packed, 'abc'], 3],
+    ['two, with the size in the head', [head(0x68), '12345678', packed, 'abc', packed, 'abc'], 2 ** 19],
+    ['two with checksums', [head(0x70), packed, 'abc', 'sums', packed, 'abc', 'sums', word(0)], 2 ** 19],
+    ['no block', [head(0x60), word(0)], 0],
+    ['a part of a head', [Buffer.from([4, 0x22])], 0],
+  ])('counts %s', (_what, parts, most) => {
+    expect(mostUnpacked(Buffer.concat(parts.map((part) => Buffer.from(part as string))))).toBe(most);
+  });
+
+  it('is never less than there is, with any block size', async () => {
+    for (const size of [0, 1, 70_000, 5_000_000]) {
+      const frame = await loadCodec('lz4').compress(randomBytes(size));
+      expect(mostUnpacked(frame)).toBeGreaterThanOrEqual(size);
+    }
   });
 });
 

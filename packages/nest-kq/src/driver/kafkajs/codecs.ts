@@ -1,22 +1,24 @@
-/** Which compressions kafkajs has: gzip by itself, the others by us, or by what the application has put in. */
+/** Which compressions kafkajs has: ours, or what the application has put in. */
 import kafkajs from 'kafkajs';
 import { KqError, toError } from '../../errors.js';
 import type { Compression } from '../driver.js';
-import { type LoadPackage, loadCodec, type PackagedCompression } from './codec-packages.js';
+import { type LoadPackage, loadCodec, type Packing } from './codec-packages.js';
 
 /** The numbers of the protocol. */
 const TYPES = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const satisfies Record<Compression, number>;
-const PACKAGED: readonly PackagedCompression[] = ['snappy', 'lz4', 'zstd'];
+const PACKINGS: readonly Packing[] = ['gzip', 'snappy', 'lz4', 'zstd'];
 
 /** What all clients of kafkajs in this process ask for a codec. */
 const lookups: Record<number, () => unknown> = kafkajs.CompressionCodecs;
+/** It unpacks without a bound. */
+const kafkajsGzip = lookups[TYPES.gzip];
 const ours = new WeakSet<() => unknown>();
 
 /** Leaves alone what the application has put into `CompressionCodecs` by itself. Loads nothing of ours. */
 export function registerCodecs(): void {
-  for (const compression of PACKAGED) {
+  for (const compression of PACKINGS) {
     const present = lookups[TYPES[compression]];
-    if (present && (ours.has(present) || works(present))) continue;
+    if (present && present !== kafkajsGzip && (ours.has(present) || works(present))) continue;
     const lookup = () => kafkajsCodec(compression);
     ours.add(lookup);
     lookups[TYPES[compression]] = lookup;
@@ -38,7 +40,7 @@ export function typeOf(compression: Compression = 'none'): number {
 }
 
 /** In the form that kafkajs wants. Throws `KQ_CODEC`, rejects with `KQ_BAD_MESSAGE`, both inside an error of kafkajs. */
-export function kafkajsCodec(compression: PackagedCompression, load?: LoadPackage) {
+export function kafkajsCodec(compression: Packing, load?: LoadPackage) {
   const codec = codecOf(compression, load);
   return {
     compress: ({ buffer }: { readonly buffer: Buffer }) => codec.compress(buffer),
@@ -54,7 +56,7 @@ export function kafkajsCodec(compression: PackagedCompression, load?: LoadPackag
   };
 }
 
-function codecOf(compression: PackagedCompression, load?: LoadPackage) {
+function codecOf(compression: Packing, load?: LoadPackage) {
   try {
     return loadCodec(compression, load);
   } catch (thrown) {

@@ -1,3 +1,5 @@
+import { refuseTooLarge } from './unpacked-size.js';
+
 /**
  * Snappy as Java's clients write it. Their library puts blocks behind a head; others write one block with neither:
  *
@@ -7,8 +9,6 @@
 const HEAD = Buffer.from('\x82SNAPPY\0', 'latin1');
 const VERSIONS = 8;
 const LENGTH = 4;
-/** Bytes. A broker takes 1 MiB of packed messages at a time, if nobody says otherwise, and snappy hardly packs better than one to twenty. */
-const LARGEST = 2 ** 27;
 
 /** What both ways of writing it hold. Rejects where a block is not whole. */
 export async function unpackSnappy(
@@ -17,9 +17,8 @@ export async function unpackSnappy(
 ): Promise<Buffer> {
   const hasHead = data.subarray(0, HEAD.length).equals(HEAD);
   const blocks = hasHead ? blocksOf(data) : [data];
-  const size = blocks.reduce((sum, block) => sum + sizeOf(block), 0);
   // Room for all of it would be made before a byte is looked at.
-  if (size > LARGEST) throw new Error(`it says that it holds ${size} bytes: expected at most ${LARGEST}`);
+  refuseTooLarge(blocks.reduce((sum, block) => sum + sizeOf(block), 0));
   const unpacked = await Promise.all(blocks.map(unpackBlock));
   return hasHead ? Buffer.concat(unpacked) : unpacked[0]!;
 }
