@@ -1,16 +1,16 @@
 import { row } from './figures.js';
-import type { Row, Settings } from './measure.js';
+import type { Row, Settings, Target } from './measure.js';
+import type { ProductRate } from './product-rates.js';
 import { alternate } from './rounds.js';
-import { withSystem, type Product, type System } from './systems/system.js';
+import type { ProductName } from './systems/products.js';
 
-type Round = (system: System, jobs: number) => Promise<{ readonly jobsPerSecond: number }>;
-
-/** One product in two ways, alternating, by the jobs a second of a round. `least`: the target of the ratio. */
+/** One product in two ways, alternating, by the jobs a second of a round. */
 export interface Ways {
   readonly rounds: Settings['rounds'];
-  readonly ours: Product;
-  readonly beside: Product;
+  readonly ours: ProductName;
+  readonly beside: ProductName;
   readonly besideName: string;
+  /** The target of the ratio. */
   readonly least: number;
 }
 
@@ -18,10 +18,12 @@ export async function compareWays(
   { rounds, ours, beside, besideName, least }: Ways,
   what: string,
   jobs: number,
-  round: Round,
+  rate: ProductRate,
 ): Promise<Row> {
-  const one = (product: Product) => () =>
-    withSystem(product, async (system) => (await round(system, jobs)).jobsPerSecond);
-  const rates = await alternate(rounds(5), { ours: one(ours), beside: one(beside) });
-  return row({ what, unit: 'jobs/s', ...rates, besideName, target: { of: 'ratio', least } });
+  const rates = await alternate(rounds(5), {
+    [ours]: () => rate(ours, jobs),
+    [beside]: () => rate(beside, jobs),
+  });
+  const target: Target = { of: 'ratio', least };
+  return row({ what, unit: 'jobs/s', ours: rates[ours]!, beside: rates[beside]!, besideName, target });
 }

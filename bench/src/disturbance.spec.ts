@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { disturbance, machineTimes, readDisk, readProcessors } from './disturbance.js';
+import {
+  disturbance,
+  machineTimes,
+  readDisk,
+  readProcessors,
+  timesSince,
+  totalDisturbance,
+  totalTimes,
+} from './disturbance.js';
 
 describe('readProcessors', () => {
   it('sums what all processors did, with what a guest used counted once, and tells what was stolen', () => {
@@ -21,16 +29,53 @@ describe('readDisk', () => {
 });
 
 describe('disturbance', () => {
-  const before = { at: 1_000, processors: 200, stolen: 10, disk: 500 };
+  const times = { at: 2_000, processors: 400, stolen: 2, disk: 100 };
 
-  it('is what the time between two looks was like', () => {
-    const after = { at: 3_000, processors: 600, stolen: 12, disk: 600 };
-    expect(disturbance(before, after)).toEqual({ took: 2, stolen: 0.5, disk: 5 });
+  it('is what the counters say of the time in which they counted', () => {
+    expect(disturbance(times)).toEqual({ took: 2, stolen: 0.5, disk: 5 });
   });
 
   it('says nothing of a disk that is unknown', () => {
-    const after = { at: 3_000, processors: 600, stolen: 12, disk: undefined };
-    expect(disturbance({ ...before, disk: undefined }, after)).toEqual({ took: 2, stolen: 0.5 });
+    expect(disturbance({ ...times, disk: undefined })).toEqual({ took: 2, stolen: 0.5 });
+  });
+
+  it('is none in no time', () => {
+    expect(disturbance(totalTimes([]))).toEqual({ took: 0, stolen: 0, disk: 0 });
+  });
+});
+
+describe('totalTimes', () => {
+  const times = { at: 1_000, processors: 200, stolen: 10, disk: 500 };
+
+  it('sums each counter', () => {
+    const other = { at: 3_000, processors: 600, stolen: 12, disk: 600 };
+    expect(totalTimes([times, other])).toEqual({ at: 4_000, processors: 800, stolen: 22, disk: 1_100 });
+  });
+
+  it('does not know the disk where it is unknown once', () => {
+    expect(totalTimes([times, { ...times, disk: undefined }])).toMatchObject({ at: 2_000, disk: undefined });
+  });
+});
+
+describe('totalDisturbance', () => {
+  it('counts a disturbance by how long it was', () => {
+    const all = [
+      { took: 30, stolen: 1, disk: 4 },
+      { took: 10, stolen: 5, disk: 0 },
+    ];
+    expect(totalDisturbance(all)).toEqual({ took: 40, stolen: 2, disk: 3 });
+  });
+
+  it('does not know the disk where it is unknown once', () => {
+    expect(
+      totalDisturbance([
+        { took: 1, stolen: 1 },
+        { took: 1, stolen: 1, disk: 1 },
+      ]),
+    ).toEqual({
+      took: 2,
+      stolen: 1,
+    });
   });
 });
 
@@ -39,5 +84,13 @@ describe('machineTimes', () => {
     const { processors, stolen } = await machineTimes();
     expect(processors).toBeGreaterThan(0);
     expect(stolen).toBeGreaterThanOrEqual(0);
+  });
+
+  it('counts from a look on', async () => {
+    const before = await machineTimes();
+    const spent = await timesSince(before);
+    expect(spent.at).toBeGreaterThan(0);
+    expect(spent.at).toBeLessThan(before.at + spent.at);
+    expect(spent.processors).toBeGreaterThanOrEqual(0);
   });
 });

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 
 export interface Disturbance {
-  /** How long the measure took, in seconds. */
+  /** In how many seconds. */
   readonly took: number;
   /** The part of the CPU time that the host gave to other virtual machines, in %. */
   readonly stolen: number;
@@ -10,7 +10,7 @@ export interface Disturbance {
   readonly disk?: number;
 }
 
-/** Counters of the machine. */
+/** Counters of the machine, or what they counted in some time. */
 export interface MachineTimes {
   /** Milliseconds. */
   readonly at: number;
@@ -34,15 +34,47 @@ export async function machineTimes(): Promise<MachineTimes> {
   };
 }
 
-export async function disturbanceSince(before: MachineTimes): Promise<Disturbance> {
-  return disturbance(before, await machineTimes());
+export async function timesSince(before: MachineTimes): Promise<MachineTimes> {
+  return combined(await machineTimes(), before, (now, then) => now - then);
 }
 
-export function disturbance(before: MachineTimes, after: MachineTimes): Disturbance {
-  const took = after.at - before.at;
-  const stolen = (100 * (after.stolen - before.stolen)) / (after.processors - before.processors);
-  const known = before.disk !== undefined && after.disk !== undefined;
-  return { took: took / 1000, stolen, ...(known && { disk: (100 * (after.disk - before.disk)) / took }) };
+const NO_TIME: MachineTimes = { at: 0, processors: 0, stolen: 0, disk: 0 };
+
+export function totalTimes(all: readonly MachineTimes[]): MachineTimes {
+  return all.reduce((sum, times) => combined(sum, times, (a, b) => a + b), NO_TIME);
+}
+
+function combined(a: MachineTimes, b: MachineTimes, by: (a: number, b: number) => number): MachineTimes {
+  const known = a.disk !== undefined && b.disk !== undefined;
+  return {
+    at: by(a.at, b.at),
+    processors: by(a.processors, b.processors),
+    stolen: by(a.stolen, b.stolen),
+    disk: known ? by(a.disk!, b.disk!) : undefined,
+  };
+}
+
+/** What the counters say of the time in which they counted this. */
+export function disturbance({ at, processors, stolen, disk }: MachineTimes): Disturbance {
+  return {
+    took: at / 1000,
+    stolen: share(stolen, processors),
+    ...(disk !== undefined && { disk: share(disk, at) }),
+  };
+}
+
+/** The disturbance of all these times together. */
+export function totalDisturbance(all: readonly Disturbance[]): Disturbance {
+  const took = all.reduce((sum, each) => sum + each.took, 0);
+  const of = (part: (each: Disturbance) => number) =>
+    share(all.reduce((sum, each) => sum + each.took * part(each), 0) / 100, took);
+  const known = all.every(({ disk }) => disk !== undefined);
+  return { took, stolen: of(({ stolen }) => stolen), ...(known && { disk: of(({ disk }) => disk!) }) };
+}
+
+/** In %; 0 of no time. */
+function share(part: number, whole: number): number {
+  return whole === 0 ? 0 : (100 * part) / whole;
 }
 
 /** Reads the text of /proc/stat. */

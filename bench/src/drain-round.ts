@@ -36,9 +36,7 @@ export async function addBeforeDue(
   await inFlight(jobs, (payload) => client.at(queue, payload));
   const late = machineTime() - jobs[0]!.due;
   if (late > 0)
-    throw new Error(
-      `${product.name}: ${jobs.length} adds ended ${late.toFixed(0)} ms after the first was due`,
-    );
+    throw new Error(`${product}: ${jobs.length} adds ended ${late.toFixed(0)} ms after the first was due`);
 }
 
 /** One consumer waits for jobs that all come due at one moment. */

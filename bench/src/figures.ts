@@ -1,5 +1,7 @@
 // Pure functions of the measured values.
+import { disturbance, totalTimes } from './disturbance.js';
 import type { Figure, Row, Target, Unit } from './measure.js';
+import type { Rounds } from './rounds.js';
 
 /** The median of an even number of values is the mean of the middle two. All are NaN without values. */
 export function figure(values: readonly number[]): Figure {
@@ -12,30 +14,43 @@ export function figure(values: readonly number[]): Figure {
 export interface Measured {
   readonly what: string;
   readonly unit: Unit;
-  /** One value for each round. */
-  readonly ours: readonly number[];
-  readonly beside?: readonly number[];
+  readonly ours: Rounds<number>;
+  readonly beside?: Rounds<number>;
   /** @default 'BullMQ' */
   readonly besideName?: string;
   readonly target?: Target;
 }
 
 export function row({ what, unit, ours, beside, besideName = 'BullMQ', target }: Measured): Row {
-  const own = figure(ours);
-  const other = beside && { name: besideName, ...figure(beside) };
-  const ratio = other && other.median > 0 ? own.median / other.median : undefined;
+  // Both may be of the same rounds, which count once.
+  const times = new Set([ours.times, ...(beside ? [beside.times] : [])]);
+  return compared({
+    what,
+    unit,
+    ours: figure(ours.values),
+    ...(beside && { beside: { name: besideName, ...figure(beside.values) } }),
+    ...(target && { target }),
+    disturbance: disturbance(totalTimes([...times])),
+  });
+}
+
+/** Adds the ratio of the medians, and whether the target is met. */
+export function compared({ what, unit, ours, beside, target, disturbance }: Omit<Row, 'ratio' | 'met'>): Row {
+  const ratio = beside && beside.median > 0 ? ours.median / beside.median : undefined;
   return {
     what,
     unit,
-    ours: own,
-    ...(other && { beside: other }),
+    ours,
+    ...(beside && { beside }),
     ...(ratio !== undefined && { ratio }),
-    ...(target && { target, met: isMet(target, own.median, ratio) }),
+    ...(target && { target, met: isMet(target, ours, ratio) }),
+    disturbance,
   };
 }
 
-/** A target for the ratio is not met if there is no ratio. */
-function isMet({ of, least = -Infinity, most = Infinity }: Target, ours: number, ratio = NaN): boolean {
-  const value = of === 'ours' ? ours : ratio;
+/** A target for the ratio is not met if there is no ratio. Where nothing may be, no round may have anything. */
+function isMet({ of, least = -Infinity, most = Infinity }: Target, ours: Figure, ratio = NaN): boolean {
+  if (of === 'ours' && most === 0) return ours.high <= 0;
+  const value = of === 'ours' ? ours.median : ratio;
   return value >= least && value <= most;
 }

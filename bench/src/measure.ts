@@ -46,6 +46,8 @@ export interface Row {
   readonly ratio?: number;
   readonly target?: Target;
   readonly met?: boolean;
+  /** Of the machine, while the rounds of this row ran. */
+  readonly disturbance: Disturbance;
 }
 
 /** One question about speed, lateness or memory. Some rows of the table answer it. */
@@ -59,10 +61,16 @@ export interface Measure {
   readonly run: (settings: Settings) => Promise<readonly Row[]>;
 }
 
-export interface Result extends Disturbance {
+export interface Result {
   readonly measure: string;
   /** Whose figures stand in the first column. */
   readonly ours: string;
   readonly title: string;
+  /** What the figures depend on, for people. */
+  readonly machine: string;
+  /** How long it took, in seconds. */
+  readonly took: number;
+  /** How many runs it is the median of, each with all its rounds. @default 1 */
+  readonly runs?: number;
   readonly rows: readonly Row[];
 }

@@ -16,6 +16,7 @@ import { kafka } from './measures/kafka.js';
 import { lateness } from './measures/lateness.js';
 import { lingering } from './measures/lingering.js';
 import { memory } from './measures/memory.js';
+import { nodes } from './measures/nodes.js';
 import { processes } from './measures/processes.js';
 import { raw } from './measures/raw.js';
 import { recovery } from './measures/recovery.js';
@@ -30,6 +31,7 @@ export const MEASURES: readonly Measure[] = [
   bulk,
   revoke,
   drain,
+  nodes,
   processes,
   lateness,
   idleJob,

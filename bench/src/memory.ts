@@ -12,8 +12,8 @@ export interface Memory {
   readonly beanstalkds: number;
 }
 
-export async function memoryOf({ beanstalkds, redis }: Servers): Promise<Memory> {
-  const resident = await Promise.all(beanstalkds.map(({ pid }) => residentSize(pid)));
+export async function memoryOf({ nodes, redis }: Servers): Promise<Memory> {
+  const resident = await Promise.all(nodes.map(({ pid }) => residentSize(pid)));
   return { ...(await redisMemory(redis)), beanstalkds: resident.reduce((sum, size) => sum + size, 0) };
 }
 

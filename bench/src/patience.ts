@@ -1,4 +1,4 @@
-import { DqError } from 'nest-dq';
+import type { DqErrorCode } from 'nest-dq';
 import { pause } from './waiting.js';
 
 const TRIES = 3;
@@ -14,8 +14,10 @@ export async function patiently<T>(task: () => Promise<T>, rest = REST): Promise
     try {
       return await task();
     } catch (error) {
-      if (tried === TRIES || !(error instanceof DqError && error.code === 'DQ_TOO_FEW_COPIES')) throw error;
-      process.stderr.write(`the round failed and is tried again: ${error.message}\n`);
+      // By its code, as it may come from another process.
+      const { code, message } = error as Partial<Error & { readonly code: DqErrorCode }>;
+      if (tried === TRIES || code !== 'DQ_TOO_FEW_COPIES') throw error;
+      process.stderr.write(`the round failed and is tried again: ${message}\n`);
       await pause(rest);
     }
   }

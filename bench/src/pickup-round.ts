@@ -1,5 +1,6 @@
 import { nodeStats } from 'test-servers';
 import { payloadOf, type Payload } from './payload.js';
+import type { Servers } from './servers.js';
 import type { System } from './systems/system.js';
 import { pause } from './waiting.js';
 
@@ -25,7 +26,10 @@ export interface Pickup {
  * How soon a new job starts while most slots run long handlers. A lane that holds deliveries cannot wait for new copies, so
  * a consumer without other lanes would have to poll.
  */
-export async function pickupRound({ client, servers, newQueue }: System, samples: number): Promise<Pickup> {
+export async function pickupRound(
+  { client, servers, newQueue }: System<Servers>,
+  samples: number,
+): Promise<Pickup> {
   const queue = newQueue();
   const fromCall: number[] = [];
   const fromReceipt: number[] = [];
@@ -44,7 +48,7 @@ export async function pickupRound({ client, servers, newQueue }: System, samples
     fromCall.push(started - from);
     fromReceipt.push(Math.max(0, started - acknowledged));
     if (sample % LOOK_EVERY === 0) {
-      const stats = await Promise.all(servers.beanstalkds.map(nodeStats));
+      const stats = await Promise.all(servers.nodes.map(nodeStats));
       // Without the connection that asks for the stats.
       connections = Math.max(connections, ...stats.map((stat) => stat('current-connections') - 1));
     }

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A program of this package in a process of its own. Its argument is JSON, and it sends reports. */
+/** A program of this package in a process of its own. Its argument is JSON, and it sends reports, which are cloned. */
 export class Program<Report> {
   /** Its reports, oldest first. */
   readonly reports: Report[] = [];
@@ -14,11 +14,14 @@ export class Program<Report> {
   /** `path` starts at this folder. Resolves when the first report has come. */
   static async start<Report>(path: string, given: unknown): Promise<Program<Report>> {
     const file = fileURLToPath(new URL(path, import.meta.url));
-    const child = fork(file, [JSON.stringify(given)], { execArgv: ['--enable-source-maps'] });
+    const argument = JSON.stringify(given);
+    const child = fork(file, [argument], { execArgv: ['--enable-source-maps'], serialization: 'advanced' });
     const program = new Program<Report>(child);
-    const ready = once(child, 'message').then(() => true);
-    if (await Promise.race([ready, once(child, 'exit').then(() => false)])) return program;
-    throw new Error(`${path} ended before it was ready`);
+    const ready = once(child, 'message').then(() => undefined);
+    const exit = once(child, 'exit').then(([code, signal]) => `${signal ?? `exit status ${code}`}`);
+    const end = await Promise.race([ready, exit]);
+    if (end === undefined) return program;
+    throw new Error(`${path} ended before it was ready (${end}): ${argument}`);
   }
 
   /** Kills the process; resolves when it is gone. */

@@ -31,10 +31,12 @@ const columnsOf = (ours: string): readonly Column[] => [
   { title: 'ratio', cell: ({ ratio }) => (ratio === undefined ? '' : times(ratio)) },
   { title: 'target', cell: ({ target, unit }) => (target ? targetText(target, unit) : '') },
   { title: 'met', cell: ({ met }) => (met === undefined ? '' : met ? 'yes' : 'NO') },
+  { title: 'stolen', cell: ({ disturbance }) => share(disturbance.stolen) },
+  { title: 'disk', cell: ({ disturbance }) => share(disturbance.disk) },
 ];
 
 /** A title, a heading, and a line for each row. */
-export function table({ measure, ours, title, took, stolen, disk, rows }: Result): string {
+export function table({ measure, ours, title, runs = 1, took, rows }: Result): string {
   const columns = columnsOf(ours);
   const lines = [
     ['', ...columns.map((column) => column.title)],
@@ -42,8 +44,7 @@ export function table({ measure, ours, title, took, stolen, disk, rows }: Result
   ];
   const widths = lines[0]!.map((_, index) => Math.max(...lines.map((line) => line[index]!.length)));
   const text = lines.map((line) => tableLine(line, widths));
-  const held = disk === undefined ? '' : `, ${disk.toFixed(1)} % held up by the disk`;
-  const about = `${took.toFixed(0)} s, ${stolen.toFixed(1)} % stolen${held}`;
+  const about = `${runs > 1 ? `median of ${runs} runs, ` : ''}${took.toFixed(0)} s`;
   return [`${measure}: ${title} (${about})`, ...text.map((line) => `  ${line}`), ''].join('\n');
 }
 
@@ -59,6 +60,10 @@ export function number(value: number, unit: Unit): string {
 
 function range({ low, high }: Figure, unit: Unit): string {
   return low === high ? '' : `${number(low, unit)}–${number(high, unit)}`;
+}
+
+function share(percent: number | undefined): string {
+  return percent === undefined ? '' : `${rounded(percent, 1).toFixed(1)} %`;
 }
 
 function times(ratio: number): string {

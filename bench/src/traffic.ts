@@ -14,14 +14,23 @@ export interface TrafficSettings {
   readonly copies: number;
 }
 
+/** What is seen of the traffic. It can be cloned. */
+export interface Seen {
+  /** How long each successful add took, in ms. */
+  readonly adds: readonly number[];
+  /** How late the first start of each job was, in ms. */
+  readonly lates: readonly number[];
+  /** Adds that failed. */
+  readonly failed: number;
+  /** Jobs that were stored and did not run. */
+  readonly notRun: number;
+}
+
 /** Adds and runs jobs at a steady rate in the background. */
 export class Traffic {
-  /** How long each successful add took, in ms. */
-  readonly adds: number[] = [];
-  /** How late the first start of each job was, in ms. */
-  readonly lates: number[] = [];
-  /** Adds that failed. */
-  failed = 0;
+  private readonly adds: number[] = [];
+  private readonly lates: number[] = [];
+  private failed = 0;
   /** When the adds became full again after one with too few copies, in ms since 1970; NaN if all were full. */
   fullAgain = NaN;
   private short = false;
@@ -48,9 +57,9 @@ export class Traffic {
     await pause(time);
   }
 
-  /** Jobs that were stored and did not run. */
-  get notRun(): number {
-    return this.adds.length - this.ran.size;
+  seen(): Seen {
+    const { adds, lates, failed } = this;
+    return { adds, lates, failed, notRun: adds.length - this.ran.size };
   }
 
   private run({ n, due }: Payload): void {

@@ -1,9 +1,9 @@
 import type { Places } from '../servers.js';
-import type { Product } from '../systems/system.js';
+import type { ProductName } from '../systems/products.js';
 
 /** The argument of a consumer process, as JSON. */
 export interface ConsumerArguments {
-  readonly product: Product['name'];
+  readonly product: ProductName;
   readonly places: Places;
   readonly queue: string;
   readonly concurrency: number;

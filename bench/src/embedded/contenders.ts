@@ -1,15 +1,10 @@
 // The nodes that are compared. Each is empty, and has a connection of a bare client.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { EmbeddedNode } from 'nest-dq/embedded';
 import { startBeanstalkd } from 'test-servers';
 import { residentSize } from '../memory.js';
 import { RawConnection } from '../raw/raw-connection.js';
+import type { NodeServer } from '../servers.js';
+import { startServed } from '../systems/served.js';
 
 export interface Contender {
   readonly connection: RawConnection;
@@ -18,10 +13,8 @@ export interface Contender {
   readonly stop: () => Promise<void>;
 }
 
-const NEST_DQ = fileURLToPath(new URL('../cli.js', import.meta.resolve('nest-dq/embedded')));
-
 /** The embedded node in this very process. */
-export async function inProcess(): Promise<Contender> {
+async function inProcess(): Promise<Contender> {
   const node = await EmbeddedNode.open();
   return {
     connection: RawConnection.over(node.dial()),
@@ -30,69 +23,43 @@ export async function inProcess(): Promise<Contender> {
   };
 }
 
-/** `nest-dq serve` in a process of its own, its jobs in memory or in a folder. */
-export async function served(keeps: 'memory' | 'folder'): Promise<Contender> {
-  const folder = keeps === 'folder' ? await mkdtemp(join(tmpdir(), 'nest-dq-bench-')) : undefined;
-  const server = await serve(folder);
-  return reach(server, async () => {
-    await server.stop();
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-  });
-}
-
-export interface Served {
-  readonly pid: number;
-  readonly endpoint: string;
-  /** Ends the process: by default with SIGTERM, as an operator does. SIGKILL is like a crash. */
-  readonly stop: (signal?: NodeJS.Signals) => Promise<void>;
-}
-
-/** Starts `nest-dq serve` with the folder; resolves when it listens. */
-export async function serve(folder?: string): Promise<Served> {
-  const args = [NEST_DQ, 'serve', '--port', '0', ...(folder === undefined ? [] : ['--dir', folder])];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const ended = once(child, 'exit');
-  const said = once(createInterface(child.stdout), 'line');
-  const [line] = (await Promise.race([said, ended])) as [unknown];
-  const endpoint = /listens on (\S+);/.exec(String(line))?.[1];
-  if (endpoint === undefined) throw new Error(`nest-dq serve did not start: ${String(line)}`);
-  return {
-    pid: child.pid!,
-    endpoint,
-    stop: async (signal = 'SIGTERM') => {
-      child.kill(signal);
-      await ended;
-    },
-  };
+async function served(keeps: 'memory' | 'folder'): Promise<Contender> {
+  return reach(await startServed(keeps));
 }
 
 /** A real beanstalkd, in memory, or with a binlog that it syncs after each write, so that a stored job is durable. */
-export async function beanstalkd(keeps: 'memory' | 'folder'): Promise<Contender> {
-  const server = await startBeanstalkd(keeps === 'memory' ? { binlog: false } : { args: ['-f', '0'] });
-  return reach(server, () => server.stop());
+async function beanstalkd(keeps: 'memory' | 'folder'): Promise<Contender> {
+  return reach(await startBeanstalkd(keeps === 'memory' ? { binlog: false } : { args: ['-f', '0'] }));
 }
 
 /** Connects to a server in another process. */
-async function reach(
-  { pid, endpoint }: { readonly pid: number; readonly endpoint: string },
-  stop: () => Promise<void>,
-): Promise<Contender> {
-  const connection = await RawConnection.open(endpoint);
+async function reach(server: NodeServer): Promise<Contender> {
+  const connection = await RawConnection.open(server.endpoint);
   return {
     connection,
-    memory: () => residentSize(pid),
+    memory: () => residentSize(server.pid),
     stop: async () => {
       connection.close();
-      await stop();
+      await server.stop();
     },
   };
 }
 
+const CONTENDERS = {
+  'in the process': inProcess,
+  'served in memory': () => served('memory'),
+  'served in a folder': () => served('folder'),
+  'beanstalkd in memory': () => beanstalkd('memory'),
+  'beanstalkd on disk': () => beanstalkd('folder'),
+};
+
+export type ContenderName = keyof typeof CONTENDERS;
+
 export async function withContender<T>(
-  start: () => Promise<Contender>,
+  name: ContenderName,
   use: (contender: Contender) => Promise<T>,
 ): Promise<T> {
-  const contender = await start();
+  const contender = await CONTENDERS[name]();
   try {
     return await use(contender);
   } finally {

@@ -1,12 +1,12 @@
 // What nest-dq and go-queue both do on one tube, and how it is measured.
-import { defineTube, type TubeWire } from 'nest-dq';
+import { apart } from '../apart.js';
 import { alignClock, machineTime } from '../clock.js';
-import { inFlight } from '../in-flight.js';
+import { IN_FLIGHT, inFlight } from '../in-flight.js';
 import { latenessRound } from '../lateness-round.js';
 import { payloads, type Payload } from '../payload.js';
 import { RunCount } from '../run-count.js';
 import { CONCURRENCY } from '../drain-round.js';
-import { connectNestDq } from '../systems/nest-dq.js';
+import type { ProductName } from '../systems/products.js';
 import { withSystem, type System } from '../systems/system.js';
 import { pauseUntil } from '../waiting.js';
 
@@ -30,24 +30,37 @@ export interface RoundTube {
 }
 
 /** No consumer is there before all jobs are due. So neither gains from the rounding of delays. */
-export async function backlogRound(tube: RoundTube, jobs: number): Promise<number> {
+async function backlogRound(tube: RoundTube, jobs: number): Promise<number> {
   const due = await tube.store(jobs);
   await pauseUntil(due + ROUNDING);
   return tube.drain(jobs);
 }
 
-/** A tube of nest-dq. */
-export function nestTube<T>(wire: TubeWire | undefined, use: (tube: RoundTube) => Promise<T>): Promise<T> {
-  const product = {
-    name: 'nest-dq',
-    nodes: 3,
-    connect: ({ beanstalks, redis }: { beanstalks: readonly string[]; redis: string }) =>
-      connectNestDq({ beanstalks: [...beanstalks], redis }, (name) =>
-        defineTube<Payload, Payload>(name, wire && { wire }),
-      ),
-  } as const;
-  return withSystem(product, (system) => use(new NestTube(system)));
+/** How many jobs a round adds one by one and at once, has as a backlog, and runs in time. */
+export interface RoundSizes {
+  readonly one: number;
+  readonly many: number;
+  readonly due: number;
+  /** Jobs a second, for so many seconds. */
+  readonly rate: number;
+  readonly seconds: number;
 }
+
+export type TubeRound = Awaited<ReturnType<typeof roundOf>>;
+
+export async function roundOf(tube: RoundTube, { one, many, due, rate, seconds }: RoundSizes) {
+  return {
+    sequential: await tube.add(one, 1),
+    atOnce: await tube.add(many, IN_FLIGHT),
+    backlog: await backlogRound(tube, due),
+    late: await tube.lateness(rate, seconds),
+  };
+}
+
+/** A round on tubes of nest-dq. */
+export const nestRound = apart(import.meta.url, 'nestRound', (product: ProductName, sizes: RoundSizes) =>
+  withSystem(product, (system) => roundOf(new NestTube(system), sizes)),
+);
 
 class NestTube implements RoundTube {
   private stored = '';

@@ -14,7 +14,6 @@ export interface StreamClient {
 }
 
 export interface StreamLibrary {
-  readonly name: string;
   /** `endpoint`: `host:port` of the broker. */
   connect(endpoint: string): Promise<StreamClient>;
 }

@@ -7,7 +7,6 @@ type How = 'eachMessage' | 'eachBatch';
 /** As its documentation shows it. With `eachBatch`, the loop over the messages is the user's, without a heartbeat for each. */
 export function kafkaJs(how: How): StreamLibrary {
   return {
-    name: `kafkajs, ${how}`,
     async connect(endpoint) {
       const kafka = kafkaOf(endpoint);
       const producer = kafka.producer();

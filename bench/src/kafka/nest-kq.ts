@@ -9,7 +9,6 @@ import type { Message } from './messages.js';
 const CONCURRENCY = 1_000;
 
 export const nestKq: StreamLibrary = {
-  name: 'nest-kq',
   connect: async (endpoint) => {
     const app = await start(endpoint);
     return new NestKqClient(endpoint, app, app.get(KqPusher));

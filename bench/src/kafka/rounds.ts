@@ -1,8 +1,9 @@
+import { apart } from '../apart.js';
 import { inFlight } from '../in-flight.js';
 import { rate } from '../rate.js';
 import { pause } from '../waiting.js';
-import type { Broker } from './broker.js';
-import type { StreamLibrary } from './client.js';
+import type { StreamClient } from './client.js';
+import { withLibrary, type LibraryName } from './libraries.js';
 import { messages, type Message } from './messages.js';
 
 /** Milliseconds without a message after which a round fails. */
@@ -10,29 +11,46 @@ const PATIENCE = 60_000;
 /** Keys of messages that need no order among each other. */
 export const KEYS = 1_000;
 
-/** Pushes by so many callers, each of which awaits its push. Resolves with the pushes a second. */
-export async function pushRound(
-  broker: Broker,
-  library: StreamLibrary,
-  count: number,
-  callers: number,
-): Promise<number> {
-  const client = await broker.connect(library);
-  const topic = await broker.newTopic();
-  await client.push(topic, messages(1, 1)[0]!); // the metadata of the topic is known
-  const all = messages(count, KEYS);
-  return rate(count, () => inFlight(all, (message) => client.push(topic, message), callers));
+/** A library, the broker, and one topic of it. */
+export interface Place {
+  readonly library: LibraryName;
+  readonly endpoint: string;
+  readonly topic: string;
 }
 
-/** Consumes what is there. Resolves with the messages a second, from the first handled one to the end of the last. */
-export async function consumeRound(
-  broker: Broker,
-  library: StreamLibrary,
+/** Pushes by so many callers, each of which awaits its push, after a quarter as many to warm up. Resolves with the pushes a second. */
+export const pushRound = apart(
+  import.meta.url,
+  'pushRound',
+  ({ library, endpoint, topic }: Place, count: number, callers: number) =>
+    withLibrary(library, endpoint, async (client) => {
+      const push = (message: Message) => client.push(topic, message);
+      await inFlight(messages(Math.ceil(count / 4), KEYS), push, callers);
+      const all = messages(count, KEYS);
+      return rate(count, () => inFlight(all, push, callers));
+    }),
+);
+
+/**
+ * Consumes what is there twice, by two groups, of which the first one warms up. Resolves with the messages a second of the second, from
+ * the first handled one to the end of the last. `handler`: how long it runs, in ms.
+ */
+export const consumeRound = apart(
+  import.meta.url,
+  'consumeRound',
+  ({ library, endpoint, topic }: Place, count: number, handler: number) =>
+    withLibrary(library, endpoint, async (client) => {
+      await consumeAll(client, topic, count, handler);
+      return consumeAll(client, topic, count, handler);
+    }),
+);
+
+async function consumeAll(
+  client: StreamClient,
   topic: string,
   count: number,
   handler: number,
 ): Promise<number> {
-  const client = await broker.connect(library);
   let first = 0;
   const seen = new Seen(count);
   const end = await client.consume(topic, (message) => {
@@ -47,42 +65,43 @@ export async function consumeRound(
 }
 
 /** From the push to the start of the handler, in ms, at so many pushes a second. */
-export async function latencyRound(
-  broker: Broker,
-  library: StreamLibrary,
-  load: { readonly rate: number; readonly seconds: number },
-): Promise<Float64Array> {
-  const client = await broker.connect(library);
-  const topic = await broker.newTopic();
-  const all = messages(load.rate * load.seconds, KEYS);
-  const warm = messages(load.rate, KEYS).map((message) => ({ ...message, n: all.length + message.n }));
-  const seen = new Seen(all.length + warm.length);
-  const samples = new Float64Array(all.length + warm.length);
-  const end = await client.consume(topic, (message) => {
-    samples[message.n] = performance.now() - message.at;
-    seen.add(message);
-  });
-  const pushes: Promise<unknown>[] = [];
-  const from = performance.now();
-  for (const [i, message] of [...warm, ...all].entries()) {
-    const wait = from + (1_000 * i) / load.rate - performance.now();
-    if (wait > 1) await pause(wait);
-    message.at = performance.now();
-    pushes.push(client.push(topic, message));
-  }
-  await Promise.all(pushes);
-  await seen.all;
-  await end();
-  return samples.subarray(0, all.length);
-}
+export const latencyRound = apart(
+  import.meta.url,
+  'latencyRound',
+  ({ library, endpoint, topic }: Place, load: { readonly rate: number; readonly seconds: number }) =>
+    withLibrary(library, endpoint, async (client) => {
+      const all = messages(load.rate * load.seconds, KEYS);
+      const warm = messages(load.rate, KEYS).map((message) => ({ ...message, n: all.length + message.n }));
+      const seen = new Seen(all.length + warm.length);
+      const samples = new Float64Array(all.length + warm.length);
+      const end = await client.consume(topic, (message) => {
+        samples[message.n] = performance.now() - message.at;
+        seen.add(message);
+      });
+      const pushes: Promise<unknown>[] = [];
+      const from = performance.now();
+      for (const [i, message] of [...warm, ...all].entries()) {
+        const wait = from + (1_000 * i) / load.rate - performance.now();
+        if (wait > 1) await pause(wait);
+        message.at = performance.now();
+        pushes.push(client.push(topic, message));
+      }
+      await Promise.all(pushes);
+      await seen.all;
+      await end();
+      return samples.slice(0, all.length);
+    }),
+);
 
-/** Fills a topic with messages of so many keys, for all who consume it. */
-export async function filled(broker: Broker, library: StreamLibrary, count: number): Promise<string> {
-  const client = await broker.connect(library);
-  const topic = await broker.newTopic();
-  await inFlight(messages(count, KEYS), (message) => client.push(topic, message), 5_000);
-  return topic;
-}
+/** Fills a topic with messages, for all who consume it. */
+export const fillTopic = apart(
+  import.meta.url,
+  'fillTopic',
+  ({ library, endpoint, topic }: Place, count: number) =>
+    withLibrary(library, endpoint, (client) =>
+      inFlight(messages(count, KEYS), (message) => client.push(topic, message), 5_000),
+    ),
+);
 
 /** The messages that were handled, each of which counts once. */
 class Seen {

@@ -14,7 +14,6 @@ import { newGroup, type Handle, type StreamClient, type StreamLibrary } from './
 import type { Message } from './messages.js';
 
 export const transporter: StreamLibrary = {
-  name: 'Nest transporter',
   async connect(endpoint) {
     const client = new ClientKafka({ client: { brokers: [endpoint] }, producerOnlyMode: true });
     await client.connect();

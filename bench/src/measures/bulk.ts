@@ -1,12 +1,12 @@
+import { apart } from '../apart.js';
 import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
 import { payloads } from '../payload.js';
 import { rate } from '../rate.js';
 import { alternate } from '../rounds.js';
 import { FAR } from '../schedule-round.js';
-import { bullMq } from '../systems/bullmq.js';
-import { nestDq } from '../systems/nest-dq.js';
-import { withSystem, type Product } from '../systems/system.js';
+import type { ProductName } from '../systems/products.js';
+import { withSystem } from '../systems/system.js';
 
 /** Jobs in one call. */
 const IN_CALL = 1_000;
@@ -16,13 +16,13 @@ export const bulk: Measure = {
   title: `adds in calls of ${IN_CALL.toLocaleString('en-US')} jobs, one call after the other, against addBulk; with keys, and jobId there`,
   run: async ({ rounds, pick }) => {
     const jobs = pick(30_000, 6_000);
-    const plain = (product: Product) => () => bulkRate(product, jobs, false);
-    const keyed = (product: Product) => () => bulkRate(product, jobs, true);
+    const plain = (product: ProductName) => () => bulkRate(product, jobs, false);
+    const keyed = (product: ProductName) => () => bulkRate(product, jobs, true);
     const values = await alternate(rounds(3), {
-      plain: plain(nestDq),
-      keyed: keyed(nestDq),
-      peerPlain: plain(bullMq),
-      peerKeyed: keyed(bullMq),
+      plain: plain('nest-dq'),
+      keyed: keyed('nest-dq'),
+      peerPlain: plain('BullMQ'),
+      peerKeyed: keyed('BullMQ'),
     });
     return [
       row({
@@ -38,18 +38,21 @@ export const bulk: Measure = {
 };
 
 /** Jobs a second, from the first call to the end of the last one. */
-function bulkRate(product: Product, jobs: number, keyed: boolean): Promise<number> {
-  return withSystem(product, async ({ client, newQueue }) => {
-    const all = payloads(jobs).map((payload) => ({
-      payload,
-      delay: FAR,
-      ...(keyed && { key: `order-${payload.n}` }),
-    }));
-    const queue = newQueue();
-    return rate(jobs, async () => {
-      for (let begin = 0; begin < jobs; begin += IN_CALL) {
-        await client.delayMany(queue, all.slice(begin, begin + IN_CALL));
-      }
-    });
-  });
-}
+export const bulkRate = apart(
+  import.meta.url,
+  'bulkRate',
+  (product: ProductName, jobs: number, keyed: boolean) =>
+    withSystem(product, async ({ client, newQueue }) => {
+      const all = payloads(jobs).map((payload) => ({
+        payload,
+        delay: FAR,
+        ...(keyed && { key: `order-${payload.n}` }),
+      }));
+      const queue = newQueue();
+      return rate(jobs, async () => {
+        for (let begin = 0; begin < jobs; begin += IN_CALL) {
+          await client.delayMany(queue, all.slice(begin, begin + IN_CALL));
+        }
+      });
+    }),
+);

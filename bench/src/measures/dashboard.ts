@@ -1,17 +1,17 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { percentile } from 'test-servers';
 import { launchBrowser } from 'test-servers/browser';
+import { apart } from '../apart.js';
 import { cpuSince, cpuTime } from '../cpu.js';
 import { ACTS, BARE, LOOKS, openHeaviest, openPage, type Look } from '../dashboard/looks.js';
 import { record, type Recorded } from '../dashboard/recorded.js';
 import { withDashboard } from '../dashboard/served.js';
-import { listedOf, storeAll } from '../dashboard/stored.js';
+import { listedOf, storeAll, type Stored } from '../dashboard/stored.js';
 import { whileWatched } from '../dashboard/viewers.js';
 import { row } from '../figures.js';
 import { latenessRound, type Load } from '../lateness-round.js';
 import type { Measure, Row } from '../measure.js';
-import { alternate } from '../rounds.js';
-import { nestDq } from '../systems/nest-dq.js';
+import { alternate, joined, once } from '../rounds.js';
 import { withSystem, type System } from '../systems/system.js';
 
 /** Milliseconds: what a viewer waits for is there by then. */
@@ -21,16 +21,26 @@ export const dashboard: Measure = {
   name: 'dashboard',
   title:
     'the pages of the dashboard in a Chromium, with other jobs waiting in five tubes: from the navigation, or what a viewer does, to its data on screen, beside an answer of a few bytes; and how late 400 jobs a second are, which run in the process of the dashboard, while what three browsers asked is asked again by a process that draws nothing, beside no viewer',
-  run: async ({ rounds, pick }) => {
-    const stored = { jobs: pick(1_000_000, 50_000), letters: pick(5_000, 500) };
-    const load = { rate: 400, seconds: pick(20, 5), handler: 0 };
-    const opens = pick(5, 3);
-    return withSystem(nestDq, (system) =>
+  run: ({ rounds, pick }) =>
+    rowsOfDashboard(
+      rounds(3),
+      { jobs: pick(1_000_000, 50_000), letters: pick(5_000, 500) },
+      { rate: 400, seconds: pick(20, 5), handler: 0 },
+      pick(5, 3),
+    ),
+};
+
+/** All in one process, as it is about what this process notices of viewers. `opens`: how often each page is opened. */
+export const rowsOfDashboard = apart(
+  import.meta.url,
+  'rowsOfDashboard',
+  (rounds: number, stored: Stored, load: Load, opens: number): Promise<Row[]> =>
+    withSystem('nest-dq', (system) =>
       withDashboard(system.servers, async (url, inspector) => {
         await storeAll(system, inspector, stored);
         const { rows: onScreen, recorded } = await inBrowser(url, opens);
         const round = () => roundOf(system, load);
-        const { watched, alone } = await alternate(rounds(3), {
+        const { watched, alone } = await alternate(rounds, {
           watched: () => whileWatched(recorded, round),
           alone: round,
         });
@@ -38,7 +48,7 @@ export const dashboard: Measure = {
           row({
             what: `${stored.jobs.toLocaleString('en-US')} jobs: listed`,
             unit: 'jobs',
-            ours: [await listedOf(inspector)],
+            ours: await once(() => listedOf(inspector)),
           }),
           ...onScreen,
           row({ what: 'answers to viewers', unit: 'answers', ours: watched.map(({ answers }) => answers) }),
@@ -59,9 +69,8 @@ export const dashboard: Measure = {
           }),
         ];
       }),
-    );
-  },
-};
+    ),
+);
 
 /** The 99th percentile of the lateness in ms; and the processor time of this process in µs a job, with that of the adds. */
 async function roundOf(system: System, load: Load): Promise<{ late: number; cpu: number }> {
@@ -77,10 +86,10 @@ async function inBrowser(url: string, times: number): Promise<{ rows: Row[]; rec
   try {
     const opened = await timesOfOpens(browser, url, times);
     const acted = await timesOfActs(browser, url, times);
-    const slowest = Math.max(...[...opened, ...acted].flatMap(({ ours }) => ours));
+    const slowest = joined([...opened, ...acted].map(({ ours }) => ours)).together((all) => Math.max(...all));
     const rows = [
       ...[...opened, ...acted].map((each) => row({ ...each, unit: 'ms', target: SECOND })),
-      row({ what: 'the slowest of all these', unit: 'ms', ours: [slowest], target: SECOND }),
+      row({ what: 'the slowest of all these', unit: 'ms', ours: slowest, target: SECOND }),
     ];
     return { rows, recorded: await record(browser, url) };
   } finally {
@@ -106,13 +115,20 @@ async function timesOfOpens(browser: Browser, url: string, times: number) {
 
 async function timesOfActs(browser: Browser, url: string, times: number) {
   const pages = await openHeaviest(browser, url);
-  const took = new Map(ACTS.map(({ name }) => [name, [] as number[]]));
-  for (let i = 0; i < times; i++) {
-    for (const { name, on, act } of ACTS) {
-      const from = performance.now();
-      await act(pages.get(on)!);
-      took.get(name)!.push(performance.now() - from);
-    }
+  const { acts } = await alternate(times, { acts: () => timesOfEachAct(pages) });
+  const names = [...new Set(ACTS.map(({ name }) => name))];
+  return names.map((what) => {
+    const ours = acts.flatMap((each) => each.filter(({ name }) => name === what).map(({ ms }) => ms));
+    return { what, ours };
+  });
+}
+
+async function timesOfEachAct(pages: ReadonlyMap<Look, Page>) {
+  const took = [];
+  for (const { name, on, act } of ACTS) {
+    const from = performance.now();
+    await act(pages.get(on)!);
+    took.push({ name, ms: performance.now() - from });
   }
-  return [...took].map(([what, ours]) => ({ what, ours }));
+  return took;
 }

@@ -1,25 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import {
-  beanstalkd,
-  inProcess,
-  serve,
-  served,
-  withContender,
-  type Contender,
-} from '../embedded/contenders.js';
 import { percentile } from 'test-servers';
+import { apart } from '../apart.js';
+import { withContender, type Contender, type ContenderName } from '../embedded/contenders.js';
 import { row } from '../figures.js';
-import { latenessRound } from '../lateness-round.js';
 import type { Measure, Row, Settings } from '../measure.js';
 import { residentSize } from '../memory.js';
 import { rate } from '../rate.js';
 import { putJobs, takeJobs } from '../raw/one-node.js';
 import { RawConnection } from '../raw/raw-connection.js';
 import { alternate } from '../rounds.js';
-import { embeddedInFolder, embeddedInMemory } from '../systems/embedded.js';
-import { withSystem } from '../systems/system.js';
+import type { ProductName } from '../systems/products.js';
+import { startServed } from '../systems/served.js';
+import { latenessOf } from './lateness.js';
 
 const WARM_UP = 10_000;
 /** Seconds: so far away that none comes due. */
@@ -35,21 +26,15 @@ export const embedded: Measure = {
     const some = pick(100_000, 10_000);
     const few = pick(20_000, 3_000);
     return [
-      ...(await rates('in the process, in memory', inProcess, () => beanstalkd('memory'), some, settings, 1)),
       ...(await rates(
-        'over TCP, in memory',
-        () => served('memory'),
-        () => beanstalkd('memory'),
+        'in the process, in memory',
+        ['in the process', 'beanstalkd in memory'],
         some,
         settings,
+        1,
       )),
-      ...(await rates(
-        'over TCP, on disk',
-        () => served('folder'),
-        () => beanstalkd('folder'),
-        few,
-        settings,
-      )),
+      ...(await rates('over TCP, in memory', ['served in memory', 'beanstalkd in memory'], some, settings)),
+      ...(await rates('over TCP, on disk', ['served in a folder', 'beanstalkd on disk'], few, settings)),
       ...(await many(settings)),
       ...(await manyOnDisk(settings)),
       ...(await lateness(settings)),
@@ -59,19 +44,15 @@ export const embedded: Measure = {
 
 async function rates(
   what: string,
-  ours: () => Promise<Contender>,
-  other: () => Promise<Contender>,
+  [own, other]: readonly [ContenderName, ContenderName],
   jobs: number,
   { rounds }: Settings,
   least?: number,
 ): Promise<Row[]> {
-  const round = (start: () => Promise<Contender>) => () =>
-    withContender(start, async ({ connection }) => {
-      await warmUp(connection, jobs / 4);
-      const put = await rate(jobs, () => putJobs(connection, jobs, 0));
-      return { put, take: await rate(jobs, () => takeJobs(connection, jobs)) };
-    });
-  const values = await alternate(rounds(3), { ours: round(ours), other: round(other) });
+  const values = await alternate(rounds(3), {
+    ours: () => nodeRates(own, jobs),
+    other: () => nodeRates(other, jobs),
+  });
   const of = (act: 'put' | 'take', name: string) =>
     row({
       what: `${what}: ${name}`,
@@ -84,6 +65,15 @@ async function rates(
   return [of('put', 'put'), of('take', 'reserve and delete')];
 }
 
+/** Jobs a second. */
+export const nodeRates = apart(import.meta.url, 'nodeRates', (name: ContenderName, jobs: number) =>
+  withContender(name, async ({ connection }) => {
+    await warmUp(connection, jobs / 4);
+    const put = await rate(jobs, () => putJobs(connection, jobs, 0));
+    return { put, take: await rate(jobs, () => takeJobs(connection, jobs)) };
+  }),
+);
+
 async function warmUp(connection: RawConnection, jobs: number): Promise<void> {
   await putJobs(connection, jobs, 0);
   await takeJobs(connection, jobs);
@@ -92,14 +82,9 @@ async function warmUp(connection: RawConnection, jobs: number): Promise<void> {
 /** A million delayed jobs in a process that has no other jobs. */
 async function many({ rounds, pick }: Settings): Promise<Row[]> {
   const jobs = pick(1_000_000, 100_000);
-  const round = (start: () => Promise<Contender>) => () =>
-    withContender(start, async ({ connection, memory }) => {
-      await warmUp(connection, WARM_UP);
-      return filling(connection, memory, jobs);
-    });
   const values = await alternate(rounds(1), {
-    ours: round(() => served('memory')),
-    other: round(() => beanstalkd('memory')),
+    ours: () => fillingOf('served in memory', jobs),
+    other: () => fillingOf('beanstalkd in memory', jobs),
   });
   const what = `${jobs.toLocaleString('en-US')} delayed jobs, in memory`;
   const of = (part: keyof Filling) => ({
@@ -113,29 +98,17 @@ async function many({ rounds, pick }: Settings): Promise<Row[]> {
   ];
 }
 
+export const fillingOf = apart(import.meta.url, 'fillingOf', (name: ContenderName, jobs: number) =>
+  withContender(name, async (contender) => {
+    await warmUp(contender.connection, WARM_UP);
+    return filling(contender, jobs);
+  }),
+);
+
 /** The same on disk. Then the process is killed, and the time until a new process serves from its folder is measured. */
 async function manyOnDisk({ rounds, pick }: Settings): Promise<Row[]> {
   const jobs = pick(1_000_000, 100_000);
-  const round = async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'nest-dq-bench-'));
-    try {
-      const first = await serve(folder);
-      const connection = await RawConnection.open(first.endpoint);
-      await warmUp(connection, WARM_UP);
-      const put = await filling(connection, () => residentSize(first.pid), jobs);
-      connection.close();
-      await first.stop('SIGKILL');
-      const from = performance.now();
-      const second = await serve(folder);
-      const opened = (performance.now() - from) / 1000;
-      const bytes = (await residentSize(second.pid)) / jobs;
-      await second.stop();
-      return { put, opened, bytes };
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  };
-  const { ours } = await alternate(rounds(1), { ours: round });
+  const { ours } = await alternate(rounds(1), { ours: () => fillAndReopen(jobs) });
   const what = `${jobs.toLocaleString('en-US')} delayed jobs, on disk`;
   return [
     row({ what: `${what}: to put them`, unit: 's', ours: ours.map(({ put }) => put.seconds) }),
@@ -149,6 +122,24 @@ async function manyOnDisk({ rounds, pick }: Settings): Promise<Row[]> {
   ];
 }
 
+/** `opened`: in how many seconds; `bytes`: what all of the process then has for each job. */
+export const fillAndReopen = apart(import.meta.url, 'fillAndReopen', async (jobs: number) => {
+  const server = await startServed('folder');
+  try {
+    const connection = await RawConnection.open(server.endpoint);
+    await warmUp(connection, WARM_UP);
+    const put = await filling({ connection, memory: () => residentSize(server.pid) }, jobs);
+    connection.close();
+    await server.kill();
+    const from = performance.now();
+    await server.restart();
+    const opened = (performance.now() - from) / 1000;
+    return { put, opened, bytes: (await residentSize(server.pid)) / jobs };
+  } finally {
+    await server.stop();
+  }
+});
+
 interface Filling {
   readonly seconds: number;
   /** How much the process grew for each job. */
@@ -156,8 +147,7 @@ interface Filling {
 }
 
 async function filling(
-  connection: RawConnection,
-  memory: () => Promise<number>,
+  { connection, memory }: Pick<Contender, 'connection' | 'memory'>,
   jobs: number,
 ): Promise<Filling> {
   const before = await memory();
@@ -167,19 +157,22 @@ async function filling(
   return { seconds, bytes: ((await memory()) - before) / jobs };
 }
 
+/** Applications that need no server. */
+const APPLICATIONS: readonly (readonly [where: string, product: ProductName])[] = [
+  ['in memory', 'nest-dq, embedded in memory'],
+  ['on disk', 'nest-dq, embedded in a folder'],
+];
+
 async function lateness({ rounds, pick }: Settings): Promise<Row[]> {
   const rows: Row[] = [];
   const seconds = pick(5, 2);
-  for (const [where, product] of [
-    ['in memory', embeddedInMemory],
-    ['on disk', embeddedInFolder],
-  ] as const) {
+  for (const [where, product] of APPLICATIONS) {
     for (const rate of LOADS) {
       const { ours } = await alternate(rounds(3), {
-        ours: () => withSystem(product, (system) => latenessRound(system, { rate, seconds, handler: 0 })),
+        ours: () => latenessOf(product, { rate, seconds, handler: 0 }),
       });
       const what = `an application, ${where}, ${rate.toLocaleString('en-US')}/s: from the due time`;
-      const at = (part: number) => ours.map(({ samples }) => percentile(samples, part));
+      const at = (part: number) => ours.map((samples) => percentile(samples, part));
       rows.push(
         row({ what: `${what}, p50`, unit: 'ms', ours: at(0.5) }),
         row({ what: `${what}, p99`, unit: 'ms', ours: at(0.99), target: { of: 'ours', most: 5 } }),

@@ -1,13 +1,13 @@
 import { ensureGoQueue, percentile } from 'test-servers';
 import { row } from '../figures.js';
-import { GoQueueTube } from '../go-queue/tube.js';
-import { backlogRound, nestTube, type RoundTube } from '../go-queue/rounds.js';
-import type { Measure, Row } from '../measure.js';
-import { alternate } from '../rounds.js';
+import { GO_QUEUE } from '../go-queue/program.js';
+import { nestRound, type TubeRound } from '../go-queue/rounds.js';
+import { goRound } from '../go-queue/tube.js';
+import type { Measure, Row, Target } from '../measure.js';
+import { alternate, type Rounds } from '../rounds.js';
 
 /** Jobs a second, spread evenly. */
 const RATE = 400;
-const NAME = 'go-queue';
 
 export const goQueue: Measure = {
   name: 'go-queue',
@@ -16,38 +16,43 @@ export const goQueue: Measure = {
   run: async ({ rounds, pick }) => {
     const program = await ensureGoQueue();
     if (program === undefined) throw new Error('There is no Go on this machine, so nothing is compared.');
-    const one = pick(5_000, 1_000);
-    const many = pick(50_000, 4_000);
     const due = pick(20_000, 2_000);
-    const seconds = pick(5, 2);
-    const contenders = {
-      ours: () => nestTube(undefined, round),
-      shared: () => nestTube('go-queue', round),
-      go: () => GoQueueTube.use(program, round),
+    const sizes = {
+      one: pick(5_000, 1_000),
+      many: pick(50_000, 4_000),
+      due,
+      rate: RATE,
+      seconds: pick(5, 2),
     };
-    const { ours, shared, go } = await alternate(rounds(5), contenders);
-
-    async function round(tube: RoundTube) {
-      return {
-        sequential: await tube.add(one, 1),
-        atOnce: await tube.add(many, 256),
-        backlog: await backlogRound(tube, due),
-        late: await tube.lateness(RATE, seconds),
-      };
-    }
-    type Round = Awaited<ReturnType<typeof round>>;
-    const compared = (what: string, of: (round: Round) => number, unit: Row['unit'], own = ours) =>
-      row({ what, unit, ours: own.map(of), beside: go.map(of), besideName: NAME });
-    const late = (part: number) => (round: Round) => percentile(round.late, part);
-    const early = ({ late }: Round) => late.filter((ms) => ms < 0).length;
-    const rowsOf = (name: string, own: Round[]) => [
-      compared(`${name}adds one by one`, ({ sequential }) => sequential, 'jobs/s', own),
-      compared(`${name}adds, 256 in flight`, ({ atOnce }) => atOnce, 'jobs/s', own),
-      compared(`${name}backlog of ${due.toLocaleString('en-US')}`, ({ backlog }) => backlog, 'jobs/s', own),
-      compared(`${name}lateness at ${RATE}/s: p50`, late(0.5), 'ms', own),
-      compared(`${name}lateness at ${RATE}/s: p99`, late(0.99), 'ms', own),
-      compared(`${name}lateness at ${RATE}/s: early`, early, 'jobs', own),
-    ];
-    return [...rowsOf('', ours), ...rowsOf('shared tube: ', shared)];
+    const { ours, shared, go } = await alternate(rounds(5), {
+      ours: () => nestRound('nest-dq', sizes),
+      shared: () => nestRound("nest-dq, go-queue's tubes", sizes),
+      go: () => goRound(program, sizes),
+    });
+    const compared =
+      (name: string, own: Rounds<TubeRound>) =>
+      (what: string, unit: Row['unit'], of: (round: TubeRound) => number, target?: Target) =>
+        row({
+          what: `${name}${what}`,
+          unit,
+          ours: own.map(of),
+          beside: go.map(of),
+          besideName: GO_QUEUE,
+          ...(target && { target }),
+        });
+    const late = (part: number) => (round: TubeRound) => percentile(round.late, part);
+    const early = ({ late: samples }: TubeRound) => samples.filter((ms) => ms < 0).length;
+    const rowsOf = (name: string, own: Rounds<TubeRound>, oneByOne?: Target) => {
+      const of = compared(name, own);
+      return [
+        of('adds one by one', 'jobs/s', ({ sequential }) => sequential, oneByOne),
+        of('adds, 256 in flight', 'jobs/s', ({ atOnce }) => atOnce),
+        of(`backlog of ${due.toLocaleString('en-US')}`, 'jobs/s', ({ backlog }) => backlog),
+        of(`lateness at ${RATE}/s: p50`, 'ms', late(0.5)),
+        of(`lateness at ${RATE}/s: p99`, 'ms', late(0.99)),
+        of(`lateness at ${RATE}/s: early`, 'jobs', early),
+      ];
+    };
+    return [...rowsOf('', ours, { of: 'ratio', least: 1.2 }), ...rowsOf('shared tube: ', shared)];
   },
 };

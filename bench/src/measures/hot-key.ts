@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { apart } from '../apart.js';
 import { alignClock } from '../clock.js';
 import { CONCURRENCY } from '../drain-round.js';
 import { percentile } from 'test-servers';
@@ -8,9 +9,8 @@ import { Program } from '../program.js';
 import type { ReplacerArguments, ReplacerReport } from '../replacer/report.js';
 import { alternate } from '../rounds.js';
 import type { Places } from '../servers.js';
-import { nestDq } from '../systems/nest-dq.js';
 import { withSystem, type System } from '../systems/system.js';
-import { Traffic } from '../traffic.js';
+import { Traffic, type Seen } from '../traffic.js';
 import { pause } from '../waiting.js';
 
 const HOT = 'hot';
@@ -25,11 +25,10 @@ const ORDINARY = { queue: 'ordinary', rate: 100, ahead: 1_500, copies: 3 };
 /** Milliseconds until the jobs that were added last have run: `ahead` plus the longest lateness that is promised. */
 const LAST_RUNS = 6_500;
 
-interface Round {
-  readonly traffic: Traffic;
+interface Round extends Seen {
   /** The replaces a second that were acknowledged. */
   readonly rate: number;
-  readonly failed: number;
+  readonly replacesFailed: number;
   /** The largest record of the hot queue at the end, in bytes. */
   readonly record: number;
 }
@@ -41,11 +40,10 @@ export const hotKey: Measure = {
     const time = pick(600_000, 20_000);
     const timeWithout = pick(120_000, 20_000);
     const { hot, without } = await alternate(rounds(1), {
-      hot: () => withSystem(nestDq, (system) => hotRound(system, time)),
-      without: () => withSystem(nestDq, async (system) => ({ traffic: await ordinary(system, timeWithout) })),
+      hot: () => hotRound(time),
+      without: () => quietRound(timeWithout),
     });
-    const late = (part: number, values: readonly { readonly traffic: Traffic }[]) =>
-      values.map(({ traffic }) => percentile(traffic.lates, part));
+    const late = (part: number) => (seen: Seen) => percentile(seen.lates, part);
     return [
       row({
         what: 'replaces',
@@ -56,7 +54,7 @@ export const hotKey: Measure = {
       row({
         what: 'replaces that failed',
         unit: 'jobs',
-        ours: hot.map(({ failed }) => failed),
+        ours: hot.map(({ replacesFailed }) => replacesFailed),
         target: { of: 'ours', most: 0 },
       }),
       row({
@@ -69,58 +67,64 @@ export const hotKey: Measure = {
         row({
           what: `another queue's lateness: ${part === 1 ? 'worst' : `p${100 * part}`}`,
           unit: 'ms',
-          ours: late(part, hot),
-          beside: late(part, without),
+          ours: hot.map(late(part)),
+          beside: without.map(late(part)),
           besideName: 'without',
         }),
       ),
       row({
         what: "another queue's adds that failed",
         unit: 'jobs',
-        ours: hot.map(({ traffic }) => traffic.failed),
+        ours: hot.map(({ failed }) => failed),
         target: { of: 'ours', most: 0 },
       }),
       row({
         what: "another queue's jobs not run",
         unit: 'jobs',
-        ours: hot.map(({ traffic }) => traffic.notRun),
+        ours: hot.map(({ notRun }) => notRun),
         target: { of: 'ours', most: 0 },
       }),
     ];
   },
 };
 
-async function hotRound(system: System, time: number): Promise<Round> {
-  const { places } = system.servers;
-  await system.client.consume(HOT, () => undefined, CONCURRENCY);
-  const given: ReplacerArguments = { places, queue: HOT, key: KEY, rate: RATE / PROCESSES, delay: DELAY };
-  const start = () => Program.start<ReplacerReport>('replacer/main.js', given);
-  const replacers = await Promise.all(Array.from({ length: PROCESSES }, start));
-  try {
-    const from = performance.now();
-    const traffic = await ordinary(system, time);
-    const last = replacers.map(({ reports }) => reports.at(-1)!);
-    const seconds = (performance.now() - from) / 1000;
-    for (const { error } of last)
-      if (error !== undefined) process.stderr.write(`a replace failed: ${error}\n`);
-    return {
-      traffic,
-      rate: last.reduce((sum, { stored }) => sum + stored, 0) / seconds,
-      failed: last.reduce((sum, { failed }) => sum + failed, 0),
-      record: await largestRecord(places),
-    };
-  } finally {
-    await Promise.all(replacers.map((replacer) => replacer.stop()));
-  }
-}
+export const quietRound = apart(import.meta.url, 'quietRound', (time: number) =>
+  withSystem('nest-dq', (system) => ordinary(system, time)),
+);
 
-async function ordinary({ client }: System, time: number): Promise<Traffic> {
+export const hotRound = apart(import.meta.url, 'hotRound', (time: number) =>
+  withSystem('nest-dq', async (system): Promise<Round> => {
+    const { places } = system.servers;
+    await system.client.consume(HOT, () => undefined, CONCURRENCY);
+    const given: ReplacerArguments = { places, queue: HOT, key: KEY, rate: RATE / PROCESSES, delay: DELAY };
+    const start = () => Program.start<ReplacerReport>('replacer/main.js', given);
+    const replacers = await Promise.all(Array.from({ length: PROCESSES }, start));
+    try {
+      const from = performance.now();
+      const seen = await ordinary(system, time);
+      const last = replacers.map(({ reports }) => reports.at(-1)!);
+      const seconds = (performance.now() - from) / 1000;
+      for (const { error } of last)
+        if (error !== undefined) process.stderr.write(`a replace failed: ${error}\n`);
+      return {
+        ...seen,
+        rate: last.reduce((sum, { stored }) => sum + stored, 0) / seconds,
+        replacesFailed: last.reduce((sum, { failed }) => sum + failed, 0),
+        record: await largestRecord(places),
+      };
+    } finally {
+      await Promise.all(replacers.map((replacer) => replacer.stop()));
+    }
+  }),
+);
+
+async function ordinary({ client }: System, time: number): Promise<Seen> {
   alignClock();
   const traffic = new Traffic(client, ORDINARY);
   await traffic.start(CONCURRENCY);
   await pause(time);
   await traffic.stop(LAST_RUNS);
-  return traffic;
+  return traffic.seen();
 }
 
 /** The size of the largest record that Redis stores for the hot queue; 0 if there is none. */

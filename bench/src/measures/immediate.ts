@@ -1,38 +1,65 @@
 import { percentile } from 'test-servers';
+import { apart } from '../apart.js';
+import { CONCURRENCY } from '../drain-round.js';
 import { row } from '../figures.js';
-import type { Measure } from '../measure.js';
+import type { Measure, Target } from '../measure.js';
 import { payloadOf } from '../payload.js';
 import { pickupRound } from '../pickup-round.js';
-import { alternate } from '../rounds.js';
-import { bullMq } from '../systems/bullmq.js';
-import { nestDq } from '../systems/nest-dq.js';
-import { withSystem, type Product, type System } from '../systems/system.js';
-import { CONCURRENCY } from '../drain-round.js';
+import { alternate, once } from '../rounds.js';
+import { FAR } from '../schedule-round.js';
+import type { ProductName } from '../systems/products.js';
+import { withSystem, type System } from '../systems/system.js';
 import { pause } from '../waiting.js';
 
 export const immediate: Measure = {
   name: 'immediate',
-  title: 'from the call of an add without delay to the start of its handler, jobs one by one',
+  title:
+    'from the call of an add without delay to the start of its handler, and to its acknowledgement, jobs one by one; and to that of an add with a delay',
   run: async ({ rounds, pick }) => {
     const samples = pick(500, 100);
-    const idle = (product: Product) => () => withSystem(product, (system) => oneByOne(system, samples));
-    const { ours, peer } = await alternate(rounds(3), { ours: idle(nestDq), peer: idle(bullMq) });
-    const busy = await withSystem(nestDq, (system) => pickupRound(system, pick(400, 50)));
-    const at = (part: number, values: readonly number[][]) => values.map((all) => percentile(all, part));
+    const { ours, peer } = await alternate(rounds(3), {
+      ours: () => oneByOne('nest-dq', samples),
+      peer: () => oneByOne('BullMQ', samples),
+    });
+    const busy = await once(() => pickup(pick(400, 50)));
+    const compared = (
+      what: string,
+      of: keyof OneByOne,
+      targets: readonly [p50?: Target, p99?: Target] = [],
+    ) =>
+      [0.5, 0.99].map((part, index) =>
+        row({
+          what: `${what}: p${100 * part}`,
+          unit: 'ms',
+          ours: ours.map((times) => percentile(times[of], part)),
+          beside: peer.map((times) => percentile(times[of], part)),
+          ...(targets[index] && { target: targets[index] }),
+        }),
+      );
     const taken = 'with 46 of 50 slots in 10 s handlers';
     return [
+      ...compared('idle', 'started', [
+        { of: 'ours', most: 1 },
+        { of: 'ratio', most: 1 },
+      ]),
+      ...compared('idle, until acknowledged', 'acknowledged'),
+      ...compared('a delay, until acknowledged', 'delayed'),
+      row({ what: `${taken}: p50`, unit: 'ms', ours: busy.map(({ fromCall }) => percentile(fromCall, 0.5)) }),
       row({
-        what: 'idle: p50',
+        what: `${taken}: p99`,
         unit: 'ms',
-        ours: at(0.5, ours),
-        beside: at(0.5, peer),
-        target: { of: 'ours', most: 1 },
+        ours: busy.map(({ fromCall }) => percentile(fromCall, 0.99)),
       }),
-      row({ what: 'idle: p99', unit: 'ms', ours: at(0.99, ours), beside: at(0.99, peer) }),
-      row({ what: `${taken}: p50`, unit: 'ms', ours: [percentile(busy.fromCall, 0.5)] }),
-      row({ what: `${taken}: p99`, unit: 'ms', ours: [percentile(busy.fromCall, 0.99)] }),
-      row({ what: `${taken}: p99 from the receipt`, unit: 'ms', ours: [percentile(busy.fromReceipt, 0.99)] }),
-      row({ what: `${taken}: a node's most`, unit: 'connections', ours: [busy.connections] }),
+      row({
+        what: `${taken}: p99 from the receipt`,
+        unit: 'ms',
+        ours: busy.map(({ fromReceipt }) => percentile(fromReceipt, 0.99)),
+      }),
+      row({
+        what: `${taken}: a node's most`,
+        unit: 'connections',
+        ours: busy.map((each) => each.connections),
+      }),
     ];
   },
 };
@@ -40,22 +67,54 @@ export const immediate: Measure = {
 /** Milliseconds between two jobs: enough for the completion and the deletions of the first one. */
 const BETWEEN = 8;
 
-async function oneByOne({ client, newQueue }: System, count: number): Promise<number[]> {
-  const samples: number[] = [];
+/** Milliseconds from each call. */
+interface OneByOne {
+  /** Of an add without delay: to the start of its handler, and to its acknowledgement. */
+  readonly started: readonly number[];
+  readonly acknowledged: readonly number[];
+  /** Of an add that is due much later: to its acknowledgement. */
+  readonly delayed: readonly number[];
+}
+
+export const oneByOne = apart(import.meta.url, 'oneByOne', (product: ProductName, count: number) =>
+  withSystem(product, async (system): Promise<OneByOne> => {
+    const delayed = await delays(system, count);
+    return { ...(await nows(system, count)), delayed };
+  }),
+);
+
+export const pickup = apart(import.meta.url, 'pickup', (samples: number) =>
+  withSystem('nest-dq', (system) => pickupRound(system, samples)),
+);
+
+async function nows({ client, newQueue }: System, count: number): Promise<Omit<OneByOne, 'delayed'>> {
+  const [started, acknowledged]: [number[], number[]] = [[], []];
   const queue = newQueue();
-  let started: () => void = () => undefined;
-  await client.consume(queue, () => started(), CONCURRENCY);
+  let onStart: () => void = () => undefined;
+  await client.consume(queue, () => onStart(), CONCURRENCY);
   for (let n = 0; n < count; n++) {
     await pause(BETWEEN);
     const from = performance.now();
     const start = new Promise<void>((resolve) => {
-      started = () => {
-        samples.push(performance.now() - from);
+      onStart = () => {
+        started.push(performance.now() - from);
         resolve();
       };
     });
     await client.now(queue, payloadOf(n));
+    acknowledged.push(performance.now() - from);
     await start;
   }
-  return samples;
+  return { started, acknowledged };
+}
+
+async function delays({ client, newQueue }: System, count: number): Promise<number[]> {
+  const times: number[] = [];
+  const queue = newQueue();
+  for (let n = 0; n < count; n++) {
+    const from = performance.now();
+    await client.delay(queue, payloadOf(n), FAR);
+    times.push(performance.now() - from);
+  }
+  return times;
 }

@@ -1,13 +1,14 @@
 import type { DqInspector } from 'nest-dq';
 import { eventually, percentile } from 'test-servers';
+import { apart } from '../apart.js';
 import { machineTime } from '../clock.js';
 import { row } from '../figures.js';
 import { latenessRound } from '../lateness-round.js';
-import type { Measure } from '../measure.js';
+import type { Measure, Row } from '../measure.js';
 import { addResidents, RESIDENTS } from '../residents.js';
-import { alternate } from '../rounds.js';
+import { alternate, once } from '../rounds.js';
 import { FAR } from '../schedule-round.js';
-import { asOperator, nestDq } from '../systems/nest-dq.js';
+import { asOperator } from '../systems/nest-dq.js';
 import { withSystem } from '../systems/system.js';
 import { pause } from '../waiting.js';
 
@@ -17,46 +18,53 @@ const BETWEEN = 100;
 export const inspector: Measure = {
   name: 'inspector',
   title: `the calls of DqInspector with other jobs waiting in one tube, in turn, ${BETWEEN} ms apart, while 400 jobs a second of another tube run in the same process; and how late these are, beside no such calls`,
-  run: async ({ rounds, pick }) => {
-    const residents = pick(1_000_000, 50_000);
-    const load = { rate: 400, seconds: pick(20, 5), handler: 0 };
-    return withSystem(nestDq, async (system) => {
+  run: ({ rounds, pick }) => rowsOfInspector(rounds(3), pick(1_000_000, 50_000), pick(20, 5)),
+};
+
+/** All in one process, as it is about what this process notices of the calls. */
+export const rowsOfInspector = apart(
+  import.meta.url,
+  'rowsOfInspector',
+  (rounds: number, residents: number, seconds: number): Promise<Row[]> =>
+    withSystem('nest-dq', async (system) => {
       const begin = machineTime();
       await addResidents(system.client, residents);
       return asOperator(system.servers, async (asked) => {
         const listed = async () => (await asked.jobs(RESIDENTS, { limit: 1 })).listed;
         await eventually('all jobs are listed', async () => (await listed()) >= residents);
         const calls = await callsOf(asked, begin + FAR, residents);
-        const took = new Map(calls.map(({ name }) => [name, [] as number[]]));
+        const load = { rate: 400, seconds, handler: 0 };
         const lateness = async () => percentile((await latenessRound(system, load)).samples, 0.99);
-        const { watched, alone } = await alternate(rounds(3), {
-          watched: () => whileCalling(calls, took, lateness),
+        const { watched, alone } = await alternate(rounds, {
+          watched: () => whileCalling(calls, lateness),
           alone: lateness,
         });
-        const times = [...took].flatMap(([name, values]) => [
-          row({ what: `${name}: p50`, unit: 'ms', ours: [percentile(values, 0.5)] }),
-          row({ what: `${name}: worst of ${values.length}`, unit: 'ms', ours: [percentile(values, 1)] }),
-        ]);
+        const times = calls.flatMap(({ name }) => {
+          const took = watched.together((all) => all.flatMap((round) => round.took.get(name)!));
+          return [
+            row({ what: `${name}: p50`, unit: 'ms', ours: took.map((ms) => percentile(ms, 0.5)) }),
+            row({ what: `${name}: worst`, unit: 'ms', ours: took.map((ms) => percentile(ms, 1)) }),
+          ];
+        });
         return [
           row({
             what: `${residents.toLocaleString('en-US')} jobs: listed`,
             unit: 'jobs',
-            ours: [await listed()],
+            ours: await once(listed),
           }),
           ...times,
           row({
             what: 'lateness of other jobs: p99',
             unit: 'ms',
-            ours: watched,
+            ours: watched.map(({ result }) => result),
             beside: alone,
             besideName: 'without',
             target: { of: 'ratio', most: 1.5 },
           }),
         ];
       });
-    });
-  },
-};
+    }),
+);
 
 interface Call {
   readonly name: string;
@@ -84,12 +92,15 @@ async function callsOf(asked: DqInspector, first: number, residents: number): Pr
   ];
 }
 
+interface WhileCalling<T> {
+  readonly result: T;
+  /** By the name of each call, how long each of them took, in ms. */
+  readonly took: ReadonlyMap<string, number[]>;
+}
+
 /** Resolves with the result of `measure`, until whose end the calls are made in turn. */
-async function whileCalling<T>(
-  calls: readonly Call[],
-  took: ReadonlyMap<string, number[]>,
-  measure: () => Promise<T>,
-): Promise<T> {
+async function whileCalling<T>(calls: readonly Call[], measure: () => Promise<T>): Promise<WhileCalling<T>> {
+  const took = new Map(calls.map(({ name }) => [name, [] as number[]]));
   let isOver = false;
   const calling = async () => {
     for (let i = 0; !isOver; i++) {
@@ -102,5 +113,5 @@ async function whileCalling<T>(
   };
   const measured = measure().finally(() => (isOver = true));
   const [result] = await Promise.all([measured, calling()]);
-  return result;
+  return { result, took };
 }

@@ -1,17 +1,13 @@
 import { percentile } from 'test-servers';
 import { row } from '../figures.js';
 import { withBroker, type Broker } from '../kafka/broker.js';
-import type { StreamLibrary } from '../kafka/client.js';
-import { kafkaJs } from '../kafka/kafka-js.js';
-import { nestKq } from '../kafka/nest-kq.js';
-import { consumeRound, filled, KEYS, latencyRound, pushRound } from '../kafka/rounds.js';
-import { transporter } from '../kafka/transporter.js';
+import type { LibraryName } from '../kafka/libraries.js';
+import { consumeRound, fillTopic, KEYS, latencyRound, pushRound } from '../kafka/rounds.js';
 import type { Measure, Row, Settings, Target, Unit } from '../measure.js';
-import { alternate } from '../rounds.js';
+import { alternate, type Rounds } from '../rounds.js';
 
 const CALLERS = 100;
-const eachMessage = kafkaJs('eachMessage');
-const eachBatch = kafkaJs('eachBatch');
+const OURS: LibraryName = 'nest-kq';
 
 export const kafka: Measure = {
   name: 'kafka',
@@ -28,63 +24,72 @@ export const kafka: Measure = {
 };
 
 /** A library that ours is compared with, and the target for our ratio to it. */
-type Peer = readonly [library: StreamLibrary, target?: Target];
+type Peer = readonly [library: LibraryName, target?: Target];
 
 async function pushes(broker: Broker, { rounds, pick }: Settings): Promise<Row[]> {
-  const push = (count: number, callers: number) => (library: StreamLibrary) =>
-    pushRound(broker, library, callers === 1 ? count : manyOf(library, count), callers);
-  const manyOf = (library: StreamLibrary, count: number) => (library === nestKq ? 10 * count : count);
+  const { endpoint } = broker;
+  const push = (count: number, callers: number) => async (library: LibraryName) => {
+    const place = { library, endpoint, topic: await broker.newTopic() };
+    return pushRound(place, callers > 1 && library === OURS ? 10 * count : count, callers);
+  };
   return [
     ...(await compare(`pushes by ${CALLERS} callers`, rounds(3), push(pick(10_000, 1_000), CALLERS), [
-      [eachMessage, { of: 'ratio', least: 10 }],
-      [transporter],
+      ['kafkajs, eachMessage', { of: 'ratio', least: 10 }],
+      ['Nest transporter'],
     ])),
     ...(await compare('pushes one by one', rounds(3), push(pick(3_000, 300), 1), [
-      [eachMessage],
-      [transporter],
+      ['kafkajs, eachMessage'],
+      ['Nest transporter'],
     ])),
   ];
 }
 
 async function consumption(broker: Broker, { rounds, pick }: Settings): Promise<Row[]> {
+  const { endpoint } = broker;
   const count = pick(200_000, 20_000);
-  const topic = await filled(broker, nestKq, count);
-  const consume = (library: StreamLibrary) => consumeRound(broker, library, topic, count, 0);
+  const topic = await filled(broker, count);
+  const consume = (library: LibraryName) => consumeRound({ library, endpoint, topic }, count, 0);
   return compare('handlers that only count', rounds(3), consume, [
-    [eachMessage, { of: 'ratio', least: 0.7 }],
-    [eachBatch],
-    [transporter],
+    ['kafkajs, eachMessage', { of: 'ratio', least: 0.7 }],
+    ['kafkajs, eachBatch'],
+    ['Nest transporter'],
   ]);
 }
 
 /** The transporter takes one message at a time, so it gets fewer. */
 async function slowHandlers(broker: Broker, { rounds, pick }: Settings): Promise<Row[]> {
+  const { endpoint } = broker;
   const [many, few] = [pick(50_000, 10_000), pick(1_000, 200)];
-  const [ours, theirs] = [await filled(broker, nestKq, many), await filled(broker, nestKq, few)];
-  const consume = (library: StreamLibrary) =>
-    library === nestKq
-      ? consumeRound(broker, library, ours, many, 5)
-      : consumeRound(broker, library, theirs, few, 5);
+  const [ours, theirs] = [await filled(broker, many), await filled(broker, few)];
+  const consume = (library: LibraryName) =>
+    library === OURS
+      ? consumeRound({ library, endpoint, topic: ours }, many, 5)
+      : consumeRound({ library, endpoint, topic: theirs }, few, 5);
   const what = `handlers of 5 ms, ${KEYS.toLocaleString('en-US')} keys`;
-  return compare(what, rounds(3), consume, [[transporter, { of: 'ratio', least: 100 }]]);
+  return compare(what, rounds(3), consume, [['Nest transporter', { of: 'ratio', least: 100 }]]);
+}
+
+async function filled(broker: Broker, count: number): Promise<string> {
+  const topic = await broker.newTopic();
+  await fillTopic({ library: OURS, endpoint: broker.endpoint, topic }, count);
+  return topic;
 }
 
 async function latency(broker: Broker, { rounds, pick }: Settings): Promise<Row[]> {
   const load = { rate: 500, seconds: pick(10, 2) };
-  const contenders = { ours: nestKq, peer: eachMessage };
-  const { ours, peer } = await alternate(rounds(3), {
-    ours: () => latencyRound(broker, contenders.ours, load),
-    peer: () => latencyRound(broker, contenders.peer, load),
-  });
-  const at = (part: number, samples: readonly Float64Array[]) =>
-    samples.map((each) => percentile(each, part));
+  const besideName: LibraryName = 'kafkajs, eachMessage';
+  const round = (library: LibraryName) => async () =>
+    latencyRound({ library, endpoint: broker.endpoint, topic: await broker.newTopic() }, load);
+  const { ours, peer } = await alternate(rounds(3), { ours: round(OURS), peer: round(besideName) });
+  const at = (part: number, rounds: Rounds<Float64Array>) =>
+    rounds.map((samples) => percentile(samples, part));
   return [0.5, 0.99].map((part) =>
     row({
       what: `push to handler at ${load.rate}/s: p${100 * part}`,
       unit: 'ms',
       ours: at(part, ours),
       beside: at(part, peer),
-      besideName: contenders.peer.name,
+      besideName,
       ...(part === 0.99 && { target: { of: 'ratio', most: 1.5 } }),
     }),
   );
@@ -94,20 +99,20 @@ async function latency(broker: Broker, { rounds, pick }: Settings): Promise<Row[
 async function compare(
   what: string,
   rounds: number,
-  measure: (library: StreamLibrary) => Promise<number>,
+  measure: (library: LibraryName) => Promise<number>,
   peers: readonly Peer[],
 ): Promise<Row[]> {
-  const libraries = [nestKq, ...peers.map(([library]) => library)];
-  const contenders = Object.fromEntries(libraries.map((each) => [each.name, () => measure(each)]));
-  const values: Readonly<Record<string, readonly number[]>> = await alternate(rounds, contenders);
+  const libraries = [OURS, ...peers.map(([library]) => library)];
+  const contenders = Object.fromEntries(libraries.map((each) => [each, () => measure(each)]));
+  const values: Readonly<Record<string, Rounds<number>>> = await alternate(rounds, contenders);
   const unit: Unit = 'messages/s';
-  return peers.map(([{ name }, target]) =>
+  return peers.map(([besideName, target]) =>
     row({
       what,
       unit,
-      ours: values[nestKq.name]!,
-      beside: values[name]!,
-      besideName: name,
+      ours: values[OURS]!,
+      beside: values[besideName]!,
+      besideName,
       ...(target && { target }),
     }),
   );

@@ -1,11 +1,11 @@
 import { percentile } from 'test-servers';
+import { apart } from '../apart.js';
 import { row } from '../figures.js';
-import { latenessRound, type Lateness } from '../lateness-round.js';
+import { latenessRound, type Load } from '../lateness-round.js';
 import type { Measure, Row } from '../measure.js';
-import { alternate } from '../rounds.js';
-import { bullMq } from '../systems/bullmq.js';
-import { nestDq } from '../systems/nest-dq.js';
-import { withSystem, type Product } from '../systems/system.js';
+import { alternate, type Rounds } from '../rounds.js';
+import type { ProductName } from '../systems/products.js';
+import { withSystem } from '../systems/system.js';
 
 /** Jobs a second, spread evenly; how long a handler runs, in ms; and the target for our p99, in ms. */
 const LOADS = [
@@ -21,13 +21,11 @@ export const lateness: Measure = {
     const seconds = pick(5, 2);
     const rows: Row[] = [];
     for (const { rate, handler, most } of LOADS) {
-      const round = (product: Product) => () =>
-        withSystem(product, (system) => latenessRound(system, { rate, seconds, handler }));
-      const { ours, peer } = await alternate(rounds(3), { ours: round(nestDq), peer: round(bullMq) });
+      const round = (product: ProductName) => () => latenessOf(product, { rate, seconds, handler });
+      const { ours, peer } = await alternate(rounds(3), { ours: round('nest-dq'), peer: round('BullMQ') });
       const load = `${rate.toLocaleString('en-US')}/s${handler > 0 ? `, ${handler} ms handlers` : ''}`;
-      const at = (part: number, values: readonly Lateness[]) =>
-        values.map(({ samples }) => percentile(samples, part));
-      const early = (values: readonly Lateness[]) => values.map(({ samples }) => earlyOnes(samples));
+      const at = (part: number, lates: Rounds<Float64Array>) =>
+        lates.map((samples) => percentile(samples, part));
       rows.push(
         row({ what: `${load}: p50`, unit: 'ms', ours: at(0.5, ours), beside: at(0.5, peer) }),
         row({
@@ -41,8 +39,8 @@ export const lateness: Measure = {
         row({
           what: `${load}: early`,
           unit: 'jobs',
-          ours: [sum(early(ours))],
-          beside: [sum(early(peer))],
+          ours: ours.together(earlyOnes),
+          beside: peer.together(earlyOnes),
           target: { of: 'ours', most: 0 },
         }),
       );
@@ -51,10 +49,11 @@ export const lateness: Measure = {
   },
 };
 
-function earlyOnes(samples: Float64Array): number {
-  return samples.filter((late) => late < 0).length;
+function earlyOnes(rounds: readonly Float64Array[]): number {
+  return rounds.reduce((sum, samples) => sum + samples.filter((late) => late < 0).length, 0);
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
+/** In ms; negative: early. */
+export const latenessOf = apart(import.meta.url, 'latenessOf', (product: ProductName, load: Load) =>
+  withSystem(product, async (system) => (await latenessRound(system, load)).samples),
+);

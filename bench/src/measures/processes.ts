@@ -1,3 +1,4 @@
+import { apart } from '../apart.js';
 import { alignClock } from '../clock.js';
 import { ConsumerProcess } from '../consumer-process.js';
 import { addBeforeDue, CONCURRENCY, dueAfterAdding } from '../drain-round.js';
@@ -5,10 +6,10 @@ import { row } from '../figures.js';
 import type { Measure, Row, Settings } from '../measure.js';
 import { nodeStats } from 'test-servers';
 import { payloads } from '../payload.js';
-import { alternate } from '../rounds.js';
-import { bullMq } from '../systems/bullmq.js';
-import { nestDq } from '../systems/nest-dq.js';
-import { withSystem, type Product, type System } from '../systems/system.js';
+import { alternate, once } from '../rounds.js';
+import type { Servers } from '../servers.js';
+import type { ProductName } from '../systems/products.js';
+import { withSystem, type System } from '../systems/system.js';
 import { pause } from '../waiting.js';
 
 const QUEUE = 'processes';
@@ -27,18 +28,27 @@ async function drains({ rounds, pick }: Settings): Promise<Row[]> {
   const jobs = pick(20_000, 4_000);
   const rows: Row[] = [];
   for (const count of [1, 2, 4]) {
-    const rate = (product: Product) => () =>
-      withSystem(product, async (system) => {
-        const handlers = Array.from({ length: count }, () => 0);
-        const { due, consumers } = await runJobs(system, handlers, CONCURRENCY, jobs);
-        const last = Math.max(...consumers.map(({ reports }) => reports.at(-1)!.lastAt));
-        return (1000 * jobs) / (last - due);
-      });
-    const { ours, peer } = await alternate(rounds(2), { ours: rate(nestDq), peer: rate(bullMq) });
+    const { ours, peer } = await alternate(rounds(2), {
+      ours: () => drainBy('nest-dq', count, jobs),
+      peer: () => drainBy('BullMQ', count, jobs),
+    });
     rows.push(row({ what: `${count} process${count > 1 ? 'es' : ''}`, unit: 'jobs/s', ours, beside: peer }));
   }
   return rows;
 }
+
+/** Jobs a second, by so many consumer processes. */
+export const drainBy = apart(
+  import.meta.url,
+  'drainBy',
+  (product: ProductName, count: number, jobs: number) =>
+    withSystem(product, async (system) => {
+      const handlers = Array.from({ length: count }, () => 0);
+      const { due, consumers } = await runJobs(system, handlers, CONCURRENCY, jobs);
+      const last = Math.max(...consumers.map(({ reports }) => reports.at(-1)!.lastAt));
+      return (1000 * jobs) / (last - due);
+    }),
+);
 
 /** Slots of each of the two unequal processes. */
 const SLOTS = 50;
@@ -50,27 +60,28 @@ const UP_TO = 0.85;
 
 /** How these jobs come due: all at one moment, or a quarter faster than both processes can run them. */
 const ARRIVALS = [
-  { name: 'due at once', faster: Infinity },
-  { name: 'due by and by', faster: 1.25 },
+  { name: 'due at once', over: 0 },
+  { name: 'due by and by', over: 1 / 1.25 },
 ];
 
-async function unequal(settings: Settings): Promise<Row[]> {
+async function unequal({ pick }: Settings): Promise<Row[]> {
+  const jobs = pick(7_500, 3_000);
   const rows: Row[] = [];
-  for (const { name, faster } of ARRIVALS) {
-    const { shares, releases } = await withSystem(nestDq, (system) => unequalRound(system, settings, faster));
+  for (const { name, over } of ARRIVALS) {
+    const round = await once(() => unequalRound(jobs, over));
     rows.push(
       ...HANDLERS.map((ms, index) =>
         row({
           what: `${name}, handlers of ${ms} ms: busy`,
           unit: '%',
-          ours: [shares[index]!],
+          ours: round.map(({ shares }) => shares[index]!),
           target: { of: 'ours', least: 80 },
         }),
       ),
       row({
         what: `${name}: releases`,
         unit: 'a job',
-        ours: [releases],
+        ours: round.map(({ releases }) => releases),
         target: { of: 'ours', most: 0.5 },
       }),
     );
@@ -78,45 +89,44 @@ async function unequal(settings: Settings): Promise<Row[]> {
   return rows;
 }
 
-/** How busy each process was, in percent of its slots, and the number of releases for each job. */
-async function unequalRound(
-  system: System,
-  { pick }: Settings,
-  faster: number,
-): Promise<{ shares: number[]; releases: number }> {
-  const jobs = pick(7_500, 3_000);
-  const perSecond = HANDLERS.reduce((rate, ms) => rate + (1000 * SLOTS) / ms, 0);
-  const takes = (1000 * jobs) / perSecond;
-  const releasesBefore = await releasesOf(system);
-  const { due, consumers } = await runJobs(system, HANDLERS, SLOTS, jobs, takes / faster);
-  const shares = consumers.map((consumer) => {
-    const first = consumer.reportAt(due + FROM);
-    const last = consumer.reportAt(due + UP_TO * takes);
-    return (100 * (last.busy - first.busy)) / (SLOTS * (last.at - first.at));
-  });
-  return { shares, releases: ((await releasesOf(system)) - releasesBefore) / jobs };
-}
+/**
+ * How busy each process was, in percent of its slots, and the number of releases for each job. `over`: the part of the time that both
+ * processes need in which the jobs come due.
+ */
+export const unequalRound = apart(import.meta.url, 'unequalRound', (jobs: number, over: number) =>
+  withSystem('nest-dq', async (system) => {
+    const perSecond = HANDLERS.reduce((rate, ms) => rate + (1000 * SLOTS) / ms, 0);
+    const takes = (1000 * jobs) / perSecond;
+    const releasesBefore = await releasesOf(system.servers);
+    const { due, consumers } = await runJobs(system, HANDLERS, SLOTS, jobs, takes * over);
+    const shares = consumers.map((consumer) => {
+      const first = consumer.reportAt(due + FROM);
+      const last = consumer.reportAt(due + UP_TO * takes);
+      return (100 * (last.busy - first.busy)) / (SLOTS * (last.at - first.at));
+    });
+    return { shares, releases: ((await releasesOf(system.servers)) - releasesBefore) / jobs };
+  }),
+);
 
-async function releasesOf({ servers }: System): Promise<number> {
-  const stats = await Promise.all(servers.beanstalkds.map(nodeStats));
+async function releasesOf({ nodes }: Servers): Promise<number> {
+  const stats = await Promise.all(nodes.map(nodeStats));
   return stats.reduce((sum, stat) => sum + stat('cmd-release'), 0);
 }
 
 /** Starts a process for each handler time. Then jobs come due evenly over `over` ms. Resolves when all jobs have run. */
 async function runJobs(
-  system: System,
+  system: System<Servers>,
   handlers: readonly number[],
   concurrency: number,
   jobs: number,
   over = 0,
 ): Promise<{ due: number; consumers: ConsumerProcess[] }> {
   const { product, servers } = system;
-  const { places } = servers;
   const consumers: ConsumerProcess[] = [];
   alignClock();
   try {
     for (const handler of handlers) {
-      const given = { product: product.name, places, queue: QUEUE, concurrency, handler };
+      const given = { product, places: servers.places, queue: QUEUE, concurrency, handler };
       consumers.push(await ConsumerProcess.start(given));
     }
     const due = dueAfterAdding(jobs, system);

@@ -1,13 +1,12 @@
-import { drainRound } from '../drain-round.js';
+import { apart } from '../apart.js';
 import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
+import { drainRate, scheduleRate } from '../product-rates.js';
 import { rate } from '../rate.js';
 import { RawClient } from '../raw/raw-client.js';
-import { alternate } from '../rounds.js';
-import { FAR, scheduleRound } from '../schedule-round.js';
-import { Servers } from '../servers.js';
-import { nestDq } from '../systems/nest-dq.js';
-import { withSystem, type System } from '../systems/system.js';
+import { alternate, type Rounds } from '../rounds.js';
+import { FAR } from '../schedule-round.js';
+import { withServers } from '../servers.js';
 
 const NODES = 3;
 const WARM_UP = 4_000;
@@ -19,22 +18,15 @@ export const raw: Measure = {
   run: async ({ rounds, pick }) => {
     const scheduled = pick(30_000, 5_000);
     const drained = pick(20_000, 4_000);
-    const ours =
-      (round: (system: System, jobs: number) => Promise<{ jobsPerSecond: number }>, jobs: number) => () =>
-        withSystem(nestDq, async (system) => (await round(system, jobs)).jobsPerSecond);
     const adds = await alternate(rounds(3), {
-      ours: ours(scheduleRound, scheduled),
-      bare: () => bare(async (client) => rate(scheduled, () => client.schedule(scheduled, FAR / 1000))),
+      ours: () => scheduleRate('nest-dq', scheduled),
+      bare: () => bareScheduleRate(scheduled),
     });
     const drains = await alternate(rounds(3), {
-      ours: ours(drainRound, drained),
-      bare: () =>
-        bare(async (client) => {
-          await client.schedule(drained, 0);
-          return rate(drained, () => client.drain(drained));
-        }),
+      ours: () => drainRate('nest-dq', drained),
+      bare: () => bareDrainRate(drained),
     });
-    const compared = (what: string, values: { ours: number[]; bare: number[] }) =>
+    const compared = (what: string, values: Record<'ours' | 'bare', Rounds<number>>) =>
       row({
         what,
         unit: 'jobs/s',
@@ -47,10 +39,20 @@ export const raw: Measure = {
   },
 };
 
-async function bare(use: (client: RawClient) => Promise<number>): Promise<number> {
-  const servers = await Servers.start(NODES);
-  try {
-    const client = await RawClient.open(servers.beanstalks);
+export const bareScheduleRate = apart(import.meta.url, 'bareScheduleRate', (jobs: number) =>
+  bare(async (client) => rate(jobs, () => client.schedule(jobs, FAR / 1000))),
+);
+
+export const bareDrainRate = apart(import.meta.url, 'bareDrainRate', (jobs: number) =>
+  bare(async (client) => {
+    await client.schedule(jobs, 0);
+    return rate(jobs, () => client.drain(jobs));
+  }),
+);
+
+function bare(use: (client: RawClient) => Promise<number>): Promise<number> {
+  return withServers(NODES, async ({ beanstalks }) => {
+    const client = await RawClient.open(beanstalks);
     try {
       await client.schedule(WARM_UP, 0);
       await client.drain(WARM_UP);
@@ -58,7 +60,5 @@ async function bare(use: (client: RawClient) => Promise<number>): Promise<number
     } finally {
       client.close();
     }
-  } finally {
-    await servers.stop();
-  }
+  });
 }

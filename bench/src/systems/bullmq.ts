@@ -4,7 +4,6 @@ import type { BulkJob, Client, Handle, Product } from './system.js';
 
 /** Queues and workers as `@nestjs/bullmq` makes them, but without Nest. */
 export const bullMq: Product = {
-  name: 'BullMQ',
   nodes: 0,
   connect: ({ redis }) => Promise.resolve(new BullMqClient(redis)),
 };

@@ -6,14 +6,12 @@ import type { Product } from './system.js';
 
 /** nest-dq without servers: an embedded node and ledger, in memory. */
 export const embeddedInMemory: Product = {
-  name: 'nest-dq',
   nodes: 0,
   connect: () => connectNestDq({}),
 };
 
 /** The same, stored in a folder. */
 export const embeddedInFolder: Product = {
-  name: 'nest-dq',
   nodes: 0,
   connect: async () => {
     const dir = await mkdtemp(join(tmpdir(), 'nest-dq-bench-'));

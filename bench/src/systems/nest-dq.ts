@@ -16,15 +16,19 @@ import { stderrLogger } from '../stderr-logger.js';
 import type { Places } from '../servers.js';
 import type { BulkJob, Client, Handle, Product } from './system.js';
 
-/** A Nest application like that of a user, with the defaults of the library. */
-export const nestDq: Product = {
-  name: 'nest-dq',
-  nodes: 3,
-  connect: ({ beanstalks, redis }, options = {}) =>
-    connectNestDq({ beanstalks: [...beanstalks], redis, ...options }),
-};
-
 type TubeOf = (queue: string) => string | Tube<Payload, Payload>;
+
+/** A Nest application like that of a user, with the defaults of the library. */
+export const nestDq = nestDqWith();
+
+/** The same with these options. `tubeOf`: defines the tube of a queue. @default by its name alone */
+export function nestDqWith(more: DqOptions = {}, tubeOf?: TubeOf): Product {
+  return {
+    nodes: 3,
+    connect: ({ beanstalks, redis }, options) =>
+      connectNestDq({ beanstalks: [...beanstalks], redis, ...more, ...options }, tubeOf),
+  };
+}
 
 /** `tubeOf`: defines the tube of a queue. @default by its name alone */
 export async function connectNestDq(options: DqOptions, tubeOf: TubeOf = (queue) => queue): Promise<Client> {

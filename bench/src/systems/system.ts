@@ -1,6 +1,7 @@
 import type { Payload } from '../payload.js';
-import { Servers, type Places } from '../servers.js';
+import { Servers, type NodeServer, type Places } from '../servers.js';
 import { warmUp } from '../warm-up.js';
+import { PRODUCTS, type ProductName } from './products.js';
 
 /** The handler of a measure. Most of them only count. */
 export type Handle = (payload: Payload) => unknown;
@@ -35,46 +36,58 @@ export interface ClientOptions {
 }
 
 export interface Product {
-  readonly name: 'nest-dq' | 'BullMQ';
-  /** How many beanstalkds it needs beside its Redis. */
+  /** How many nodes it needs beside its Redis. */
   readonly nodes: number;
+  /** @default a beanstalkd with a binlog */
+  readonly startNode?: () => Promise<NodeServer>;
   connect(places: Places, options?: ClientOptions): Promise<Client>;
 }
 
-/** One product with servers of its own. This process is the client. */
-export interface System {
-  readonly product: Product;
+/** One product and its servers. This process is the client. */
+export interface System<S extends Places = Places> {
+  readonly product: ProductName;
   readonly client: Client;
-  readonly servers: Servers;
+  readonly servers: S;
   /** How many jobs a second it added in its warm-up, one by one. */
   readonly addsPerSecond: number;
   /** Gives a name that no other round on these servers has. */
   readonly newQueue: () => string;
 }
 
-/** Starts a system and warms it up. Stops it after `use`, also if `use` rejects. */
+/** Starts servers and a system on them; see `withClient`. Stops them after `use`, also if `use` rejects. */
 export async function withSystem<T>(
-  product: Product,
-  use: (system: System) => Promise<T>,
+  product: ProductName,
+  use: (system: System<Servers>) => Promise<T>,
   options?: ClientOptions,
 ): Promise<T> {
-  const servers = await Servers.start(product.nodes);
+  const { nodes, startNode } = PRODUCTS[product];
+  const servers = await Servers.start(nodes, startNode);
   try {
-    const client = await product.connect(servers, options);
-    try {
-      const addsPerSecond = await warmUp(client);
-      let queues = 0;
-      return await use({
-        product,
-        client,
-        servers,
-        addsPerSecond,
-        newQueue: () => `queue-${++queues}`,
-      });
-    } finally {
-      await client.close();
-    }
+    return await withClient(product, servers, use, options);
   } finally {
     await servers.stop();
+  }
+}
+
+/** Connects a client to servers that are there, and warms it up. Closes it after `use`, also if `use` rejects. */
+export async function withClient<S extends Places, T>(
+  product: ProductName,
+  servers: S,
+  use: (system: System<S>) => Promise<T>,
+  options?: ClientOptions,
+): Promise<T> {
+  const client = await PRODUCTS[product].connect(servers, options);
+  try {
+    const addsPerSecond = await warmUp(client);
+    let queues = 0;
+    return await use({
+      product,
+      client,
+      servers,
+      addsPerSecond,
+      newQueue: () => `queue-${process.pid}-${++queues}`,
+    });
+  } finally {
+    await client.close();
   }
 }

@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -181,6 +182,10 @@ func deleteAll(ids []string) error {
 
 // dq/consumernode.go and dq/consumer.go: deletes first, then looks at the body, locks, and handles.
 func consume(tube, host string, endpoints []string) {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // ends when the process that started this one does, also by a kill
+		os.Exit(0)
+	}()
 	store := redis.MustNewRedis(redis.RedisConf{Host: host, Type: redis.NodeType})
 	var all sync.WaitGroup
 	for _, endpoint := range endpoints {

@@ -14,6 +14,7 @@ export { FakeClock } from './faketime.js';
 export { ensureKafkaArchive, startKafka, startKafkaCluster, type KafkaServer } from './kafka.js';
 export { ensureKafka } from './kafka-program.js';
 export type { KafkaOptions, KafkaUser } from './kafka-properties.js';
+export { startNestDqServer, type NestDqServer, type NestDqServerOptions } from './nest-dq-server.js';
 export { Proxy, type Carrier, type Link, type Target } from './proxy.js';
 export { startRedis, type RedisOptions, type RedisServer } from './redis.js';
 export { ensurePackaged, ensureServers, type Host, type PackagedName, type ProgramName } from './programs.js';

@@ -1,0 +1,11 @@
+import { ensureGoQueue } from 'test-servers';
+
+export const GO_QUEUE = 'go-queue';
+
+/** The program in Go; undefined, and says so on stderr, where there is no Go: rows beside go-queue are left out then. */
+export async function goQueueIfHere(): Promise<string | undefined> {
+  const program = await ensureGoQueue();
+  if (program === undefined)
+    process.stderr.write('There is no Go on this machine, so there are no rows beside go-queue.\n');
+  return program;
+}
