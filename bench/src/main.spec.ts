@@ -47,9 +47,10 @@ describe('npm run bench', () => {
     const started = startedBy(bench.pid!);
     bench.kill(signal);
     expect(await ended).toEqual([null, signal]);
-    await eventually('all that it started is gone', () => {
+    const gone = () => {
       const left = processes();
       return started.every(({ id, name }) => left.get(id)?.name !== name);
-    });
+    };
+    await eventually('all that it started is gone', gone, 15_000);
   });
 });

@@ -2,6 +2,9 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
+/** Where all goes that it prints, as stdout has the tables. */
+const STDERR = 2;
+
 /** A program of this package in a process of its own. Its argument is JSON, and it sends reports, which are cloned. */
 export class Program<Report> {
   /** Its reports, oldest first. */
@@ -15,7 +18,11 @@ export class Program<Report> {
   static async start<Report>(path: string, given: unknown): Promise<Program<Report>> {
     const file = fileURLToPath(new URL(path, import.meta.url));
     const argument = JSON.stringify(given);
-    const child = fork(file, [argument], { execArgv: ['--enable-source-maps'], serialization: 'advanced' });
+    const child = fork(file, [argument], {
+      execArgv: ['--enable-source-maps'],
+      serialization: 'advanced',
+      stdio: ['ignore', STDERR, STDERR, 'ipc'],
+    });
     const program = new Program<Report>(child);
     const ready = once(child, 'message').then(() => undefined);
     const exit = once(child, 'exit').then(([code, signal]) => `${signal ?? `exit status ${code}`}`);

@@ -107,8 +107,11 @@ async function timesOfOpens(browser: Browser, url: string, times: number) {
   };
   const opened = [];
   for (const look of LOOKS) {
-    const { ours, beside } = await alternate(times, { ours: () => open(look), beside: () => open(BARE) });
-    opened.push({ what: `open: ${look.name}`, ours, beside, besideName: BARE.name });
+    const { [look.name]: ours, [BARE.name]: beside } = await alternate(times, {
+      [look.name]: () => open(look),
+      [BARE.name]: () => open(BARE),
+    });
+    opened.push({ what: `open: ${look.name}`, ours: ours!, beside: beside!, besideName: BARE.name });
   }
   return opened;
 }
