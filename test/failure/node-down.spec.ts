@@ -24,7 +24,7 @@ const add = ({ producer }: System, tube: string, count: number): Promise<JobRece
   Promise.all(Array.from({ length: count }, (_, i) => producer.delay(tube, { i }, '1h')));
 
 const revoke = async ({ producer }: System, receipts: readonly JobReceipt[]): Promise<string[]> => [
-  ...new Set(await Promise.all(receipts.map(({ ref }) => producer.revoke(ref)))),
+  ...new Set(await Promise.all(receipts.map(({ ref }) => producer.revoke(ref, { confirmed: true })))),
 ];
 
 const copyIds = (receipts: readonly JobReceipt[]): string[] =>

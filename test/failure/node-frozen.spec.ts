@@ -44,4 +44,29 @@ describe('a frozen node', () => {
     await eventually('it has only what was revoked and still sleeps', async () => (await left()) === 30);
     expectOnceEach(starts, [...dueSoon, ...added]);
   }, 60_000);
+
+  it('is waited for by a revoke that should be confirmed, and by no other', async () => {
+    const system = suite.start();
+    const { nodes, producer } = system;
+    await eventually('all nodes are up', () => nodes.every(({ up }) => up));
+    const tube = 'frozen-revokes';
+    const [first, ...others] = await schedule(system, tube, 31, () => Date.now() + HOUR);
+    const answered: string[] = [];
+    suite.servers.beanstalkds[0]!.freeze();
+    try {
+      const confirmed = producer.revoke(first!, { confirmed: true }).then((answer) => {
+        expect(nodes[0]!.up).toBe(false);
+        answered.push(`${answer}, confirmed`);
+      });
+      const plain = others.map(async (receipt) => answered.push(await producer.revoke(receipt)));
+      await Promise.all([confirmed, ...plain]);
+    } finally {
+      suite.servers.beanstalkds[0]!.thaw();
+    }
+    expect(answered).toEqual([...others.map(() => 'revoked'), 'revoked, confirmed']);
+    await eventually('the other nodes have no copy left', async () => {
+      const counts = await Promise.all(nodes.slice(1).map((node) => countCopies(node, tube)));
+      return counts.every((count) => count === 0);
+    });
+  }, 60_000);
 });

@@ -1,13 +1,13 @@
-import { eventually, nodeStats } from 'test-servers';
+import { eventually } from 'test-servers';
 import { apart } from '../apart.js';
 import { alignClock } from '../clock.js';
+import { copiesOn } from '../copies.js';
 import { addBeforeDue, CONCURRENCY, dueAfterAdding } from '../drain-round.js';
 import { row } from '../figures.js';
 import type { Measure } from '../measure.js';
 import { payloads } from '../payload.js';
 import { alternate } from '../rounds.js';
 import { RunCount } from '../run-count.js';
-import type { Servers } from '../servers.js';
 import { withSystem } from '../systems/system.js';
 
 /** Milliseconds. Longer than any copy lingers: a lease, and the delays of the backups. */
@@ -41,13 +41,3 @@ export const lingeringOf = apart(import.meta.url, 'lingeringOf', (jobs: number) 
     return (performance.now() - from) / 1_000;
   }),
 );
-
-/** Of all tubes. */
-async function copiesOn({ nodes }: Servers): Promise<number> {
-  const stats = await Promise.all(nodes.map(nodeStats));
-  const states = ['ready', 'reserved', 'delayed', 'buried'] as const;
-  return stats.reduce(
-    (sum, stat) => sum + states.reduce((all, state) => all + stat(`current-jobs-${state}`), 0),
-    0,
-  );
-}

@@ -26,6 +26,7 @@ export type {
   OnDuplicate,
   Priority,
   RescheduleResult,
+  RevokeOptions,
   RevokeResult,
   TubeJobRef,
 } from './api/job.js';

@@ -41,6 +41,17 @@ export interface PatienceOptions {
   patience?: Duration;
 }
 
+/** How a job is revoked. */
+export interface RevokeOptions extends PatienceOptions {
+  /** Asks a handler that runs the job to stop: its signal is raised within 5 s, in whatever process it runs. @default false */
+  abort?: boolean;
+  /**
+   * The answer comes when every copy is deleted, or its node cannot be asked; that takes up to half a second more where a node is
+   * away. With `false` it comes before, and if Redis loses all its data until the copies are deleted, the job runs. @default false
+   */
+  confirmed?: boolean;
+}
+
 /**
  * `replace`: the new time and payload count; a run in progress goes on, without retries. `keep`: nothing is stored, and
  * the receipt is the present job's. `reject`: `DQ_DUPLICATE`.

@@ -30,25 +30,37 @@ export function deleteCopy(
   });
 }
 
+/** What deletes, and what tells the ledger of it. */
+export interface DeletingParts {
+  readonly cluster: Cluster;
+  readonly settleQueue: SettleQueue;
+}
+
 /**
  * Deletes the copies of a generation that is void, and settles those that are certainly gone. True: every copy was there
- * and is deleted, so that none can surface.
+ * and is deleted, so that none can surface. It never rejects.
  */
-export async function deleteCopies(
-  { cluster, settleQueue }: { readonly cluster: Cluster; readonly settleQueue: SettleQueue },
+export function deleteCopies(
+  { cluster, settleQueue }: DeletingParts,
   tube: StoredTube,
   { id, generation }: JobGeneration,
   places: readonly Place[],
 ): Promise<boolean> {
-  const known = places.filter(({ location }) => !isUnknown(location));
-  const unknown = known.length < places.length;
-  const asked = known.map(
-    (place) =>
-      new Promise<DeletedCopy | undefined>((resolve) =>
-        deleteCopy(cluster, tube, { id, generation }, place, resolve),
-      ),
-  );
-  const copies = (await Promise.all(asked)).filter((copy) => copy !== undefined);
-  settleQueue.add({ tube, id, generation, copies, unknown });
-  return !unknown && copies.length === places.length && copies.length > 0;
+  return new Promise((resolve) => {
+    const known = places.filter(({ location }) => !isUnknown(location));
+    const unknown = known.length < places.length;
+    const copies: DeletedCopy[] = [];
+    let left = known.length;
+    const end = () => {
+      settleQueue.add({ tube, id, generation, copies, unknown });
+      resolve(!unknown && copies.length === places.length && copies.length > 0);
+    };
+    if (left === 0) return end();
+    for (const place of known) {
+      deleteCopy(cluster, tube, { id, generation }, place, (copy) => {
+        if (copy) copies.push(copy);
+        if (--left === 0) end();
+      });
+    }
+  });
 }

@@ -4,7 +4,7 @@ import type { AnswerOf, Ledger, RequestOf, Verb } from '../ledger/ledger.js';
 import type { Clock } from 'nest-handlers/time';
 
 /** A script blocks Redis while it runs. */
-const LARGEST_BATCH = 256;
+const LARGEST_BATCH = 128;
 /** Script calls under way. Later requests wait here, where no deadline runs, and go together with the next call. */
 const MOST_UNDER_WAY = 2;
 
@@ -32,17 +32,16 @@ export class BatchedLedger {
   ask<V extends Verb>(tube: StoredTube, verb: V, request: RequestOf<V>): Promise<AnswerOf<V>> {
     const name = `${verb} ${tube}`;
     let batcher = this.batchers.get(name) as VerbBatcher<V> | undefined;
-    if (!batcher) this.batchers.set(name, (batcher = this.batcherOf(tube, verb)));
-    return new Promise<AnswerOf<V>>((resolve, reject) => batcher.add({ request, resolve, reject })).finally(
-      () => {
-        if (this.batchers.get(name)?.size === 0) this.batchers.delete(name);
-      },
-    );
+    if (!batcher) this.batchers.set(name, (batcher = this.batcherOf(name, tube, verb)));
+    return new Promise<AnswerOf<V>>((resolve, reject) => batcher.add({ request, resolve, reject }));
   }
 
-  private batcherOf<V extends Verb>(tube: StoredTube, verb: V): VerbBatcher<V> {
+  private batcherOf<V extends Verb>(name: string, tube: StoredTube, verb: V): VerbBatcher<V> {
     const ledger = this.ledger.tube(tube);
-    return new Batcher(ledger, this.clock, {
+    const settled = () => {
+      if (batcher.size === 0) this.batchers.delete(name);
+    };
+    const batcher: VerbBatcher<V> = new Batcher(ledger, this.clock, {
       largest: LARGEST_BATCH,
       mostCalls: MOST_UNDER_WAY,
       tick: 'next',
@@ -52,9 +51,19 @@ export class BatchedLedger {
           verb,
           calls.map(({ request }) => request),
         ),
-      answered: (calls, answers) => calls.forEach(({ resolve }, i) => resolve(answers[i]!)),
-      unanswered: (calls, error) => calls.forEach(({ reject }) => reject(error)),
-      failed: ({ reject }, error) => reject(error),
+      answered: (calls, answers) => {
+        calls.forEach(({ resolve }, i) => resolve(answers[i]!));
+        settled();
+      },
+      unanswered: (calls, error) => {
+        calls.forEach(({ reject }) => reject(error));
+        settled();
+      },
+      failed: ({ reject }, error) => {
+        reject(error);
+        settled();
+      },
     });
+    return batcher;
   }
 }

@@ -8,6 +8,7 @@ import type {
   JobView,
   PatienceOptions,
   RescheduleResult,
+  RevokeOptions,
   RevokeResult,
 } from '../api/job.js';
 import {
@@ -98,11 +99,16 @@ export class ClusterProducer extends DqProducer {
     );
   }
 
-  override async revoke(ref: JobRef, options?: PatienceOptions & { abort?: boolean }): Promise<RevokeResult> {
-    const { abort = false, patience } = checkObject('the revoke options', options, ['abort', 'patience']);
+  override async revoke(ref: JobRef, options?: RevokeOptions): Promise<RevokeResult> {
+    const {
+      abort = false,
+      confirmed = false,
+      patience,
+    } = checkObject('the revoke options', options, ['abort', 'confirmed', 'patience']);
     checkBoolean('abort', abort);
-    const call = { ...this.context.patientCall(patience), repeatable: true };
-    return this.revoker.revoke(ref, abort, call);
+    checkBoolean('confirmed', confirmed);
+    const call = { ...this.context.patientCall(patience), repeatable: true, abort, confirmed };
+    return this.revoker.revoke(ref, call);
   }
 
   override async reschedule(
@@ -175,10 +181,13 @@ export class ClusterProducer extends DqProducer {
     return new BoundProducer(this, tube, storedTube(tube, this.parts.settings.prefix));
   }
 
-  /** Everything fails from now on. Resolves once what was stored is indexed, within half a second. Idempotent. */
+  /**
+   * Everything fails from now on. Resolves once what was stored is indexed, and the copies of what was revoked are deleted, within
+   * half a second. Idempotent.
+   */
   async close(): Promise<void> {
     this.context.close();
-    await this.context.index?.close();
+    await Promise.all([this.context.index?.close(), this.revoker.close()]);
   }
 
   private move(

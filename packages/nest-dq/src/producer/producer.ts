@@ -7,6 +7,7 @@ import type {
   JobView,
   PatienceOptions,
   RescheduleResult,
+  RevokeOptions,
   RevokeResult,
 } from '../api/job.js';
 import type { Tube } from '../api/tube.js';
@@ -70,11 +71,11 @@ export abstract class DqProducer {
 
   /**
    * Stops a job. `revoked`: it will not start any more. `running`: the present run goes on, and nothing follows it, no
-   * retry and no `Again`. With `abort`, the handler's signal is raised within 5 s, in whatever process it runs.
+   * retry and no `Again`. It answers when Redis has stored that; the copies are deleted behind the answer, unless `confirmed` is set.
    * `DQ_LEDGER_DOWN`: Redis did not answer, so the job may be revoked or not. It is safe to call again. Also `DQ_BAD_REF`,
    * `DQ_BAD_TUBE`, `DQ_BAD_OPTION` and `DQ_CLOSED`.
    */
-  abstract revoke(ref: JobRef, options?: PatienceOptions & { abort?: boolean }): Promise<RevokeResult>;
+  abstract revoke(ref: JobRef, options?: RevokeOptions): Promise<RevokeResult>;
 
   /**
    * Gives a job that does not run a new time, and a new payload if you pass one. A job that waits for a retry is moved too,

@@ -7,7 +7,7 @@ import { embedded, failure, scripted } from '../../spec-support/producing.js';
 const KEY = { tube: 't', key: 'k' };
 
 describe('revoke', () => {
-  it('decides in the ledger, then deletes every copy before it answers', async () => {
+  it('decides in the ledger, and deletes every copy behind the answer', async () => {
     const { producer, ledger, copies, claim } = await embedded();
     const receipt = await producer.delay('t', 1, '1m');
     const before = await copies();
@@ -16,6 +16,33 @@ describe('revoke', () => {
     expect(await producer.revoke(receipt)).toBe('revoked');
     expect([atDecision, (await copies()).length]).toEqual([3, 0]);
     expect(await claim(before[0]!)).toEqual({ kind: 'gone' });
+  });
+
+  it('answers although no node answers the deletions, which were asked for', async () => {
+    const { producer, servers, words, clock } = await scripted();
+    const receipt = await producer.delay('t', 1, '1m');
+    for (const server of servers) server.freeze();
+    expect(await producer.revoke(receipt)).toBe('revoked');
+    for (const server of servers) server.thaw();
+    await clock.advance(0);
+    expect(words().filter((word) => word === 'delete')).toHaveLength(3);
+  });
+
+  it.each<[string, boolean]>([
+    ['once every copy is deleted', true],
+    ['once a node that does not answer is found away', false],
+  ])('answers only %s, if that should be confirmed', async (_when, thaws) => {
+    const { producer, servers, clock } = await scripted();
+    const receipt = await producer.delay('t', 1, '1m');
+    servers[0]!.freeze();
+    const answers: string[] = [];
+    const revoking = producer.revoke(receipt, { confirmed: true }).then((result) => answers.push(result));
+    await clock.advance(400);
+    expect(answers).toEqual([]);
+    if (thaws) servers[0]!.thaw();
+    await clock.advance(thaws ? 0 : 600);
+    await revoking;
+    expect(answers).toEqual(['revoked']);
   });
 
   it('takes a receipt, its ref, and a receipt after JSON', async () => {
@@ -27,9 +54,10 @@ describe('revoke', () => {
   });
 
   it('asks the ledger once for all that are revoked in a tick, and each is told of its own job', async () => {
-    const { producer, ledger, copies } = await embedded();
+    const { producer, ledger, copies, clock } = await embedded();
     const receipts = await Promise.all([1, 2, 3].map((i) => producer.delay('t', i, '1m')));
     await producer.revoke(receipts[1]!);
+    await clock.advance(0);
     ledger.asked.length = 0;
     const gone = { tube: 't', key: 'nobody' };
     const results = await Promise.all([...receipts, gone].map((ref) => producer.revoke(ref)));
@@ -132,6 +160,7 @@ describe('revoke', () => {
     [null, 'the revoke options is null'],
     [true, 'the revoke options is true'],
     [{ abort: 1 }, '`abort` is 1'],
+    [{ confirmed: 'yes' }, '`confirmed` is "yes"'],
     [{ aborted: true }, 'there is no "aborted" in the revoke options'],
   ])('refuses the options %p', async (options, text) => {
     const { producer, ledger } = await scripted();

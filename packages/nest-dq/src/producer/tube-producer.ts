@@ -6,6 +6,7 @@ import type {
   JobView,
   PatienceOptions,
   RescheduleResult,
+  RevokeOptions,
   RevokeResult,
   TubeJobRef,
 } from '../api/job.js';
@@ -32,7 +33,7 @@ export abstract class TubeProducer<In = unknown> {
   abstract atMany(jobs: Iterable<JobOptions & { payload: In; at: When }>): Promise<AddResult[]>;
 
   /** Stops a job. `revoked`: it will not start any more. */
-  abstract revoke(ref: TubeJobRef, options?: PatienceOptions & { abort?: boolean }): Promise<RevokeResult>;
+  abstract revoke(ref: TubeJobRef, options?: RevokeOptions): Promise<RevokeResult>;
 
   /** Gives a job that does not run a new time, and a new payload if you pass one. The tube's schema checks the payload. */
   abstract reschedule(

@@ -85,7 +85,7 @@ export interface NamedCopy {
 /** The copies that go-queue's reference names, which stands as it is, or as `ref`. Undefined: it is another reference. */
 export function goQueueCopies(ref: JobRef): [NamedCopy, ...NamedCopy[]] | undefined {
   const text: unknown = typeof ref === 'object' && ref !== null && 'ref' in ref ? ref.ref : ref;
-  if (typeof text !== 'string' || text.length > LONGEST_REF) return undefined;
+  if (typeof text !== 'string' || text.length > LONGEST_REF || !text.includes('/')) return undefined;
   const each = text.split(',');
   if (each.length > MOST_PLACES) return undefined;
   const copies: NamedCopy[] = [];

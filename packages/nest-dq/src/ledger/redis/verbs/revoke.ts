@@ -11,13 +11,29 @@ const FIELDS: Fields<RevokeRequest> = {
   abort: ({ abort }) => abort,
 };
 
-const RESULTS = ['unknown', 'revoked', 'running', 'done', 'dead'] as const;
+/** `first`: the ledger knew nothing of a plain job, which waits as the request says, and is revoked. */
+const RESULTS = ['unknown', 'revoked', 'running', 'done', 'dead', 'first'] as const;
 
-/** Forbids further runs. Replies for each: the result; 1 if a run was begun, else 0; the revoked schedule, if it has no run. */
+/**
+ * Forbids further runs. Replies for each: the result; and, unless it is `first`, 1 if a run was begun, else 0; the revoked schedule,
+ * if it has no run.
+ */
 const SCRIPT = `${SCHEDULES}${RELISTING}
 ${codes(RESULTS)}
 
+-- Revokes a plain job that has no record, as nearly all calls ask. Gives false if it has one. No record is read for that.
+local function revokeFirst(key, due, mask, unknown)
+  local record = { state = 'v', due = due, floor = 0, owed = { due, mask, unknown } }
+  return call('SET', key, cmsgpack.pack(record), 'NX', 'PX', max(now, due) - now + KEPT_AFTER)
+end
+
 local function revoke(key, ${namesOf(FIELDS)})
+  local owes = mask ~= 0 or unknown ~= 0
+  -- In this call, an earlier request may have changed a record that is not written yet.
+  if born == 0 and owes and due + DONE_TTL > now and not records[key] and revokeFirst(key, due, mask, unknown) then
+    unlist(key)
+    return FIRST
+  end
   local known = readRecord(key)
   local record = known or born and newRecord(born, born, due) or emptyRecord()
   local begun = record.fence > 0 and 1 or 0
@@ -66,8 +82,12 @@ return reply
 export const revoke: RedisVerb<RevokeRequest, RevokeAnswer> = {
   fields: FIELDS,
   script: SCRIPT,
-  read(from) {
+  read(from, { due: asked }) {
     const result = from.entry(RESULTS);
+    if (result === 'first') {
+      const revoked = { state: 'waiting', born: 0, generation: 0, due: Math.ceil(asked), attempt: 0, places: [] } as const;
+      return { result: 'revoked', begun: false, revoked };
+    }
     const begun = from.number() === 1;
     return { result, begun, revoked: readSchedule(from) };
   },

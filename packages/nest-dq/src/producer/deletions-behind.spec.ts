@@ -1,0 +1,136 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { VirtualClock } from 'nest-handlers/testing';
+import { storedTube } from '../api/tube.js';
+import type { DeletingParts } from '../copies/deletion.js';
+import { DeletionsBehind, MOST_WAITING } from './deletions-behind.js';
+
+const TUBE = storedTube('t', '');
+
+describe('DeletionsBehind', () => {
+  let clock: VirtualClock;
+  /** The locations of the copies that the nodes were asked to delete, and that they have not answered. */
+  let asked: Map<string, () => void>;
+  let behind: DeletionsBehind;
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    asked = new Map();
+    const cluster = {
+      settings: {},
+      delete: (location: string, _isSame: unknown, done: (result: 'deleted') => void) =>
+        asked.set(location, () => done('deleted')),
+    };
+    const settleQueue = { add: () => undefined };
+    behind = new DeletionsBehind({ cluster, settleQueue } as unknown as DeletingParts, clock);
+  });
+
+  const add = (id: string) => behind.add(TUBE, { id, generation: 0 }, [{ index: 0, location: id }]);
+  const addMany = (name: string, count: number) =>
+    Array.from({ length: count }, (_, i) => add(`${name}${i}`)).filter((room) => room !== undefined);
+
+  /** The nodes answer what they were asked. */
+  async function answer(): Promise<void> {
+    const answers = [...asked.values()];
+    asked.clear();
+    for (const each of answers) each();
+    await clock.advance(0);
+  }
+
+  it('deletes at once, and all of one tick together', async () => {
+    add('a');
+    add('b');
+    expect(asked.size).toBe(0);
+    await clock.advance(0);
+    expect([...asked.keys()]).toEqual(['a', 'b']);
+    await answer();
+    add('c');
+    await clock.advance(0);
+    expect([...asked.keys()]).toEqual(['c']);
+  });
+
+  it('keeps what comes meanwhile until the nodes have answered and 20 ms are over', async () => {
+    add('a');
+    await clock.advance(0);
+    add('b');
+    await clock.advance(100);
+    expect([...asked.keys()]).toEqual(['a']);
+    await answer();
+    await clock.advance(19);
+    expect(asked.size).toBe(0);
+    add('c');
+    await clock.advance(1);
+    expect([...asked.keys()]).toEqual(['b', 'c']);
+  });
+
+  it('takes some at a time, and makes no pause once nothing more comes', async () => {
+    addMany('a', 1_200);
+    await clock.advance(0);
+    expect(asked.size).toBe(512);
+    await answer();
+    expect(asked.size).toBe(512);
+    await answer();
+    expect(asked.size).toBe(176);
+    await answer();
+    expect(asked.size).toBe(0);
+  });
+
+  it('takes an eighth of what waits, if that is more', async () => {
+    addMany('a', 8_000);
+    await clock.advance(0);
+    expect(asked.size).toBe(1_000);
+  });
+
+  it('lets a revoke wait where too much waits already, until some of it was asked for', async () => {
+    add('first');
+    await clock.advance(0);
+    expect(addMany('a', MOST_WAITING)).toEqual([]);
+    const blocked = addMany('b', 2_000);
+    expect(blocked).toHaveLength(2_000);
+    let letIn = 0;
+    for (const room of blocked) void room.then(() => letIn++);
+    await clock.advance(1_000);
+    expect(letIn).toBe(0);
+    await answer();
+    await clock.advance(20);
+    expect([letIn, asked.size]).toEqual([1_500, 1_500]); // an eighth of 12,000
+    await answer();
+    expect(letIn).toBe(2_000);
+  });
+
+  describe('at its close', () => {
+    const closing = async () => {
+      let closed = false;
+      void behind.close().then(() => (closed = true));
+      await clock.advance(0);
+      return () => closed;
+    };
+
+    it('waits for all deletions, without a pause', async () => {
+      add('a');
+      await clock.advance(0);
+      add('b');
+      await answer();
+      const closed = await closing();
+      expect([[...asked.keys()], closed()]).toEqual([['b'], false]);
+      add('c');
+      await answer();
+      expect([[...asked.keys()], closed()]).toEqual([['c'], false]);
+      await answer();
+      expect(closed()).toBe(true);
+      await behind.close();
+    });
+
+    it('waits no longer than half a second for a node that does not answer', async () => {
+      add('a');
+      const closed = await closing();
+      await clock.advance(499);
+      expect(closed()).toBe(false);
+      await clock.advance(1);
+      expect(closed()).toBe(true);
+    });
+
+    it('has nothing to wait for where nothing was revoked', async () => {
+      expect((await closing())()).toBe(true);
+    });
+  });
+});
