@@ -1,5 +1,5 @@
 // Which generation of a job counts: what the ledger says to commits, revokes and the claims of replaced ones.
-import { contract, unit, type Rule } from './rule.js';
+import { contract, inRedisOnly, unit, type Rule } from './rule.js';
 
 const FLOOR_IN_MEMORY = 'byKey ? Math.max(committed, opened, floor, now) : Math.max(floor, committed)';
 const FLOOR_IN_REDIS = 'born and max(record.floor, committed) or max(committed, opened, record.floor, now)';
@@ -216,6 +216,69 @@ export const SCHEDULES: readonly Rule[] = [
           'if generation > committed then return false end',
         ],
       ),
+    ],
+  },
+  {
+    rule: 'A revoke is answered when the ledger has it, and behind the deletions of its copies only if that should be confirmed or its end may be forgotten.',
+    mutants: [
+      ...unit('producer/revoke.spec.ts', 'answers only %s, if that should be confirmed', [
+        'producer/revoker.ts',
+        "if (result !== 'unknown' && !call.confirmed) {",
+        "if (result !== 'unknown') {",
+      ]),
+      ...unit(
+        'producer/revoke.spec.ts',
+        'is in time for a job so long overdue that its end may be forgotten, when every copy was still there',
+        ['producer/revoker.ts', "if (result !== 'unknown' && !call.confirmed) {", 'if (!call.confirmed) {'],
+      ),
+      ...unit('producer/revoke.spec.ts', 'does not know about such a job when a copy was missing', [
+        'copies/deletion.ts',
+        '!unknown && copies.length === places.length && copies.length > 0',
+        'true',
+      ]),
+      ...unit(
+        'producer/revoke.spec.ts',
+        'deletes nothing when the call to the ledger is %s, and may be asked again',
+        [
+          'producer/revoker.ts',
+          'const { result, revoked } = await retries.run(',
+          'await deleteCopies(parts, tube, { id, generation: born ?? 0 }, places);\n    const { result, revoked } = await retries.run(',
+        ],
+      ),
+      ...inRedisOnly('ledger-revoke.spec.ts', 'lets a running job go on, and nothing follows it', [
+        'verbs/revoke.ts',
+        "'NX', 'PX', max(now, due)",
+        "'PX', max(now, due)",
+      ]),
+      ...inRedisOnly(
+        'ledger-revoke.spec.ts',
+        'cannot tell what became of a job whose end may be forgotten, yet lets it not start',
+        ['verbs/revoke.ts', 'and due + DONE_TTL > now and', 'and'],
+      ),
+    ],
+  },
+  {
+    rule: 'No more than 10,000 jobs wait for their deletions, and a shutdown waits for these.',
+    mutants: [
+      ...unit(
+        'producer/deletions-behind.spec.ts',
+        'lets a revoke wait where too much waits already, until some of it was asked for',
+        [
+          'producer/deletions-behind.ts',
+          'if (this.waiting.length <= MOST_WAITING) return undefined;',
+          'if (this.waiting.length <= Infinity) return undefined;',
+        ],
+      ),
+      ...unit('producer/deletions-behind.spec.ts', 'waits for all deletions, without a pause', [
+        'producer/deletions-behind.ts',
+        'if (!this.busy) return;',
+        'return;',
+      ]),
+      ...unit('producer/producer.spec.ts', 'waits for the deletions of what was revoked', [
+        'producer/cluster-producer.ts',
+        'await Promise.all([this.context.index?.close(), this.revoker.close()]);',
+        'await this.context.index?.close();',
+      ]),
     ],
   },
 ];

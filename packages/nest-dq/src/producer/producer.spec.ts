@@ -214,4 +214,19 @@ describe('a closed producer', () => {
     expect((await add).code).toBe('DQ_CLOSED');
     expect(words()).toEqual([]);
   });
+
+  it('waits for the deletions of what was revoked', async () => {
+    const { producer, servers, clock } = await scripted();
+    const receipt = await producer.delay('t', 1, '1m');
+    servers[0]!.freeze();
+    await producer.revoke(receipt);
+    let closed = false;
+    const closing = producer.close().then(() => (closed = true));
+    await clock.advance(400);
+    expect(closed).toBe(false);
+    servers[0]!.thaw();
+    await clock.advance(0);
+    await closing;
+    expect(closed).toBe(true);
+  });
 });

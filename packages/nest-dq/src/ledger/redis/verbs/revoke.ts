@@ -24,16 +24,15 @@ ${codes(RESULTS)}
 -- Revokes a plain job that has no record, as nearly all calls ask. Gives false if it has one. No record is read for that.
 local function revokeFirst(key, due, mask, unknown)
   local record = { state = 'v', due = due, floor = 0, owed = { due, mask, unknown } }
-  return call('SET', key, cmsgpack.pack(record), 'NX', 'PX', max(now, due) - now + KEPT_AFTER)
+  if not call('SET', key, cmsgpack.pack(record), 'NX', 'PX', max(now, due) - now + KEPT_AFTER) then return false end
+  relist(key, record)
+  return true
 end
 
 local function revoke(key, ${namesOf(FIELDS)})
   local owes = mask ~= 0 or unknown ~= 0
   -- In this call, an earlier request may have changed a record that is not written yet.
-  if born == 0 and owes and due + DONE_TTL > now and not records[key] and revokeFirst(key, due, mask, unknown) then
-    unlist(key)
-    return FIRST
-  end
+  if born == 0 and owes and due + DONE_TTL > now and not records[key] and revokeFirst(key, due, mask, unknown) then return FIRST end
   local known = readRecord(key)
   local record = known or born and newRecord(born, born, due) or emptyRecord()
   local begun = record.fence > 0 and 1 or 0
@@ -85,7 +84,14 @@ export const revoke: RedisVerb<RevokeRequest, RevokeAnswer> = {
   read(from, { due: asked }) {
     const result = from.entry(RESULTS);
     if (result === 'first') {
-      const revoked = { state: 'waiting', born: 0, generation: 0, due: Math.ceil(asked), attempt: 0, places: [] } as const;
+      const revoked = {
+        state: 'waiting',
+        born: 0,
+        generation: 0,
+        due: Math.ceil(asked),
+        attempt: 0,
+        places: [],
+      } as const;
       return { result: 'revoked', begun: false, revoked };
     }
     const begun = from.number() === 1;
