@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { asciiJson } from '../structures/ascii-json.js';
 import { isTubeName } from '../beanstalk/codec/commands.js';
 import { isJobId } from './header.js';
@@ -73,7 +73,7 @@ export function formatRef({ tube, id, born, due, copies, places, key }: RefConte
 /** The id of a keyed job. It does not contain the key, which may be long or private. */
 export function keyedId(tube: StoredTube, key: string): string {
   const text = JSON.stringify([tube, key]); // escapes what UTF-8 cannot tell apart
-  return createHash('sha256').update(text).digest('base64url').slice(0, 24);
+  return hash('sha256', text, 'base64url').slice(0, 24);
 }
 
 /**

@@ -107,12 +107,15 @@ export function copyIdsOf(places: readonly Place[]): string {
   return ids;
 }
 
+const STORED_PLACE = / (\d+)=(\S+)/g;
+
 /** The same, read. What is no place is left out: its copy comes back by itself, and the ledger knows what to do with it. */
 export function parsePlaces(text: string): Place[] {
   const places: Place[] = [];
-  for (const [, index, location = ''] of text.matchAll(/ (\d+)=(\S+)/g)) {
+  STORED_PLACE.lastIndex = 0;
+  for (let found; places.length < MOST_PLACES && (found = STORED_PLACE.exec(text));) {
+    const [, index, location = ''] = found;
     if (isPlace(Number(index), location)) places.push({ index: Number(index), location });
-    if (places.length === MOST_PLACES) break;
   }
   return places;
 }

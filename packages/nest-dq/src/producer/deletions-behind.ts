@@ -11,7 +11,7 @@ const TOGETHER = 512;
 /** The share of what waits that goes at least with one turn: in a long burst, so much more waits that the deletions keep pace. */
 const SHARE = 1 / 8;
 /** Milliseconds between two turns while revokes come: so in a burst the answers come first. */
-const PAUSE = 20;
+const PAUSE = 50;
 /** Milliseconds that a shutdown waits. What is not deleted by then comes back by itself, and the ledger says `gone`. */
 const CLOSING_LIMIT = 500;
 

@@ -1,7 +1,7 @@
 import type { OpenAnswer, OpenRequest, Refusal } from '../../requests.js';
 import { openingOf, OWED, PLACES, tableOf } from '../parts/fields.js';
 import { readSchedule, SCHEDULES } from '../parts/schedules.js';
-import { namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
+import { codes, namesOf, replyEach, type Fields, type RedisVerb } from '../script.js';
 
 const KNOWN = {
   generation: ({ generation }) => generation,
@@ -18,8 +18,12 @@ const FIELDS: Fields<OpenRequest> = {
   known: ({ known }) => known !== undefined && tableOf(KNOWN, known),
 };
 
-/** Opens generations. Replies for each: the reason of a refusal, or an empty text; the generation, or 0; the present schedule. */
+/** `first`: nothing is in its way, and its generation is the server's time in this reply, as in nearly all calls. */
+const KINDS = ['refused', 'opened', 'first'] as const;
+
+/** Opens generations. Replies for each: the kind; the reason, if it is refused; the generation, if it is opened; the present schedule. */
 const SCRIPT = `${SCHEDULES}
+${codes(KINDS)}
 local function open(key, ${namesOf(FIELDS)})
   local by = opening.by
   local record = readRecord(key)
@@ -31,10 +35,10 @@ local function open(key, ${namesOf(FIELDS)})
   if not record and by == 'again' and now - opening.lastOk < DONE_TTL then
     record = madeAnew(opening.generation, opening.born, opening.due, opening.fence, opening.attempt)
   end
-  if not record then return 'unknown', 0, '' end
+  if not record then return REFUSED, 'unknown', '' end
   local present = scheduleOf(record)
   local why = refusal(record, opening)
-  if why then return why, 0, valuesOf(present) end
+  if why then return REFUSED, why, valuesOf(present) end
   local generation = max(record.committed + 1, record.opened + 1, record.floor + 1, now)
   record.opened = generation
   -- The run is alive. While its process stores the new copies, nobody else may run the job.
@@ -43,7 +47,8 @@ local function open(key, ${namesOf(FIELDS)})
   count(record, generation, due, announced)
   local live = isLive(record)
   writeRecord(key, record)
-  return '', generation, valuesOf(live and present)
+  if generation == now and not live then return FIRST end
+  return OPENED, generation, valuesOf(live and present)
 end
 ${replyEach(FIELDS, 'open')}
 writeAll()
@@ -54,11 +59,14 @@ export const open: RedisVerb<OpenRequest, OpenAnswer> = {
   fields: FIELDS,
   script: SCRIPT,
   read(from) {
-    const why = from.text();
-    const generation = from.number();
-    const present = readSchedule(from);
-    return why === ''
-      ? { kind: 'opened', generation, present }
-      : { kind: 'refused', why: why as Refusal, present };
+    const kind = from.entry(KINDS);
+    switch (kind) {
+      case 'first':
+        return { kind: 'opened', generation: Math.floor(from.time / 1_000), present: undefined };
+      case 'opened':
+        return { kind, generation: from.number(), present: readSchedule(from) };
+      case 'refused':
+        return { kind, why: from.text() as Refusal, present: readSchedule(from) };
+    }
   },
 };
