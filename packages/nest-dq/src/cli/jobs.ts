@@ -37,7 +37,7 @@ export const revoke = clusterCommand({
   examples: ['nest-dq revoke --tube order.cancel --key order-42'],
   async run(args, { runtime }) {
     const ref = referenceOf(args);
-    const revoking = () => runtime.producer.revoke(ref, { abort: args.has('abort') });
+    const revoking = () => runtime.producer.revoke(ref, { abort: args.has('abort'), confirmed: true });
     const result = await runtime.actOnJob('revoke', ref, operator(), 'revoked', revoking);
     return resultOf(showReference(args), result, 'revoked');
   },

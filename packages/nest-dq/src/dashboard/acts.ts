@@ -35,7 +35,9 @@ export const DO_SINGLE: Readonly<Record<keyof SingleActs, DoAct>> = {
   },
   async revoke(runtime, body, { by }) {
     const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);
-    return runtime.actOnJob('revoke', ref, by, 'revoked', () => runtime.producer.revoke(ref));
+    return runtime.actOnJob('revoke', ref, by, 'revoked', () =>
+      runtime.producer.revoke(ref, { confirmed: true }),
+    );
   },
   async revive(runtime, body, { by }) {
     const ref = jobRef(new Input('the body', body, JOB_FIELDS), runtime.options.prefix);

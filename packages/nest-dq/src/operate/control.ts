@@ -64,8 +64,8 @@ export abstract class DqControl {
   abstract undrainNode(endpoint: string, options?: ActOptions): Promise<boolean>;
 
   /**
-   * Revokes the jobs of a tube that wait and meet the filter, in the order in which they are due; their copies are deleted behind
-   * each answer. A job that has begun to run, or ended, counts as skipped; nothing follows a run that goes on. Only jobs that are listed are met:
+   * Revokes the jobs of a tube that wait and meet the filter, in the order in which they are due, and deletes their copies. A job
+   * that has begun to run, or ended, counts as skipped; nothing follows a run that goes on. Only jobs that are listed are met:
    * on a cluster some may be missing, and `DQ_CONFIG` is thrown at the call if the option `index` of this process is false.
    * Progress and other errors are those of `reviveMany`.
    */

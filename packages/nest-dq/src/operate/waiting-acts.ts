@@ -54,7 +54,8 @@ export class WaitingActs {
       return (jobs, ended) =>
         someAtOnce(jobs, PAGE, async (job) => {
           const ref = this.refOf(storedAs, job);
-          const result = await this.parts.producer.revoke(ref, patience === undefined ? {} : { patience });
+          const options = { confirmed: true, ...(patience !== undefined && { patience }) };
+          const result = await this.parts.producer.revoke(ref, options);
           ended(job, result === 'revoked' ? 'done' : 'skipped');
         });
     };
