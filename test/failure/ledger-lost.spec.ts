@@ -23,7 +23,7 @@ describe('when Redis loses everything', () => {
     await record(system, tube, starts);
     const ran = await schedule(system, tube, 100, () => Date.now());
     const revoked = await schedule(system, tube, 100, () => Date.now() + 3_600_000);
-    for (const receipt of revoked) await system.producer.revoke(receipt);
+    for (const receipt of revoked) await system.producer.revoke(receipt, { confirmed: true });
     await eventually('all have run', () => starts.length >= ran.length);
     await eventually('no copy is left', () => isEmpty(system, tube));
     const waits = await schedule(system, tube, 20, () => Date.now() + 3_000);
