@@ -24,6 +24,7 @@ import { repair } from './measures/repair.js';
 import { revoke } from './measures/revoke.js';
 import { schedule } from './measures/schedule.js';
 import { sealed } from './measures/sealed.js';
+import { tubes } from './measures/tubes.js';
 
 /** In the order in which they run. */
 export const MEASURES: readonly Measure[] = [
@@ -33,6 +34,7 @@ export const MEASURES: readonly Measure[] = [
   drain,
   nodes,
   processes,
+  tubes,
   lateness,
   idleJob,
   immediate,
