@@ -4,6 +4,7 @@ import { Connection, type PutReply, type Stats } from '../src/beanstalk/connecti
 import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { ConsumerNode } from '../src/consumer/reserve/consumer-node.js';
 import type { Delivery, Taker } from '../src/consumer/reserve/delivery.js';
+import { LaneLimit } from '../src/consumer/reserve/lane-limit.js';
 import { LogWrites } from '../src/consumer/reserve/log-writes.js';
 import type { SharedLanes } from '../src/consumer/reserve/shared-lanes.js';
 import type { ConsumerReport } from '../src/consumer/report.js';
@@ -110,6 +111,7 @@ export class BusyTube {
     } as unknown as ConsumerReport;
     const nothingShared = {
       logWrites: new LogWrites(on),
+      ownLanes: new LaneLimit(),
       attach: () => undefined,
       join: () => this.consumer.becomeBusy(),
       leave: () => undefined,

@@ -33,8 +33,8 @@ const REST = 5;
  * waits whenever the node is empty, so that it sees a new copy at once, while the others hold the copies of running jobs:
  *
  * 1. Quiet: the tube uses the shared lanes. A second copy within a second, or a copy without room, makes it busy.
- * 2. Busy: it uses the shared lanes until a lane of its own is open. If none can be opened, it is quiet again, and then
- *    uses the shared lanes only while there is room.
+ * 2. Busy: it uses the shared lanes until a lane of its own is open. If none can be opened, or other busy tubes have all
+ *    that there may be (`lane-limit.ts`), it is quiet again, and then uses the shared lanes only while there is room.
  * 3. It asks for a batch of ready copies. After a full batch it asks for a larger one; else the node is empty.
  * 4. The node is empty, there is room, and no lane waits: a lane waits. If the copy is early, those behind it are early
  *    too: the tube rests for some milliseconds, and then 3 brings several copies for one question.
@@ -72,7 +72,8 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.tube = context.storedAs;
     this.tubes = new Set([this.tube]);
     this.shared = sharedLanes.get(node)!;
-    this.own = new Lanes(node, this.shared.logWrites, clock, report, MOST_LANES, this);
+    const { logWrites, ownLanes } = this.shared;
+    this.own = new Lanes(node, logWrites, clock, report, MOST_LANES, this, ownLanes);
   }
 
   /** Reserves without a reply: they count against the room. */
@@ -119,8 +120,9 @@ export class ConsumerNode implements LanesUser, SharedTube {
   advance(): void {
     if (!this.active || !this.node.up || this.resting) return;
     const room = this.taker.room();
+    if (this.own.crowdedOut) this.busy = false;
     if (!this.busy) {
-      if (room <= 0 && this.own.paused) this.shared.leave(this);
+      if (room <= 0 && (this.own.paused || this.own.crowdedOut)) this.shared.leave(this);
       else this.shared.join(this, true);
       return;
     }
@@ -148,7 +150,9 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.cameAt = this.context.clock.now();
     this.quietWaits = 0;
     this.accept(lane, reserved);
-    if (crowded && this.active && !this.own.paused) this.becomeBusy();
+    if (!crowded || !this.active || this.own.paused) return;
+    if (this.own.crowdedOut) this.advance();
+    else this.becomeBusy();
   }
 
   covered(): void {

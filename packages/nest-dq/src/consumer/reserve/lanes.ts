@@ -7,6 +7,7 @@ import type { Clock, Timer } from 'nest-handlers/time';
 import type { ConsumerReport } from '../report.js';
 import type { Delivery, Taker } from './delivery.js';
 import { Lane, MOST_HELD, type LaneEvents } from './lane.js';
+import type { LaneLimit } from './lane-limit.js';
 import type { LogWrites } from './log-writes.js';
 
 /** Milliseconds. The pause before a lane is opened again: it doubles from the first to the longest. */
@@ -19,7 +20,7 @@ const CHECK_ROOM_EVERY = 5;
 
 /** The user of lanes: one busy tube on a node (`ConsumerNode`), or all quiet ones (`SharedLanes`). */
 export interface LanesUser {
-  /** The tubes to reserve from. Read whenever a wait begins. */
+  /** The tubes to reserve from: a set that never changes. Read whenever a lane asks. */
   readonly tubes: ReadonlySet<string>;
   /** A wait brought a copy, and this lane has it reserved now. `tube`: the copy's; undefined if the wait watched several. */
   awaited(lane: Lane, reserved: Reserved, tube: string | undefined): void;
@@ -35,7 +36,7 @@ export interface LanesUser {
 export type LanesChange = 'brought' | 'nothing' | 'moved' | 'free' | 'notOpened' | 'reopen';
 
 /**
- * Up to `most` lanes to one node. One of them waits and holds nothing, whenever the user wants to wait:
+ * Up to `most` lanes to one node, as far as the limit allows. One of them waits and holds nothing, whenever the user wants to wait:
  *
  * 1. A wait begins on an idle lane, which first watches the user's tubes. If none is idle, a new one is opened.
  * 2. The wait brings nothing: the user decides what follows.
@@ -64,6 +65,8 @@ export class Lanes implements LaneEvents {
     private readonly report: Pick<ConsumerReport, 'nodeTrouble'>,
     private readonly most: number,
     private readonly user: LanesUser,
+    /** Of the lanes of several users together. @default none */
+    private readonly limit?: LaneLimit,
   ) {}
 
   get waiting(): boolean {
@@ -76,6 +79,11 @@ export class Lanes implements LaneEvents {
 
   get none(): boolean {
     return this.lanes.length === 0;
+  }
+
+  /** It has no lane, and other users have all that there may be. */
+  get crowdedOut(): boolean {
+    return this.none && this.limit?.allows(0) === false;
   }
 
   get held(): number {
@@ -146,14 +154,22 @@ export class Lanes implements LaneEvents {
     return 'waits';
   }
 
-  /** Asks for one copy that is ready now, where no lane can wait. False: no lane can ask either. */
-  poll(): boolean {
-    const lane = this.leastHolding();
+  /**
+   * Asks for so many copies that are ready now, or for less if the lane cannot hold them. False: no lane can ask. `done` is
+   * told how many were asked for and how many came.
+   */
+  refill(most: number, done: (asked: number, got: number) => void): boolean {
+    const lane = this.refillLane();
     if (!lane?.watch(this.user.tubes)) return false;
     const tube = lane.onlyTube;
-    lane.refill(1, (reserved) => {
-      if (reserved) this.user.awaited(lane, reserved, tube);
-      this.user.changed(reserved ? 'brought' : 'nothing');
+    const count = Math.min(most, MOST_HELD - lane.held);
+    let [answered, got] = [0, 0];
+    lane.refill(count, (reserved) => {
+      if (reserved) {
+        got++;
+        this.user.awaited(lane, reserved, tube);
+      }
+      if (++answered === count) done(count, got);
     });
     return true;
   }
@@ -229,7 +245,8 @@ export class Lanes implements LaneEvents {
   }
 
   private get mayOpen(): boolean {
-    return this.lanes.length < this.most && !this.paused;
+    const { length } = this.lanes;
+    return length < this.most && !this.paused && this.limit?.allows(length) !== false;
   }
 
   /** Of the lanes that can hold more now. */
@@ -250,12 +267,14 @@ export class Lanes implements LaneEvents {
     const connection = this.node.connectLane((reason) => this.gone(lane, reason));
     if (!connection) return false;
     const lane = new Lane(connection, instance, this.logWrites, this);
+    this.limit?.opened();
     this.lanes.push(lane);
     lane.watch(this.user.tubes);
     return true;
   }
 
   private gone(lane: Lane, reason: BeanstalkError): void {
+    this.limit?.closed();
     this.lanes = this.lanes.filter((other) => other !== lane);
     const meant = reason.code === 'CLOSED' && !lane.opening;
     this.paused ||= !meant && this.stopListening !== undefined;

@@ -2,6 +2,7 @@ import type { Reserved } from '../../beanstalk/connection.js';
 import type { ClusterNode } from '../../cluster/cluster-node.js';
 import type { Clock, Timer } from 'nest-handlers/time';
 import type { Lane } from './lane.js';
+import { LaneLimit } from './lane-limit.js';
 import { Lanes, type LanesChange, type LanesUser } from './lanes.js';
 import { LogWrites } from './log-writes.js';
 import type { ConsumerReport } from '../report.js';
@@ -9,6 +10,8 @@ import type { Taker } from './delivery.js';
 
 /** One waits, one takes over the wait, and two hold the copies of running jobs. */
 const MOST_LANES = 4;
+/** Of all tubes together. They are asked for before anybody knows whose they are, so their tubes may have no room for them. */
+const LARGEST_BATCH = 32;
 /** Milliseconds. */
 const LOOK_AGAIN_AFTER = 50;
 
@@ -25,7 +28,8 @@ export interface SharedTube {
 /**
  * The lanes to one node on which all quiet tubes of the process wait. One lane waits in a blocking reserve from all these
  * tubes together. Such a reserve costs the server a time that grows with the number of tubes, and its reply does not name
- * the tube, so the server is asked for it if the wait watched several. That is good enough for rare jobs.
+ * the tube, so the server is asked for it if the wait watched several. That is good enough for rare jobs. After a wait that
+ * brought a copy, a lane asks for one more that is ready, then for two, and so on, until there is none: then one waits again.
  *
  * A tube cannot be added to a wait that has begun. For a tube without a lane of its own, another lane waits at once, and
  * the older wait goes on beside it for the rest of its seconds. If no lane is left for that, all waits end, and a new one
@@ -33,10 +37,14 @@ export interface SharedTube {
  * tube that has left: the tube takes it all the same. A copy of a tube that has stopped is released.
  */
 export class SharedLanes implements LanesUser {
-  /** The tubes of the next wait. */
-  readonly tubes = new Set<string>();
+  /** The names of the tubes of the next wait. */
+  private readonly names = new Set<string>();
+  /** The same, until one of them joins or leaves. */
+  private listed: ReadonlySet<string> | undefined;
   /** Of all lanes to the node, also those of busy tubes. */
   readonly logWrites: LogWrites;
+  /** Of the lanes of busy tubes. */
+  readonly ownLanes = new LaneLimit();
   /** The tubes that take copies. */
   private readonly attached = new Map<string, SharedTube>();
   /** The tubes that may hold copies. */
@@ -46,6 +54,10 @@ export class SharedLanes implements LanesUser {
   /** Those of them that have no lane of their own. */
   private readonly urgent = new Set<SharedTube>();
   private readonly lanes: Lanes;
+  /** How many to ask for: a wait, or the last question, has brought what it could. 0: nothing is known to be ready. */
+  private batch = 0;
+  /** A batch is being asked for. */
+  private asking = false;
   private scheduled = false;
   private timer: Timer | undefined;
 
@@ -58,6 +70,11 @@ export class SharedLanes implements LanesUser {
     this.lanes = new Lanes(node, this.logWrites, clock, report, MOST_LANES, this);
   }
 
+  /** The tubes of the next wait: another set after each change. */
+  get tubes(): ReadonlySet<string> {
+    return (this.listed ??= new Set(this.names));
+  }
+
   /** The tube may join from now on. Idempotent. */
   attach(tube: SharedTube): void {
     this.attached.set(tube.tube, tube);
@@ -67,8 +84,9 @@ export class SharedLanes implements LanesUser {
 
   /** Waits for the tube's copies: at once, or from the next wait on if the tube has a wait of its own. Idempotent. */
   join(tube: SharedTube, atOnce: boolean): void {
-    if (!this.tubes.has(tube.tube)) {
-      this.tubes.add(tube.tube);
+    if (!this.names.has(tube.tube)) {
+      this.names.add(tube.tube);
+      this.listed = undefined;
       if (this.lanes.waitsFor(tube.tube)) return tube.covered(); // it had left, and that wait still covers it
       this.joining.add(tube);
     }
@@ -79,7 +97,7 @@ export class SharedLanes implements LanesUser {
 
   /** Waits for the tube's copies no more, once the current wait is over. Idempotent. */
   leave(tube: SharedTube): void {
-    this.tubes.delete(tube.tube);
+    if (this.names.delete(tube.tube)) this.listed = undefined;
     this.joining.delete(tube);
     this.urgent.delete(tube); // or no wait would begin for it when it joins again
   }
@@ -122,7 +140,9 @@ export class SharedLanes implements LanesUser {
   }
 
   changed(change: LanesChange): void {
-    if (change !== 'notOpened') this.schedule(); // after that, `reopen` comes
+    if (change === 'brought') this.batch ||= 1;
+    if (change === 'notOpened') this.lookAgain();
+    else this.schedule();
   }
 
   /** Calls `look` once for all that happens in a turn of the event loop. */
@@ -136,9 +156,10 @@ export class SharedLanes implements LanesUser {
   }
 
   private look(): void {
-    if (!this.node.up || this.lanes.opening) return;
+    if (!this.node.up || this.lanes.opening || this.asking) return;
+    if (this.batch > 0 && this.names.size > 0 && (this.ask(this.batch) || this.lanes.opening)) return;
     if (this.lanes.waiting && this.urgent.size === 0) return;
-    if (this.tubes.size === 0) return this.lanes.drop();
+    if (this.names.size === 0) return this.lanes.drop();
     const begun = this.lanes.wait();
     if (begun === 'none') return this.lookAgain();
     if (begun === 'later') return;
@@ -148,13 +169,23 @@ export class SharedLanes implements LanesUser {
     for (const tube of joined) tube.covered();
   }
 
-  /** All lanes wait or hold something, and no more can be opened. */
+  /** Asks for copies that are ready now. False: no lane can ask now. */
+  private ask(most: number): boolean {
+    this.asking = this.lanes.refill(most, (asked, got) => {
+      this.asking = false;
+      this.batch = got < asked ? 0 : Math.min(LARGEST_BATCH, 2 * most);
+      this.schedule();
+    });
+    return this.asking;
+  }
+
+  /** All lanes wait or hold something, and no more can be opened, or none could be. */
   private lookAgain(): void {
     this.timer ??= this.clock.after(LOOK_AGAIN_AFTER, () => {
       this.timer = undefined;
-      if (this.tubes.size === 0) return;
+      if (this.names.size === 0) return;
       if (this.urgent.size > 0 && !this.lanes.paused) this.lanes.endWaits();
-      if (this.lanes.waiting || !this.lanes.poll()) this.schedule();
+      if (this.lanes.waiting || !this.ask(1)) this.schedule();
     });
   }
 }
