@@ -4,6 +4,7 @@ import { ClusterNode } from '../src/cluster/cluster-node.js';
 import { Cluster } from '../src/cluster/cluster.js';
 import { resolveHandlerOptions } from '../src/consumer/run/handler-settings.js';
 import { sharedLanesTo } from '../src/consumer/reserve/shared-lanes.js';
+import { beatsOf } from '../src/consumer/heartbeat.js';
 import { TubeConsumer } from '../src/consumer/tube-consumer.js';
 import { InProcessNode } from '../src/embedded/in-process-node.js';
 import type { HandlerMethod, HandlerOptions, JobOptions, JobReceipt } from '../src/api/job.js';
@@ -164,7 +165,7 @@ export class ConsumingProcess {
     const { clock, lease } = this.world;
     const report = textReport(this.reports);
     const sharedLanes = sharedLanesTo(this.cluster.nodes, clock, report);
-    const parts = { ...this.parts, report, sharedLanes };
+    const parts = { ...this.parts, report, sharedLanes, beats: beatsOf(clock, lease) };
     const handling = resolveHandlerOptions(options);
     this.consumer = new TubeConsumer('tube', handler, handling, { ...SETTINGS, lease }, parts);
     return this.consumer;

@@ -1,4 +1,5 @@
 import type { Cluster } from '../src/cluster/cluster.js';
+import { beatsOf } from '../src/consumer/heartbeat.js';
 import { LedgerGate } from '../src/consumer/ledger-gate.js';
 import type { ConsumerReport } from '../src/consumer/report.js';
 import { ReserveBudget } from '../src/consumer/reserve/reserve-budget.js';
@@ -58,6 +59,7 @@ export function tubeContext(
     handling,
     backupDelay: 2_000,
     lease: 15_000,
+    beats: beatsOf(clock, given.lease ?? 15_000),
     gate: new LedgerGate(ledger, clock, () => undefined),
     budget: new ReserveBudget(clock, handling.concurrency),
     runs: new Map(),

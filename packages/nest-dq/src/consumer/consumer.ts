@@ -3,9 +3,10 @@ import type { HandlerMethod, HandlerOptions } from '../api/job.js';
 import { nestTube, schemaOf, tubeName, type Tube } from '../api/tube.js';
 import { UNCERTAIN_AFTER } from '../go-queue/locks.js';
 import type { TubeLoad } from '../ledger/presence.js';
-import type { ConsumerParts, ConsumerSettings, GoQueueRole } from './tube-context.js';
+import type { ConsumerParts, ConsumerSettings, GoQueueRole, TubeContext } from './tube-context.js';
+import { beatsOf } from './heartbeat.js';
 import { resolveHandlerOptions, type HandlerSettings } from './run/handler-settings.js';
-import { sharedLanesTo, type SharedLanesByNode } from './reserve/shared-lanes.js';
+import { sharedLanesTo } from './reserve/shared-lanes.js';
 import type { WaitingJobs } from '../ledger/waiting-jobs.js';
 import { LetterSweeper } from './letter-sweeper.js';
 import { LostJobs, type LostJobsFound } from './lost-jobs.js';
@@ -63,7 +64,7 @@ export interface ClusterConsumerParts extends ConsumerParts {
 export class ClusterConsumer extends DqConsumer {
   private readonly tubes = new Map<string, TubeConsumer>();
   private readonly retentions = new Map<string, Retention>();
-  private readonly sharedLanes: SharedLanesByNode;
+  private readonly shared: Pick<TubeContext, 'sharedLanes' | 'beats'>;
   private readonly sweeper: LetterSweeper;
   private readonly lostJobs: LostJobs | undefined;
   private started = false;
@@ -74,7 +75,11 @@ export class ClusterConsumer extends DqConsumer {
     private readonly parts: ClusterConsumerParts,
   ) {
     super();
-    this.sharedLanes = sharedLanesTo(parts.cluster.nodes, parts.clock, parts.report);
+    const { cluster, clock, report } = parts;
+    this.shared = {
+      sharedLanes: sharedLanesTo(cluster.nodes, clock, report),
+      beats: beatsOf(clock, settings.lease),
+    };
     this.sweeper = new LetterSweeper(settings.prefix, parts, this.retentions);
     const { waiting } = parts;
     // What is listed from its copies has copies.
@@ -136,7 +141,7 @@ export class ClusterConsumer extends DqConsumer {
     retention: Retention,
     goQueueRole: GoQueueRole | undefined,
   ): Consumption {
-    const parts = { ...this.parts, sharedLanes: this.sharedLanes, goQueueRole };
+    const parts = { ...this.parts, ...this.shared, goQueueRole };
     const consumer = new TubeConsumer(name, handler, handling, this.settings, parts);
     this.tubes.set(name, consumer);
     this.retentions.set(name, retention);

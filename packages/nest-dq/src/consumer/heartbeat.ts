@@ -1,8 +1,9 @@
 import { Batcher } from '../ledger/batcher.js';
 import type { ExtendAnswer } from '../ledger/requests.js';
-import type { Timer } from 'nest-handlers/time';
+import type { Clock } from 'nest-handlers/time';
 import type { Run } from './run/run.js';
 import { loseLease, revokeRun } from './run/signals.js';
+import { SharedInterval } from './shared-interval.js';
 import type { TubeContext } from './tube-context.js';
 
 const LARGEST_BATCH = 1_000;
@@ -11,17 +12,31 @@ const TOUCH_EVERY = 20_000;
 /** Milliseconds. The answer also tells of a revoke, and a handler must hear of it within 5 s. */
 const LONGEST_PAUSE = 4_500;
 
+/** When all tubes of a process renew. */
+export interface Beats {
+  readonly leases: SharedInterval;
+  readonly touches: SharedInterval;
+}
+
+/** `lease`: milliseconds. */
+export function beatsOf(clock: Clock, lease: number): Beats {
+  const leases = new SharedInterval(clock, Math.min(lease / 3, LONGEST_PAUSE));
+  return { leases, touches: new SharedInterval(clock, TOUCH_EVERY) };
+}
+
 /**
  * Renews what this process runs: the leases in the ledger, every third of a lease or sooner, and the reserved copies on
  * their nodes. A refused renewal ends the run's right to go on; a ledger that is silent does not ◆.
  */
 export class Heartbeat {
   private readonly batcher: Batcher<Run, ExtendAnswer>;
-  private leaseTimer: Timer | undefined;
-  private touchTimer: Timer | undefined;
+  private ends: (() => void)[] | undefined;
 
   constructor(
-    private readonly context: Pick<TubeContext, 'tube' | 'ledger' | 'clock' | 'lease' | 'runs' | 'report'>,
+    private readonly context: Pick<
+      TubeContext,
+      'tube' | 'ledger' | 'clock' | 'lease' | 'runs' | 'report' | 'beats'
+    >,
     /** Touches the held copies. */
     private readonly touch: () => void,
   ) {
@@ -38,16 +53,15 @@ export class Heartbeat {
 
   /** Idempotent. */
   start(): void {
-    this.leaseTimer ??= this.everyLease();
-    this.touchTimer ??= this.everyTouch();
+    const { leases, touches } = this.context.beats;
+    this.ends ??= [leases.add((late) => this.renew(late)), touches.add(this.touch)];
   }
 
   /** Stops for good. Idempotent. */
   stop(): void {
     this.batcher.close();
-    this.leaseTimer?.cancel();
-    this.touchTimer?.cancel();
-    this.leaseTimer = this.touchTimer = undefined;
+    this.ends?.forEach((end) => end());
+    this.ends = undefined;
   }
 
   /** Renews all leases at once. */
@@ -63,22 +77,9 @@ export class Heartbeat {
     else revokeRun(this.context, run);
   }
 
-  private everyLease(): Timer {
-    const { clock, lease, runs, report, tube } = this.context;
-    const pause = Math.min(lease / 3, LONGEST_PAUSE);
-    const due = clock.now() + pause;
-    return clock.after(pause, () => {
-      const late = clock.now() - due;
-      if (late > lease / 3 && runs.size > 0) report.stoodStill(tube, late, lease);
-      this.beat();
-      this.leaseTimer = this.everyLease();
-    });
-  }
-
-  private everyTouch(): Timer {
-    return this.context.clock.after(TOUCH_EVERY, () => {
-      this.touch();
-      this.touchTimer = this.everyTouch();
-    });
+  private renew(late: number): void {
+    const { lease, runs, report, tube } = this.context;
+    if (late > lease / 3 && runs.size > 0) report.stoodStill(tube, late, lease);
+    this.beat();
   }
 }

@@ -3,15 +3,13 @@ import { deleteCopies } from '../copies/deletion.js';
 import { toError } from '../errors.js';
 import type { TubeLedger } from '../ledger/ledger.js';
 import type { Letter } from '../ledger/letter-requests.js';
-import type { Timer } from 'nest-handlers/time';
 import type { RemovedLetters } from './report.js';
 import type { Retention } from './retention.js';
 import type { ConsumerParts } from './tube-context.js';
+import { TubeRounds } from './tube-rounds.js';
 
-/** Milliseconds from the start to the first round: servers have answered by then. */
-const FIRST_AFTER = 5_000;
-/** Milliseconds from one round to the next. */
-const EVERY = 60_000;
+/** By the first round, servers have answered. */
+const TIMES = { firstAfter: 5_000, every: 60_000 };
 /** Letters of one script call, so that others hardly wait for it. */
 const MOST_TOGETHER = 128;
 /** Times that a round asks for letters of one tube: some 10,000 letters. */
@@ -24,9 +22,7 @@ const MOST_CALLS = 80;
 export class LetterSweeper {
   /** What a discard without an answer may have taken away: its copies are not deleted yet. */
   private readonly doubtful = new Map<StoredTube, readonly Letter[]>();
-  private timer: Timer | undefined;
-  private underWay: Promise<void> | undefined;
-  private stopped = false;
+  private readonly rounds: TubeRounds;
 
   constructor(
     /** Before every tube name. */
@@ -37,37 +33,31 @@ export class LetterSweeper {
     >,
     /** By tube, without the prefix. */
     private readonly retentions: ReadonlyMap<string, Retention>,
-  ) {}
+  ) {
+    const look = (tube: string) => this.sweep(tube);
+    this.rounds = new TubeRounds(parts.clock, TIMES, () => retentions.keys(), look);
+  }
 
   /** To be called once; nothing after `stop`. */
   start(): void {
-    if (!this.stopped) this.waitFor(FIRST_AFTER);
+    this.rounds.start();
   }
 
   /** Removes nothing more. Resolves when the copies of what was discarded are deleted. Idempotent; also before `start`. */
-  async stop(): Promise<void> {
-    this.stopped = true;
-    this.timer?.cancel();
-    await this.underWay;
+  stop(): Promise<void> {
+    return this.rounds.stop();
   }
 
-  private waitFor(ms: number): void {
-    this.timer = this.parts.clock.after(ms, () => void (this.underWay = this.round()));
-  }
-
-  private async round(): Promise<void> {
-    for (const [tube, retention] of Array.from(this.retentions)) await this.sweep(tube, retention);
-    if (!this.stopped) this.waitFor(EVERY);
-  }
-
-  private async sweep(tube: string, retention: Retention): Promise<void> {
+  private async sweep(tube: string): Promise<void> {
+    const retention = this.retentions.get(tube);
+    if (!retention) return; // it is consumed no more
     const { report, events } = this.parts;
     const storedAs = storedTube(tube, this.prefix);
     const ledger = this.parts.ledger.tube(storedAs);
     const removed: RemovedLetters = { tooOld: 0, tooMany: 0 };
     try {
       let more = true;
-      for (let calls = 0; more && calls < MOST_CALLS && !ledger.away && !this.stopped; calls++)
+      for (let calls = 0; more && calls < MOST_CALLS && !ledger.away && !this.rounds.stopped; calls++)
         more = await this.removeSome(storedAs, ledger, retention, removed);
     } catch (thrown) {
       if (!ledger.away) report.notSwept(tube, toError(thrown)); // where it is away, that is reported already

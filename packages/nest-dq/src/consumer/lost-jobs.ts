@@ -3,16 +3,11 @@ import { openHeaderOf } from '../copies/formats/unwrap.js';
 import { isCopyOf } from '../copies/header.js';
 import type { LostJob } from '../events/events.js';
 import type { WaitingJob, WaitingJobs, WaitingPosition } from '../ledger/waiting-jobs.js';
-import type { Timer } from 'nest-handlers/time';
 import type { ConsumerParts } from './tube-context.js';
+import { TubeRounds, type RoundTimes } from './tube-rounds.js';
 
-/** Milliseconds. */
-export interface LostJobsTimes {
-  /** From the start to the first round. */
-  readonly firstAfter: number;
-  /** From one round to the next. */
-  readonly every: number;
-  /** A job is looked for once it is overdue by this: by then its backups have come, and leases have ended. */
+export interface LostJobsTimes extends RoundTimes {
+  /** Milliseconds. A job is looked for once it is overdue by this: by then its backups have come, and leases have ended. */
   readonly overdue: number;
 }
 
@@ -38,9 +33,7 @@ export class LostJobs {
   /** By tube: where the next round goes on. */
   private readonly positions = new Map<string, WaitingPosition>();
   private readonly told = new Set<string>();
-  private timer: Timer | undefined;
-  private underWay: Promise<void> | undefined;
-  private stopped = false;
+  private readonly rounds: TubeRounds;
 
   constructor(
     private readonly prefix: string,
@@ -48,38 +41,28 @@ export class LostJobs {
     /** A list of jobs whose copies may be gone. */
     private readonly waiting: WaitingJobs,
     /** Without the prefix. */
-    private readonly tubes: () => Iterable<string>,
+    tubes: () => Iterable<string>,
     private readonly times = TIMES,
-  ) {}
+  ) {
+    // A ledger that does not answer is reported already, and the next round asks it again.
+    const look = (tube: string) => this.look(tube).catch(() => undefined);
+    this.rounds = new TubeRounds(parts.clock, times, tubes, look);
+  }
 
   /** To be called once; nothing after `stop`. */
   start(): void {
-    if (!this.stopped) this.waitFor(this.times.firstAfter);
+    this.rounds.start();
   }
 
   /** Tells nothing more. Idempotent; also before `start`. */
-  async stop(): Promise<void> {
-    this.stopped = true;
-    this.timer?.cancel();
-    await this.underWay;
-  }
-
-  private waitFor(ms: number): void {
-    this.timer = this.parts.clock.after(ms, () => void (this.underWay = this.round()));
-  }
-
-  private async round(): Promise<void> {
-    for (const tube of Array.from(this.tubes())) {
-      // A ledger that does not answer is reported already, and the next round asks it again.
-      await this.look(tube).catch(() => undefined);
-    }
-    if (!this.stopped) this.waitFor(this.times.every);
+  stop(): Promise<void> {
+    return this.rounds.stop();
   }
 
   private async look(tube: string): Promise<void> {
     const storedAs = storedTube(tube, this.prefix);
     const ledger = this.parts.ledger.tube(storedAs);
-    if (ledger.away || this.stopped) return;
+    if (ledger.away || this.rounds.stopped) return;
     const to = ledger.now() - this.times.overdue;
     const after = this.positions.get(tube);
     const { jobs, next } = await this.waiting.page(storedAs, {
@@ -91,11 +74,11 @@ export class LostJobs {
     else this.positions.delete(tube);
     for (const job of jobs) {
       const name = `${tube} ${job.id} ${job.generation}`;
-      if (this.stopped || this.told.has(name) || !(await this.hasNoCopy(job))) continue;
+      if (this.rounds.stopped || this.told.has(name) || !(await this.hasNoCopy(job))) continue;
       // It may have been claimed, moved or revoked since the list was read.
       const now = await this.waiting.find(storedAs, job.id);
       const isSame = now?.generation === job.generation && now.due === job.due && now.attempt === job.attempt;
-      if (isSame && !this.stopped) this.tell(name, tube, job);
+      if (isSame && !this.rounds.stopped) this.tell(name, tube, job);
     }
   }
 

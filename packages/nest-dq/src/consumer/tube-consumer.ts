@@ -64,7 +64,7 @@ export class TubeConsumer {
     handler: HandlerMethod,
     handling: HandlerSettings,
     { prefix, backupDelay, lease }: ConsumerSettings,
-    parts: ConsumerParts & Pick<TubeContext, 'sharedLanes' | 'goQueueRole'>,
+    parts: ConsumerParts & Pick<TubeContext, 'sharedLanes' | 'beats' | 'goQueueRole'>,
   ) {
     const { clock } = parts;
     const storedAs = storedTube(tube, prefix);

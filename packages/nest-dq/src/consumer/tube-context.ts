@@ -5,6 +5,7 @@ import type { GoQueueParts } from '../go-queue/locks.js';
 import type { Ledger, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from 'nest-handlers/time';
+import type { Beats } from './heartbeat.js';
 import type { LedgerGate } from './ledger-gate.js';
 import type { ConsumerReport } from './report.js';
 import type { ReserveBudget } from './reserve/reserve-budget.js';
@@ -48,6 +49,7 @@ export interface TubeContext extends Omit<ConsumerParts, 'ledger' | 'around'>, T
   /** The tube's part of the ledger. */
   readonly ledger: TubeLedger;
   readonly sharedLanes: SharedLanesByNode;
+  readonly beats: Beats;
   readonly handling: HandlerSettings;
   /** Milliseconds. */
   readonly backupDelay: number;

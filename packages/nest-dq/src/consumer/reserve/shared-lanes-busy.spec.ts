@@ -90,4 +90,62 @@ describe('SharedLanes, when a tube becomes busy', () => {
     await world.clock.advance(20_000);
     expect(a!.arrived).toHaveLength(8);
   });
+
+  describe('with so many busy tubes that they cannot all have lanes', () => {
+    const names = Array.from({ length: 60 }, (_, i) => `t${i}`);
+
+    it('has a bounded number of lanes, and brings the copies of all', async () => {
+      const started = await world.start(...names);
+      for (let round = 1; round <= 3; round++) {
+        for (const name of names) await world.put(name);
+        expect(started.filter(({ arrived }) => arrived.length !== round)).toEqual([]);
+        started.forEach(({ arrived }) => arrived.forEach(end));
+      }
+      expect(world.clock.now()).toBe(0);
+      const most = await world.lanes();
+      expect(most).toBeGreaterThan(24);
+      expect(most).toBeLessThanOrEqual(44);
+      await world.clock.advance(30_000);
+      await world.settle();
+      expect(await world.lanes()).toBeLessThanOrEqual(4);
+    });
+
+    it('reserves nothing without room for a tube that got no lane, and goes on as soon as there is some', async () => {
+      const started = await world.start(...names);
+      for (let round = 0; round < 2; round++) for (const name of names) await world.put(name);
+      started.forEach(({ arrived }) => arrived.forEach(end));
+      const [without] = await world.start('late');
+      without!.limit = 2;
+      const putAll = async (count: number) => {
+        for (let i = 0; i < count; i++) {
+          await world.put('late');
+          without!.consumer.advance();
+          await world.clock.advance(50);
+        }
+      };
+      await putAll(12);
+      expect(world.lines.filter(([first]) => first === 'watch late')).toEqual([]);
+      const held = () => without!.arrived.filter((delivery) => delivery.held).length;
+      // What a wait that had begun brings comes all the same: one for each of the four shared lanes.
+      expect(held()).toBeLessThanOrEqual(2 + 4);
+      for (let i = 0; i < 12; i++) {
+        without!.arrived.forEach(end);
+        without!.consumer.advance();
+        await world.clock.advance(200);
+      }
+      expect(without!.arrived).toHaveLength(12);
+    });
+  });
+
+  it('asks for more copies of quiet tubes at once, the more there are', async () => {
+    const names = Array.from({ length: 40 }, (_, i) => `t${i}`);
+    for (const name of names) await world.put(name);
+    const started = await world.start(...names);
+    expect(started.map(({ arrived }) => arrived.length)).toEqual(names.map(() => 1));
+    expect(world.clock.now()).toBe(0);
+    expect(await world.lanes()).toBeLessThanOrEqual(2);
+    expect(world.lines.flat().filter((line) => line === 'reserve-with-timeout 5').length).toBeLessThanOrEqual(
+      2,
+    );
+  });
 });

@@ -1,0 +1,59 @@
+import type { Clock, Timer } from 'nest-handlers/time';
+
+/** Tubes that are looked at one after the other, and the milliseconds until the next ones are. */
+const TOGETHER = 10;
+const APART = 1_000;
+
+export interface RoundTimes {
+  /** Milliseconds from the start to the first round. */
+  readonly firstAfter: number;
+  /** Milliseconds from one round to the next. */
+  readonly every: number;
+}
+
+/**
+ * Looks at the tubes that a process consumes, again and again: at ten a second at most, so that what it takes of the ledger,
+ * and of the process, does not grow with the number of its tubes. With more of them a round takes longer.
+ */
+export class TubeRounds {
+  stopped = false;
+  private timer: Timer | undefined;
+  private underWay: Promise<void> | undefined;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly times: RoundTimes,
+    private readonly tubes: () => Iterable<string>,
+    /** Never rejects. */
+    private readonly look: (tube: string) => Promise<void>,
+  ) {}
+
+  /** To be called once; nothing after `stop`. */
+  start(): void {
+    if (!this.stopped) this.roundAfter(this.times.firstAfter);
+  }
+
+  /** Looks at no other tube. Resolves when the look that goes on is over. Idempotent; also before `start`. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.timer?.cancel();
+    await this.underWay;
+  }
+
+  private roundAfter(ms: number): void {
+    this.timer = this.clock.after(ms, () => this.go(Array.from(this.tubes())));
+  }
+
+  private go(tubes: readonly string[]): void {
+    this.underWay = this.lookAt(tubes.slice(0, TOGETHER)).then(() => {
+      if (this.stopped) return;
+      const left = tubes.slice(TOGETHER);
+      if (left.length === 0) this.roundAfter(this.times.every);
+      else this.timer = this.clock.after(APART, () => this.go(left));
+    });
+  }
+
+  private async lookAt(tubes: readonly string[]): Promise<void> {
+    for (const tube of tubes) if (!this.stopped) await this.look(tube);
+  }
+}
