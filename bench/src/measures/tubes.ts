@@ -1,4 +1,5 @@
 import { nodeStats } from 'test-servers';
+import { apart } from '../apart.js';
 import { alignClock, machineTime } from '../clock.js';
 import { cpuTime } from '../cpu.js';
 import { dueAfterAdding } from '../drain-round.js';
@@ -6,9 +7,9 @@ import { row } from '../figures.js';
 import { inFlight } from '../in-flight.js';
 import type { Measure, Row } from '../measure.js';
 import { payloads } from '../payload.js';
+import { once, type Rounds } from '../rounds.js';
 import { RunCount } from '../run-count.js';
 import type { Servers } from '../servers.js';
-import { nestDq } from '../systems/nest-dq.js';
 import { withSystem, type System } from '../systems/system.js';
 import { pause, pauseUntil } from '../waiting.js';
 
@@ -28,25 +29,54 @@ const MOST_IDLE = 2;
 export const tubes: Measure = {
   name: 'tubes',
   title: `one process that consumes ${TUBES.toLocaleString('en-US')} tubes on three nodes: idle, while each gets ${JOBS} jobs at one moment, and idle again`,
-  run: ({ pick }) =>
-    withSystem(nestDq, async (system) => {
+  run: async ({ pick }) => {
+    // What is done once a minute is in it.
+    const rounds = await once(() => tubesRound(pick(TUBES, 200), pick(60_000, 5_000)));
+    const burst = rounds.map((round) => round.burst);
+    return [
+      ...rowsOf(
+        'idle',
+        rounds.map(({ before }) => before),
+      ),
+      connectionsRow(
+        'burst: a node’s most',
+        burst.map(({ connections }) => connections),
+      ),
+      row({ what: 'burst', unit: 'jobs/s', ours: burst.map(({ jobsPerSecond }) => jobsPerSecond) }),
+      ...rowsOf(
+        'idle after it',
+        rounds.map(({ after }) => after),
+      ),
+    ];
+  },
+};
+
+interface Tubes {
+  readonly before: Idle;
+  readonly burst: Burst;
+  readonly after: Idle;
+}
+
+/** `time`: milliseconds of each of both looks at the idle process. */
+export const tubesRound = apart(
+  import.meta.url,
+  'tubesRound',
+  (count: number, time: number): Promise<Tubes> =>
+    withSystem('nest-dq', async (system) => {
       const { client, newQueue } = system;
-      const queues = Array.from({ length: pick(TUBES, 200) }, newQueue);
+      const queues = Array.from({ length: count }, newQueue);
       const runs = new RunCount(queues.length * JOBS);
       for (const queue of queues) await client.consume(queue, runs.add, SLOTS);
-      // What is done once a minute is in it.
-      const time = pick(60_000, 5_000);
       const before = await idle(system, time);
       const burst = await runAll(system, queues, runs);
-      const after = await idle(system, time);
-      return [
-        ...rowsOf('idle', before),
-        connectionsRow('burst: a node’s most', burst.connections),
-        row({ what: 'burst', unit: 'jobs/s', ours: [burst.jobsPerSecond] }),
-        ...rowsOf('idle after it', after),
-      ];
+      return { before, burst, after: await idle(system, time) };
     }),
-};
+);
+
+interface Burst {
+  readonly connections: number;
+  readonly jobsPerSecond: number;
+}
 
 interface Idle {
   /** Of the node that has most. */
@@ -57,32 +87,30 @@ interface Idle {
   readonly nodes: number;
 }
 
-function rowsOf(when: string, { connections, client, redis, nodes }: Idle): Row[] {
+function rowsOf(when: string, idle: Rounds<Idle>): Row[] {
   return [
-    connectionsRow(`${when}: a node’s most`, connections),
+    connectionsRow(
+      `${when}: a node’s most`,
+      idle.map(({ connections }) => connections),
+    ),
     row({
       what: `${when}: the process, of a core`,
       unit: '%',
-      ours: [client],
+      ours: idle.map(({ client }) => client),
       target: { of: 'ours', most: MOST_IDLE },
     }),
-    row({ what: `${when}: Redis, of a core`, unit: '%', ours: [redis] }),
-    row({ what: `${when}: the three nodes, of a core`, unit: '%', ours: [nodes] }),
+    row({ what: `${when}: Redis, of a core`, unit: '%', ours: idle.map(({ redis }) => redis) }),
+    row({ what: `${when}: the three nodes, of a core`, unit: '%', ours: idle.map(({ nodes }) => nodes) }),
   ];
 }
 
-function connectionsRow(what: string, connections: number): Row {
-  return row({
-    what,
-    unit: 'connections',
-    ours: [connections],
-    target: { of: 'ours', most: MOST_CONNECTIONS },
-  });
+function connectionsRow(what: string, ours: Rounds<number>): Row {
+  return row({ what, unit: 'connections', ours, target: { of: 'ours', most: MOST_CONNECTIONS } });
 }
 
-async function idle({ servers }: System, time: number): Promise<Idle> {
-  const { redisServer, beanstalkds } = servers;
-  const nodePids = beanstalkds.map(({ pid }) => pid);
+async function idle({ servers }: System<Servers>, time: number): Promise<Idle> {
+  const { redisServer, nodes: each } = servers;
+  const nodePids = each.map(({ pid }) => pid);
   const used = async () => {
     const [redis, nodes] = await Promise.all([cpuTime([redisServer.pid]), cpuTime(nodePids)]);
     return { client: redis.client, redis: redis.servers, nodes: nodes.servers };
@@ -103,11 +131,7 @@ async function idle({ servers }: System, time: number): Promise<Idle> {
 }
 
 /** Adds some jobs to each queue, due at one moment. Resolves when all of them have run. */
-async function runAll(
-  system: System,
-  queues: readonly string[],
-  runs: RunCount,
-): Promise<{ connections: number; jobsPerSecond: number }> {
+async function runAll(system: System<Servers>, queues: readonly string[], runs: RunCount): Promise<Burst> {
   const jobs = queues.length * JOBS;
   alignClock();
   const due = dueAfterAdding(2 * jobs, system); // many tubes: fewer adds go together
@@ -128,7 +152,7 @@ async function runAll(
 }
 
 /** Of the node that has most, without those that ask. */
-async function connectionsOf({ beanstalkds }: Servers): Promise<number> {
-  const stats = await Promise.all(beanstalkds.map(nodeStats));
+async function connectionsOf({ nodes }: Servers): Promise<number> {
+  const stats = await Promise.all(nodes.map(nodeStats));
   return Math.max(...stats.map((stat) => stat('current-connections') - 1));
 }
