@@ -1,4 +1,4 @@
-import { describe, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { JobReceipt } from 'nest-dq/src/api/job.js';
 import { eventually, nodeStats, type NodeStats } from 'test-servers';
 import { expectOnceEach, startOf, type Start } from '../support/jobs.js';
@@ -7,6 +7,8 @@ import type { System } from '../support/system.js';
 
 /** One for control, and those that tubes share. */
 const QUIET = 5;
+/** Also of a process all of whose tubes are busy. */
+const MOST = 50;
 /** Milliseconds. */
 const LIMIT = 120_000;
 
@@ -46,6 +48,46 @@ describe('a process with many tubes', () => {
       await eventually('those that were busy have given their connections back', () =>
         every((count) => count('current-connections') - 1 <= QUIET),
       );
+    },
+    2 * LIMIT,
+  );
+
+  it(
+    'has at most 50 connections to a node while all of them are busy, and runs the jobs of all',
+    async () => {
+      system = suite.start();
+      const starts: Start[] = [];
+      const ends: (() => void)[] = [];
+      const tubes = names(150, 'busy');
+      await Promise.all(
+        tubes.map((tube) =>
+          system.consumer.consume(
+            tube,
+            (_payload, job) => {
+              starts.push(startOf(job));
+              return new Promise<void>((resolve) => ends.push(resolve));
+            },
+            { concurrency: 2 },
+          ),
+        ),
+      );
+      const receipts: JobReceipt[] = [];
+      for (let round = 0; round < 6; round++) receipts.push(...(await addTo(tubes)));
+      let most = 0;
+      await eventually(
+        'all have run',
+        async () => {
+          for (const end of ends.splice(0)) end();
+          const counts = await Promise.all(suite.servers.beanstalkds.map(nodeStats));
+          most = Math.max(most, ...counts.map((count) => count('current-connections') - 1));
+          return starts.length === receipts.length;
+        },
+        LIMIT,
+      );
+      expect(most).toBeGreaterThan(QUIET);
+      expect(most).toBeLessThanOrEqual(MOST);
+      expectOnceEach(starts, receipts);
+      await eventually('no copy is left', () => every((count) => COPIES.every((kind) => count(kind) === 0)));
     },
     2 * LIMIT,
   );

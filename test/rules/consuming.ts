@@ -15,6 +15,11 @@ export const CONSUMING: readonly Rule[] = [
         ],
       ),
       ...unit(
+        'consumer/reserve/shared-lanes-busy.spec.ts',
+        'reserves nothing without room for a tube that got no lane, and goes on as soon as there is some',
+        ['consumer/reserve/consumer-node.ts', '(this.own.paused || this.own.crowdedOut)', 'this.own.paused'],
+      ),
+      ...unit(
         'consumer/reserve/reserve-budget.spec.ts',
         'says none, and not a negative room as something, when more waits than may',
         [
@@ -42,12 +47,19 @@ export const CONSUMING: readonly Rule[] = [
     ),
   },
   {
-    rule: 'A tube that reserves is waited for, also if it stopped and went on before.',
-    mutants: unit(
-      'consumer/reserve/shared-lanes.spec.ts',
-      'waits again for a tube that left before a wait began for it',
-      ['consumer/reserve/shared-lanes.ts', 'this.urgent.delete(tube);', ''],
-    ),
+    rule: 'A tube that reserves is waited for, also if it stopped and went on before, or if other tubes have all lanes.',
+    mutants: [
+      ...unit(
+        'consumer/reserve/shared-lanes.spec.ts',
+        'waits again for a tube that left before a wait began for it',
+        ['consumer/reserve/shared-lanes.ts', 'this.urgent.delete(tube);', ''],
+      ),
+      ...unit(
+        'consumer/reserve/shared-lanes-busy.spec.ts',
+        'goes on for a tube that became busy without room, and whose lanes others have taken meanwhile',
+        ['consumer/reserve/consumer-node.ts', 'if (this.own.crowdedOut) this.busy = false;', ''],
+      ),
+    ],
   },
   {
     rule: 'A copy that comes for a tube that has stopped is released at once.',

@@ -6,7 +6,7 @@ import { dueAfterAdding } from '../drain-round.js';
 import { row } from '../figures.js';
 import { inFlight } from '../in-flight.js';
 import type { Measure, Row } from '../measure.js';
-import { payloads } from '../payload.js';
+import { payloads, type Payload } from '../payload.js';
 import { once, type Rounds } from '../rounds.js';
 import { RunCount } from '../run-count.js';
 import type { Servers } from '../servers.js';
@@ -18,6 +18,11 @@ const TUBES = 2_000;
 const SLOTS = 10;
 /** Jobs of each tube that come due at one moment. */
 const JOBS = 6;
+/** In which order they come from the nodes. */
+const ORDERS = [
+  { name: 'in turns', tubeOf: (n: number, tubes: number) => n % tubes },
+  { name: 'tube by tube', tubeOf: (n: number) => Math.floor(n / JOBS) },
+];
 /** Milliseconds until a process waits for its tubes: also after a burst, as a tube is busy for ten seconds more. */
 const SETTLED = 20_000;
 /** Milliseconds between two looks at the connections. */
@@ -28,32 +33,29 @@ const MOST_IDLE = 2;
 
 export const tubes: Measure = {
   name: 'tubes',
-  title: `one process that consumes ${TUBES.toLocaleString('en-US')} tubes on three nodes: idle, while each gets ${JOBS} jobs at one moment, and idle again`,
+  title: `one process that consumes ${TUBES.toLocaleString('en-US')} tubes on three nodes: idle, while ${JOBS} jobs of each are due at one moment, and idle again`,
   run: async ({ pick }) => {
-    // What is done once a minute is in it.
-    const rounds = await once(() => tubesRound(pick(TUBES, 200), pick(60_000, 5_000)));
-    const burst = rounds.map((round) => round.burst);
+    const rounds = await once(() => tubesRound(pick(TUBES, 200), pick(30_000, 5_000)));
     return [
-      ...rowsOf(
-        'idle',
-        rounds.map(({ before }) => before),
-      ),
-      connectionsRow(
-        'burst: a node’s most',
-        burst.map(({ connections }) => connections),
-      ),
-      row({ what: 'burst', unit: 'jobs/s', ours: burst.map(({ jobsPerSecond }) => jobsPerSecond) }),
-      ...rowsOf(
-        'idle after it',
-        rounds.map(({ after }) => after),
-      ),
+      ...rowsOf('idle', rounds, ({ before }) => before),
+      ...ORDERS.flatMap(({ name }, order) => {
+        const bursts = rounds.map(({ bursts }) => bursts[order]!);
+        const rates = bursts.map(({ jobsPerSecond }) => jobsPerSecond);
+        const connections = bursts.map((burst) => burst.connections);
+        return [
+          connectionsRow(`due ${name}: a node’s most`, connections),
+          row({ what: `due ${name}`, unit: 'jobs/s', ours: rates }),
+        ];
+      }),
+      ...rowsOf('idle again', rounds, ({ after }) => after),
     ];
   },
 };
 
 interface Tubes {
   readonly before: Idle;
-  readonly burst: Burst;
+  /** As in ORDERS. */
+  readonly bursts: readonly Burst[];
   readonly after: Idle;
 }
 
@@ -65,11 +67,17 @@ export const tubesRound = apart(
     withSystem('nest-dq', async (system) => {
       const { client, newQueue } = system;
       const queues = Array.from({ length: count }, newQueue);
-      const runs = new RunCount(queues.length * JOBS);
-      for (const queue of queues) await client.consume(queue, runs.add, SLOTS);
+      let runs: RunCount;
+      const handle = (payload: Payload) => runs.add(payload);
+      for (const queue of queues) await client.consume(queue, handle, SLOTS);
       const before = await idle(system, time);
-      const burst = await runAll(system, queues, runs);
-      return { before, burst, after: await idle(system, time) };
+      const bursts: Burst[] = [];
+      for (const { tubeOf } of ORDERS) {
+        runs = new RunCount(queues.length * JOBS);
+        const queueOf = (n: number) => queues[tubeOf(n, queues.length)]!;
+        bursts.push(await runAll(system, queueOf, runs, queues.length * JOBS));
+      }
+      return { before, bursts, after: await idle(system, time) };
     }),
 );
 
@@ -87,7 +95,8 @@ interface Idle {
   readonly nodes: number;
 }
 
-function rowsOf(when: string, idle: Rounds<Idle>): Row[] {
+function rowsOf(when: string, rounds: Rounds<Tubes>, of: (round: Tubes) => Idle): Row[] {
+  const idle = rounds.map(of);
   return [
     connectionsRow(
       `${when}: a node’s most`,
@@ -130,14 +139,16 @@ async function idle({ servers }: System<Servers>, time: number): Promise<Idle> {
   };
 }
 
-/** Adds some jobs to each queue, due at one moment. Resolves when all of them have run. */
-async function runAll(system: System<Servers>, queues: readonly string[], runs: RunCount): Promise<Burst> {
-  const jobs = queues.length * JOBS;
+/** Adds jobs, due at one moment. Resolves when all of them have run. `queueOf`: the queue of a job, by its number. */
+async function runAll(
+  system: System<Servers>,
+  queueOf: (n: number) => string,
+  runs: RunCount,
+  jobs: number,
+): Promise<Burst> {
   alignClock();
   const due = dueAfterAdding(2 * jobs, system); // many tubes: fewer adds go together
-  await inFlight(payloads(jobs, due), (payload) =>
-    system.client.at(queues[payload.n % queues.length]!, payload),
-  );
+  await inFlight(payloads(jobs, due), (payload) => system.client.at(queueOf(payload.n), payload));
   if (machineTime() > due) throw new Error('the adds ended after the first was due');
   await pauseUntil(due);
   let isOver = false;

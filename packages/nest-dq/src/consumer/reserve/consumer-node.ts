@@ -120,7 +120,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
   advance(): void {
     if (!this.active || !this.node.up || this.resting) return;
     const room = this.taker.room();
-    if (this.own.crowdedOut) this.busy = false;
+    if (this.own.crowdedOut) this.busy = false; // other tubes have all lanes
     if (!this.busy) {
       if (room <= 0 && (this.own.paused || this.own.crowdedOut)) this.shared.leave(this);
       else this.shared.join(this, true);
@@ -150,9 +150,7 @@ export class ConsumerNode implements LanesUser, SharedTube {
     this.cameAt = this.context.clock.now();
     this.quietWaits = 0;
     this.accept(lane, reserved);
-    if (!crowded || !this.active || this.own.paused) return;
-    if (this.own.crowdedOut) this.advance();
-    else this.becomeBusy();
+    if (crowded && this.active && !this.own.paused) this.becomeBusy();
   }
 
   covered(): void {

@@ -137,6 +137,23 @@ describe('SharedLanes, when a tube becomes busy', () => {
     });
   });
 
+  it('goes on for a tube that became busy without room, and whose lanes others have taken meanwhile', async () => {
+    const names = Array.from({ length: 60 }, (_, i) => `t${i}`);
+    const [full] = await world.start('full', ...names);
+    full!.limit = 1;
+    for (let i = 0; i < 3; i++) await world.put('full');
+    full!.consumer.advance();
+    for (let round = 0; round < 2; round++) for (const name of names) await world.put(name);
+    const before = full!.arrived.length;
+    for (let i = 0; i < 3; i++) {
+      full!.arrived.forEach(end);
+      full!.consumer.advance();
+      await world.clock.advance(200);
+    }
+    await world.put('full');
+    expect([before < 3, full!.arrived.length]).toEqual([true, 4]);
+  });
+
   it('asks for more copies of quiet tubes at once, the more there are', async () => {
     const names = Array.from({ length: 40 }, (_, i) => `t${i}`);
     for (const name of names) await world.put(name);
