@@ -4,19 +4,13 @@ import type { Clock } from 'nest-handlers/time';
 import type { Run } from './run/run.js';
 import { loseLease, revokeRun } from './run/signals.js';
 import { SharedInterval } from './shared-interval.js';
-import type { TubeContext } from './tube-context.js';
+import type { Beats, TubeContext } from './tube-context.js';
 
 const LARGEST_BATCH = 1_000;
 /** Milliseconds. A third of the copies' time to run. */
 const TOUCH_EVERY = 20_000;
 /** Milliseconds. The answer also tells of a revoke, and a handler must hear of it within 5 s. */
 const LONGEST_PAUSE = 4_500;
-
-/** When all tubes of a process renew. */
-export interface Beats {
-  readonly leases: SharedInterval;
-  readonly touches: SharedInterval;
-}
 
 /** `lease`: milliseconds. */
 export function beatsOf(clock: Clock, lease: number): Beats {

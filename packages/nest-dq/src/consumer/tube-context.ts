@@ -5,13 +5,13 @@ import type { GoQueueParts } from '../go-queue/locks.js';
 import type { Ledger, TubeLedger } from '../ledger/ledger.js';
 import type { SettleQueue } from '../ledger/settle-queue.js';
 import type { Clock } from 'nest-handlers/time';
-import type { Beats } from './heartbeat.js';
 import type { LedgerGate } from './ledger-gate.js';
 import type { ConsumerReport } from './report.js';
 import type { ReserveBudget } from './reserve/reserve-budget.js';
 import type { SharedLanesByNode } from './reserve/shared-lanes.js';
 import type { HandlerSettings } from './run/handler-settings.js';
 import type { Run, TubeNames } from './run/run.js';
+import type { SharedInterval } from './shared-interval.js';
 
 /** What the consumers of all tubes of a process work with. */
 export interface ConsumerParts {
@@ -40,6 +40,13 @@ export interface ConsumerSettings {
   readonly backupDelay: number;
   /** Milliseconds. */
   readonly lease: number;
+}
+
+/** When all tubes of a process renew what they hold. */
+export interface Beats {
+  readonly leases: SharedInterval;
+  /** Of copies, on their nodes. */
+  readonly touches: SharedInterval;
 }
 
 /** What all parts of one tube's consumer work with, and share. */
