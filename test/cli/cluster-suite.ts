@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, jest } from '@jest/globals';
-import { Discard } from 'nest-dq/src/api/job.js';
+import { Discard } from 'nest-dq/src/api/outcome.js';
 import type { DqOptions } from 'nest-dq/src/nest/options.js';
 import { eventually } from 'test-servers';
 import { startServers, startSystem, type Servers, type System } from '../support/system.js';

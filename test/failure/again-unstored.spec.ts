@@ -1,5 +1,5 @@
 import { expect, it, jest } from '@jest/globals';
-import { Again } from 'nest-dq/src/api/job.js';
+import { Again } from 'nest-dq/src/api/outcome.js';
 import { LogReport } from 'nest-dq/src/nest/log-report.js';
 import { eventually } from 'test-servers';
 import { isEmpty, schedule, startOf, type Start } from '../support/jobs.js';

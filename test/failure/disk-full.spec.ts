@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import type { Connection, Done, PutReply, Stats } from 'nest-dq/src/beanstalk/connection.js';
 import type { ClusterNode } from 'nest-dq/src/cluster/cluster-node.js';
 import { parseRef } from 'nest-dq/src/copies/job-ref.js';
-import { Discard, Retry, type JobReceipt } from 'nest-dq/src/api/job.js';
+import type { JobReceipt } from 'nest-dq/src/api/job.js';
+import { Discard, Retry } from 'nest-dq/src/api/outcome.js';
 import { LogReport } from 'nest-dq/src/nest/log-report.js';
 import { type BeanstalkdServer, eventually, startBeanstalkd, startRedis } from 'test-servers';
 import { countCopies } from '../support/copies.js';

@@ -1,7 +1,7 @@
 // Dead letters that are discarded and revived while consumers still bury copies of their jobs.
 import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { Discard } from 'nest-dq/src/api/job.js';
+import { Discard } from 'nest-dq/src/api/outcome.js';
 import { storedTube } from 'nest-dq/src/api/tube.js';
 import { ask, eventually } from 'test-servers';
 import { startProgram } from '../support/program.js';

@@ -1,4 +1,5 @@
-import { Again, Discard, Retry, type DelayedJob } from 'nest-dq/src/api/job.js';
+import type { DelayedJob } from 'nest-dq/src/api/job.js';
+import { Again, Discard, Retry } from 'nest-dq/src/api/outcome.js';
 import { parseRef } from 'nest-dq/src/copies/job-ref.js';
 import type { History, Start } from './history.js';
 import type { Operation, Plan, Script, Step } from './plan.js';

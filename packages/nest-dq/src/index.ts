@@ -41,17 +41,14 @@ export { CurrentJob, DelayedPayload } from './nest/parameters.js';
 export { isDqContext } from './nest/job-handlers.js';
 export { InjectDq, getDqToken, type DqInjectable } from './nest/tokens.js';
 export {
-  Again,
   DelayedJob,
-  Discard,
-  Outcome,
-  Retry,
   type HandlerMethod,
   type HandlerOptions,
   type LimitOptions,
   type HandlerResult,
   type RetentionOptions,
 } from './api/job.js';
+export { Again, Discard, Outcome, Retry } from './api/outcome.js';
 export { DqConsumer, type Consumption } from './consumer/consumer.js';
 export { DqDeadLetters } from './producer/dead-letters.js';
 export { DqInspector } from './operate/inspector.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DqError } from '../errors.js';
-import { Discard, type DelayedJob } from '../api/job.js';
+import type { DelayedJob } from '../api/job.js';
+import { Discard } from '../api/outcome.js';
 import { NONE, clock, consumingInEachTest, forEver, world } from '../../spec-support/consuming.js';
 
 const LEASE = 15_000;

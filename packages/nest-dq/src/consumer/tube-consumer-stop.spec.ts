@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DqError } from '../errors.js';
-import { Again, type DelayedJob } from '../api/job.js';
+import type { DelayedJob } from '../api/job.js';
+import { Again } from '../api/outcome.js';
 import { NONE, clock, consumingInEachTest, forEver, world } from '../../spec-support/consuming.js';
 import { noting, type Seen } from '../../spec-support/noting.js';
 

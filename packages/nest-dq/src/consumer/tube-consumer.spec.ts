@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { JobEnvelope } from '../copies/formats/dq1.js';
-import { Discard } from '../api/job.js';
+import { Discard } from '../api/outcome.js';
 import { copyBody } from '../../spec-support/copy-body.js';
 import {
   BACKUP_DELAY,

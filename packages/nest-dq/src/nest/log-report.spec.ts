@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Duplex } from 'node:stream';
 import { ClusterNode } from '../cluster/cluster-node.js';
-import { Discard, Retry, type DelayedJob } from '../api/job.js';
+import type { DelayedJob } from '../api/job.js';
+import { Discard, Retry } from '../api/outcome.js';
 import { CollectingLogger } from '../../spec-support/collecting-logger.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { DEFAULT_LOG_LEVELS } from './log-levels.js';

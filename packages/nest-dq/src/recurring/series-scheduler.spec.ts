@@ -2,7 +2,8 @@ import { expect, it } from '@jest/globals';
 import { CollectingHub } from '../../spec-support/collecting-hub.js';
 import { VirtualClock } from 'nest-handlers/testing';
 import { SeriesScheduler } from './series-scheduler.js';
-import { Again, type DelayedJob } from '../api/job.js';
+import type { DelayedJob } from '../api/job.js';
+import { Again } from '../api/outcome.js';
 import type { Series } from './series.js';
 
 function schedulerOfOne() {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { Again, type DelayedJob, type JobView } from '../api/job.js';
+import type { DelayedJob, JobView } from '../api/job.js';
+import { Again } from '../api/outcome.js';
 import { occurrencesOf, type RecurrencePlan } from './occurrences.js';
 import { Series, type SeriesProducer } from './series.js';
 

@@ -1,6 +1,7 @@
 import { isOutcome } from '../consumer/run/outcome.js';
 import { DqError } from '../errors.js';
-import { Again, type DelayedJob, type HandlerMethod, type HandlerResult, type JobView } from '../api/job.js';
+import type { DelayedJob, HandlerMethod, HandlerResult, JobView } from '../api/job.js';
+import { Again } from '../api/outcome.js';
 import type { ClusterProducer } from '../producer/cluster-producer.js';
 import type { Occurrences } from './occurrences.js';
 

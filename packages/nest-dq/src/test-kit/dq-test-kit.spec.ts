@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DAY, KitOfTest, MINUTE, NONE, Orders, really, START } from '../../spec-support/kit-of-test.js';
-import { Again, Discard } from '../api/job.js';
+import { Again, Discard } from '../api/outcome.js';
 import { DqTestKit } from './dq-test-kit.js';
 
 const test = new KitOfTest();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DAY, KitOfTest, MINUTE, NONE, Orders, really, START } from '../../spec-support/kit-of-test.js';
-import { Again } from '../api/job.js';
+import { Again } from '../api/outcome.js';
 import { defineTube } from '../api/tube.js';
 import { DqTestKit } from './dq-test-kit.js';
 import { VirtualClock } from 'nest-handlers/testing';

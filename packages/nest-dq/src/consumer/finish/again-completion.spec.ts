@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { Again, type JobReceipt } from '../../api/job.js';
+import type { JobReceipt } from '../../api/job.js';
+import { Again } from '../../api/outcome.js';
 import type { CompleteRequest } from '../../ledger/requests.js';
 import {
   NONE,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseLocation } from '../../copies/location.js';
-import { Again } from '../../api/job.js';
+import { Again } from '../../api/outcome.js';
 import { NONE, clock, consumingInEachTest, world } from '../../../spec-support/consuming.js';
 import { noting, placesOf, type Seen } from '../../../spec-support/noting.js';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseRef } from '../../copies/job-ref.js';
-import { Again, type JobReceipt } from '../../api/job.js';
+import type { JobReceipt } from '../../api/job.js';
+import { Again } from '../../api/outcome.js';
 import { NONE, clock, consumingInEachTest, world } from '../../../spec-support/consuming.js';
 import { noting, once, type Seen } from '../../../spec-support/noting.js';
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DqError } from '../../errors.js';
-import { Discard, Retry, type DelayedJob } from '../../api/job.js';
+import type { DelayedJob } from '../../api/job.js';
+import { Discard, Retry } from '../../api/outcome.js';
 import { Executing } from '../../../spec-support/executing.js';
 import { turn } from '../../../spec-support/scripted-ledger.js';
 import type { RunningJob } from './run.js';

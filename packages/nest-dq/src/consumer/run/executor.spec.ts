@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DqError } from '../../errors.js';
-import { Again, Discard, Retry, type DelayedJob, type HandlerMethod } from '../../api/job.js';
+import type { DelayedJob, HandlerMethod } from '../../api/job.js';
+import { Again, Discard, Retry } from '../../api/outcome.js';
 import { encodePayload } from '../../copies/payload.js';
 import { parseRef } from '../../copies/job-ref.js';
 import { Executing } from '../../../spec-support/executing.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DqError } from '../../errors.js';
-import { Again, Discard, Retry, type Outcome } from '../../api/job.js';
+import { Again, Discard, Retry, type Outcome } from '../../api/outcome.js';
 import { deathOf, isOutcome, outcomeOf, textOf, type Limits, type RunOutcome } from './outcome.js';
 
 const limits: Limits = {

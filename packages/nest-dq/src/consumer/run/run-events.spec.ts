@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DqEventName } from '../../events/events.js';
-import { Again, Discard, Retry, type HandlerMethod, type HandlerOptions } from '../../api/job.js';
+import type { HandlerMethod, HandlerOptions } from '../../api/job.js';
+import { Again, Discard, Retry } from '../../api/outcome.js';
 import {
   clock,
   consumingInEachTest,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DqError } from '../../errors.js';
-import { Discard } from '../../api/job.js';
+import { Discard } from '../../api/outcome.js';
 import { NONE, clock, consumingInEachTest, openWorld, world } from '../../../spec-support/consuming.js';
 import { noting, type Seen } from '../../../spec-support/noting.js';
 
