@@ -1,6 +1,6 @@
 import type { Clock, Timer } from 'nest-handlers/time';
 
-/** Tubes that are looked at one after the other, and the milliseconds until the next ones are. */
+/** Tubes that are looked at together, as their calls then wake the process once, and the milliseconds until the next ones are. */
 const TOGETHER = 10;
 const APART = 1_000;
 
@@ -33,7 +33,7 @@ export class TubeRounds {
     if (!this.stopped) this.roundAfter(this.times.firstAfter);
   }
 
-  /** Looks at no other tube. Resolves when the look that goes on is over. Idempotent; also before `start`. */
+  /** Looks at no other tube. Resolves when the looks that go on are over. Idempotent; also before `start`. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.timer?.cancel();
@@ -45,15 +45,11 @@ export class TubeRounds {
   }
 
   private go(tubes: readonly string[]): void {
-    this.underWay = this.lookAt(tubes.slice(0, TOGETHER)).then(() => {
+    this.underWay = Promise.all(tubes.slice(0, TOGETHER).map(this.look)).then(() => {
       if (this.stopped) return;
       const left = tubes.slice(TOGETHER);
       if (left.length === 0) this.roundAfter(this.times.every);
       else this.timer = this.clock.after(APART, () => this.go(left));
     });
-  }
-
-  private async lookAt(tubes: readonly string[]): Promise<void> {
-    for (const tube of tubes) if (!this.stopped) await this.look(tube);
   }
 }
