@@ -3,6 +3,7 @@ import { alignClock } from '../clock.js';
 import { ConsumerProcess } from '../consumer-process.js';
 import { addBeforeDue, CONCURRENCY, dueAfterAdding } from '../drain-round.js';
 import { row } from '../figures.js';
+import { inFlight } from '../in-flight.js';
 import type { Measure, Row, Settings } from '../measure.js';
 import { nodeStats } from 'test-servers';
 import { payloads } from '../payload.js';
@@ -17,10 +18,13 @@ const QUEUE = 'processes';
 const LOOK_EVERY = 20;
 /** Milliseconds after the due time until all jobs must have run. */
 const LIMIT = 60_000;
+/** Jobs for each process before those that count. A process that has compiled nothing needs twice the processor time for a job. */
+const WARM_UP = 10_000;
 
 export const processes: Measure = {
   name: 'processes',
-  title: 'drain by several consumer processes; and two with 50 slots each, handlers of 100 and of 200 ms',
+  title:
+    'drain by several consumer processes that have run 10,000 jobs each; and two with 50 slots each, handlers of 100 and of 200 ms',
   run: async (settings) => [...(await drains(settings)), ...(await unequal(settings))],
 };
 
@@ -44,7 +48,9 @@ export const drainBy = apart(
   (product: ProductName, count: number, jobs: number) =>
     withSystem(product, async (system) => {
       const handlers = Array.from({ length: count }, () => 0);
-      const { due, consumers } = await runJobs(system, handlers, CONCURRENCY, jobs);
+      const { due, consumers } = await runJobs(system, handlers, CONCURRENCY, jobs, {
+        warmUp: count * WARM_UP,
+      });
       const last = Math.max(...consumers.map(({ reports }) => reports.at(-1)!.lastAt));
       return (1000 * jobs) / (last - due);
     }),
@@ -98,7 +104,7 @@ export const unequalRound = apart(import.meta.url, 'unequalRound', (jobs: number
     const perSecond = HANDLERS.reduce((rate, ms) => rate + (1000 * SLOTS) / ms, 0);
     const takes = (1000 * jobs) / perSecond;
     const releasesBefore = await releasesOf(system.servers);
-    const { due, consumers } = await runJobs(system, HANDLERS, SLOTS, jobs, takes * over);
+    const { due, consumers } = await runJobs(system, HANDLERS, SLOTS, jobs, { over: takes * over });
     const shares = consumers.map((consumer) => {
       const first = consumer.reportAt(due + FROM);
       const last = consumer.reportAt(due + UP_TO * takes);
@@ -113,13 +119,16 @@ async function releasesOf({ nodes }: Servers): Promise<number> {
   return stats.reduce((sum, stat) => sum + stat('cmd-release'), 0);
 }
 
-/** Starts a process for each handler time. Then jobs come due evenly over `over` ms. Resolves when all jobs have run. */
+/**
+ * Starts a process for each handler time. They first run `warmUp` jobs together. Then jobs come due evenly over `over` ms.
+ * Resolves when all jobs have run.
+ */
 async function runJobs(
   system: System<Servers>,
   handlers: readonly number[],
   concurrency: number,
   jobs: number,
-  over = 0,
+  { warmUp = 0, over = 0 },
 ): Promise<{ due: number; consumers: ConsumerProcess[] }> {
   const { product, servers } = system;
   const consumers: ConsumerProcess[] = [];
@@ -129,13 +138,15 @@ async function runJobs(
       const given = { product, places: servers.places, queue: QUEUE, concurrency, handler };
       consumers.push(await ConsumerProcess.start(given));
     }
+    await inFlight(payloads(warmUp), (payload) => system.client.now(QUEUE, payload));
+    await allRan(consumers, warmUp, Date.now() + LIMIT);
     const due = dueAfterAdding(jobs, system);
     await addBeforeDue(
       system,
       QUEUE,
       payloads(jobs, (n) => due + Math.floor((over * n) / jobs)),
     );
-    await allRan(consumers, jobs, due + LIMIT);
+    await allRan(consumers, warmUp + jobs, due + LIMIT);
     return { due, consumers };
   } finally {
     await Promise.all(consumers.map((consumer) => consumer.stop()));

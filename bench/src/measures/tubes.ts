@@ -23,8 +23,11 @@ const ORDERS = [
   { name: 'in turns', tubeOf: (n: number, tubes: number) => n % tubes },
   { name: 'tube by tube', tubeOf: (n: number) => Math.floor(n / JOBS) },
 ];
-/** Milliseconds until a process waits for its tubes: also after a burst, as a tube is busy for ten seconds more. */
-const SETTLED = 20_000;
+/**
+ * Milliseconds until the process is idle, after a start and after a burst: a tube is busy for ten seconds more, and then the
+ * garbage collector takes its time to give memory back.
+ */
+const SETTLED = 40_000;
 /** Milliseconds between two looks at the connections. */
 const LOOK_EVERY = 100;
 const MOST_CONNECTIONS = 50;
@@ -147,7 +150,7 @@ async function runAll(
   jobs: number,
 ): Promise<Burst> {
   alignClock();
-  const due = dueAfterAdding(2 * jobs, system); // many tubes: fewer adds go together
+  const due = dueAfterAdding(4 * jobs, system); // many tubes: fewer adds go together
   await inFlight(payloads(jobs, due), (payload) => system.client.at(queueOf(payload.n), payload));
   if (machineTime() > due) throw new Error('the adds ended after the first was due');
   await pauseUntil(due);
