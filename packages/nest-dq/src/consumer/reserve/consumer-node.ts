@@ -6,7 +6,8 @@ import type { Timer } from 'nest-handlers/time';
 import type { TubeContext } from '../tube-context.js';
 import { Delivery, type Taker } from './delivery.js';
 import { MOST_HELD, type Lane } from './lane.js';
-import { Lanes, type LanesChange, type LanesUser } from './lanes.js';
+import { Lanes } from './lanes.js';
+import type { LanesChange, LanesUser } from './lanes-user.js';
 import type { SharedLanes, SharedTube } from './shared-lanes.js';
 
 /** Seconds after which a copy is tried again whose key this process does not have. */

@@ -4,7 +4,7 @@ const MOST = 40;
 const MOST_FOR_FURTHER = 24;
 
 /**
- * How many lanes all busy tubes of a process have to one node, together ◆. Few busy tubes get three lanes each. Where there
+ * How many lanes all busy tubes of a process have to one node, together. Few busy tubes get three lanes each. Where there
  * are more, later ones get one each, and then none: their copies come over the shared lanes.
  */
 export class LaneLimit {
