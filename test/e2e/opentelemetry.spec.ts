@@ -192,7 +192,7 @@ describe('the metrics', () => {
     expect(await telemetry.measured('dq.job.owed')).toEqual([[{}, 0]]);
     expect(await telemetry.measured('dq.node.up')).toEqual([[{ 'dq.node': 'embedded' }, 1]]);
     const receipt = await dq.delay('order.slow', 'c', '1h');
-    await dq.revoke(receipt);
+    await dq.revoke(receipt, { confirmed: true });
     expect(await telemetry.measured('dq.job.owed')).toEqual([[{}, 1]]);
   });
 

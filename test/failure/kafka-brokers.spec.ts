@@ -155,7 +155,7 @@ it(
     await expect(sent).resolves.toEqual([{ partition: 0, offset: 0n }]);
     await started;
     await member.receives(1);
-    expect(told.at(-1)).toBe('connected to Kafka again');
+    expect(told).toContain('connected to Kafka again');
   },
   LIMIT,
 );

@@ -1,17 +1,22 @@
 import type { History } from './history.js';
-import { SETTINGS } from './plan.js';
+import { SETTINGS, type Plan } from './plan.js';
 import type { Simulation } from './simulation.js';
+
+/** No server was away, not even because its answers took longer than their deadlines. */
+function isCalm({ actions, latency }: Plan): boolean {
+  return latency <= 10 && !actions.some((action) => 'fault' in action);
+}
 
 /** In the end the nodes have only copies of dead letters. */
 export function copiesGone({ plan, nodes, ledger, history }: Simulation): string[] {
-  const hasFaults = plan.actions.some((action) => 'fault' in action);
+  const calm = isCalm(plan);
   const found: string[] = [];
   for (const node of nodes) {
     for (const { header, state } of node.copies()) {
       const letter = [...ledger.letters.values()].some(
         ({ id, born }) => id === header.id && born === header.born,
       );
-      if (state === 'buried' && (letter || (hasFaults && isLetterGone(history, header.id)))) continue;
+      if (state === 'buried' && (letter || (!calm && isLetterGone(history, header.id)))) continue;
       const copy = `${history.name(header.id)} ${history.generation(header.generation)} copy ${header.index}`;
       found.push(`left: ${copy} is ${state} on ${node.endpoint}`);
     }
@@ -23,13 +28,14 @@ export function copiesGone({ plan, nodes, ledger, history }: Simulation): string
 export function recordsGone({ plan, restAt, ledger, history }: Simulation): string[] {
   const found: string[] = [];
   // With faults, a record may be needed until the copy that is due last is stale. Without any fault, no copy is owed.
-  const isCalm = plan.latency <= 10 && !plan.actions.some((action) => 'fault' in action);
   const latestDue = Math.max(
     restAt,
     ...history.starts.map(({ headerDue }) => headerDue),
     ...history.calls.map(({ due, began, ended = began }) => (due ? due.from - began + ended : 0)),
   );
-  const longest = isCalm ? restAt + SETTINGS.doneTtl : latestDue + 2 * SETTINGS.staleAfter + 60_000 + 10_000;
+  const longest = isCalm(plan)
+    ? restAt + SETTINGS.doneTtl
+    : latestDue + 2 * SETTINGS.staleAfter + 60_000 + 10_000;
   for (const [id, { expiresAt, state }] of ledger.records) {
     if (expiresAt <= longest) continue;
     // The copies of a dead letter stay, and so they stay owed, also if a newer job has the same key.

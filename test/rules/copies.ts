@@ -271,7 +271,7 @@ export const COPIES: readonly Rule[] = [
       ...unit(
         'consumer/lost-jobs.spec.ts',
         'tells nothing of a job that was %s while its copies were looked for',
-        ['consumer/lost-jobs.ts', 'if (isSame && !this.stopped)', 'if (!this.stopped)'],
+        ['consumer/lost-jobs.ts', 'if (isSame && !this.rounds.stopped)', 'if (!this.rounds.stopped)'],
       ),
       ...unit(
         'consumer/lost-jobs.spec.ts',

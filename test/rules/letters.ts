@@ -46,7 +46,7 @@ export const LETTERS: readonly Rule[] = [
       ...unit(
         'consumer/letter-sweeper.spec.ts',
         'that is stopped deletes the copies of what it has discarded, and asks no more',
-        ['consumer/letter-sweeper.ts', 'await this.underWay;', ''],
+        ['consumer/tube-rounds.ts', 'await this.underWay;', ''],
       ),
     ],
   },

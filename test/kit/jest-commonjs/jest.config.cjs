@@ -4,6 +4,7 @@ module.exports = {
   moduleFileExtensions: ['cts', 'ts', 'js', 'cjs', 'json'],
   setupFiles: ['reflect-metadata'],
   fakeTimers: { enableGlobally: true },
+  testTimeout: 60_000, // it compiles Nest first, perhaps on a busy machine
   transform: {
     '^.+\\.(cts|[tj]s)$': [
       '@swc/jest',
