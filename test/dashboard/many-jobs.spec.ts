@@ -27,6 +27,9 @@ const PAGES = [
 /** What each page asks for once. */
 const ALWAYS = ['live', 'session'];
 
+// A letter has the stack of its error, and runs are not all begun from the same place.
+Error.stackTraceLimit = 1;
+
 /** Adds jobs that come due within the next hour, and letters to the dead. */
 async function add(app: DashboardApp, jobs: number, letters: number): Promise<void> {
   const of = (n: number) => ({ payload: n, delay: MINUTE + (n % 50) * MINUTE });
