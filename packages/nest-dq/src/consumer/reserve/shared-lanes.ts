@@ -172,6 +172,7 @@ export class SharedLanes implements LanesUser {
 
   /** Asks for copies that are ready now. False: no lane can ask now. */
   private ask(most: number): boolean {
+    if (this.asking) return true; // else a lane could wait whose reserves have no reply, and then hold a copy
     this.asking = this.lanes.refill(most, (asked, got) => {
       this.asking = false;
       this.batch = got < asked ? 0 : Math.min(LARGEST_BATCH, 2 * most);
