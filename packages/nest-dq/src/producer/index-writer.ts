@@ -2,6 +2,7 @@ import type { StoredTube } from '../api/tube.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { IndexRequest } from '../ledger/requests.js';
 import type { Clock, Timer } from 'nest-handlers/time';
+import { withinLimit } from '../time/call-limit.js';
 
 /** Jobs that wait for their call, of all tubes. What is beyond is not listed. */
 const MOST_KEPT = 100_000;
@@ -58,12 +59,7 @@ export class IndexWriter {
     this.closed = true;
     const writers = [...this.tubes.values()];
     const flushed = Promise.allSettled(writers.map((writer) => writer.flush()));
-    let limit: Timer | undefined;
-    const over = new Promise<void>((resolve) => {
-      limit = this.clock.after(CLOSING_LIMIT, resolve);
-    });
-    await Promise.race([flushed, over]);
-    limit?.cancel();
+    await withinLimit(this.clock, CLOSING_LIMIT, flushed).catch(() => undefined); // what is left is not listed
     for (const writer of writers) writer.close();
   }
 
